@@ -1,0 +1,56 @@
+// How a guest ended, as the kernel and the clock saw it. Never derived from what the guest wrote.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+namespace jail {
+
+enum class Ended : std::uint8_t {
+  exited,         // exit_code is its status
+  signaled,       // died of `signal`, which nobody outside sent
+  timed_out,      // wall deadline or CPU time used up
+  out_of_memory,  // killed because the jail reached its memory limit
+  violation,      // died of SIGSYS: the seccomp policy killed it
+  killed,         // the jail was killed from outside, by nobody of this library
+  cancelled,      // the owner asked for it
+};
+
+// What holds a limit: who would notice if the guest went past it.
+enum class Enforcer : std::uint8_t { none, rlimit, watchdog, cgroup };
+
+struct Enforcement {
+  Enforcer memory = Enforcer::none;
+  Enforcer processes = Enforcer::none;
+  Enforcer cpu = Enforcer::none;
+};
+
+struct Usage {
+  std::chrono::microseconds cpu_user{0};
+  std::chrono::microseconds cpu_system{0};
+  std::uint64_t memory_peak_bytes = 0;
+};
+
+struct Phases {
+  std::chrono::microseconds set_up{0};   // launch() to a jail that is ready to start
+  std::chrono::microseconds started{0};  // start() to the guest's execve
+  std::chrono::microseconds ran{0};      // execve to the guest's end
+  std::chrono::microseconds ended{0};    // the guest's end to the death of its last process
+};
+
+// The first cause wins: a guest that is killed at its deadline is timed_out even if it would have
+// exited a moment later.
+struct ExitReport {
+  Ended ended = Ended::killed;
+  int exit_code = -1;  // only with Ended::exited
+  int signal = 0;      // with signaled and violation; SIGKILL where the jail was killed
+  Usage usage;
+  Phases phases;
+  Enforcement enforcement;
+};
+
+std::string_view to_string(Ended ended) noexcept;
+std::string_view to_string(Enforcer enforcer) noexcept;
+
+}  // namespace jail

@@ -1,0 +1,31 @@
+// Owner of a file descriptor. A plain `int` anywhere in this library only looks.
+#pragma once
+
+#include <utility>
+
+namespace jail {
+
+class Fd {
+ public:
+  Fd() noexcept = default;
+  explicit Fd(int fd) noexcept : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    reset(std::exchange(other.fd_, -1));
+    return *this;
+  }
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  ~Fd() { reset(); }
+
+  // No operator bool: 0 is a valid descriptor and would read as false.
+  bool valid() const noexcept { return fd_ >= 0; }
+  int get() const noexcept { return fd_; }
+  [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
+  void reset(int fd = -1) noexcept;  // closes what it held
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace jail

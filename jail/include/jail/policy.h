@@ -1,0 +1,72 @@
+// Which system calls a guest may make. A Policy is a plain value: an allow-list of rules, each with
+// the reason it stands there. compile_policy() turns it into the BPF program that the kernel loads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "jail/result.h"
+
+namespace jail {
+
+enum class Verdict : std::uint8_t {
+  allow,
+  error,  // the call returns -1 with `error_number`
+  kill,   // the whole process dies of SIGSYS
+};
+
+struct Decision {
+  Verdict verdict = Verdict::error;
+  int error_number = 0;  // only with Verdict::error
+
+  bool operator==(const Decision&) const = default;
+};
+
+// One condition on one argument. Only the low 32 bits are compared, since for every argument that a
+// rule looks at (flags, domains, commands, pids) the kernel itself truncates to int.
+struct ArgumentTest {
+  enum class Op : std::uint8_t {
+    equal,         // (arg & mask) == value
+    not_equal,     // (arg & mask) != value
+  };
+  std::uint8_t argument = 0;  // 0 .. 5
+  Op op = Op::equal;
+  std::uint32_t mask = 0xffffffff;
+  std::uint32_t value = 0;
+
+  bool operator==(const ArgumentTest&) const = default;
+};
+
+// A rule matches when all its tests hold; several rules may name the same call.
+struct Rule {
+  std::string syscall;
+  Decision decision;
+  std::vector<ArgumentTest> tests;
+  std::string why;  // never empty: the loader and compile_policy() reject a rule without one
+
+  bool operator==(const Rule&) const = default;
+};
+
+struct Policy {
+  std::string name;
+  Decision otherwise{Verdict::error, 38};  // ENOSYS, so that programs fall back instead of failing
+  std::vector<Rule> rules;
+
+  bool operator==(const Policy&) const = default;
+};
+
+// The policy that ships with the library, compiled in from policies/default.json.
+const Policy& default_policy();
+
+// A loadable seccomp-bpf program: each element is one `struct sock_filter` (linux/filter.h).
+struct FilterProgram {
+  std::vector<std::uint64_t> instructions;
+};
+
+// Calls for another architecture (32-bit int 0x80, x32) kill the process, whatever the rules say.
+// Errors: ErrorKind::invalid names the rule (unknown call name, empty why, bad argument index,
+// contradicting rules). Thread-safe.
+Result<FilterProgram> compile_policy(const Policy& policy);
+
+}  // namespace jail

@@ -1,0 +1,75 @@
+// What one jail shall be: plain values, no kernel state. The spec that takes no effort is the
+// safest one; every loosening is a field that somebody wrote.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "jail/policy.h"
+
+namespace jail {
+
+// A read-only view of a directory or file of the host, recursive, nosuid and nodev.
+struct ReadOnlyBind {
+  std::string source;  // absolute path on the host
+  std::string target;  // absolute path in the jail
+};
+
+// A symbolic link in the jail's root.
+struct Link {
+  std::string target;     // absolute path in the jail
+  std::string points_to;  // its text
+};
+
+// A small file in the jail's read-only root, such as /etc/passwd.
+struct TextFile {
+  std::string target;
+  std::string text;
+};
+
+struct Root {
+  std::vector<ReadOnlyBind> binds;
+  std::vector<Link> links;
+  std::vector<TextFile> files;
+};
+
+// The root that needs no download: the host's own /usr and the few files of /etc that programs in
+// it look up, as they stand on this host at the time of the call.
+Root host_root();
+
+enum class Network : std::uint8_t {
+  none,  // a network namespace of its own with nothing but its loopback interface
+};
+
+struct Limits {
+  std::chrono::milliseconds wall{5000};  // from start() on
+  std::chrono::milliseconds cpu{5000};   // user + system of all processes of the jail together
+  std::uint64_t memory_bytes = 256u << 20;
+  std::uint32_t processes = 128;  // processes and threads, init not counted
+  std::uint32_t open_files = 1024;
+  std::uint64_t file_bytes = 64u << 20;  // largest single file
+  std::uint64_t stack_bytes = 8u << 20;
+  std::uint64_t workspace_bytes = 64u << 20;
+  std::uint32_t workspace_inodes = 16384;
+  std::uint64_t tmp_bytes = 64u << 20;
+  std::uint32_t tmp_inodes = 16384;
+};
+
+struct JailSpec {
+  std::vector<std::string> argv;  // argv[0] is a path inside the jail; no PATH look-up
+  std::vector<std::string> env;   // "NAME=value"; nothing is inherited
+  std::string working_directory = "/workspace";
+  std::string hostname = "sandbox";
+  Root root;
+  Network network = Network::none;
+  Limits limits;
+  FilterProgram filter;  // from compile_policy(); an empty program is refused
+};
+
+// The identity that a guest sees. Outside, both map to the ids of the launcher.
+inline constexpr std::uint32_t guest_uid = 1000;
+inline constexpr std::uint32_t guest_gid = 1000;
+
+}  // namespace jail

@@ -1,0 +1,45 @@
+// Strict JSON in: one complete value, or an error that names the place. Wraps simdjson's DOM parser
+// and adds what it does not check: duplicate keys, lone surrogates, nesting depth.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "jail/result.h"
+
+namespace runtime::json {
+
+class Value;
+using Array = std::vector<Value>;
+// Keys in the order of the document would be of no use to a reader that looks fields up by name.
+using Object = std::map<std::string, Value, std::less<>>;
+
+class Value {
+ public:
+  using Variant = std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object>;
+  Value() = default;
+  Value(Variant v) : v_(std::move(v)) {}  // NOLINT(runtime/explicit)
+
+  const bool* as_bool() const noexcept { return std::get_if<bool>(&v_); }
+  const std::int64_t* as_integer() const noexcept { return std::get_if<std::int64_t>(&v_); }
+  const double* as_double() const noexcept { return std::get_if<double>(&v_); }  // had . or e, or > int64
+  const std::string* as_string() const noexcept { return std::get_if<std::string>(&v_); }
+  const Array* as_array() const noexcept { return std::get_if<Array>(&v_); }
+  const Object* as_object() const noexcept { return std::get_if<Object>(&v_); }
+  bool is_null() const noexcept { return std::holds_alternative<std::nullptr_t>(v_); }
+
+ private:
+  Variant v_;
+};
+
+inline constexpr int max_depth = 32;
+
+// `what` names the document in errors: "body", "agent-sandbox.json".
+// Errors: ErrorKind::invalid; `doing` reads "body: duplicate key \"code\"".
+jail::Result<Value> parse(std::string_view text, std::string_view what);
+
+}  // namespace runtime::json

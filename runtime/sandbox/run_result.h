@@ -1,0 +1,46 @@
+// What happened to one program: a value, also when the program crashed or was killed.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "jail/exit_report.h"
+
+namespace runtime {
+
+enum class Status : std::uint8_t {
+  success,        // exit status 0
+  error,          // another exit status
+  timeout,        // wall clock or CPU time used up
+  out_of_memory,  // killed at the memory limit
+  killed,         // died of a signal
+  violation,      // killed by the seccomp policy
+  cancelled,
+};
+
+std::string_view to_string(Status status) noexcept;
+
+struct Timings {
+  std::chrono::microseconds queued{0};   // waiting for a free place
+  std::chrono::microseconds started{0};  // from there to the guest's first instruction
+  std::chrono::microseconds ran{0};      // from there to the guest's end
+};
+
+struct RunResult {
+  Status status = Status::error;
+  std::optional<int> exit_code;       // only when the program exited by itself
+  std::optional<std::string> signal;  // "SIGSEGV"; only when one killed it
+  std::string standard_output;        // raw bytes, at most the output cap
+  std::string standard_error;
+  bool stdout_truncated = false;
+  bool stderr_truncated = false;
+  bool warm = false;  // ran in a jail that was waiting, not in one made for it
+  Timings timings;
+  jail::Usage usage;
+  jail::Enforcement enforcement;
+};
+
+}  // namespace runtime

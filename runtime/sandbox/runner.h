@@ -1,0 +1,80 @@
+// Runs programs in jails: one jail a program, made for it and destroyed after it.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "jail/result.h"
+#include "runtime/sandbox/run_request.h"
+#include "runtime/sandbox/run_result.h"
+
+namespace runtime {
+
+struct RunnerOptions {
+  std::size_t output_cap_bytes = 1u << 20;  // a stream
+  std::uint32_t max_running = 16;           // jails alive at once
+  std::uint32_t max_queued = 256;           // requests that wait for a place
+};
+
+enum class Stream : std::uint8_t { standard_output, standard_error };
+
+// Lets the owner of a run end it from another thread or strand. Copies name the same run.
+// Thread-safe. Cancelling twice, or after the end, does nothing.
+class Cancel {
+ public:
+  Cancel();
+  void request() const;
+  bool requested() const noexcept;
+
+ private:
+  friend class Runner;
+  friend class Run;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+struct RunOptions {
+  Cancel cancel;
+  // Called on the runner's executor with every byte as it comes, past the output cap too; a slow
+  // callee slows the program down. Empty: output is only collected.
+  std::function<void(Stream, std::string_view)> on_output;
+  bool collect_output = true;
+  // Descriptor to feed standard input from after RunRequest::standard_input, until end of file;
+  // -1 for none. Only looked at, not owned; must outlive the run.
+  int standard_input_fd = -1;
+};
+
+struct RunnerState {
+  std::uint32_t running = 0;
+  std::uint32_t queued = 0;
+  std::uint64_t total = 0;
+  jail::Enforcement enforcement;
+};
+
+// Thread-safe. Must outlive its runs.
+class Runner {
+ public:
+  // Starts the launcher process; call it before anything secret is in this process's environment.
+  // Errors: everything that keeps this host from running jails, with a hint.
+  static jail::Result<std::unique_ptr<Runner>> create(boost::asio::any_io_executor executor,
+                                                      RunnerOptions options);
+  virtual ~Runner() = default;
+
+  // An Error here is a failure of ours or of the host; ErrorKind::exhausted: the queue is full,
+  // try again later. What the program did is always a RunResult.
+  virtual boost::asio::awaitable<jail::Result<RunResult>> run(RunRequest request,
+                                                              RunOptions options) = 0;
+
+  // The plan that `request` would run by, in words, one step a line (exec --explain).
+  virtual jail::Result<std::string> explain(const RunRequest& request) = 0;
+
+  virtual RunnerState state() const = 0;
+};
+
+}  // namespace runtime
