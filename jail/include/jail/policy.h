@@ -27,8 +27,8 @@ struct Decision {
 // rule looks at (flags, domains, commands, pids) the kernel itself truncates to int.
 struct ArgumentTest {
   enum class Op : std::uint8_t {
-    equal,         // (arg & mask) == value
-    not_equal,     // (arg & mask) != value
+    equal,      // (arg & mask) == value
+    not_equal,  // (arg & mask) != value
   };
   std::uint8_t argument = 0;  // 0 .. 5
   Op op = Op::equal;
@@ -38,7 +38,9 @@ struct ArgumentTest {
   bool operator==(const ArgumentTest&) const = default;
 };
 
-// A rule matches when all its tests hold; several rules may name the same call.
+// A rule with tests decides the calls for which all its tests hold; several rules may name the same
+// call. A rule without tests decides the rest of that call; where there is none, the rest falls to
+// Policy::otherwise. The order of the rules means nothing: rules that could disagree are refused.
 struct Rule {
   std::string syscall;
   Decision decision;
@@ -50,7 +52,9 @@ struct Rule {
 
 struct Policy {
   std::string name;
-  Decision otherwise{Verdict::error, 38};  // ENOSYS, so that programs fall back instead of failing
+  // For calls that no rule names: ENOSYS, so that programs fall back instead of failing. Never
+  // allow.
+  Decision otherwise{Verdict::error, 38};
   std::vector<Rule> rules;
 
   bool operator==(const Policy&) const = default;

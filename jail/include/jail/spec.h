@@ -11,10 +11,13 @@
 
 namespace jail {
 
+enum class NodeKind : std::uint8_t { directory, file };
+
 // A read-only view of a directory or file of the host, recursive, nosuid and nodev.
 struct ReadOnlyBind {
-  std::string source;  // absolute path on the host
+  std::string source;  // absolute path on the host; symbolic links are followed
   std::string target;  // absolute path in the jail
+  NodeKind kind = NodeKind::directory;
 };
 
 // A symbolic link in the jail's root.

@@ -1,0 +1,81 @@
+// One jail: an isolated process tree, from its launch to the report of how it ended.
+//
+// A Jail is driven by its owner's event loop: control_fd() becomes readable when something happened,
+// and advance() takes note of it without blocking. One thread at a time may use a Jail; different
+// jails are independent. Nothing here starts a thread, handles a signal or waits for a child.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "jail/exit_report.h"
+#include "jail/fd.h"
+#include "jail/result.h"
+#include "jail/spec.h"
+
+namespace jail {
+
+struct Plan;
+
+enum class Phase : std::uint8_t {
+  launching,  // namespaces and mounts are being made
+  ready,      // set up; files may be written, start() may be called
+  running,
+  ended,      // report() is there and every process of the jail is dead or dying
+};
+
+class Jail {
+ public:
+  Jail(Jail&&) noexcept;
+  Jail& operator=(Jail&&) noexcept;
+  Jail(const Jail&) = delete;
+  ~Jail();  // kills what still runs
+
+  Phase phase() const noexcept;
+
+  // Readable (or hung up) when advance() has something to do. Owned by the Jail.
+  int control_fd() const noexcept;
+
+  // Reads what init reported. An Error means that the jail could not be made or its program could
+  // not be started; the message names the step. The Jail is of no use after it.
+  Result<Phase> advance();
+
+  // Creates a file in the working directory. Only in Phase::ready. `name` has no '/' in it.
+  Result<void> write_file(std::string_view name, std::string_view content, std::uint32_t mode);
+
+  // Runs the guest; the clock of Limits::wall starts here. Only in Phase::ready.
+  Result<void> start();
+
+  // Asks init to end the jail; the report follows. Does nothing after the end.
+  void cancel() noexcept;
+
+  // Kills init and with it the jail, at once. For an owner that cannot rely on init: a deadline that
+  // passed without a report. report() is there at once, with `why` as its ending.
+  void kill(Ended why) noexcept;
+
+  // The owner's ends of the guest's streams, close-on-exec and non-blocking. Each can be taken once;
+  // what is not taken is closed with the Jail.
+  Fd take_stdin() noexcept;
+  Fd take_stdout() noexcept;
+  Fd take_stderr() noexcept;
+
+  // Only in Phase::ended.
+  const ExitReport& report() const noexcept;
+
+  // Blocks until `phase` is reached or passed. For owners without an event loop. Does not read the
+  // guest's streams: a guest that fills a pipe waits for its reader.
+  Result<Phase> wait(Phase phase, std::chrono::milliseconds at_most);
+
+ private:
+  friend class Launcher;
+  struct State;
+  explicit Jail(std::unique_ptr<State> state) noexcept;
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace jail

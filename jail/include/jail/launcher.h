@@ -1,0 +1,42 @@
+// The process that clones jails. It is a small program inside the library, executed with an empty
+// environment, so that neither it nor the jails it makes hold anything of the embedding process.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "jail/jail.h"
+#include "jail/result.h"
+#include "jail/spec.h"
+
+namespace jail {
+
+class Launcher {
+ public:
+  // Jails run with this process's user and group, which must not be root: no jail runs as host uid 0.
+  // The launcher is a child process of the caller; it ends with the Launcher or with the caller.
+  // Errors: refused (host uid 0), exhausted, kernel.
+  static Result<Launcher> start();
+
+  Launcher(Launcher&&) noexcept;
+  Launcher& operator=(Launcher&&) noexcept;
+  ~Launcher();  // running jails go on: each belongs to its Jail
+
+  // Does not wait for the jail to be ready. Thread-safe.
+  // Errors: invalid (names the field), exhausted, closed (the launcher is gone: start another).
+  Result<Jail> launch(const JailSpec& spec) const;
+
+  // The plan of `spec` in words, one system call a line, as launch() would run it. Thread-safe.
+  Result<std::string> explain(const JailSpec& spec) const;
+
+  // A pidfd, readable when the launcher has ended. Owned by the Launcher.
+  int process_fd() const noexcept;
+
+ private:
+  struct State;
+  explicit Launcher(std::unique_ptr<State> state) noexcept;
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace jail

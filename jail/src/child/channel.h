@@ -1,0 +1,19 @@
+// Messages with descriptors over a SOCK_SEQPACKET socket, by raw system calls.
+#pragma once
+
+#include <cstddef>
+
+#include "child/wire.h"
+
+namespace jail::child {
+
+// `fd` travels along when it is not negative. Never blocks for long: the parent reads what it asked
+// for, and a parent that is gone is an error that nobody here can act on.
+long send_message(int socket, const wire::Message& message, int fd = -1);
+
+// Returns the number of bytes, 0 at the end of the conversation, or a negative errno. Received
+// descriptors are close-on-exec; `fd_count` is how many came, at most `fd_capacity`.
+long receive(int socket, void* buffer, std::size_t size, int* fds, std::size_t fd_capacity,
+             std::size_t* fd_count, int flags);
+
+}  // namespace jail::child

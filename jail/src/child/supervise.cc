@@ -1,0 +1,288 @@
+#include "child/supervise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "child/apply.h"
+#include "child/channel.h"
+#include "child/raw_syscall.h"
+#include "child/watch.h"
+
+namespace jail::child {
+namespace {
+
+constexpr std::uint64_t ns_per_ms = 1'000'000;
+// Between two looks at the jail's memory: never longer than this, and shorter the closer the jail
+// is to its limit, at the rate at which a processor can touch new pages.
+constexpr std::uint64_t longest_pause_ns = 20 * ns_per_ms;
+constexpr std::uint64_t shortest_pause_ns = ns_per_ms / 2;
+constexpr std::uint64_t touched_bytes_per_ns = 8;
+
+std::uint64_t now_ns() {
+  timespec t{};
+  raw::call(SYS_clock_gettime, CLOCK_MONOTONIC, raw::address(&t));
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+std::uint64_t microseconds(const timeval& t) {
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000u + static_cast<std::uint64_t>(t.tv_usec);
+}
+
+class Init {
+ public:
+  Init(const wire::PlanHeader& plan, char* base, long* slots)
+      : plan_(plan),
+        base_(base),
+        slots_(slots),
+        control_(static_cast<int>(slots[wire::slot_control])),
+        watch_(static_cast<int>(slots[wire::slot_proc]),
+               static_cast<int>(slots[wire::slot_workspace]),
+               static_cast<int>(slots[wire::slot_tmp]), plan.page_bytes) {}
+
+  void run() {
+    wire::Message ready{};
+    ready.type = wire::message_ready;
+    if (send_message(control_, ready, static_cast<int>(slots_[wire::slot_workspace])) < 0) return;
+    if (!await_order() || !start_guest()) return;
+    while (!guest_ended_ && cause_ == wire::cause_none && !owner_gone_ && !start_failed_) step();
+    if (owner_gone_ || start_failed_) return;
+    end();
+  }
+
+ private:
+  // False: the owner is gone, or took the jail back before it ran anything.
+  bool await_order() {
+    for (;;) {
+      const long got = receive(control_, &order_, sizeof order_, nullptr, 0, nullptr, 0);
+      if (got == -EINTR) continue;
+      if (got != sizeof order_) return false;
+      if (order_.type == wire::order_start) return true;
+      cause_ = wire::cause_cancelled;
+      report();
+      return false;
+    }
+  }
+
+  bool start_guest() {
+    begin_ns_ = now_ns();
+    int ends[2];
+    const unsigned long child_signal = 1UL << (SIGCHLD - 1);
+    signals_ = static_cast<int>(raw::call(SYS_signalfd4, -1, raw::address(&child_signal),
+                                          sizeof child_signal, SFD_CLOEXEC | SFD_NONBLOCK));
+    long pid = raw::call(SYS_pipe2, raw::address(ends), O_CLOEXEC);
+    if (pid == 0) {
+      clone_args args{};
+      args.exit_signal = SIGCHLD;
+      pid = raw::call(SYS_clone3, raw::address(&args), sizeof args);
+      if (pid == 0) become_guest(ends[1]);
+      raw::call(SYS_close, ends[1]);
+    }
+    if (pid < 0 || signals_ < 0) {
+      send_failure({-1, static_cast<std::int32_t>(pid < 0 ? -pid : -signals_)});
+      return false;
+    }
+    guest_ = pid;
+    start_report_ = ends[0];
+    // Only the guest holds its streams from here on, so that their end is seen outside.
+    for (int slot = wire::slot_stdin; slot <= wire::slot_stderr; ++slot) {
+      raw::call(SYS_close, slots_[slot]);
+    }
+    next_look_ns_ = begin_ns_ + shortest_pause_ns;
+    return true;
+  }
+
+  // Every descriptor but the streams is close-on-exec, so `failure_pipe` closes by execve: that is
+  // how init learns that the guest runs.
+  [[noreturn]] void become_guest(int failure_pipe) {
+    const auto* calls = reinterpret_cast<const wire::Call*>(base_ + plan_.calls_offset);
+    const Failure failure = apply(calls + plan_.init_calls, plan_.guest_calls, base_, slots_);
+    raw::call(SYS_write, failure_pipe, raw::address(&failure), sizeof failure);
+    for (;;) raw::call(SYS_exit_group, 127);
+  }
+
+  void step() {
+    const std::uint64_t now = now_ns();
+    const std::uint64_t deadline = begin_ns_ + order_.wall_ns;
+    if (now >= deadline) {
+      cause_ = wire::cause_deadline;
+      return;
+    }
+    if (now >= next_look_ns_) {
+      look();
+      if (cause_ != wire::cause_none) return;
+    }
+    const std::uint64_t wake = next_look_ns_ < deadline ? next_look_ns_ : deadline;
+    const std::uint64_t pause = wake > now ? wake - now : 0;
+    timespec timeout{static_cast<time_t>(pause / 1'000'000'000u),
+                     static_cast<long>(pause % 1'000'000'000u)};
+    pollfd watched[3] = {{control_, POLLIN, 0}, {signals_, POLLIN, 0}, {start_report_, POLLIN, 0}};
+    if (raw::call(SYS_ppoll, raw::address(watched), 3, raw::address(&timeout), 0) <= 0) return;
+    if (watched[2].revents != 0) read_start_report();
+    if (watched[1].revents != 0) reap_ended();
+    if (watched[0].revents != 0 && !guest_ended_) read_order();
+  }
+
+  void look() {
+    const std::uint64_t before = now_ns();
+    WatchedUsage usage = watch_.measure(order_.memory_bytes);
+    if (usage.memory_bytes > order_.memory_bytes) {
+      // A fork between two reads shows the same pages twice: only what is seen again counts.
+      usage = watch_.measure(order_.memory_bytes);
+    }
+    if (usage.memory_bytes > memory_peak_) memory_peak_ = usage.memory_bytes;
+    if (usage.memory_bytes > order_.memory_bytes) {
+      cause_ = wire::cause_memory;
+      return;
+    }
+    if (usage.cpu_ns + reaped_cpu_ns() > order_.cpu_ns) {
+      cause_ = wire::cause_cpu;
+      return;
+    }
+    const std::uint64_t after = now_ns();
+    std::uint64_t pause = (order_.memory_bytes - usage.memory_bytes) / touched_bytes_per_ns;
+    if (pause > longest_pause_ns) pause = longest_pause_ns;
+    if (pause < shortest_pause_ns) pause = shortest_pause_ns;
+    const std::uint64_t cost = after - before;
+    if (pause < 4 * cost) pause = 4 * cost;  // looking takes a fifth of a processor at the most
+    next_look_ns_ = after + pause;
+  }
+
+  static rusage reaped_usage() {
+    rusage usage{};
+    raw::call(SYS_getrusage, RUSAGE_CHILDREN, raw::address(&usage));
+    return usage;
+  }
+
+  static std::uint64_t reaped_cpu_ns() {
+    const rusage usage = reaped_usage();
+    return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
+  }
+
+  void read_start_report() {
+    Failure failure;
+    const long got = raw::call(SYS_read, start_report_, raw::address(&failure), sizeof failure);
+    raw::call(SYS_close, start_report_);
+    start_report_ = -1;  // poll skips it
+    if (got == sizeof failure) {
+      send_failure(failure);
+      start_failed_ = true;
+    } else {
+      exec_ns_ = now_ns();
+    }
+  }
+
+  void send_failure(const Failure& failure) {
+    wire::Message message{};
+    message.type = wire::message_failed;
+    message.phase = 1;
+    message.index = failure.index;
+    message.error = failure.error;
+    send_message(control_, message);
+  }
+
+  void reap_ended() {
+    signalfd_siginfo ignored;
+    while (raw::call(SYS_read, signals_, raw::address(&ignored), sizeof ignored) > 0) {
+    }
+    while (reap_one(WNOHANG)) {
+    }
+  }
+
+  bool reap_one(int flags) {
+    siginfo_t ended{};
+    const long result =
+        raw::call(SYS_waitid, P_ALL, 0, raw::address(&ended), WEXITED | flags, 0);
+    if (result == -EINTR) return true;
+    if (result < 0 || ended.si_pid == 0) return false;
+    if (ended.si_pid == guest_) {
+      guest_ended_ = true;
+      guest_end_ns_ = now_ns();
+      wait_code_ = ended.si_code;
+      wait_status_ = ended.si_status;
+    }
+    return true;
+  }
+
+  void read_order() {
+    wire::Order order{};
+    const long got = receive(control_, &order, sizeof order, nullptr, 0, nullptr, MSG_DONTWAIT);
+    if (got == -EAGAIN || got == -EINTR) return;
+    if (got != sizeof order) {
+      owner_gone_ = true;
+    } else if (order.type == wire::order_cancel) {
+      cause_ = wire::cause_cancelled;
+    }
+  }
+
+  void end() {
+    const std::uint64_t decided = now_ns();
+    // A fork that races with the signal is found by the next round: kill() reaches every process
+    // of this pid namespace but init itself.
+    do {
+      raw::call(SYS_kill, -1, SIGKILL);
+    } while (reap_one(0));
+    // A guest that could not finish its execve before it was killed left no word: an end all the same.
+    ran_until_ns_ = guest_end_ns_ != 0 && guest_end_ns_ < decided ? guest_end_ns_ : decided;
+    report();
+  }
+
+  void report() {
+    wire::Message message{};
+    message.type = wire::message_ended;
+    message.cause = cause_;
+    message.wait_code = wait_code_;
+    message.wait_status = wait_status_;
+    if (guest_ != 0) {
+      const rusage usage = reaped_usage();
+      const std::uint64_t largest = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+      message.cpu_user_us = microseconds(usage.ru_utime);
+      message.cpu_system_us = microseconds(usage.ru_stime);
+      message.memory_peak_bytes = memory_peak_ > largest ? memory_peak_ : largest;
+      const std::uint64_t running = exec_ns_ != 0 ? exec_ns_ : begin_ns_;
+      message.started_ns = running - begin_ns_;
+      message.ran_ns = ran_until_ns_ > running ? ran_until_ns_ - running : 0;
+      message.ended_ns = now_ns() - ran_until_ns_;
+    }
+    send_message(control_, message);
+  }
+
+  const wire::PlanHeader& plan_;
+  char* base_;
+  long* slots_;
+  int control_;
+  Watch watch_;
+  wire::Order order_{};
+  wire::Cause cause_ = wire::cause_none;
+  bool owner_gone_ = false;
+  bool start_failed_ = false;
+  bool guest_ended_ = false;
+  long guest_ = 0;
+  int signals_ = -1;
+  int start_report_ = -1;
+  std::int32_t wait_code_ = 0;
+  std::int32_t wait_status_ = 0;
+  std::uint64_t begin_ns_ = 0;
+  std::uint64_t exec_ns_ = 0;
+  std::uint64_t guest_end_ns_ = 0;
+  std::uint64_t ran_until_ns_ = 0;
+  std::uint64_t next_look_ns_ = 0;
+  std::uint64_t memory_peak_ = 0;
+};
+
+}  // namespace
+
+void supervise(const wire::PlanHeader& plan, char* base, long* slots) {
+  Init(plan, base, slots).run();
+}
+
+}  // namespace jail::child

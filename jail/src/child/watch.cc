@@ -1,0 +1,184 @@
+#include "child/watch.h"
+
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "child/raw_syscall.h"
+
+namespace jail::child {
+namespace {
+
+// USER_HZ is 100 on every architecture that this builds for.
+constexpr std::uint64_t ns_per_tick = 10'000'000;
+
+struct KernelDirent {  // linux_dirent64
+  std::uint64_t inode;
+  std::int64_t offset;
+  std::uint16_t length;
+  std::uint8_t type;
+  char name[];
+};
+
+// The few fields of /proc/PID/stat that count. See proc(5).
+struct ProcessStat {
+  int parent = 0;
+  std::uint64_t ticks = 0;  // utime + stime + cutime + cstime
+  std::uint64_t resident_pages = 0;
+};
+
+long read_file(int directory, const char* path, char* buffer, std::size_t size) {
+  const long fd = raw::call(SYS_openat, directory, raw::address(path), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fd;
+  std::size_t filled = 0;
+  while (filled < size) {
+    const long got = raw::call(SYS_read, fd, raw::address(buffer + filled),
+                               static_cast<long>(size - filled));
+    if (got <= 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  raw::call(SYS_close, fd);
+  return static_cast<long>(filled);
+}
+
+const char* skip_spaces(const char* p) {
+  while (*p == ' ') ++p;
+  return p;
+}
+
+std::uint64_t parse_number(const char*& p) {
+  std::uint64_t value = 0;
+  while (*p >= '0' && *p <= '9') value = value * 10 + static_cast<std::uint64_t>(*p++ - '0');
+  return value;
+}
+
+struct Path {
+  char text[40];
+};
+
+Path path_of(const char* pid, const char* file) {
+  Path path{};
+  std::size_t n = 0;
+  while (*pid != '\0' && n < 16) path.text[n++] = *pid++;
+  path.text[n++] = '/';
+  while (*file != '\0') path.text[n++] = *file++;
+  return path;
+}
+
+bool read_stat(int proc, const char* pid, ProcessStat& out) {
+  char buffer[1024];
+  const long got = read_file(proc, path_of(pid, "stat").text, buffer, sizeof buffer - 1);
+  if (got <= 0) return false;
+  buffer[got] = '\0';
+  // The second field is the name in parentheses, which the guest chooses: go past the last ')'.
+  const char* p = nullptr;
+  for (long i = got - 1; i >= 0 && p == nullptr; --i) {
+    if (buffer[i] == ')') p = buffer + i + 1;
+  }
+  if (p == nullptr) return false;
+  for (int field = 3; *p != '\0' && field <= 24; ++field) {
+    p = skip_spaces(p);
+    const char* start = p;
+    const std::uint64_t number = parse_number(p);
+    if (field == 4) out.parent = static_cast<int>(number);
+    if (field >= 14 && field <= 17) out.ticks += number;
+    if (field == 24) out.resident_pages = number;
+    if (p == start) {
+      while (*p != ' ' && *p != '\0') ++p;
+    }
+  }
+  return true;
+}
+
+// The number behind `key` in smaps_rollup, in bytes.
+std::uint64_t rollup_value(const char* text, const char* key) {
+  for (const char* line = text; *line != '\0';) {
+    const char* p = line;
+    const char* k = key;
+    while (*k != '\0' && *p == *k) {
+      ++p;
+      ++k;
+    }
+    if (*k == '\0') {
+      p = skip_spaces(p);
+      return parse_number(p) * 1024;
+    }
+    while (*line != '\0' && *line != '\n') ++line;
+    if (*line == '\n') ++line;
+  }
+  return 0;
+}
+
+}  // namespace
+
+template <class Visit>
+void Watch::each_process(Visit visit) const {
+  alignas(KernelDirent) char buffer[8192];
+  raw::call(SYS_lseek, proc_, 0, SEEK_SET);
+  for (;;) {
+    const long got = raw::call(SYS_getdents64, proc_, raw::address(buffer), sizeof buffer);
+    if (got <= 0) return;
+    for (long at = 0; at < got;) {
+      const auto* entry = reinterpret_cast<const KernelDirent*>(buffer + at);
+      at += entry->length;
+      const char* p = entry->name;
+      const std::uint64_t pid = parse_number(p);
+      ProcessStat stat;
+      if (*p == '\0' && pid > 1 && read_stat(proc_, entry->name, stat)) {
+        visit(entry->name, static_cast<int>(pid), stat);
+      }
+    }
+  }
+}
+
+std::uint64_t Watch::tmpfs_bytes() const {
+  std::uint64_t bytes = 0;
+  const int directories[] = {workspace_, tmp_};
+  for (const int directory : directories) {
+    struct statfs usage {};
+    if (raw::call(SYS_fstatfs, directory, raw::address(&usage)) == 0) {
+      bytes += static_cast<std::uint64_t>(usage.f_blocks - usage.f_bfree) *
+               static_cast<std::uint64_t>(usage.f_bsize);
+    }
+  }
+  return bytes;
+}
+
+std::uint64_t Watch::precise_memory(std::uint64_t tmpfs) const {
+  std::uint64_t anonymous = 0;
+  std::uint64_t shared = 0;
+  each_process([&](const char* name, int pid, const ProcessStat& stat) {
+    // A vfork child runs in its parent's memory until it executes: that is no second copy.
+    if (stat.parent > 1 && raw::call(SYS_kcmp, pid, stat.parent, KCMP_VM, 0, 0) == 0) return;
+    char text[2048];
+    const long got =
+        read_file(proc_, path_of(name, "smaps_rollup").text, text, sizeof text - 1);
+    if (got > 0) {
+      text[got] = '\0';
+      anonymous += rollup_value(text, "Pss_Anon:");
+      shared += rollup_value(text, "Pss_Shmem:");
+      return;
+    }
+    // Either it has just ended, or it made itself unreadable and gets no discount.
+    ProcessStat again;
+    if (read_stat(proc_, name, again)) anonymous += again.resident_pages * page_bytes_;
+  });
+  // Mapped files of the tmpfs are in both figures, so the larger one stands for both.
+  return anonymous + (shared > tmpfs ? shared : tmpfs);
+}
+
+WatchedUsage Watch::measure(std::uint64_t memory_limit) const {
+  WatchedUsage usage;
+  each_process([&](const char*, int, const ProcessStat& stat) {
+    usage.cpu_ns += stat.ticks * ns_per_tick;
+    usage.memory_bytes += stat.resident_pages * page_bytes_;
+  });
+  const std::uint64_t tmpfs = tmpfs_bytes();
+  usage.memory_bytes += tmpfs;
+  if (usage.memory_bytes > memory_limit) usage.memory_bytes = precise_memory(tmpfs);
+  return usage;
+}
+
+}  // namespace jail::child

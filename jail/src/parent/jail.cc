@@ -1,0 +1,270 @@
+#include "jail/jail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "parent/jail_state.h"
+
+namespace jail {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+
+microseconds as_microseconds(std::uint64_t ns) {
+  return duration_cast<microseconds>(nanoseconds(ns));
+}
+
+// What holds the limits of a jail that has no cgroup.
+constexpr Enforcement without_cgroup{Enforcer::watchdog, Enforcer::rlimit, Enforcer::watchdog};
+
+Error launch_error(int error) {
+  Error result{ErrorKind::kernel, "clone a jail", error, {}};
+  switch (error) {
+    case EPERM:
+    case EACCES:
+      result.kind = ErrorKind::refused;
+      result.hint = "unprivileged user namespaces are shut on this host; see agent-sandbox doctor";
+      break;
+    case ENOSPC:
+    case EUSERS:
+      result.kind = ErrorKind::exhausted;
+      result.hint = "raise user.max_user_namespaces and its siblings (sysctl)";
+      break;
+    case EAGAIN:
+    case ENOMEM:
+      result.kind = ErrorKind::exhausted;
+      result.hint = "the host is out of processes or memory";
+      break;
+    case ENOSYS:
+      result.kind = ErrorKind::unsupported;
+      break;
+    default:
+      break;
+  }
+  return result;
+}
+
+// A received message with the descriptor that came along.
+struct Received {
+  wire::Message message{};
+  Fd fd;
+};
+
+enum class Reading { got, nothing, over };
+
+Reading receive(int socket, Received& out) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  iovec part{&out.message, sizeof out.message};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  ssize_t got;
+  do {
+    got = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Reading::nothing;
+  if (got != static_cast<ssize_t>(sizeof out.message)) return Reading::over;
+  for (cmsghdr* part_header = CMSG_FIRSTHDR(&header); part_header != nullptr;
+       part_header = CMSG_NXTHDR(&header, part_header)) {
+    if (part_header->cmsg_level == SOL_SOCKET && part_header->cmsg_type == SCM_RIGHTS) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part_header), sizeof fd);
+      out.fd.reset(fd);
+    }
+  }
+  return Reading::got;
+}
+
+void judge_wait_status(const wire::Message& message, const Limits& limits, ExitReport& report) {
+  if (message.wait_code == CLD_EXITED) {
+    report.ended = Ended::exited;
+    report.exit_code = message.wait_status;
+    return;
+  }
+  report.signal = message.wait_status;
+  const bool out_of_cpu = report.usage.cpu_user + report.usage.cpu_system >= limits.cpu;
+  if ((report.signal == SIGXCPU || report.signal == SIGKILL) && out_of_cpu) {
+    report.ended = Ended::timed_out;  // RLIMIT_CPU was quicker than init
+  } else {
+    report.ended = report.signal == SIGSYS ? Ended::violation : Ended::signaled;
+  }
+}
+
+void fill_report(const wire::Message& message, const Limits& limits, ExitReport& report) {
+  report.usage.cpu_user = microseconds(message.cpu_user_us);
+  report.usage.cpu_system = microseconds(message.cpu_system_us);
+  report.usage.memory_peak_bytes = message.memory_peak_bytes;
+  report.phases.started = as_microseconds(message.started_ns);
+  report.phases.ran = as_microseconds(message.ran_ns);
+  report.phases.ended = as_microseconds(message.ended_ns);
+  report.enforcement = without_cgroup;
+  if (message.cause == wire::cause_none) {
+    judge_wait_status(message, limits, report);
+    return;
+  }
+  report.signal = SIGKILL;
+  switch (message.cause) {
+    case wire::cause_memory:
+      report.ended = Ended::out_of_memory;
+      break;
+    case wire::cause_cancelled:
+      report.ended = Ended::cancelled;
+      break;
+    default:
+      report.ended = Ended::timed_out;
+      break;
+  }
+}
+
+}  // namespace
+
+Jail::Jail(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+Jail::Jail(Jail&&) noexcept = default;
+Jail& Jail::operator=(Jail&&) noexcept = default;
+
+Jail::~Jail() {
+  if (state_ != nullptr) kill(Ended::cancelled);
+}
+
+Phase Jail::phase() const noexcept { return state_->phase; }
+int Jail::control_fd() const noexcept { return state_->control.get(); }
+Fd Jail::take_stdin() noexcept { return std::move(state_->streams[0]); }
+Fd Jail::take_stdout() noexcept { return std::move(state_->streams[1]); }
+Fd Jail::take_stderr() noexcept { return std::move(state_->streams[2]); }
+const ExitReport& Jail::report() const noexcept { return state_->report; }
+
+Result<Phase> Jail::advance() {
+  State& state = *state_;
+  while (state.phase != Phase::ended) {
+    Received received;
+    switch (receive(state.control.get(), received)) {
+      case Reading::nothing:
+        return state.phase;
+      case Reading::over:
+        if (state.phase == Phase::launching) {
+          return Error{ErrorKind::closed, "make a jail: its launcher or init is gone", 0, {}};
+        }
+        kill(Ended::killed);
+        return state.phase;
+      case Reading::got:
+        break;
+    }
+    const wire::Message& message = received.message;
+    switch (message.type) {
+      case wire::message_launched:
+        if (message.error != 0) return launch_error(message.error);
+        state.process = std::move(received.fd);
+        break;
+      case wire::message_ready:
+        state.workspace = std::move(received.fd);
+        state.report.phases.set_up =
+            duration_cast<microseconds>(steady_clock::now() - state.launched_at);
+        state.phase = Phase::ready;
+        break;
+      case wire::message_failed:
+        return Error{ErrorKind::kernel, describe_call(state.plan, message.phase, message.index),
+                     message.error,
+                     {}};
+      case wire::message_ended:
+        fill_report(message, state.limits, state.report);
+        state.phase = Phase::ended;
+        break;
+    }
+  }
+  return state.phase;
+}
+
+Result<void> Jail::write_file(std::string_view name, std::string_view content,
+                              std::uint32_t mode) {
+  const std::string doing = "write " + std::string(name) + " in the working directory";
+  if (state_->phase != Phase::ready) {
+    return Error{ErrorKind::invalid, doing + ": the jail is not ready", 0, {}};
+  }
+  const std::string path(name);
+  open_how how{};
+  how.flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  how.mode = mode;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
+  const Fd file(static_cast<int>(
+      ::syscall(SYS_openat2, state_->workspace.get(), path.c_str(), &how, sizeof how)));
+  if (!file.valid()) return Error{ErrorKind::kernel, doing, errno, {}};
+  while (!content.empty()) {
+    const ssize_t written = ::write(file.get(), content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      return Error{errno == ENOSPC ? ErrorKind::exhausted : ErrorKind::kernel, doing, errno, {}};
+    }
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (::fchmod(file.get(), mode) != 0) return Error{ErrorKind::kernel, doing, errno, {}};
+  return {};
+}
+
+Result<void> Jail::start() {
+  if (state_->phase != Phase::ready) {
+    return Error{ErrorKind::invalid, "start a jail that is not ready", 0, {}};
+  }
+  wire::Order order{};
+  order.type = wire::order_start;
+  order.wall_ns = static_cast<std::uint64_t>(nanoseconds(state_->limits.wall).count());
+  order.cpu_ns = static_cast<std::uint64_t>(nanoseconds(state_->limits.cpu).count());
+  order.memory_bytes = state_->limits.memory_bytes;
+  if (::send(state_->control.get(), &order, sizeof order, MSG_NOSIGNAL) < 0) {
+    return Error{ErrorKind::closed, "start a jail", errno, {}};
+  }
+  state_->phase = Phase::running;
+  return {};
+}
+
+void Jail::cancel() noexcept {
+  if (state_->phase == Phase::ended) return;
+  wire::Order order{};
+  order.type = wire::order_cancel;
+  ::send(state_->control.get(), &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void Jail::kill(Ended why) noexcept {
+  if (state_->phase == Phase::ended) return;
+  if (state_->process.valid()) {
+    ::syscall(SYS_pidfd_send_signal, state_->process.get(), SIGKILL, nullptr, 0);
+  }
+  // An init whose pidfd has not come yet ends when it finds nobody at the other end. The descriptor
+  // stays open: an event loop may hold it.
+  ::shutdown(state_->control.get(), SHUT_RDWR);
+  state_->phase = Phase::ended;
+  state_->report.ended = why;
+  state_->report.signal = SIGKILL;
+  state_->report.enforcement = without_cgroup;
+}
+
+Result<Phase> Jail::wait(Phase phase, milliseconds at_most) {
+  const auto deadline = steady_clock::now() + at_most;
+  for (;;) {
+    auto now = advance();
+    if (!now || *now >= phase) return now;
+    const auto left = duration_cast<milliseconds>(deadline - steady_clock::now()).count();
+    if (left <= 0) return Error{ErrorKind::exhausted, "wait for a jail", ETIMEDOUT, {}};
+    pollfd watched{state_->control.get(), POLLIN, 0};
+    if (::poll(&watched, 1, static_cast<int>(left) + 1) < 0 && errno != EINTR) {
+      return Error{ErrorKind::kernel, "wait for a jail", errno, {}};
+    }
+  }
+}
+
+}  // namespace jail

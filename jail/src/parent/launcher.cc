@@ -1,0 +1,219 @@
+#include "jail/launcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+
+#include "parent/jail_state.h"
+#include "parent/sealed_file.h"
+#include "plan/plan.h"
+
+extern "C" const char jail_launcher_image_begin[];
+extern "C" const char jail_launcher_image_end[];
+
+namespace jail {
+namespace {
+
+Error system_error(std::string doing) {
+  const int error = errno;
+  const bool full = error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN;
+  return {full ? ErrorKind::exhausted : ErrorKind::kernel, std::move(doing), error,
+          error == EMFILE ? "raise the limit of open files (ulimit -n)" : ""};
+}
+
+Result<std::pair<Fd, Fd>> socket_pair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return system_error("make a socket pair");
+  }
+  return std::pair<Fd, Fd>(Fd(ends[0]), Fd(ends[1]));
+}
+
+// First the reading, then the writing end.
+Result<std::pair<Fd, Fd>> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return system_error("make a pipe");
+  return std::pair<Fd, Fd>(Fd(ends[0]), Fd(ends[1]));
+}
+
+// The numbers that the launcher gets its descriptors at (see launcher_main.cc).
+constexpr int launcher_socket = 3;
+constexpr int launcher_image = 4;
+constexpr int first_unused = 5;
+
+// posix_spawn_file_actions and attributes, with the destructors that they lack.
+class SpawnSetup {
+ public:
+  SpawnSetup(int socket, int image) {
+    ::posix_spawn_file_actions_init(&actions_);
+    ::posix_spawnattr_init(&attributes_);
+    for (int fd = 0; fd < 3; ++fd) {
+      ::posix_spawn_file_actions_addopen(&actions_, fd, "/dev/null", O_RDWR, 0);
+    }
+    ::posix_spawn_file_actions_adddup2(&actions_, socket, launcher_socket);
+    ::posix_spawn_file_actions_adddup2(&actions_, image, launcher_image);
+    ::posix_spawn_file_actions_addclosefrom_np(&actions_, first_unused);
+    sigset_t signals;
+    ::sigfillset(&signals);
+    ::posix_spawnattr_setsigdefault(&attributes_, &signals);
+    ::sigemptyset(&signals);
+    ::posix_spawnattr_setsigmask(&attributes_, &signals);
+    // A session of its own: an interrupt typed at the caller's terminal is for the caller to act on.
+    ::posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+  }
+  SpawnSetup(const SpawnSetup&) = delete;
+  ~SpawnSetup() {
+    ::posix_spawn_file_actions_destroy(&actions_);
+    ::posix_spawnattr_destroy(&attributes_);
+  }
+  const posix_spawn_file_actions_t* actions() const { return &actions_; }
+  const posix_spawnattr_t* attributes() const { return &attributes_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  posix_spawnattr_t attributes_;
+};
+
+// Out of the way of the low numbers that the spawned process moves descriptors to.
+Fd moved_up(const Fd& fd) { return Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 16)); }
+
+Result<void> set_non_blocking(const Fd& fd) {
+  const int flags = ::fcntl(fd.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) != 0) {
+    return system_error("make a pipe non-blocking");
+  }
+  return {};
+}
+
+Result<void> send_request(int socket, const std::array<int, wire::launch_request_fds>& fds) {
+  const wire::LaunchRequest request{wire::plan_magic};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fds)] = {};
+  iovec part{const_cast<wire::LaunchRequest*>(&request), sizeof request};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  cmsghdr* rights = CMSG_FIRSTHDR(&header);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof fds);
+  std::memcpy(CMSG_DATA(rights), fds.data(), sizeof fds);
+  for (;;) {
+    if (::sendmsg(socket, &header, MSG_NOSIGNAL) >= 0) return {};
+    if (errno == EINTR) continue;
+    Error error = system_error("ask the launcher for a jail");
+    if (error.sys_errno == EPIPE || error.sys_errno == ECONNRESET) error.kind = ErrorKind::closed;
+    if (error.sys_errno == ETOOMANYREFS) error.kind = ErrorKind::exhausted;
+    return error;
+  }
+}
+
+}  // namespace
+
+struct Launcher::State {
+  Fd socket;
+  Fd process;
+  HostFacts host;
+};
+
+Launcher::Launcher(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+Launcher::Launcher(Launcher&&) noexcept = default;
+Launcher& Launcher::operator=(Launcher&&) noexcept = default;
+
+Launcher::~Launcher() {
+  if (state_ == nullptr) return;
+  state_->socket.reset();  // it ends by itself; a process that is wedged is not waited for
+  if (::syscall(SYS_pidfd_send_signal, state_->process.get(), SIGKILL, nullptr, 0) == 0) {
+    siginfo_t ended{};
+    while (::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(state_->process.get()), &ended,
+                    WEXITED) != 0 &&
+           errno == EINTR) {
+    }
+  }
+}
+
+Result<Launcher> Launcher::start() {
+  if (::geteuid() == 0) {
+    return Error{ErrorKind::refused, "start the launcher as root", 0,
+                 "no jail runs as host uid 0: drop to another user first"};
+  }
+  auto image = sealed_file(
+      "jail-launcher",
+      {jail_launcher_image_begin,
+       static_cast<std::size_t>(jail_launcher_image_end - jail_launcher_image_begin)},
+      SealedUse::execute);
+  if (!image) return image.error();
+  auto sockets = socket_pair();
+  if (!sockets) return sockets.error();
+  const Fd socket = moved_up(sockets->second);
+  const Fd program = moved_up(*image);
+  if (!socket.valid() || !program.valid()) return system_error("duplicate a descriptor");
+
+  const SpawnSetup setup(socket.get(), program.get());
+  const std::string path = "/proc/self/fd/" + std::to_string(launcher_image);
+  char name[] = "jail-launcher";
+  char* arguments[] = {name, nullptr};
+  char* environment[] = {nullptr};
+  pid_t pid = 0;
+  errno = ::posix_spawn(&pid, path.c_str(), setup.actions(), setup.attributes(), arguments,
+                        environment);
+  if (errno != 0) return system_error("execute the launcher");
+  auto state = std::make_unique<State>();
+  state->socket = std::move(sockets->first);
+  state->process = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!state->process.valid()) return system_error("open the launcher's pidfd");
+  state->host = HostFacts::of_this_host(::geteuid(), ::getegid());
+  return Launcher(std::move(state));
+}
+
+int Launcher::process_fd() const noexcept { return state_->process.get(); }
+
+Result<std::string> Launcher::explain(const JailSpec& spec) const {
+  const auto plan = compile(spec, state_->host);
+  if (!plan) return plan.error();
+  return to_text(*plan);
+}
+
+Result<Jail> Launcher::launch(const JailSpec& spec) const {
+  auto plan = compile(spec, state_->host);
+  if (!plan) return std::move(plan).error();
+  const auto image = to_image(*plan);
+  if (!image) return image.error();
+  auto control = socket_pair();
+  if (!control) return control.error();
+  auto input = make_pipe();
+  auto output = make_pipe();
+  auto errors = make_pipe();
+  for (const auto* pipe : {&input, &output, &errors}) {
+    if (!*pipe) return pipe->error();
+  }
+  for (const Fd* end : {&input->second, &output->first, &errors->first}) {
+    if (auto done = set_non_blocking(*end); !done) return done.error();
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (auto sent = send_request(state_->socket.get(),
+                               {image->get(), control->second.get(), input->first.get(),
+                                output->second.get(), errors->second.get()});
+      !sent) {
+    return sent.error();
+  }
+  auto state = std::make_unique<Jail::State>();
+  state->plan = std::move(*plan);
+  state->limits = spec.limits;
+  state->control = std::move(control->first);
+  state->streams = {std::move(input->second), std::move(output->first), std::move(errors->first)};
+  state->launched_at = now;
+  return Jail(std::move(state));
+}
+
+}  // namespace jail

@@ -1,0 +1,72 @@
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "plan/concerns.h"
+
+namespace jail {
+namespace {
+
+// The wire form of prlimit64: glibc's struct rlimit has the width of long.
+struct ResourceLimit {
+  std::uint64_t soft;
+  std::uint64_t hard;
+};
+
+class LimitWriter {
+ public:
+  LimitWriter(Builder& builder, const HostFacts& host) : builder_(builder), host_(host) {}
+
+  void set(int resource, std::uint64_t wanted, const char* name) {
+    const auto index = static_cast<std::size_t>(resource);
+    // Raising a hard limit takes a privilege that the guest must not have; a lower one is as safe.
+    const std::uint64_t value = index < host_.hard_limits.size()
+                                    ? std::min(wanted, host_.hard_limits[index])
+                                    : wanted;
+    const std::uint32_t limit = builder_.store(ResourceLimit{value, value});
+    builder_.call(JAIL_CALL(prlimit64),
+                  {Builder::value(0), Builder::value(resource), Builder::address(limit),
+                   Builder::value(0)},
+                  std::string("limit ") + name + " to " + std::to_string(value));
+  }
+
+ private:
+  Builder& builder_;
+  const HostFacts& host_;
+};
+
+// The watchdog looks at what a jail really uses. Between two looks a single process is held by this
+// limit on what it may map privately, well above the jail's own so that crossing that one is seen as
+// what it is, and enough for interpreters that reserve more than they touch.
+std::uint64_t private_mapping_bytes(std::uint64_t memory_bytes) {
+  return 2 * memory_bytes + (128u << 20);
+}
+
+std::uint64_t cpu_seconds(std::chrono::milliseconds cpu) {
+  const auto whole = static_cast<std::uint64_t>(cpu.count()) / 1000;
+  return whole + 2;  // the jail's total is counted by init; this stops one process if init is late
+}
+
+}  // namespace
+
+void add_limits(Builder& builder, const JailSpec& spec, const HostFacts& host) {
+  const Limits& limits = spec.limits;
+  LimitWriter writer(builder, host);
+  // Counted in the jail's own user namespace, where init is one of them.
+  writer.set(RLIMIT_NPROC, limits.processes + 1, "processes");
+  writer.set(RLIMIT_NOFILE, limits.open_files, "open files");
+  writer.set(RLIMIT_FSIZE, limits.file_bytes, "the size of a file");
+  writer.set(RLIMIT_DATA, private_mapping_bytes(limits.memory_bytes), "private memory");
+  writer.set(RLIMIT_STACK, limits.stack_bytes, "the stack");
+  writer.set(RLIMIT_CPU, cpu_seconds(limits.cpu), "CPU seconds of a process");
+  writer.set(RLIMIT_MEMLOCK, 64u << 10, "locked memory");
+  writer.set(RLIMIT_MSGQUEUE, 0, "message queues");
+  writer.set(RLIMIT_SIGPENDING, 1024, "pending signals");
+  writer.set(RLIMIT_NICE, 0, "nice");
+  writer.set(RLIMIT_RTPRIO, 0, "real-time priority");
+  // 1 and not 0: a limit of 0 does not keep the kernel from piping a dump to a core_pattern handler,
+  // which runs as root outside of every namespace (core(5)).
+  writer.set(RLIMIT_CORE, 1, "core dumps");
+}
+
+}  // namespace jail

@@ -1,0 +1,58 @@
+// A compiled jail: every system call between clone3 and the guest, as a flat list.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "child/wire.h"
+#include "jail/fd.h"
+#include "jail/result.h"
+#include "jail/spec.h"
+
+namespace jail {
+
+// What a call is for, in the parent's words. The child only carries the number.
+struct CallText {
+  std::string system_call;
+  std::string purpose;  // "mount /usr read-only"
+};
+
+struct CallList {
+  std::vector<wire::Call> calls;
+  std::vector<CallText> texts;  // one for each call
+};
+
+struct Plan {
+  CallList init;
+  CallList guest;
+  std::string bytes;                       // strings and structures that calls point to
+  std::vector<std::uint32_t> relocations;  // places in `bytes` that hold an offset into `bytes`
+  std::uint64_t clone_flags = 0;
+  std::uint64_t page_bytes = 4096;
+};
+
+// The facts about the host that a plan depends on, so that compile() itself asks nothing.
+struct HostFacts {
+  std::uint32_t uid = 0;  // of the launcher: what the guest's ids map to
+  std::uint32_t gid = 0;
+  int last_capability = 0;
+  std::uint64_t page_bytes = 4096;
+  std::vector<std::uint64_t> hard_limits;  // by RLIMIT_ number; a guest cannot be given more
+
+  static HostFacts of_this_host(std::uint32_t uid, std::uint32_t gid);
+};
+
+// Errors: ErrorKind::invalid, naming the field of the spec.
+Result<Plan> compile(const JailSpec& spec, const HostFacts& host);
+
+// One line a call, for people and for golden tests.
+std::string to_text(const Plan& plan);
+
+// "mount /usr read-only (step 9 of 122)": the call at `index` of the list of `phase` (0 init, 1 guest).
+std::string describe_call(const Plan& plan, std::uint32_t phase, std::int32_t index);
+
+// The plan as the launcher maps it: a sealed memfd.
+Result<Fd> to_image(const Plan& plan);
+
+}  // namespace jail

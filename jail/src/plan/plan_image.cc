@@ -1,0 +1,71 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "parent/sealed_file.h"
+#include "plan/plan.h"
+
+namespace jail {
+namespace {
+
+template <class T>
+void append(std::string& image, const T* objects, std::size_t count) {
+  image.append(reinterpret_cast<const char*>(objects), count * sizeof(T));
+}
+
+// Offsets into Plan::bytes become offsets into the image.
+std::vector<wire::Call> placed(const CallList& list, std::uint64_t bytes_offset) {
+  std::vector<wire::Call> calls = list.calls;
+  for (wire::Call& call : calls) {
+    for (std::size_t i = 0; i < 6; ++i) {
+      if (call.kind[i] == wire::argument_address) {
+        call.argument[i] += static_cast<std::int64_t>(bytes_offset);
+      }
+    }
+  }
+  return calls;
+}
+
+}  // namespace
+
+Result<Fd> to_image(const Plan& plan) {
+  wire::PlanHeader header{};
+  header.magic = wire::plan_magic;
+  header.init_calls = static_cast<std::uint32_t>(plan.init.calls.size());
+  header.guest_calls = static_cast<std::uint32_t>(plan.guest.calls.size());
+  header.relocations = static_cast<std::uint32_t>(plan.relocations.size());
+  header.calls_offset = sizeof header;
+  header.relocations_offset =
+      header.calls_offset + sizeof(wire::Call) * (plan.init.calls.size() + plan.guest.calls.size());
+  const std::uint64_t bytes_offset =
+      header.relocations_offset + sizeof(std::uint64_t) * plan.relocations.size();
+  header.size = bytes_offset + plan.bytes.size();
+  header.clone_flags = plan.clone_flags;
+  header.page_bytes = plan.page_bytes;
+
+  std::string bytes = plan.bytes;
+  std::vector<std::uint64_t> places;
+  for (const std::uint32_t place : plan.relocations) {
+    std::uint64_t target = 0;
+    std::memcpy(&target, bytes.data() + place, sizeof target);
+    target += bytes_offset;
+    std::memcpy(bytes.data() + place, &target, sizeof target);
+    places.push_back(bytes_offset + place);
+  }
+
+  std::string image;
+  image.reserve(header.size);
+  append(image, &header, 1);
+  for (const CallList* list : {&plan.init, &plan.guest}) {
+    const std::vector<wire::Call> calls = placed(*list, bytes_offset);
+    append(image, calls.data(), calls.size());
+  }
+  append(image, places.data(), places.size());
+  image += bytes;
+  return sealed_file("jail-plan", image, SealedUse::read);
+}
+
+}  // namespace jail

@@ -1,0 +1,55 @@
+#include "plan/plan.h"
+
+namespace jail {
+namespace {
+
+constexpr const char* list_names[] = {"init", "guest"};
+
+const CallList& list_of(const Plan& plan, std::uint32_t phase) {
+  return phase == 0 ? plan.init : plan.guest;
+}
+
+void append_number(std::string& text, std::size_t number, std::size_t width) {
+  const std::string digits = std::to_string(number);
+  text.append(width > digits.size() ? width - digits.size() : 0, ' ');
+  text += digits;
+}
+
+constexpr struct {
+  std::uint64_t flag;
+  const char* name;
+} namespaces[] = {{0x10000000, "user"}, {0x20000000, "pid"}, {0x00020000, "mount"},
+                  {0x40000000, "network"}, {0x08000000, "ipc"}, {0x04000000, "uts"},
+                  {0x02000000, "cgroup"}};
+
+}  // namespace
+
+std::string to_text(const Plan& plan) {
+  std::string text = "clone3 with new namespaces:";
+  for (const auto& entry : namespaces) {
+    if ((plan.clone_flags & entry.flag) != 0) text += std::string(" ") + entry.name;
+  }
+  text += '\n';
+  for (std::uint32_t phase = 0; phase < 2; ++phase) {
+    const CallList& list = list_of(plan, phase);
+    for (std::size_t i = 0; i < list.texts.size(); ++i) {
+      text += list_names[phase];
+      text.append(phase == 0 ? 1 : 0, ' ');
+      append_number(text, i + 1, 4);
+      const std::string& name = list.texts[i].system_call;
+      text += "  " + name;
+      text.append(name.size() < 14 ? 14 - name.size() : 0, ' ');
+      text += "  " + list.texts[i].purpose + '\n';
+    }
+  }
+  return text;
+}
+
+std::string describe_call(const Plan& plan, std::uint32_t phase, std::int32_t index) {
+  const CallList& list = list_of(plan, phase);
+  if (index < 0 || static_cast<std::size_t>(index) >= list.texts.size()) return "fork the guest";
+  return list.texts[static_cast<std::size_t>(index)].purpose + " (" + list_names[phase > 0 ? 1 : 0] +
+         " step " + std::to_string(index + 1) + " of " + std::to_string(list.texts.size()) + ")";
+}
+
+}  // namespace jail

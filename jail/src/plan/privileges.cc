@@ -1,0 +1,79 @@
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <linux/securebits.h>
+#include <signal.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+
+#include <cstddef>
+#include <memory>
+
+#include "plan/concerns.h"
+
+namespace jail {
+namespace {
+
+std::string capability_name(int capability) {
+  const std::unique_ptr<char, decltype(&cap_free)> name(
+      cap_to_name(static_cast<cap_value_t>(capability)), &cap_free);
+  return name == nullptr ? std::to_string(capability) : std::string(name.get());
+}
+
+void add_prctl(Builder& builder, int option, std::int64_t argument, std::string purpose) {
+  builder.call(JAIL_CALL(prctl),
+               {Builder::value(option), Builder::value(argument), Builder::value(0),
+                Builder::value(0), Builder::value(0)},
+               std::move(purpose));
+}
+
+}  // namespace
+
+void add_init_privileges(Builder& builder, const HostFacts& host) {
+  // Uid 0 means nothing and capabilities are not regained by execve, for the rest of the jail's life.
+  constexpr int bits = SECBIT_NOROOT | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_CAP_AMBIENT_RAISE;
+  add_prctl(builder, PR_SET_SECUREBITS, bits | SECURE_ALL_LOCKS, "lock the secure bits");
+  for (int capability = 0; capability <= host.last_capability; ++capability) {
+    add_prctl(builder, PR_CAPBSET_DROP, capability,
+              "drop " + capability_name(capability) + " from the bounding set");
+  }
+  builder.call(JAIL_CALL(prctl),
+               {Builder::value(PR_CAP_AMBIENT), Builder::value(PR_CAP_AMBIENT_CLEAR_ALL),
+                Builder::value(0), Builder::value(0), Builder::value(0)},
+               "clear the ambient capabilities");
+  const __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+  builder.call(JAIL_CALL(capset),
+               {Builder::address(builder.store(header)), Builder::address(builder.store(none))},
+               "drop every capability");
+  add_prctl(builder, PR_SET_NO_NEW_PRIVS, 1, "set no_new_privs");
+  // Same uid as the guest: without this the guest could write to /proc/1/mem.
+  add_prctl(builder, PR_SET_DUMPABLE, 0, "make init untouchable");
+  builder.call(JAIL_CALL(prctl), {Builder::value(PR_SET_NAME), builder.text("jail-init")},
+               "name init");
+}
+
+void add_guest_filter(Builder& builder, const JailSpec& spec) {
+  const std::uint64_t no_signals = 0;
+  builder.call(JAIL_CALL(rt_sigprocmask),
+               {Builder::value(SIG_SETMASK), Builder::address(builder.store(no_signals)),
+                Builder::value(0), Builder::value(sizeof no_signals)},
+               "unblock the signals");
+
+  const auto& instructions = spec.filter.instructions;
+  const std::uint32_t code =
+      builder.intern({reinterpret_cast<const char*>(instructions.data()),
+                      instructions.size() * sizeof(instructions[0])});
+  sock_fprog program{};
+  program.len = static_cast<unsigned short>(instructions.size());
+  const std::uint32_t place = builder.reserve(sizeof program);
+  builder.write(place, program);
+  builder.point(place + offsetof(sock_fprog, filter), code);
+  builder.call(JAIL_CALL(seccomp),
+               {Builder::value(SECCOMP_SET_MODE_FILTER), Builder::value(0),
+                Builder::address(place)},
+               "load the system call filter of " + std::to_string(instructions.size()) +
+                   " instructions");
+}
+
+}  // namespace jail

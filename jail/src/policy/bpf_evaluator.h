@@ -1,0 +1,23 @@
+// Runs a seccomp filter in user space, as the kernel would, so that a test can ask what a program
+// does with any call on any architecture without making one.
+#pragma once
+
+#include <linux/seccomp.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "jail/policy.h"
+
+namespace jail {
+
+struct Evaluation {
+  std::uint32_t action = 0;      // SECCOMP_RET_* with its low 16 bits
+  std::size_t instructions = 0;  // executed, the return included
+};
+
+// Errors: ErrorKind::invalid for a program that the kernel would not load (an instruction that
+// seccomp does not permit, a jump or a load out of bounds, no return at the end).
+Result<Evaluation> evaluate(const FilterProgram& filter, const seccomp_data& call);
+
+}  // namespace jail
