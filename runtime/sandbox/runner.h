@@ -32,9 +32,11 @@ class Cancel {
   void request() const;
   bool requested() const noexcept;
 
+  // For whoever runs: called once when the end is asked for, at once if it was already. Empty: no
+  // longer interested.
+  void set_hook(std::function<void()> hook) const;
+
  private:
-  friend class Runner;
-  friend class Run;
   struct State;
   std::shared_ptr<State> state_;
 };
@@ -60,6 +62,7 @@ struct RunnerState {
 // Thread-safe. Must outlive its runs.
 class Runner {
  public:
+  // SIGPIPE must be ignored in this process: a guest may close its standard input at any time.
   // Starts the launcher process; call it before anything secret is in this process's environment.
   // Errors: everything that keeps this host from running jails, with a hint.
   static jail::Result<std::unique_ptr<Runner>> create(boost::asio::any_io_executor executor,

@@ -1,0 +1,326 @@
+#include "runtime/sandbox/run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/post.hpp>
+
+#include "runtime/sandbox/language.h"
+
+namespace runtime {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// Setting up takes milliseconds; a host that needs this long is in trouble.
+constexpr milliseconds set_up_deadline{10'000};
+// Init ends a jail at its deadline by itself. This much later the owner no longer relies on it.
+constexpr milliseconds grace{2'000};
+constexpr std::size_t chunk_bytes = 64u << 10;
+// Output that is already there is read in portions, so that one flood does not keep a worker from
+// the other runs.
+constexpr int chunks_a_turn = 16;
+
+std::string signal_name(int signal) {
+  const char* abbreviation = ::sigabbrev_np(signal);
+  return abbreviation == nullptr ? "SIGRTMIN+" + std::to_string(signal - SIGRTMIN)
+                                 : std::string("SIG") + abbreviation;
+}
+
+Status status_of(const jail::ExitReport& report) {
+  switch (report.ended) {
+    case jail::Ended::exited:
+      return report.exit_code == 0 ? Status::success : Status::error;
+    case jail::Ended::timed_out:
+      return Status::timeout;
+    case jail::Ended::out_of_memory:
+      return Status::out_of_memory;
+    case jail::Ended::violation:
+      return Status::violation;
+    case jail::Ended::cancelled:
+      return Status::cancelled;
+    case jail::Ended::signaled:
+    case jail::Ended::killed:
+      break;
+  }
+  return Status::killed;
+}
+
+}  // namespace
+
+Run::Run(asio::any_io_executor executor, const RunnerOptions& limits, Admission& admission,
+         Launch launch, RunRequest request, RunOptions options, Finished finished)
+    : strand_(asio::make_strand(executor)),
+      limits_(limits),
+      admission_(admission),
+      launch_(std::move(launch)),
+      request_(std::move(request)),
+      options_(std::move(options)),
+      finished_(std::move(finished)),
+      control_(strand_),
+      input_(strand_),
+      input_waiter_(strand_),
+      out_(strand_),
+      err_(strand_),
+      timer_(strand_) {
+  out_.stream = Stream::standard_output;
+  err_.stream = Stream::standard_error;
+}
+
+void Run::start() {
+  asio::post(strand_, [self = shared_from_this()] { self->ask_for_place(); });
+}
+
+void Run::ask_for_place() {
+  asked_at_ = Clock::now();
+  options_.cancel.set_hook([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) asio::post(self->strand_, [self] { self->cancel(); });
+  });
+  if (over_) return;
+  ticket_ = admission_.ask([weak = weak_from_this()](Admission::Place place) {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    const auto held = std::make_shared<Admission::Place>(std::move(place));
+    asio::post(self->strand_, [self, held] {
+      if (self->over_) return;
+      self->place_ = std::move(*held);
+      self->launch();
+    });
+  });
+  if (ticket_ == nullptr) {
+    finish(jail::Error{jail::ErrorKind::exhausted, "run a program: the queue is full", 0, {}});
+    return;
+  }
+  // A program that waits longer than it may run is one that nobody waits for any more.
+  timer_.expires_after(request_.timeout);
+  timer_.async_wait([self = shared_from_this()](error_code error) {
+    if (error || self->jail_.has_value() || self->over_) return;
+    if (self->admission_.withdraw(self->ticket_)) {
+      self->finish(jail::Error{
+          jail::ErrorKind::exhausted, "run a program: no place became free in time", 0, {}});
+    }
+  });
+}
+
+void Run::launch() {
+  placed_at_ = Clock::now();
+  auto launched = launch_(request_);
+  if (!launched) {
+    finish(std::move(launched).error());
+    return;
+  }
+  jail_.emplace(std::move(*launched));
+  control_.assign(jail_->control_fd());
+  end_at(set_up_deadline, jail::Ended::killed);
+  watch_control();
+}
+
+void Run::watch_control() {
+  control_.async_wait(Descriptor::wait_read, [self = shared_from_this()](error_code error) {
+    if (!error && !self->over_) self->on_control();
+  });
+}
+
+void Run::on_control() {
+  const jail::Phase before = jail_->phase();
+  const auto phase = jail_->advance();
+  if (!phase) {
+    finish(phase.error());
+  } else if (*phase == jail::Phase::ended) {
+    on_end();
+  } else {
+    if (before != jail::Phase::ready && *phase == jail::Phase::ready) begin();
+    if (!over_) watch_control();
+  }
+}
+
+void Run::begin() {
+  const Interpreter interpreter = interpreter_of(request_.language);
+  auto done = jail_->write_file(interpreter.file_name, request_.code, 0644);
+  if (done) done = jail_->start();
+  if (!done) {
+    finish(done.error());
+    return;
+  }
+  started_at_ = Clock::now();
+  end_at(request_.timeout + grace, jail::Ended::timed_out);
+  out_.descriptor.assign(jail_->take_stdout().release());
+  err_.descriptor.assign(jail_->take_stderr().release());
+  watch_output(out_);
+  watch_output(err_);
+  input_.assign(jail_->take_stdin().release());
+  pending_input_ = std::move(request_.standard_input);
+  watch_input_source();
+  feed_input();
+}
+
+void Run::watch_output(Output& output) {
+  output.descriptor.async_wait(Descriptor::wait_read,
+                               [self = shared_from_this(), &output](error_code error) {
+                                 if (error || self->over_) return;
+                                 self->read_output(output);
+                                 if (output.descriptor.is_open()) self->watch_output(output);
+                               });
+}
+
+// Reads what is there; closes the descriptor at its end.
+void Run::read_output(Output& output) {
+  std::array<char, chunk_bytes> buffer;
+  for (int turn = 0; turn < chunks_a_turn && output.descriptor.is_open(); ++turn) {
+    const ssize_t got = ::read(output.descriptor.native_handle(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (got <= 0) {
+      output.descriptor.close();
+      return;
+    }
+    const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
+    if (options_.on_output) options_.on_output(output.stream, bytes);
+    if (!options_.collect_output) continue;
+    const std::size_t room = limits_.output_cap_bytes - output.kept.size();
+    output.kept.append(bytes.substr(0, room));
+    if (bytes.size() > room) output.truncated = true;
+  }
+}
+
+// Asio would make the descriptor itself non-blocking, and with it the terminal or file of whoever
+// handed it to the owner. An epoll instance that watches it can be waited for instead.
+void Run::watch_input_source() {
+  if (options_.standard_input_fd < 0) return;
+  input_source_open_ = true;
+  jail::Fd waiter(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_event readable{};
+  readable.events = EPOLLIN;
+  // EPERM: a regular file or a device like /dev/null, whose reading does not block.
+  if (waiter.valid() &&
+      ::epoll_ctl(waiter.get(), EPOLL_CTL_ADD, options_.standard_input_fd, &readable) == 0) {
+    input_waiter_.assign(waiter.release());
+  }
+}
+
+// Writes what is pending until the pipe is full, then goes on when there is room.
+void Run::feed_input() {
+  while (input_written_ < pending_input_.size()) {
+    const ssize_t put = ::write(input_.native_handle(), pending_input_.data() + input_written_,
+                                pending_input_.size() - input_written_);
+    if (put >= 0) {
+      input_written_ += static_cast<std::size_t>(put);
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      input_.async_wait(Descriptor::wait_write, [self = shared_from_this()](error_code error) {
+        if (!error && !self->over_) self->feed_input();
+      });
+      return;
+    } else if (errno != EINTR) {
+      input_.close();  // the guest closed it: that is its right
+      return;
+    }
+  }
+  refill_input();
+}
+
+void Run::refill_input() {
+  pending_input_.clear();
+  input_written_ = 0;
+  if (!input_source_open_) {
+    input_.close();
+  } else if (input_waiter_.is_open()) {
+    input_waiter_.async_wait(Descriptor::wait_read, [self = shared_from_this()](error_code error) {
+      if (!error && !self->over_) self->read_input_source();
+    });
+  } else {
+    asio::post(strand_, [self = shared_from_this()] {
+      if (!self->over_) self->read_input_source();
+    });
+  }
+}
+
+void Run::read_input_source() {
+  std::array<char, chunk_bytes> buffer;
+  const ssize_t got = ::read(options_.standard_input_fd, buffer.data(), buffer.size());
+  if (got > 0) {
+    pending_input_.assign(buffer.data(), static_cast<std::size_t>(got));
+  } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+    input_source_open_ = false;
+  }
+  feed_input();
+}
+
+void Run::end_at(milliseconds from_now, jail::Ended why) {
+  timer_.expires_after(from_now);
+  timer_.async_wait([self = shared_from_this(), why](error_code error) {
+    if (error || self->over_) return;
+    self->jail_->kill(why);
+    self->on_end();
+  });
+}
+
+void Run::cancel() {
+  if (over_) return;
+  if (!jail_.has_value()) {
+    admission_.withdraw(ticket_);
+    RunResult result;
+    result.status = Status::cancelled;
+    result.timings.queued = duration_cast<microseconds>(Clock::now() - asked_at_);
+    finish(std::move(result));
+    return;
+  }
+  if (jail_->phase() == jail::Phase::running) {
+    jail_->cancel();
+    end_at(grace, jail::Ended::cancelled);
+  } else {
+    jail_->kill(jail::Ended::cancelled);
+    on_end();
+  }
+}
+
+void Run::on_end() {
+  // Every process of the jail is dead: what its pipes hold is all there will be.
+  // A pipe holds at most 1 MiB, which is what one turn reads.
+  for (Output* output : {&out_, &err_}) read_output(*output);
+  finish(result_of(jail_->report()));
+}
+
+RunResult Run::result_of(const jail::ExitReport& report) {
+  RunResult result;
+  result.status = status_of(report);
+  if (report.ended == jail::Ended::exited) result.exit_code = report.exit_code;
+  if (report.signal != 0) result.signal = signal_name(report.signal);
+  result.standard_output = std::move(out_.kept);
+  result.standard_error = std::move(err_.kept);
+  result.stdout_truncated = out_.truncated;
+  result.stderr_truncated = err_.truncated;
+  result.timings.queued = duration_cast<microseconds>(placed_at_ - asked_at_);
+  if (started_at_ != Clock::time_point{}) {
+    result.timings.started =
+        duration_cast<microseconds>(started_at_ - placed_at_) + report.phases.started;
+  }
+  result.timings.ran = report.phases.ran;
+  result.usage = report.usage;
+  result.enforcement = report.enforcement;
+  return result;
+}
+
+void Run::finish(jail::Result<RunResult> result) {
+  over_ = true;
+  options_.cancel.set_hook(nullptr);
+  timer_.cancel();
+  error_code ignored;
+  if (control_.is_open()) control_.release();  // the Jail's own
+  input_.close(ignored);
+  input_waiter_.close(ignored);
+  out_.descriptor.close(ignored);
+  err_.descriptor.close(ignored);
+  jail_.reset();
+  place_ = Admission::Place();
+  if (const Finished finished = std::exchange(finished_, nullptr)) finished(std::move(result));
+}
+
+}  // namespace runtime

@@ -1,0 +1,85 @@
+// One run from its place in the queue to its result: drives one Jail on a strand of its own.
+#pragma once
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "jail/jail.h"
+#include "runtime/sandbox/admission.h"
+#include "runtime/sandbox/runner.h"
+
+namespace runtime {
+
+class Run : public std::enable_shared_from_this<Run> {
+ public:
+  using Finished = std::function<void(jail::Result<RunResult>)>;
+  using Launch = std::function<jail::Result<jail::Jail>(const RunRequest&)>;
+
+  // `launch` and `admission` must outlive the run. `finished` is called once, on the run's strand.
+  Run(boost::asio::any_io_executor executor, const RunnerOptions& limits, Admission& admission,
+      Launch launch, RunRequest request, RunOptions options, Finished finished);
+
+  void start();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Descriptor = boost::asio::posix::stream_descriptor;
+
+  // A stream of the guest, read until it ends.
+  struct Output {
+    explicit Output(const boost::asio::any_io_executor& executor) : descriptor(executor) {}
+    Stream stream{};
+    Descriptor descriptor;
+    std::string kept;
+    bool truncated = false;
+  };
+
+  void ask_for_place();
+  void launch();
+  void watch_control();
+  void on_control();
+  void begin();
+  void watch_output(Output& output);
+  void read_output(Output& output);
+  void watch_input_source();
+  void feed_input();
+  void refill_input();
+  void read_input_source();
+  void end_at(std::chrono::milliseconds from_now, jail::Ended why);
+  void cancel();
+  void on_end();
+  void finish(jail::Result<RunResult> result);
+  RunResult result_of(const jail::ExitReport& report);
+
+  boost::asio::strand<boost::asio::any_io_executor> strand_;
+  const RunnerOptions& limits_;
+  Admission& admission_;
+  Launch launch_;
+  RunRequest request_;
+  RunOptions options_;
+  Finished finished_;
+
+  Admission::Ticket ticket_;
+  Admission::Place place_;
+  std::optional<jail::Jail> jail_;
+  Descriptor control_;
+  Descriptor input_;         // writing end of the guest's standard input
+  Descriptor input_waiter_;  // an epoll instance that watches RunOptions::standard_input_fd
+  std::string pending_input_;
+  std::size_t input_written_ = 0;
+  bool input_source_open_ = false;
+  Output out_;
+  Output err_;
+  boost::asio::steady_timer timer_;
+  Clock::time_point asked_at_;
+  Clock::time_point placed_at_;
+  Clock::time_point started_at_;
+  bool over_ = false;
+};
+
+}  // namespace runtime
