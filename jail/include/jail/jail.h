@@ -1,8 +1,9 @@
 // One jail: an isolated process tree, from its launch to the report of how it ended.
 //
-// A Jail is driven by its owner's event loop: control_fd() becomes readable when something happened,
-// and advance() takes note of it without blocking. One thread at a time may use a Jail; different
-// jails are independent. Nothing here starts a thread, handles a signal or waits for a child.
+// A Jail is driven by its owner's event loop: control_fd() becomes readable when something
+// happened, and advance() takes note of it without blocking. One thread at a time may use a Jail;
+// different jails are independent. Nothing here starts a thread, handles a signal or waits for a
+// child.
 #pragma once
 
 #include <chrono>
@@ -25,7 +26,7 @@ enum class Phase : std::uint8_t {
   launching,  // namespaces and mounts are being made
   ready,      // set up; files may be written, start() may be called
   running,
-  ended,      // report() is there and every process of the jail is dead or dying
+  ended,  // report() is there and every process of the jail is dead or dying
 };
 
 class Jail {
@@ -53,12 +54,12 @@ class Jail {
   // Asks init to end the jail; the report follows. Does nothing after the end.
   void cancel() noexcept;
 
-  // Kills init and with it the jail, at once. For an owner that cannot rely on init: a deadline that
-  // passed without a report. report() is there at once, with `why` as its ending.
+  // Kills init and with it the jail, at once. For an owner that cannot rely on init: a deadline
+  // that passed without a report. report() is there at once, with `why` as its ending.
   void kill(Ended why) noexcept;
 
-  // The owner's ends of the guest's streams, close-on-exec and non-blocking. Each can be taken once;
-  // what is not taken is closed with the Jail.
+  // The owner's ends of the guest's streams, close-on-exec and non-blocking. Each can be taken
+  // once; what is not taken is closed with the Jail.
   Fd take_stdin() noexcept;
   Fd take_stdout() noexcept;
   Fd take_stderr() noexcept;

@@ -13,8 +13,8 @@ namespace jail {
 
 class Launcher {
  public:
-  // Jails run with this process's user and group, which must not be root: no jail runs as host uid 0.
-  // The launcher is a child process of the caller; it ends with the Launcher or with the caller.
+  // Jails run with this process's user and group, which must not be root: no jail runs as host uid
+  // 0. The launcher is a child process of the caller; it ends with the Launcher or with the caller.
   // Errors: refused (host uid 0), exhausted, kernel.
   static Result<Launcher> start();
 

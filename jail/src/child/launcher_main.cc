@@ -115,8 +115,8 @@ void serve() {
     wire::LaunchRequest request{};
     int fds[wire::launch_request_fds];
     std::size_t count = 0;
-    const long received = receive(request_socket, &request, sizeof request, fds,
-                                  wire::launch_request_fds, &count, 0);
+    const long received =
+        receive(request_socket, &request, sizeof request, fds, wire::launch_request_fds, &count, 0);
     if (received == -EINTR) continue;
     if (received <= 0) return;  // the parent is gone
     if (received == sizeof request && request.magic == wire::plan_magic &&

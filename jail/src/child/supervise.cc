@@ -200,8 +200,7 @@ class Init {
 
   bool reap_one(int flags) {
     siginfo_t ended{};
-    const long result =
-        raw::call(SYS_waitid, P_ALL, 0, raw::address(&ended), WEXITED | flags, 0);
+    const long result = raw::call(SYS_waitid, P_ALL, 0, raw::address(&ended), WEXITED | flags, 0);
     if (result == -EINTR) return true;
     if (result < 0 || ended.si_pid == 0) return false;
     if (ended.si_pid == guest_) {
@@ -231,7 +230,8 @@ class Init {
     do {
       raw::call(SYS_kill, -1, SIGKILL);
     } while (reap_one(0));
-    // A guest that could not finish its execve before it was killed left no word: an end all the same.
+    // A guest that could not finish its execve before it was killed left no word: an end all the
+    // same.
     ran_until_ns_ = guest_end_ns_ != 0 && guest_end_ns_ < decided ? guest_end_ns_ : decided;
     report();
   }

@@ -34,8 +34,8 @@ long read_file(int directory, const char* path, char* buffer, std::size_t size) 
   if (fd < 0) return fd;
   std::size_t filled = 0;
   while (filled < size) {
-    const long got = raw::call(SYS_read, fd, raw::address(buffer + filled),
-                               static_cast<long>(size - filled));
+    const long got =
+        raw::call(SYS_read, fd, raw::address(buffer + filled), static_cast<long>(size - filled));
     if (got <= 0) break;
     filled += static_cast<std::size_t>(got);
   }
@@ -153,8 +153,7 @@ std::uint64_t Watch::precise_memory(std::uint64_t tmpfs) const {
     // A vfork child runs in its parent's memory until it executes: that is no second copy.
     if (stat.parent > 1 && raw::call(SYS_kcmp, pid, stat.parent, KCMP_VM, 0, 0) == 0) return;
     char text[2048];
-    const long got =
-        read_file(proc_, path_of(name, "smaps_rollup").text, text, sizeof text - 1);
+    const long got = read_file(proc_, path_of(name, "smaps_rollup").text, text, sizeof text - 1);
     if (got > 0) {
       text[got] = '\0';
       anonymous += rollup_value(text, "Pss_Anon:");

@@ -14,8 +14,8 @@ inline constexpr std::size_t slot_count = 64;
 
 // Slots that are filled before the first call. The plan fills the others by Call::result_slot.
 enum Slot : std::uint8_t {
-  slot_control = 0,    // report socket of init
-  slot_stdin = 1,      // the guest's standard streams
+  slot_control = 0,  // report socket of init
+  slot_stdin = 1,    // the guest's standard streams
   slot_stdout = 2,
   slot_stderr = 3,
   slot_workspace = 4,  // directory of the working tmpfs; handed to the parent with `ready`

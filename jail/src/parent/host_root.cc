@@ -10,8 +10,8 @@ namespace {
 // Python's and OpenSSL's settings, time zones, fonts for plots. Nothing that names the host, its
 // users or its network.
 constexpr const char* shown_of_etc[] = {
-    "/etc/alternatives", "/etc/ld.so.cache", "/etc/fonts",       "/etc/localtime",
-    "/etc/mime.types",   "/etc/python3",     "/etc/python3.11",  "/etc/matplotlibrc",
+    "/etc/alternatives", "/etc/ld.so.cache",    "/etc/fonts",      "/etc/localtime",
+    "/etc/mime.types",   "/etc/python3",        "/etc/python3.11", "/etc/matplotlibrc",
     "/etc/ssl/certs",    "/etc/ssl/openssl.cnf"};
 
 // Links into /usr where the host has merged it, directories of their own where not.
@@ -44,9 +44,12 @@ Root host_root() {
   const std::string uid = std::to_string(guest_uid);
   const std::string gid = std::to_string(guest_gid);
   root.files = {
-      {"/etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\n"
-                      "sandbox:x:" + uid + ":" + gid + "::/workspace:/bin/bash\n"
-                      "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
+      {"/etc/passwd",
+       "root:x:0:0:root:/root:/usr/sbin/nologin\n"
+       "sandbox:x:" +
+           uid + ":" + gid +
+           "::/workspace:/bin/bash\n"
+           "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
       {"/etc/group", "root:x:0:\nsandbox:x:" + gid + ":\nnogroup:x:65534:\n"},
       {"/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n"},
       {"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"},

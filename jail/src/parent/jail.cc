@@ -178,7 +178,8 @@ Result<Phase> Jail::advance() {
         state.phase = Phase::ready;
         break;
       case wire::message_failed:
-        return Error{ErrorKind::kernel, describe_call(state.plan, message.phase, message.index),
+        return Error{ErrorKind::kernel,
+                     describe_call(state.plan, message.phase, message.index),
                      message.error,
                      {}};
       case wire::message_ended:
@@ -190,8 +191,7 @@ Result<Phase> Jail::advance() {
   return state.phase;
 }
 
-Result<void> Jail::write_file(std::string_view name, std::string_view content,
-                              std::uint32_t mode) {
+Result<void> Jail::write_file(std::string_view name, std::string_view content, std::uint32_t mode) {
   const std::string doing = "write " + std::string(name) + " in the working directory";
   if (state_->phase != Phase::ready) {
     return Error{ErrorKind::invalid, doing + ": the jail is not ready", 0, {}};

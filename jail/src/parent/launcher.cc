@@ -66,9 +66,10 @@ class SpawnSetup {
     ::posix_spawnattr_setsigdefault(&attributes_, &signals);
     ::sigemptyset(&signals);
     ::posix_spawnattr_setsigmask(&attributes_, &signals);
-    // A session of its own: an interrupt typed at the caller's terminal is for the caller to act on.
-    ::posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+    // A session of its own: an interrupt typed at the caller's terminal is for the caller to act
+    // on.
+    ::posix_spawnattr_setflags(&attributes_,
+                               POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
   }
   SpawnSetup(const SpawnSetup&) = delete;
   ~SpawnSetup() {
@@ -135,8 +136,8 @@ Launcher::~Launcher() {
   state_->socket.reset();  // it ends by itself; a process that is wedged is not waited for
   if (::syscall(SYS_pidfd_send_signal, state_->process.get(), SIGKILL, nullptr, 0) == 0) {
     siginfo_t ended{};
-    while (::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(state_->process.get()), &ended,
-                    WEXITED) != 0 &&
+    while (::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(state_->process.get()),
+                    &ended, WEXITED) != 0 &&
            errno == EINTR) {
     }
   }
@@ -147,11 +148,11 @@ Result<Launcher> Launcher::start() {
     return Error{ErrorKind::refused, "start the launcher as root", 0,
                  "no jail runs as host uid 0: drop to another user first"};
   }
-  auto image = sealed_file(
-      "jail-launcher",
-      {jail_launcher_image_begin,
-       static_cast<std::size_t>(jail_launcher_image_end - jail_launcher_image_begin)},
-      SealedUse::execute);
+  auto image =
+      sealed_file("jail-launcher",
+                  {jail_launcher_image_begin,
+                   static_cast<std::size_t>(jail_launcher_image_end - jail_launcher_image_begin)},
+                  SealedUse::execute);
   if (!image) return image.error();
   auto sockets = socket_pair();
   if (!sockets) return sockets.error();

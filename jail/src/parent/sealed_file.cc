@@ -8,7 +8,8 @@
 namespace jail {
 namespace {
 
-// linux/memfd.h, since Linux 6.3. An older kernel refuses the flags and makes every memfd executable.
+// linux/memfd.h, since Linux 6.3. An older kernel refuses the flags and makes every memfd
+// executable.
 constexpr unsigned memfd_noexec_seal = 0x0008;
 constexpr unsigned memfd_exec = 0x0010;
 
@@ -22,8 +23,10 @@ int create(const char* name, SealedUse use) {
 Error failed(const char* name) {
   const int error = errno;
   return {error == EMFILE || error == ENFILE || error == ENOMEM ? ErrorKind::exhausted
-                                                               : ErrorKind::kernel,
-          std::string("keep ") + name + " in memory", error, {}};
+                                                                : ErrorKind::kernel,
+          std::string("keep ") + name + " in memory",
+          error,
+          {}};
 }
 
 }  // namespace

@@ -7,15 +7,15 @@
 namespace jail {
 
 // Init's part.
-void add_identity(Builder& builder, const HostFacts& host);       // identity.cc
-void add_session(Builder& builder, const JailSpec& spec);         // identity.cc
-void add_mounts(Builder& builder, const JailSpec& spec);          // mounts.cc
-void add_network(Builder& builder, const JailSpec& spec);         // network.cc
+void add_identity(Builder& builder, const HostFacts& host);         // identity.cc
+void add_session(Builder& builder, const JailSpec& spec);           // identity.cc
+void add_mounts(Builder& builder, const JailSpec& spec);            // mounts.cc
+void add_network(Builder& builder, const JailSpec& spec);           // network.cc
 void add_init_privileges(Builder& builder, const HostFacts& host);  // privileges.cc
 
 // The guest's part.
-void add_streams(Builder& builder);                                                    // streams.cc
-void add_limits(Builder& builder, const JailSpec& spec, const HostFacts& host);        // limits.cc
-void add_guest_filter(Builder& builder, const JailSpec& spec);                         // privileges.cc
+void add_streams(Builder& builder);                                              // streams.cc
+void add_limits(Builder& builder, const JailSpec& spec, const HostFacts& host);  // limits.cc
+void add_guest_filter(Builder& builder, const JailSpec& spec);                   // privileges.cc
 
 }  // namespace jail

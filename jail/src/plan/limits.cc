@@ -20,14 +20,13 @@ class LimitWriter {
   void set(int resource, std::uint64_t wanted, const char* name) {
     const auto index = static_cast<std::size_t>(resource);
     // Raising a hard limit takes a privilege that the guest must not have; a lower one is as safe.
-    const std::uint64_t value = index < host_.hard_limits.size()
-                                    ? std::min(wanted, host_.hard_limits[index])
-                                    : wanted;
+    const std::uint64_t value =
+        index < host_.hard_limits.size() ? std::min(wanted, host_.hard_limits[index]) : wanted;
     const std::uint32_t limit = builder_.store(ResourceLimit{value, value});
-    builder_.call(JAIL_CALL(prlimit64),
-                  {Builder::value(0), Builder::value(resource), Builder::address(limit),
-                   Builder::value(0)},
-                  std::string("limit ") + name + " to " + std::to_string(value));
+    builder_.call(
+        JAIL_CALL(prlimit64),
+        {Builder::value(0), Builder::value(resource), Builder::address(limit), Builder::value(0)},
+        std::string("limit ") + name + " to " + std::to_string(value));
   }
 
  private:
@@ -36,8 +35,8 @@ class LimitWriter {
 };
 
 // The watchdog looks at what a jail really uses. Between two looks a single process is held by this
-// limit on what it may map privately, well above the jail's own so that crossing that one is seen as
-// what it is, and enough for interpreters that reserve more than they touch.
+// limit on what it may map privately, well above the jail's own so that crossing that one is seen
+// as what it is, and enough for interpreters that reserve more than they touch.
 std::uint64_t private_mapping_bytes(std::uint64_t memory_bytes) {
   return 2 * memory_bytes + (128u << 20);
 }
@@ -64,8 +63,8 @@ void add_limits(Builder& builder, const JailSpec& spec, const HostFacts& host) {
   writer.set(RLIMIT_SIGPENDING, 1024, "pending signals");
   writer.set(RLIMIT_NICE, 0, "nice");
   writer.set(RLIMIT_RTPRIO, 0, "real-time priority");
-  // 1 and not 0: a limit of 0 does not keep the kernel from piping a dump to a core_pattern handler,
-  // which runs as root outside of every namespace (core(5)).
+  // 1 and not 0: a limit of 0 does not keep the kernel from piping a dump to a core_pattern
+  // handler, which runs as root outside of every namespace (core(5)).
   writer.set(RLIMIT_CORE, 1, "core dumps");
 }
 

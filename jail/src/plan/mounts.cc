@@ -61,11 +61,11 @@ class MountWriter {
 
   // A copy of a part of the host's tree, attached nowhere yet.
   SlotRef take(const std::string& source, std::uint64_t attributes) {
-    const SlotRef tree = builder_.open(
-        JAIL_CALL(open_tree),
-        {Builder::value(AT_FDCWD), builder_.text(source),
-         Builder::value(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)},
-        "take " + source);
+    const SlotRef tree =
+        builder_.open(JAIL_CALL(open_tree),
+                      {Builder::value(AT_FDCWD), builder_.text(source),
+                       Builder::value(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)},
+                      "take " + source);
     set_attributes(tree, attributes, AT_RECURSIVE, "make " + source + " read-only");
     return tree;
   }
@@ -74,11 +74,11 @@ class MountWriter {
                       const std::string& purpose) {
     mount_attr change{};
     change.attr_set = attributes;
-    builder_.call(JAIL_CALL(mount_setattr),
-                  {Builder::slot(mount), builder_.text(""),
-                   Builder::value(AT_EMPTY_PATH | recursive),
-                   Builder::address(builder_.store(change)), Builder::value(sizeof change)},
-                  purpose);
+    builder_.call(
+        JAIL_CALL(mount_setattr),
+        {Builder::slot(mount), builder_.text(""), Builder::value(AT_EMPTY_PATH | recursive),
+         Builder::address(builder_.store(change)), Builder::value(sizeof change)},
+        purpose);
   }
 
   void attach(SlotRef mount, Argument directory, const std::string& path,
@@ -102,24 +102,24 @@ class Skeleton {
   void directory(const std::string& path, int mode = 0755) {
     if (path == "/" || !made_.insert(path).second) return;
     parent(path);
-    builder_.call(JAIL_CALL(mkdirat),
-                  {Builder::slot(root_), relative(path), Builder::value(mode)},
+    builder_.call(JAIL_CALL(mkdirat), {Builder::slot(root_), relative(path), Builder::value(mode)},
                   "make directory " + path);
   }
 
   void file(const std::string& path, const std::string& text) {
     if (!made_.insert(path).second) return;
     parent(path);
-    const SlotRef file = builder_.open(
-        JAIL_CALL(openat),
-        {Builder::slot(root_), relative(path),
-         Builder::value(O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC), Builder::value(0444)},
-        "make file " + path);
+    const SlotRef file =
+        builder_.open(JAIL_CALL(openat),
+                      {Builder::slot(root_), relative(path),
+                       Builder::value(O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC),
+                       Builder::value(0444)},
+                      "make file " + path);
     if (!text.empty()) {
       const auto size = static_cast<std::int64_t>(text.size());
       builder_
-          .call(JAIL_CALL(write),
-                {Builder::slot(file), builder_.text(text), Builder::value(size)}, "write " + path)
+          .call(JAIL_CALL(write), {Builder::slot(file), builder_.text(text), Builder::value(size)},
+                "write " + path)
           .at_least = size;
     }
     builder_.close(file, path);
@@ -186,8 +186,8 @@ void add_proc(Builder& builder, MountWriter& mounts, Skeleton& skeleton, SlotRef
   constexpr std::uint64_t sealed = restricted | MOUNT_ATTR_NOEXEC;
   skeleton.directory("/proc", 0555);
   // Read-only: nothing below /proc/self is for a guest to write, oom_score_adj least of all.
-  const SlotRef shown =
-      mounts.make("proc", {{"subset", "pid"}, {"hidepid", "invisible"}}, sealed | MOUNT_ATTR_RDONLY);
+  const SlotRef shown = mounts.make("proc", {{"subset", "pid"}, {"hidepid", "invisible"}},
+                                    sealed | MOUNT_ATTR_RDONLY);
   mounts.attach(shown, Builder::slot(root), "proc", "/proc");
   builder.close(shown, "/proc");
   // Init's own view, attached nowhere, where processes that hide from the other are seen.

@@ -39,11 +39,11 @@ void add_network(Builder& builder, const JailSpec& spec) {
   }
   const std::string message = loopback_up_message();
   const auto size = static_cast<std::int64_t>(message.size());
-  const SlotRef netlink = builder.open(
-      JAIL_CALL(socket),
-      {Builder::value(AF_NETLINK), Builder::value(SOCK_RAW | SOCK_CLOEXEC),
-       Builder::value(NETLINK_ROUTE)},
-      "open a routing socket");
+  const SlotRef netlink =
+      builder.open(JAIL_CALL(socket),
+                   {Builder::value(AF_NETLINK), Builder::value(SOCK_RAW | SOCK_CLOEXEC),
+                    Builder::value(NETLINK_ROUTE)},
+                   "open a routing socket");
   builder
       .call(JAIL_CALL(sendto),
             {Builder::slot(netlink), Builder::address(builder.intern(message)),

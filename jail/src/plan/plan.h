@@ -49,7 +49,8 @@ Result<Plan> compile(const JailSpec& spec, const HostFacts& host);
 // One line a call, for people and for golden tests.
 std::string to_text(const Plan& plan);
 
-// "mount /usr read-only (step 9 of 122)": the call at `index` of the list of `phase` (0 init, 1 guest).
+// "mount /usr read-only (step 9 of 122)": the call at `index` of the list of `phase` (0 init, 1
+// guest).
 std::string describe_call(const Plan& plan, std::uint32_t phase, std::int32_t index);
 
 // The plan as the launcher maps it: a sealed memfd.

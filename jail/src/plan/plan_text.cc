@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
 #include "plan/plan.h"
 
 namespace jail {
@@ -15,10 +19,54 @@ void append_number(std::string& text, std::size_t number, std::size_t width) {
   text += digits;
 }
 
+// A call's argument as an auditor wants it: the text it points to, the slot it comes from, the
+// number.
+std::string argument_text(const Plan& plan, const wire::Call& call, int i) {
+  const std::int64_t argument = call.argument[i];
+  char number[40];
+  switch (call.kind[i]) {
+    case wire::argument_slot:
+      return "$" + std::to_string(argument);
+    case wire::argument_address: {
+      const auto begin = plan.bytes.begin() + argument;
+      const auto end = std::find(begin, plan.bytes.end(), '\0');
+      const std::string text(begin, end);
+      const bool printable =
+          std::all_of(begin, end, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); });
+      if (!printable || (text.empty())) {
+        // A structure: its first bytes tell two apart.
+        std::uint64_t head = 0;
+        std::memcpy(&head, plan.bytes.data() + argument, sizeof head);
+        std::snprintf(number, sizeof number, "&0x%llx", static_cast<unsigned long long>(head));
+        return text.empty() && head == 0 ? "\"\"" : number;
+      }
+      return "\"" + text.substr(0, text.find('\n')) + (text.find('\n') < text.size() ? "..." : "") +
+             "\"";
+    }
+    default:
+      if (argument >= -100 && argument < 10) return std::to_string(argument);
+      std::snprintf(number, sizeof number, "0x%llx", static_cast<unsigned long long>(argument));
+      return number;
+  }
+}
+
+std::string arguments_text(const Plan& plan, const wire::Call& call) {
+  int count = 6;
+  while (count > 0 && call.kind[count - 1] == wire::argument_value &&
+         call.argument[count - 1] == 0) {
+    --count;
+  }
+  std::string text = "(";
+  for (int i = 0; i < count; ++i) text += (i > 0 ? ", " : "") + argument_text(plan, call, i);
+  text += ")";
+  if (call.result_slot != wire::slot_none) text += " -> $" + std::to_string(call.result_slot);
+  return text;
+}
+
 constexpr struct {
   std::uint64_t flag;
   const char* name;
-} namespaces[] = {{0x10000000, "user"}, {0x20000000, "pid"}, {0x00020000, "mount"},
+} namespaces[] = {{0x10000000, "user"},    {0x20000000, "pid"}, {0x00020000, "mount"},
                   {0x40000000, "network"}, {0x08000000, "ipc"}, {0x04000000, "uts"},
                   {0x02000000, "cgroup"}};
 
@@ -39,7 +87,10 @@ std::string to_text(const Plan& plan) {
       const std::string& name = list.texts[i].system_call;
       text += "  " + name;
       text.append(name.size() < 14 ? 14 - name.size() : 0, ' ');
-      text += "  " + list.texts[i].purpose + '\n';
+      const std::string& purpose = list.texts[i].purpose;
+      text += "  " + purpose;
+      text.append(purpose.size() < 44 ? 44 - purpose.size() : 0, ' ');
+      text += "  " + arguments_text(plan, list.calls[i]) + '\n';
     }
   }
   return text;
@@ -48,8 +99,9 @@ std::string to_text(const Plan& plan) {
 std::string describe_call(const Plan& plan, std::uint32_t phase, std::int32_t index) {
   const CallList& list = list_of(plan, phase);
   if (index < 0 || static_cast<std::size_t>(index) >= list.texts.size()) return "fork the guest";
-  return list.texts[static_cast<std::size_t>(index)].purpose + " (" + list_names[phase > 0 ? 1 : 0] +
-         " step " + std::to_string(index + 1) + " of " + std::to_string(list.texts.size()) + ")";
+  return list.texts[static_cast<std::size_t>(index)].purpose + " (" +
+         list_names[phase > 0 ? 1 : 0] + " step " + std::to_string(index + 1) + " of " +
+         std::to_string(list.texts.size()) + ")";
 }
 
 }  // namespace jail

@@ -30,7 +30,8 @@ void add_prctl(Builder& builder, int option, std::int64_t argument, std::string 
 }  // namespace
 
 void add_init_privileges(Builder& builder, const HostFacts& host) {
-  // Uid 0 means nothing and capabilities are not regained by execve, for the rest of the jail's life.
+  // Uid 0 means nothing and capabilities are not regained by execve, for the rest of the jail's
+  // life.
   constexpr int bits = SECBIT_NOROOT | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_CAP_AMBIENT_RAISE;
   add_prctl(builder, PR_SET_SECUREBITS, bits | SECURE_ALL_LOCKS, "lock the secure bits");
   for (int capability = 0; capability <= host.last_capability; ++capability) {
@@ -61,19 +62,17 @@ void add_guest_filter(Builder& builder, const JailSpec& spec) {
                "unblock the signals");
 
   const auto& instructions = spec.filter.instructions;
-  const std::uint32_t code =
-      builder.intern({reinterpret_cast<const char*>(instructions.data()),
-                      instructions.size() * sizeof(instructions[0])});
+  const std::uint32_t code = builder.intern({reinterpret_cast<const char*>(instructions.data()),
+                                             instructions.size() * sizeof(instructions[0])});
   sock_fprog program{};
   program.len = static_cast<unsigned short>(instructions.size());
   const std::uint32_t place = builder.reserve(sizeof program);
   builder.write(place, program);
   builder.point(place + offsetof(sock_fprog, filter), code);
-  builder.call(JAIL_CALL(seccomp),
-               {Builder::value(SECCOMP_SET_MODE_FILTER), Builder::value(0),
-                Builder::address(place)},
-               "load the system call filter of " + std::to_string(instructions.size()) +
-                   " instructions");
+  builder.call(
+      JAIL_CALL(seccomp),
+      {Builder::value(SECCOMP_SET_MODE_FILTER), Builder::value(0), Builder::address(place)},
+      "load the system call filter of " + std::to_string(instructions.size()) + " instructions");
 }
 
 }  // namespace jail

@@ -1,0 +1,91 @@
+// The plan of a fixed spec, call by call, against a recorded listing: a change in what a jail is
+// made of shows up as a changed line here. To accept one: UPDATE_GOLDEN=1 ctest -L golden, then
+// read the difference.
+#include "plan/plan.h"
+
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/resource.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace jail {
+namespace {
+
+HostFacts fixed_host() {
+  HostFacts host;
+  host.uid = 4242;
+  host.gid = 4343;
+  host.last_capability = 40;
+  host.hard_limits.assign(RLIM_NLIMITS, RLIM_INFINITY);
+  return host;
+}
+
+FilterProgram refuse_everything() {
+  const sock_filter instruction{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS};
+  FilterProgram program;
+  program.instructions.resize(1);
+  std::memcpy(program.instructions.data(), &instruction, sizeof instruction);
+  return program;
+}
+
+JailSpec fixed_spec() {
+  JailSpec spec;
+  spec.argv = {"/usr/bin/python3", "/workspace/main.py", "first argument"};
+  spec.env = {"HOME=/workspace", "PATH=/usr/bin:/bin"};
+  spec.filter = refuse_everything();
+  spec.root.binds = {{"/usr", "/usr", NodeKind::directory},
+                     {"/etc/ssl/certs", "/etc/ssl/certs", NodeKind::directory},
+                     {"/etc/ld.so.cache", "/etc/ld.so.cache", NodeKind::file}};
+  spec.root.links = {{"/bin", "usr/bin"}, {"/lib64", "usr/lib64"}};
+  spec.root.files = {{"/etc/hosts", "127.0.0.1 localhost\n"}};
+  return spec;
+}
+
+void expect_golden(const std::string& name, const std::string& actual) {
+  const std::string path = std::string(GOLDEN_DIRECTORY) + "/" + name + ".txt";
+  if (std::getenv("UPDATE_GOLDEN") != nullptr) std::ofstream(path) << actual;
+  std::ifstream file(path);
+  ASSERT_TRUE(file) << path << " is missing";
+  std::stringstream expected;
+  expected << file.rdbuf();
+  EXPECT_EQ(actual, expected.str());
+}
+
+TEST(GoldenPlan, PythonOnTheHostRoot) {
+  const auto plan = compile(fixed_spec(), fixed_host());
+  ASSERT_TRUE(plan) << plan.error().message();
+  expect_golden("python", to_text(*plan));
+}
+
+TEST(GoldenPlan, OwnHardLimitsAreNeverRaised) {
+  HostFacts host = fixed_host();
+  host.hard_limits[RLIMIT_NOFILE] = 512;
+  host.hard_limits[RLIMIT_NPROC] = 20;
+  const auto plan = compile(fixed_spec(), host);
+  ASSERT_TRUE(plan) << plan.error().message();
+  expect_golden("low_hard_limits", to_text(*plan));
+}
+
+TEST(GoldenPlan, SmallAndOffTheDefaults) {
+  JailSpec spec = fixed_spec();
+  spec.root = {};
+  spec.argv = {"/bin/true"};
+  spec.env = {};
+  spec.hostname = "h";
+  spec.working_directory = "/tmp";
+  spec.limits.memory_bytes = 32u << 20;
+  spec.limits.processes = 1;
+  spec.limits.workspace_bytes = 1u << 20;
+  spec.limits.tmp_inodes = 8;
+  const auto plan = compile(spec, fixed_host());
+  ASSERT_TRUE(plan) << plan.error().message();
+  expect_golden("small", to_text(*plan));
+}
+
+}  // namespace
+}  // namespace jail

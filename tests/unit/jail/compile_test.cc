@@ -1,0 +1,158 @@
+// What compile() refuses, each with the name of the field, and what it must never leave out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/sched.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "plan/plan.h"
+
+namespace jail {
+namespace {
+
+using testing::HasSubstr;
+
+HostFacts host() {
+  HostFacts facts;
+  facts.uid = 1001;
+  facts.gid = 1001;
+  facts.last_capability = 40;
+  return facts;
+}
+
+JailSpec spec() {
+  JailSpec value;
+  value.argv = {"/bin/true"};
+  value.filter.instructions = {0x7fff000000000006};
+  return value;
+}
+
+struct BadSpec {
+  const char* name;
+  std::function<void(JailSpec&)> spoil;
+  const char* names;  // what the error must name
+};
+
+class Refused : public testing::TestWithParam<BadSpec> {};
+
+TEST_P(Refused, WithTheFieldNamed) {
+  JailSpec value = spec();
+  GetParam().spoil(value);
+  const auto plan = compile(value, host());
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().kind, ErrorKind::invalid);
+  EXPECT_THAT(plan.error().message(), HasSubstr(GetParam().names));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Compile, Refused,
+    testing::Values(
+        BadSpec{"NoArgv", [](JailSpec& s) { s.argv.clear(); }, "argv"},
+        BadSpec{"RelativeProgram", [](JailSpec& s) { s.argv = {"true"}; }, "argv"},
+        BadSpec{"ProgramWithDots", [](JailSpec& s) { s.argv = {"/bin/../x"}; }, "argv"},
+        BadSpec{"NulInArgument", [](JailSpec& s) { s.argv.push_back(std::string("a\0b", 3)); },
+                "argv"},
+        BadSpec{"EnvWithoutEquals", [](JailSpec& s) { s.env = {"HOME"}; }, "env"},
+        BadSpec{"EnvWithoutName", [](JailSpec& s) { s.env = {"=x"}; }, "env"},
+        BadSpec{"NulInEnv", [](JailSpec& s) { s.env = {std::string("A=\0", 3)}; }, "env"},
+        BadSpec{"RelativeDirectory", [](JailSpec& s) { s.working_directory = "w"; },
+                "working_directory"},
+        BadSpec{"NoHostname", [](JailSpec& s) { s.hostname.clear(); }, "hostname"},
+        BadSpec{"LongHostname", [](JailSpec& s) { s.hostname.assign(65, 'h'); }, "hostname"},
+        BadSpec{"NoFilter", [](JailSpec& s) { s.filter.instructions.clear(); }, "filter"},
+        BadSpec{"LongFilter", [](JailSpec& s) { s.filter.instructions.resize(4097); }, "filter"},
+        BadSpec{"RelativeBindSource",
+                [](JailSpec& s) {
+                  s.root.binds = {{"usr", "/usr", NodeKind::directory}};
+                },
+                "root.binds"},
+        BadSpec{"BindOverRoot",
+                [](JailSpec& s) {
+                  s.root.binds = {{"/usr", "/", NodeKind::directory}};
+                },
+                "root.binds"},
+        BadSpec{"BindTargetClimbs",
+                [](JailSpec& s) {
+                  s.root.binds = {{"/usr", "/a/../..", NodeKind::directory}};
+                },
+                "root.binds"},
+        BadSpec{"FileTargetClimbs",
+                [](JailSpec& s) {
+                  s.root.files = {{"/../x", ""}};
+                },
+                "root.files"},
+        BadSpec{"LinkWithoutText",
+                [](JailSpec& s) {
+                  s.root.links = {{"/bin", ""}};
+                },
+                "root.links"},
+        BadSpec{"TooManyBinds",
+                [](JailSpec& s) {
+                  for (int i = 0; i < 100; ++i) {
+                    s.root.binds.push_back({"/usr", "/b" + std::to_string(i), NodeKind::directory});
+                  }
+                },
+                "root.binds"},
+        BadSpec{"NoWall", [](JailSpec& s) { s.limits.wall = {}; }, "limits.wall"},
+        BadSpec{"NegativeCpu", [](JailSpec& s) { s.limits.cpu = std::chrono::milliseconds(-1); },
+                "limits.cpu"},
+        BadSpec{"NoMemory", [](JailSpec& s) { s.limits.memory_bytes = 0; }, "limits.memory_bytes"},
+        BadSpec{"NoProcesses", [](JailSpec& s) { s.limits.processes = 0; }, "limits.processes"},
+        BadSpec{"NoFiles", [](JailSpec& s) { s.limits.open_files = 0; }, "limits.open_files"},
+        // To a tmpfs, size=0 is no limit at all.
+        BadSpec{"EndlessWorkspace", [](JailSpec& s) { s.limits.workspace_bytes = 0; },
+                "limits.workspace_bytes"},
+        BadSpec{"EndlessWorkspaceInodes", [](JailSpec& s) { s.limits.workspace_inodes = 0; },
+                "limits.workspace_inodes"},
+        BadSpec{"EndlessTmp", [](JailSpec& s) { s.limits.tmp_bytes = 0; }, "limits.tmp_bytes"},
+        BadSpec{"EndlessTmpInodes", [](JailSpec& s) { s.limits.tmp_inodes = 0; },
+                "limits.tmp_inodes"}),
+    [](const auto& instance) { return std::string(instance.param.name); });
+
+TEST(Compile, RefusesHostRoot) {
+  HostFacts facts = host();
+  facts.uid = 0;
+  const auto plan = compile(spec(), facts);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().kind, ErrorKind::refused);
+}
+
+TEST(Compile, AsksForEveryNamespace) {
+  const auto plan = compile(spec(), host());
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->clone_flags,
+            std::uint64_t{CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC |
+                          CLONE_NEWUTS | CLONE_NEWCGROUP});
+}
+
+TEST(Compile, LoadsTheFilterRightBeforeTheProgramStarts) {
+  const auto plan = compile(spec(), host());
+  ASSERT_TRUE(plan) << plan.error().message();
+  const auto& texts = plan->guest.texts;
+  ASSERT_GE(texts.size(), 2u);
+  EXPECT_EQ(texts[texts.size() - 2].system_call, "seccomp");
+  EXPECT_EQ(texts.back().system_call, "execve");
+}
+
+TEST(Compile, DropsEveryCapabilityOfTheHost) {
+  const auto plan = compile(spec(), host());
+  ASSERT_TRUE(plan) << plan.error().message();
+  const auto dropped =
+      std::count_if(plan->init.texts.begin(), plan->init.texts.end(), [](const CallText& text) {
+        return text.purpose.find("from the bounding set") != std::string::npos;
+      });
+  EXPECT_EQ(dropped, 41);
+}
+
+TEST(DescribeCall, NamesThePurposeAndThePlace) {
+  const auto plan = compile(spec(), host());
+  ASSERT_TRUE(plan) << plan.error().message();
+  const std::string count = std::to_string(plan->guest.texts.size());
+  EXPECT_EQ(describe_call(*plan, 1, static_cast<int>(plan->guest.texts.size()) - 1),
+            "start /bin/true (guest step " + count + " of " + count + ")");
+  EXPECT_EQ(describe_call(*plan, 1, -1), "fork the guest");
+}
+
+}  // namespace
+}  // namespace jail
