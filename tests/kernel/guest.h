@@ -1,0 +1,30 @@
+// Runs small programs in real jails and collects what they said and how they ended.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "jail/launcher.h"
+
+namespace kernel_ring {
+
+struct Outcome {
+  jail::ExitReport report;
+  std::string out;
+  std::string err;
+};
+
+using Change = std::function<void(jail::JailSpec&)>;
+
+// A spec for `program` (argv) on the host root under the shipped policy.
+jail::JailSpec spec_for(std::vector<std::string> program);
+
+// Launches, feeds `input`, reads both streams to their end. A failure of ours fails the test.
+Outcome run(const jail::JailSpec& spec, const std::string& input = {});
+Outcome run_python(const std::string& code, const Change& change = {});
+Outcome run_shell(const std::string& script, const Change& change = {});
+
+// One launcher for the whole test program.
+const jail::Launcher& launcher();
+
+}  // namespace kernel_ring

@@ -1,0 +1,281 @@
+// How jails end, and what is left of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "guest.h"
+
+namespace kernel_ring {
+namespace {
+
+using jail::Ended;
+using jail::Phase;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+std::size_t open_descriptors() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    ++count;
+  }
+  return count;
+}
+
+// Processes of this user whose name is `name`.
+std::size_t processes_named(const std::string& name) {
+  std::size_t count = 0;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    std::ifstream file(entry.path() / "comm");
+    std::string comm;
+    if (std::getline(file, comm) && comm == name) ++count;
+  }
+  return count;
+}
+
+template <class Condition>
+bool soon(Condition condition) {
+  for (int i = 0; i < 500; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  return false;
+}
+
+jail::Result<jail::Jail> ready_jail(std::vector<std::string> program) {
+  auto jail = launcher().launch(spec_for(std::move(program)));
+  if (!jail) return jail;
+  if (auto ready = jail->wait(Phase::ready, seconds(10)); !ready) return ready.error();
+  return jail;
+}
+
+TEST(Life, ExitStatusIsTheGuests) {
+  for (const int status : {0, 1, 42, 137, 255}) {
+    const Outcome outcome = run_shell("exit " + std::to_string(status));
+    EXPECT_EQ(outcome.report.ended, Ended::exited);
+    EXPECT_EQ(outcome.report.exit_code, status);
+  }
+}
+
+TEST(Life, DeathByASignalIsNamed) {
+  for (const int signal : {SIGKILL, SIGTERM, SIGSEGV, SIGABRT}) {
+    const Outcome outcome = run_shell("kill -" + std::to_string(signal) + " $$");
+    EXPECT_EQ(outcome.report.ended, Ended::signaled);
+    EXPECT_EQ(outcome.report.signal, signal);
+  }
+}
+
+TEST(Life, StandardInputReachesTheGuest) {
+  EXPECT_EQ(run(spec_for({"/usr/bin/cat"}), "hello\n").out, "hello\n");
+}
+
+TEST(Life, OutputIsDeliveredAfterTheEnd) {
+  EXPECT_EQ(run_shell("echo out; echo err >&2").err, "err\n");
+}
+
+TEST(Life, EverythingEndsWithTheFirstProcess) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Outcome outcome = run_shell("(sleep 30; echo late) & echo early");
+  EXPECT_EQ(outcome.out, "early\n");
+  EXPECT_EQ(outcome.report.ended, Ended::exited);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(10));
+}
+
+TEST(Life, OrphansAreReaped) {
+  const Outcome outcome = run_python(R"(
+import os, time
+for i in range(300):
+    pid = os.fork()
+    if pid == 0:
+        if os.fork() == 0: os._exit(0)
+        os._exit(0)
+    os.waitpid(pid, 0)
+print('ok')
+)",
+                                     [](jail::JailSpec& spec) { spec.limits.processes = 40; });
+  EXPECT_EQ(outcome.out, "ok\n") << outcome.err;
+}
+
+TEST(Life, ProgramThatIsNotThereIsAnErrorOfTheStep) {
+  auto jail = ready_jail({"/usr/bin/no-such-program"});
+  ASSERT_TRUE(jail) << jail.error().message();
+  ASSERT_TRUE(jail->start());
+  const auto ended = jail->wait(Phase::ended, seconds(10));
+  ASSERT_FALSE(ended);
+  EXPECT_THAT(ended.error().message(), HasSubstr("start /usr/bin/no-such-program (guest step "));
+  EXPECT_THAT(ended.error().message(), HasSubstr("No such file or directory"));
+}
+
+TEST(Life, SourceThatIsNotThereIsAnErrorOfTheStep) {
+  jail::JailSpec spec = spec_for({"/usr/bin/true"});
+  spec.root.binds.push_back({"/no/such/place", "/mnt", jail::NodeKind::directory});
+  auto jail = launcher().launch(spec);
+  ASSERT_TRUE(jail) << jail.error().message();
+  const auto ready = jail->wait(Phase::ready, seconds(10));
+  ASSERT_FALSE(ready);
+  EXPECT_THAT(ready.error().message(), HasSubstr("take /no/such/place (init step "));
+}
+
+TEST(Life, CancelEndsARunningJail) {
+  auto jail = ready_jail({"/usr/bin/sleep", "30"});
+  ASSERT_TRUE(jail) << jail.error().message();
+  ASSERT_TRUE(jail->start());
+  jail->cancel();
+  ASSERT_TRUE(jail->wait(Phase::ended, seconds(10)));
+  EXPECT_EQ(jail->report().ended, Ended::cancelled);
+}
+
+TEST(Life, CancelEndsAJailThatNeverRan) {
+  auto jail = ready_jail({"/usr/bin/true"});
+  ASSERT_TRUE(jail) << jail.error().message();
+  jail->cancel();
+  ASSERT_TRUE(jail->wait(Phase::ended, seconds(10)));
+  EXPECT_EQ(jail->report().ended, Ended::cancelled);
+}
+
+TEST(Life, CancelAfterTheEndChangesNothing) {
+  auto jail = ready_jail({"/usr/bin/true"});
+  ASSERT_TRUE(jail) << jail.error().message();
+  ASSERT_TRUE(jail->start());
+  ASSERT_TRUE(jail->wait(Phase::ended, seconds(10)));
+  jail->cancel();
+  jail->kill(Ended::timed_out);
+  EXPECT_EQ(jail->report().ended, Ended::exited);
+}
+
+TEST(Life, KillNeedsNoInit) {
+  auto jail = ready_jail({"/usr/bin/sleep", "30"});
+  ASSERT_TRUE(jail) << jail.error().message();
+  ASSERT_TRUE(jail->start());
+  jail->kill(Ended::timed_out);
+  EXPECT_EQ(jail->phase(), Phase::ended);
+  EXPECT_EQ(jail->report().ended, Ended::timed_out);
+}
+
+TEST(Life, StartTwiceIsRefused) {
+  auto jail = ready_jail({"/usr/bin/sleep", "30"});
+  ASSERT_TRUE(jail) << jail.error().message();
+  ASSERT_TRUE(jail->start());
+  const auto again = jail->start();
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().kind, jail::ErrorKind::invalid);
+}
+
+TEST(Life, FilesAreWrittenOnceAndOnlyInTheWorkingDirectory) {
+  auto jail = ready_jail({"/usr/bin/true"});
+  ASSERT_TRUE(jail) << jail.error().message();
+  EXPECT_TRUE(jail->write_file("a", "text", 0644));
+  EXPECT_FALSE(jail->write_file("a", "text", 0644));
+  for (const char* name : {"../a", "/tmp/a", "no/such", "", ".", ".."}) {
+    EXPECT_FALSE(jail->write_file(name, "text", 0644)) << name;
+  }
+  ASSERT_TRUE(jail->start());
+  EXPECT_FALSE(jail->write_file("b", "text", 0644));
+}
+
+TEST(Life, DroppedJailsLeaveNothing) {
+  run_shell("true");  // the launcher is up
+  const std::size_t before = open_descriptors();
+  for (int i = 0; i < 10; ++i) {
+    auto jail = ready_jail({"/usr/bin/sleep", "30"});
+    ASSERT_TRUE(jail) << jail.error().message();
+    if (i % 2 == 0) {
+      ASSERT_TRUE(jail->start());
+    }
+  }
+  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_TRUE(soon([] { return processes_named("jail-init") == 0; }));
+}
+
+TEST(Life, ManyThreadsLaunchAtOnce) {
+  run_shell("true");
+  const std::size_t before = open_descriptors();
+  std::atomic<int> good = 0;
+  std::vector<std::thread> workers;
+  for (int worker = 0; worker < 8; ++worker) {
+    workers.emplace_back([&good, worker] {
+      for (int i = 0; i < 10; ++i) {
+        auto jail = ready_jail({"/usr/bin/bash", "-c", "exit " + std::to_string(worker)});
+        if (!jail || !jail->start() || !jail->wait(Phase::ended, seconds(30))) continue;
+        if (jail->report().exit_code == worker) ++good;
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  EXPECT_EQ(good, 80);
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(Life, LauncherThatWasKilledIsSaidToBeGone) {
+  auto started = jail::Launcher::start();
+  ASSERT_TRUE(started) << started.error().message();
+  auto survivor = started->launch(spec_for({"/usr/bin/sleep", "0.3"}));
+  ASSERT_TRUE(survivor) << survivor.error().message();
+  ASSERT_TRUE(survivor->wait(Phase::ready, seconds(10)));
+  ASSERT_TRUE(survivor->start());
+  ASSERT_EQ(::syscall(SYS_pidfd_send_signal, started->process_fd(), SIGKILL, nullptr, 0), 0);
+  ASSERT_TRUE(soon([&] { return !started->launch(spec_for({"/usr/bin/true"})).has_value(); }));
+  const auto refused = started->launch(spec_for({"/usr/bin/true"}));
+  EXPECT_EQ(refused.error().kind, jail::ErrorKind::closed);
+  // What runs is not the launcher's concern any more.
+  ASSERT_TRUE(survivor->wait(Phase::ended, seconds(10)));
+  EXPECT_EQ(survivor->report().ended, Ended::exited);
+}
+
+TEST(Life, OwnerThatWasKilledTakesItsJailsAlong) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t owner = ::fork();
+  if (owner == 0) {
+    auto started = jail::Launcher::start();
+    auto jail = started->launch(spec_for({"/usr/bin/bash", "-c", "exec -a marked-guest sleep 60"}));
+    const bool running = jail->wait(Phase::ready, seconds(10)) && jail->start();
+    if (running && ::write(ends[1], "x", 1) == 1) ::pause();
+    ::_exit(1);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ends[0], &byte, 1), 1);
+  ASSERT_EQ(::kill(owner, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(owner, nullptr, 0), owner);
+  EXPECT_TRUE(soon([] { return processes_named("jail-init") == 0; }));
+  EXPECT_TRUE(soon([] { return processes_named("sleep") == 0; }));
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST(Life, SurvivesAnOwnerThatIgnoresItsChildren) {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  {
+    auto started = jail::Launcher::start();
+    ASSERT_TRUE(started) << started.error().message();
+    auto jail = started->launch(spec_for({"/usr/bin/bash", "-c", "/usr/bin/true; exit 3"}));
+    ASSERT_TRUE(jail) << jail.error().message();
+    ASSERT_TRUE(jail->wait(Phase::ready, seconds(10)));
+    ASSERT_TRUE(jail->start());
+    ASSERT_TRUE(jail->wait(Phase::ended, seconds(10)));
+    EXPECT_EQ(jail->report().exit_code, 3);
+  }
+  ::signal(SIGCHLD, before);
+}
+
+TEST(Life, PhasesAddUp) {
+  const Outcome outcome = run_shell("sleep 0.1");
+  const auto& phases = outcome.report.phases;
+  EXPECT_GT(phases.set_up.count(), 0);
+  EXPECT_GT(phases.started.count(), 0);
+  EXPECT_GE(phases.ran, milliseconds(100));
+  EXPECT_GT(outcome.report.usage.memory_peak_bytes, 500'000u);
+}
+
+}  // namespace
+}  // namespace kernel_ring
