@@ -1,4 +1,5 @@
 // How jails end, and what is left of them.
+#include <errno.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -7,9 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "guest.h"
@@ -31,17 +34,31 @@ std::size_t open_descriptors() {
   return count;
 }
 
-// Processes of this user whose name is `name`.
-std::size_t processes_named(const std::string& name) {
-  std::size_t count = 0;
+std::set<pid_t> children_of(pid_t parent) {
+  std::set<pid_t> children;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    std::ifstream file(entry.path() / "comm");
-    std::string comm;
-    if (std::getline(file, comm) && comm == name) ++count;
+    std::ifstream file(entry.path() / "stat");
+    std::string stat;
+    std::getline(file, stat);
+    const std::size_t name_end = stat.rfind(')');  // "PID (name) S PPID ..."
+    if (name_end != std::string::npos && std::stoi(stat.substr(name_end + 4)) == parent) {
+      children.insert(std::stoi(entry.path().filename()));
+    }
   }
-  return count;
+  return children;
 }
+
+std::set<pid_t> descendants_of(pid_t ancestor) {
+  std::set<pid_t> all;
+  for (const pid_t child : children_of(ancestor)) {
+    all.insert(child);
+    all.merge(descendants_of(child));
+  }
+  return all;
+}
+
+bool is_gone(pid_t pid) { return ::kill(pid, 0) != 0 && errno == ESRCH; }
 
 template <class Condition>
 bool soon(Condition condition) {
@@ -186,6 +203,7 @@ TEST(Life, FilesAreWrittenOnceAndOnlyInTheWorkingDirectory) {
 TEST(Life, DroppedJailsLeaveNothing) {
   run_shell("true");  // the launcher is up
   const std::size_t before = open_descriptors();
+  const auto made_before = descendants_of(::getpid()).size();
   for (int i = 0; i < 10; ++i) {
     auto jail = ready_jail({"/usr/bin/sleep", "30"});
     ASSERT_TRUE(jail) << jail.error().message();
@@ -194,7 +212,7 @@ TEST(Life, DroppedJailsLeaveNothing) {
     }
   }
   EXPECT_EQ(open_descriptors(), before);
-  EXPECT_TRUE(soon([] { return processes_named("jail-init") == 0; }));
+  EXPECT_TRUE(soon([&] { return descendants_of(::getpid()).size() == made_before; }));
 }
 
 TEST(Life, ManyThreadsLaunchAtOnce) {
@@ -238,17 +256,19 @@ TEST(Life, OwnerThatWasKilledTakesItsJailsAlong) {
   const pid_t owner = ::fork();
   if (owner == 0) {
     auto started = jail::Launcher::start();
-    auto jail = started->launch(spec_for({"/usr/bin/bash", "-c", "exec -a marked-guest sleep 60"}));
+    auto jail = started->launch(spec_for({"/usr/bin/bash", "-c", "sleep 60 & sleep 60"}));
     const bool running = jail->wait(Phase::ready, seconds(10)) && jail->start();
     if (running && ::write(ends[1], "x", 1) == 1) ::pause();
     ::_exit(1);
   }
   char byte = 0;
   ASSERT_EQ(::read(ends[0], &byte, 1), 1);
+  // The launcher, init, the shell and its two children.
+  ASSERT_TRUE(soon([owner] { return descendants_of(owner).size() == 5; }));
+  const std::set<pid_t> all = descendants_of(owner);
   ASSERT_EQ(::kill(owner, SIGKILL), 0);
   ASSERT_EQ(::waitpid(owner, nullptr, 0), owner);
-  EXPECT_TRUE(soon([] { return processes_named("jail-init") == 0; }));
-  EXPECT_TRUE(soon([] { return processes_named("sleep") == 0; }));
+  EXPECT_TRUE(soon([&all] { return std::all_of(all.begin(), all.end(), is_gone); }));
   ::close(ends[0]);
   ::close(ends[1]);
 }

@@ -58,6 +58,16 @@ Error launch_error(int error) {
   return result;
 }
 
+// What usually stands behind a step that the kernel refuses.
+std::string step_hint(const wire::Message& message, const std::string& step) {
+  if (message.phase != 0 || (message.error != EPERM && message.error != EACCES)) return {};
+  if (step.find("proc") != std::string::npos) {
+    return "inside a container whose /proc is masked no new /proc can be mounted; see agent-sandbox "
+           "doctor";
+  }
+  return "this host restricts what an unprivileged user namespace may do; see agent-sandbox doctor";
+}
+
 // A received message with the descriptor that came along.
 struct Received {
   wire::Message message{};
@@ -177,11 +187,10 @@ Result<Phase> Jail::advance() {
             duration_cast<microseconds>(steady_clock::now() - state.launched_at);
         state.phase = Phase::ready;
         break;
-      case wire::message_failed:
-        return Error{ErrorKind::kernel,
-                     describe_call(state.plan, message.phase, message.index),
-                     message.error,
-                     {}};
+      case wire::message_failed: {
+        const std::string step = describe_call(state.plan, message.phase, message.index);
+        return Error{ErrorKind::kernel, step, message.error, step_hint(message, step)};
+      }
       case wire::message_ended:
         fill_report(message, state.limits, state.report);
         state.phase = Phase::ended;
