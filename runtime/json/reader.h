@@ -1,11 +1,13 @@
 // Strict JSON in: one complete value, or an error that names the place. Wraps simdjson's DOM parser
-// and adds what it does not check: duplicate keys, lone surrogates, nesting depth.
+// and adds what it does not check: duplicate keys, the exact nesting depth, the number of values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -20,13 +22,16 @@ using Object = std::map<std::string, Value, std::less<>>;
 
 class Value {
  public:
-  using Variant = std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object>;
+  using Variant =
+      std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object>;
   Value() = default;
   Value(Variant v) : v_(std::move(v)) {}  // NOLINT(runtime/explicit)
 
   const bool* as_bool() const noexcept { return std::get_if<bool>(&v_); }
   const std::int64_t* as_integer() const noexcept { return std::get_if<std::int64_t>(&v_); }
-  const double* as_double() const noexcept { return std::get_if<double>(&v_); }  // had . or e, or > int64
+  const double* as_double() const noexcept {
+    return std::get_if<double>(&v_);
+  }  // had . or e, or > int64
   const std::string* as_string() const noexcept { return std::get_if<std::string>(&v_); }
   const Array* as_array() const noexcept { return std::get_if<Array>(&v_); }
   const Object* as_object() const noexcept { return std::get_if<Object>(&v_); }
@@ -37,7 +42,11 @@ class Value {
 };
 
 inline constexpr int max_depth = 32;
+// A value costs many times the two bytes it can be written in, so a body full of them is refused
+// before memory is spent on it.
+inline constexpr std::size_t max_values = 100'000;
 
+// A byte order mark is refused, as RFC 8259 allows. A number that fits no double is an error.
 // `what` names the document in errors: "body", "agent-sandbox.json".
 // Errors: ErrorKind::invalid; `doing` reads "body: duplicate key \"code\"".
 jail::Result<Value> parse(std::string_view text, std::string_view what);

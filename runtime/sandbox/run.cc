@@ -132,7 +132,12 @@ void Run::watch_control() {
 void Run::on_control() {
   const jail::Phase before = jail_->phase();
   const auto phase = jail_->advance();
-  if (!phase) {
+  if (!phase && phase.error().kind == jail::ErrorKind::closed && !launched_again_) {
+    // The launcher was killed with this jail in its hands; nothing of the program has run.
+    launched_again_ = true;
+    drop_jail();
+    launch();
+  } else if (!phase) {
     finish(phase.error());
   } else if (*phase == jail::Phase::ended) {
     on_end();
@@ -308,17 +313,21 @@ RunResult Run::result_of(const jail::ExitReport& report) {
   return result;
 }
 
+void Run::drop_jail() {
+  if (control_.is_open()) control_.release();  // the Jail's own
+  jail_.reset();
+}
+
 void Run::finish(jail::Result<RunResult> result) {
   over_ = true;
   options_.cancel.set_hook(nullptr);
   timer_.cancel();
   error_code ignored;
-  if (control_.is_open()) control_.release();  // the Jail's own
   input_.close(ignored);
   input_waiter_.close(ignored);
   out_.descriptor.close(ignored);
   err_.descriptor.close(ignored);
-  jail_.reset();
+  drop_jail();
   place_ = Admission::Place();
   if (const Finished finished = std::exchange(finished_, nullptr)) finished(std::move(result));
 }

@@ -53,6 +53,7 @@ class Run : public std::enable_shared_from_this<Run> {
   void end_at(std::chrono::milliseconds from_now, jail::Ended why);
   void cancel();
   void on_end();
+  void drop_jail();
   void finish(jail::Result<RunResult> result);
   RunResult result_of(const jail::ExitReport& report);
 
@@ -79,6 +80,7 @@ class Run : public std::enable_shared_from_this<Run> {
   Clock::time_point asked_at_;
   Clock::time_point placed_at_;
   Clock::time_point started_at_;
+  bool launched_again_ = false;
   bool over_ = false;
 };
 

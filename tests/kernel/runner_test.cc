@@ -257,6 +257,20 @@ TEST_F(RunnerTest, LauncherThatWasKilledIsReplaced) {
   EXPECT_EQ(run(python("print('again')")).standard_output, "again\n");
 }
 
+TEST_F(RunnerTest, ProgramThatTheKilledLauncherHeldIsRun) {
+  create();
+  run(python("pass"));
+  const pid_t held = launcher_of_this_process();
+  ASSERT_EQ(::kill(held, SIGSTOP), 0);
+  auto result = begin(python("print('after all')"));
+  while (runner_->state().running == 0) std::this_thread::sleep_for(milliseconds(1));
+  std::this_thread::sleep_for(milliseconds(50));
+  ASSERT_EQ(::kill(held, SIGKILL), 0);
+  const auto outcome = result.get();
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  EXPECT_EQ(outcome->standard_output, "after all\n");
+}
+
 TEST_F(RunnerTest, ExplainListsTheSteps) {
   create();
   const auto text = runner_->explain(python("pass"));

@@ -1,0 +1,234 @@
+#include "runtime/config/config.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "runtime/config/settings.h"
+#include "runtime/config/text_file.h"
+#include "runtime/json/reader.h"
+#include "runtime/json/writer.h"
+
+namespace runtime {
+namespace {
+
+constexpr std::size_t max_file_bytes = 1u << 20;
+
+using Failure = std::optional<jail::Error>;
+
+jail::Error invalid(std::string text) { return {jail::ErrorKind::invalid, std::move(text), 0, {}}; }
+
+// "API_PORT in the environment: "x" is not allowed; expected an integer 0 .. 65535".
+jail::Error not_allowed(const Setting& setting, const std::string& place, std::string_view text) {
+  const std::string value = setting.is_secret() ? "its value" : json::quoted(text);
+  return invalid(place + ": " + value + " is not allowed; expected " + setting.allowed);
+}
+
+Failure apply(const Setting& setting, Config& config, std::string_view text,
+              const std::string& place) {
+  if (setting.apply(config, text)) return std::nullopt;
+  return not_allowed(setting, place, text);
+}
+
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+jail::Error unknown_key(const std::vector<Setting>& settings, const std::string& path,
+                        const std::string& key) {
+  const auto nearest =
+      std::min_element(settings.begin(), settings.end(), [&](const Setting& a, const Setting& b) {
+        return distance(key, a.key) < distance(key, b.key);
+      });
+  return invalid(path + ": unknown key " + json::quoted(key) + "; the nearest known one is \"" +
+                 nearest->key + "\"");
+}
+
+// A scalar of the file as the text that the environment would have.
+std::optional<std::string> scalar_text(const json::Value& value) {
+  if (const auto* text = value.as_string()) return *text;
+  if (const auto* integer = value.as_integer()) return std::to_string(*integer);
+  if (const auto* flag = value.as_bool()) return *flag ? "true" : "false";
+  if (const auto* number = value.as_double()) {
+    json::Writer writer;
+    writer.number(*number);
+    return std::move(writer).take();
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> value_text(const Setting& setting, const json::Value& value) {
+  const json::Array* array = value.as_array();
+  if (array == nullptr || !setting.is_list()) return scalar_text(value);
+  std::string joined;
+  for (const json::Value& item : *array) {
+    const std::string* text = item.as_string();
+    if (text == nullptr || text->find(',') != text->npos) return std::nullopt;
+    joined += (joined.empty() ? "" : ",") + *text;
+  }
+  return joined;
+}
+
+Failure apply_object(const std::vector<Setting>& settings, const json::Object& object,
+                     const std::string& prefix, const std::string& path, Config& config) {
+  for (const auto& [name, value] : object) {
+    const std::string key = prefix + name;
+    if (const json::Object* inner = value.as_object(); inner != nullptr && prefix.empty()) {
+      if (auto failure = apply_object(settings, *inner, key + ".", path, config)) return failure;
+      continue;
+    }
+    const auto setting = std::find_if(settings.begin(), settings.end(),
+                                      [&](const Setting& s) { return s.key == key; });
+    if (setting == settings.end()) return unknown_key(settings, path, key);
+    const std::string place = key + " in " + path;
+    const auto text = value_text(*setting, value);
+    if (!text) return invalid(place + ": wrong type; expected " + setting->allowed);
+    if (auto failure = apply(*setting, config, *text, place)) return failure;
+  }
+  return std::nullopt;
+}
+
+Failure apply_file(const std::vector<Setting>& settings, const ConfigSources& sources,
+                   Config& config) {
+  if (!sources.file_path) return std::nullopt;
+  const auto text = read_text_file(*sources.file_path, max_file_bytes);
+  if (!text) return text.error();
+  const auto root = json::parse(*text, *sources.file_path);
+  if (!root) return root.error();
+  if (root->as_object() == nullptr) return invalid(*sources.file_path + ": expected a JSON object");
+  return apply_object(settings, *root->as_object(), "", *sources.file_path, config);
+}
+
+// An empty variable counts as not set: that is how compose files and shells pass on what is
+// missing.
+Failure apply_environment(const std::vector<Setting>& settings, const Environment& environment,
+                          const std::string& where, Config& config) {
+  for (const Setting& setting : settings) {
+    const auto entry = environment.find(setting.name);
+    if (setting.name.empty() || entry == environment.end() || entry->second.empty()) continue;
+    const std::string place = setting.name + " in " + where;
+    if (auto failure = apply(setting, config, entry->second, place)) return failure;
+  }
+  return std::nullopt;
+}
+
+Failure apply_dotenv(const std::vector<Setting>& settings, const ConfigSources& sources,
+                     Config& config) {
+  if (!sources.dotenv_path) return std::nullopt;
+  const auto text = read_text_file(*sources.dotenv_path, max_file_bytes);
+  if (!text) return text.error();
+  const auto environment = parse_dotenv(*text, *sources.dotenv_path);
+  if (!environment) return environment.error();
+  return apply_environment(settings, *environment, *sources.dotenv_path, config);
+}
+
+Failure apply_flags(const std::vector<Setting>& settings, const std::vector<FlagSetting>& flags,
+                    Config& config) {
+  for (const FlagSetting& flag : flags) {
+    const auto setting = std::find_if(settings.begin(), settings.end(),
+                                      [&](const Setting& s) { return s.name == flag.name; });
+    if (setting == settings.end()) return invalid(flag.flag + ": unknown setting " + flag.name);
+    if (auto failure = apply(*setting, config, flag.value, flag.flag)) return failure;
+  }
+  return std::nullopt;
+}
+
+std::string seconds_text(std::chrono::milliseconds duration) {
+  json::Writer writer;
+  writer.number(static_cast<double>(duration.count()) / 1000);
+  return std::move(writer).take();
+}
+
+Failure check_ceilings(const Config& config) {
+  if (config.sandbox_timeout > config.ceilings.timeout) {
+    return invalid("SANDBOX_TIMEOUT_SECONDS: " + seconds_text(config.sandbox_timeout) +
+                   " is above ceilings.timeout_seconds, which is " +
+                   seconds_text(config.ceilings.timeout));
+  }
+  if (config.sandbox_memory_limit_mb > config.ceilings.memory_limit_mb) {
+    return invalid("SANDBOX_MEMORY_LIMIT_MB: " + std::to_string(config.sandbox_memory_limit_mb) +
+                   " is above ceilings.memory_limit_mb, which is " +
+                   std::to_string(config.ceilings.memory_limit_mb));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<ProviderConfig> known_providers() {
+  std::vector<ProviderConfig> providers;
+  for (const char* name :
+       {"groq", "openrouter", "anthropic", "google", "openai", "cerebras", "ollama"}) {
+    providers.push_back({.name = name, .api_key = {}, .model = {}, .base_url = {}});
+  }
+  return providers;
+}
+
+void find_default_files(ConfigSources& sources) {
+  const auto is_there = [](const char* path) {
+    return ::faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+  };
+  if (!sources.file_path && is_there("agent-sandbox.json")) {
+    sources.file_path = "agent-sandbox.json";
+  }
+  if (!sources.dotenv_path && is_there(".env")) sources.dotenv_path = ".env";
+}
+
+jail::Result<Config> load_config(const ConfigSources& sources) {
+  const std::vector<Setting> settings = all_settings();
+  Config config;
+  if (auto failure = apply_file(settings, sources, config)) return std::move(*failure);
+  if (auto failure = apply_dotenv(settings, sources, config)) return std::move(*failure);
+  if (auto failure = apply_environment(settings, sources.environment, "the environment", config)) {
+    return std::move(*failure);
+  }
+  if (auto failure = apply_flags(settings, sources.flags, config)) return std::move(*failure);
+  if (auto failure = check_ceilings(config)) return std::move(*failure);
+  return config;
+}
+
+const ProviderConfig* active_provider(const Config& config) {
+  for (const ProviderConfig& provider : config.providers) {
+    const bool chosen =
+        config.llm_provider ? provider.name == *config.llm_provider : !provider.api_key.empty();
+    if (!chosen) continue;
+    // Ollama runs beside us and takes no key; the others answer nothing without one.
+    const bool usable = !provider.api_key.empty() || provider.name == "ollama";
+    return usable ? &provider : nullptr;
+  }
+  return nullptr;
+}
+
+bool is_loopback(std::string_view host) {
+  if (host == "localhost") return true;
+  const std::string text(host);
+  in_addr v4;
+  if (::inet_pton(AF_INET, text.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  in6_addr v6;
+  if (::inet_pton(AF_INET6, text.c_str(), &v6) != 1) return false;
+  return IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
+}
+
+jail::Result<void> check_exposure(const Config& config) {
+  if (is_loopback(config.api_host) || !config.api_keys.empty()) return {};
+  return jail::Error{
+      jail::ErrorKind::refused,
+      "API_HOST " + config.api_host + " can be reached by others and no API key is configured", 0,
+      "set API_KEYS, or bind 127.0.0.1"};
+}
+
+}  // namespace runtime

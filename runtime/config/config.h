@@ -1,0 +1,94 @@
+// Everything an operator can set, read once at the start from defaults, a file, the environment and
+// flags, each overriding the one before.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jail/result.h"
+#include "runtime/config/environment.h"
+#include "runtime/config/secret.h"
+#include "runtime/observe/logger.h"
+
+namespace runtime {
+
+// What a request may ask for at most.
+struct Ceilings {
+  std::chrono::milliseconds timeout{60'000};
+  std::uint32_t memory_limit_mb = 2048;
+};
+
+inline constexpr std::chrono::milliseconds min_timeout{50};
+inline constexpr std::uint32_t min_memory_limit_mb = 32;
+
+struct ProviderConfig {
+  std::string name;      // "groq"
+  Secret api_key;        // empty: not set
+  std::string model;     // empty: the provider's default
+  std::string base_url;  // empty: the provider's default
+};
+
+std::vector<ProviderConfig> known_providers();
+
+struct Config {
+  std::string api_host = "127.0.0.1";
+  std::uint16_t api_port = 8000;
+  std::vector<Secret> api_keys;
+  std::vector<std::string> api_allowed_hosts;  // beside the loopback names
+  std::uint32_t api_max_connections = 512;
+
+  std::chrono::milliseconds sandbox_timeout{5000};
+  std::uint32_t sandbox_memory_limit_mb = 256;
+  double sandbox_cpu_limit = 1.0;
+  std::uint32_t sandbox_pool_size = 8;
+  Ceilings ceilings;
+  bool require_cgroup = false;
+
+  std::optional<std::string> llm_provider;  // as configured; active_provider() says which is used
+  // Every known one; of those whose key is set the first is preferred.
+  std::vector<ProviderConfig> providers = known_providers();
+  std::uint32_t max_reflexion_attempts = 3;
+
+  Secret qdrant_url;
+  Secret redis_url;
+
+  LogLevel log_level = LogLevel::info;
+  LogFormat log_format = LogFormat::text;
+};
+
+// A value from the command line: the environment name that it overrides, and the flag for errors.
+struct FlagSetting {
+  std::string name;   // "API_PORT"
+  std::string value;  // "9000"
+  std::string flag;   // "--port"
+};
+
+struct ConfigSources {
+  std::optional<std::string> file_path;    // read, and must be readable, where set
+  std::optional<std::string> dotenv_path;  // the same
+  Environment environment;
+  std::vector<FlagSetting> flags;
+};
+
+// Names agent-sandbox.json and .env of the working directory in `sources` where they are there and
+// no other file was named. Called before privileges are dropped: a file that is there but cannot be
+// read afterwards is then an error, not a configuration that silently does not count.
+void find_default_files(ConfigSources& sources);
+
+// Errors: ErrorKind::invalid, one line that names the setting, where its value came from and what
+// is allowed. The value of a secret is never in it.
+jail::Result<Config> load_config(const ConfigSources& sources);
+
+// The provider that answers task requests; null where none is configured.
+const ProviderConfig* active_provider(const Config& config);
+
+bool is_loopback(std::string_view host);
+
+// Refuses an address that others can reach while no key is configured.
+jail::Result<void> check_exposure(const Config& config);
+
+}  // namespace runtime

@@ -1,0 +1,254 @@
+#include "runtime/config/settings.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+namespace runtime {
+namespace {
+
+using Apply = std::function<bool(Config&, std::string_view)>;
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
+template <class Number>
+std::optional<Number> number_in(std::string_view text, Number low, Number high) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (!(value >= low && value <= high)) return std::nullopt;  // NaN is in no range
+  return value;
+}
+
+template <class Field>
+Apply integer(Field Config::*field, Field low, Field high) {
+  return [=](Config& config, std::string_view text) {
+    const auto value = number_in<Field>(text, low, high);
+    if (value) config.*field = *value;
+    return value.has_value();
+  };
+}
+
+std::optional<std::chrono::milliseconds> seconds(std::string_view text, double high) {
+  const auto value = number_in<double>(text, 0.05, high);
+  if (!value) return std::nullopt;
+  return std::chrono::milliseconds(std::llround(*value * 1000));
+}
+
+std::optional<bool> boolean(std::string_view text) {
+  const std::string word = lower(text);
+  if (word == "true" || word == "1") return true;
+  if (word == "false" || word == "0") return false;
+  return std::nullopt;
+}
+
+// Comma separated, blanks around the items dropped; nothing where an item is empty.
+std::optional<std::vector<std::string>> items(std::string_view text) {
+  std::vector<std::string> result;
+  while (true) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    std::string_view item = text.substr(0, comma);
+    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
+    while (!item.empty() && item.back() == ' ') item.remove_suffix(1);
+    if (item.empty()) return std::nullopt;
+    result.emplace_back(item);
+    if (comma == text.size()) return result;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+bool is_visible_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
+}
+
+bool is_address(const std::string& host) {
+  in6_addr address;
+  return host == "localhost" || ::inet_pton(AF_INET, host.c_str(), &address) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
+}
+
+bool apply_host(Config& config, std::string_view text) {
+  if (!is_address(std::string(text))) return false;
+  config.api_host = text;
+  return true;
+}
+
+bool apply_keys(Config& config, std::string_view text) {
+  const auto keys = items(text);
+  if (!keys || !std::all_of(keys->begin(), keys->end(), is_visible_ascii)) return false;
+  config.api_keys.clear();
+  for (const std::string& key : *keys) config.api_keys.emplace_back(key);
+  return true;
+}
+
+bool apply_allowed_hosts(Config& config, std::string_view text) {
+  auto hosts = items(lower(text));
+  if (!hosts || !std::all_of(hosts->begin(), hosts->end(), is_visible_ascii)) return false;
+  config.api_allowed_hosts = std::move(*hosts);
+  return true;
+}
+
+bool apply_network(Config&, std::string_view text) { return boolean(text) == false; }
+
+bool apply_log_level(Config& config, std::string_view text) {
+  const std::string word = lower(text);
+  if (word == "debug") {
+    config.log_level = LogLevel::debug;
+  } else if (word == "info") {
+    config.log_level = LogLevel::info;
+  } else if (word == "warning" || word == "warn") {
+    config.log_level = LogLevel::warning;
+  } else if (word == "error") {
+    config.log_level = LogLevel::error;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool apply_log_format(Config& config, std::string_view text) {
+  const std::string word = lower(text);
+  if (word != "text" && word != "json") return false;
+  config.log_format = word == "json" ? LogFormat::json : LogFormat::text;
+  return true;
+}
+
+bool is_url(std::string_view text) {
+  return is_visible_ascii(text) && (text.starts_with("http://") || text.starts_with("https://")) &&
+         !text.ends_with("//");
+}
+
+std::string file_key(std::string_view name) { return lower(name); }
+
+void add_provider_settings(std::vector<Setting>& settings) {
+  const std::vector<ProviderConfig> providers = known_providers();
+  std::string names;
+  for (std::size_t i = 0; i < providers.size(); ++i) {
+    const std::string& name = providers[i].name;
+    names += (names.empty() ? "" : ", ") + name;
+    std::string prefix = name;
+    for (char& c : prefix) c = static_cast<char>(c - 'a' + 'A');
+    settings.push_back({prefix + "_API_KEY", name + "_api_key", "a key without blanks",
+                        [i](Config& config, std::string_view text) {
+                          config.providers[i].api_key = Secret(std::string(text));
+                          return is_visible_ascii(text);
+                        },
+                        Setting::Kind::secret});
+    settings.push_back({prefix + "_MODEL", name + "_model", "a model's name without blanks",
+                        [i](Config& config, std::string_view text) {
+                          config.providers[i].model = text;
+                          return !text.empty() && is_visible_ascii(text);
+                        }});
+    settings.push_back({prefix + "_BASE_URL", name + "_base_url", "a http:// or https:// URL",
+                        [i](Config& config, std::string_view text) {
+                          config.providers[i].base_url = text;
+                          return is_url(text);
+                        }});
+  }
+  settings.push_back({"LLM_PROVIDER", "llm_provider", "one of " + names,
+                      [providers](Config& config, std::string_view text) {
+                        config.llm_provider = lower(text);
+                        return std::any_of(providers.begin(), providers.end(), [&](const auto& p) {
+                          return p.name == *config.llm_provider;
+                        });
+                      }});
+}
+
+void add_server_settings(std::vector<Setting>& settings) {
+  const auto add = [&](std::string name, std::string allowed, Apply apply,
+                       Setting::Kind kind = Setting::Kind::plain) {
+    settings.push_back({name, file_key(name), std::move(allowed), std::move(apply), kind});
+  };
+  add("API_HOST", "an IP address or localhost", apply_host);
+  add("API_PORT", "an integer 0 .. 65535 (0: any free port)",
+      integer<std::uint16_t>(&Config::api_port, 0, 65535));
+  add("API_KEYS", "keys without blanks, separated by commas", apply_keys,
+      Setting::Kind::secret_list);
+  add("API_ALLOWED_HOSTS", "host names, separated by commas", apply_allowed_hosts,
+      Setting::Kind::list);
+  add("API_MAX_CONNECTIONS", "an integer 1 .. 65536",
+      integer<std::uint32_t>(&Config::api_max_connections, 1, 65536));
+  add("LOG_LEVEL", "debug, info, warning or error", apply_log_level);
+  add("LOG_FORMAT", "text or json", apply_log_format);
+  add(
+      "QDRANT_URL", "a http:// or https:// URL",
+      [](Config& config, std::string_view text) {
+        config.qdrant_url = Secret(std::string(text));
+        return is_url(text);
+      },
+      Setting::Kind::secret);
+  add(
+      "REDIS_URL", "a redis://, rediss:// or unix:// URL",
+      [](Config& config, std::string_view text) {
+        config.redis_url = Secret(std::string(text));
+        return text.starts_with("redis://") || text.starts_with("rediss://") ||
+               text.starts_with("unix://");
+      },
+      Setting::Kind::secret);
+}
+
+void add_sandbox_settings(std::vector<Setting>& settings) {
+  const auto add = [&](std::string name, std::string allowed, Apply apply) {
+    settings.push_back({name, file_key(name), std::move(allowed), std::move(apply)});
+  };
+  add("SANDBOX_TIMEOUT_SECONDS", "a number 0.05 .. ceilings.timeout_seconds",
+      [](Config& config, std::string_view text) {
+        const auto value = seconds(text, 86400);
+        if (value) config.sandbox_timeout = *value;
+        return value.has_value();
+      });
+  add("SANDBOX_MEMORY_LIMIT_MB", "an integer 32 .. ceilings.memory_limit_mb",
+      integer<std::uint32_t>(&Config::sandbox_memory_limit_mb, min_memory_limit_mb, 1u << 20));
+  add("SANDBOX_CPU_LIMIT", "a number of cores 0.05 .. 1024",
+      [](Config& config, std::string_view text) {
+        const auto value = number_in<double>(text, 0.05, 1024);
+        if (value) config.sandbox_cpu_limit = *value;
+        return value.has_value();
+      });
+  add("SANDBOX_POOL_SIZE", "an integer 0 .. 64",
+      integer<std::uint32_t>(&Config::sandbox_pool_size, 0, 64));
+  add("SANDBOX_NETWORK_ENABLED", "false; true is refused until egress by an allow-list exists",
+      apply_network);
+  add("MAX_REFLEXION_ATTEMPTS", "an integer 1 .. 10",
+      integer<std::uint32_t>(&Config::max_reflexion_attempts, 1, 10));
+  settings.push_back({"", "ceilings.timeout_seconds", "a number 0.05 .. 86400",
+                      [](Config& config, std::string_view text) {
+                        const auto value = seconds(text, 86400);
+                        if (value) config.ceilings.timeout = *value;
+                        return value.has_value();
+                      }});
+  settings.push_back({"", "ceilings.memory_limit_mb", "an integer 32 .. 1048576",
+                      [](Config& config, std::string_view text) {
+                        const auto value =
+                            number_in<std::uint32_t>(text, min_memory_limit_mb, 1u << 20);
+                        if (value) config.ceilings.memory_limit_mb = *value;
+                        return value.has_value();
+                      }});
+  settings.push_back(
+      {"", "require_cgroup", "true or false", [](Config& config, std::string_view text) {
+         const auto value = boolean(text);
+         if (value) config.require_cgroup = *value;
+         return value.has_value();
+       }});
+}
+
+}  // namespace
+
+std::vector<Setting> all_settings() {
+  std::vector<Setting> settings;
+  add_server_settings(settings);
+  add_sandbox_settings(settings);
+  add_provider_settings(settings);
+  return settings;
+}
+
+}  // namespace runtime

@@ -1,0 +1,169 @@
+#include "runtime/json/reader.h"
+
+#include <simdjson.h>
+
+#include <optional>
+
+#include "runtime/json/writer.h"
+
+namespace runtime::json {
+namespace {
+
+namespace dom = simdjson::dom;
+
+jail::Error invalid(std::string_view place, std::string_view what) {
+  return {jail::ErrorKind::invalid, std::string(place) + ": " + std::string(what), 0, {}};
+}
+
+std::string_view syntax_error(simdjson::error_code code) {
+  switch (code) {
+    case simdjson::EMPTY:
+      return "empty, expected one JSON value";
+    case simdjson::UTF8_ERROR:
+      return "not valid UTF-8";
+    case simdjson::STRING_ERROR:
+      return "not valid JSON: a string has a bad escape or a lone surrogate";
+    case simdjson::UNCLOSED_STRING:
+      return "not valid JSON: a string is not closed";
+    case simdjson::UNESCAPED_CHARS:
+      return "not valid JSON: a string has a control character that is not escaped";
+    case simdjson::NUMBER_ERROR:
+      return "not valid JSON: a number is malformed or out of range";
+    case simdjson::T_ATOM_ERROR:
+    case simdjson::F_ATOM_ERROR:
+    case simdjson::N_ATOM_ERROR:
+      return "not valid JSON: a word other than true, false and null";
+    case simdjson::TAPE_ERROR:
+    case simdjson::INCOMPLETE_ARRAY_OR_OBJECT:
+      return "not valid JSON: a missing or superfluous comma, colon, bracket or value";
+    default:
+      return "not valid JSON";
+  }
+}
+
+// Upper bound of the values in `text`: each but the first stands after one of these characters.
+std::size_t count_values(std::string_view text) noexcept {
+  std::size_t count = 1;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == ',' || c == '[' || c == '{') {
+      ++count;
+    }
+  }
+  return count;
+}
+
+// Copies a parsed document into values of our own, checking on the way what simdjson does not.
+class Copier {
+ public:
+  using Failure = std::optional<jail::Error>;
+
+  explicit Copier(std::string_view what) : place_(what) {}
+
+  Failure copy(dom::element element, int depth, Value& to) {
+    switch (element.type()) {
+      case dom::element_type::ARRAY:
+        return copy_array(element.get_array().value_unsafe(), depth + 1, to);
+      case dom::element_type::OBJECT:
+        return copy_object(element.get_object().value_unsafe(), depth + 1, to);
+      case dom::element_type::STRING:
+        to = Value(std::string(element.get_string().value_unsafe()));
+        break;
+      case dom::element_type::INT64:
+        to = Value(element.get_int64().value_unsafe());
+        break;
+      case dom::element_type::UINT64:  // only what is beyond int64
+        to = Value(static_cast<double>(element.get_uint64().value_unsafe()));
+        break;
+      case dom::element_type::DOUBLE:
+        to = Value(element.get_double().value_unsafe());
+        break;
+      case dom::element_type::BOOL:
+        to = Value(element.get_bool().value_unsafe());
+        break;
+      case dom::element_type::NULL_VALUE:
+        to = Value();
+        break;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  Failure copy_array(dom::array array, int depth, Value& to) {
+    if (depth > max_depth) return too_deep();
+    Array values;
+    const std::size_t parent = place_.size();
+    for (const dom::element element : array) {
+      place_ += '[' + std::to_string(values.size()) + ']';
+      if (auto failure = copy(element, depth, values.emplace_back())) return failure;
+      place_.resize(parent);
+    }
+    to = Value(std::move(values));
+    return std::nullopt;
+  }
+
+  Failure copy_object(dom::object object, int depth, Value& to) {
+    if (depth > max_depth) return too_deep();
+    Object values;
+    const std::size_t parent = place_.size();
+    for (const dom::key_value_pair member : object) {
+      const auto [slot, inserted] = values.try_emplace(std::string(member.key));
+      if (!inserted) return invalid(place_, "duplicate key " + quoted(member.key));
+      place_ += '.';
+      place_ += named(member.key);
+      if (auto failure = copy(member.value, depth, slot->second)) return failure;
+      place_.resize(parent);
+    }
+    to = Value(std::move(values));
+    return std::nullopt;
+  }
+
+  jail::Error too_deep() const {
+    return invalid(place_, "nested deeper than " + std::to_string(max_depth) + " levels");
+  }
+
+  // A key as it reads in a place: bare where that is unambiguous.
+  static std::string named(std::string_view key) {
+    constexpr std::string_view plain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    const bool bare =
+        !key.empty() && key.size() <= 64 && key.find_first_not_of(plain) == std::string_view::npos;
+    return bare ? std::string(key) : quoted(key);
+  }
+
+  std::string place_;
+};
+
+}  // namespace
+
+jail::Result<Value> parse(std::string_view text, std::string_view what) {
+  if (text.starts_with("\xEF\xBB\xBF")) return invalid(what, "starts with a byte order mark");
+  if (count_values(text) > max_values) {
+    return invalid(what, "more than " + std::to_string(max_values) + " values");
+  }
+  dom::parser parser;
+  // simdjson counts the document itself as a level; the copier holds the exact bound.
+  if (const auto error = parser.allocate(text.size() + 1, max_depth + 2); error) {
+    return jail::Error{
+        jail::ErrorKind::exhausted, std::string(what) + ": no memory to read it", 0, {}};
+  }
+  const simdjson::padded_string padded(text);
+  dom::element root;
+  if (const auto error = parser.parse(padded).get(root); error) {
+    if (error == simdjson::DEPTH_ERROR) {
+      return invalid(what, "nested deeper than " + std::to_string(max_depth) + " levels");
+    }
+    return invalid(what, syntax_error(error));
+  }
+  Value value;
+  if (auto failure = Copier(what).copy(root, 0, value)) return std::move(*failure);
+  return value;
+}
+
+}  // namespace runtime::json

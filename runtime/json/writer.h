@@ -1,0 +1,49 @@
+// JSON out: an append-only writer whose result is a valid document whatever bytes it is given.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace runtime::json {
+
+// `bytes` as UTF-8: each maximal subpart of an ill-formed sequence becomes one U+FFFD, the practice
+// that Unicode recommends and that Python, Go and browsers follow.
+std::string repair_utf8(std::string_view bytes);
+
+bool is_utf8(std::string_view bytes) noexcept;
+
+// RFC 4648 with padding.
+std::string base64(std::string_view bytes);
+
+// `text` as a JSON string, cut after `max_bytes` of its own bytes; for naming what somebody sent.
+std::string quoted(std::string_view text, std::size_t max_bytes = 64);
+
+// The caller pairs begin and end and gives each member of an object a key; the writer puts the
+// commas.
+class Writer {
+ public:
+  Writer& begin_object();
+  Writer& end_object();
+  Writer& begin_array();
+  Writer& end_array();
+  Writer& key(std::string_view name);
+
+  Writer& string(std::string_view bytes);  // repaired as repair_utf8() does
+  Writer& base64(std::string_view bytes);
+  Writer& integer(std::int64_t value);
+  Writer& number(double value);  // no exponent in 1e-6 .. 1e15; null where not finite
+  Writer& boolean(bool value);
+  Writer& null();
+
+  std::string take() && { return std::move(text_); }
+
+ private:
+  void before_value();
+  void quote(std::string_view bytes);
+
+  std::string text_;
+  bool comma_ = false;  // a value stands before the next one
+};
+
+}  // namespace runtime::json

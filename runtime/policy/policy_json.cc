@@ -1,0 +1,253 @@
+#include "runtime/policy/policy_json.h"
+
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "runtime/json/reader.h"
+#include "runtime/policy/symbols.h"
+
+namespace runtime::policy {
+namespace {
+
+using jail::ArgumentTest;
+using jail::Decision;
+using jail::Result;
+using json::Value;
+using Tests = std::vector<ArgumentTest>;
+
+// A rule of a file becomes one jail::Rule for each combination of its `any_of` values.
+constexpr std::size_t max_combinations = 1024;
+
+// Where a value stands in the file, for errors: "strict.json", "rules[3].when[0]".
+class Place {
+ public:
+  Place(std::string_view file, std::string path) : file_(file), path_(std::move(path)) {}
+
+  Place field(std::string_view name) const {
+    return {file_, path_.empty() ? std::string(name) : path_ + "." + std::string(name)};
+  }
+  Place item(std::size_t index) const { return {file_, path_ + "[" + std::to_string(index) + "]"}; }
+  jail::Error error(std::string_view what) const {
+    std::string text(file_);
+    text += ": ";
+    if (!path_.empty()) text += path_ + ": ";
+    return {jail::ErrorKind::invalid, text.append(what), 0, {}};
+  }
+
+ private:
+  std::string_view file_;
+  std::string path_;
+};
+
+std::string quoted(std::string_view name) { return "\"" + std::string(name) + "\""; }
+
+const Value* find(const json::Object& object, std::string_view name) {
+  const auto found = object.find(name);
+  return found == object.end() ? nullptr : &found->second;
+}
+
+Result<const json::Object*> object_with(const Value& value, const Place& place,
+                                        std::initializer_list<std::string_view> allowed) {
+  const json::Object* object = value.as_object();
+  if (object == nullptr) return place.error("must be an object");
+  for (const auto& [name, unused] : *object) {
+    if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
+      std::string list;
+      for (const std::string_view one : allowed) list.append(list.empty() ? "" : ", ").append(one);
+      return place.field(name).error("unknown field; allowed are " + list);
+    }
+  }
+  return object;
+}
+
+Result<const json::Array*> non_empty_array(const json::Object& object, const Place& place,
+                                           std::string_view name) {
+  const Value* value = find(object, name);
+  if (value == nullptr) return place.field(name).error("missing");
+  const json::Array* array = value->as_array();
+  if (array == nullptr || array->empty()) {
+    return place.field(name).error("must be a list that is not empty");
+  }
+  return array;
+}
+
+// A string in which something is written: blanks do not count.
+Result<std::string> text(const Value* value, const Place& place) {
+  if (value == nullptr) return place.error("missing");
+  const std::string* string = value->as_string();
+  if (string == nullptr || string->find_first_not_of(" \t\r\n") == std::string::npos) {
+    return place.error("must be a string that is not empty");
+  }
+  return *string;
+}
+
+Result<Decision> decision(const Value* value, const Place& place) {
+  const auto word = text(value, place);
+  if (!word) return word.error();
+  if (*word == "allow") return Decision{jail::Verdict::allow, 0};
+  if (*word == "kill") return Decision{jail::Verdict::kill, 0};
+  if (const auto number = error_number(*word)) return Decision{jail::Verdict::error, *number};
+  return place.error("unknown decision " + quoted(*word) +
+                     "; must be allow, kill or the name of an error such as EPERM");
+}
+
+// An integer, "0x..." (JSON itself has no hexadecimal numbers) or a name.
+Result<std::uint32_t> number(const Value& value, const Place& place) {
+  constexpr std::string_view allowed = "must be 0 .. 0xffffffff: an integer, \"0x...\" or a name";
+  if (const std::int64_t* integer = value.as_integer()) {
+    if (*integer < 0 || *integer > std::numeric_limits<std::uint32_t>::max()) {
+      return place.error(allowed);
+    }
+    return static_cast<std::uint32_t>(*integer);
+  }
+  const std::string* word = value.as_string();
+  if (word == nullptr) return place.error(allowed);
+  if (word->rfind("0x", 0) == 0) {
+    std::uint32_t parsed = 0;
+    const char* end = word->data() + word->size();
+    const auto [stopped, fault] = std::from_chars(word->data() + 2, end, parsed, 16);
+    if (fault != std::errc() || stopped != end) return place.error(allowed);
+    return parsed;
+  }
+  if (const auto known = argument_value(*word)) return *known;
+  return place.error("unknown name " + quoted(*word));
+}
+
+// One number, or a list of them that are or-ed together.
+Result<std::uint32_t> mask(const Value& value, const Place& place) {
+  const json::Array* flags = value.as_array();
+  if (flags == nullptr) return number(value, place);
+  std::uint32_t together = 0;
+  for (std::size_t i = 0; i < flags->size(); ++i) {
+    const auto flag = number((*flags)[i], place.item(i));
+    if (!flag) return flag.error();
+    together |= *flag;
+  }
+  return together;
+}
+
+Result<Tests> any_of(const json::Object& condition, ArgumentTest test, const Place& place) {
+  const auto values = non_empty_array(condition, place, "any_of");
+  if (!values) return values.error();
+  Tests alternatives;
+  for (std::size_t i = 0; i < (*values)->size(); ++i) {
+    const auto value = number((**values)[i], place.field("any_of").item(i));
+    if (!value) return value.error();
+    test.value = *value;
+    alternatives.push_back(test);
+  }
+  return alternatives;
+}
+
+// One entry of `when`: the tests of which one has to hold.
+Result<Tests> condition(const Value& value, const Place& place) {
+  const auto object =
+      object_with(value, place, {"argument", "mask", "equal", "not_equal", "any_of"});
+  if (!object) return object.error();
+  const json::Object& fields = **object;
+
+  const Value* argument = find(fields, "argument");
+  const std::int64_t* index = argument == nullptr ? nullptr : argument->as_integer();
+  if (index == nullptr || *index < 0 || *index > 5) {
+    return place.field("argument").error("must be an integer 0 .. 5");
+  }
+  ArgumentTest test;
+  test.argument = static_cast<std::uint8_t>(*index);
+  if (const Value* bits = find(fields, "mask")) {
+    const auto parsed = mask(*bits, place.field("mask"));
+    if (!parsed) return parsed.error();
+    test.mask = *parsed;
+  }
+  if (fields.count("equal") + fields.count("not_equal") + fields.count("any_of") != 1) {
+    return place.error("must have exactly one of equal, not_equal, any_of");
+  }
+  if (fields.count("any_of") != 0) return any_of(fields, test, place);
+  const bool negated = fields.count("not_equal") != 0;
+  const std::string_view name = negated ? "not_equal" : "equal";
+  const auto parsed = number(*find(fields, name), place.field(name));
+  if (!parsed) return parsed.error();
+  test.op = negated ? ArgumentTest::Op::not_equal : ArgumentTest::Op::equal;
+  test.value = *parsed;
+  return Tests{test};
+}
+
+// Every way to satisfy a rule's `when`; one way without any test where there is none.
+Result<std::vector<Tests>> combinations(const json::Object& rule, const Place& place) {
+  std::vector<Tests> ways(1);
+  if (find(rule, "when") == nullptr) return ways;
+  const auto conditions = non_empty_array(rule, place, "when");
+  if (!conditions) return conditions.error();
+  for (std::size_t i = 0; i < (*conditions)->size(); ++i) {
+    const auto alternatives = condition((**conditions)[i], place.field("when").item(i));
+    if (!alternatives) return alternatives.error();
+    if (ways.size() * alternatives->size() > max_combinations) {
+      return place.field("when").error("more than 1024 combinations of any_of");
+    }
+    std::vector<Tests> longer;
+    for (const Tests& way : ways) {
+      for (const ArgumentTest& test : *alternatives) {
+        longer.push_back(way);
+        longer.back().push_back(test);
+      }
+    }
+    ways = std::move(longer);
+  }
+  return ways;
+}
+
+Result<void> append_rules(const Value& value, const Place& place, jail::Policy& policy) {
+  const auto object = object_with(value, place, {"syscalls", "decision", "when", "why"});
+  if (!object) return object.error();
+  const json::Object& fields = **object;
+
+  auto why = text(find(fields, "why"), place.field("why"));
+  if (!why) return why.error();
+  const auto decided = decision(find(fields, "decision"), place.field("decision"));
+  if (!decided) return decided.error();
+  const auto ways = combinations(fields, place);
+  if (!ways) return ways.error();
+  const auto syscalls = non_empty_array(fields, place, "syscalls");
+  if (!syscalls) return syscalls.error();
+  for (std::size_t i = 0; i < (*syscalls)->size(); ++i) {
+    const auto name = text(&(**syscalls)[i], place.field("syscalls").item(i));
+    if (!name) return name.error();
+    for (const Tests& tests : *ways) policy.rules.push_back({*name, *decided, tests, *why});
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<jail::Policy> parse_policy(std::string_view document, std::string_view what) {
+  const auto parsed = json::parse(document, what);
+  if (!parsed) return parsed.error();
+  const Place top(what, {});
+  const auto object = object_with(*parsed, top, {"name", "otherwise", "rules"});
+  if (!object) return object.error();
+  const json::Object& fields = **object;
+
+  jail::Policy policy;
+  auto name = text(find(fields, "name"), top.field("name"));
+  if (!name) return name.error();
+  policy.name = std::move(*name);
+  const auto otherwise = decision(find(fields, "otherwise"), top.field("otherwise"));
+  if (!otherwise) return otherwise.error();
+  if (otherwise->verdict == jail::Verdict::allow) {
+    return top.field("otherwise").error("must not be allow: a policy lists what is allowed");
+  }
+  policy.otherwise = *otherwise;
+
+  const auto rules = non_empty_array(fields, top, "rules");
+  if (!rules) return rules.error();
+  for (std::size_t i = 0; i < (*rules)->size(); ++i) {
+    const auto appended = append_rules((**rules)[i], top.field("rules").item(i), policy);
+    if (!appended) return appended.error();
+  }
+  return policy;
+}
+
+}  // namespace runtime::policy

@@ -1,0 +1,173 @@
+#include "runtime/policy/symbols.h"
+
+#include <fcntl.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+
+namespace runtime::policy {
+namespace {
+
+template <class Number>
+struct Symbol {
+  std::string_view name;
+  Number value;
+};
+
+constexpr Symbol<int> error_numbers[] = {
+    {"EPERM", EPERM},
+    {"ENOENT", ENOENT},
+    {"ESRCH", ESRCH},
+    {"EIO", EIO},
+    {"ENXIO", ENXIO},
+    {"EBADF", EBADF},
+    {"ECHILD", ECHILD},
+    {"EAGAIN", EAGAIN},
+    {"ENOMEM", ENOMEM},
+    {"EACCES", EACCES},
+    {"EBUSY", EBUSY},
+    {"EXDEV", EXDEV},
+    {"ENODEV", ENODEV},
+    {"EINVAL", EINVAL},
+    {"EMFILE", EMFILE},
+    {"ENOTTY", ENOTTY},
+    {"ENOSPC", ENOSPC},
+    {"EROFS", EROFS},
+    {"ENOSYS", ENOSYS},
+    {"ENOPROTOOPT", ENOPROTOOPT},
+    {"EPROTONOSUPPORT", EPROTONOSUPPORT},
+    {"ESOCKTNOSUPPORT", ESOCKTNOSUPPORT},
+    {"EOPNOTSUPP", EOPNOTSUPP},
+    {"EAFNOSUPPORT", EAFNOSUPPORT},
+    {"ENETUNREACH", ENETUNREACH},
+    {"ECONNREFUSED", ECONNREFUSED},
+};
+
+// Private to the kernel's own headers: what lies above it in a socket type are flags.
+constexpr std::uint32_t SOCK_TYPE_MASK = 0xf;
+
+constexpr Symbol<std::uint32_t> argument_values[] = {
+    {"AF_UNSPEC", AF_UNSPEC},
+    {"AF_UNIX", AF_UNIX},
+    {"AF_INET", AF_INET},
+    {"AF_INET6", AF_INET6},
+    {"AF_NETLINK", AF_NETLINK},
+    {"AF_PACKET", AF_PACKET},
+    {"AF_ALG", AF_ALG},
+    {"AF_VSOCK", AF_VSOCK},
+
+    {"SOCK_TYPE_MASK", SOCK_TYPE_MASK},
+    {"SOCK_STREAM", SOCK_STREAM},
+    {"SOCK_DGRAM", SOCK_DGRAM},
+    {"SOCK_RAW", SOCK_RAW},
+    {"SOCK_SEQPACKET", SOCK_SEQPACKET},
+
+    {"IPPROTO_IP", IPPROTO_IP},
+    {"IPPROTO_TCP", IPPROTO_TCP},
+    {"IPPROTO_UDP", IPPROTO_UDP},
+    {"IPPROTO_ICMP", IPPROTO_ICMP},
+
+    {"SOL_SOCKET", SOL_SOCKET},
+    {"SO_ATTACH_FILTER", SO_ATTACH_FILTER},
+    {"SO_ATTACH_BPF", SO_ATTACH_BPF},
+    {"SO_ATTACH_REUSEPORT_CBPF", SO_ATTACH_REUSEPORT_CBPF},
+    {"SO_ATTACH_REUSEPORT_EBPF", SO_ATTACH_REUSEPORT_EBPF},
+    {"SOL_TCP", SOL_TCP},
+    {"TCP_ULP", TCP_ULP},
+
+    {"CLONE_NEWNS", CLONE_NEWNS},
+    {"CLONE_NEWCGROUP", CLONE_NEWCGROUP},
+    {"CLONE_NEWUTS", CLONE_NEWUTS},
+    {"CLONE_NEWIPC", CLONE_NEWIPC},
+    {"CLONE_NEWUSER", CLONE_NEWUSER},
+    {"CLONE_NEWPID", CLONE_NEWPID},
+    {"CLONE_NEWNET", CLONE_NEWNET},
+    {"CLONE_PARENT", CLONE_PARENT},
+
+    {"TCGETS", TCGETS},
+    {"TCSETS", TCSETS},
+    {"TCSETSW", TCSETSW},
+    {"TCSETSF", TCSETSF},
+    {"TIOCGWINSZ", TIOCGWINSZ},
+    {"TIOCGPGRP", TIOCGPGRP},
+    {"FIONREAD", FIONREAD},
+    {"FIONBIO", FIONBIO},
+    {"FIOCLEX", FIOCLEX},
+    {"FIONCLEX", FIONCLEX},
+    {"TIOCSTI", TIOCSTI},
+    {"TIOCLINUX", TIOCLINUX},
+    {"TIOCSETD", TIOCSETD},
+    {"TIOCCONS", TIOCCONS},
+
+    {"F_DUPFD", F_DUPFD},
+    {"F_GETFD", F_GETFD},
+    {"F_SETFD", F_SETFD},
+    {"F_GETFL", F_GETFL},
+    {"F_SETFL", F_SETFL},
+    {"F_GETLK", F_GETLK},
+    {"F_SETLK", F_SETLK},
+    {"F_SETLKW", F_SETLKW},
+    {"F_SETOWN", F_SETOWN},
+    {"F_GETOWN", F_GETOWN},
+    {"F_SETSIG", F_SETSIG},
+    {"F_GETSIG", F_GETSIG},
+    {"F_SETOWN_EX", F_SETOWN_EX},
+    {"F_GETOWN_EX", F_GETOWN_EX},
+    {"F_OFD_GETLK", F_OFD_GETLK},
+    {"F_OFD_SETLK", F_OFD_SETLK},
+    {"F_OFD_SETLKW", F_OFD_SETLKW},
+    {"F_SETLEASE", F_SETLEASE},
+    {"F_GETLEASE", F_GETLEASE},
+    {"F_NOTIFY", F_NOTIFY},
+    {"F_DUPFD_CLOEXEC", F_DUPFD_CLOEXEC},
+    {"F_SETPIPE_SZ", F_SETPIPE_SZ},
+    {"F_GETPIPE_SZ", F_GETPIPE_SZ},
+    {"F_ADD_SEALS", F_ADD_SEALS},
+    {"F_GET_SEALS", F_GET_SEALS},
+
+    {"PR_SET_PDEATHSIG", PR_SET_PDEATHSIG},
+    {"PR_GET_PDEATHSIG", PR_GET_PDEATHSIG},
+    {"PR_GET_DUMPABLE", PR_GET_DUMPABLE},
+    {"PR_SET_DUMPABLE", PR_SET_DUMPABLE},
+    {"PR_SET_NAME", PR_SET_NAME},
+    {"PR_GET_NAME", PR_GET_NAME},
+    {"PR_GET_SECCOMP", PR_GET_SECCOMP},
+    {"PR_CAPBSET_READ", PR_CAPBSET_READ},
+    {"PR_GET_TIMERSLACK", PR_GET_TIMERSLACK},
+    {"PR_SET_NO_NEW_PRIVS", PR_SET_NO_NEW_PRIVS},
+    {"PR_GET_NO_NEW_PRIVS", PR_GET_NO_NEW_PRIVS},
+    {"PR_SET_VMA", PR_SET_VMA},
+
+    {"PRIO_PROCESS", PRIO_PROCESS},
+    {"PRIO_PGRP", PRIO_PGRP},
+    {"PRIO_USER", PRIO_USER},
+
+    {"MADV_MERGEABLE", MADV_MERGEABLE},
+};
+
+template <class Number, std::size_t size>
+std::optional<Number> find(const Symbol<Number> (&symbols)[size], std::string_view name) {
+  const auto* found = std::find_if(std::begin(symbols), std::end(symbols),
+                                   [&](const auto& symbol) { return symbol.name == name; });
+  if (found == std::end(symbols)) return std::nullopt;
+  return found->value;
+}
+
+}  // namespace
+
+std::optional<int> error_number(std::string_view name) { return find(error_numbers, name); }
+
+std::optional<std::uint32_t> argument_value(std::string_view name) {
+  return find(argument_values, name);
+}
+
+}  // namespace runtime::policy
