@@ -56,11 +56,12 @@ Status status_of(const jail::ExitReport& report) {
 
 }  // namespace
 
-Run::Run(asio::any_io_executor executor, const RunnerOptions& limits, Admission& admission,
-         Launch launch, RunRequest request, RunOptions options, Finished finished)
+Run::Run(asio::any_io_executor executor, const RunnerOptions& limits,
+         std::shared_ptr<Admission> admission, Launch launch, RunRequest request,
+         RunOptions options, Finished finished)
     : strand_(asio::make_strand(executor)),
       limits_(limits),
-      admission_(admission),
+      admission_(std::move(admission)),
       launch_(std::move(launch)),
       request_(std::move(request)),
       options_(std::move(options)),
@@ -85,7 +86,7 @@ void Run::ask_for_place() {
     if (const auto self = weak.lock()) asio::post(self->strand_, [self] { self->cancel(); });
   });
   if (over_) return;
-  ticket_ = admission_.ask([weak = weak_from_this()](Admission::Place place) {
+  ticket_ = admission_->ask([weak = weak_from_this()](Admission::Place place) {
     const auto self = weak.lock();
     if (self == nullptr) return;
     const auto held = std::make_shared<Admission::Place>(std::move(place));
@@ -103,7 +104,7 @@ void Run::ask_for_place() {
   timer_.expires_after(request_.timeout);
   timer_.async_wait([self = shared_from_this()](error_code error) {
     if (error || self->jail_.has_value() || self->over_) return;
-    if (self->admission_.withdraw(self->ticket_)) {
+    if (self->admission_->withdraw(self->ticket_)) {
       self->finish(jail::Error{
           jail::ErrorKind::exhausted, "run a program: no place became free in time", 0, {}});
     }
@@ -270,7 +271,7 @@ void Run::end_at(milliseconds from_now, jail::Ended why) {
 void Run::cancel() {
   if (over_) return;
   if (!jail_.has_value()) {
-    admission_.withdraw(ticket_);
+    admission_->withdraw(ticket_);
     RunResult result;
     result.status = Status::cancelled;
     result.timings.queued = duration_cast<microseconds>(Clock::now() - asked_at_);

@@ -20,9 +20,11 @@ class Run : public std::enable_shared_from_this<Run> {
   using Finished = std::function<void(jail::Result<RunResult>)>;
   using Launch = std::function<jail::Result<jail::Jail>(const RunRequest&)>;
 
-  // `launch` and `admission` must outlive the run. `finished` is called once, on the run's strand.
-  Run(boost::asio::any_io_executor executor, const RunnerOptions& limits, Admission& admission,
-      Launch launch, RunRequest request, RunOptions options, Finished finished);
+  // What `launch` uses must outlive the run, unless the run's executor is stopped before: an
+  // executor that is destroyed drops its runs. `finished` is called once, on the run's strand.
+  Run(boost::asio::any_io_executor executor, const RunnerOptions& limits,
+      std::shared_ptr<Admission> admission, Launch launch, RunRequest request, RunOptions options,
+      Finished finished);
 
   void start();
 
@@ -58,8 +60,8 @@ class Run : public std::enable_shared_from_this<Run> {
   RunResult result_of(const jail::ExitReport& report);
 
   boost::asio::strand<boost::asio::any_io_executor> strand_;
-  const RunnerOptions& limits_;
-  Admission& admission_;
+  const RunnerOptions limits_;
+  const std::shared_ptr<Admission> admission_;
   Launch launch_;
   RunRequest request_;
   RunOptions options_;

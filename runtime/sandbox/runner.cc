@@ -24,7 +24,7 @@ class JailRunner final : public Runner {
              jail::FilterProgram filter)
       : executor_(std::move(executor)),
         options_(options),
-        admission_(options.max_running, options.max_queued),
+        admission_(std::make_shared<Admission>(options.max_running, options.max_queued)),
         launcher_(std::make_shared<Launcher>(std::move(launcher))),
         filter_(std::move(filter)),
         root_(jail::host_root()) {}
@@ -43,8 +43,8 @@ class JailRunner final : public Runner {
 
   RunnerState state() const override {
     RunnerState state;
-    state.running = admission_.running();
-    state.queued = admission_.queued();
+    state.running = admission_->running();
+    state.queued = admission_->queued();
     state.total = total_.load();
     state.enforcement = {jail::Enforcer::watchdog, jail::Enforcer::rlimit,
                          jail::Enforcer::watchdog};
@@ -109,7 +109,7 @@ class JailRunner final : public Runner {
 
   const asio::any_io_executor executor_;
   const RunnerOptions options_;
-  Admission admission_;
+  const std::shared_ptr<Admission> admission_;
   mutable std::mutex mutex_;
   std::shared_ptr<Launcher> launcher_;
   const jail::FilterProgram filter_;
