@@ -1,7 +1,5 @@
 #include "policy/bpf_evaluator.h"
 
-#include <linux/filter.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -10,8 +8,6 @@
 
 namespace jail {
 namespace {
-
-using Program = std::vector<sock_filter>;
 
 bool is_return(const sock_filter& instruction) {
   return instruction.code == (BPF_RET | BPF_K) || instruction.code == (BPF_RET | BPF_A);
@@ -25,7 +21,7 @@ std::string_view fault_of(const sock_filter& instruction, std::size_t below) {
     case BPF_RET | BPF_K:
     case BPF_RET | BPF_A:
     case BPF_LD | BPF_IMM:
-    case BPF_ALU | BPF_ADD | BPF_K:
+    case BPF_ALU | BPF_ADD | BPF_K:  // NOLINT(misc-redundant-expression): both are 0
     case BPF_ALU | BPF_SUB | BPF_K:
     case BPF_ALU | BPF_MUL | BPF_K:
     case BPF_ALU | BPF_AND | BPF_K:
@@ -55,22 +51,6 @@ std::string_view fault_of(const sock_filter& instruction, std::size_t below) {
 Error malformed(std::size_t at, std::string_view what) {
   std::string text = "BPF instruction " + std::to_string(at) + ": ";
   return {ErrorKind::invalid, text.append(what), 0, {}};
-}
-
-// All of the program is judged, also what the call at hand does not reach: so does the kernel.
-Result<Program> checked(const FilterProgram& filter) {
-  const std::size_t size = filter.instructions.size();
-  if (size == 0 || size > BPF_MAXINSNS) return malformed(0, "a program has 1 .. 4096 of them");
-  Program program;
-  program.reserve(size);
-  for (const std::uint64_t word : filter.instructions) {
-    program.push_back(std::bit_cast<sock_filter>(word));
-    const std::size_t at = program.size() - 1;
-    const auto fault = fault_of(program.back(), size - at - 1);
-    if (!fault.empty()) return malformed(at, fault);
-  }
-  if (!is_return(program.back())) return malformed(size - 1, "the program ends without a return");
-  return program;
 }
 
 std::uint32_t loaded(const seccomp_data& call, std::uint32_t offset) {
@@ -127,12 +107,26 @@ std::uint32_t distance(const sock_filter& jump, std::uint32_t a) {
 
 }  // namespace
 
-Result<Evaluation> evaluate(const FilterProgram& filter, const seccomp_data& call) {
-  const auto program = checked(filter);
-  if (!program) return program.error();
+// All of the program is judged, also what no call reaches: so does the kernel.
+Result<BpfEvaluator> BpfEvaluator::load(const FilterProgram& filter) {
+  const std::size_t size = filter.instructions.size();
+  if (size == 0 || size > BPF_MAXINSNS) return malformed(0, "a program has 1 .. 4096 of them");
+  std::vector<sock_filter> program;
+  program.reserve(size);
+  for (const std::uint64_t word : filter.instructions) {
+    program.push_back(std::bit_cast<sock_filter>(word));
+    const std::size_t at = program.size() - 1;
+    const auto fault = fault_of(program.back(), size - at - 1);
+    if (!fault.empty()) return malformed(at, fault);
+  }
+  if (!is_return(program.back())) return malformed(size - 1, "the program ends without a return");
+  return BpfEvaluator(std::move(program));
+}
+
+Evaluation BpfEvaluator::run(const seccomp_data& call) const {
   std::uint32_t accumulator = 0;
   std::size_t executed = 1;
-  auto at = program->begin();
+  auto at = program_.begin();
   for (; !is_return(*at); ++at, ++executed) {
     switch (BPF_CLASS(at->code)) {
       case BPF_LD:
@@ -146,7 +140,7 @@ Result<Evaluation> evaluate(const FilterProgram& filter, const seccomp_data& cal
         break;
     }
   }
-  return Evaluation{at->code == (BPF_RET | BPF_A) ? accumulator : at->k, executed};
+  return {at->code == (BPF_RET | BPF_A) ? accumulator : at->k, executed};
 }
 
 }  // namespace jail

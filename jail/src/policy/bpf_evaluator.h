@@ -2,10 +2,13 @@
 // does with any call on any architecture without making one.
 #pragma once
 
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "jail/policy.h"
 
@@ -16,8 +19,18 @@ struct Evaluation {
   std::size_t instructions = 0;  // executed, the return included
 };
 
-// Errors: ErrorKind::invalid for a program that the kernel would not load (an instruction that
-// seccomp does not permit, a jump or a load out of bounds, no return at the end).
-Result<Evaluation> evaluate(const FilterProgram& filter, const seccomp_data& call);
+class BpfEvaluator {
+ public:
+  // Errors: ErrorKind::invalid for a program that the kernel would not load (an instruction that
+  // seccomp does not permit, a jump or a load out of bounds, no return at the end).
+  static Result<BpfEvaluator> load(const FilterProgram& filter);
+
+  Evaluation run(const seccomp_data& call) const;
+
+ private:
+  explicit BpfEvaluator(std::vector<sock_filter> program) : program_(std::move(program)) {}
+
+  std::vector<sock_filter> program_;  // has passed load()'s checks
+};
 
 }  // namespace jail

@@ -1,0 +1,136 @@
+// Build-time tool: reads a policy file and writes the C++ source that defines
+// jail::default_policy(), so that libjail carries its policy without a JSON parser.
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <sstream>
+
+#include "runtime/policy/policy_json.h"
+
+namespace {
+
+constexpr const char* preamble = R"(// Generated from a policy file; do not edit.
+#include "jail/policy.h"
+
+#include <array>
+#include <cstddef>
+
+namespace jail {
+namespace {
+
+// Plain rows, so that the compiled-in policy is read-only data until somebody asks for it.
+struct Row {
+  const char* syscall;
+  Decision decision;
+  std::size_t test_count;
+  std::array<ArgumentTest, max_tests> tests;
+  const char* why;
+};
+
+)";
+
+constexpr const char* epilogue = R"(
+Policy build() {
+  Policy policy{name, otherwise, {}};
+  policy.rules.reserve(sizeof rows / sizeof rows[0]);
+  for (const Row& row : rows) {
+    const auto first = row.tests.begin();
+    policy.rules.push_back(
+        {row.syscall, row.decision, {first, first + row.test_count}, row.why});
+  }
+  return policy;
+}
+
+}  // namespace
+
+const Policy& default_policy() {
+  static const Policy policy = build();
+  return policy;
+}
+
+}  // namespace jail
+)";
+
+// Octal escapes for what is not plain ASCII: unlike hexadecimal ones they end after three digits.
+std::string literal(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f && c != '"' && c != '\\' && c != '?') {
+      out += c;
+    } else {
+      out += '\\';
+      for (const int shift : {6, 3, 0}) out += static_cast<char>('0' + ((byte >> shift) & 7));
+    }
+  }
+  return out + "\"";
+}
+
+std::string initializer(const jail::Decision& decision) {
+  switch (decision.verdict) {
+    case jail::Verdict::allow:
+      return "{Verdict::allow, 0}";
+    case jail::Verdict::error:
+      return "{Verdict::error, " + std::to_string(decision.error_number) + "}";
+    case jail::Verdict::kill:
+      break;
+  }
+  return "{Verdict::kill, 0}";
+}
+
+std::string initializer(const jail::ArgumentTest& test) {
+  const bool equal = test.op == jail::ArgumentTest::Op::equal;
+  return "ArgumentTest{" + std::to_string(test.argument) +
+         (equal ? ", ArgumentTest::Op::equal, " : ", ArgumentTest::Op::not_equal, ") +
+         std::to_string(test.mask) + "u, " + std::to_string(test.value) + "u}";
+}
+
+std::string row(const jail::Rule& rule) {
+  std::string tests;
+  for (const jail::ArgumentTest& test : rule.tests) {
+    tests += (tests.empty() ? "" : ", ") + initializer(test);
+  }
+  return "    {" + literal(rule.syscall) + ", " + initializer(rule.decision) + ", " +
+         std::to_string(rule.tests.size()) + ", {" + tests + "}, " + literal(rule.why) + "},\n";
+}
+
+std::string source(const jail::Policy& policy) {
+  std::size_t max_tests = 1;
+  for (const jail::Rule& rule : policy.rules) max_tests = std::max(max_tests, rule.tests.size());
+  std::string text = preamble;
+  const auto at = text.find("max_tests");
+  text.replace(at, std::string("max_tests").size(), std::to_string(max_tests));
+  text += "constexpr const char* name = " + literal(policy.name) + ";\n";
+  text += "constexpr Decision otherwise = " + initializer(policy.otherwise) + ";\n";
+  text += "constexpr Row rows[] = {\n";
+  for (const jail::Rule& rule : policy.rules) text += row(rule);
+  return text + "};\n" + epilogue;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::cerr << "usage: generate_tables POLICY.json OUTPUT.cc\n";
+    return 2;
+  }
+  std::ifstream in(argv[1], std::ios::binary);
+  std::stringstream document;
+  document << in.rdbuf();
+  if (!in || !document) {
+    std::cerr << argv[1] << ": cannot be read\n";
+    return 1;
+  }
+  const auto policy = runtime::policy::parse_policy(document.str(), argv[1]);
+  if (!policy) {
+    std::cerr << policy.error().message() << "\n";
+    return 1;
+  }
+  std::ofstream out(argv[2], std::ios::binary | std::ios::trunc);
+  out << source(*policy) << std::flush;
+  if (!out) {
+    std::cerr << argv[2] << ": cannot be written\n";
+    return 1;
+  }
+  return 0;
+}

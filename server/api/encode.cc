@@ -1,0 +1,102 @@
+#include "server/api/encode.h"
+
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+
+#include "runtime/json/writer.h"
+#include "server/http/uuid.h"
+
+namespace server {
+namespace {
+
+using runtime::json::Writer;
+
+double milliseconds(std::chrono::microseconds duration) {
+  return static_cast<double>(duration.count()) / 1000;
+}
+
+void write_output(Writer& writer, std::string_view name, std::string_view bytes,
+                  runtime::OutputEncoding encoding) {
+  writer.key(name);
+  if (encoding == runtime::OutputEncoding::base64) {
+    writer.base64(bytes);
+  } else {
+    writer.string(bytes);
+  }
+}
+
+void write_limits(Writer& writer, const jail::Enforcement& enforcement) {
+  writer.key("limits").begin_object();
+  writer.key("memory").string(jail::to_string(enforcement.memory));
+  writer.key("pids").string(jail::to_string(enforcement.processes));
+  writer.key("cpu").string(jail::to_string(enforcement.cpu)).end_object();
+}
+
+}  // namespace
+
+Job make_job() { return {.id = make_uuid(), .created = std::chrono::system_clock::now()}; }
+
+std::string utc_text(std::chrono::system_clock::time_point time) {
+  const auto whole = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch());
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(whole);
+  const std::time_t unix_time = seconds.count();
+  std::tm utc{};
+  ::gmtime_r(&unix_time, &utc);
+  char text[64];
+  const int length =
+      std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", utc.tm_year + 1900,
+                    utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
+                    static_cast<int>((whole - seconds).count()));
+  return {text, static_cast<std::size_t>(length)};
+}
+
+std::string encode_result(const runtime::RunResult& result, const Job& job,
+                          runtime::OutputEncoding encoding) {
+  const runtime::Timings& timings = result.timings;
+  Writer writer;
+  writer.begin_object();
+  writer.key("job_id").string(job.id).key("status").string(runtime::to_string(result.status));
+  writer.key("success").boolean(result.status == runtime::Status::success);
+  writer.key("exit_code");
+  result.exit_code ? writer.integer(*result.exit_code) : writer.null();
+  writer.key("signal");
+  result.signal ? writer.string(*result.signal) : writer.null();
+  write_output(writer, "stdout", result.standard_output, encoding);
+  write_output(writer, "stderr", result.standard_error, encoding);
+  writer.key("stdout_truncated").boolean(result.stdout_truncated);
+  writer.key("stderr_truncated").boolean(result.stderr_truncated);
+  writer.key("execution_time_ms").number(milliseconds(timings.started + timings.ran));
+  writer.key("cpu_time_ms").number(milliseconds(result.usage.cpu_user + result.usage.cpu_system));
+  const double peak_mb = static_cast<double>(result.usage.memory_peak_bytes) / (1u << 20);
+  writer.key("memory_peak_mb").number(std::round(peak_mb * 100) / 100);
+  writer.key("warm").boolean(result.warm);
+  writer.key("timings_us").begin_object();
+  writer.key("queued").integer(timings.queued.count());
+  writer.key("started").integer(timings.started.count());
+  writer.key("ran").integer(timings.ran.count()).end_object();
+  write_limits(writer, result.enforcement);
+  writer.key("artifacts").begin_array().end_array();
+  writer.key("artifacts_skipped").begin_array().end_array();
+  writer.key("created_at").string(utc_text(job.created)).end_object();
+  return std::move(writer).take();
+}
+
+std::string encode_health(const std::optional<HealthDetails>& details) {
+  Writer writer;
+  writer.begin_object().key("status").string("ok");
+  if (details) {
+    writer.key("version").string(details->version);
+    writer.key("uptime_seconds").number(std::round(details->uptime.count() * 1000) / 1000);
+    writer.key("pools").begin_object().end_object();  // by template; there are none yet
+    writer.key("runs").begin_object();
+    writer.key("running").integer(details->runner.running);
+    writer.key("queued").integer(details->runner.queued);
+    writer.key("total").integer(static_cast<std::int64_t>(details->runner.total)).end_object();
+    write_limits(writer, details->runner.enforcement);
+  }
+  writer.end_object();
+  return std::move(writer).take();
+}
+
+}  // namespace server

@@ -1,0 +1,37 @@
+// What the API answers with, as JSON text.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/sandbox/run_request.h"
+#include "runtime/sandbox/run_result.h"
+#include "runtime/sandbox/runner.h"
+
+namespace server {
+
+struct Job {
+  std::string id;  // a UUID
+  std::chrono::system_clock::time_point created;
+};
+
+Job make_job();
+
+std::string encode_result(const runtime::RunResult& result, const Job& job,
+                          runtime::OutputEncoding encoding);
+
+struct HealthDetails {
+  std::string version;
+  std::chrono::duration<double> uptime;
+  runtime::RunnerState runner;
+};
+
+// Without details for those who show no key where one is configured.
+std::string encode_health(const std::optional<HealthDetails>& details);
+
+// "2026-11-21T20:16:00.123Z"
+std::string utc_text(std::chrono::system_clock::time_point time);
+
+}  // namespace server

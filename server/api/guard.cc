@@ -1,0 +1,73 @@
+#include "server/api/guard.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include "runtime/config/config.h"
+
+namespace server {
+namespace {
+
+bool same_bytes(std::string_view shown, std::string_view key) {
+  if (key.empty()) return false;
+  // Volatile, so that no compiler ends the loop early once a difference is certain.
+  volatile unsigned char difference = shown.size() == key.size() ? 0 : 1;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const char other = key[i % key.size()];
+    difference = static_cast<unsigned char>(difference | (shown[i] ^ other));
+  }
+  return difference == 0;
+}
+
+bool is_one_of(std::string_view shown, const std::vector<runtime::Secret>& keys) {
+  bool found = false;
+  for (const runtime::Secret& key : keys) found = same_bytes(shown, key.reveal()) || found;
+  return found;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+// The name in "name", "name:port" and "[address]:port".
+std::string_view name_of(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(0, host.find(']')).substr(1);
+  return host.substr(0, host.find(':'));
+}
+
+}  // namespace
+
+bool has_key(const RequestHead& head, const std::vector<runtime::Secret>& keys) {
+  if (keys.empty()) return true;
+  constexpr std::string_view scheme = "Bearer ";
+  bool found = false;
+  if (const auto value = head.header("Authorization");
+      value && equal_ignoring_case(value->substr(0, scheme.size()), scheme)) {
+    found = is_one_of(trimmed(value->substr(scheme.size())), keys);
+  }
+  if (const auto value = head.header("X-API-Key")) found = is_one_of(*value, keys) || found;
+  return found;
+}
+
+bool is_local_host(const RequestHead& head, const std::vector<std::string>& allowed) {
+  const auto host = head.header("Host");
+  if (!host) return true;  // HTTP/1.0, which no browser speaks
+  const std::string_view name = name_of(*host);
+  if (equal_ignoring_case(name, "localhost") || runtime::is_loopback(name)) return true;
+  return std::any_of(allowed.begin(), allowed.end(),
+                     [&](const std::string& one) { return equal_ignoring_case(name, one); });
+}
+
+bool is_json(const RequestHead& head) {
+  const std::string_view value = head.header("Content-Type").value_or("");
+  const std::size_t semicolon = std::min(value.find(';'), value.size());
+  if (!equal_ignoring_case(trimmed(value.substr(0, semicolon)), "application/json")) return false;
+  const std::string_view parameter = trimmed(value.substr(std::min(semicolon + 1, value.size())));
+  return parameter.empty() || equal_ignoring_case(parameter, "charset=utf-8") ||
+         equal_ignoring_case(parameter, "charset=\"utf-8\"");
+}
+
+}  // namespace server

@@ -1,0 +1,24 @@
+// Who may ask: the checks that stand before every route.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/config/secret.h"
+#include "server/http/message.h"
+
+namespace server {
+
+// True when the request shows one of `keys`, as a bearer token or in X-API-Key, or when there are
+// none. Takes the same time for every wrong key of one length.
+bool has_key(const RequestHead& head, const std::vector<runtime::Secret>& keys);
+
+// A page in a browser can make a name of its own resolve to 127.0.0.1 and then talk to a server
+// there as its own site; only the Host header tells. `allowed` are names beside the loopback ones.
+bool is_local_host(const RequestHead& head, const std::vector<std::string>& allowed);
+
+// "application/json", perhaps with charset=utf-8. Browsers send it to no other site unasked.
+bool is_json(const RequestHead& head);
+
+}  // namespace server

@@ -1,0 +1,120 @@
+#include "server/cli/doctor.h"
+
+#include <algorithm>
+#include <boost/asio/thread_pool.hpp>
+#include <cstdio>
+
+#include "runtime/json/writer.h"
+#include "runtime/sandbox/runner.h"
+#include "server/cli/drop_privileges.h"
+#include "server/cli/exit_codes.h"
+#include "server/cli/run_once.h"
+
+namespace server {
+namespace {
+
+namespace asio = boost::asio;
+
+std::string_view state_word(Check::State state) {
+  switch (state) {
+    case Check::State::good:
+      return "ok";
+    case Check::State::notice:
+      return "note";
+    case Check::State::missing:
+      return "missing";
+  }
+  return "missing";
+}
+
+Check self_test_failed(const std::string& found, const std::string& advice) {
+  return {.name = "self test", .state = Check::State::missing, .found = found, .advice = advice};
+}
+
+// The whole way once: everything that the checks before it could not foresee shows here.
+Check self_test(std::optional<jail::Enforcement>& limits) {
+  asio::thread_pool pool(2);
+  auto runner = runtime::Runner::create(pool.get_executor(), {});
+  if (!runner) return self_test_failed(runner.error().message(), {});
+  runtime::RunRequest request;
+  request.code = "print(42)";
+  const auto result = run_once(**runner, pool, std::move(request), {});
+  if (!result) return self_test_failed(result.error().message(), {});
+  if (result->status != runtime::Status::success || result->standard_output != "42\n") {
+    const std::string_view error = result->standard_error;
+    return self_test_failed("print(42) ended as " + std::string(to_string(result->status)),
+                            std::string(error.substr(0, error.find('\n'))));
+  }
+  limits = result->enforcement;
+  const auto took = result->timings.started + result->timings.ran;
+  return {
+      .name = "self test",
+      .state = Check::State::good,
+      .found = "print(42) ran in a jail and took " + std::to_string(took.count() / 1000) + " ms",
+      .advice = {}};
+}
+
+}  // namespace
+
+bool Diagnosis::jails_run() const {
+  return std::none_of(checks.begin(), checks.end(),
+                      [](const Check& check) { return check.state == Check::State::missing; });
+}
+
+std::string describe(const Diagnosis& diagnosis, const std::string& version) {
+  std::string text = "agent-sandbox " + version + "\n";
+  for (const Check& check : diagnosis.checks) {
+    std::string line(state_word(check.state));
+    line.resize(9, ' ');
+    line += check.name;
+    line.resize(27, ' ');
+    text += line + check.found + "\n";
+    if (!check.advice.empty()) text += std::string(27, ' ') + check.advice + "\n";
+  }
+  if (diagnosis.limits) {
+    text += "limits   memory: " + std::string(jail::to_string(diagnosis.limits->memory)) +
+            ", pids: " + std::string(jail::to_string(diagnosis.limits->processes)) +
+            ", cpu: " + std::string(jail::to_string(diagnosis.limits->cpu)) + "\n";
+  }
+  text += diagnosis.jails_run() ? "Jails can run here.\n" : "Jails cannot run here.\n";
+  return text;
+}
+
+std::string describe_json(const Diagnosis& diagnosis, const std::string& version) {
+  runtime::json::Writer writer;
+  writer.begin_object().key("version").string(version);
+  writer.key("jails_run").boolean(diagnosis.jails_run());
+  writer.key("checks").begin_array();
+  for (const Check& check : diagnosis.checks) {
+    writer.begin_object().key("name").string(check.name);
+    writer.key("state").string(state_word(check.state)).key("found").string(check.found);
+    writer.key("advice").string(check.advice).end_object();
+  }
+  writer.end_array().key("limits");
+  if (diagnosis.limits) {
+    writer.begin_object().key("memory").string(jail::to_string(diagnosis.limits->memory));
+    writer.key("pids").string(jail::to_string(diagnosis.limits->processes));
+    writer.key("cpu").string(jail::to_string(diagnosis.limits->cpu)).end_object();
+  } else {
+    writer.null();
+  }
+  writer.end_object();
+  return std::move(writer).take() + "\n";
+}
+
+int doctor(const DoctorOptions& options, const std::string& version) {
+  if (const auto dropped = drop_privileges(options.user); !dropped) {
+    std::fprintf(stderr, "agent-sandbox: %s\n", dropped.error().message().c_str());
+    return exit_own_failure;
+  }
+  Diagnosis diagnosis;
+  diagnosis.checks = check_host();
+  diagnosis.checks.push_back(self_test(diagnosis.limits));
+  const std::string text = options.format == DoctorOptions::Format::json
+                               ? describe_json(diagnosis, version)
+                               : describe(diagnosis, version);
+  std::fputs(text.c_str(), stdout);
+  return diagnosis.jails_run() ? 0 : 1;
+}
+
+}  // namespace server

@@ -1,0 +1,27 @@
+// agent-sandbox doctor: can this host run jails, and what holds their limits.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jail/exit_report.h"
+#include "server/cli/arguments.h"
+#include "server/cli/host_checks.h"
+
+namespace server {
+
+struct Diagnosis {
+  std::vector<Check> checks;
+  std::optional<jail::Enforcement> limits;  // as a run in a jail had them
+
+  bool jails_run() const;
+};
+
+std::string describe(const Diagnosis& diagnosis, const std::string& version);
+std::string describe_json(const Diagnosis& diagnosis, const std::string& version);
+
+// Returns the exit status: 0 where jails can run. To be called while there is only one thread.
+int doctor(const DoctorOptions& options, const std::string& version);
+
+}  // namespace server

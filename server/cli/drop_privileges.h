@@ -1,0 +1,31 @@
+// Root is never needed, and no jail may run as host uid 0: whoever starts us as root gets an
+// unprivileged process for good.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+#include "jail/result.h"
+
+namespace server {
+
+struct Identity {
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+
+// Used where there is no user agent-sandbox. In the range that Debian and Fedora keep free of
+// packages and people.
+inline constexpr Identity fallback_identity = {.uid = 60800, .gid = 60800};
+
+// A user by name or number. Errors: unknown, or root itself.
+jail::Result<Identity> find_identity(const std::string& user);
+
+// As root: becomes `user`, or agent-sandbox, or the fallback; without supplementary groups and
+// capabilities, and without a way back, which is tried. As anybody else: does nothing, but refuses
+// a `user` that is not this one. To be called while there is only one thread.
+jail::Result<void> drop_privileges(const std::optional<std::string>& user);
+
+}  // namespace server

@@ -1,0 +1,20 @@
+// What the program's exit status says, as shells and timeout(1) use these numbers.
+#pragma once
+
+#include "runtime/sandbox/run_result.h"
+
+namespace server {
+
+inline constexpr int exit_usage = 2;
+inline constexpr int exit_timeout = 124;
+inline constexpr int exit_own_failure = 125;
+inline constexpr int exit_out_of_memory = 137;
+inline constexpr int exit_signal_base = 128;
+
+// The status that `exec` ends with after a run that nobody cancelled.
+int exit_code_of(const runtime::RunResult& result) noexcept;
+
+// The number of a signal by its name, "SIGSEGV" or "SIGRTMIN+1"; 0 for none.
+int signal_number(std::string_view name) noexcept;
+
+}  // namespace server

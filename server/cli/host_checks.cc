@@ -1,0 +1,198 @@
+#include "server/cli/host_checks.h"
+
+#include <linux/landlock.h>
+#include <linux/magic.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <optional>
+
+#include "runtime/config/text_file.h"
+
+namespace server {
+namespace {
+
+constexpr int least_major = 6;
+constexpr int least_minor = 1;
+
+std::string error_text(int number) {
+  char room[128];
+  return ::strerror_r(number, room, sizeof room);
+}
+
+// The first line of a small file of /proc or /sys; nothing where it does not exist.
+std::optional<std::string> first_line(const std::string& path) {
+  const auto text = runtime::read_text_file(path, 64u << 10);
+  if (!text) return std::nullopt;
+  return text->substr(0, text->find('\n'));
+}
+
+// errno of unshare(CLONE_NEWUSER) in a process of its own.
+int try_user_namespace() {
+  const pid_t child = ::fork();
+  if (child < 0) return errno;
+  if (child == 0) ::_exit(::unshare(CLONE_NEWUSER) == 0 ? 0 : errno);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return errno;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
+}
+
+std::string why_no_user_namespace() {
+  if (first_line("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1") {
+    return "AppArmor restricts them: install the shipped AppArmor profile, or sysctl "
+           "kernel.apparmor_restrict_unprivileged_userns=0";
+  }
+  if (first_line("/proc/sys/kernel/unprivileged_userns_clone") == "0") {
+    return "sysctl kernel.unprivileged_userns_clone=1";
+  }
+  if (first_line("/proc/sys/user/max_user_namespaces") == "0") {
+    return "sysctl user.max_user_namespaces=65536";
+  }
+  return "in a container: its seccomp profile forbids them; use one that allows unshare, mount and "
+         "pivot_root";
+}
+
+// Where this process is in the unified hierarchy, "/user.slice/..."; nothing without cgroup v2.
+std::optional<std::string> own_cgroup() {
+  const auto text = runtime::read_text_file("/proc/self/cgroup", 64u << 10);
+  if (!text) return std::nullopt;
+  const std::size_t line = text->starts_with("0::") ? 0 : text->find("\n0::");
+  if (line == text->npos) return std::nullopt;
+  const std::size_t start = text->find("0::", line) + 3;
+  return text->substr(start, text->find('\n', start) - start);
+}
+
+}  // namespace
+
+std::string kernel_release() {
+  utsname name{};
+  return ::uname(&name) == 0 ? name.release : "unknown";
+}
+
+Check check_kernel(std::string_view release) {
+  Check check{
+      .name = "kernel", .state = Check::State::good, .found = std::string(release), .advice = {}};
+  int major = 0;
+  int minor = 0;
+  const char* const end = release.data() + release.size();
+  const auto first = std::from_chars(release.data(), end, major);
+  if (first.ec == std::errc() && first.ptr != end && *first.ptr == '.') {
+    std::from_chars(first.ptr + 1, end, minor);
+  }
+  if (major < least_major || (major == least_major && minor < least_minor)) {
+    check.state = Check::State::missing;
+    check.advice = "Linux 6.1 or newer is needed";
+  }
+  return check;
+}
+
+Check check_core_pattern(std::string_view pattern) {
+  Check check{.name = "core dumps",
+              .state = Check::State::good,
+              .found = "core_pattern is " + std::string(pattern),
+              .advice = {}};
+  if (pattern.starts_with('|')) {
+    check.state = Check::State::notice;
+    check.advice =
+        "the kernel runs that program as root when a guest crashes; jails forbid dumps, and "
+        "sysctl kernel.core_pattern=core closes the way";
+  }
+  return check;
+}
+
+Check check_user_namespaces() {
+  const auto most = first_line("/proc/sys/user/max_user_namespaces").value_or("unknown");
+  if (const int error = try_user_namespace(); error != 0) {
+    return {.name = "user namespaces",
+            .state = Check::State::missing,
+            .found = "cannot be made: " + error_text(error),
+            .advice = why_no_user_namespace()};
+  }
+  return {.name = "user namespaces",
+          .state = Check::State::good,
+          .found = "can be made; at most " + most,
+          .advice = {}};
+}
+
+Check check_seccomp() {
+  const unsigned int action = SECCOMP_RET_KILL_PROCESS;
+  if (::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0) {
+    return {.name = "seccomp", .state = Check::State::good, .found = "filters work", .advice = {}};
+  }
+  return {.name = "seccomp",
+          .state = Check::State::missing,
+          .found = "not available: " + error_text(errno),
+          .advice = "a kernel with CONFIG_SECCOMP_FILTER is needed"};
+}
+
+Check check_landlock() {
+  const long abi =
+      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  if (abi > 0) {
+    return {.name = "landlock",
+            .state = Check::State::good,
+            .found = "ABI " + std::to_string(abi) + "; not used yet",
+            .advice = {}};
+  }
+  return {
+      .name = "landlock",
+      .state = Check::State::notice,
+      .found = "not available; not used yet",
+      .advice = "boot with lsm=landlock,... for a second layer over the mounts, once it is used"};
+}
+
+Check check_program(const std::string& name, const std::string& path, const std::string& package) {
+  if (::access(path.c_str(), X_OK) == 0) {
+    return {.name = name, .state = Check::State::good, .found = path, .advice = {}};
+  }
+  return {.name = name,
+          .state = Check::State::missing,
+          .found = path + ": " + error_text(errno),
+          .advice = "install the package " + package};
+}
+
+Check check_cgroup() {
+  Check check{.name = "cgroup v2",
+              .state = Check::State::notice,
+              .found = "not mounted at /sys/fs/cgroup",
+              .advice = "limits are held by rlimits and a watchdog, as the line below says"};
+  struct statfs mounted {};
+  const bool unified =
+      ::statfs("/sys/fs/cgroup", &mounted) == 0 && mounted.f_type == CGROUP2_SUPER_MAGIC;
+  const auto own = own_cgroup();
+  if (!unified || !own) return check;
+  const std::string directory = "/sys/fs/cgroup" + *own;
+  const auto controllers = first_line(directory + "/cgroup.controllers").value_or("");
+  const bool writable = ::access((directory + "/cgroup.procs").c_str(), W_OK) == 0 &&
+                        ::access(directory.c_str(), W_OK) == 0;
+  check.found = *own + (writable ? " is delegated" : " is not delegated") +
+                "; controllers: " + (controllers.empty() ? "none" : controllers);
+  return check;
+}
+
+std::vector<Check> check_host() {
+  std::vector<Check> checks;
+  checks.push_back(check_kernel(kernel_release()));
+  checks.push_back(check_user_namespaces());
+  checks.push_back(check_seccomp());
+  checks.push_back(check_program("python", "/usr/bin/python3", "python3"));
+  checks.push_back(check_program("bash", "/usr/bin/bash", "bash"));
+  checks.push_back(
+      check_core_pattern(first_line("/proc/sys/kernel/core_pattern").value_or("unreadable")));
+  checks.push_back(check_landlock());
+  checks.push_back(check_cgroup());
+  return checks;
+}
+
+}  // namespace server

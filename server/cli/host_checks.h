@@ -1,0 +1,39 @@
+// What this host offers for making jails, found out by trying rather than by reading settings.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace server {
+
+struct Check {
+  std::string name;
+  enum class State {
+    good,
+    notice,   // jails run; the operator may want to know
+    missing,  // jails cannot run
+  } state = State::good;
+  std::string found;
+  std::string advice;  // empty where nothing is to be done
+};
+
+std::string kernel_release();
+
+// By the text of uname -r. Everything before 6.1 is missing.
+Check check_kernel(std::string_view release);
+
+// A pipe there is run as root outside of every namespace, with the guest's memory as its input.
+Check check_core_pattern(std::string_view pattern);
+
+// Makes a user namespace in a child process.
+Check check_user_namespaces();
+Check check_seccomp();
+Check check_landlock();
+Check check_program(const std::string& name, const std::string& path, const std::string& package);
+Check check_cgroup();
+
+// All of them, in the order of the report. To be called while there is only one thread.
+std::vector<Check> check_host();
+
+}  // namespace server

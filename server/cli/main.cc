@@ -1,0 +1,57 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/config/environment.h"
+#include "server/cli/arguments.h"
+#include "server/cli/doctor.h"
+#include "server/cli/exec.h"
+#include "server/cli/exit_codes.h"
+#include "server/cli/serve.h"
+
+namespace {
+
+// Started with 0, 1 or 2 closed, the next thing opened would take that number, and what is meant
+// for a stream would be written into it.
+void open_standard_streams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDWR));
+  }
+}
+
+int dispatch(std::vector<std::string> args) {
+  const std::string version = AGENT_SANDBOX_VERSION;
+  auto options = server::parse_arguments(std::move(args), version);
+  if (auto* exec = std::get_if<server::ExecOptions>(&options)) {
+    return server::exec(std::move(*exec), runtime::process_environment());
+  }
+  if (const auto* serve = std::get_if<server::ServeOptions>(&options)) {
+    return server::serve(*serve, runtime::process_environment(), version);
+  }
+  if (const auto* doctor = std::get_if<server::DoctorOptions>(&options)) {
+    return server::doctor(*doctor, version);
+  }
+  const auto& finished = std::get<server::Finished>(options);
+  std::fputs(finished.output.c_str(), stdout);
+  std::fputs(finished.error.c_str(), stderr);
+  return finished.exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  open_standard_streams();
+  // A client or a guest may close its end at any time; the write says so.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return dispatch({argv + (argc > 0 ? 1 : 0), argv + argc});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "agent-sandbox: %s\n", error.what());
+    return server::exit_own_failure;
+  }
+}

@@ -1,0 +1,14 @@
+// One run from code that is no coroutine.
+#pragma once
+
+#include <boost/asio/thread_pool.hpp>
+
+#include "runtime/sandbox/runner.h"
+
+namespace server {
+
+// Waits for the run's end, then stops the pool, so that nothing of it goes on.
+jail::Result<runtime::RunResult> run_once(runtime::Runner& runner, boost::asio::thread_pool& pool,
+                                          runtime::RunRequest request, runtime::RunOptions options);
+
+}  // namespace server

@@ -1,0 +1,113 @@
+#include "server/cli/serve.h"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "runtime/sandbox/runner.h"
+#include "server/api/api.h"
+#include "server/cli/drop_privileges.h"
+#include "server/cli/exit_codes.h"
+#include "server/cli/host_checks.h"
+#include "server/http/http_server.h"
+
+namespace server {
+namespace {
+
+namespace asio = boost::asio;
+
+// Under the half minute that orchestrators grant before they kill.
+constexpr std::chrono::seconds patience{20};
+
+int fail(const std::string& text) {
+  std::fprintf(stderr, "agent-sandbox: %s\n", text.c_str());
+  return exit_own_failure;
+}
+
+// The same two times over: once asked to end it answers what runs, asked again it ends at once.
+asio::awaitable<bool> serve_until_signal(HttpServer& http, runtime::Logger& logger) {
+  const auto executor = co_await asio::this_coro::executor;
+  const auto signals = std::make_shared<asio::signal_set>(executor, SIGINT, SIGTERM);
+  const int first = co_await signals->async_wait(asio::use_awaitable);
+  logger.info("stopping", {{"signal", std::int64_t{first}}});
+  signals->async_wait([signals](const boost::system::error_code& error, int second) {
+    if (!error) std::_Exit(exit_signal_base + second);
+  });
+  const bool clean = co_await http.stop(patience);
+  signals->cancel();
+  co_return clean;
+}
+
+std::string url_of(const std::string& host, std::uint16_t port) {
+  const bool v6 = host.find(':') != host.npos;
+  return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+// Every limit must be held by a cgroup where the operator asked for it.
+bool holds_by_cgroup(const jail::Enforcement& enforcement) {
+  return enforcement.memory == jail::Enforcer::cgroup &&
+         enforcement.processes == jail::Enforcer::cgroup &&
+         enforcement.cpu == jail::Enforcer::cgroup;
+}
+
+int serve_with(const runtime::Config& config, runtime::Runner& runner, asio::thread_pool& pool,
+               const std::string& version) {
+  runtime::Logger logger({.level = config.log_level, .format = config.log_format, .write = {}});
+  Api api(api_options(config, version), runner, logger);
+  HttpOptions options;
+  options.max_connections = config.api_max_connections;
+  HttpServer http(pool.get_executor(), options, api, logger);
+  if (const auto listening = http.listen(config.api_host, config.api_port); !listening) {
+    return fail(listening.error().message());
+  }
+  logger.info("agent-sandbox " + version + " listening on " + url_of(config.api_host, http.port()));
+  const bool clean = asio::co_spawn(pool, serve_until_signal(http, logger), asio::use_future).get();
+  if (clean) {
+    logger.info("stopped");
+  } else {
+    logger.error("stopped with requests unanswered");
+  }
+  pool.stop();
+  pool.join();
+  return clean ? 0 : exit_own_failure;
+}
+
+}  // namespace
+
+int serve(const ServeOptions& options, runtime::Environment environment,
+          const std::string& version) {
+  if (const Check kernel = check_kernel(kernel_release()); kernel.state == Check::State::missing) {
+    return fail("kernel " + kernel.found + "; " + kernel.advice);
+  }
+  runtime::ConfigSources sources;
+  sources.file_path = options.config_path;
+  sources.environment = std::move(environment);
+  sources.flags = options.flags;
+  runtime::find_default_files(sources);
+  if (const auto dropped = drop_privileges(options.user); !dropped) {
+    return fail(dropped.error().message());
+  }
+  asio::thread_pool pool(std::max(2u, std::thread::hardware_concurrency()));
+  auto runner = runtime::Runner::create(pool.get_executor(), {});
+  if (!runner) return fail(runner.error().message());
+  const auto config = runtime::load_config(sources);
+  if (!config) return fail(config.error().message());
+  if (const auto exposure = runtime::check_exposure(*config); !exposure) {
+    return fail(exposure.error().message());
+  }
+  if (config->require_cgroup && !holds_by_cgroup((*runner)->state().enforcement)) {
+    return fail("require_cgroup: no cgroup holds the limits here; agent-sandbox doctor says more");
+  }
+  return serve_with(*config, **runner, pool, version);
+}
+
+}  // namespace server

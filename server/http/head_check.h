@@ -1,0 +1,19 @@
+// What a request head must be for us and every proxy before us to agree on where it ends and whose
+// it is. Beast's parser is more lenient in each of these points.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace server {
+
+inline constexpr int max_header_lines = 100;
+
+// `head` runs from the request line to the empty line, both included. Nothing where it is fine,
+// else the complaint, for the client: line ends other than CRLF, control characters, folded lines,
+// repeated headers that decide framing, host or identity, Transfer-Encoding other than one
+// "chunked" or beside Content-Length or in HTTP/1.0, no Host in HTTP/1.1.
+std::optional<std::string> check_head(std::string_view head);
+
+}  // namespace server

@@ -1,0 +1,134 @@
+#include "server/http/http_server.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <exception>
+#include <utility>
+
+namespace server {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
+// Connections beyond the limit that still get an answer; the ones after them are closed unheard.
+constexpr std::uint32_t max_turned_away = 64;
+constexpr std::chrono::milliseconds accept_pause{100};
+constexpr std::chrono::milliseconds last_patience{5'000};
+
+// Asio opens sockets without it, and whatever this process executes must not inherit a connection.
+void close_on_exec(int fd) { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
+
+}  // namespace
+
+HttpServer::HttpServer(asio::any_io_executor executor, HttpOptions options, Handler& handler,
+                       runtime::Logger& logger)
+    : strand_(asio::make_strand(executor)),
+      options_(options),
+      handler_(handler),
+      logger_(logger),
+      acceptor_(strand_),
+      changed_(strand_) {}
+
+jail::Result<void> HttpServer::listen(const std::string& host, std::uint16_t port) {
+  const auto failure = [&](const error_code& error) {
+    return jail::Error{jail::ErrorKind::refused,
+                       "listen on " + host + " port " + std::to_string(port), error.value(),
+                       error == asio::error::address_in_use
+                           ? "another process listens there; choose another with API_PORT or --port"
+                           : ""};
+  };
+  error_code error;
+  const auto address = asio::ip::make_address(host == "localhost" ? "127.0.0.1" : host, error);
+  if (error) return failure(error);
+  const tcp::endpoint endpoint(address, port);
+  acceptor_.open(endpoint.protocol(), error);
+  if (error) return failure(error);
+  close_on_exec(acceptor_.native_handle());
+  // A restart must not wait for the old connections' TIME_WAIT; two listeners stay impossible.
+  acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor_.bind(endpoint, error);
+  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  if (!error) port_ = acceptor_.local_endpoint(error).port();
+  if (error) {
+    error_code ignored;
+    acceptor_.close(ignored);
+    return failure(error);
+  }
+  asio::co_spawn(strand_, accept_loop(), asio::detached);
+  return {};
+}
+
+asio::awaitable<void> HttpServer::accept_loop() {
+  while (acceptor_.is_open()) {
+    asio::any_io_executor session_strand = asio::make_strand(strand_.get_inner_executor());
+    auto [error, socket] = co_await acceptor_.async_accept(session_strand, as_values);
+    if (error == asio::error::operation_aborted) co_return;
+    if (!error) {
+      start_session(std::move(socket));
+      continue;
+    }
+    // Out of descriptors, most likely: the connection stays in the backlog until some are back.
+    logger_.warning("accept failed", {{"error", error.message()}});
+    asio::steady_timer pause(strand_, accept_pause);
+    co_await pause.async_wait(as_values);
+  }
+}
+
+void HttpServer::start_session(tcp::socket socket) {
+  close_on_exec(socket.native_handle());
+  error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  const auto strand = socket.get_executor();
+  const auto session = Session::create(std::move(socket), options_, handler_, logger_);
+  if (sessions_.size() < options_.max_connections) {
+    sessions_.insert(session);
+    asio::co_spawn(strand, session->run(),
+                   asio::bind_executor(strand_, [this, session](std::exception_ptr) {
+                     sessions_.erase(session);
+                     changed_.cancel();
+                   }));
+  } else if (turned_away_ < max_turned_away) {
+    ++turned_away_;
+    asio::co_spawn(strand, session->turn_away(),
+                   asio::bind_executor(strand_, [this](std::exception_ptr) {
+                     --turned_away_;
+                     changed_.cancel();
+                   }));
+  }
+}
+
+asio::awaitable<bool> HttpServer::wait_until_empty(std::chrono::milliseconds patience) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!sessions_.empty() || turned_away_ > 0) {
+    if (std::chrono::steady_clock::now() >= end) co_return false;
+    changed_.expires_at(end);
+    co_await changed_.async_wait(as_values);
+  }
+  co_return true;
+}
+
+asio::awaitable<bool> HttpServer::stop(std::chrono::milliseconds patience) {
+  co_return co_await asio::co_spawn(
+      strand_,
+      [](HttpServer& self, std::chrono::milliseconds wait) -> asio::awaitable<bool> {
+        error_code ignored;
+        self.acceptor_.close(ignored);
+        for (const auto& session : self.sessions_) session->drain();
+        if (co_await self.wait_until_empty(wait)) co_return true;
+        for (const auto& session : self.sessions_) session->abandon();
+        co_return co_await self.wait_until_empty(last_patience);
+      }(*this, patience),
+      asio::use_awaitable);
+}
+
+}  // namespace server

@@ -1,0 +1,54 @@
+// Listens on one address and keeps a session for each connection.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_set>
+
+#include "jail/result.h"
+#include "server/http/session.h"
+
+namespace server {
+
+// Everything but the constructor and listen() runs on a strand of the executor. The server outlives
+// the executor's threads, or stop() was awaited before.
+class HttpServer {
+ public:
+  HttpServer(boost::asio::any_io_executor executor, HttpOptions options, Handler& handler,
+             runtime::Logger& logger);
+
+  // `host` is an IP address or "localhost". Accepts from now on.
+  // Errors: the address cannot be bound.
+  jail::Result<void> listen(const std::string& host, std::uint16_t port);
+
+  // As bound, also where 0 was asked for.
+  std::uint16_t port() const noexcept { return port_; }
+
+  // Accepts no more and answers what runs; after `patience` what still runs is told that nobody
+  // waits for it. False when something was left even so.
+  boost::asio::awaitable<bool> stop(std::chrono::milliseconds patience);
+
+ private:
+  boost::asio::awaitable<void> accept_loop();
+  void start_session(boost::asio::ip::tcp::socket socket);
+  boost::asio::awaitable<bool> wait_until_empty(std::chrono::milliseconds patience);
+
+  boost::asio::strand<boost::asio::any_io_executor> strand_;
+  const HttpOptions options_;
+  Handler& handler_;
+  runtime::Logger& logger_;
+  boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::steady_timer changed_;  // its wait ends early when a session ends
+  std::unordered_set<std::shared_ptr<Session>> sessions_;
+  std::uint32_t turned_away_ = 0;  // sessions that only hear 503
+  std::uint16_t port_ = 0;
+};
+
+}  // namespace server

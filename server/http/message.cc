@@ -1,0 +1,125 @@
+#include "server/http/message.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <ctime>
+
+#include "runtime/json/writer.h"
+
+namespace server {
+namespace {
+
+char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// IMF-fixdate of RFC 9110, whose names are English in every locale.
+std::string http_date(std::time_t now) {
+  constexpr std::array<const char*, 7> days = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr std::array<const char*, 12> months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                  "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  const auto two = [](int number) { return (number < 10 ? "0" : "") + std::to_string(number); };
+  return std::string(days[static_cast<std::size_t>(utc.tm_wday)]) + ", " + two(utc.tm_mday) + ' ' +
+         months[static_cast<std::size_t>(utc.tm_mon)] + ' ' + std::to_string(utc.tm_year + 1900) +
+         ' ' + two(utc.tm_hour) + ':' + two(utc.tm_min) + ':' + two(utc.tm_sec) + " GMT";
+}
+
+}  // namespace
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
+}
+
+std::optional<std::string_view> RequestHead::header(std::string_view name) const {
+  for (const Header& header : headers) {
+    if (equal_ignoring_case(header.name, name)) return header.value;
+  }
+  return std::nullopt;
+}
+
+std::string path_of(std::string_view target) {
+  if (!target.starts_with('/')) {
+    const std::size_t scheme = target.find("://");
+    if (scheme == target.npos) return std::string(target);
+    target.remove_prefix(scheme + 3);
+    target.remove_prefix(std::min(target.find_first_of("/?#"), target.size()));
+  }
+  const std::string_view path = target.substr(0, target.find_first_of("?#"));
+  return path.empty() ? "/" : std::string(path);
+}
+
+std::string_view reason_phrase(int status) noexcept {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 413:
+      return "Content Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 417:
+      return "Expectation Failed";
+    case 421:
+      return "Misdirected Request";
+    case 424:
+      return "Failed Dependency";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Unknown";
+  }
+}
+
+Response problem(int status, std::string_view detail, std::vector<Header> headers) {
+  runtime::json::Writer writer;
+  writer.begin_object().key("type").string("about:blank");
+  writer.key("title").string(reason_phrase(status)).key("status").integer(status);
+  writer.key("detail").string(detail).end_object();
+  return {.status = status,
+          .content_type = "application/problem+json",
+          .body = std::move(writer).take(),
+          .headers = std::move(headers)};
+}
+
+std::string render_head(const Response& response, std::string_view request_id,
+                        Connection connection) {
+  std::string text = "HTTP/1.1 " + std::to_string(response.status) + ' ';
+  text += reason_phrase(response.status);
+  const auto add = [&text](std::string_view name, std::string_view value) {
+    text += "\r\n";
+    text += name;
+    text += ": ";
+    text += value;
+  };
+  add("Date", http_date(std::time(nullptr)));
+  add("Server", "agent-sandbox");
+  add("Content-Type", response.content_type);
+  add("Content-Length", std::to_string(response.body.size()));
+  add("X-Request-Id", request_id);
+  // Results are nobody else's business and no browser's to guess at.
+  add("Cache-Control", "no-store");
+  add("X-Content-Type-Options", "nosniff");
+  add("Connection", connection == Connection::keep_alive ? "keep-alive" : "close");
+  for (const Header& header : response.headers) add(header.name, header.value);
+  text += "\r\n\r\n";
+  return text;
+}
+
+}  // namespace server

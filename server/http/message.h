@@ -1,0 +1,50 @@
+// HTTP requests and responses as plain values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace server {
+
+struct Header {
+  std::string name;
+  std::string value;
+};
+
+struct RequestHead {
+  std::string method;  // as sent; methods are case-sensitive
+  std::string path;    // the target without scheme, authority and query; never decoded
+  std::vector<Header> headers;
+  std::string request_id;  // a UUID: the client's own, or made for this request
+
+  // Names compare without case. The first of that name; check_head() lets none that matters repeat.
+  std::optional<std::string_view> header(std::string_view name) const;
+};
+
+struct Response {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body;
+  std::vector<Header> headers;  // beside those that every response has
+};
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept;
+
+// The path of any form of request target: "/a?b", "http://host/a", "*".
+std::string path_of(std::string_view target);
+
+std::string_view reason_phrase(int status) noexcept;
+
+// RFC 9457. `detail` is for the client: it names the field and what is allowed, never a host path.
+Response problem(int status, std::string_view detail, std::vector<Header> headers = {});
+
+enum class Connection { keep_alive, close };
+
+// Status line and headers up to the empty line. The body's length is announced also where the body
+// itself is not sent (HEAD).
+std::string render_head(const Response& response, std::string_view request_id,
+                        Connection connection);
+
+}  // namespace server

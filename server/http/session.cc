@@ -1,0 +1,361 @@
+#include "server/http/session.h"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <optional>
+#include <utility>
+
+#include "server/http/head_check.h"
+#include "server/http/uuid.h"
+
+namespace server {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using boost::system::error_code;
+using Clock = std::chrono::steady_clock;
+using Parser = http::request_parser<http::string_body>;
+using asio::experimental::awaitable_operators::operator&&;
+
+constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t read_bytes = 16u << 10;
+// While a request is worked on, what the client already sends is kept up to here. A client that
+// sends more is no longer watched for going away until it is its turn again.
+constexpr std::size_t max_read_ahead = 64u << 10;
+// Bytes that the parser cannot use yet, such as half of a chunk's header.
+constexpr std::size_t max_unparsed = 32u << 10;
+
+std::string_view text_of(const boost::beast::flat_buffer& buffer) {
+  return {static_cast<const char*>(buffer.data().data()), buffer.size()};
+}
+
+class BeastSession final : public Session, public std::enable_shared_from_this<BeastSession> {
+ public:
+  BeastSession(asio::ip::tcp::socket socket, HttpOptions options, Handler& handler,
+               runtime::Logger& logger)
+      : socket_(std::move(socket)),
+        deadline_(socket_.get_executor()),
+        options_(options),
+        handler_(handler),
+        logger_(logger) {}
+
+  asio::awaitable<void> run() override {
+    const auto self = shared_from_this();
+    try {
+      while (co_await serve_one()) {
+      }
+    } catch (const std::exception& error) {
+      logger_.error("connection failed", {{"error", error.what()}});
+    }
+    disarm();
+    close();
+  }
+
+  asio::awaitable<void> turn_away() override {
+    const auto self = shared_from_this();
+    head_.request_id = make_uuid();
+    Response busy = problem(503, "too many connections", {{"Retry-After", "1"}});
+    co_await send(std::move(busy), Connection::close);
+    co_await linger();
+    close();
+  }
+
+  void drain() override {
+    asio::post(socket_.get_executor(), [self = shared_from_this()] {
+      self->draining_ = true;
+      if (self->idle_) self->close();
+    });
+  }
+
+  void abandon() override {
+    asio::post(socket_.get_executor(), [self = shared_from_this()] {
+      self->draining_ = true;
+      if (self->working_) {
+        self->gone_.request_stop();
+      } else {
+        self->close();
+      }
+    });
+  }
+
+ private:
+  enum class AtDeadline { stop_reading, close };
+
+  // True when the connection can take another request.
+  asio::awaitable<bool> serve_one() {
+    head_ = RequestHead();
+    whole_ = false;
+    lost_ = false;
+    Parser parser;
+    std::optional<Response> response = co_await receive(parser);
+    disarm();
+    if (lost_) co_return false;
+    skip_body_ = head_.method == "HEAD";
+    const bool wants_more = parser.is_header_done() && parser.keep_alive();
+    if (!response) response = co_await work(std::move(parser.get().body()));
+    const Connection connection = whole_ && wants_more && !draining_ && !gone_.stop_requested()
+                                      ? Connection::keep_alive
+                                      : Connection::close;
+    Response answer = std::move(*response);
+    const bool sent = co_await send(std::move(answer), connection);
+    if (sent && connection == Connection::keep_alive) co_return true;
+    if (sent && (!whole_ || buffer_.size() > 0)) co_await linger();
+    co_return false;
+  }
+
+  // Reads one request. A Response refuses it; lost_ says that there is nobody to answer.
+  asio::awaitable<std::optional<Response>> receive(Parser& parser) {
+    started_ = Clock::now();
+    if (auto refusal = co_await receive_head()) co_return refusal;
+    if (lost_) co_return std::nullopt;
+    if (auto refusal = take_head(parser)) co_return refusal;
+    if (draining_) co_return problem(503, "the server is stopping", {{"Retry-After", "5"}});
+    if (auto refusal = handler_.admit(head_)) {
+      whole_ = parser.is_done();
+      co_return refusal;
+    }
+    if (parser.content_length().value_or(0) > options_.max_body_bytes) co_return too_large();
+    if (const auto expect = head_.header("Expect")) {
+      if (!equal_ignoring_case(*expect, "100-continue")) {
+        co_return problem(417, "Expect: only 100-continue is known");
+      }
+      if (buffer_.size() == 0 && !parser.is_done()) co_await send_continue();
+    }
+    co_return co_await receive_body(parser);
+  }
+
+  // Reads until the buffer has a whole head. Empty lines before it are skipped, as RFC 9112 asks.
+  asio::awaitable<std::optional<Response>> receive_head() {
+    if (buffer_.size() == 0) {
+      if (draining_) {
+        lost_ = true;
+        co_return std::nullopt;
+      }
+      arm(served_ == 0 ? options_.head_timeout : options_.idle_timeout, AtDeadline::close);
+      idle_ = true;
+      lost_ = !co_await read_more();
+      idle_ = false;
+      if (lost_) co_return std::nullopt;
+    }
+    started_ = Clock::now();
+    arm(options_.head_timeout, AtDeadline::stop_reading);
+    for (;;) {
+      while (text_of(buffer_).starts_with("\r\n")) buffer_.consume(2);
+      const std::string_view text = text_of(buffer_);
+      // Line ends without CR end the search too, for check_head() to complain about.
+      const std::size_t end = std::min(text.find("\n\r\n"), text.find("\n\n"));
+      if (std::min(end, text.size()) > options_.max_head_bytes) {
+        head_.request_id = make_uuid();
+        co_return problem(431, "the request's head is larger than " +
+                                   std::to_string(options_.max_head_bytes) + " bytes");
+      }
+      if (end != text.npos) {
+        head_bytes_ = end + (text[end + 1] == '\n' ? 2 : 3);
+        co_return std::nullopt;
+      }
+      if (co_await read_more()) continue;
+      head_.request_id = make_uuid();
+      if (late_) co_return problem(408, "the request's head did not arrive in time");
+      lost_ = true;
+      co_return std::nullopt;
+    }
+  }
+
+  std::optional<Response> take_head(Parser& parser) {
+    head_.request_id = make_uuid();
+    const auto complaint = check_head(text_of(buffer_).substr(0, head_bytes_));
+    if (complaint) return problem(400, *complaint);
+    parser.header_limit(static_cast<std::uint32_t>(options_.max_head_bytes) + 1024);
+    parser.body_limit(boost::none);  // a known length is checked after the head was admitted
+    error_code error;
+    buffer_.consume(parser.put(buffer_.data(), error));
+    if (error || !parser.is_header_done()) {
+      return problem(400, "the request's head is not valid HTTP/1.1");
+    }
+    parser.body_limit(options_.max_body_bytes);
+    const auto& message = parser.get();
+    head_.method = std::string(message.method_string());
+    head_.path = path_of(std::string_view(message.target()));
+    for (const auto& field : message) {
+      head_.headers.push_back({std::string(field.name_string()), std::string(field.value())});
+    }
+    const auto id = head_.header("X-Request-Id");
+    if (id && is_uuid(*id)) head_.request_id = std::string(*id);
+    return std::nullopt;
+  }
+
+  asio::awaitable<std::optional<Response>> receive_body(Parser& parser) {
+    arm(options_.body_timeout, AtDeadline::stop_reading);
+    parser.eager(true);
+    while (!parser.is_done()) {
+      error_code error;
+      if (buffer_.size() > 0) buffer_.consume(parser.put(buffer_.data(), error));
+      if (error == http::error::body_limit) co_return too_large();
+      const bool starved = error == http::error::need_more || buffer_.size() == 0;
+      if ((error && !starved) || buffer_.size() > max_unparsed) {
+        co_return problem(400, "the request's body is not framed as HTTP/1.1 says");
+      }
+      if (parser.is_done() || !starved) continue;
+      if (co_await read_more()) continue;
+      if (late_) co_return problem(408, "the request's body did not arrive in time");
+      lost_ = true;
+      co_return std::nullopt;
+    }
+    whole_ = true;
+    co_return std::nullopt;
+  }
+
+  // Runs the handler while watching whether the client is still there.
+  asio::awaitable<Response> work(std::string body) {
+    gone_ = std::stop_source();
+    working_ = true;
+    co_return co_await (call_handler(std::move(body)) && watch());
+  }
+
+  asio::awaitable<Response> call_handler(std::string body) {
+    Response response;
+    try {
+      RequestHead head = head_;
+      response = co_await handler_.handle(std::move(head), std::move(body), gone_.get_token());
+    } catch (const std::exception& error) {
+      logger_.error("handler failed", {{"request_id", head_.request_id}, {"error", error.what()}});
+      response = problem(500, "internal error");
+    }
+    working_ = false;
+    error_code ignored;
+    socket_.cancel(ignored);  // ends watch()
+    co_return response;
+  }
+
+  // Only reading tells that the client went away. What it sends meanwhile is its next request.
+  asio::awaitable<void> watch() {
+    while (working_ && buffer_.size() < max_read_ahead) {
+      const auto [error, count] =
+          co_await socket_.async_read_some(buffer_.prepare(read_bytes), as_values);
+      buffer_.commit(count);
+      if (!error) continue;
+      if (working_) gone_.request_stop();
+      co_return;
+    }
+  }
+
+  asio::awaitable<bool> read_more() {
+    if (late_) co_return false;
+    const auto [error, count] =
+        co_await socket_.async_read_some(buffer_.prepare(read_bytes), as_values);
+    buffer_.commit(count);
+    co_return !error;
+  }
+
+  asio::awaitable<void> send_continue() {
+    static constexpr std::string_view line = "HTTP/1.1 100 Continue\r\n\r\n";
+    arm(options_.write_timeout, AtDeadline::close);
+    // A failure shows in the read that follows.
+    co_await asio::async_write(socket_, asio::buffer(line), as_values);
+  }
+
+  asio::awaitable<bool> send(Response response, Connection connection) {
+    const std::string head = render_head(response, head_.request_id, connection);
+    const std::array<asio::const_buffer, 2> parts = {
+        asio::buffer(head), asio::buffer(skip_body_ ? std::string_view() : response.body)};
+    arm(options_.write_timeout, AtDeadline::close);
+    const auto [error, count] = co_await asio::async_write(socket_, parts, as_values);
+    disarm();
+    ++served_;
+    log(response, count);
+    co_return !error;
+  }
+
+  // Reads and forgets until the client closes, so that it gets to read our last words.
+  asio::awaitable<void> linger() {
+    error_code error;
+    socket_.shutdown(asio::ip::tcp::socket::shutdown_send, error);
+    arm(options_.linger_timeout, AtDeadline::close);
+    do {
+      buffer_.clear();
+    } while (co_await read_more());
+    disarm();
+  }
+
+  // The timer and the socket share a strand, but a read may be between two steps when the timer
+  // fires: late_ stops the next one.
+  void arm(std::chrono::milliseconds time, AtDeadline action) {
+    late_ = false;
+    deadline_.expires_after(time);
+    deadline_.async_wait([self = shared_from_this(), action, round = ++round_](error_code error) {
+      if (error || round != self->round_) return;
+      self->late_ = true;
+      if (action == AtDeadline::close) return self->close();
+      error_code ignored;
+      self->socket_.cancel(ignored);
+    });
+  }
+
+  void disarm() {
+    ++round_;
+    late_ = false;
+    deadline_.cancel();
+  }
+
+  void close() {
+    error_code ignored;
+    socket_.close(ignored);
+  }
+
+  Response too_large() const {
+    return problem(413,
+                   "the body is larger than " + std::to_string(options_.max_body_bytes) + " bytes");
+  }
+
+  void log(const Response& response, std::size_t bytes) {
+    const auto took =
+        std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - started_);
+    logger_.info("request", {{"request_id", head_.request_id},
+                             {"method", std::string_view(head_.method).substr(0, 32)},
+                             {"path", std::string_view(head_.path).substr(0, 256)},
+                             {"status", std::int64_t{response.status}},
+                             {"bytes", static_cast<std::int64_t>(bytes)},
+                             {"ms", static_cast<double>(took.count()) / 1000}});
+  }
+
+  asio::ip::tcp::socket socket_;
+  asio::steady_timer deadline_;
+  const HttpOptions options_;
+  Handler& handler_;
+  runtime::Logger& logger_;
+
+  boost::beast::flat_buffer buffer_;  // read and not yet used; the next request starts in it
+  RequestHead head_;
+  std::size_t head_bytes_ = 0;
+  std::uint64_t served_ = 0;
+  std::uint64_t round_ = 0;  // tells a timer that fires late from the one that counts
+  Clock::time_point started_;
+  std::stop_source gone_;
+  bool idle_ = false;
+  bool working_ = false;
+  bool draining_ = false;
+  bool late_ = false;   // the deadline passed
+  bool lost_ = false;   // the client is gone, nobody to answer
+  bool whole_ = false;  // the request was read to its end: another may follow
+  bool skip_body_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<Session> Session::create(asio::ip::tcp::socket socket, HttpOptions options,
+                                         Handler& handler, runtime::Logger& logger) {
+  return std::make_shared<BeastSession>(std::move(socket), options, handler, logger);
+}
+
+}  // namespace server

@@ -1,0 +1,49 @@
+// One client connection: requests in, responses out, one after the other.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "runtime/observe/logger.h"
+#include "server/http/handler.h"
+
+namespace server {
+
+struct HttpOptions {
+  std::size_t max_head_bytes = 16u << 10;
+  std::size_t max_body_bytes = 16u << 20;
+  std::uint32_t max_connections = 512;
+  std::chrono::milliseconds head_timeout{10'000};  // first byte of a head to its last
+  std::chrono::milliseconds body_timeout{30'000};
+  std::chrono::milliseconds idle_timeout{60'000};  // between two requests
+  std::chrono::milliseconds write_timeout{60'000};
+  // How long a connection that is refused in the middle of a request goes on being read. Closing
+  // it at once would reset it, and the client would lose the answer that says why.
+  std::chrono::milliseconds linger_timeout{3'000};
+};
+
+class Session {
+ public:
+  // The socket's executor is a strand; handler and logger outlive the session.
+  static std::shared_ptr<Session> create(boost::asio::ip::tcp::socket socket, HttpOptions options,
+                                         Handler& handler, runtime::Logger& logger);
+  virtual ~Session() = default;
+
+  // Serves until the connection ends. Keeps the session alive meanwhile.
+  virtual boost::asio::awaitable<void> run() = 0;
+
+  // Answers with 503 and ends; for a connection beyond the limit.
+  virtual boost::asio::awaitable<void> turn_away() = 0;
+
+  // Ends when the request at hand is answered; at once where there is none. Thread-safe.
+  virtual void drain() = 0;
+
+  // Tells the work at hand that nobody waits for it, and ends where there is none. Thread-safe.
+  virtual void abandon() = 0;
+};
+
+}  // namespace server

@@ -1,0 +1,40 @@
+#include "server/http/uuid.h"
+
+#include <sys/random.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+
+namespace server {
+
+std::string make_uuid() {
+  std::array<unsigned char, 16> bytes{};
+  // Up to 256 bytes come whole or not at all once the generator is seeded, which it is long before
+  // any server starts; a kernel without it leaves no id that could be trusted.
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    std::abort();
+  bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0F) | 0x40);
+  bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3F) | 0x80);
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += digits[bytes[i] >> 4];
+    text += digits[bytes[i] & 15];
+  }
+  return text;
+}
+
+bool is_uuid(std::string_view text) noexcept {
+  if (text.size() != 36) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+    const char c = text[i];
+    const bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    if (dash ? c != '-' : !hex) return false;
+  }
+  return true;
+}
+
+}  // namespace server

@@ -1,0 +1,165 @@
+"""HTTP itself: connections that are kept, broken, slow or hostile; a client that leaves; the end of the server."""
+import concurrent.futures
+import json
+import os
+import signal
+import socket
+import time
+
+import host_view
+import live_server
+
+
+def raw(port, request, timeout=10.0):
+    """Everything that comes back for `request`, until the server closes or nothing comes for a while."""
+    with socket.create_connection(("127.0.0.1", port), timeout) as connection:
+        connection.sendall(request)
+        answer = b""
+        try:
+            while chunk := connection.recv(65536):
+                answer += chunk
+        except (TimeoutError, ConnectionResetError):
+            pass
+    return answer
+
+
+BODY = json.dumps({"code": "print(6*7)"}).encode()
+HEAD = b"POST /execute HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+
+
+class Connections(live_server.ServerTest):
+    def test_keep_alive(self):
+        self.execute("pass")
+        connection = self.client.socket
+        for _ in range(10):
+            self.execute("pass")
+        self.assertIs(connection, self.client.socket)
+
+    def test_connection_close(self):
+        answer = raw(self.server.port, HEAD + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY)
+        self.assertRegex(answer, rb"^HTTP/1.1 200 ")
+        self.assertIn(b'42\\n', answer)
+
+    def test_chunked_body(self):
+        chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (BODY[:7], BODY[7:])) + b"0\r\n\r\n"
+        answer = raw(self.server.port, HEAD + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks)
+        self.assertRegex(answer, rb"^HTTP/1.1 200 ")
+
+    def test_two_requests_at_once_on_one_connection(self):
+        one = HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
+        last = HEAD + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY
+        self.assertEqual(2, raw(self.server.port, one + last).count(b"HTTP/1.1 200 "))
+
+    def test_smuggling(self):
+        both = HEAD + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /health HTTP/1.1\r\n\r\n"
+        twice = HEAD + b"Content-Length: 4\r\nContent-Length: 40\r\n\r\n" + b"x" * 40
+        for request in (both, twice, HEAD + b"Content-Length: -1\r\n\r\n", HEAD + b"Content-Length: 4x\r\n\r\nxxxx",
+                        HEAD + b"Transfer-Encoding: chunked, gzip\r\n\r\n", HEAD + b"X : y\r\n\r\n"):
+            with self.subTest(request):
+                answer = raw(self.server.port, request, 5)
+                self.assertRegex(answer, rb"^HTTP/1.1 4\d\d |^$")
+                self.assertLessEqual(answer.count(b"HTTP/1.1 "), 1, answer)
+
+    def test_headers_past_the_bound(self):
+        for extra in (b"X-Long: " + b"x" * 100_000 + b"\r\n", b"".join(b"X-%d: y\r\n" % n for n in range(20_000))):
+            answer = raw(self.server.port, HEAD + extra + b"\r\n", 5)
+            self.assertRegex(answer, rb"^HTTP/1.1 4(?:31|00|13) |^$")
+
+    def test_large_body_is_refused_before_it_is_read(self):
+        answer = raw(self.server.port, HEAD + b"Content-Length: 1000000000\r\n\r\n", 5)
+        self.assertRegex(answer, rb"^HTTP/1.1 413 ")
+
+    def test_expect_continue(self):
+        with socket.create_connection(("127.0.0.1", self.server.port), 10) as connection:
+            connection.sendall(HEAD + b"Connection: close\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(BODY))
+            time.sleep(0.2)
+            connection.sendall(BODY)
+            answer = b""
+            while chunk := connection.recv(65536):
+                answer += chunk
+        self.assertIn(b"HTTP/1.1 200 ", answer)
+
+    def test_rubbish(self):
+        for request in (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + os.urandom(64), b"\r\n\r\n", b"GET\r\n\r\n",
+                        b"GET /health HTTP/9.9\r\n\r\n", b"\0" * 100, b"G" * 70_000):
+            raw(self.server.port, request, 2)
+        self.assertEqual("success", self.execute("pass")["status"])
+
+    def test_slow_clients_do_not_keep_others_waiting(self):
+        slow = [socket.create_connection(("127.0.0.1", self.server.port), 10) for _ in range(50)]
+        for connection in slow:
+            connection.sendall(HEAD)
+        _, seconds = self.seconds("print(1)")
+        for connection in slow:
+            connection.close()
+        self.assertLess(seconds, 5)
+
+    def test_many_clients_at_once(self):
+        def one(number):
+            with self.server.client() as client:
+                return client.execute(f"print({number} * 2)")["stdout"]
+        with concurrent.futures.ThreadPoolExecutor(32) as pool:
+            answers = list(pool.map(one, range(64)))
+        self.assertEqual([f"{number * 2}\n" for number in range(64)], answers)
+
+    def test_client_that_leaves_cancels_its_run(self):
+        word = f"cancelled-{os.getpid()}-{time.monotonic_ns()}"
+        before = self.server.processes()
+        client = self.server.client()
+        client._connection.request("POST", "/execute", json.dumps(
+            {"code": "import time; time.sleep(50)", "args": [word], "timeout_seconds": 55}),
+            {"Content-Type": "application/json"})
+        self.assertTrue(host_view.wait_until(lambda: self.guests(word), 10), "the guest does not run")
+        client.close()
+        self.assertTrue(host_view.wait_until(lambda: not self.guests(word), 5), "the guest runs on")
+        self.assertTrue(host_view.wait_until(lambda: set(self.server.processes()) <= set(before), 5),
+                        self.server.processes())
+
+    def guests(self, word):
+        return [pid for pid, line in self.server.processes().items() if word in line]
+
+
+class TheEnd(live_server.ServerTest):
+    """Each method has a server of its own, since it ends it."""
+
+    def setUp(self):
+        super().setUp()
+        self.mine = live_server.LiveServer()
+        self.addCleanup(self.mine.stop)
+
+    def run_for_long(self):
+        client = self.mine.client()
+        self.addCleanup(client.close)
+        client._connection.request("POST", "/execute", json.dumps(
+            {"code": "import os\nfor _ in range(3): os.fork()\nimport time; time.sleep(50)", "timeout_seconds": 55}),
+            {"Content-Type": "application/json"})
+        self.assertTrue(host_view.wait_until(lambda: len(self.mine.processes()) >= 10, 10), self.mine.processes())
+
+    def left(self, below):
+        return {pid: line for pid, line in below.items() if host_view.alive(pid)}
+
+    def test_killed_server_takes_its_jails_along(self):
+        self.run_for_long()
+        below = self.mine.processes()
+        self.mine.kill()
+        self.assertTrue(host_view.wait_until(lambda: not self.left(below), 5), self.left(below))
+
+    def test_terminated_server_takes_its_jails_along(self):
+        self.run_for_long()
+        below = self.mine.processes()
+        os.kill(self.mine.pid, signal.SIGTERM)
+        self.assertTrue(host_view.wait_until(lambda: self.mine.exit_status is not None, 15), "it goes on")
+        self.assertTrue(host_view.wait_until(lambda: not self.left(below), 5), self.left(below))
+
+    def test_idle_server_ends_cleanly(self):
+        self.assertEqual(0, self.mine.stop())
+
+    def test_killed_launcher_is_our_own_fault_and_said_so(self):
+        launcher = self.mine.launcher()
+        self.assertIsNotNone(launcher)
+        os.kill(launcher, signal.SIGKILL)
+        with self.mine.client() as client:
+            answer = client.post({"code": "print(1)"})
+        self.assertIn(answer.status, (200, 500, 503), answer)
+        if answer.status != 200:
+            self.assertRegex(answer.headers["Content-Type"], "^application/problem\\+json")

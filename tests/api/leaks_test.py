@@ -1,0 +1,117 @@
+"""What hundreds of requests leave behind on the host: nothing. One server; the programs are of every kind
+that ends in a way of its own."""
+import concurrent.futures
+import os
+
+import host_view
+import live_server
+
+MEBIBYTE = 1 << 20
+PROGRAMS = (
+    ("success", {"code": "print(6*7)"}),
+    ("success", {"code": "echo $((6*7))", "language": "bash"}),
+    ("success", {"code": "open('file', 'w').write('x' * 10**6); open('/tmp/file', 'w').write('x')"}),
+    ("success", {"code": "import os, time\nif os.fork() == 0: os.setsid(); time.sleep(60)"}),
+    ("success", {"code": "import sys; print(len(sys.stdin.read()))", "stdin": "x" * 100_000}),
+    ("success", {"code": "print('x' * 2000000)"}),
+    ("error", {"code": "import sys; sys.exit(3)"}),
+    ("killed", {"code": "import os; os.abort()"}),
+    ("timeout", {"code": "while True: pass", "timeout_seconds": 0.15}),
+    ("out_of_memory", {"code": "x = []\nwhile True: x.append(bytearray(b'x') * (1 << 20))", "memory_limit_mb": 48}),
+)
+
+
+class Snapshot:
+    def __init__(self, server):
+        self.processes = server.processes()
+        self.mounts = host_view.mounts()
+        self.cgroups = host_view.cgroups()
+        self.server_descriptors = host_view.open_descriptors(server.pid)
+        self.files = sorted(os.listdir(server.temporary) + os.listdir(server.directory))
+        self.shared_memory = {name for name in os.listdir("/dev/shm") if "sandbox" in name or "jail" in name}
+
+
+class Leaks(live_server.ServerTest):
+    def run_all(self, programs):
+        with self.server.client() as client:
+            for status, request in programs:
+                answer = client.post(request)
+                self.assertEqual((200, status), (answer.status, answer.json.get("status")), (request, answer))
+
+    def sequential(self):
+        quick = PROGRAMS[:8]
+        self.run_all(quick[number % len(quick)] for number in range(190))
+        self.run_all(PROGRAMS[8:] * 5)
+
+    def concurrent(self):
+        # Eight memory limits at once would measure the machine; the quick programs measure the server.
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for run in [pool.submit(self.run_all, [PROGRAMS[(number + first) % 8] for number in range(100)])
+                        for first in range(8)]:
+                run.result()
+
+    def abandoned(self):
+        """Clients that leave in the middle of a run and in the middle of a request."""
+        for _ in range(20):
+            client = self.server.client()
+            client._connection.request("POST", "/execute", b'{"code": "import time; time.sleep(20)", "timeout_seconds": 30}',
+                                       {"Content-Type": "application/json"})
+            client.close()
+            client = self.server.client()
+            client._connection.connect()
+            client.socket.sendall(b"POST /execute HTTP/1.1\r\nContent-Length: 100\r\n")
+            client.close()
+
+    def settled(self, before):
+        """A snapshot once the processes and descriptors of the last runs had their moment to go."""
+        def quiet():
+            return (set(self.server.processes()) <= set(before.processes)
+                    and host_view.open_descriptors(self.server.pid) <= before.server_descriptors)
+        host_view.wait_until(quiet, 10)
+        return Snapshot(self.server)
+
+    def assert_nothing_left(self, work):
+        self.run_all(PROGRAMS * 2)  # warm-up: pools and allocators reach their size
+        self.client.close()
+        host_view.wait_until(lambda: len(self.server.processes()) <= 1, 5)
+        before = Snapshot(self.server)
+        launcher = self.server.launcher()
+        launcher_descriptors = self.descriptors(launcher)
+        resident = host_view.resident_bytes(self.server.pid)
+        work()
+        after = self.settled(before)
+        self.assertEqual(before.processes, after.processes)
+        self.assertEqual(before.mounts, after.mounts)
+        self.assertEqual(set(), {path for path in after.cgroups - before.cgroups if "sandbox" in path or "jail" in path})
+        self.assertLessEqual(after.server_descriptors, before.server_descriptors)
+        self.assertEqual(launcher_descriptors, self.descriptors(launcher))
+        self.assertEqual(before.files, after.files)
+        self.assertEqual(before.shared_memory, after.shared_memory)
+        self.assertLess(host_view.resident_bytes(self.server.pid), 1.5 * resident + 24 * MEBIBYTE)
+
+    @staticmethod
+    def descriptors(launcher):
+        try:
+            return host_view.open_descriptors(launcher)
+        except PermissionError:
+            return None  # not dumpable, and this user is not root: the run as root looks
+
+    def test_one_after_the_other(self):
+        self.assert_nothing_left(self.sequential)
+
+    def test_eight_at_once(self):
+        self.assert_nothing_left(self.concurrent)
+
+    def test_abandoned(self):
+        self.assert_nothing_left(self.abandoned)
+
+    def test_control_what_is_left_is_seen(self):
+        before = Snapshot(self.server)
+        path = os.path.join(self.server.temporary, "left")
+        with open(path, "w", encoding="utf-8"):
+            self.assertNotEqual(before.files, Snapshot(self.server).files)
+        os.unlink(path)
+        with self.server.client() as client:
+            client._connection.connect()
+            host_view.wait_until(lambda: host_view.open_descriptors(self.server.pid) > before.server_descriptors, 5)
+            self.assertGreater(Snapshot(self.server).server_descriptors, before.server_descriptors)

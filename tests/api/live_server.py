@@ -1,0 +1,181 @@
+"""A real `agent-sandbox serve` on a free port, and plain HTTP to talk to it."""
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import host_view
+
+BINARY = os.environ.get("AGENT_SANDBOX_BIN", "")
+# The line that says where it listens may be text or JSON; the port is the last number of an address.
+LISTENING = re.compile(r"listening.*?[:\"\s](\d{2,5})\b(?!\.\d)", re.IGNORECASE)
+
+
+class DidNotStart(Exception):
+    """Carries everything that the server said before it ended."""
+
+
+class LiveServer:
+    def __init__(self, *arguments, environment=None, binary=BINARY, port="0"):
+        self.directory = tempfile.mkdtemp(prefix="agent-sandbox-api.")
+        # Started as root the server works as another user.
+        os.chmod(self.directory, 0o755)
+        self.temporary = os.path.join(self.directory, "tmp")
+        os.mkdir(self.temporary)
+        os.chmod(self.temporary, 0o1777)
+        self.log, self._listens, self.port = [], threading.Event(), None
+        self._process = subprocess.Popen(
+            [binary, "serve", "--port", port, *arguments], cwd=self.directory, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+            env={"PATH": os.environ["PATH"], "HOME": self.directory, "TMPDIR": self.temporary, **(environment or {})})
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self._listens.wait(20)
+        if self.port is None:
+            self._process.kill()
+            self._process.wait()
+            self._reader.join(5)
+            shutil.rmtree(self.directory, ignore_errors=True)
+            raise DidNotStart("".join(self.log))
+
+    def _read(self):
+        for line in self._process.stdout:
+            self.log.append(line)
+            found = LISTENING.search(line)
+            if found and self.port is None:
+                self.port = int(found.group(1))
+                self._listens.set()
+        self._listens.set()
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    @property
+    def exit_status(self):
+        return self._process.poll()
+
+    def processes(self):
+        return host_view.descendants(self.pid)
+
+    def launcher(self):
+        """The one process that the server starts before it listens."""
+        return next((pid for pid in sorted(self.processes())
+                     if int(pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2]
+                            .split()[1]) == self.pid), None)
+
+    def kill(self):
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self):
+        """Ends the server as an operator would. Returns its exit status."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
+            finally:
+                self._reader.join(5)
+        self._process.stdout.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+        return self._process.returncode
+
+    def client(self, **headers):
+        return Client(self.port, headers)
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    def __repr__(self):
+        return f"{self.status} {self.body[:600]!r}"
+
+
+class Client:
+    """One keep-alive connection."""
+
+    def __init__(self, port, headers=None, host="127.0.0.1", timeout=60):
+        self._connection = http.client.HTTPConnection(host, port, timeout=timeout)
+        self._headers = headers or {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self._connection.close()
+
+    @property
+    def socket(self):
+        return self._connection.sock
+
+    def send(self, method, path, body=None, **headers):
+        self._connection.request(method, path, body, {**self._headers, **headers})
+        response = self._connection.getresponse()
+        return Answer(response.status, response.headers, response.read())
+
+    def post(self, body, path="/execute", **headers):
+        """`body`: a value to be sent as JSON, or bytes to be sent as they are."""
+        if not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+        return self.send("POST", path, body, **{"Content-Type": "application/json", **headers})
+
+    def execute(self, code, **fields):
+        answer = self.post({"code": code, **fields})
+        if answer.status != 200:
+            raise AssertionError(f"expected 200: {answer}")
+        return answer.json
+
+
+class ServerTest(unittest.TestCase):
+    """One server for all methods of a class."""
+
+    server, obstacle = None, None
+    arguments, environment = (), {}
+
+    @classmethod
+    def setUpClass(cls):
+        host_view.become_subreaper()
+        if not os.access(BINARY, os.X_OK):
+            raise AssertionError(f"AGENT_SANDBOX_BIN names no program: {BINARY!r}")
+        cls.obstacle = host_view.no_user_namespaces()
+        if cls.obstacle is None:
+            cls.server = LiveServer(*cls.arguments, environment=cls.environment)
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.server:
+            cls.server.stop()
+
+    def setUp(self):
+        if self.obstacle:
+            self.skipTest(f"no user namespaces for this user: {self.obstacle}")
+        self.client = self.server.client()
+        self.addCleanup(self.client.close)
+
+    def execute(self, code, **fields):
+        return self.client.execute(code, **fields)
+
+    def seconds(self, code, **fields):
+        """The answer and how long it took to come."""
+        started = time.monotonic()
+        result = self.execute(code, **fields)
+        return result, time.monotonic() - started

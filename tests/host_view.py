@@ -1,0 +1,99 @@
+"""What the host sees of the product's processes: the tests check effects, and these are the effects."""
+import ctypes
+import os
+import pathlib
+import re
+import subprocess
+import time
+
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def become_subreaper():
+    """Orphans below this process become its children, so nothing that is left behind gets out of sight."""
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "PR_SET_CHILD_SUBREAPER")
+
+
+def _status(pid):
+    """(parent, state, start time) of a process, or None when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return int(fields[1]), fields[0], int(fields[19])
+
+
+def descendants(root):
+    """Process id to command line of all that live below `root`; zombies of this very process are dead."""
+    children = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            status = _status(name)
+            if status and not (status[1] == "Z" and status[0] == os.getpid()):
+                children.setdefault(status[0], []).append(int(name))
+    found, queue = {}, [root]
+    while queue:
+        for child in children.get(queue.pop(), []):
+            found[child] = command_line(child)
+            queue.append(child)
+    return found
+
+
+def command_line(pid):
+    try:
+        text = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+        return text.replace(b"\0", b" ").decode(errors="replace").strip() or "(no command line)"
+    except OSError:
+        return "(gone)"
+
+
+def alive(pid):
+    status = _status(pid)
+    return status is not None and status[1] != "Z"
+
+
+def left_behind():
+    """Descendants of this process once they had a moment to end; the kernel needs one for namespaces."""
+    wait_until(lambda: not descendants(os.getpid()), 2)
+    return descendants(os.getpid())
+
+
+def processes_with(word):
+    return [pid for pid in os.listdir("/proc")
+            if pid.isdigit() and int(pid) != os.getpid() and word in command_line(pid)]
+
+
+def open_descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def resident_bytes(pid):
+    text = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    return int(re.search(r"^VmRSS:\s+(\d+) kB", text, re.MULTILINE).group(1)) * 1024
+
+
+def mounts():
+    return sorted(pathlib.Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines())
+
+
+def cgroups():
+    return {str(path) for path in pathlib.Path("/sys/fs/cgroup").rglob("*") if path.is_dir()}
+
+
+def wait_until(condition, seconds):
+    """Whether `condition()` came true within `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def no_user_namespaces():
+    """Why this user cannot make user namespaces here, or None: without them no jail can be made."""
+    tried = subprocess.run(["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount", "true"],
+                           capture_output=True, text=True, check=False)
+    return tried.stderr.strip() or "unshare failed" if tried.returncode else None

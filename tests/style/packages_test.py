@@ -1,0 +1,126 @@
+"""`./dev` on hosts that lack something: what it installs, what it refuses and what it says. apt, dpkg and
+cmake are stand-ins here, so nothing of this host changes."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import tree
+
+TOOLS = ("bash", "sh", "env", "dirname", "cat", "awk", "tail", "mkdir", "cksum", "cut", "nproc", "mktemp", "rm", "grep")
+ORDINARY_USER = 60801
+
+
+class Packages(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.root.chmod(0o755)
+        self.tools = self.root / "tools"
+        self.tools.mkdir()
+        for name in TOOLS:
+            (self.tools / name).symlink_to(shutil.which(name))
+        self.checkout = self.root / "checkout"
+        self.checkout.mkdir()
+        shutil.copy(tree.PROJECT / "dev", self.checkout / "dev")
+        self.log = self.root / "log"
+        self.log.touch()
+        self.log.chmod(0o666)
+
+    def stand_in(self, name, script):
+        path = self.tools / name
+        path.write_text(f'#!/bin/sh\necho "{name} $*" >>"{self.log}"\n{script}\n', encoding="utf-8")
+        path.chmod(0o755)
+
+    def debian(self, installed=(), simulated="", status=0):
+        cases = "".join(f"{name}) printf installed;; " for name in installed)
+        self.stand_in("dpkg-query", f'for last; do :; done; case "$last" in {cases}*) exit 1;; esac')
+        self.stand_in("apt-get", f"case \"$*\" in *' -s '*) echo '{simulated}'; exit {status};; esac")
+
+    def dev(self, *arguments, uid=None):
+        user = {} if uid is None or os.geteuid() != 0 else {"user": uid, "group": uid, "extra_groups": []}
+        finished = subprocess.run([self.checkout / "dev", *arguments], capture_output=True, text=True, check=False,
+                                  env={"PATH": str(self.tools), "HOME": str(self.root)}, **user)
+        return finished, self.log.read_text(encoding="utf-8")
+
+    def as_root(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root installs packages")
+
+    def test_help_needs_nothing(self):
+        finished, _ = self.dev("help")
+        self.assertEqual((0, ""), (finished.returncode, finished.stderr))
+        for word in ("serve", "test", "bench", "lint"):
+            self.assertIn(word, finished.stdout)
+
+    def test_unknown_command(self):
+        self.assertEqual(2, self.dev("sevre")[0].returncode)
+
+    def test_user_is_told_in_one_line(self):
+        self.debian(installed=("cmake", "g\\+\\+", "python3"))
+        finished, log = self.dev("serve", uid=ORDINARY_USER)
+        self.assertEqual(1, finished.returncode)
+        self.assertEqual(1, len(finished.stderr.splitlines()), finished.stderr)
+        self.assertIn("sudo apt-get install -y", finished.stderr)
+        self.assertIn("libseccomp-dev", finished.stderr)
+        self.assertNotIn(" cmake", finished.stderr)
+        self.assertNotIn("apt-get", log)
+
+    def test_root_installs_what_is_missing(self):
+        self.as_root()
+        self.debian(installed=("cmake",))
+        self.stand_in("cmake", "exit 9")
+        finished, log = self.dev("serve")
+        calls = [line for line in log.splitlines() if line.startswith("apt-get")]
+        self.assertEqual(3, len(calls), log)
+        self.assertIn(" update", calls[0])
+        self.assertIn(" install -s ", calls[1])
+        self.assertIn("install -y -qq --no-install-recommends g++ ninja-build", calls[2])
+        self.assertIn("DPkg::Lock::Timeout", calls[2])
+        self.assertNotIn(" cmake", calls[2])
+        self.assertIn("configuring release failed", finished.stderr)
+
+    def test_nothing_is_removed(self):
+        self.as_root()
+        self.debian(simulated="Remv libboost1.74-dev [1.74.0]\nInst libboost1.81-dev")
+        finished, log = self.dev("serve")
+        self.assertEqual(1, finished.returncode)
+        self.assertIn("would remove libboost1.74-dev", finished.stderr)
+        self.assertNotIn("install -y", log)
+
+    def test_unknown_package(self):
+        self.as_root()
+        self.debian(simulated="E: Unable to locate package libboost1.81-dev", status=100)
+        finished, log = self.dev("serve")
+        self.assertEqual(1, finished.returncode)
+        self.assertIn("Unable to locate package libboost1.81-dev", finished.stderr)
+        self.assertNotIn("install -y", log)
+
+    def test_other_distribution(self):
+        finished, _ = self.dev("serve")
+        self.assertEqual(1, finished.returncode)
+        self.assertEqual(1, len(finished.stderr.splitlines()), finished.stderr)
+        self.assertIn("not Debian", finished.stderr)
+        self.assertIn("libboost1.81-dev", finished.stderr)
+
+    def test_other_distribution_that_has_everything(self):
+        for name in ("g++", "ninja", "pkg-config"):
+            self.stand_in(name, "exit 0")
+        self.stand_in("cmake", "exit 9")
+        self.assertIn("configuring release failed", self.dev("serve")[0].stderr)
+
+    def test_build_of_another_owner_is_left_alone(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can make a tree that belongs to somebody else")
+        self.debian(installed=("*",))
+        self.stand_in("dpkg-query", "printf installed")
+        self.stand_in("cmake", "exit 9")
+        (self.checkout / "build" / "release").mkdir(parents=True)
+        os.chown(self.root, ORDINARY_USER, ORDINARY_USER)
+        _, log = self.dev("serve", uid=ORDINARY_USER)
+        self.assertIn(f"-B {self.root}/.cache/agent-sandbox/", log)
+        _, log = self.dev("serve")
+        self.assertIn(f"-B {self.checkout}/build/release", log)

@@ -1,0 +1,82 @@
+"""tests/programs/run.py against a server made up here: it must see every wrong answer."""
+import http.server
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+RUN = pathlib.Path(__file__).resolve().parents[1] / "programs" / "run.py"
+GOOD = {"status": "success", "exit_code": 0, "stdout": "ok\n", "stderr": ""}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        status, answer = 200, dict(GOOD)
+        if request["code"] == "fails":
+            answer.update(status="error", exit_code=1)
+        elif request["code"] == "prints":
+            answer.update(stdout="other\n")
+        elif request["code"] == "hangs":
+            answer.update(status="timeout", exit_code=None)
+        elif request["code"] == "breaks":
+            status, answer = 500, {}
+        body = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Programs(unittest.TestCase):
+    def setUp(self):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(self.server.shutdown)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, name, *records):
+        self.folder.joinpath(f"{name}.jsonl").write_text("".join(json.dumps({"id": str(number), **record}) + "\n"
+                                                                 for number, record in enumerate(records)), encoding="utf-8")
+
+    def run_sets(self, *names):
+        finished = subprocess.run([sys.executable, RUN, f"http://127.0.0.1:{self.server.server_port}", self.folder, *names],
+                                  capture_output=True, text=True, check=False)
+        return finished.returncode, finished.stdout.splitlines(), finished.stderr
+
+    def test_outputs_and_exit_codes(self):
+        self.write("humaneval", *({"code": code, "exit": 0, "stdout": "ok\n"} for code in ("good", "fails", "prints", "breaks")),
+                   {"code": "fails", "exit": 1, "stdout": "ok\n"})
+        status, lines, _ = self.run_sets("humaneval")
+        self.assertEqual((1, "humaneval: 2 passed, 3 failed", "2 passed, 3 failed, 0 skipped"), (status, *lines[-2:]))
+        self.assertEqual(["FAILED humaneval 1:", "FAILED humaneval 2:", "FAILED humaneval 3:"],
+                         [" ".join(line.split()[:3]) for line in lines[:-2]])
+
+    def test_both_ways(self):
+        self.write("quixbugs", {"buggy": "fails", "fixed": "good"}, {"buggy": "hangs", "fixed": "good"},
+                   {"buggy": "good", "fixed": "fails"})
+        self.assertEqual((1, "4 passed, 2 failed, 0 skipped"), (lambda status, lines, _: (status, lines[-1]))(*self.run_sets("quixbugs")))
+
+    def test_recorded_time_outs(self):
+        self.write("llm_written", {"code": "hangs", "exit": None}, {"code": "good", "exit": None}, {"code": "good", "exit": 0})
+        self.assertEqual("2 passed, 1 failed, 0 skipped", self.run_sets("llm_written")[1][-1])
+
+    def test_all_good_and_absent_sets_are_said(self):
+        self.write("bash", {"code": "good"})
+        status, lines, _ = self.run_sets()
+        self.assertEqual((0, "1 passed, 0 failed, 4 skipped"), (status, lines[-1]))
+        self.assertEqual(4, sum(line.startswith("SKIPPED ") for line in lines))
+
+    def test_unknown_set(self):
+        self.assertEqual(2, self.run_sets("cobol")[0])

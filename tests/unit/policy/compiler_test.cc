@@ -1,0 +1,235 @@
+#include <gmock/gmock.h>
+#include <sys/syscall.h>
+
+#include <thread>
+
+#include "filter_probe.h"
+#include "policy_model.h"
+
+namespace jail::test {
+namespace {
+
+using Op = ArgumentTest::Op;
+
+constexpr Decision allow{Verdict::allow, 0};
+constexpr Decision refuse{Verdict::error, EPERM};
+constexpr Decision kill_it{Verdict::kill, 0};
+
+Policy policy_of(std::vector<Rule> rules) {
+  return {"test", {Verdict::error, ENOSYS}, std::move(rules)};
+}
+
+Rule rule(std::string syscall, Decision decision, std::vector<ArgumentTest> tests = {}) {
+  return {std::move(syscall), decision, std::move(tests), "A reason."};
+}
+
+ArgumentTest equal(std::uint8_t argument, std::uint32_t value, std::uint32_t mask = 0xffffffff) {
+  return {argument, Op::equal, mask, value};
+}
+
+ArgumentTest not_equal(std::uint8_t argument, std::uint32_t value,
+                       std::uint32_t mask = 0xffffffff) {
+  return {argument, Op::not_equal, mask, value};
+}
+
+std::string refusal_of(const Policy& policy) {
+  const auto compiled = compile_policy(policy);
+  if (compiled) return "";
+  EXPECT_EQ(compiled.error().kind, ErrorKind::invalid);
+  return compiled.error().message();
+}
+
+TEST(Compiler, CallsWithoutARuleFallToOtherwise) {
+  const FilterProbe probe(policy_of({rule("read", allow)}));
+  EXPECT_EQ(probe.ask(SYS_read), allowed);
+  EXPECT_EQ(probe.ask(SYS_write), fails_with(ENOSYS));
+}
+
+TEST(Compiler, ARuleWithoutTestsDecidesTheRestOfItsCall) {
+  const FilterProbe probe(
+      policy_of({rule("kill", allow, {equal(1, 9)}), rule("kill", refuse), rule("read", allow)}));
+  EXPECT_EQ(probe.ask(SYS_kill, {1, 9}), allowed);
+  EXPECT_EQ(probe.ask(SYS_kill, {1, 15}), fails_with(EPERM));
+}
+
+TEST(Compiler, AnUnconditionalAllowLeavesRefusalsByArgumentStanding) {
+  const FilterProbe probe(policy_of({rule("kill", allow), rule("kill", kill_it, {equal(1, 9)})}));
+  EXPECT_EQ(probe.ask(SYS_kill, {1, 9}), killed);
+  EXPECT_EQ(probe.ask(SYS_kill, {1, 9 | 7ull << 32}), killed);
+  EXPECT_EQ(probe.ask(SYS_kill, {1, 15}), allowed);
+}
+
+TEST(Compiler, NotEqualIgnoresTheUpperHalf) {
+  const FilterProbe probe(policy_of({rule("kill", refuse, {not_equal(0, 5)})}));
+  EXPECT_EQ(probe.ask(SYS_kill, {5}), fails_with(ENOSYS));
+  EXPECT_EQ(probe.ask(SYS_kill, {5 | 1ull << 32}), fails_with(ENOSYS));
+  EXPECT_EQ(probe.ask(SYS_kill, {6 | 5ull << 32}), fails_with(EPERM));
+}
+
+TEST(Compiler, SeveralTestsOnOneArgumentAllHaveToHold) {
+  const FilterProbe probe(
+      policy_of({rule("kill", allow, {not_equal(0, 5), not_equal(0, 6), equal(0, 4, 0xc)})}));
+  EXPECT_EQ(probe.ask(SYS_kill, {4}), allowed);
+  EXPECT_EQ(probe.ask(SYS_kill, {5}), fails_with(ENOSYS));
+  EXPECT_EQ(probe.ask(SYS_kill, {6}), fails_with(ENOSYS));
+  EXPECT_EQ(probe.ask(SYS_kill, {7}), allowed);
+  EXPECT_EQ(probe.ask(SYS_kill, {8}), fails_with(ENOSYS));
+}
+
+TEST(Compiler, TheOrderOfTheRulesMeansNothing) {
+  std::vector<Rule> rules = {rule("kill", refuse), rule("kill", allow, {equal(1, 1)}),
+                             rule("kill", kill_it, {equal(1, 2)}), rule("read", allow)};
+  const FilterProbe forwards(policy_of(rules));
+  std::reverse(rules.begin(), rules.end());
+  const FilterProbe backwards(policy_of(rules));
+  for (std::uint64_t signal = 0; signal < 4; ++signal) {
+    EXPECT_EQ(forwards.ask(SYS_kill, {0, signal}), backwards.ask(SYS_kill, {0, signal}));
+  }
+}
+
+TEST(Compiler, NewerCallsGoByTheirNumbers) {
+  const FilterProbe probe(policy_of({rule("fchmodat2", allow), rule("mseal", refuse)}));
+  EXPECT_EQ(probe.ask(452), allowed);
+  EXPECT_EQ(probe.ask(462), fails_with(EPERM));
+  EXPECT_EQ(probe.ask(463), fails_with(ENOSYS));
+}
+
+TEST(Compiler, CallsOfOtherArchitecturesOnlyAreSkipped) {
+  const FilterProbe probe(policy_of({rule("socketcall", allow), rule("read", allow)}));
+  EXPECT_EQ(probe.ask(SYS_read), allowed);
+}
+
+// Random policies against the literal reading of them: the proof that no rule is lost on its way
+// through the dispatch tree and the argument blocks.
+TEST(Compiler, AgreesWithTheLiteralReadingOfRandomPolicies) {
+  Random random(7);
+  const auto below = [&](std::uint64_t bound) { return random() % bound; };
+  const char* const names[] = {"read", "kill", "ioctl", "socket", "openat", "mseal"};
+  const Decision decisions[] = {allow, refuse, kill_it};
+  int compiled_policies = 0;
+  for (int round = 0; round < 3000; ++round) {
+    Policy policy = policy_of({});
+    for (std::uint64_t count = 1 + below(6); count > 0; --count) {
+      Rule next = rule(names[below(3)], decisions[below(3)]);
+      for (std::uint64_t tests = below(4); tests > 0; --tests) {
+        const auto mask = static_cast<std::uint32_t>(below(2) == 0 ? 7 : 1 + below(7));
+        next.tests.push_back({static_cast<std::uint8_t>(below(2)),
+                              below(4) == 0 ? Op::not_equal : Op::equal, mask,
+                              static_cast<std::uint32_t>(below(8)) & mask});
+      }
+      policy.rules.push_back(next);
+    }
+    if (!compile_policy(policy)) continue;  // rules that contradict each other
+    ++compiled_policies;
+    const FilterProbe probe(policy);
+    const long numbers[] = {SYS_read, SYS_kill, SYS_ioctl, SYS_socket, SYS_openat, 462};
+    for (std::size_t call = 0; call < std::size(numbers); ++call) {
+      for (std::uint64_t a = 0; a < 8; ++a) {
+        for (std::uint64_t b = 0; b < 8; ++b) {
+          const Arguments arguments = with_garbage_above({a, b}, random);
+          ASSERT_EQ(probe.ask(numbers[call], arguments),
+                    action_of(decide(policy, names[call], arguments)));
+        }
+      }
+    }
+  }
+  EXPECT_GT(compiled_policies, 500);
+}
+
+TEST(Compiler, RefusesAnUnknownName) {
+  EXPECT_EQ(refusal_of(policy_of({rule("read", allow), rule("raed", allow)})),
+            "policy \"test\": rule 1 (raed): no system call has this name");
+}
+
+TEST(Compiler, RefusesARuleWithoutAReason) {
+  for (const char* why : {"", " \n"}) {
+    Policy policy = policy_of({rule("read", allow)});
+    policy.rules[0].why = why;
+    EXPECT_THAT(refusal_of(policy), testing::HasSubstr("rule 0 (read): `why` is empty"));
+  }
+}
+
+TEST(Compiler, RefusesRulesThatContradictEachOther) {
+  const std::vector<std::pair<Rule, Rule>> pairs = {
+      {rule("kill", allow, {equal(0, 1)}), rule("kill", refuse, {equal(1, 1)})},
+      {rule("kill", allow, {equal(0, 1)}), rule("kill", refuse, {equal(0, 1, 3)})},
+      {rule("kill", allow, {not_equal(0, 1)}), rule("kill", refuse, {equal(0, 2)})},
+      {rule("kill", allow), rule("kill", refuse)},
+      {rule("kill", allow), rule("kill", allow)},
+  };
+  for (const auto& [one, other] : pairs) {
+    EXPECT_THAT(refusal_of(policy_of({one, other})), testing::HasSubstr("rule 1 (kill): "));
+    EXPECT_THAT(refusal_of(policy_of({other, one})), testing::HasSubstr("rule 1 (kill): "));
+  }
+}
+
+TEST(Compiler, RefusesTestsThatAnUnconditionalRuleMakesVoid) {
+  const Rule guarded = rule("clone", allow, {equal(0, 0, 0x10000000)});
+  const Rule open = rule("clone", allow);
+  EXPECT_THAT(refusal_of(policy_of({guarded, open})), testing::HasSubstr("void"));
+  EXPECT_THAT(refusal_of(policy_of({open, guarded})), testing::HasSubstr("void"));
+}
+
+TEST(Compiler, RefusesTestsThatCannotMeanWhatTheySay) {
+  const std::pair<std::vector<ArgumentTest>, const char*> cases[] = {
+      {{equal(6, 0)}, "argument must be 0 .. 5"},
+      {{equal(0, 0, 0)}, "mask 0 compares nothing"},
+      {{equal(0, 4, 3)}, "bits outside its mask"},
+      {{equal(0, 1), equal(0, 2)}, "contradict each other"},
+      {{equal(0, 1), not_equal(0, 1, 0xff)}, "contradict each other"},
+      {std::vector<ArgumentTest>(17, equal(0, 1)), "more than 16 tests"},
+  };
+  for (const auto& [tests, message] : cases) {
+    EXPECT_THAT(refusal_of(policy_of({rule("kill", allow, tests)})), testing::HasSubstr(message));
+  }
+}
+
+TEST(Compiler, RefusesDecisionsThatCannotBeMeant) {
+  for (const Decision decision : {Decision{Verdict::error, 0},
+                                  {Verdict::error, 4096},
+                                  {Verdict::error, -1},
+                                  {Verdict::allow, EPERM},
+                                  {Verdict::kill, EPERM},
+                                  {static_cast<Verdict>(9), 0}}) {
+    EXPECT_NE(refusal_of(policy_of({rule("read", decision)})), "");
+    Policy policy = policy_of({rule("read", allow)});
+    policy.otherwise = decision;
+    EXPECT_NE(refusal_of(policy), "");
+  }
+}
+
+TEST(Compiler, RefusesADenyList) {
+  Policy policy = policy_of({rule("ptrace", refuse)});
+  policy.otherwise = allow;
+  EXPECT_THAT(refusal_of(policy), testing::HasSubstr("otherwise: "));
+}
+
+TEST(Compiler, RefusesAProgramThatTheKernelWouldNotTake) {
+  Policy policy = policy_of({});
+  for (std::uint32_t command = 0; command < 3000; ++command) {
+    policy.rules.push_back(rule("ioctl", allow, {equal(1, command)}));
+  }
+  EXPECT_THAT(refusal_of(policy), testing::HasSubstr("the kernel takes 4096"));
+}
+
+TEST(Compiler, IsThreadSafe) {
+  const auto expected = compile_policy(default_policy());
+  ASSERT_TRUE(expected.has_value());
+  std::array<bool, 4> same{};
+  {
+    std::vector<std::jthread> threads;
+    for (bool& result : same) {
+      threads.emplace_back([&] {
+        result = true;
+        for (int round = 0; round < 10; ++round) {
+          const auto compiled = compile_policy(default_policy());
+          result = result && compiled && compiled->instructions == expected->instructions;
+        }
+      });
+    }
+  }
+  EXPECT_THAT(same, testing::Each(true));
+}
+
+}  // namespace
+}  // namespace jail::test

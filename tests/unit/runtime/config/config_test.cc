@@ -1,0 +1,266 @@
+#include "runtime/config/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ConfigTest : public ::testing::Test {
+ protected:
+  ConfigTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "config_test.XXXXXX").string();
+    EXPECT_NE(::mkdtemp(name.data()), nullptr);
+    before_ = std::filesystem::current_path();
+    directory_ = name;
+    std::filesystem::current_path(name);
+  }
+  ~ConfigTest() override {
+    std::filesystem::current_path(before_);
+    std::filesystem::remove_all(directory_);
+  }
+
+  void write(const std::string& name, std::string_view text) { std::ofstream(name) << text; }
+
+  Config load() {
+    find_default_files(sources_);
+    auto config = load_config(sources_);
+    EXPECT_TRUE(config.has_value()) << config.error().message();
+    return config ? std::move(*config) : Config();
+  }
+
+  std::string error() {
+    find_default_files(sources_);
+    const auto config = load_config(sources_);
+    if (config) return "accepted";
+    const std::string message = config.error().message();
+    EXPECT_EQ(message.find('\n'), message.npos) << message;
+    return message;
+  }
+
+  std::string error_with(const std::string& name, const std::string& value) {
+    sources_.environment = {{name, value}};
+    return error();
+  }
+
+  std::string error_in_file(std::string_view text) {
+    write("agent-sandbox.json", text);
+    return error();
+  }
+
+  std::filesystem::path before_;
+  std::string directory_;
+  ConfigSources sources_;
+};
+
+TEST_F(ConfigTest, DefaultsAreThoseOfTheContract) {
+  const Config config = load();
+  EXPECT_EQ(config.api_host, "127.0.0.1");
+  EXPECT_EQ(config.api_port, 8000);
+  EXPECT_TRUE(config.api_keys.empty());
+  EXPECT_EQ(config.sandbox_timeout, 5s);
+  EXPECT_EQ(config.sandbox_memory_limit_mb, 256u);
+  EXPECT_EQ(config.sandbox_cpu_limit, 1.0);
+  EXPECT_EQ(config.sandbox_pool_size, 8u);
+  EXPECT_EQ(config.ceilings.timeout, 60s);
+  EXPECT_EQ(config.ceilings.memory_limit_mb, 2048u);
+  EXPECT_EQ(config.max_reflexion_attempts, 3u);
+  EXPECT_EQ(active_provider(config), nullptr);
+}
+
+TEST_F(ConfigTest, EachSourceOverridesTheOneBefore) {
+  write("agent-sandbox.json",
+        R"({"api_port": 1001, "sandbox_timeout_seconds": 2, "log_level": "debug",
+            "log_format": "json", "max_reflexion_attempts": 5})");
+  write(".env", "API_PORT=1002\nSANDBOX_TIMEOUT_SECONDS=3\nLOG_LEVEL=error\nLOG_FORMAT=text\n");
+  sources_.environment = {
+      {"API_PORT", "1003"}, {"SANDBOX_TIMEOUT_SECONDS", "4"}, {"LOG_LEVEL", "INFO"}};
+  sources_.flags = {{"API_PORT", "1004", "--port"}, {"SANDBOX_TIMEOUT_SECONDS", "4.5", "--x"}};
+  const Config config = load();
+  EXPECT_EQ(config.api_port, 1004);
+  EXPECT_EQ(config.sandbox_timeout, 4500ms);
+  EXPECT_EQ(config.log_level, LogLevel::info);
+  EXPECT_EQ(config.log_format, LogFormat::text);
+  EXPECT_EQ(config.max_reflexion_attempts, 5u);
+}
+
+TEST_F(ConfigTest, ReadsEverySettingOfTheFile) {
+  write("agent-sandbox.json", R"({
+    "api_host": "::1", "api_port": 0, "api_keys": ["k1", "k2"], "api_allowed_hosts": "A.example,b",
+    "api_max_connections": 7, "sandbox_memory_limit_mb": 64, "sandbox_cpu_limit": 0.5,
+    "sandbox_pool_size": 2, "sandbox_network_enabled": false, "require_cgroup": true,
+    "ceilings": {"timeout_seconds": 120.5, "memory_limit_mb": 4096},
+    "llm_provider": "openai", "openai_api_key": "sk", "openai_model": "m",
+    "openai_base_url": "http://127.0.0.1:1/v1", "qdrant_url": "http://q", "redis_url": "redis://r"})");
+  const Config config = load();
+  EXPECT_EQ(config.api_host, "::1");
+  EXPECT_EQ(config.api_port, 0);
+  ASSERT_EQ(config.api_keys.size(), 2u);
+  EXPECT_EQ(config.api_keys[1].reveal(), "k2");
+  EXPECT_EQ(config.api_allowed_hosts, (std::vector<std::string>{"a.example", "b"}));
+  EXPECT_EQ(config.api_max_connections, 7u);
+  EXPECT_EQ(config.sandbox_memory_limit_mb, 64u);
+  EXPECT_EQ(config.sandbox_cpu_limit, 0.5);
+  EXPECT_TRUE(config.require_cgroup);
+  EXPECT_EQ(config.ceilings.timeout, 120500ms);
+  EXPECT_EQ(config.ceilings.memory_limit_mb, 4096u);
+  ASSERT_NE(active_provider(config), nullptr);
+  EXPECT_EQ(active_provider(config)->model, "m");
+  EXPECT_EQ(config.redis_url.reveal(), "redis://r");
+}
+
+TEST_F(ConfigTest, AnEmptyVariableIsNotSet) {
+  sources_.environment = {{"API_PORT", ""}, {"API_KEYS", ""}, {"GROQ_API_KEY", ""}};
+  const Config config = load();
+  EXPECT_EQ(config.api_port, 8000);
+  EXPECT_EQ(active_provider(config), nullptr);
+}
+
+TEST_F(ConfigTest, UnknownVariablesAreNotOurs) {
+  sources_.environment = {{"PATH", "/bin"}, {"API_PROT", "1"}};
+  write(".env", "SOMETHING_ELSE=1\n");
+  load();
+}
+
+TEST_F(ConfigTest, AnUnknownKeyInTheFileIsNamed) {
+  EXPECT_EQ(error_in_file(R"({"api_prot": 1})"),
+            "agent-sandbox.json: unknown key \"api_prot\"; the nearest known one is \"api_port\"");
+  EXPECT_THAT(error_in_file(R"({"ceilings": {"timeout": 1}})"),
+              HasSubstr("unknown key \"ceilings.timeout\""));
+  EXPECT_THAT(error_in_file(R"({"API_PORT": 1})"), HasSubstr("unknown key \"API_PORT\""));
+}
+
+TEST_F(ConfigTest, ABadValueNamesTheSettingItsPlaceAndWhatIsAllowed) {
+  EXPECT_EQ(error_with("API_PORT", "http"),
+            "API_PORT in the environment: \"http\" is not allowed; expected an integer 0 .. 65535 "
+            "(0: any free port)");
+  sources_.environment.clear();
+  sources_.flags = {{"API_PORT", "-1", "--port"}};
+  EXPECT_THAT(error(), HasSubstr("--port: \"-1\" is not allowed; expected an integer"));
+  sources_.flags.clear();
+  write(".env", "LOG_FORMAT=xml\n");
+  EXPECT_EQ(error(), "LOG_FORMAT in .env: \"xml\" is not allowed; expected text or json");
+  write(".env", "");
+  EXPECT_EQ(error_in_file(R"({"api_port": [1]})"),
+            "api_port in agent-sandbox.json: wrong type; expected an integer 0 .. 65535 (0: any "
+            "free port)");
+  EXPECT_THAT(error_in_file(R"({"api_port": null})"), HasSubstr("api_port in agent-sandbox.json"));
+}
+
+TEST_F(ConfigTest, BadValuesAreRefused) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"API_HOST", "example.com"},
+      {"API_HOST", "127.0.0.1:80"},
+      {"API_PORT", "65536"},
+      {"API_PORT", "80 "},
+      {"API_PORT", "8e3"},
+      {"API_MAX_CONNECTIONS", "0"},
+      {"API_KEYS", ","},
+      {"API_KEYS", "a,,b"},
+      {"API_KEYS", "a b"},
+      {"SANDBOX_TIMEOUT_SECONDS", "0"},
+      {"SANDBOX_TIMEOUT_SECONDS", "0.04"},
+      {"SANDBOX_TIMEOUT_SECONDS", "nan"},
+      {"SANDBOX_TIMEOUT_SECONDS", "inf"},
+      {"SANDBOX_TIMEOUT_SECONDS", "5s"},
+      {"SANDBOX_TIMEOUT_SECONDS", "60.001"},
+      {"SANDBOX_MEMORY_LIMIT_MB", "31"},
+      {"SANDBOX_MEMORY_LIMIT_MB", "2049"},
+      {"SANDBOX_MEMORY_LIMIT_MB", "64.5"},
+      {"SANDBOX_CPU_LIMIT", "0"},
+      {"SANDBOX_POOL_SIZE", "65"},
+      {"SANDBOX_NETWORK_ENABLED", "maybe"},
+      {"MAX_REFLEXION_ATTEMPTS", "0"},
+      {"MAX_REFLEXION_ATTEMPTS", "11"},
+      {"LLM_PROVIDER", "skynet"},
+      {"GROQ_BASE_URL", "ftp://x"},
+      {"OPENAI_MODEL", "a b"},
+      {"QDRANT_URL", "localhost"},
+      {"REDIS_URL", "http://x"},
+      {"LOG_LEVEL", "loud"},
+  };
+  for (const auto& [name, value] : cases) {
+    EXPECT_THAT(error_with(name, value), HasSubstr(name)) << value;
+  }
+}
+
+TEST_F(ConfigTest, NetworkIsRefusedWithTheReason) {
+  EXPECT_EQ(error_with("SANDBOX_NETWORK_ENABLED", "true"),
+            "SANDBOX_NETWORK_ENABLED in the environment: \"true\" is not allowed; expected false; "
+            "true is refused until egress by an allow-list exists");
+}
+
+TEST_F(ConfigTest, ErrorsNeverRepeatASecret) {
+  EXPECT_THAT(error_with("API_KEYS", "s3cret key"), Not(HasSubstr("s3cret")));
+  EXPECT_THAT(error_with("OPENAI_API_KEY", "s3cret key"), Not(HasSubstr("s3cret")));
+  EXPECT_THAT(error_with("REDIS_URL", "s3cret"), Not(HasSubstr("s3cret")));
+  sources_.environment.clear();
+  write(".env", "API_KEYS s3cret\n");
+  EXPECT_EQ(error(), ".env line 1: expected NAME=value, with quotes closed");
+}
+
+TEST_F(ConfigTest, TheNamedFileMustExistAndBeAnObject) {
+  sources_.file_path = "missing.json";
+  EXPECT_THAT(error(), HasSubstr("missing.json: No such file"));
+  sources_.file_path = directory_;
+  EXPECT_THAT(error(), HasSubstr("Is a directory"));
+  sources_.file_path.reset();
+  EXPECT_EQ(error_in_file("[]"), "agent-sandbox.json: expected a JSON object");
+  EXPECT_THAT(error_in_file("{\"api_port\": 1,}"), HasSubstr("agent-sandbox.json: not valid JSON"));
+  EXPECT_THAT(error_in_file("{\"api_port\": 1, \"api_port\": 2}"),
+              HasSubstr("duplicate key \"api_port\""));
+}
+
+// A file that is there and cannot be read may have held the keys.
+TEST_F(ConfigTest, ADefaultFileThatCannotBeReadIsNoMissingOne) {
+  std::filesystem::create_symlink("nowhere", "agent-sandbox.json");
+  EXPECT_THAT(error(), HasSubstr("agent-sandbox.json: No such file"));
+  std::filesystem::remove("agent-sandbox.json");
+  sources_ = {};
+  std::filesystem::create_directory(".env");
+  EXPECT_THAT(error(), HasSubstr(".env: Is a directory"));
+}
+
+TEST_F(ConfigTest, ACeilingBelowTheDefaultIsNamed) {
+  EXPECT_EQ(error_in_file(R"({"ceilings": {"timeout_seconds": 2.5}})"),
+            "SANDBOX_TIMEOUT_SECONDS: 5 is above ceilings.timeout_seconds, which is 2.5");
+}
+
+TEST_F(ConfigTest, TheFirstProviderWithAKeyIsActive) {
+  sources_.environment = {{"OPENAI_API_KEY", "a"}, {"ANTHROPIC_API_KEY", "b"}};
+  Config config = load();
+  EXPECT_EQ(active_provider(config)->name, "anthropic");
+  sources_.environment = {{"OPENAI_API_KEY", "a"}, {"LLM_PROVIDER", "groq"}};
+  config = load();
+  EXPECT_EQ(active_provider(config), nullptr);
+  sources_.environment = {{"LLM_PROVIDER", "ollama"}};
+  config = load();
+  EXPECT_EQ(active_provider(config)->name, "ollama");
+}
+
+TEST_F(ConfigTest, OnlyLoopbackIsServedWithoutAKey) {
+  Config config;
+  for (const char* host : {"127.0.0.1", "127.8.8.8", "localhost", "::1", "::ffff:127.0.0.1"}) {
+    config.api_host = host;
+    EXPECT_TRUE(check_exposure(config).has_value()) << host;
+  }
+  for (const char* host : {"0.0.0.0", "::", "192.168.0.1", "128.0.0.1", "::ffff:10.0.0.1"}) {
+    config.api_host = host;
+    config.api_keys.clear();
+    ASSERT_FALSE(check_exposure(config).has_value()) << host;
+    EXPECT_THAT(check_exposure(config).error().message(), HasSubstr("API_KEYS"));
+    config.api_keys.emplace_back("key");
+    EXPECT_TRUE(check_exposure(config).has_value()) << host;
+  }
+}
+
+}  // namespace
+}  // namespace runtime

@@ -1,0 +1,242 @@
+#include "server/api/api.h"
+
+#include <gmock/gmock.h>
+
+#include "runtime/json/reader.h"
+#include "tests/unit/server/fake_runner.h"
+#include "tests/unit/server/http_fixture.h"
+
+namespace server {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// The API over a real socket, with a runner that makes no jails.
+class ApiTest : public HttpTest {
+ protected:
+  void serve(std::vector<std::string> keys = {}) {
+    runtime::Config config;
+    for (std::string& key : keys) config.api_keys.emplace_back(std::move(key));
+    serve(api_options(config, "1.2.3"));
+  }
+
+  void serve(ApiOptions options) {
+    api_ = std::make_unique<Api>(std::move(options), runner_, logger_);
+    server_ = std::make_unique<HttpServer>(pool_.get_executor(), HttpOptions{}, *api_, logger_);
+    ASSERT_TRUE(server_->listen("127.0.0.1", 0).has_value());
+  }
+
+  ~ApiTest() override {
+    if (server_) stop(0ms);
+    server_.reset();
+  }
+
+  static runtime::json::Object object_of(const Answer& answer) {
+    auto value = runtime::json::parse(answer.body, "answer");
+    EXPECT_TRUE(value.has_value()) << answer.body;
+    if (!value || value->as_object() == nullptr) return {};
+    return *value->as_object();
+  }
+
+  static std::string detail_of(const Answer& answer) {
+    EXPECT_EQ(answer.headers.at("content-type"), "application/problem+json");
+    return *object_of(answer).at("detail").as_string();
+  }
+
+  FakeRunner runner_;
+  std::unique_ptr<Api> api_;
+};
+
+TEST_F(ApiTest, ExecuteRunsTheProgram) {
+  serve();
+  runtime::RunResult result;
+  result.status = runtime::Status::success;
+  result.exit_code = 0;
+  result.standard_output = "42\n";
+  runner_.answer = result;
+  for (const char* path : {"/execute", "/api/v1/execute"}) {
+    const Answer answer = exchange(post(path, R"({"code": "exit", "stdin": "in"})"));
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.headers.at("content-type"), "application/json");
+    EXPECT_EQ(*object_of(answer).at("stdout").as_string(), "42\n");
+    EXPECT_EQ(object_of(answer).at("job_id").as_string()->size(), 36u);
+  }
+  ASSERT_EQ(runner_.requests().size(), 2u);
+  EXPECT_EQ(runner_.requests()[1].code, "exit");
+  EXPECT_EQ(runner_.requests()[1].standard_input, "in");
+  EXPECT_EQ(runner_.requests()[1].timeout, 5s);
+}
+
+TEST_F(ApiTest, AProgramThatFailedIsA200) {
+  serve();
+  runtime::RunResult result;
+  result.status = runtime::Status::timeout;
+  runner_.answer = result;
+  const Answer answer = exchange(post("/execute", R"({"code": "while 1: pass"})"));
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(*object_of(answer).at("status").as_string(), "timeout");
+}
+
+TEST_F(ApiTest, ABadBodyRunsNothing) {
+  serve();
+  const Answer answer = exchange(post("/execute", R"({"code": "x", "timeout_seconds": 0})"));
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(detail_of(answer), HasSubstr("timeout_seconds: expected a number 0.05 .. 60"));
+  EXPECT_EQ(exchange(post("/execute", "")).status, 400);
+  EXPECT_EQ(runner_.started, 0);
+}
+
+TEST_F(ApiTest, TasksNameTheVariableToSet) {
+  serve();
+  const Answer answer = exchange(post("/execute", R"({"task": "t"})"));
+  EXPECT_EQ(answer.status, 424);
+  EXPECT_THAT(detail_of(answer), HasSubstr("GROQ_API_KEY"));
+  EXPECT_THAT(detail_of(answer), HasSubstr("LLM_PROVIDER=ollama"));
+}
+
+TEST_F(ApiTest, TasksSayWhichKeyOfTheChosenProviderIsMissing) {
+  runtime::Config config;
+  config.llm_provider = "openai";
+  EXPECT_THAT(api_options(config, "").execute.why_no_task, HasSubstr("openai"));
+  config.providers[4].api_key = runtime::Secret("s3cret");
+  EXPECT_THAT(api_options(config, "").execute.why_no_task, HasSubstr("not available yet"));
+  EXPECT_THAT(api_options(config, "").execute.why_no_task, Not(HasSubstr("s3cret")));
+}
+
+TEST_F(ApiTest, WrongMethodsSayWhichIsAllowed) {
+  serve();
+  const std::pair<std::string, std::string> cases[] = {
+      {"GET /execute", "POST"},  {"DELETE /api/v1/execute", "POST"}, {"OPTIONS /execute", "POST"},
+      {"BREW /execute", "POST"}, {"POST /health", "GET, HEAD"},      {"get /health", "GET, HEAD"},
+  };
+  for (const auto& [line, allow] : cases) {
+    const Answer answer = exchange(line + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    EXPECT_EQ(answer.status, 405) << line;
+    EXPECT_EQ(answer.headers.at("allow"), allow) << line;
+    detail_of(answer);
+  }
+}
+
+TEST_F(ApiTest, UnknownAndReservedPathsAreNotFound) {
+  serve();
+  for (const char* path : {"/", "/execute/", "/executes", "//execute", "/v1/chat", "/mcp", "/ui",
+                           "/sandboxes", "/%65xecute", "/health/x", "/api/v1", "*"}) {
+    EXPECT_EQ(exchange(get(path)).status, 404) << path;
+    EXPECT_EQ(exchange(post(path, "{}")).status, 404) << path;
+  }
+}
+
+TEST_F(ApiTest, OnlyPlainJsonBodiesAreRead) {
+  serve();
+  const std::string body = R"({"code": "x"})";
+  const std::string length = "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  const std::string start = "POST /execute HTTP/1.1\r\nHost: localhost\r\n";
+  EXPECT_EQ(exchange(start + length).status, 415);
+  EXPECT_EQ(exchange(start + "Content-Type: text/plain\r\n" + length).status, 415);
+  EXPECT_EQ(
+      exchange(start + "Content-Type: application/json\r\nContent-Encoding: gzip\r\n" + length)
+          .status,
+      415);
+  EXPECT_EQ(exchange(start + "Content-Type: application/json; charset=utf-8\r\n" + length).status,
+            200);
+  EXPECT_EQ(runner_.started, 1);
+}
+
+TEST_F(ApiTest, APageOfAnotherSiteIsRefused) {
+  serve();
+  const Answer answer = exchange("GET /health HTTP/1.1\r\nHost: evil.example:8000\r\n\r\n");
+  EXPECT_EQ(answer.status, 421);
+  EXPECT_FALSE(exchange(get("/health", "Origin: http://evil.example\r\n"))
+                   .headers.contains("access-control-allow-origin"));
+}
+
+TEST_F(ApiTest, AServerForOthersDoesNotJudgeTheirHostNames) {
+  runtime::Config config;
+  config.api_host = "0.0.0.0";
+  config.api_keys.emplace_back("key");
+  serve(api_options(config, "1.2.3"));
+  EXPECT_EQ(exchange("GET /health HTTP/1.1\r\nHost: sandbox.example\r\n\r\n").status, 200);
+}
+
+TEST_F(ApiTest, WithoutAKeyOnlyABareHealthIsSeen) {
+  serve({"s3cret", "other"});
+  const std::string body = R"({"code": "x"})";
+  for (const std::string& request :
+       {post("/execute", body), post("/execute", body, "X-API-Key: wrong\r\n"),
+        post("/execute", body, "Authorization: Bearer s3cre\r\n"), get("/unknown"),
+        get("/execute")}) {
+    const Answer answer = exchange(request);
+    EXPECT_EQ(answer.status, 401) << request;
+    EXPECT_EQ(answer.headers.at("www-authenticate"), "Bearer");
+    EXPECT_THAT(answer.body, Not(HasSubstr("s3cret")));
+  }
+  EXPECT_EQ(exchange(get("/health")).body, R"({"status":"ok"})");
+  EXPECT_EQ(runner_.started, 0);
+  EXPECT_EQ(exchange(post("/execute", body, "X-API-Key: other\r\n")).status, 200);
+  EXPECT_EQ(exchange(post("/execute", body, "Authorization: Bearer s3cret\r\n")).status, 200);
+  EXPECT_THAT(exchange(get("/health", "X-API-Key: other\r\n")).body, HasSubstr("version"));
+  for (const std::string& line : log_lines()) EXPECT_THAT(line, Not(HasSubstr("s3cret")));
+}
+
+TEST_F(ApiTest, HealthSaysWhatRunsAndWhatHoldsTheLimits) {
+  serve();
+  runner_.state_now.running = 2;
+  runner_.state_now.enforcement.memory = jail::Enforcer::watchdog;
+  for (const char* path : {"/health", "/api/v1/health"}) {
+    const auto body = object_of(exchange(get(path)));
+    EXPECT_EQ(*body.at("status").as_string(), "ok");
+    EXPECT_EQ(*body.at("version").as_string(), "1.2.3");
+    EXPECT_EQ(*body.at("runs").as_object()->at("running").as_integer(), 2);
+    EXPECT_EQ(*body.at("limits").as_object()->at("memory").as_string(), "watchdog");
+  }
+}
+
+TEST_F(ApiTest, AFullQueueIsA503WithRetryAfter) {
+  serve();
+  runner_.answer = jail::Error{jail::ErrorKind::exhausted, "queue", 0, {}};
+  const Answer answer = exchange(post("/execute", R"({"code": "x"})"));
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.headers.at("retry-after"), "1");
+}
+
+TEST_F(ApiTest, OurOwnFailureIsLoggedAndNotToldInFull) {
+  serve();
+  runner_.answer = jail::Error{jail::ErrorKind::kernel, "mount /secret/path", 1, {}};
+  const Answer answer = exchange(post("/execute", R"({"code": "x"})"));
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_THAT(answer.body, Not(HasSubstr("/secret/path")));
+  const std::string id = answer.headers.at("x-request-id");
+  bool logged = false;
+  for (const std::string& line : log_lines()) {
+    logged = logged || (line.find("/secret/path") != line.npos && line.find(id) != line.npos);
+  }
+  EXPECT_TRUE(logged);
+}
+
+TEST_F(ApiTest, AClientThatDisconnectsCancelsItsRun) {
+  serve();
+  runner_.duration = 10s;
+  TestClient client = this->client();
+  client.send(post("/execute", R"({"code": "x"})"));
+  ASSERT_TRUE(eventually([&] { return runner_.started == 1; }));
+  client.close();
+  EXPECT_TRUE(eventually([&] { return runner_.cancelled == 1; }));
+}
+
+TEST_F(ApiTest, PipelinedRunsAreAnsweredInOrder) {
+  serve();
+  runner_.duration = 10ms;
+  TestClient client = this->client();
+  client.send(post("/execute", R"({"code": "first"})") + post("/execute", R"({"code": "second"})") +
+              get("/health"));
+  EXPECT_EQ(client.receive()->status, 200);
+  EXPECT_EQ(client.receive()->status, 200);
+  EXPECT_THAT(client.receive()->body, HasSubstr("version"));
+  ASSERT_EQ(runner_.requests().size(), 2u);
+  EXPECT_EQ(runner_.requests()[0].code, "first");
+}
+
+}  // namespace
+}  // namespace server

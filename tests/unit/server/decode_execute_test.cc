@@ -1,0 +1,191 @@
+#include "server/api/decode_execute.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/json/reader.h"
+
+namespace server {
+namespace {
+
+using namespace std::chrono_literals;
+using runtime::RunRequest;
+using ::testing::HasSubstr;
+
+const ExecuteRules rules = {.default_timeout = 5s,
+                            .default_memory_limit_mb = 256,
+                            .ceilings = {.timeout = 60s, .memory_limit_mb = 2048},
+                            .why_no_task = "task: no provider"};
+
+RunRequest must_decode(std::string_view body) {
+  auto decoded = decode_execute(body, rules);
+  if (auto* refusal = std::get_if<Response>(&decoded)) {
+    ADD_FAILURE() << body.substr(0, 200) << ": " << refusal->body;
+    return {};
+  }
+  return std::move(std::get<RunRequest>(decoded));
+}
+
+struct Refused {
+  int status = 0;
+  std::string detail;
+};
+
+Refused refused(std::string_view body) {
+  const auto decoded = decode_execute(body, rules);
+  const auto* response = std::get_if<Response>(&decoded);
+  if (response == nullptr) return {.status = 200, .detail = "accepted"};
+  const auto value = runtime::json::parse(response->body, "problem");
+  return {response->status, *value->as_object()->at("detail").as_string()};
+}
+
+std::string with(std::string_view fields) {
+  return R"({"code": "x", )" + std::string(fields) + "}";
+}
+
+std::string repeated(std::string_view item, int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += (i == 0 ? "" : ",") + std::string(item);
+  return text;
+}
+
+TEST(DecodeExecute, DefaultsAreTheOperators) {
+  const RunRequest request = must_decode(R"({"code": "exit"})");
+  EXPECT_EQ(request.code, "exit");
+  EXPECT_EQ(request.language, runtime::Language::python);
+  EXPECT_EQ(request.standard_input, "");
+  EXPECT_TRUE(request.args.empty());
+  EXPECT_TRUE(request.env.empty());
+  EXPECT_EQ(request.timeout, 5s);
+  EXPECT_EQ(request.memory_limit_mb, 256u);
+  EXPECT_EQ(request.output_encoding, runtime::OutputEncoding::utf8);
+}
+
+TEST(DecodeExecute, ReadsEveryField) {
+  const RunRequest request = must_decode(R"({
+    "code": "a\u0000b", "language": "bash", "stdin": "\u0000\n", "args": ["", "-x", "ä"],
+    "env": {"A": "", "B C": "d=e"}, "files": {}, "artifacts": [], "timeout_seconds": 0.05,
+    "memory_limit_mb": 2048, "template": "none", "output_encoding": "base64", "network": "none"})");
+  EXPECT_EQ(request.code, std::string("a\0b", 3));
+  EXPECT_EQ(request.language, runtime::Language::bash);
+  EXPECT_EQ(request.standard_input, std::string("\0\n", 2));
+  EXPECT_EQ(request.args, (std::vector<std::string>{"", "-x", "ä"}));
+  const std::vector<std::pair<std::string, std::string>> env = {{"A", ""}, {"B C", "d=e"}};
+  EXPECT_EQ(request.env, env);
+  EXPECT_EQ(request.timeout, 50ms);
+  EXPECT_EQ(request.memory_limit_mb, 2048u);
+  EXPECT_EQ(request.output_encoding, runtime::OutputEncoding::base64);
+}
+
+TEST(DecodeExecute, TakesTheBoundsThemselves) {
+  EXPECT_EQ(must_decode(with(R"("timeout_seconds": 60)")).timeout, 60s);
+  EXPECT_EQ(must_decode(with(R"("timeout_seconds": 6e1)")).timeout, 60s);
+  EXPECT_EQ(must_decode(with(R"("timeout_seconds": 1.2345)")).timeout, 1235ms);
+  EXPECT_EQ(must_decode(with(R"("memory_limit_mb": 32)")).memory_limit_mb, 32u);
+  EXPECT_EQ(must_decode("{\"code\": \"" + std::string(1u << 20, 'x') + "\"}").code.size(),
+            1u << 20);
+  EXPECT_EQ(must_decode(with("\"args\": [" + repeated("\"\"", 256) + "]")).args.size(), 256u);
+}
+
+// Each bad body, and words that its problem must have: the field's name and what is allowed.
+TEST(DecodeExecute, RefusesWithTheFieldsNameAndWhatIsAllowed) {
+  const std::pair<std::string, std::vector<const char*>> cases[] = {
+      {"", {"body", "empty"}},
+      {"nonsense", {"body", "not valid JSON"}},
+      {"{\"code\": \"x\"} x", {"body", "not valid JSON"}},
+      {"{\"code\": \"x\"}{}", {"body", "not valid JSON"}},
+      {R"({"code": "x", "stdin": "\ud800"})", {"lone surrogate"}},
+      {R"({"code": "x", "files": {"a": [1, }})", {"not valid JSON"}},
+      {R"({"code": "x", "code": "y"})", {"duplicate key \"code\""}},
+      {R"({"code": "x", "env": {"A": "1", "A": "2"}})", {"body.env", "duplicate key \"A\""}},
+      {"{\"code\": \"\xFF\"}", {"UTF-8"}},
+      {"[]", {"body", "JSON object"}},
+      {"\"x\"", {"body", "JSON object"}},
+      {"null", {"body", "JSON object"}},
+      {"{}", {"exactly one of code and task"}},
+      {R"({"code": "x", "task": "y"})", {"exactly one of code and task"}},
+      {R"({"code": ""})", {"code", "1 .. 1048576"}},
+      {"{\"code\": \"" + std::string((1u << 20) + 1, 'x') + "\"}", {"code", "1 .. 1048576"}},
+      {R"({"code": 1})", {"code", "string"}},
+      {R"({"code": null})", {"code", "string"}},
+      {with(R"("Code": "x")"), {"\"Code\"", "unknown field", "code, language"}},
+      {with(R"("max_attempts": 2)"), {"\"max_attempts\"", "unknown field"}},
+      {with(R"("": 1)"), {"unknown field"}},
+      {with(R"("language": "ruby")"), {"language", "python or bash"}},
+      {with(R"("language": "Python")"), {"language", "python or bash"}},
+      {with(R"("language": "javascript")"), {"language", "not available yet", "python or bash"}},
+      {with(R"("language": "typescript")"), {"language", "not available yet", "python or bash"}},
+      {with(R"("language": null)"), {"language", "python or bash"}},
+      {with(R"("stdin": 5)"), {"stdin", "string"}},
+      {with(R"("args": "x")"), {"args", "256 strings"}},
+      {with(R"("args": [1])"), {"args", "256 strings"}},
+      {with(R"("args": ["a\u0000"])"), {"args", "NUL"}},
+      {with("\"args\": [" + repeated("\"\"", 257) + "]"), {"args", "256 strings"}},
+      {with("\"args\": [\"" + std::string(128u << 10, 'x') + "\"]"), {"args", "131072 bytes"}},
+      {with("\"env\": {\"A\": \"" + std::string(128u << 10, 'x') + "\"}"), {"env", "131072 bytes"}},
+      {with(R"("env": [])"), {"env", "map"}},
+      {with(R"("env": {"A": 1})"), {"env", "strings"}},
+      {with(R"("env": {"": "x"})"), {"env", "not empty"}},
+      {with(R"("env": {"A=B": "x"})"), {"env", "without ="}},
+      {with(R"("env": {"A\u0000": "x"})"), {"env", "NUL"}},
+      {with(R"("env": {"A": "\u0000"})"), {"env", "NUL"}},
+      {with(R"("timeout_seconds": 0)"), {"timeout_seconds", "0.05 .. 60"}},
+      {with(R"("timeout_seconds": 0.049)"), {"timeout_seconds", "0.05 .. 60"}},
+      {with(R"("timeout_seconds": -1)"), {"timeout_seconds", "0.05 .. 60"}},
+      {with(R"("timeout_seconds": 60.0001)"), {"timeout_seconds", "0.05 .. 60"}},
+      {with(R"("timeout_seconds": 1e9)"), {"timeout_seconds", "0.05 .. 60"}},
+      {with(R"("timeout_seconds": 18446744073709551615)"), {"timeout_seconds", "0.05 .. 60"}},
+      {with(R"("timeout_seconds": "5")"), {"timeout_seconds", "0.05 .. 60"}},
+      {with(R"("timeout_seconds": true)"), {"timeout_seconds", "0.05 .. 60"}},
+      {with(R"("timeout_seconds": NaN)"), {"not valid JSON"}},
+      {with(R"("timeout_seconds": 1e999)"), {"not valid JSON"}},
+      {with(R"("memory_limit_mb": "lots")"), {"memory_limit_mb", "integer 32 .. 2048"}},
+      {with(R"("memory_limit_mb": 32.5)"), {"memory_limit_mb", "integer 32 .. 2048"}},
+      {with(R"("memory_limit_mb": 31)"), {"memory_limit_mb", "integer 32 .. 2048"}},
+      {with(R"("memory_limit_mb": 2049)"), {"memory_limit_mb", "integer 32 .. 2048"}},
+      {with(R"("memory_limit_mb": -9223372036854775808)"), {"memory_limit_mb", "32 .. 2048"}},
+      {with(R"("memory_limit_mb": 9223372036854775808)"), {"memory_limit_mb", "32 .. 2048"}},
+      {with(R"("output_encoding": "latin-1")"), {"output_encoding", "utf-8 or base64"}},
+      {with(R"("files": {"a": "b"})"), {"files", "not available yet"}},
+      {with(R"("files": [])"), {"files", "map"}},
+      {with(R"("artifacts": ["*"])"), {"artifacts", "not available yet"}},
+      {with(R"("artifacts": "*")"), {"artifacts", "list"}},
+      {with(R"("template": "python")"), {"template", "not available yet", "none"}},
+      {with(R"("template": 1)"), {"template", "string"}},
+      {with(R"("network": {"allow": []})"), {"network", "not available yet", "none"}},
+      {with(R"("network": "host")"), {"network", "none"}},
+      {R"({"task": ""})", {"task", "1 .. 10000"}},
+      {"{\"task\": \"" + std::string(10'001, 'x') + "\"}", {"task", "1 .. 10000"}},
+      {R"({"task": "t", "max_attempts": 11})", {"max_attempts", "1 .. 10"}},
+      {R"({"task": "t", "candidates": 0})", {"candidates", "1 .. 8"}},
+      {R"({"task": "t", "swarm": "yes"})", {"swarm", "true or false"}},
+      {R"({"task": "t", "stdin": "x"})", {"\"stdin\"", "unknown field", "max_attempts"}},
+  };
+  for (const auto& [body, words] : cases) {
+    const Refused problem = refused(body);
+    EXPECT_EQ(problem.status, 400) << body.substr(0, 200);
+    for (const char* word : words) {
+      EXPECT_THAT(problem.detail, HasSubstr(word)) << body.substr(0, 200);
+    }
+  }
+}
+
+TEST(DecodeExecute, DepthIsBoundedInFieldsThatAreNotUsedToo) {
+  const std::string deep = std::string(40, '[') + std::string(40, ']');
+  EXPECT_THAT(refused(with("\"files\": " + deep)).detail, HasSubstr("nested deeper than 32"));
+}
+
+TEST(DecodeExecute, ATaskSaysWhatIsMissing) {
+  const Refused problem = refused(
+      R"({"task": "t", "max_attempts": 3, "tests": "assert 1", "swarm": false, "candidates": 1,
+          "timeout_seconds": 5, "provider": "groq", "model": "m"})");
+  EXPECT_EQ(problem.status, 424);
+  EXPECT_EQ(problem.detail, "task: no provider");
+  // Characters, not bytes.
+  std::string umlauts;
+  for (int i = 0; i < 10'000; ++i) umlauts += "ä";
+  EXPECT_EQ(refused("{\"task\": \"" + umlauts + "\"}").status, 424);
+}
+
+}  // namespace
+}  // namespace server

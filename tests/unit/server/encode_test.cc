@@ -1,0 +1,97 @@
+#include "server/api/encode.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/json/reader.h"
+
+namespace server {
+namespace {
+
+using namespace std::chrono_literals;
+using runtime::OutputEncoding;
+
+const Job job = {.id = "the-id", .created = std::chrono::system_clock::time_point(1795292160123ms)};
+
+runtime::RunResult finished() {
+  runtime::RunResult result;
+  result.status = runtime::Status::success;
+  result.exit_code = 0;
+  result.standard_output = "42\n";
+  result.warm = true;
+  result.timings = {.queued = 3us, .started = 60us, .ran = 250us};
+  result.usage = {.cpu_user = 150us, .cpu_system = 50us, .memory_peak_bytes = 9'541'018};
+  result.enforcement = {.memory = jail::Enforcer::cgroup,
+                        .processes = jail::Enforcer::rlimit,
+                        .cpu = jail::Enforcer::watchdog};
+  return result;
+}
+
+TEST(Encode, ResultIsTheDocumentOfTheInterface) {
+  EXPECT_EQ(encode_result(finished(), job, OutputEncoding::utf8),
+            R"({"job_id":"the-id","status":"success","success":true,"exit_code":0,"signal":null,)"
+            R"("stdout":"42\n","stderr":"","stdout_truncated":false,"stderr_truncated":false,)"
+            R"("execution_time_ms":0.31,"cpu_time_ms":0.2,"memory_peak_mb":9.1,)"
+            R"("warm":true,"timings_us":{"queued":3,"started":60,"ran":250},)"
+            R"("limits":{"memory":"cgroup","pids":"rlimit","cpu":"watchdog"},)"
+            R"("artifacts":[],"artifacts_skipped":[],"created_at":"2026-11-21T20:16:00.123Z"})");
+}
+
+TEST(Encode, FatesHaveTheWordsOfTheInterface) {
+  const std::pair<runtime::Status, const char*> words[] = {
+      {runtime::Status::success, "success"},     {runtime::Status::error, "error"},
+      {runtime::Status::timeout, "timeout"},     {runtime::Status::out_of_memory, "out_of_memory"},
+      {runtime::Status::killed, "killed"},       {runtime::Status::violation, "violation"},
+      {runtime::Status::cancelled, "cancelled"},
+  };
+  for (const auto& [status, word] : words) {
+    runtime::RunResult result;
+    result.status = status;
+    if (status == runtime::Status::killed) result.signal = "SIGSEGV";
+    const auto value = runtime::json::parse(encode_result(result, job, OutputEncoding::utf8), "r");
+    ASSERT_TRUE(value.has_value());
+    const auto& body = *value->as_object();
+    EXPECT_EQ(*body.at("status").as_string(), word);
+    EXPECT_EQ(*body.at("success").as_bool(), status == runtime::Status::success);
+    EXPECT_TRUE(body.at("exit_code").is_null());
+    EXPECT_EQ(body.at("signal").is_null(), status != runtime::Status::killed);
+  }
+}
+
+TEST(Encode, OutputThatIsNotUtf8IsRepairedOrUntouchedInBase64) {
+  runtime::RunResult result = finished();
+  result.standard_output = "a\xFF\xC3";
+  result.standard_error = std::string("\0", 1);
+  result.stderr_truncated = true;
+  auto value = runtime::json::parse(encode_result(result, job, OutputEncoding::utf8), "r");
+  ASSERT_TRUE(value.has_value()) << value.error().message();
+  EXPECT_EQ(*value->as_object()->at("stdout").as_string(), "a\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(*value->as_object()->at("stderr").as_string(), std::string("\0", 1));
+  EXPECT_TRUE(*value->as_object()->at("stderr_truncated").as_bool());
+  value = runtime::json::parse(encode_result(result, job, OutputEncoding::base64), "r");
+  ASSERT_TRUE(value.has_value());
+  EXPECT_EQ(*value->as_object()->at("stdout").as_string(), "Yf/D");
+  EXPECT_EQ(*value->as_object()->at("stderr").as_string(), "AA==");
+}
+
+TEST(Encode, TimesBeforeAndAfterTheEpoch) {
+  using Time = std::chrono::system_clock::time_point;
+  EXPECT_EQ(utc_text(Time()), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(utc_text(Time(-1ms)), "1969-12-31T23:59:59.999Z");
+  EXPECT_EQ(utc_text(Time(1us)), "1970-01-01T00:00:00.000Z");
+}
+
+TEST(Encode, HealthWithAndWithoutDetails) {
+  EXPECT_EQ(encode_health(std::nullopt), R"({"status":"ok"})");
+  HealthDetails details{.version = "1.2.3", .uptime = 1500ms, .runner = {}};
+  details.runner.running = 1;
+  details.runner.queued = 2;
+  details.runner.total = 3;
+  details.runner.enforcement.memory = jail::Enforcer::watchdog;
+  EXPECT_EQ(encode_health(details),
+            R"({"status":"ok","version":"1.2.3","uptime_seconds":1.5,"pools":{},)"
+            R"("runs":{"running":1,"queued":2,"total":3},)"
+            R"("limits":{"memory":"watchdog","pids":"none","cpu":"none"}})");
+}
+
+}  // namespace
+}  // namespace server

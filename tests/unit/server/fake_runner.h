@@ -1,0 +1,64 @@
+// A Runner without jails: it returns what the test put in, and remembers what it was asked.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/sandbox/runner.h"
+
+namespace server {
+
+class FakeRunner final : public runtime::Runner {
+ public:
+  boost::asio::awaitable<jail::Result<runtime::RunResult>> run(
+      runtime::RunRequest request, runtime::RunOptions options) override {
+    {
+      const std::lock_guard lock(mutex_);
+      requests_.push_back(std::move(request));
+    }
+    ++started;
+    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor);
+    for (auto waited = std::chrono::milliseconds(0); waited < duration; waited += tick) {
+      if (options.cancel.requested()) {
+        ++cancelled;
+        runtime::RunResult result;
+        result.status = runtime::Status::cancelled;
+        co_return result;
+      }
+      timer.expires_after(tick);
+      co_await timer.async_wait(boost::asio::use_awaitable);
+    }
+    co_return answer;
+  }
+
+  jail::Result<std::string> explain(const runtime::RunRequest&) override {
+    return std::string("no plan");
+  }
+
+  runtime::RunnerState state() const override { return state_now; }
+
+  std::vector<runtime::RunRequest> requests() const {
+    const std::lock_guard lock(mutex_);
+    return requests_;
+  }
+
+  jail::Result<runtime::RunResult> answer = runtime::RunResult{};
+  runtime::RunnerState state_now;
+  std::chrono::milliseconds duration{0};
+  std::atomic<int> started{0};
+  std::atomic<int> cancelled{0};
+
+ private:
+  static constexpr std::chrono::milliseconds tick{5};
+
+  mutable std::mutex mutex_;
+  std::vector<runtime::RunRequest> requests_;
+};
+
+}  // namespace server

@@ -1,0 +1,68 @@
+#include "server/api/guard.h"
+
+#include <gtest/gtest.h>
+
+namespace server {
+namespace {
+
+RequestHead head_with(std::vector<Header> headers) {
+  RequestHead head;
+  head.headers = std::move(headers);
+  return head;
+}
+
+TEST(Guard, KeysAreShownAsBearerOrInTheirOwnHeader) {
+  std::vector<runtime::Secret> keys;
+  EXPECT_TRUE(has_key(head_with({}), keys));
+  keys.emplace_back("first");
+  keys.emplace_back("second");
+  for (const Header& header : std::vector<Header>{{"Authorization", "Bearer first"},
+                                                  {"authorization", "bearer   second "},
+                                                  {"X-API-Key", "second"},
+                                                  {"x-api-key", "first"}}) {
+    EXPECT_TRUE(has_key(head_with({header}), keys)) << header.value;
+  }
+  for (const Header& header : std::vector<Header>{{"Authorization", "first"},
+                                                  {"Authorization", "Bearer"},
+                                                  {"Authorization", "Bearer "},
+                                                  {"Authorization", "Bearer firs"},
+                                                  {"Authorization", "Bearer first first"},
+                                                  {"Authorization", "Bearer firstfirst"},
+                                                  {"Authorization", "Basic first"},
+                                                  {"X-API-Key", ""},
+                                                  {"X-API-Key", "First"},
+                                                  {"Cookie", "first"}}) {
+    EXPECT_FALSE(has_key(head_with({header}), keys)) << header.value;
+  }
+  EXPECT_FALSE(has_key(head_with({}), keys));
+}
+
+TEST(Guard, OnlyLocalNamesAreLocal) {
+  for (const char* host : {"localhost", "LOCALHOST:8000", "127.0.0.1", "127.0.0.1:1", "127.8.0.1",
+                           "[::1]", "[::1]:8000", "api.example", "API.example:443"}) {
+    EXPECT_TRUE(is_local_host(head_with({{"Host", host}}), {"api.example"})) << host;
+  }
+  for (const char* host : {"", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example",
+                           "evil.example:127", "0.0.0.0", "192.168.0.1", "[::2]",
+                           "api.example.evil", "user@localhost", "localhost, evil"}) {
+    EXPECT_FALSE(is_local_host(head_with({{"Host", host}}), {"api.example"})) << host;
+  }
+  EXPECT_TRUE(is_local_host(head_with({}), {}));
+}
+
+TEST(Guard, OnlyJsonIsJson) {
+  for (const char* type : {"application/json", "Application/JSON",
+                           "application/json; charset=utf-8", "application/json;charset=UTF-8",
+                           "application/json; charset=\"utf-8\"", "application/json;"}) {
+    EXPECT_TRUE(is_json(head_with({{"Content-Type", type}}))) << type;
+  }
+  for (const char* type :
+       {"", "text/plain", "application/jsonp", "application/json; charset=latin-1", "text/json",
+        "application/x-www-form-urlencoded", "text/plain; application/json"}) {
+    EXPECT_FALSE(is_json(head_with({{"Content-Type", type}}))) << type;
+  }
+  EXPECT_FALSE(is_json(head_with({})));
+}
+
+}  // namespace
+}  // namespace server

@@ -1,0 +1,110 @@
+// A real server on a loopback port with a handler that the test writes.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "server/http/http_server.h"
+#include "tests/unit/server/test_client.h"
+
+namespace server {
+
+// Echoes the body. /refused is turned away by its head; /wait works until its client is gone, or
+// for `longest`; /throw fails as no handler should.
+class FakeHandler final : public Handler {
+ public:
+  std::optional<Response> admit(const RequestHead& head) const override {
+    if (head.path == "/refused") return problem(404, "no such path");
+    return std::nullopt;
+  }
+
+  boost::asio::awaitable<Response> handle(RequestHead head, std::string body,
+                                          std::stop_token gone) override {
+    ++handled;
+    if (head.path == "/throw") throw std::runtime_error("on purpose");
+    if (head.path == "/wait") co_await wait(std::move(gone));
+    Response response;
+    response.body = std::move(body);
+    response.headers.push_back({"X-Path", head.path});
+    co_return response;
+  }
+
+  std::atomic<int> handled{0};
+  std::atomic<int> gone_seen{0};
+  std::chrono::milliseconds longest{3'000};
+
+ private:
+  boost::asio::awaitable<void> wait(std::stop_token gone) {
+    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor);
+    for (auto waited = std::chrono::milliseconds(0); waited < longest; waited += tick) {
+      if (gone.stop_requested()) {
+        ++gone_seen;
+        co_return;
+      }
+      timer.expires_after(tick);
+      co_await timer.async_wait(boost::asio::use_awaitable);
+    }
+  }
+
+  static constexpr std::chrono::milliseconds tick{5};
+};
+
+class HttpTest : public ::testing::Test {
+ protected:
+  ~HttpTest() override {
+    if (server_) stop(std::chrono::milliseconds(0));
+    pool_.join();
+  }
+
+  void start(HttpOptions options = {}) {
+    server_ = std::make_unique<HttpServer>(pool_.get_executor(), options, handler_, logger_);
+    const auto listening = server_->listen("127.0.0.1", 0);
+    ASSERT_TRUE(listening.has_value()) << listening.error().message();
+  }
+
+  std::future<bool> stopping(std::chrono::milliseconds patience) {
+    return boost::asio::co_spawn(pool_, server_->stop(patience), boost::asio::use_future);
+  }
+  bool stop(std::chrono::milliseconds patience) { return stopping(patience).get(); }
+
+  TestClient client() { return TestClient(server_->port()); }
+  Answer exchange(std::string_view bytes) { return client().exchange(bytes); }
+
+  std::vector<std::string> log_lines() {
+    const std::lock_guard lock(log_mutex_);
+    return log_;
+  }
+
+  // Waits for what another thread is about to do.
+  template <class Condition>
+  static bool eventually(Condition condition) {
+    for (int i = 0; i < 1000; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return false;
+  }
+
+  std::mutex log_mutex_;
+  std::vector<std::string> log_;
+  runtime::Logger logger_{{.level = runtime::LogLevel::debug,
+                           .format = runtime::LogFormat::json,
+                           .write = [this](std::string_view line) {
+                             const std::lock_guard lock(log_mutex_);
+                             log_.emplace_back(line);
+                           }}};
+  FakeHandler handler_;
+  boost::asio::thread_pool pool_{2};
+  std::unique_ptr<HttpServer> server_;
+};
+
+}  // namespace server

@@ -1,0 +1,298 @@
+#include <gmock/gmock.h>
+
+#include "runtime/json/reader.h"
+#include "server/http/uuid.h"
+#include "tests/unit/server/http_fixture.h"
+
+namespace server {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+TEST_F(HttpTest, AnswersSeveralRequestsOnOneConnection) {
+  start();
+  TestClient client = this->client();
+  for (const std::string body : {"one", "", "three"}) {
+    const Answer answer = client.exchange(post("/echo?x=1", body));
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.body, body);
+    EXPECT_EQ(answer.headers.at("x-path"), "/echo");
+    EXPECT_EQ(answer.headers.at("connection"), "keep-alive");
+  }
+}
+
+TEST_F(HttpTest, AnswersPipelinedRequestsInOrder) {
+  start();
+  TestClient client = this->client();
+  std::string all;
+  for (int i = 0; i < 20; ++i) all += post("/" + std::to_string(i), std::string(1000, 'x'));
+  client.send(all);
+  for (int i = 0; i < 20; ++i) {
+    const auto answer = client.receive();
+    ASSERT_TRUE(answer.has_value()) << i;
+    EXPECT_EQ(answer->headers.at("x-path"), "/" + std::to_string(i));
+    EXPECT_EQ(answer->body.size(), 1000u);
+  }
+}
+
+TEST_F(HttpTest, KeepsWhatIsPipelinedWhileItWorks) {
+  start();
+  handler_.longest = 50ms;
+  TestClient client = this->client();
+  client.send(post("/wait", "first"));
+  EXPECT_TRUE(eventually([&] { return handler_.handled == 1; }));
+  client.send(post("/echo", std::string(200'000, 'y')));
+  EXPECT_EQ(client.receive()->body, "first");
+  EXPECT_EQ(client.receive()->body, std::string(200'000, 'y'));
+  EXPECT_EQ(handler_.gone_seen, 0);
+}
+
+TEST_F(HttpTest, ReadsARequestThatComesByteByByte) {
+  start();
+  TestClient client = this->client();
+  for (const char c : post("/slow", "body")) client.send(std::string_view(&c, 1));
+  EXPECT_EQ(client.receive()->body, "body");
+}
+
+TEST_F(HttpTest, ReadsChunks) {
+  start();
+  TestClient client = this->client();
+  client.send(
+      "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "5\r\nhello\r\n6;ext=1\r\n world\r\n0\r\nTrailer: x\r\n\r\n" +
+      get("/next"));
+  EXPECT_EQ(client.receive()->body, "hello world");
+  EXPECT_EQ(client.receive()->headers.at("x-path"), "/next");
+}
+
+TEST_F(HttpTest, RefusesBadChunksAndCloses) {
+  start();
+  TestClient client = this->client();
+  const Answer answer = client.exchange(
+      "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_TRUE(client.at_end());
+}
+
+TEST_F(HttpTest, SpeaksHttp10) {
+  start();
+  TestClient closing = client();
+  EXPECT_EQ(closing.exchange("GET /a HTTP/1.0\r\n\r\n").headers.at("connection"), "close");
+  EXPECT_TRUE(closing.at_end());
+  TestClient keeping = client();
+  const std::string request = "GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
+  EXPECT_EQ(keeping.exchange(request).headers.at("connection"), "keep-alive");
+  EXPECT_EQ(keeping.exchange(request).status, 200);
+}
+
+TEST_F(HttpTest, ClosesWhenAsked) {
+  start();
+  TestClient client = this->client();
+  EXPECT_EQ(client.exchange(get("/a", "Connection: close\r\n")).headers.at("connection"), "close");
+  EXPECT_TRUE(client.at_end());
+}
+
+TEST_F(HttpTest, HeadHasTheLengthButNoBody) {
+  start();
+  TestClient client = this->client();
+  client.send("HEAD /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nxyz" + get("/next"));
+  const auto answer = client.receive("HEAD");
+  EXPECT_EQ(answer->status, 200);
+  EXPECT_EQ(answer->headers.at("content-length"), "3");
+  EXPECT_EQ(client.receive()->headers.at("x-path"), "/next");
+}
+
+TEST_F(HttpTest, AskedForItSaysContinue) {
+  start();
+  TestClient client = this->client();
+  client.send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_EQ(client.receive()->status, 100);
+  client.send("body");
+  EXPECT_EQ(client.receive()->body, "body");
+  EXPECT_EQ(exchange(get("/a", "Expect: miracles\r\n")).status, 417);
+}
+
+TEST_F(HttpTest, RefusesByTheHeadWithoutReadingTheBody) {
+  start();
+  TestClient client = this->client();
+  client.send(
+      "POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_EQ(client.receive()->status, 404);
+  EXPECT_TRUE(client.at_end());
+  EXPECT_EQ(handler_.handled, 0);
+}
+
+TEST_F(HttpTest, ARefusalWithoutABodyKeepsTheConnection) {
+  start();
+  TestClient client = this->client();
+  EXPECT_EQ(client.exchange(get("/refused")).status, 404);
+  EXPECT_EQ(client.exchange(get("/a")).status, 200);
+}
+
+TEST_F(HttpTest, AnnouncedBodiesBeyondTheLimitAreRefusedUnread) {
+  start({.max_body_bytes = 1000});
+  TestClient client = this->client();
+  const Answer answer =
+      client.exchange("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\n\r\n");
+  EXPECT_EQ(answer.status, 413);
+  EXPECT_THAT(answer.body, HasSubstr("1000 bytes"));
+  EXPECT_EQ(exchange(post("/a", std::string(1000, 'x'))).status, 200);
+}
+
+// A client that sends all of its body before it reads must still get to see the answer.
+TEST_F(HttpTest, ARefusedUploadStillHearsWhy) {
+  start({.max_body_bytes = 1000});
+  EXPECT_EQ(exchange(post("/a", std::string(8u << 20, 'x'))).status, 413);
+}
+
+TEST_F(HttpTest, ChunkedBodiesBeyondTheLimitAreRefused) {
+  start({.max_body_bytes = 1000});
+  std::string request = "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 11; ++i) request += "64\r\n" + std::string(100, 'x') + "\r\n";
+  EXPECT_EQ(exchange(request).status, 413);
+  EXPECT_EQ(handler_.handled, 0);
+}
+
+TEST_F(HttpTest, RefusesLargeHeads) {
+  start();
+  const std::string value(17u << 10, 'x');
+  EXPECT_EQ(exchange(get("/a", "X: " + value + "\r\n")).status, 431);
+  EXPECT_EQ(exchange(get("/" + value)).status, 431);
+  EXPECT_EQ(exchange("GET /" + value + value).status, 431);
+  EXPECT_EQ(exchange(get("/a", "X: " + value.substr(0, 15u << 10) + "\r\n")).status, 200);
+}
+
+TEST_F(HttpTest, RefusesWhatIsNoHttp) {
+  start();
+  for (const char* bytes :
+       {"hello\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/3.0\r\nHost: a\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "G@T / HTTP/1.1\r\nHost: a\r\n\r\n", "GET / HTTP/1.1\nHost: a\n\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n",
+        "GET / HTTP/1.1\r\n\r\n"}) {
+    TestClient client = this->client();
+    const Answer answer = client.exchange(bytes);
+    EXPECT_EQ(answer.status, 400) << bytes;
+    EXPECT_EQ(answer.headers.at("content-type"), "application/problem+json") << bytes;
+    client.stop_sending();
+    EXPECT_TRUE(client.at_end()) << bytes;
+  }
+  EXPECT_EQ(handler_.handled, 0);
+}
+
+TEST_F(HttpTest, ASlowHeadIsTimedOut) {
+  start({.head_timeout = 50ms});
+  TestClient client = this->client();
+  client.send("GET / HT");
+  const auto answer = client.receive();
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->status, 408);
+  client.stop_sending();
+  EXPECT_TRUE(client.at_end());
+}
+
+// The deadline counts from the first byte, not from the last one that trickled in.
+TEST_F(HttpTest, ATricklingHeadIsTimedOut) {
+  start({.head_timeout = 60ms});
+  TestClient client = this->client();
+  const std::string request = get("/a");
+  const auto began = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < request.size() && !client.has_input_within(10ms); ++i) {
+    client.send(std::string_view(request).substr(i, 1));
+  }
+  EXPECT_EQ(client.receive()->status, 408);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 400ms);
+}
+
+TEST_F(HttpTest, ASlowBodyIsTimedOut) {
+  start({.body_timeout = 50ms});
+  TestClient client = this->client();
+  client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
+  EXPECT_EQ(client.receive()->status, 408);
+  EXPECT_EQ(handler_.handled, 0);
+}
+
+TEST_F(HttpTest, IdleConnectionsAreClosedWithoutAWord) {
+  start({.head_timeout = 50ms, .idle_timeout = 50ms});
+  TestClient silent = client();
+  EXPECT_TRUE(silent.at_end());
+  TestClient used = client();
+  EXPECT_EQ(used.exchange(get("/a")).status, 200);
+  EXPECT_TRUE(used.at_end());
+}
+
+// The client's receive window stays shut: nobody reads the answer.
+TEST_F(HttpTest, AClientThatNeverReadsIsDropped) {
+  start({.write_timeout = 100ms});
+  TestClient client = this->client();
+  client.send(post("/a", std::string(12u << 20, 'x')));
+  EXPECT_TRUE(eventually([&] { return !log_lines().empty(); }));
+  EXPECT_FALSE(client.receive().has_value()) << "the whole answer fitted into socket buffers";
+}
+
+TEST_F(HttpTest, ADisconnectIsSeenWhileTheWorkRuns) {
+  start();
+  TestClient client = this->client();
+  client.send(post("/wait", "x"));
+  EXPECT_TRUE(eventually([&] { return handler_.handled == 1; }));
+  client.close();
+  EXPECT_TRUE(eventually([&] { return handler_.gone_seen == 1; }));
+}
+
+TEST_F(HttpTest, ADisconnectIsSeenBehindAPipelinedRequest) {
+  start();
+  TestClient client = this->client();
+  client.send(post("/wait", "x") + get("/next"));
+  EXPECT_TRUE(eventually([&] { return handler_.handled == 1; }));
+  client.close();
+  EXPECT_TRUE(eventually([&] { return handler_.gone_seen == 1; }));
+}
+
+TEST_F(HttpTest, AClientThatHalfClosesStillGetsItsAnswer) {
+  start();
+  TestClient client = this->client();
+  client.send(post("/wait", "x"));
+  client.stop_sending();
+  const auto answer = client.receive();
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->body, "x");
+  EXPECT_TRUE(client.at_end());
+}
+
+TEST_F(HttpTest, AHandlerThatThrowsIsOurFault) {
+  start();
+  TestClient client = this->client();
+  const Answer answer = client.exchange(get("/throw"));
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_EQ(answer.body.find("purpose"), std::string::npos);
+  EXPECT_EQ(client.exchange(get("/a")).status, 200);
+}
+
+TEST_F(HttpTest, KeepsTheClientsRequestIdWhenItIsAUuid) {
+  start();
+  const std::string id = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
+  EXPECT_EQ(exchange(get("/a", "X-Request-Id: " + id + "\r\n")).headers.at("x-request-id"), id);
+  EXPECT_TRUE(eventually([&] { return !log_lines().empty(); }));
+  EXPECT_THAT(log_lines().at(0), HasSubstr(id));
+  const std::string made = exchange(get("/a", "X-Request-Id: mine\r\n")).headers.at("x-request-id");
+  EXPECT_TRUE(is_uuid(made)) << made;
+  EXPECT_TRUE(is_uuid(exchange("nonsense\r\n\r\n").headers.at("x-request-id")));
+}
+
+TEST_F(HttpTest, AccessLinesNameTheRequestButNotItsQuery) {
+  start();
+  exchange(get("/a/b?key=s3cret"));
+  ASSERT_TRUE(eventually([&] { return log_lines().size() == 1; }));
+  const auto line = runtime::json::parse(log_lines()[0], "line");
+  ASSERT_TRUE(line.has_value());
+  const auto& fields = *line->as_object();
+  EXPECT_EQ(*fields.at("method").as_string(), "GET");
+  EXPECT_EQ(*fields.at("path").as_string(), "/a/b");
+  EXPECT_EQ(*fields.at("status").as_integer(), 200);
+  EXPECT_EQ(log_lines()[0].find("s3cret"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace server

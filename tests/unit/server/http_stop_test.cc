@@ -1,0 +1,82 @@
+#include <gmock/gmock.h>
+
+#include "tests/unit/server/http_fixture.h"
+
+namespace server {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+TEST_F(HttpTest, ConnectionsBeyondTheLimitHear503) {
+  start({.max_connections = 2});
+  TestClient first = client();
+  TestClient second = client();
+  EXPECT_EQ(first.exchange(get("/a")).status, 200);
+  EXPECT_EQ(second.exchange(get("/a")).status, 200);
+  const Answer answer = exchange(get("/a"));
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.headers.at("retry-after"), "1");
+  second.close();
+  EXPECT_TRUE(eventually([&] { return exchange(get("/a")).status == 200; }));
+  EXPECT_EQ(first.exchange(get("/a")).status, 200);
+}
+
+TEST_F(HttpTest, APortInUseIsNamed) {
+  start();
+  HttpServer other(pool_.get_executor(), {}, handler_, logger_);
+  const auto result = other.listen("127.0.0.1", server_->port());
+  ASSERT_FALSE(result.has_value());
+  EXPECT_THAT(result.error().message(), HasSubstr(std::to_string(server_->port())));
+  EXPECT_THAT(result.error().message(), HasSubstr("another process listens there"));
+}
+
+TEST_F(HttpTest, StopClosesIdleConnectionsAtOnce) {
+  start();
+  TestClient idle = client();
+  TestClient used = client();
+  EXPECT_EQ(used.exchange(get("/a")).status, 200);
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(stop(5s));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 1s);
+  EXPECT_TRUE(idle.at_end());
+  EXPECT_TRUE(used.at_end());
+}
+
+TEST_F(HttpTest, StopAnswersWhatRuns) {
+  start();
+  handler_.longest = 100ms;
+  TestClient client = this->client();
+  client.send(post("/wait", "result"));
+  ASSERT_TRUE(eventually([&] { return handler_.handled == 1; }));
+  auto stopped = stopping(5s);
+  const auto answer = client.receive();
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->body, "result");
+  EXPECT_EQ(answer->headers.at("connection"), "close");
+  EXPECT_TRUE(stopped.get());
+  EXPECT_EQ(handler_.gone_seen, 0);
+}
+
+TEST_F(HttpTest, StopCancelsWhatRunsTooLong) {
+  start();
+  handler_.longest = 10s;
+  TestClient client = this->client();
+  client.send(post("/wait", "x"));
+  ASSERT_TRUE(eventually([&] { return handler_.handled == 1; }));
+  EXPECT_TRUE(stop(50ms));
+  EXPECT_EQ(handler_.gone_seen, 1);
+  EXPECT_EQ(client.receive()->status, 200);
+}
+
+TEST_F(HttpTest, AStoppedServerAcceptsNoMore) {
+  start();
+  const std::uint16_t port = server_->port();
+  EXPECT_TRUE(stop(1s));
+  HttpServer again(pool_.get_executor(), {}, handler_, logger_);
+  EXPECT_TRUE(again.listen("127.0.0.1", port).has_value());
+  EXPECT_TRUE(boost::asio::co_spawn(pool_, again.stop(0ms), boost::asio::use_future).get());
+}
+
+}  // namespace
+}  // namespace server

@@ -1,0 +1,75 @@
+#include "server/http/message.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "runtime/json/reader.h"
+#include "server/http/uuid.h"
+
+namespace server {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+TEST(Message, PathOfEveryFormOfTarget) {
+  EXPECT_EQ(path_of("/health"), "/health");
+  EXPECT_EQ(path_of("/health?x=/y#z"), "/health");
+  EXPECT_EQ(path_of("http://a:1/b/c?d"), "/b/c");
+  EXPECT_EQ(path_of("http://a?d"), "/");
+  EXPECT_EQ(path_of("*"), "*");
+  EXPECT_EQ(path_of("/a%2Fb"), "/a%2Fb");
+  EXPECT_EQ(path_of("?x"), "?x");
+}
+
+TEST(Message, ProblemIsRfc9457) {
+  const Response response = problem(400, "timeout_seconds: \"x\"");
+  EXPECT_EQ(response.content_type, "application/problem+json");
+  const auto value = runtime::json::parse(response.body, "body");
+  ASSERT_TRUE(value.has_value());
+  const auto& body = *value->as_object();
+  EXPECT_EQ(*body.at("type").as_string(), "about:blank");
+  EXPECT_EQ(*body.at("title").as_string(), "Bad Request");
+  EXPECT_EQ(*body.at("status").as_integer(), 400);
+  EXPECT_EQ(*body.at("detail").as_string(), "timeout_seconds: \"x\"");
+}
+
+TEST(Message, HeadHasWhatEveryResponseHas) {
+  Response response;
+  response.body = "12345";
+  response.headers = {{"Allow", "POST"}};
+  const std::string head = render_head(response, "the-id", Connection::close);
+  EXPECT_THAT(head, MatchesRegex("HTTP/1.1 200 OK\r\nDate: [A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} "
+                                 "[0-9]{4} [0-9:]{8} GMT\r\n(.|\r|\n)*\r\n\r\n"));
+  for (const char* line :
+       {"\r\nContent-Length: 5\r\n", "\r\nX-Request-Id: the-id\r\n", "\r\nConnection: close\r\n",
+        "\r\nAllow: POST\r\n", "\r\nContent-Type: application/json\r\n"}) {
+    EXPECT_THAT(head, HasSubstr(line));
+  }
+}
+
+TEST(Message, UuidsAreWellFormedAndDifferent) {
+  std::set<std::string> seen;
+  for (int i = 0; i < 100; ++i) {
+    const std::string id = make_uuid();
+    EXPECT_TRUE(is_uuid(id)) << id;
+    EXPECT_EQ(id[14], '4');
+    EXPECT_NE(std::string("89ab").find(id[19]), std::string::npos) << id;
+    EXPECT_TRUE(seen.insert(id).second);
+  }
+}
+
+TEST(Message, OnlyUuidsAreUuids) {
+  EXPECT_TRUE(is_uuid("6BA7B810-9dad-11d1-80b4-00c04fd430c8"));
+  for (const char* text :
+       {"", "6ba7b810-9dad-11d1-80b4-00c04fd430c", "6ba7b810-9dad-11d1-80b4-00c04fd430c88",
+        "6ba7b8109-dad-11d1-80b4-00c04fd430c8", "6ba7b810-9dad-11d1-80b4-00c04fd430cg",
+        "{6ba7b810-9dad-11d1-80b4-00c04fd430}"}) {
+    EXPECT_FALSE(is_uuid(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace server

@@ -1,0 +1,47 @@
+// A blocking HTTP client of a few lines, which can also send what no proper client would.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "jail/fd.h"
+
+namespace server {
+
+struct Answer {
+  int status = 0;
+  std::map<std::string, std::string> headers;  // names in lower case
+  std::string body;
+};
+
+class TestClient {
+ public:
+  explicit TestClient(std::uint16_t port);
+
+  void send(std::string_view bytes);
+  // One response; nothing when the connection ends before it is complete, or nothing comes for
+  // five seconds. `method` HEAD: no body is expected.
+  std::optional<Answer> receive(std::string_view method = "GET");
+  // True when the server closed the connection and nothing is left to read.
+  bool at_end();
+  bool has_input_within(std::chrono::milliseconds time);
+  void stop_sending();
+  void close() { socket_.reset(); }
+
+  Answer exchange(std::string_view bytes);
+
+ private:
+  bool fill();
+
+  jail::Fd socket_;
+  std::string pending_;
+};
+
+std::string get(std::string_view path, std::string_view headers = {});
+std::string post(std::string_view path, std::string_view body, std::string_view headers = {});
+
+}  // namespace server
