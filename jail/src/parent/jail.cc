@@ -62,7 +62,8 @@ Error launch_error(int error) {
 std::string step_hint(const wire::Message& message, const std::string& step) {
   if (message.phase != 0 || (message.error != EPERM && message.error != EACCES)) return {};
   if (step.find("proc") != std::string::npos) {
-    return "inside a container whose /proc is masked no new /proc can be mounted; see agent-sandbox "
+    return "inside a container whose /proc is masked no new /proc can be mounted; see "
+           "agent-sandbox "
            "doctor";
   }
   return "this host restricts what an unprivileged user namespace may do; see agent-sandbox doctor";
