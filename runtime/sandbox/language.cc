@@ -31,12 +31,12 @@ std::vector<std::string> arguments_of(const RunRequest& request) {
 std::vector<std::string> environment_of(const RunRequest& request) {
   std::map<std::string, std::string, std::less<>> variables = {
       {"PATH", "/usr/bin:/bin"},
-      {"HOME", std::string(working_directory)},
+      // Not the working directory: what programs cache below their home is no result of theirs.
+      {"HOME", "/tmp"},
       {"USER", "sandbox"},
       {"LOGNAME", "sandbox"},
       {"LANG", "C.UTF-8"},
       {"TMPDIR", "/tmp"},
-      // The working directory is where a caller looks for results; caches would be among them.
       {"PYTHONDONTWRITEBYTECODE", "1"},
   };
   for (const auto& [name, value] : request.env) variables[name] = value;

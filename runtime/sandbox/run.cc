@@ -298,7 +298,10 @@ RunResult Run::result_of(const jail::ExitReport& report) {
   RunResult result;
   result.status = status_of(report);
   if (report.ended == jail::Ended::exited) result.exit_code = report.exit_code;
-  if (report.signal != 0) result.signal = signal_name(report.signal);
+  // The SIGKILL by which a deadline or a memory limit was enforced is ours, not the program's fate.
+  if (result.status == Status::killed || result.status == Status::violation) {
+    result.signal = signal_name(report.signal);
+  }
   result.standard_output = std::move(out_.kept);
   result.standard_error = std::move(err_.kept);
   result.stdout_truncated = out_.truncated;

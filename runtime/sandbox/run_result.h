@@ -32,7 +32,7 @@ struct Timings {
 struct RunResult {
   Status status = Status::error;
   std::optional<int> exit_code;       // only when the program exited by itself
-  std::optional<std::string> signal;  // "SIGSEGV"; only when one killed it
+  std::optional<std::string> signal;  // "SIGSEGV"; only with killed and violation
   std::string standard_output;        // raw bytes, at most the output cap
   std::string standard_error;
   bool stdout_truncated = false;

@@ -72,7 +72,12 @@ class Passthrough {
 class Interrupt {
  public:
   Interrupt(asio::any_io_executor executor, runtime::Cancel cancel)
-      : signals_(executor, SIGINT, SIGTERM, SIGHUP), cancel_(std::move(cancel)) {
+      : signals_(executor, SIGINT, SIGTERM), cancel_(std::move(cancel)) {
+    struct sigaction hangup {};
+    // Started by nohup it goes on when the terminal is gone.
+    if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {
+      signals_.add(SIGHUP);
+    }
     wait();
   }
 

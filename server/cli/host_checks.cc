@@ -50,8 +50,7 @@ int try_user_namespace() {
 
 std::string why_no_user_namespace() {
   if (first_line("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1") {
-    return "AppArmor restricts them: install the shipped AppArmor profile, or sysctl "
-           "kernel.apparmor_restrict_unprivileged_userns=0";
+    return "AppArmor restricts them: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
   }
   if (first_line("/proc/sys/kernel/unprivileged_userns_clone") == "0") {
     return "sysctl kernel.unprivileged_userns_clone=1";

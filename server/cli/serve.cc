@@ -34,9 +34,8 @@ int fail(const std::string& text) {
 }
 
 // The same two times over: once asked to end it answers what runs, asked again it ends at once.
-asio::awaitable<bool> serve_until_signal(HttpServer& http, runtime::Logger& logger) {
-  const auto executor = co_await asio::this_coro::executor;
-  const auto signals = std::make_shared<asio::signal_set>(executor, SIGINT, SIGTERM);
+asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signals,
+                                         HttpServer& http, runtime::Logger& logger) {
   const int first = co_await signals->async_wait(asio::use_awaitable);
   logger.info("stopping", {{"signal", std::int64_t{first}}});
   signals->async_wait([signals](const boost::system::error_code& error, int second) {
@@ -69,8 +68,11 @@ int serve_with(const runtime::Config& config, runtime::Runner& runner, asio::thr
   if (const auto listening = http.listen(config.api_host, config.api_port); !listening) {
     return fail(listening.error().message());
   }
+  // Caught before anybody is told that we listen: who sees the line may send a signal at once.
+  const auto signals = std::make_shared<asio::signal_set>(pool.get_executor(), SIGINT, SIGTERM);
   logger.info("agent-sandbox " + version + " listening on " + url_of(config.api_host, http.port()));
-  const bool clean = asio::co_spawn(pool, serve_until_signal(http, logger), asio::use_future).get();
+  const bool clean =
+      asio::co_spawn(pool, serve_until_signal(signals, http, logger), asio::use_future).get();
   if (clean) {
     logger.info("stopped");
   } else {

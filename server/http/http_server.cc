@@ -34,6 +34,7 @@ HttpServer::HttpServer(asio::any_io_executor executor, HttpOptions options, Hand
                        runtime::Logger& logger)
     : strand_(asio::make_strand(executor)),
       options_(options),
+      budget_(options.max_bodies_bytes),
       handler_(handler),
       logger_(logger),
       acceptor_(strand_),
@@ -89,7 +90,7 @@ void HttpServer::start_session(tcp::socket socket) {
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
   const auto strand = socket.get_executor();
-  const auto session = Session::create(std::move(socket), options_, handler_, logger_);
+  const auto session = Session::create(std::move(socket), options_, budget_, handler_, logger_);
   if (sessions_.size() < options_.max_connections) {
     sessions_.insert(session);
     asio::co_spawn(strand, session->run(),

@@ -42,6 +42,7 @@ class HttpServer {
 
   boost::asio::strand<boost::asio::any_io_executor> strand_;
   const HttpOptions options_;
+  BodyBudget budget_;
   Handler& handler_;
   runtime::Logger& logger_;
   boost::asio::ip::tcp::acceptor acceptor_;

@@ -42,11 +42,12 @@ std::string_view text_of(const boost::beast::flat_buffer& buffer) {
 
 class BeastSession final : public Session, public std::enable_shared_from_this<BeastSession> {
  public:
-  BeastSession(asio::ip::tcp::socket socket, HttpOptions options, Handler& handler,
-               runtime::Logger& logger)
+  BeastSession(asio::ip::tcp::socket socket, HttpOptions options, BodyBudget& budget,
+               Handler& handler, runtime::Logger& logger)
       : socket_(std::move(socket)),
         deadline_(socket_.get_executor()),
         options_(options),
+        budget_(budget),
         handler_(handler),
         logger_(logger) {}
 
@@ -98,7 +99,8 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     whole_ = false;
     lost_ = false;
     Parser parser;
-    std::optional<Response> response = co_await receive(parser);
+    BodyBudget::Share share(budget_);
+    std::optional<Response> response = co_await receive(parser, share);
     disarm();
     if (lost_) co_return false;
     skip_body_ = head_.method == "HEAD";
@@ -115,7 +117,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   }
 
   // Reads one request. A Response refuses it; lost_ says that there is nobody to answer.
-  asio::awaitable<std::optional<Response>> receive(Parser& parser) {
+  asio::awaitable<std::optional<Response>> receive(Parser& parser, BodyBudget::Share& share) {
     started_ = Clock::now();
     if (auto refusal = co_await receive_head()) co_return refusal;
     if (lost_) co_return std::nullopt;
@@ -132,7 +134,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
       }
       if (buffer_.size() == 0 && !parser.is_done()) co_await send_continue();
     }
-    co_return co_await receive_body(parser);
+    co_return co_await receive_body(parser, share);
   }
 
   // Reads until the buffer has a whole head. Empty lines before it are skipped, as RFC 9112 asks.
@@ -195,13 +197,16 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     return std::nullopt;
   }
 
-  asio::awaitable<std::optional<Response>> receive_body(Parser& parser) {
+  asio::awaitable<std::optional<Response>> receive_body(Parser& parser, BodyBudget::Share& share) {
     arm(options_.body_timeout, AtDeadline::stop_reading);
     parser.eager(true);
     while (!parser.is_done()) {
       error_code error;
       if (buffer_.size() > 0) buffer_.consume(parser.put(buffer_.data(), error));
       if (error == http::error::body_limit) co_return too_large();
+      if (!share.cover(parser.get().body().size())) {
+        co_return problem(503, "too many large requests at once", {{"Retry-After", "1"}});
+      }
       const bool starved = error == http::error::need_more || buffer_.size() == 0;
       if ((error && !starved) || buffer_.size() > max_unparsed) {
         co_return problem(400, "the request's body is not framed as HTTP/1.1 says");
@@ -332,6 +337,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   asio::ip::tcp::socket socket_;
   asio::steady_timer deadline_;
   const HttpOptions options_;
+  BodyBudget& budget_;
   Handler& handler_;
   runtime::Logger& logger_;
 
@@ -354,8 +360,9 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
 }  // namespace
 
 std::shared_ptr<Session> Session::create(asio::ip::tcp::socket socket, HttpOptions options,
-                                         Handler& handler, runtime::Logger& logger) {
-  return std::make_shared<BeastSession>(std::move(socket), options, handler, logger);
+                                         BodyBudget& budget, Handler& handler,
+                                         runtime::Logger& logger) {
+  return std::make_shared<BeastSession>(std::move(socket), options, budget, handler, logger);
 }
 
 }  // namespace server

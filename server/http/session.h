@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "runtime/observe/logger.h"
+#include "server/http/body_budget.h"
 #include "server/http/handler.h"
 
 namespace server {
@@ -16,6 +17,7 @@ namespace server {
 struct HttpOptions {
   std::size_t max_head_bytes = 16u << 10;
   std::size_t max_body_bytes = 16u << 20;
+  std::size_t max_bodies_bytes = 256u << 20;  // of all connections together
   std::uint32_t max_connections = 512;
   std::chrono::milliseconds head_timeout{10'000};  // first byte of a head to its last
   std::chrono::milliseconds body_timeout{30'000};
@@ -28,9 +30,10 @@ struct HttpOptions {
 
 class Session {
  public:
-  // The socket's executor is a strand; handler and logger outlive the session.
+  // The socket's executor is a strand; what is passed by reference outlives the session.
   static std::shared_ptr<Session> create(boost::asio::ip::tcp::socket socket, HttpOptions options,
-                                         Handler& handler, runtime::Logger& logger);
+                                         BodyBudget& budget, Handler& handler,
+                                         runtime::Logger& logger);
   virtual ~Session() = default;
 
   // Serves until the connection ends. Keeps the session alive meanwhile.

@@ -71,18 +71,19 @@ class BadRequests(live_server.ServerTest):
         self.refused({"code": "ü" * (MEBIBYTE // 2 + 1)}, 400, "code")
 
     def test_timeout(self):
-        for value in (b"0", b"-1", b"1e9", b"60.1", b"0.049", b"61", b'"5"', b"null", b"true", b"[]", b"1e400", b"-0.0",
-                      b"99999999999999999999999", b"1e-300"):
+        for value in (b"0", b"-1", b"1e9", b"60.1", b"0.049", b"61", b'"5"', b"null", b"true", b"[]", b"-0.0", b"1e-300"):
             with self.subTest(value):
                 self.refused(b'{"code": "x", "timeout_seconds": ' + value + b"}", 400, "timeout_seconds")
-        for value in (b"NaN", b"Infinity", b"-Infinity", b".5", b"5.", b"0x5"):
+        # No JSON, or numbers that no reader keeps: refused before there are fields.
+        for value in (b"NaN", b"Infinity", b"-Infinity", b".5", b"5.", b"0x5", b"1e400", b"99999999999999999999999"):
             with self.subTest(value):
                 self.refused(b'{"code": "x", "timeout_seconds": ' + value + b"}", 400)
 
     def test_memory(self):
-        for value in ("lots", 31, 0, -1, 2049, 1.5, None, True, 2 ** 63, 2 ** 64 + 64, "256"):
+        for value in ("lots", 31, 0, -1, 2049, 1.5, None, True, 2 ** 63, "256"):
             with self.subTest(str(value)):
                 self.refused({"code": "x", "memory_limit_mb": value}, 400, "memory_limit_mb")
+        self.refused({"code": "x", "memory_limit_mb": 2 ** 64 + 64}, 400)
 
     def test_language(self):
         for value in ("cobol", "", "Python", 3, None, "python ", "../bash"):

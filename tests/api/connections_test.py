@@ -144,11 +144,22 @@ class TheEnd(live_server.ServerTest):
         self.mine.kill()
         self.assertTrue(host_view.wait_until(lambda: not self.left(below), 5), self.left(below))
 
-    def test_terminated_server_takes_its_jails_along(self):
+    def test_terminated_server_answers_what_runs(self):
+        with concurrent.futures.ThreadPoolExecutor(1) as pool, self.mine.client() as client:
+            running = pool.submit(client.execute, "import time; time.sleep(1.5); print('finished')")
+            self.assertTrue(host_view.wait_until(lambda: len(self.mine.processes()) >= 3, 10), self.mine.processes())
+            os.kill(self.mine.pid, signal.SIGTERM)
+            self.assertEqual("finished\n", running.result()["stdout"])
+        self.assertTrue(host_view.wait_until(lambda: self.mine.exit_status is not None, 5), "it goes on")
+        self.assertEqual(0, self.mine.exit_status)
+
+    def test_second_signal_ends_it_at_once(self):
         self.run_for_long()
         below = self.mine.processes()
         os.kill(self.mine.pid, signal.SIGTERM)
-        self.assertTrue(host_view.wait_until(lambda: self.mine.exit_status is not None, 15), "it goes on")
+        time.sleep(0.3)
+        os.kill(self.mine.pid, signal.SIGTERM)
+        self.assertTrue(host_view.wait_until(lambda: self.mine.exit_status is not None, 5), "it goes on")
         self.assertTrue(host_view.wait_until(lambda: not self.left(below), 5), self.left(below))
 
     def test_idle_server_ends_cleanly(self):

@@ -63,7 +63,9 @@ def both_ways(record):
 
 def written(record):
     if record["exit"] is None:
-        yield Program(record["id"], record["code"], "python", times_out, 6.0)
+        # It still ran at 6 s when it was recorded. A machine of today may need less for the same work,
+        # so the deadline here is what even such a machine does not meet.
+        yield Program(record["id"], record["code"], "python", times_out, 2.0)
     else:
         yield Program(record["id"], record["code"], "python", exits(record["exit"]))
 

@@ -145,7 +145,8 @@ extern "C" [[noreturn]] void launcher_main() {
   // them here.
   set_signal(SIGCHLD, SIG_IGN);
   // A session keyring of its own for all jails: the caller's would be possessed by every guest.
-  jail::raw::call(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0);
+  const long joined = jail::raw::call(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0);
+  if (joined < 0 && joined != -ENOSYS) leave(1);  // ENOSYS: a kernel without keys
   jail::raw::call(SYS_prctl, PR_SET_NAME, jail::raw::address("jail-launcher"));
   serve();
   leave(0);

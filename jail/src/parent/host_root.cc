@@ -48,7 +48,7 @@ Root host_root() {
        "root:x:0:0:root:/root:/usr/sbin/nologin\n"
        "sandbox:x:" +
            uid + ":" + gid +
-           "::/workspace:/bin/bash\n"
+           "::/tmp:/bin/bash\n"
            "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
       {"/etc/group", "root:x:0:\nsandbox:x:" + gid + ":\nnogroup:x:65534:\n"},
       {"/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n"},

@@ -18,8 +18,8 @@ for folder in ("/tmp", "/workspace", "/dev/shm"):
 notes.append(f"files took {taken} MiB")
 if taken > 256:
     escapes.append(f"files took {taken} MiB under a limit of 64")
-descriptor = os.memfd_create("grow")
 try:
+    descriptor = os.memfd_create("grow")
     for _ in range(1024):
         os.write(descriptor, block)
         taken += 1

@@ -25,11 +25,11 @@ TEST(Language, BashRunsItsFile) {
 
 TEST(Language, CallersVariablesWin) {
   RunRequest request;
-  request.env = {{"HOME", "/tmp"}, {"NEW", "1"}};
+  request.env = {{"HOME", "/workspace"}, {"NEW", "1"}};
   const auto environment = environment_of(request);
-  EXPECT_THAT(environment, Contains("HOME=/tmp"));
+  EXPECT_THAT(environment, Contains("HOME=/workspace"));
   EXPECT_THAT(environment, Contains("NEW=1"));
-  EXPECT_THAT(environment, Not(Contains("HOME=/workspace")));
+  EXPECT_THAT(environment, Not(Contains("HOME=/tmp")));
   EXPECT_THAT(environment, Contains("PATH=/usr/bin:/bin"));
 }
 

@@ -154,6 +154,19 @@ TEST_F(HttpTest, ChunkedBodiesBeyondTheLimitAreRefused) {
   EXPECT_EQ(handler_.handled, 0);
 }
 
+TEST_F(HttpTest, LargeBodiesShareABudget) {
+  start({.max_bodies_bytes = 3u << 20});
+  handler_.longest = 5s;
+  TestClient first = client();
+  first.send(post("/wait", std::string(1u << 20, 'x')));
+  ASSERT_TRUE(eventually([&] { return handler_.handled == 1; }));
+  const std::string large(2u << 20, 'y');
+  EXPECT_EQ(exchange(post("/a", large)).status, 503);
+  EXPECT_EQ(exchange(post("/a", std::string(60u << 10, 'z'))).status, 200);
+  first.close();
+  EXPECT_TRUE(eventually([&] { return exchange(post("/a", large)).status == 200; }));
+}
+
 TEST_F(HttpTest, RefusesLargeHeads) {
   start();
   const std::string value(17u << 10, 'x');

@@ -68,7 +68,9 @@ TEST(Logger, LinesBelowTheLevelAreDropped) {
 TEST(Logger, ClientsCannotForgeLinesOrDriveATerminal) {
   Captured captured;
   Logger logger(captured.options(LogFormat::text));
-  const std::string hostile = "a\nfake \x1b[31m \x7f \xC2\x9B" "31m \xFF {} %v end";
+  const std::string hostile =
+      "a\nfake \x1b[31m \x7f \xC2\x9B"
+      "31m \xFF {} %v end";
   logger.info(hostile, {{"path", hostile}});
   ASSERT_EQ(captured.lines.size(), 1u);
   const std::string& line = captured.lines[0];
