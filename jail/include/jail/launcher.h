@@ -3,20 +3,27 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "jail/cgroup.h"
 #include "jail/jail.h"
 #include "jail/result.h"
 #include "jail/spec.h"
 
 namespace jail {
 
+struct LauncherOptions {
+  // Where each jail gets a cgroup of its own. Without it rlimits and a watchdog hold the limits.
+  std::optional<CgroupTree> cgroups;
+};
+
 class Launcher {
  public:
   // Jails run with this process's user and group, which must not be root: no jail runs as host uid
   // 0. The launcher is a child process of the caller; it ends with the Launcher or with the caller.
   // Errors: refused (host uid 0), exhausted, kernel.
-  static Result<Launcher> start();
+  static Result<Launcher> start(LauncherOptions options = {});
 
   Launcher(Launcher&&) noexcept;
   Launcher& operator=(Launcher&&) noexcept;
@@ -28,6 +35,9 @@ class Launcher {
 
   // The plan of `spec` in words, one system call a line, as launch() would run it. Thread-safe.
   Result<std::string> explain(const JailSpec& spec) const;
+
+  // What holds the limits of the jails launched here.
+  Enforcement enforcement() const noexcept;
 
   // A pidfd, readable when the launcher has ended. Owned by the Launcher.
   int process_fd() const noexcept;

@@ -49,6 +49,8 @@ enum class Network : std::uint8_t {
 struct Limits {
   std::chrono::milliseconds wall{5000};  // from start() on
   std::chrono::milliseconds cpu{5000};   // user + system of all processes of the jail together
+  std::uint32_t cpu_percent = 100;  // of one core; a jail that wants more is slowed down, where
+                                    // it has a cgroup
   std::uint64_t memory_bytes = 256u << 20;
   std::uint32_t processes = 128;  // processes and threads, init not counted
   std::uint32_t open_files = 1024;

@@ -28,7 +28,7 @@ long send_message(int socket, const wire::Message& message, int fd) {
 
 long receive(int socket, void* buffer, std::size_t size, int* fds, std::size_t fd_capacity,
              std::size_t* fd_count, int flags) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * wire::launch_request_fds)] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * wire::most_launch_fds)] = {};
   iovec part{buffer, size};
   msghdr header{};
   header.msg_iov = &part;

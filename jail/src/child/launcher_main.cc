@@ -64,8 +64,9 @@ wire::PlanHeader* map_plan(int fd) {
   return reinterpret_cast<wire::PlanHeader*>(base);
 }
 
-[[noreturn]] void become_init(wire::PlanHeader* plan, const int* fds) {
+[[noreturn]] void become_init(wire::PlanHeader* plan, const int* fds, int cgroup) {
   raw::call(SYS_close, request_socket);
+  if (cgroup >= 0) raw::call(SYS_close, cgroup);
   set_signal(SIGCHLD, SIG_DFL);
   block_all_signals();
   long slots[wire::slot_count];
@@ -87,7 +88,7 @@ wire::PlanHeader* map_plan(int fd) {
   leave(0);
 }
 
-void launch(const int* fds) {
+void launch(const int* fds, std::size_t count) {
   wire::Message message{};
   message.type = wire::message_launched;
   int pidfd = -1;
@@ -100,28 +101,34 @@ void launch(const int* fds) {
     args.flags = plan->clone_flags | CLONE_PIDFD | CLONE_CLEAR_SIGHAND;
     args.pidfd = static_cast<std::uint64_t>(raw::address(&pidfd));
     args.exit_signal = SIGCHLD;
+    const int cgroup = count == wire::most_launch_fds ? fds[count - 1] : -1;
+    if (cgroup >= 0) {
+      // Born in its cgroup: there is no moment in which it runs unlimited.
+      args.flags |= CLONE_INTO_CGROUP;
+      args.cgroup = static_cast<std::uint64_t>(cgroup);
+    }
     const long pid = raw::call(SYS_clone3, raw::address(&args), sizeof args);
-    if (pid == 0) become_init(plan, fds);
+    if (pid == 0) become_init(plan, fds, cgroup);
     if (pid < 0) message.error = static_cast<std::int32_t>(-pid);
     raw::call(SYS_munmap, raw::address(plan), static_cast<long>(plan->size));
   }
   send_message(fds[1], message, pidfd);
   if (pidfd >= 0) raw::call(SYS_close, pidfd);
-  for (std::size_t i = 1; i < wire::launch_request_fds; ++i) raw::call(SYS_close, fds[i]);
+  for (std::size_t i = 1; i < count; ++i) raw::call(SYS_close, fds[i]);
 }
 
 void serve() {
   for (;;) {
     wire::LaunchRequest request{};
-    int fds[wire::launch_request_fds];
+    int fds[wire::most_launch_fds];
     std::size_t count = 0;
     const long received =
-        receive(request_socket, &request, sizeof request, fds, wire::launch_request_fds, &count, 0);
+        receive(request_socket, &request, sizeof request, fds, wire::most_launch_fds, &count, 0);
     if (received == -EINTR) continue;
     if (received <= 0) return;  // the parent is gone
     if (received == sizeof request && request.magic == wire::plan_magic &&
-        count == wire::launch_request_fds) {
-      launch(fds);
+        count >= wire::least_launch_fds) {
+      launch(fds, count);
     } else {
       for (std::size_t i = 0; i < count; ++i) raw::call(SYS_close, fds[i]);
     }

@@ -59,11 +59,13 @@ struct PlanHeader {
   std::uint64_t page_bytes;
 };
 
-// To the launcher, with the descriptors plan, control, stdin, stdout, stderr.
+// To the launcher, with the descriptors plan, control, stdin, stdout, stderr and, where jails have
+// one, the directory of the cgroup that this jail starts in.
 struct LaunchRequest {
   std::uint32_t magic;
 };
-inline constexpr std::size_t launch_request_fds = 5;
+inline constexpr std::size_t least_launch_fds = 5;
+inline constexpr std::size_t most_launch_fds = 6;
 
 // To init.
 enum OrderType : std::uint32_t { order_start = 1, order_cancel = 2 };

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <limits>
 
 #include "parent/jail_state.h"
 
@@ -27,9 +28,6 @@ using std::chrono::steady_clock;
 microseconds as_microseconds(std::uint64_t ns) {
   return duration_cast<microseconds>(nanoseconds(ns));
 }
-
-// What holds the limits of a jail that has no cgroup.
-constexpr Enforcement without_cgroup{Enforcer::watchdog, Enforcer::rlimit, Enforcer::watchdog};
 
 Error launch_error(int error) {
   Error result{ErrorKind::kernel, "clone a jail", error, {}};
@@ -124,7 +122,6 @@ void fill_report(const wire::Message& message, const Limits& limits, ExitReport&
   report.phases.started = as_microseconds(message.started_ns);
   report.phases.ran = as_microseconds(message.ran_ns);
   report.phases.ended = as_microseconds(message.ended_ns);
-  report.enforcement = without_cgroup;
   if (message.cause == wire::cause_none) {
     judge_wait_status(message, limits, report);
     return;
@@ -144,6 +141,26 @@ void fill_report(const wire::Message& message, const Limits& limits, ExitReport&
 }
 
 }  // namespace
+
+Enforcement enforcement_of(LimitedBy by) noexcept {
+  if (by == LimitedBy::cgroup) return {Enforcer::cgroup, Enforcer::cgroup, Enforcer::cgroup};
+  return {Enforcer::watchdog, Enforcer::rlimit, Enforcer::watchdog};
+}
+
+void Jail::State::add_accounting() {
+  report.enforcement = enforcement_of(cgroup ? LimitedBy::cgroup : LimitedBy::init);
+  if (!cgroup) return;
+  const LeafUsage usage = cgroup->usage();
+  report.usage.memory_peak_bytes = usage.memory_peak_bytes;
+  if (report.usage.cpu_user.count() + report.usage.cpu_system.count() == 0) {
+    report.usage.cpu_user = microseconds(usage.cpu_user_us);  // init did not live to say
+    report.usage.cpu_system = microseconds(usage.cpu_system_us);
+  }
+  // The kernel kills the whole group, init as well, so that nobody is left to report it.
+  const bool by_a_kill = report.ended == Ended::killed ||
+                         (report.ended == Ended::signaled && report.signal == SIGKILL);
+  if (usage.out_of_memory && by_a_kill) report.ended = Ended::out_of_memory;
+}
 
 Jail::Jail(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 Jail::Jail(Jail&&) noexcept = default;
@@ -194,6 +211,7 @@ Result<Phase> Jail::advance() {
       }
       case wire::message_ended:
         fill_report(message, state.limits, state.report);
+        state.add_accounting();
         state.phase = Phase::ended;
         break;
     }
@@ -234,7 +252,9 @@ Result<void> Jail::start() {
   order.type = wire::order_start;
   order.wall_ns = static_cast<std::uint64_t>(nanoseconds(state_->limits.wall).count());
   order.cpu_ns = static_cast<std::uint64_t>(nanoseconds(state_->limits.cpu).count());
-  order.memory_bytes = state_->limits.memory_bytes;
+  // Where the kernel counts, init does not look.
+  order.memory_bytes =
+      state_->cgroup ? std::numeric_limits<std::uint64_t>::max() : state_->limits.memory_bytes;
   if (::send(state_->control.get(), &order, sizeof order, MSG_NOSIGNAL) < 0) {
     return Error{ErrorKind::closed, "start a jail", errno, {}};
   }
@@ -260,7 +280,8 @@ void Jail::kill(Ended why) noexcept {
   state_->phase = Phase::ended;
   state_->report.ended = why;
   state_->report.signal = SIGKILL;
-  state_->report.enforcement = without_cgroup;
+  if (state_->cgroup) state_->cgroup->kill();
+  state_->add_accounting();
 }
 
 Result<Phase> Jail::wait(Phase phase, milliseconds at_most) {

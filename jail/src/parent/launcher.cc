@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstring>
+#include <vector>
 
 #include "parent/jail_state.h"
 #include "parent/sealed_file.h"
@@ -95,20 +96,21 @@ Result<void> set_non_blocking(const Fd& fd) {
   return {};
 }
 
-Result<void> send_request(int socket, const std::array<int, wire::launch_request_fds>& fds) {
+Result<void> send_request(int socket, const std::vector<int>& fds) {
   const wire::LaunchRequest request{wire::plan_magic};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fds)] = {};
+  const std::size_t bytes = fds.size() * sizeof(int);
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * wire::most_launch_fds)] = {};
   iovec part{const_cast<wire::LaunchRequest*>(&request), sizeof request};
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
   header.msg_control = control;
-  header.msg_controllen = sizeof control;
+  header.msg_controllen = CMSG_SPACE(bytes);
   cmsghdr* rights = CMSG_FIRSTHDR(&header);
   rights->cmsg_level = SOL_SOCKET;
   rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(sizeof fds);
-  std::memcpy(CMSG_DATA(rights), fds.data(), sizeof fds);
+  rights->cmsg_len = CMSG_LEN(bytes);
+  std::memcpy(CMSG_DATA(rights), fds.data(), bytes);
   for (;;) {
     if (::sendmsg(socket, &header, MSG_NOSIGNAL) >= 0) return {};
     if (errno == EINTR) continue;
@@ -119,12 +121,17 @@ Result<void> send_request(int socket, const std::array<int, wire::launch_request
   }
 }
 
+LeafLimits leaf_limits(const Limits& limits) {
+  return {limits.memory_bytes, limits.processes + 1, limits.cpu_percent};
+}
+
 }  // namespace
 
 struct Launcher::State {
   Fd socket;
   Fd process;
   HostFacts host;
+  std::optional<CgroupTree> cgroups;
 };
 
 Launcher::Launcher(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
@@ -143,7 +150,7 @@ Launcher::~Launcher() {
   }
 }
 
-Result<Launcher> Launcher::start() {
+Result<Launcher> Launcher::start(LauncherOptions options) {
   if (::geteuid() == 0) {
     return Error{ErrorKind::refused, "start the launcher as root", 0,
                  "no jail runs as host uid 0: drop to another user first"};
@@ -174,10 +181,15 @@ Result<Launcher> Launcher::start() {
   state->process = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!state->process.valid()) return system_error("open the launcher's pidfd");
   state->host = HostFacts::of_this_host(::geteuid(), ::getegid());
+  state->cgroups = std::move(options.cgroups);
   return Launcher(std::move(state));
 }
 
 int Launcher::process_fd() const noexcept { return state_->process.get(); }
+
+Enforcement Launcher::enforcement() const noexcept {
+  return enforcement_of(state_->cgroups ? LimitedBy::cgroup : LimitedBy::init);
+}
 
 Result<std::string> Launcher::explain(const JailSpec& spec) const {
   const auto plan = compile(spec, state_->host);
@@ -201,14 +213,17 @@ Result<Jail> Launcher::launch(const JailSpec& spec) const {
   for (const Fd* end : {&input->second, &output->first, &errors->first}) {
     if (auto done = set_non_blocking(*end); !done) return done.error();
   }
-  const auto now = std::chrono::steady_clock::now();
-  if (auto sent = send_request(state_->socket.get(),
-                               {image->get(), control->second.get(), input->first.get(),
-                                output->second.get(), errors->second.get()});
-      !sent) {
-    return sent.error();
-  }
   auto state = std::make_unique<Jail::State>();
+  std::vector<int> fds = {image->get(), control->second.get(), input->first.get(),
+                          output->second.get(), errors->second.get()};
+  if (state_->cgroups) {
+    auto leaf = state_->cgroups->make_leaf(leaf_limits(spec.limits));
+    if (!leaf) return leaf.error();
+    fds.push_back(leaf->directory());
+    state->cgroup.emplace(std::move(*leaf));
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (auto sent = send_request(state_->socket.get(), fds); !sent) return sent.error();
   state->plan = std::move(*plan);
   state->limits = spec.limits;
   state->control = std::move(control->first);

@@ -51,6 +51,7 @@ Result<void> check_root(const Root& root) {
 Result<void> check_limits(const Limits& limits) {
   if (limits.wall.count() <= 0) return invalid("limits.wall: not above 0");
   if (limits.cpu.count() <= 0) return invalid("limits.cpu: not above 0");
+  if (limits.cpu_percent == 0) return invalid("limits.cpu_percent: 0");
   if (limits.memory_bytes < (1u << 20)) return invalid("limits.memory_bytes: below 1 MiB");
   if (limits.processes == 0) return invalid("limits.processes: 0, but the guest is one");
   if (limits.open_files < 8) return invalid("limits.open_files: below 8");

@@ -1,0 +1,78 @@
+// A part of the cgroup v2 tree that belongs to this user, in which every jail gets a leaf of its
+// own. Where there is one, the kernel's accounting holds the limits on memory, processes and CPU;
+// where there is none, rlimits and a watchdog do (see exit_report.h, Enforcement).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "jail/fd.h"
+#include "jail/result.h"
+
+namespace jail {
+
+// Where this process stands in the cgroup v2 tree, as a directory. Pure: reads the text of
+// /proc/self/cgroup (cgroups(7)) and /proc/self/mountinfo (proc(5)). Nothing where no cgroup v2
+// hierarchy is mounted or this process is outside of what the mount shows.
+std::optional<std::string> own_cgroup_directory(std::string_view proc_self_cgroup,
+                                                std::string_view proc_self_mountinfo);
+
+struct LeafLimits {
+  std::uint64_t memory_bytes = 0;
+  std::uint32_t processes = 0;      // processes and threads, init included
+  std::uint32_t cpu_percent = 100;  // of one core
+};
+
+struct LeafUsage {
+  std::uint64_t memory_peak_bytes = 0;
+  std::uint64_t cpu_user_us = 0;
+  std::uint64_t cpu_system_us = 0;
+  bool out_of_memory = false;  // the kernel killed in it for want of memory
+};
+
+class CgroupTree;
+
+// One jail's cgroup. Removed with the leaf, as soon as its last process is gone.
+class CgroupLeaf {
+ public:
+  CgroupLeaf(CgroupLeaf&&) noexcept = default;
+  CgroupLeaf& operator=(CgroupLeaf&&) noexcept;
+  ~CgroupLeaf();
+
+  int directory() const noexcept { return directory_.get(); }
+  void kill() const noexcept;  // every process in it, at once
+  LeafUsage usage() const;
+
+ private:
+  friend class CgroupTree;
+  struct Tree;
+  CgroupLeaf(std::shared_ptr<Tree> tree, std::string name, Fd directory) noexcept;
+  void abandon() noexcept;
+
+  std::shared_ptr<Tree> tree_;
+  std::string name_;
+  Fd directory_;
+};
+
+class CgroupTree {
+ public:
+  // Takes over `directory`, which must hold no process but this one: moves it into the leaf
+  // "supervisor" and hands the controllers memory, pids and cpu down.
+  // Errors: refused (not writable for this user), unsupported (a controller is missing, named),
+  // exhausted (other processes are in it, so that nothing can be handed down).
+  static Result<CgroupTree> adopt(const std::string& directory);
+
+  // Thread-safe.
+  Result<CgroupLeaf> make_leaf(const LeafLimits& limits) const;
+
+  const std::string& path() const noexcept;
+
+ private:
+  explicit CgroupTree(std::shared_ptr<CgroupLeaf::Tree> tree) noexcept : tree_(std::move(tree)) {}
+  std::shared_ptr<CgroupLeaf::Tree> tree_;
+};
+
+}  // namespace jail
