@@ -31,8 +31,8 @@ class Cgroup : public testing::Test {
     const char* parent = std::getenv("JAIL_TEST_CGROUP");
     if (parent == nullptr) GTEST_SKIP() << "JAIL_TEST_CGROUP names no cgroup v2 directory";
     static int made = 0;
-    place_ = std::string(parent) + "/test-" + std::to_string(::getpid()) + "-" +
-             std::to_string(++made);
+    place_ =
+        std::string(parent) + "/test-" + std::to_string(::getpid()) + "-" + std::to_string(++made);
     ASSERT_TRUE(std::filesystem::create_directory(place_)) << place_;
     auto tree = CgroupTree::adopt(place_);
     ASSERT_TRUE(tree) << tree.error().message();
