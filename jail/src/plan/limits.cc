@@ -36,9 +36,10 @@ class LimitWriter {
 
 // The watchdog looks at what a jail really uses. Between two looks a single process is held by this
 // limit on what it may map privately, well above the jail's own so that crossing that one is seen
-// as what it is, and enough for interpreters that reserve more than they touch.
+// as what it is even where a busy machine lets init wait for its turn, and enough for interpreters
+// that reserve more than they touch.
 std::uint64_t private_mapping_bytes(std::uint64_t memory_bytes) {
-  return 2 * memory_bytes + (128u << 20);
+  return 4 * memory_bytes + (128u << 20);
 }
 
 std::uint64_t cpu_seconds(std::chrono::milliseconds cpu) {
