@@ -2,6 +2,7 @@
 that ends in a way of its own."""
 import concurrent.futures
 import os
+import time
 
 import host_view
 import live_server
@@ -21,12 +22,20 @@ PROGRAMS = (
 )
 
 
+def descriptors(launcher):
+    try:
+        return host_view.open_descriptors(launcher)
+    except PermissionError:
+        return None  # not dumpable, and this user is not root: the run as root looks
+
+
 class Snapshot:
     def __init__(self, server):
         self.processes = server.processes()
         self.mounts = host_view.mounts()
         self.cgroups = host_view.cgroups()
         self.server_descriptors = host_view.open_descriptors(server.pid)
+        self.launcher_descriptors = descriptors(server.launcher())
         self.files = sorted(os.listdir(server.temporary) + os.listdir(server.directory))
         self.shared_memory = {name for name in os.listdir("/dev/shm") if "sandbox" in name or "jail" in name}
 
@@ -63,20 +72,23 @@ class Leaks(live_server.ServerTest):
             client.close()
 
     def settled(self, before):
-        """A snapshot once the processes and descriptors of the last runs had their moment to go."""
-        def quiet():
-            return (set(self.server.processes()) <= set(before.processes)
-                    and host_view.open_descriptors(self.server.pid) <= before.server_descriptors)
-        host_view.wait_until(quiet, 10)
-        return Snapshot(self.server)
+        """The first snapshot without anything new, or the last one taken: requests of clients that left may
+        still start while one looks, but what leaks stays."""
+        deadline = time.monotonic() + 10
+        while True:
+            after = Snapshot(self.server)
+            nothing_new = (after.processes == before.processes
+                           and after.server_descriptors <= before.server_descriptors
+                           and after.launcher_descriptors == before.launcher_descriptors)
+            if nothing_new or time.monotonic() > deadline:
+                return after
+            time.sleep(0.05)
 
     def assert_nothing_left(self, work):
         self.run_all(PROGRAMS * 2)  # warm-up: pools and allocators reach their size
         self.client.close()
         host_view.wait_until(lambda: len(self.server.processes()) <= 1, 5)
         before = Snapshot(self.server)
-        launcher = self.server.launcher()
-        launcher_descriptors = self.descriptors(launcher)
         resident = host_view.resident_bytes(self.server.pid)
         work()
         after = self.settled(before)
@@ -84,17 +96,10 @@ class Leaks(live_server.ServerTest):
         self.assertEqual(before.mounts, after.mounts)
         self.assertEqual(set(), {path for path in after.cgroups - before.cgroups if "sandbox" in path or "jail" in path})
         self.assertLessEqual(after.server_descriptors, before.server_descriptors)
-        self.assertEqual(launcher_descriptors, self.descriptors(launcher))
+        self.assertEqual(before.launcher_descriptors, after.launcher_descriptors)
         self.assertEqual(before.files, after.files)
         self.assertEqual(before.shared_memory, after.shared_memory)
         self.assertLess(host_view.resident_bytes(self.server.pid), 1.5 * resident + 24 * MEBIBYTE)
-
-    @staticmethod
-    def descriptors(launcher):
-        try:
-            return host_view.open_descriptors(launcher)
-        except PermissionError:
-            return None  # not dumpable, and this user is not root: the run as root looks
 
     def test_one_after_the_other(self):
         self.assert_nothing_left(self.sequential)
