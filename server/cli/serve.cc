@@ -11,9 +11,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "runtime/sandbox/runner.h"
+#include "runtime/store/job_place.h"
 #include "server/api/api.h"
 #include "server/cli/drop_privileges.h"
 #include "server/cli/exit_codes.h"
@@ -25,22 +28,21 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Under the half minute that orchestrators grant before they kill.
-constexpr std::chrono::seconds patience{20};
-
 int fail(const std::string& text) {
   std::fprintf(stderr, "agent-sandbox: %s\n", text.c_str());
   return exit_own_failure;
 }
 
 // The same two times over: once asked to end it answers what runs, asked again it ends at once.
-asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signals,
-                                         HttpServer& http, runtime::Logger& logger) {
+asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signals, Api& api,
+                                         HttpServer& http, std::chrono::milliseconds patience,
+                                         runtime::Logger& logger) {
   const int first = co_await signals->async_wait(asio::use_awaitable);
   logger.info("stopping", {{"signal", std::int64_t{first}}});
   signals->async_wait([signals](const boost::system::error_code& error, int second) {
     if (!error) std::_Exit(exit_signal_base + second);
   });
+  api.drain();
   const bool clean = co_await http.stop(patience);
   signals->cancel();
   co_return clean;
@@ -58,10 +60,20 @@ bool holds_by_cgroup(const jail::Enforcement& enforcement) {
          enforcement.cpu == jail::Enforcer::cgroup;
 }
 
-int serve_with(const runtime::Config& config, runtime::Runner& runner, asio::thread_pool& pool,
-               const std::string& version) {
+int serve_with(const runtime::Config& config, const std::optional<std::string>& usual_jobs,
+               runtime::Runner& runner, asio::thread_pool& pool, const std::string& version) {
   runtime::Logger logger({.level = config.log_level, .format = config.log_format, .write = {}});
-  Api api(api_options(config, version), runner, logger);
+  const runtime::JobBounds bounds{.kept = config.jobs_kept,
+                                  .max_bytes = std::uint64_t{config.jobs_max_mb} << 20};
+  auto table = runtime::open_job_table(config.jobs_path, usual_jobs, bounds, logger);
+  if (!table) return fail(table.error().message());
+  if (table->found_running() > 0) {
+    logger.warning("jobs of a server that ended before them are marked as failed",
+                   {{"jobs", std::int64_t{table->found_running()}}});
+  }
+  runtime::Jobs jobs(std::move(*table), logger);
+  runtime::Metrics metrics;
+  Api api(api_options(config, version), {runner, jobs, metrics, logger});
   HttpOptions options;
   options.max_connections = config.api_max_connections;
   HttpServer http(pool.get_executor(), options, api, logger);
@@ -72,7 +84,9 @@ int serve_with(const runtime::Config& config, runtime::Runner& runner, asio::thr
   const auto signals = std::make_shared<asio::signal_set>(pool.get_executor(), SIGINT, SIGTERM);
   logger.info("agent-sandbox " + version + " listening on " + url_of(config.api_host, http.port()));
   const bool clean =
-      asio::co_spawn(pool, serve_until_signal(signals, http, logger), asio::use_future).get();
+      asio::co_spawn(pool, serve_until_signal(signals, api, http, config.drain, logger),
+                     asio::use_future)
+          .get();
   if (clean) {
     logger.info("stopped");
   } else {
@@ -92,6 +106,7 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   }
   runtime::ConfigSources sources;
   sources.file_path = options.config_path;
+  const auto usual_jobs = runtime::usual_jobs_path(environment);
   sources.environment = std::move(environment);
   sources.flags = options.flags;
   runtime::find_default_files(sources);
@@ -109,7 +124,7 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   if (config->require_cgroup && !holds_by_cgroup((*runner)->state().enforcement)) {
     return fail("require_cgroup: no cgroup holds the limits here; agent-sandbox doctor says more");
   }
-  return serve_with(*config, **runner, pool, version);
+  return serve_with(*config, usual_jobs, **runner, pool, version);
 }
 
 }  // namespace server

@@ -85,8 +85,7 @@ class LiveServer:
             except subprocess.TimeoutExpired:
                 self.kill()
                 raise
-            finally:
-                self._reader.join(5)
+        self._reader.join(5)
         self._process.stdout.close()
         shutil.rmtree(self.directory, ignore_errors=True)
         return self._process.returncode
