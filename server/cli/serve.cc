@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
@@ -21,6 +24,7 @@
 #include "server/cli/drop_privileges.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/host_checks.h"
+#include "server/cli/notify.h"
 #include "server/http/http_server.h"
 
 namespace server {
@@ -36,8 +40,9 @@ int fail(const std::string& text) {
 // The same two times over: once asked to end it answers what runs, asked again it ends at once.
 asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signals, Api& api,
                                          HttpServer& http, std::chrono::milliseconds patience,
-                                         runtime::Logger& logger) {
+                                         const Notifier& notifier, runtime::Logger& logger) {
   const int first = co_await signals->async_wait(asio::use_awaitable);
+  notifier.tell("STOPPING=1");
   logger.info("stopping", {{"signal", std::int64_t{first}}});
   signals->async_wait([signals](const boost::system::error_code& error, int second) {
     if (!error) std::_Exit(exit_signal_base + second);
@@ -46,6 +51,16 @@ asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signa
   const bool clean = co_await http.stop(patience);
   signals->cancel();
   co_return clean;
+}
+
+// Workers that hang do not get here, and systemd restarts the service.
+asio::awaitable<void> show_life(Notifier notifier, std::chrono::microseconds period) {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  for (;;) {
+    notifier.tell("WATCHDOG=1");
+    timer.expires_after(period / 2);
+    co_await timer.async_wait(asio::use_awaitable);
+  }
 }
 
 std::string url_of(const std::string& host, std::uint16_t port) {
@@ -61,7 +76,8 @@ bool holds_by_cgroup(const jail::Enforcement& enforcement) {
 }
 
 int serve_with(const runtime::Config& config, const std::optional<std::string>& usual_jobs,
-               runtime::Runner& runner, asio::thread_pool& pool, const std::string& version) {
+               const Notifier& notifier, runtime::Runner& runner, asio::thread_pool& pool,
+               const std::string& version) {
   runtime::Logger logger({.level = config.log_level, .format = config.log_format, .write = {}});
   const runtime::JobBounds bounds{.kept = config.jobs_kept,
                                   .max_bytes = std::uint64_t{config.jobs_max_mb} << 20};
@@ -83,8 +99,12 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
   // Caught before anybody is told that we listen: who sees the line may send a signal at once.
   const auto signals = std::make_shared<asio::signal_set>(pool.get_executor(), SIGINT, SIGTERM);
   logger.info("agent-sandbox " + version + " listening on " + url_of(config.api_host, http.port()));
+  if (notifier.watchdog()) {
+    asio::co_spawn(pool, show_life(notifier, *notifier.watchdog()), asio::detached);
+  }
+  notifier.tell("READY=1");
   const bool clean =
-      asio::co_spawn(pool, serve_until_signal(signals, api, http, config.drain, logger),
+      asio::co_spawn(pool, serve_until_signal(signals, api, http, config.drain, notifier, logger),
                      asio::use_future)
           .get();
   if (clean) {
@@ -107,6 +127,7 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   runtime::ConfigSources sources;
   sources.file_path = options.config_path;
   const auto usual_jobs = runtime::usual_jobs_path(environment);
+  const Notifier notifier(environment);
   sources.environment = std::move(environment);
   sources.flags = options.flags;
   runtime::find_default_files(sources);
@@ -124,7 +145,7 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   if (config->require_cgroup && !holds_by_cgroup((*runner)->state().enforcement)) {
     return fail("require_cgroup: no cgroup holds the limits here; agent-sandbox doctor says more");
   }
-  return serve_with(*config, usual_jobs, **runner, pool, version);
+  return serve_with(*config, usual_jobs, notifier, **runner, pool, version);
 }
 
 }  // namespace server
