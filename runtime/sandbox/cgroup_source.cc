@@ -43,6 +43,12 @@ CgroupPlace this_place() {
           .is_marked_delegated = has_delegation_mark};
 }
 
+// What is to be done about all of them together is said once, by the caller.
+std::string without_hint(Error error) {
+  error.hint.clear();
+  return error.message();
+}
+
 std::string socket_of_systemd(const CgroupRequest& request) {
   if (::geteuid() == 0) return "/run/systemd/private";
   const std::string directory = request.runtime_directory.empty()
@@ -101,7 +107,8 @@ Result<CgroupFound> search_cgroup(const std::string& configured, const CgroupSte
   const auto scope = steps.enter_scope();
   const auto in_scope = scope ? adopt_own() : scope;
   if (in_scope) return CgroupFound{CgroupOrigin::systemd, {}};
-  return CgroupFound{CgroupOrigin::none, own.error().message() + "; " + in_scope.error().message()};
+  return CgroupFound{CgroupOrigin::none,
+                     without_hint(own.error()) + "; " + without_hint(in_scope.error())};
 }
 
 Result<CgroupChoice> find_cgroup(const CgroupRequest& request) {

@@ -140,8 +140,7 @@ Result<void> enter_systemd_scope(const ScopeRequest& request) {
   if (r >= 0) r = sd_bus_start(bus.get());
   if (r < 0) {
     const bool absent = r == -ENOENT || r == -ECONNREFUSED;
-    return Error{absent ? ErrorKind::unsupported : ErrorKind::kernel, doing, -r,
-                 absent ? "no systemd listens there" : ""};
+    return Error{absent ? ErrorKind::unsupported : ErrorKind::kernel, doing, -r, {}};
   }
   r = ask(bus.get(), request.name, conversation);
   if (r >= 0) r = listen(bus.get(), conversation, request.patience);

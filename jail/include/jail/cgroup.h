@@ -3,8 +3,6 @@
 // where there is none, rlimits and a watchdog do (see exit_report.h, Enforcement).
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -70,7 +68,7 @@ class CgroupTree {
   static Result<CgroupTree> adopt(const std::string& directory);
 
   // As root, before it becomes that user: hands over what systemd's Delegate= hands over.
-  Result<void> give_to(uid_t user, gid_t group) const;
+  Result<void> give_to(std::uint32_t user, std::uint32_t group) const;
 
   // Thread-safe.
   Result<CgroupLeaf> make_leaf(const LeafLimits& limits) const;

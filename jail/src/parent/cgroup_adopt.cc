@@ -183,7 +183,7 @@ Result<CgroupTree> CgroupTree::adopt(const std::string& path) {
   return CgroupTree(std::move(tree));
 }
 
-Result<void> CgroupTree::give_to(uid_t user, gid_t group) const {
+Result<void> CgroupTree::give_to(std::uint32_t user, std::uint32_t group) const {
   const std::string leaf = supervisor;
   for (const std::string& name :
        {std::string("."), std::string("cgroup.procs"), std::string("cgroup.subtree_control"),
