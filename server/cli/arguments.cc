@@ -32,6 +32,8 @@ struct Raw {
   std::string port;
   std::string log_level;
   std::string log_format;
+  std::string cgroup;
+  bool require_cgroup = false;
 };
 
 struct Commands {
@@ -45,6 +47,18 @@ struct Commands {
 void add_user(CLI::App& command, Raw& raw) {
   command.add_option("--user", raw.user, "Run as this user or uid when started as root")
       ->type_name("NAME");
+}
+
+void add_cgroup(CLI::App& command, Raw& raw) {
+  command.add_option("--cgroup", raw.cgroup, "auto, none or a cgroup v2 directory [auto]")
+      ->type_name("DIR");
+  command.add_flag("--require-cgroup", raw.require_cgroup, "Refuse to run without a cgroup");
+}
+
+void add_cgroup_flags(const CLI::App& command, const Raw& raw,
+                      std::vector<runtime::FlagSetting>& flags) {
+  if (command.count("--cgroup") > 0) flags.push_back({"SANDBOX_CGROUP", raw.cgroup, "--cgroup"});
+  if (raw.require_cgroup) flags.push_back({"SANDBOX_REQUIRE_CGROUP", "true", "--require-cgroup"});
 }
 
 void define_exec(Commands& commands) {
@@ -72,6 +86,7 @@ void define_exec(Commands& commands) {
   auto* json = exec.add_flag("--json", raw.json, "Print the result as POST /execute returns it");
   exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
       ->excludes(json);
+  add_cgroup(exec, raw);
   add_user(exec, raw);
   exec.footer(
       "Arguments for the program follow after --. Standard input, output and error are passed\n"
@@ -91,6 +106,7 @@ void define_serve(Commands& commands) {
   serve.add_option("--log-level", raw.log_level, "debug, info, warning or error [info]")
       ->type_name("LEVEL");
   serve.add_option("--log-format", raw.log_format, "text or json [text]")->type_name("FORMAT");
+  add_cgroup(serve, raw);
   add_user(serve, raw);
   commands.serve = &serve;
 }
@@ -172,6 +188,7 @@ Parsed exec_options(const Commands& commands, std::vector<std::string> args) {
   }
   options.args = std::move(args);
   options.user = given(exec, "--user", raw.user);
+  add_cgroup_flags(exec, raw, options.flags);
   if (raw.json) options.mode = ExecOptions::Mode::json;
   if (raw.explain) options.mode = ExecOptions::Mode::explain;
   return options;
@@ -190,6 +207,7 @@ ServeOptions serve_options(const Commands& commands) {
   add("API_PORT", raw.port, "--port");
   add("LOG_LEVEL", raw.log_level, "--log-level");
   add("LOG_FORMAT", raw.log_format, "--log-format");
+  add_cgroup_flags(serve, raw, options.flags);
   return options;
 }
 

@@ -31,6 +31,7 @@ struct ExecOptions {
   std::vector<Artifact> artifacts;
   std::vector<std::string> args;  // after --
   std::optional<std::string> user;
+  std::vector<runtime::FlagSetting> flags;
   enum class Mode { stream, json, explain } mode = Mode::stream;
 };
 

@@ -22,6 +22,7 @@
 #include "server/cli/exec_files.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/run_once.h"
+#include "server/cli/take_cgroup.h"
 
 namespace server {
 namespace {
@@ -226,16 +227,20 @@ int exec(ExecOptions options, runtime::Environment environment) {
   runtime::ConfigSources sources;
   sources.environment = std::move(environment);
   runtime::find_default_files(sources);
+  sources.flags = options.flags;
+  const auto config = runtime::load_config(sources);
+  if (!config) return fail(exit_own_failure, config.error().message());
+  const auto cgroup = take_cgroup(*config, options.user, sources.environment);
+  if (!cgroup) return fail(exit_own_failure, cgroup.error().message());
   if (const auto dropped = drop_privileges(options.user); !dropped) {
     return fail(exit_own_failure, dropped.error().message());
   }
   const auto directories = ArtifactDirectories::open(options.artifacts);
   if (!directories) return fail(exit_usage, directories.error().message());
   asio::thread_pool pool(2);
-  auto runner = runtime::Runner::create(pool.get_executor(), {});
+  const auto runner =
+      runtime::Runner::create(pool.get_executor(), runner_options(*config, *cgroup));
   if (!runner) return fail(exit_own_failure, runner.error().message());
-  const auto config = runtime::load_config(sources);
-  if (!config) return fail(exit_own_failure, config.error().message());
   const ExecOptions::Mode mode = options.mode;
   auto request = request_of(std::move(options), std::move(program->code), *config);
   request.files = std::move(*files);

@@ -128,6 +128,22 @@ TEST(Arguments, ServeTurnsFlagsIntoSettings) {
   EXPECT_TRUE(std::get<ServeOptions>(parse({"serve"})).flags.empty());
 }
 
+TEST(Arguments, TheCgroupIsASettingOfExecToo) {
+  const auto check = [](const std::vector<runtime::FlagSetting>& flags) {
+    ASSERT_EQ(flags.size(), 2u);
+    EXPECT_EQ(flags[0].name, "SANDBOX_CGROUP");
+    EXPECT_EQ(flags[0].value, "/sys/fs/cgroup/a");
+    EXPECT_EQ(flags[1].name, "SANDBOX_REQUIRE_CGROUP");
+    EXPECT_EQ(flags[1].value, "true");
+  };
+  check(std::get<ServeOptions>(parse({"serve", "--cgroup", "/sys/fs/cgroup/a", "--require-cgroup"}))
+            .flags);
+  check(std::get<ExecOptions>(
+            parse({"exec", "--cgroup", "/sys/fs/cgroup/a", "--require-cgroup", "-c", "1"}))
+            .flags);
+  EXPECT_TRUE(std::get<ExecOptions>(parse({"exec", "-c", "1"})).flags.empty());
+}
+
 TEST(Arguments, DoctorHasTwoFormats) {
   EXPECT_EQ(std::get<DoctorOptions>(parse({"doctor"})).format, DoctorOptions::Format::text);
   EXPECT_EQ(std::get<DoctorOptions>(parse({"doctor", "--json"})).format,
