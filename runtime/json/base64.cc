@@ -13,8 +13,8 @@ constexpr std::uint8_t no_digit = 64;
 constexpr std::array<std::uint8_t, 256> values = [] {
   std::array<std::uint8_t, 256> table{};
   table.fill(no_digit);
-  for (std::uint8_t i = 0; i < digits.size(); ++i) {
-    table[static_cast<unsigned char>(digits[i])] = i;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    table[static_cast<unsigned char>(digits[i])] = static_cast<std::uint8_t>(i);
   }
   return table;
 }();

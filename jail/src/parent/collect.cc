@@ -122,22 +122,26 @@ class Walk {
 
   void file(const Fd& parent, const std::string& path, const std::string& name) {
     const Fd opened = open_beneath(parent.get(), name.c_str(), 0);
-    // What was opened is judged, not what stood under the name before.
-    struct stat status {};
     if (!opened.valid()) {
       // ELOOP: a symbolic link. ENXIO: a socket, or a FIFO that nobody writes to.
       const bool wrong_kind = errno == ELOOP || errno == ENXIO;
       skip(path, wrong_kind ? SkipReason::not_regular : reason_of(errno));
-    } else if (::fstat(opened.get(), &status) != 0) {
-      skip(path, SkipReason::unreadable);
-    } else if (const auto reason = refuse(status)) {
-      skip(path, *reason);
-    } else if (auto content = read(opened, static_cast<std::size_t>(status.st_size))) {
-      total_bytes_ += content->size();
-      collection_.files.push_back({path, std::move(*content)});
-    } else {
-      skip(path, SkipReason::unreadable);
+      return;
     }
+    // What was opened is judged, not what stood under the name before.
+    struct stat status {};
+    const bool known = ::fstat(opened.get(), &status) == 0;
+    if (const auto reason = known ? refuse(status) : SkipReason::unreadable) {
+      skip(path, *reason);
+      return;
+    }
+    auto content = read(opened, static_cast<std::size_t>(status.st_size));
+    if (!content) {
+      skip(path, SkipReason::unreadable);
+      return;
+    }
+    total_bytes_ += content->size();
+    collection_.files.push_back({path, std::move(*content)});
   }
 
   std::optional<SkipReason> refuse(const struct stat& status) const {
