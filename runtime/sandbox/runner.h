@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "jail/cgroup.h"
 #include "jail/result.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
@@ -20,6 +22,9 @@ struct RunnerOptions {
   std::size_t output_cap_bytes = 1u << 20;  // a stream
   std::uint32_t max_running = 16;           // jails alive at once
   std::uint32_t max_queued = 256;           // requests that wait for a place
+  std::uint32_t cpu_percent = 100;          // of one core, for each jail
+  // Where each jail gets a leaf; without it rlimits and a watchdog hold the limits.
+  std::optional<jail::CgroupTree> cgroups;
 };
 
 enum class Stream : std::uint8_t { standard_output, standard_error };

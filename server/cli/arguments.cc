@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 
+#include "jail/collect.h"
 #include "server/cli/exit_codes.h"
 
 namespace server {
@@ -21,6 +22,8 @@ struct Raw {
   double timeout = 0;
   std::uint32_t memory = 0;
   std::vector<std::string> env;
+  std::vector<std::string> files;
+  std::vector<std::string> artifacts;
   bool json = false;
   bool explain = false;
   std::string user;
@@ -29,6 +32,8 @@ struct Raw {
   std::string port;
   std::string log_level;
   std::string log_format;
+  std::string cgroup;
+  bool require_cgroup = false;
 };
 
 struct Commands {
@@ -44,11 +49,23 @@ void add_user(CLI::App& command, Raw& raw) {
       ->type_name("NAME");
 }
 
+void add_cgroup(CLI::App& command, Raw& raw) {
+  command.add_option("--cgroup", raw.cgroup, "auto, none or a cgroup v2 directory [auto]")
+      ->type_name("DIR");
+  command.add_flag("--require-cgroup", raw.require_cgroup, "Refuse to run without a cgroup");
+}
+
+void add_cgroup_flags(const CLI::App& command, const Raw& raw,
+                      std::vector<runtime::FlagSetting>& flags) {
+  if (command.count("--cgroup") > 0) flags.push_back({"SANDBOX_CGROUP", raw.cgroup, "--cgroup"});
+  if (raw.require_cgroup) flags.push_back({"SANDBOX_REQUIRE_CGROUP", "true", "--require-cgroup"});
+}
+
 void define_exec(Commands& commands) {
   CLI::App& exec = *commands.app.add_subcommand("exec", "Run one program in a jail");
   Raw& raw = commands.raw;
   auto* code = exec.add_option("-c", raw.code, "The program itself")->type_name("CODE");
-  exec.add_option("file", raw.file, "The program's file; - reads it from standard input")
+  exec.add_option("program", raw.file, "The program's file; - reads it from standard input")
       ->type_name("FILE")
       ->excludes(code);
   exec.add_option("--language", raw.language, "python or bash; by default as the file's name says")
@@ -59,9 +76,17 @@ void define_exec(Commands& commands) {
   exec.add_option("--env", raw.env, "A variable for the program; may repeat")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);  // one a time: the next word may be the file
+  exec.add_option("--file", raw.files, "A file for its working directory, DEST there; may repeat")
+      ->type_name("SRC[:DEST]")
+      ->allow_extra_args(false);
+  exec.add_option("--artifact", raw.artifacts,
+                  "Copy what the glob names in its working directory to DIR afterwards; may repeat")
+      ->type_name("GLOB:DIR")
+      ->allow_extra_args(false);
   auto* json = exec.add_flag("--json", raw.json, "Print the result as POST /execute returns it");
   exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
       ->excludes(json);
+  add_cgroup(exec, raw);
   add_user(exec, raw);
   exec.footer(
       "Arguments for the program follow after --. Standard input, output and error are passed\n"
@@ -81,6 +106,7 @@ void define_serve(Commands& commands) {
   serve.add_option("--log-level", raw.log_level, "debug, info, warning or error [info]")
       ->type_name("LEVEL");
   serve.add_option("--log-format", raw.log_format, "text or json [text]")->type_name("FORMAT");
+  add_cgroup(serve, raw);
   add_user(serve, raw);
   commands.serve = &serve;
 }
@@ -103,6 +129,17 @@ template <class T>
 std::optional<T> given(const CLI::App& command, const char* name, T value) {
   if (command.count(name) == 0) return std::nullopt;
   return value;
+}
+
+// The last colon parts the two, so that a source with a colon in it needs its destination said.
+std::optional<ExecOptions::File> file_option(const std::string& entry) {
+  const std::size_t colon = entry.rfind(':');
+  ExecOptions::File file;
+  file.source = entry.substr(0, colon);
+  file.destination = colon == entry.npos ? file.source.substr(file.source.rfind('/') + 1)
+                                         : entry.substr(colon + 1);
+  if (file.source.empty() || file.destination.empty()) return std::nullopt;
+  return file;
 }
 
 Parsed exec_options(const Commands& commands, std::vector<std::string> args) {
@@ -133,8 +170,25 @@ Parsed exec_options(const Commands& commands, std::vector<std::string> args) {
     if (equals == 0 || equals == entry.npos) return usage("--env: expected NAME=VALUE");
     options.env.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
   }
+  for (const std::string& entry : raw.files) {
+    auto file = file_option(entry);
+    if (!file) return usage("--file " + entry + ": expected SRC or SRC:DEST");
+    options.files.push_back(std::move(*file));
+  }
+  for (const std::string& entry : raw.artifacts) {
+    const std::size_t colon = entry.rfind(':');
+    if (colon == entry.npos || colon + 1 == entry.size()) {
+      return usage("--artifact " + entry + ": expected GLOB:DIR");
+    }
+    const std::string glob = entry.substr(0, colon);
+    if (const auto checked = jail::check_glob(glob); !checked) {
+      return usage("--artifact " + entry + ": " + checked.error().doing);
+    }
+    options.artifacts.push_back({glob, entry.substr(colon + 1)});
+  }
   options.args = std::move(args);
   options.user = given(exec, "--user", raw.user);
+  add_cgroup_flags(exec, raw, options.flags);
   if (raw.json) options.mode = ExecOptions::Mode::json;
   if (raw.explain) options.mode = ExecOptions::Mode::explain;
   return options;
@@ -153,6 +207,7 @@ ServeOptions serve_options(const Commands& commands) {
   add("API_PORT", raw.port, "--port");
   add("LOG_LEVEL", raw.log_level, "--log-level");
   add("LOG_FORMAT", raw.log_format, "--log-format");
+  add_cgroup_flags(serve, raw, options.flags);
   return options;
 }
 

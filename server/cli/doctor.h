@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jail/exit_report.h"
+#include "runtime/config/environment.h"
 #include "server/cli/arguments.h"
 #include "server/cli/host_checks.h"
 
@@ -22,6 +23,7 @@ std::string describe(const Diagnosis& diagnosis, const std::string& version);
 std::string describe_json(const Diagnosis& diagnosis, const std::string& version);
 
 // Returns the exit status: 0 where jails can run. To be called while there is only one thread.
-int doctor(const DoctorOptions& options, const std::string& version);
+int doctor(const DoctorOptions& options, runtime::Environment environment,
+           const std::string& version);
 
 }  // namespace server

@@ -25,6 +25,7 @@
 #include "server/cli/exit_codes.h"
 #include "server/cli/host_checks.h"
 #include "server/cli/notify.h"
+#include "server/cli/take_cgroup.h"
 #include "server/http/http_server.h"
 
 namespace server {
@@ -68,17 +69,19 @@ std::string url_of(const std::string& host, std::uint16_t port) {
   return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-// Every limit must be held by a cgroup where the operator asked for it.
-bool holds_by_cgroup(const jail::Enforcement& enforcement) {
-  return enforcement.memory == jail::Enforcer::cgroup &&
-         enforcement.processes == jail::Enforcer::cgroup &&
-         enforcement.cpu == jail::Enforcer::cgroup;
+void log_limits(runtime::Logger& logger, const runtime::CgroupChoice& cgroup) {
+  if (cgroup.tree) {
+    logger.info("cgroup v2 holds the limits",
+                {{"cgroup", cgroup.tree->path()}, {"origin", to_string(cgroup.origin)}});
+  } else {
+    logger.warning("no cgroup v2: rlimits and a watchdog hold the limits",
+                   {{"reason", cgroup.why_none}});
+  }
 }
 
 int serve_with(const runtime::Config& config, const std::optional<std::string>& usual_jobs,
                const Notifier& notifier, runtime::Runner& runner, asio::thread_pool& pool,
-               const std::string& version) {
-  runtime::Logger logger({.level = config.log_level, .format = config.log_format, .write = {}});
+               runtime::Logger& logger, const std::string& version) {
   const runtime::JobBounds bounds{.kept = config.jobs_kept,
                                   .max_bytes = std::uint64_t{config.jobs_max_mb} << 20};
   auto table = runtime::open_job_table(config.jobs_path, usual_jobs, bounds, logger);
@@ -131,21 +134,23 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   sources.environment = std::move(environment);
   sources.flags = options.flags;
   runtime::find_default_files(sources);
-  if (const auto dropped = drop_privileges(options.user); !dropped) {
-    return fail(dropped.error().message());
-  }
-  asio::thread_pool pool(std::max(2u, std::thread::hardware_concurrency()));
-  auto runner = runtime::Runner::create(pool.get_executor(), {});
-  if (!runner) return fail(runner.error().message());
   const auto config = runtime::load_config(sources);
   if (!config) return fail(config.error().message());
   if (const auto exposure = runtime::check_exposure(*config); !exposure) {
     return fail(exposure.error().message());
   }
-  if (config->require_cgroup && !holds_by_cgroup((*runner)->state().enforcement)) {
-    return fail("require_cgroup: no cgroup holds the limits here; agent-sandbox doctor says more");
+  auto cgroup = take_cgroup(*config, options.user, sources.environment);
+  if (!cgroup) return fail(cgroup.error().message());
+  if (const auto dropped = drop_privileges(options.user); !dropped) {
+    return fail(dropped.error().message());
   }
-  return serve_with(*config, usual_jobs, notifier, **runner, pool, version);
+  asio::thread_pool pool(std::max(2u, std::thread::hardware_concurrency()));
+  const auto runner =
+      runtime::Runner::create(pool.get_executor(), runner_options(*config, *cgroup));
+  if (!runner) return fail(runner.error().message());
+  runtime::Logger logger({.level = config->log_level, .format = config->log_format, .write = {}});
+  log_limits(logger, *cgroup);
+  return serve_with(*config, usual_jobs, notifier, **runner, pool, logger, version);
 }
 
 }  // namespace server
