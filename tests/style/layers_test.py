@@ -61,6 +61,6 @@ class Layers(tree.RuleTest):
         }
         self.assert_rule_finds(
             wrong_includes, planted, "a.cc:1 includes runtime/sandbox/runner.h", "a.cc:2 includes boost/asio.hpp",
-            "a.h:1 includes seccomp.h", "includes server/api/a.h", "includes jail/src/plan/plan.h",
+            "a.h:1 includes seccomp.h", "c.cc:1 includes sqlite3.h", "c.cc:2 includes openssl/", "includes server/api/a.h", "includes jail/src/plan/plan.h",
             "includes ../../jail/fd.h", "includes boost/beast/http.hpp", "server/http/a.cc:2 includes simdjson.h",
             "server/http/a.cc:3 includes spdlog", "includes netlink/netlink.h", "includes curl/curl.h", "includes nlohmann")
