@@ -19,6 +19,16 @@ Interpreter interpreter_of(Language language) noexcept {
   return {};
 }
 
+std::string_view name_of(Language language) noexcept {
+  switch (language) {
+    case Language::python:
+      return "python";
+    case Language::bash:
+      return "bash";
+  }
+  return "unknown";
+}
+
 std::vector<std::string> arguments_of(const RunRequest& request) {
   const Interpreter interpreter = interpreter_of(request.language);
   std::vector<std::string> arguments = {

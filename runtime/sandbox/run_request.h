@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,7 +12,15 @@ namespace runtime {
 
 enum class Language : std::uint8_t { python, bash };
 
+// "python"; the word that requests, jobs and metrics use.
+std::string_view name_of(Language language) noexcept;
+
 enum class OutputEncoding : std::uint8_t { utf8, base64 };
+
+struct InputFile {
+  std::string path;  // relative to the working directory; as check_input_files() allows
+  std::string content;
+};
 
 struct RunRequest {
   std::string code;
@@ -19,6 +28,8 @@ struct RunRequest {
   std::string standard_input;
   std::vector<std::string> args;
   std::vector<std::pair<std::string, std::string>> env;
+  std::vector<InputFile> files;        // there before the program starts; no path twice
+  std::vector<std::string> artifacts;  // globs (jail/collect.h) of what is wanted afterwards
   std::chrono::milliseconds timeout{5000};
   std::uint32_t memory_limit_mb = 256;
   OutputEncoding output_encoding = OutputEncoding::utf8;

@@ -1,10 +1,9 @@
 #include "server/api/encode.h"
 
 #include <cmath>
-#include <cstdio>
-#include <ctime>
 
 #include "runtime/json/writer.h"
+#include "server/api/media_type.h"
 #include "server/http/uuid.h"
 
 namespace server {
@@ -33,23 +32,38 @@ void write_limits(Writer& writer, const jail::Enforcement& enforcement) {
   writer.key("cpu").string(jail::to_string(enforcement.cpu)).end_object();
 }
 
+// JSON has no way to write a name that is not UTF-8, so that such a file could not be told from
+// another one.
+void write_artifacts(Writer& writer, const jail::Collection& artifacts) {
+  writer.key("artifacts").begin_array();
+  for (const jail::CollectedFile& file : artifacts.files) {
+    if (!runtime::json::is_utf8(file.path)) continue;
+    writer.begin_object().key("path").string(file.path);
+    writer.key("size").integer(static_cast<std::int64_t>(file.content.size()));
+    writer.key("media_type").string(media_type_of(file.path));
+    writer.key("base64").base64(file.content).end_object();
+  }
+  writer.end_array();
+  auto skipped_total = static_cast<std::int64_t>(artifacts.skipped_total);
+  const auto write_skipped = [&](std::string_view path, std::string_view reason) {
+    writer.begin_object().key("path").string(path).key("reason").string(reason).end_object();
+  };
+  writer.key("artifacts_skipped").begin_array();
+  for (const jail::CollectedFile& file : artifacts.files) {
+    if (runtime::json::is_utf8(file.path)) continue;
+    write_skipped(file.path, "its name is not UTF-8");
+    ++skipped_total;
+  }
+  for (const jail::SkippedFile& file : artifacts.skipped) {
+    write_skipped(file.path, jail::to_string(file.reason));
+  }
+  writer.end_array();
+  writer.key("artifacts_skipped_total").integer(skipped_total);
+}
+
 }  // namespace
 
 Job make_job() { return {.id = make_uuid(), .created = std::chrono::system_clock::now()}; }
-
-std::string utc_text(std::chrono::system_clock::time_point time) {
-  const auto whole = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch());
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(whole);
-  const std::time_t unix_time = seconds.count();
-  std::tm utc{};
-  ::gmtime_r(&unix_time, &utc);
-  char text[64];
-  const int length =
-      std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", utc.tm_year + 1900,
-                    utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
-                    static_cast<int>((whole - seconds).count()));
-  return {text, static_cast<std::size_t>(length)};
-}
 
 std::string encode_result(const runtime::RunResult& result, const Job& job,
                           runtime::OutputEncoding encoding) {
@@ -76,15 +90,14 @@ std::string encode_result(const runtime::RunResult& result, const Job& job,
   writer.key("started").integer(timings.started.count());
   writer.key("ran").integer(timings.ran.count()).end_object();
   write_limits(writer, result.enforcement);
-  writer.key("artifacts").begin_array().end_array();
-  writer.key("artifacts_skipped").begin_array().end_array();
+  write_artifacts(writer, result.artifacts);
   writer.key("created_at").string(utc_text(job.created)).end_object();
   return std::move(writer).take();
 }
 
-std::string encode_health(const std::optional<HealthDetails>& details) {
+std::string encode_health(std::string_view status, const std::optional<HealthDetails>& details) {
   Writer writer;
-  writer.begin_object().key("status").string("ok");
+  writer.begin_object().key("status").string(status);
   if (details) {
     writer.key("version").string(details->version);
     writer.key("uptime_seconds").number(std::round(details->uptime.count() * 1000) / 1000);

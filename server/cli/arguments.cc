@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 
+#include "jail/collect.h"
 #include "server/cli/exit_codes.h"
 
 namespace server {
@@ -21,6 +22,8 @@ struct Raw {
   double timeout = 0;
   std::uint32_t memory = 0;
   std::vector<std::string> env;
+  std::vector<std::string> files;
+  std::vector<std::string> artifacts;
   bool json = false;
   bool explain = false;
   std::string user;
@@ -62,7 +65,7 @@ void define_exec(Commands& commands) {
   CLI::App& exec = *commands.app.add_subcommand("exec", "Run one program in a jail");
   Raw& raw = commands.raw;
   auto* code = exec.add_option("-c", raw.code, "The program itself")->type_name("CODE");
-  exec.add_option("file", raw.file, "The program's file; - reads it from standard input")
+  exec.add_option("program", raw.file, "The program's file; - reads it from standard input")
       ->type_name("FILE")
       ->excludes(code);
   exec.add_option("--language", raw.language, "python or bash; by default as the file's name says")
@@ -73,6 +76,13 @@ void define_exec(Commands& commands) {
   exec.add_option("--env", raw.env, "A variable for the program; may repeat")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);  // one a time: the next word may be the file
+  exec.add_option("--file", raw.files, "A file for its working directory, DEST there; may repeat")
+      ->type_name("SRC[:DEST]")
+      ->allow_extra_args(false);
+  exec.add_option("--artifact", raw.artifacts,
+                  "Copy what the glob names in its working directory to DIR afterwards; may repeat")
+      ->type_name("GLOB:DIR")
+      ->allow_extra_args(false);
   auto* json = exec.add_flag("--json", raw.json, "Print the result as POST /execute returns it");
   exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
       ->excludes(json);
@@ -121,6 +131,17 @@ std::optional<T> given(const CLI::App& command, const char* name, T value) {
   return value;
 }
 
+// The last colon parts the two, so that a source with a colon in it needs its destination said.
+std::optional<ExecOptions::File> file_option(const std::string& entry) {
+  const std::size_t colon = entry.rfind(':');
+  ExecOptions::File file;
+  file.source = entry.substr(0, colon);
+  file.destination = colon == entry.npos ? file.source.substr(file.source.rfind('/') + 1)
+                                         : entry.substr(colon + 1);
+  if (file.source.empty() || file.destination.empty()) return std::nullopt;
+  return file;
+}
+
 Parsed exec_options(const Commands& commands, std::vector<std::string> args) {
   const Raw& raw = commands.raw;
   const CLI::App& exec = *commands.exec;
@@ -148,6 +169,22 @@ Parsed exec_options(const Commands& commands, std::vector<std::string> args) {
     const std::size_t equals = entry.find('=');
     if (equals == 0 || equals == entry.npos) return usage("--env: expected NAME=VALUE");
     options.env.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  for (const std::string& entry : raw.files) {
+    auto file = file_option(entry);
+    if (!file) return usage("--file " + entry + ": expected SRC or SRC:DEST");
+    options.files.push_back(std::move(*file));
+  }
+  for (const std::string& entry : raw.artifacts) {
+    const std::size_t colon = entry.rfind(':');
+    if (colon == entry.npos || colon + 1 == entry.size()) {
+      return usage("--artifact " + entry + ": expected GLOB:DIR");
+    }
+    const std::string glob = entry.substr(0, colon);
+    if (const auto checked = jail::check_glob(glob); !checked) {
+      return usage("--artifact " + entry + ": " + checked.error().doing);
+    }
+    options.artifacts.push_back({glob, entry.substr(colon + 1)});
   }
   options.args = std::move(args);
   options.user = given(exec, "--user", raw.user);

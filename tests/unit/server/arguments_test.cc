@@ -47,6 +47,19 @@ TEST(Arguments, ExecTakesEveryOption) {
   EXPECT_EQ(options.args, (std::vector<std::string>{"-x", "--", "--json"}));
 }
 
+TEST(Arguments, FilesAndArtifactsArePartedAtTheLastColon) {
+  const ExecOptions options = exec_of(
+      {"exec", "--file", "data/a.csv", "--file", "a:b:in/c", "--artifact", "*:x:out", "p.py"});
+  ASSERT_EQ(options.files.size(), 2u);
+  EXPECT_EQ(options.files[0].source, "data/a.csv");
+  EXPECT_EQ(options.files[0].destination, "a.csv");
+  EXPECT_EQ(options.files[1].source, "a:b");
+  EXPECT_EQ(options.files[1].destination, "in/c");
+  ASSERT_EQ(options.artifacts.size(), 1u);
+  EXPECT_EQ(options.artifacts[0].glob, "*:x");
+  EXPECT_EQ(options.artifacts[0].directory, "out");
+}
+
 TEST(Arguments, WhatLooksLikeAnOptionCanBeCodeAndTheDashIsAFile) {
   EXPECT_EQ(exec_of({"exec", "-c", "-1"}).code, "-1");
   EXPECT_EQ(exec_of({"exec", "-c", ""}).code, "");
@@ -73,6 +86,11 @@ TEST(Arguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"exec", "-c", "x", "--language", "ruby"}, "--language"},
       {{"exec", "-c", "x", "--env", "A"}, "--env"},
       {{"exec", "-c", "x", "--env", "=b"}, "--env"},
+      {{"exec", "-c", "x", "--file", ":x"}, "SRC:DEST"},
+      {{"exec", "-c", "x", "--file", "dir/"}, "SRC:DEST"},
+      {{"exec", "-c", "x", "--artifact", "*.png"}, "GLOB:DIR"},
+      {{"exec", "-c", "x", "--artifact", "*.png:"}, "GLOB:DIR"},
+      {{"exec", "-c", "x", "--artifact", "/etc/*:."}, "relative"},
       {{"exec", "-c", "x", "--json", "--explain"}, "--json"},
       {{"serve", "extra"}, "extra"},
       {{"doctor", "extra"}, "extra"},
