@@ -268,7 +268,8 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
                         return value.has_value();
                       }});
   settings.push_back({"SANDBOX_CGROUP", "cgroup",
-                      "auto, own, none or the absolute path of a cgroup v2 directory", apply_cgroup});
+                      "auto, own, none or the absolute path of a cgroup v2 directory",
+                      apply_cgroup});
   settings.push_back({"SANDBOX_REQUIRE_CGROUP", "require_cgroup", "true or false",
                       [](Config& config, std::string_view text) {
                         const auto value = boolean(text);
