@@ -47,6 +47,7 @@ struct Config {
   std::uint32_t sandbox_pool_size = 8;
   Ceilings ceilings;
   bool require_cgroup = false;
+  std::string rootfs;  // "host", an absolute path, or empty: a built root where there is one
 
   std::optional<std::string> llm_provider;  // as configured; active_provider() says which is used
   // Every known one; of those whose key is set the first is preferred.

@@ -149,8 +149,7 @@ void Run::on_control() {
 }
 
 void Run::begin() {
-  const Interpreter interpreter = interpreter_of(request_.language);
-  auto done = jail_->write_file(interpreter.file_name, request_.code, 0644);
+  auto done = jail_->write_file(file_name_of(request_), request_.code, 0644);
   if (done) done = jail_->start();
   if (!done) {
     finish(done.error());

@@ -9,7 +9,7 @@
 
 namespace runtime {
 
-enum class Language : std::uint8_t { python, bash };
+enum class Language : std::uint8_t { python, bash, javascript, typescript };
 
 enum class OutputEncoding : std::uint8_t { utf8, base64 };
 

@@ -37,6 +37,8 @@ class JailRunner final : public Runner {
         asio::use_awaitable, std::move(request), std::move(options));
   }
 
+  void use_root(jail::Root root) override { root_ = std::move(root); }
+
   Result<std::string> explain(const RunRequest& request) override {
     return launcher()->explain(spec_of(request));
   }
@@ -113,7 +115,7 @@ class JailRunner final : public Runner {
   mutable std::mutex mutex_;
   std::shared_ptr<Launcher> launcher_;
   const jail::FilterProgram filter_;
-  const jail::Root root_;
+  jail::Root root_;
   std::atomic<std::uint64_t> total_{0};
 };
 

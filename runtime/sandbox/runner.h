@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "jail/result.h"
+#include "jail/spec.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
 
@@ -68,6 +69,9 @@ class Runner {
   static jail::Result<std::unique_ptr<Runner>> create(boost::asio::any_io_executor executor,
                                                       RunnerOptions options);
   virtual ~Runner() = default;
+
+  // What programs see from now on; the host's own until somebody calls it. Before the first run.
+  virtual void use_root(jail::Root root) = 0;
 
   // An Error here is a failure of ours or of the host; ErrorKind::exhausted: the queue is full,
   // try again later. What the program did is always a RunResult.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/sandbox/language.h"
 #include "server/api/encode.h"
 #include "server/api/guard.h"
 
@@ -61,7 +62,8 @@ std::string why_no_task(const runtime::Config& config) {
 
 }  // namespace
 
-ApiOptions api_options(const runtime::Config& config, std::string version) {
+ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
+                       std::string version) {
   ApiOptions options;
   options.version = std::move(version);
   options.keys = config.api_keys;
@@ -72,6 +74,12 @@ ApiOptions api_options(const runtime::Config& config, std::string version) {
   options.execute.default_memory_limit_mb = config.sandbox_memory_limit_mb;
   options.execute.ceilings = config.ceilings;
   options.execute.why_no_task = why_no_task(config);
+  for (const runtime::Language language : runtime::all_languages) {
+    if (auto why = runtime::why_not_available(language, root)) {
+      options.execute.why_no_language.emplace(language, std::move(*why));
+    }
+  }
+  options.root = std::move(root);
   return options;
 }
 
@@ -135,7 +143,8 @@ Response Api::health(const RequestHead& head) const {
   if (has_key(head, options_.keys)) {
     details = HealthDetails{.version = options_.version,
                             .uptime = std::chrono::steady_clock::now() - started_,
-                            .runner = runner_.state()};
+                            .runner = runner_.state(),
+                            .root = options_.root};
   }
   Response response;
   response.body = encode_health(details);

@@ -7,6 +7,7 @@
 
 #include "runtime/config/config.h"
 #include "runtime/observe/logger.h"
+#include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/runner.h"
 #include "server/api/decode_execute.h"
 #include "server/http/handler.h"
@@ -19,9 +20,11 @@ struct ApiOptions {
   enum class HostCheck { any, local } host_check = HostCheck::local;
   std::vector<std::string> allowed_hosts;
   ExecuteRules execute;
+  runtime::ProgramRoot root;
 };
 
-ApiOptions api_options(const runtime::Config& config, std::string version);
+ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
+                       std::string version);
 
 // Runner and logger outlive it.
 class Api final : public Handler {

@@ -9,6 +9,7 @@
 
 #include "runtime/json/reader.h"
 #include "runtime/json/writer.h"
+#include "runtime/sandbox/language.h"
 
 namespace server {
 namespace {
@@ -49,15 +50,9 @@ Complaint read_code(const Value& value, const ExecuteRules&, RunRequest& request
 
 Complaint read_language(const Value& value, const ExecuteRules&, RunRequest& request) {
   const std::string* text = value.as_string();
-  if (text != nullptr && *text == "python") {
-    request.language = runtime::Language::python;
-  } else if (text != nullptr && *text == "bash") {
-    request.language = runtime::Language::bash;
-  } else if (text != nullptr && (*text == "javascript" || *text == "typescript")) {
-    return *text + " is not available yet; expected python or bash";
-  } else {
-    return "expected python or bash";
-  }
+  const auto language = text == nullptr ? std::nullopt : runtime::language_named(*text);
+  if (!language) return "expected python, bash, javascript or typescript";
+  request.language = *language;
   return std::nullopt;
 }
 
@@ -223,6 +218,12 @@ Complaint read_fields(const Object& body, std::span<const Field> fields, const E
   return std::nullopt;
 }
 
+Complaint check_language(const RunRequest& request, const ExecuteRules& rules) {
+  const auto why = rules.why_no_language.find(request.language);
+  if (why == rules.why_no_language.end()) return std::nullopt;
+  return "language: " + why->second;
+}
+
 Complaint check_size(const RunRequest& request) {
   std::size_t bytes = 0;
   for (const std::string& arg : request.args) bytes += arg.size() + 1;
@@ -251,6 +252,7 @@ std::variant<RunRequest, Response> decode_execute(std::string_view body,
     return problem(400, *complaint);
   }
   if (const auto complaint = check_size(request)) return problem(400, *complaint);
+  if (const auto complaint = check_language(request, rules)) return problem(400, *complaint);
   if (has_task) return problem(424, rules.why_no_task);
   return request;
 }

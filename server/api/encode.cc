@@ -33,6 +33,17 @@ void write_limits(Writer& writer, const jail::Enforcement& enforcement) {
   writer.key("cpu").string(jail::to_string(enforcement.cpu)).end_object();
 }
 
+// Versions by program; null for what is there but says none, and nothing for what is not there.
+void write_root(Writer& writer, const runtime::ProgramRoot& root) {
+  writer.key("root").begin_object();
+  writer.key("kind").string(root.kind == runtime::ProgramRoot::Kind::built ? "built" : "host");
+  for (const auto& [program, version] : root.versions) {
+    writer.key(program == "python3" ? "python" : program);
+    version.empty() ? writer.null() : writer.string(version);
+  }
+  writer.end_object();
+}
+
 }  // namespace
 
 Job make_job() { return {.id = make_uuid(), .created = std::chrono::system_clock::now()}; }
@@ -94,6 +105,7 @@ std::string encode_health(const std::optional<HealthDetails>& details) {
     writer.key("queued").integer(details->runner.queued);
     writer.key("total").integer(static_cast<std::int64_t>(details->runner.total)).end_object();
     write_limits(writer, details->runner.enforcement);
+    write_root(writer, details->root);
   }
   writer.end_object();
   return std::move(writer).take();

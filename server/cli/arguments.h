@@ -21,6 +21,7 @@ struct ExecOptions {
   std::vector<std::pair<std::string, std::string>> env;
   std::vector<std::string> args;  // after --
   std::optional<std::string> user;
+  std::vector<runtime::FlagSetting> flags;
   enum class Mode { stream, json, explain } mode = Mode::stream;
 };
 
@@ -32,6 +33,7 @@ struct ServeOptions {
 
 struct DoctorOptions {
   std::optional<std::string> user;
+  std::vector<runtime::FlagSetting> flags;
   enum class Format { text, json } format = Format::text;
 };
 

@@ -5,6 +5,8 @@
 #include <cstdio>
 
 #include "runtime/json/writer.h"
+#include "runtime/sandbox/language.h"
+#include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/runner.h"
 #include "server/cli/drop_privileges.h"
 #include "server/cli/exit_codes.h"
@@ -32,10 +34,11 @@ Check self_test_failed(const std::string& found, const std::string& advice) {
 }
 
 // The whole way once: everything that the checks before it could not foresee shows here.
-Check self_test(std::optional<jail::Enforcement>& limits) {
+Check self_test(jail::Root root, std::optional<jail::Enforcement>& limits) {
   asio::thread_pool pool(2);
   auto runner = runtime::Runner::create(pool.get_executor(), {});
   if (!runner) return self_test_failed(runner.error().message(), {});
+  (*runner)->use_root(std::move(root));
   runtime::RunRequest request;
   request.code = "print(42)";
   const auto result = run_once(**runner, pool, std::move(request), {});
@@ -52,6 +55,26 @@ Check self_test(std::optional<jail::Enforcement>& limits) {
       .state = Check::State::good,
       .found = "print(42) ran in a jail and took " + std::to_string(took.count() / 1000) + " ms",
       .advice = {}};
+}
+
+Check root_failed(const jail::Error& error) {
+  return {.name = "root", .state = Check::State::missing, .found = error.message(), .advice = {}};
+}
+
+Check check_root(const runtime::ProgramRoot& root) {
+  Check check{
+      .name = "root", .state = Check::State::good, .found = runtime::describe(root), .advice = {}};
+  for (const runtime::Language language : runtime::all_languages) {
+    if (const auto why = runtime::why_not_available(language, root)) {
+      check.state = Check::State::notice;
+      check.advice += (check.advice.empty() ? "" : "; ") + *why;
+    }
+  }
+  if (root.kind == runtime::ProgramRoot::Kind::host) {
+    check.advice += (check.advice.empty() ? "" : "; ") +
+                    std::string("./dev rootfs builds one that does not depend on this host");
+  }
+  return check;
 }
 
 }  // namespace
@@ -102,14 +125,23 @@ std::string describe_json(const Diagnosis& diagnosis, const std::string& version
   return std::move(writer).take() + "\n";
 }
 
-int doctor(const DoctorOptions& options, const std::string& version) {
+int doctor(const DoctorOptions& options, runtime::Environment environment,
+           const std::string& version) {
+  const std::vector<std::string> places = runtime::default_root_places(environment);
+  runtime::ConfigSources sources;
+  sources.flags = options.flags;
+  sources.environment = std::move(environment);
+  runtime::find_default_files(sources);
   if (const auto dropped = drop_privileges(options.user); !dropped) {
     std::fprintf(stderr, "agent-sandbox: %s\n", dropped.error().message().c_str());
     return exit_own_failure;
   }
   Diagnosis diagnosis;
   diagnosis.checks = check_host();
-  diagnosis.checks.push_back(self_test(diagnosis.limits));
+  const auto config = runtime::load_config(sources);
+  auto root = config ? runtime::find_program_root(config->rootfs, places) : config.error();
+  diagnosis.checks.push_back(root ? check_root(*root) : root_failed(root.error()));
+  if (root) diagnosis.checks.push_back(self_test(std::move(root->view), diagnosis.limits));
   const std::string text = options.format == DoctorOptions::Format::json
                                ? describe_json(diagnosis, version)
                                : describe(diagnosis, version);

@@ -22,6 +22,7 @@ std::string describe(const Diagnosis& diagnosis, const std::string& version);
 std::string describe_json(const Diagnosis& diagnosis, const std::string& version);
 
 // Returns the exit status: 0 where jails can run. To be called while there is only one thread.
-int doctor(const DoctorOptions& options, const std::string& version);
+int doctor(const DoctorOptions& options, runtime::Environment environment,
+           const std::string& version);
 
 }  // namespace server

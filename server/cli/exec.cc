@@ -13,6 +13,8 @@
 #include <cstdlib>
 
 #include "runtime/config/text_file.h"
+#include "runtime/sandbox/language.h"
+#include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/runner.h"
 #include "server/api/decode_execute.h"
 #include "server/api/encode.h"
@@ -114,9 +116,8 @@ jail::Result<Program> read_program(const ExecOptions& options) {
 
 runtime::Language language_of(const ExecOptions& options) {
   if (options.language) return *options.language;
-  const std::string_view file = options.code ? std::string_view() : options.file;
-  const bool shell = file.ends_with(".sh") || file.ends_with(".bash");
-  return shell ? runtime::Language::bash : runtime::Language::python;
+  if (options.code) return runtime::Language::python;
+  return runtime::language_of_file(options.file).value_or(runtime::Language::python);
 }
 
 runtime::RunRequest request_of(ExecOptions options, std::string code,
@@ -193,7 +194,9 @@ int exec(ExecOptions options, runtime::Environment environment) {
   }
   auto program = read_program(options);
   if (!program) return fail(exit_usage, program.error().message());
+  const std::vector<std::string> root_places = runtime::default_root_places(environment);
   runtime::ConfigSources sources;
+  sources.flags = std::move(options.flags);
   sources.environment = std::move(environment);
   runtime::find_default_files(sources);
   if (const auto dropped = drop_privileges(options.user); !dropped) {
@@ -206,6 +209,12 @@ int exec(ExecOptions options, runtime::Environment environment) {
   if (!config) return fail(exit_own_failure, config.error().message());
   const ExecOptions::Mode mode = options.mode;
   const auto request = request_of(std::move(options), std::move(program->code), *config);
+  auto root = runtime::find_program_root(config->rootfs, root_places);
+  if (!root) return fail(exit_own_failure, root.error().message());
+  if (const auto why = runtime::why_not_available(request.language, *root)) {
+    return fail(exit_own_failure, *why);
+  }
+  (*runner)->use_root(std::move(root->view));
   if (mode == ExecOptions::Mode::explain) {
     const auto plan = (*runner)->explain(request);
     if (!plan) return fail(exit_own_failure, plan.error().message());

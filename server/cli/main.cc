@@ -34,7 +34,7 @@ int dispatch(std::vector<std::string> args) {
     return server::serve(*serve, runtime::process_environment(), version);
   }
   if (const auto* doctor = std::get_if<server::DoctorOptions>(&options)) {
-    return server::doctor(*doctor, version);
+    return server::doctor(*doctor, runtime::process_environment(), version);
   }
   const auto& finished = std::get<server::Finished>(options);
   std::fputs(finished.output.c_str(), stdout);

@@ -58,10 +58,11 @@ bool holds_by_cgroup(const jail::Enforcement& enforcement) {
          enforcement.cpu == jail::Enforcer::cgroup;
 }
 
-int serve_with(const runtime::Config& config, runtime::Runner& runner, asio::thread_pool& pool,
-               const std::string& version) {
+int serve_with(const runtime::Config& config, runtime::Runner& runner, runtime::ProgramRoot root,
+               asio::thread_pool& pool, const std::string& version) {
   runtime::Logger logger({.level = config.log_level, .format = config.log_format, .write = {}});
-  Api api(api_options(config, version), runner, logger);
+  const std::string root_text = runtime::describe(root);
+  Api api(api_options(config, std::move(root), version), runner, logger);
   HttpOptions options;
   options.max_connections = config.api_max_connections;
   HttpServer http(pool.get_executor(), options, api, logger);
@@ -71,6 +72,7 @@ int serve_with(const runtime::Config& config, runtime::Runner& runner, asio::thr
   // Caught before anybody is told that we listen: who sees the line may send a signal at once.
   const auto signals = std::make_shared<asio::signal_set>(pool.get_executor(), SIGINT, SIGTERM);
   logger.info("agent-sandbox " + version + " listening on " + url_of(config.api_host, http.port()));
+  logger.info("programs run on " + root_text);
   const bool clean =
       asio::co_spawn(pool, serve_until_signal(signals, http, logger), asio::use_future).get();
   if (clean) {
@@ -90,6 +92,7 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   if (const Check kernel = check_kernel(kernel_release()); kernel.state == Check::State::missing) {
     return fail("kernel " + kernel.found + "; " + kernel.advice);
   }
+  const std::vector<std::string> root_places = runtime::default_root_places(environment);
   runtime::ConfigSources sources;
   sources.file_path = options.config_path;
   sources.environment = std::move(environment);
@@ -109,7 +112,10 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   if (config->require_cgroup && !holds_by_cgroup((*runner)->state().enforcement)) {
     return fail("require_cgroup: no cgroup holds the limits here; agent-sandbox doctor says more");
   }
-  return serve_with(*config, **runner, pool, version);
+  auto root = runtime::find_program_root(config->rootfs, root_places);
+  if (!root) return fail(root.error().message());
+  (*runner)->use_root(root->view);
+  return serve_with(*config, **runner, std::move(*root), pool, version);
 }
 
 }  // namespace server
