@@ -45,7 +45,10 @@ struct Config {
   std::uint32_t sandbox_memory_limit_mb = 256;
   double sandbox_cpu_limit = 1.0;
   std::uint32_t sandbox_pool_size = 8;
+  std::uint32_t sandbox_max_running = 16;
+  std::uint32_t sandbox_max_queued = 256;
   Ceilings ceilings;
+  std::string cgroup = "auto";  // or "none", or a directory of cgroup v2
   bool require_cgroup = false;
   std::string rootfs;  // "host", an absolute path, or empty: a built root where there is one
 

@@ -97,6 +97,12 @@ bool apply_allowed_hosts(Config& config, std::string_view text) {
   return true;
 }
 
+bool apply_cgroup(Config& config, std::string_view text) {
+  if (text != "auto" && text != "none" && !text.starts_with('/')) return false;
+  config.cgroup = text;
+  return true;
+}
+
 bool apply_network(Config&, std::string_view text) { return boolean(text) == false; }
 
 bool apply_log_level(Config& config, std::string_view text) {
@@ -216,6 +222,10 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
       });
   add("SANDBOX_POOL_SIZE", "an integer 0 .. 64",
       integer<std::uint32_t>(&Config::sandbox_pool_size, 0, 64));
+  add("SANDBOX_MAX_RUNNING", "an integer 1 .. 4096",
+      integer<std::uint32_t>(&Config::sandbox_max_running, 1, 4096));
+  add("SANDBOX_MAX_QUEUED", "an integer 0 .. 65536",
+      integer<std::uint32_t>(&Config::sandbox_max_queued, 0, 65536));
   add("SANDBOX_NETWORK_ENABLED", "false; true is refused until egress by an allow-list exists",
       apply_network);
   settings.push_back({"SANDBOX_ROOTFS", "rootfs", "an absolute path or host",
@@ -238,12 +248,14 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
                         if (value) config.ceilings.memory_limit_mb = *value;
                         return value.has_value();
                       }});
-  settings.push_back(
-      {"", "require_cgroup", "true or false", [](Config& config, std::string_view text) {
-         const auto value = boolean(text);
-         if (value) config.require_cgroup = *value;
-         return value.has_value();
-       }});
+  settings.push_back({"SANDBOX_CGROUP", "cgroup",
+                      "auto, none or the absolute path of a cgroup v2 directory", apply_cgroup});
+  settings.push_back({"SANDBOX_REQUIRE_CGROUP", "require_cgroup", "true or false",
+                      [](Config& config, std::string_view text) {
+                        const auto value = boolean(text);
+                        if (value) config.require_cgroup = *value;
+                        return value.has_value();
+                      }});
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "runtime/json/base64.h"
+
 namespace runtime::json {
 namespace {
 
@@ -110,25 +112,6 @@ bool is_utf8(std::string_view bytes) noexcept {
     bytes.remove_prefix(next.length);
   }
   return true;
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      group <<= 8;
-      if (i + k < bytes.size()) group |= static_cast<unsigned char>(bytes[i + k]);
-    }
-    text += digits[group >> 18];
-    text += digits[(group >> 12) & 63];
-    text += i + 1 < bytes.size() ? digits[(group >> 6) & 63] : '=';
-    text += i + 2 < bytes.size() ? digits[group & 63] : '=';
-  }
-  return text;
 }
 
 std::string quoted(std::string_view text, std::size_t max_bytes) {

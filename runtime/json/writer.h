@@ -13,9 +13,6 @@ std::string repair_utf8(std::string_view bytes);
 
 bool is_utf8(std::string_view bytes) noexcept;
 
-// RFC 4648 with padding.
-std::string base64(std::string_view bytes);
-
 // `text` as a JSON string, cut after `max_bytes` of its own bytes; for naming what somebody sent.
 std::string quoted(std::string_view text, std::size_t max_bytes = 64);
 
@@ -30,7 +27,7 @@ class Writer {
   Writer& key(std::string_view name);
 
   Writer& string(std::string_view bytes);  // repaired as repair_utf8() does
-  Writer& base64(std::string_view bytes);
+  Writer& base64(std::string_view bytes);  // a string
   Writer& integer(std::int64_t value);
   Writer& number(double value);  // no exponent in 1e-6 .. 1e15; null where not finite
   Writer& boolean(bool value);

@@ -88,15 +88,15 @@ std::vector<std::string_view> programs_of(Language language) {
   return programs;
 }
 
-std::string_view file_name_of(const RunRequest& request) noexcept {
-  switch (request.language) {
+std::string_view file_name_of(Language language, std::string_view code) noexcept {
+  switch (language) {
     case Language::python:
       return "main.py";
     case Language::bash:
       return "main.sh";
     case Language::javascript:
       // Node decides by the name whether a file is a module.
-      return uses_module_syntax(request.code) ? "main.mjs" : "main.js";
+      return uses_module_syntax(code) ? "main.mjs" : "main.js";
     case Language::typescript:
       return "main.ts";
   }
@@ -104,7 +104,8 @@ std::string_view file_name_of(const RunRequest& request) noexcept {
 }
 
 std::vector<std::string> arguments_of(const RunRequest& request) {
-  const std::string file = working_directory + std::string(file_name_of(request));
+  const std::string file =
+      working_directory + std::string(file_name_of(request.language, request.code));
   std::vector<std::string> arguments;
   switch (request.language) {
     case Language::python:

@@ -26,7 +26,7 @@ std::optional<Language> language_of_file(std::string_view name) noexcept;
 std::vector<std::string_view> programs_of(Language language);
 
 // The name of the program's own file, in the working directory.
-std::string_view file_name_of(const RunRequest& request) noexcept;
+std::string_view file_name_of(Language language, std::string_view code) noexcept;
 
 // argv and env for `request`: the interpreter, the program's file, the caller's arguments; a small
 // fixed environment with the caller's over it.

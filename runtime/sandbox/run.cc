@@ -71,6 +71,7 @@ Run::Run(asio::any_io_executor executor, const RunnerOptions& limits,
       input_waiter_(strand_),
       out_(strand_),
       err_(strand_),
+      process_(strand_),
       timer_(strand_) {
   out_.stream = Stream::standard_output;
   err_.stream = Stream::standard_error;
@@ -126,7 +127,7 @@ void Run::launch() {
 
 void Run::watch_control() {
   control_.async_wait(Descriptor::wait_read, [self = shared_from_this()](error_code error) {
-    if (!error && !self->over_) self->on_control();
+    if (!error && !self->ending_ && !self->over_) self->on_control();
   });
 }
 
@@ -149,7 +150,13 @@ void Run::on_control() {
 }
 
 void Run::begin() {
-  auto done = jail_->write_file(file_name_of(request_), request_.code, 0644);
+  jail::Result<void> done;
+  for (const InputFile& file : request_.files) {
+    if (done) done = jail_->write_file(file.path, file.content, 0644);
+  }
+  request_.files.clear();
+  const std::string_view own = file_name_of(request_.language, request_.code);
+  if (done) done = jail_->write_file(own, request_.code, 0644);
   if (done) done = jail_->start();
   if (!done) {
     finish(done.error());
@@ -261,14 +268,14 @@ void Run::read_input_source() {
 void Run::end_at(milliseconds from_now, jail::Ended why) {
   timer_.expires_after(from_now);
   timer_.async_wait([self = shared_from_this(), why](error_code error) {
-    if (error || self->over_) return;
+    if (error || self->ending_ || self->over_) return;
     self->jail_->kill(why);
     self->on_end();
   });
 }
 
 void Run::cancel() {
-  if (over_) return;
+  if (ending_ || over_) return;
   if (!jail_.has_value()) {
     admission_->withdraw(ticket_);
     RunResult result;
@@ -287,10 +294,40 @@ void Run::cancel() {
 }
 
 void Run::on_end() {
+  ending_ = true;
   // Every process of the jail is dead: what its pipes hold is all there will be.
   // A pipe holds at most 1 MiB, which is what one turn reads.
   for (Output* output : {&out_, &err_}) read_output(*output);
-  finish(result_of(jail_->report()));
+  const bool wanted = !request_.artifacts.empty() && started_at_ != Clock::time_point{} &&
+                      jail_->report().ended != jail::Ended::cancelled;
+  wanted ? collect_when_dead() : complete();
+}
+
+// Init reports when its last process is reaped. Where init itself was killed the others may take a
+// moment longer, and could exchange a file while it is looked at.
+void Run::collect_when_dead() {
+  control_.cancel();
+  process_.assign(jail_->process_fd());
+  timer_.expires_after(grace);
+  timer_.async_wait([self = shared_from_this()](error_code error) {
+    if (error || self->over_) return;
+    self->finish(jail::Error{
+        jail::ErrorKind::kernel, "collect artifacts: the jail's processes do not end", 0, {}});
+  });
+  process_.async_wait(Descriptor::wait_read, [self = shared_from_this()](error_code error) {
+    if (!error && !self->over_) self->complete();
+  });
+}
+
+void Run::complete() {
+  RunResult result = result_of(jail_->report());
+  if (process_.is_open()) {
+    // The caller has the program already.
+    const std::string own(file_name_of(request_.language, request_.code));
+    ::unlinkat(jail_->working_directory_fd(), own.c_str(), 0);
+    result.artifacts = jail::collect(jail_->working_directory_fd(), request_.artifacts, {});
+  }
+  finish(std::move(result));
 }
 
 RunResult Run::result_of(const jail::ExitReport& report) {
@@ -317,7 +354,9 @@ RunResult Run::result_of(const jail::ExitReport& report) {
 }
 
 void Run::drop_jail() {
-  if (control_.is_open()) control_.release();  // the Jail's own
+  for (Descriptor* lent : {&control_, &process_}) {
+    if (lent->is_open()) lent->release();  // the Jail's own
+  }
   jail_.reset();
 }
 

@@ -55,6 +55,8 @@ class Run : public std::enable_shared_from_this<Run> {
   void end_at(std::chrono::milliseconds from_now, jail::Ended why);
   void cancel();
   void on_end();
+  void collect_when_dead();
+  void complete();
   void drop_jail();
   void finish(jail::Result<RunResult> result);
   RunResult result_of(const jail::ExitReport& report);
@@ -78,11 +80,13 @@ class Run : public std::enable_shared_from_this<Run> {
   bool input_source_open_ = false;
   Output out_;
   Output err_;
+  Descriptor process_;  // the jail's pidfd
   boost::asio::steady_timer timer_;
   Clock::time_point asked_at_;
   Clock::time_point placed_at_;
   Clock::time_point started_at_;
   bool launched_again_ = false;
+  bool ending_ = false;  // the program is over, its result is being put together
   bool over_ = false;
 };
 

@@ -13,12 +13,19 @@ enum class Language : std::uint8_t { python, bash, javascript, typescript };
 
 enum class OutputEncoding : std::uint8_t { utf8, base64 };
 
+struct InputFile {
+  std::string path;  // relative to the working directory; as check_input_files() allows
+  std::string content;
+};
+
 struct RunRequest {
   std::string code;
   Language language = Language::python;
   std::string standard_input;
   std::vector<std::string> args;
   std::vector<std::pair<std::string, std::string>> env;
+  std::vector<InputFile> files;        // there before the program starts; no path twice
+  std::vector<std::string> artifacts;  // globs (jail/collect.h) of what is wanted afterwards
   std::chrono::milliseconds timeout{5000};
   std::uint32_t memory_limit_mb = 256;
   OutputEncoding output_encoding = OutputEncoding::utf8;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "jail/collect.h"
 #include "jail/exit_report.h"
 
 namespace runtime {
@@ -37,7 +38,8 @@ struct RunResult {
   std::string standard_error;
   bool stdout_truncated = false;
   bool stderr_truncated = false;
-  bool warm = false;  // ran in a jail that was waiting, not in one made for it
+  bool warm = false;           // ran in a jail that was waiting, not in one made for it
+  jail::Collection artifacts;  // empty when the run was cancelled
   Timings timings;
   jail::Usage usage;
   jail::Enforcement enforcement;

@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "jail/cgroup.h"
 #include "jail/result.h"
 #include "jail/spec.h"
 #include "runtime/sandbox/run_request.h"
@@ -21,6 +23,10 @@ struct RunnerOptions {
   std::size_t output_cap_bytes = 1u << 20;  // a stream
   std::uint32_t max_running = 16;           // jails alive at once
   std::uint32_t max_queued = 256;           // requests that wait for a place
+  std::uint32_t cpu_percent = 100;          // of one core, for each jail
+  // Where each jail gets a leaf; without it rlimits and a watchdog hold the limits.
+  std::optional<jail::CgroupTree> cgroups;
+  std::shared_ptr<const jail::Root> root;  // what programs see; null: the host's own /usr
 };
 
 enum class Stream : std::uint8_t { standard_output, standard_error };
@@ -69,9 +75,6 @@ class Runner {
   static jail::Result<std::unique_ptr<Runner>> create(boost::asio::any_io_executor executor,
                                                       RunnerOptions options);
   virtual ~Runner() = default;
-
-  // What programs see from now on; the host's own until somebody calls it. Before the first run.
-  virtual void use_root(jail::Root root) = 0;
 
   // An Error here is a failure of ours or of the host; ErrorKind::exhausted: the queue is full,
   // try again later. What the program did is always a RunResult.

@@ -7,8 +7,11 @@
 #include <span>
 #include <utility>
 
+#include "jail/collect.h"
+#include "runtime/json/base64.h"
 #include "runtime/json/reader.h"
 #include "runtime/json/writer.h"
+#include "runtime/sandbox/input_files.h"
 #include "runtime/sandbox/language.h"
 
 namespace server {
@@ -118,19 +121,47 @@ Complaint read_encoding(const Value& value, const ExecuteRules&, RunRequest& req
   return std::nullopt;
 }
 
-// The features behind the next four come later. A value that asks for nothing is fine until then.
-Complaint read_files(const Value& value, const ExecuteRules&, RunRequest&) {
-  if (value.as_object() == nullptr) return "expected a map of paths to contents";
-  if (!value.as_object()->empty()) return "not available yet; only an empty map is accepted";
+// The content of one of `files`: a string, or {"base64": "..."}.
+std::optional<std::string> content_of(const Value& value) {
+  if (value.as_string() != nullptr) return *value.as_string();
+  const Object* object = value.as_object();
+  if (object == nullptr || object->size() != 1 || !object->contains("base64")) return std::nullopt;
+  const std::string* text = object->begin()->second.as_string();
+  return text == nullptr ? std::nullopt : runtime::json::decode_base64(*text);
+}
+
+Complaint read_files(const Value& value, const ExecuteRules&, RunRequest& request) {
+  const Object* map = value.as_object();
+  if (map == nullptr) {
+    return "expected a map of relative paths to a string or {\"base64\": \"...\"} each";
+  }
+  for (const auto& [path, item] : *map) {
+    auto content = content_of(item);
+    if (!content) {
+      return runtime::json::quoted(path) +
+             ": expected a string, or {\"base64\": \"...\"} with padded base64 (RFC 4648)";
+    }
+    request.files.push_back({path, std::move(*content)});
+  }
   return std::nullopt;
 }
 
-Complaint read_artifacts(const Value& value, const ExecuteRules&, RunRequest&) {
-  if (value.as_array() == nullptr) return "expected a list of globs";
-  if (!value.as_array()->empty()) return "not available yet; only an empty list is accepted";
+Complaint read_artifacts(const Value& value, const ExecuteRules&, RunRequest& request) {
+  const Complaint complaint =
+      "expected a list of at most " + std::to_string(max_artifact_globs) + " globs";
+  const runtime::json::Array* list = value.as_array();
+  if (list == nullptr || list->size() > max_artifact_globs) return complaint;
+  for (const Value& item : *list) {
+    if (item.as_string() == nullptr) return complaint;
+    if (const auto checked = jail::check_glob(*item.as_string()); !checked) {
+      return runtime::json::quoted(*item.as_string()) + ": " + checked.error().doing;
+    }
+    request.artifacts.push_back(*item.as_string());
+  }
   return std::nullopt;
 }
 
+// The features behind the next two come later. A value that asks for nothing is fine until then.
 Complaint read_template(const Value& value, const ExecuteRules&, RunRequest&) {
   if (value.as_string() == nullptr) return "expected a string";
   if (*value.as_string() != "none") return "warm templates are not available yet; expected none";
@@ -224,12 +255,18 @@ Complaint check_language(const RunRequest& request, const ExecuteRules& rules) {
   return "language: " + why->second;
 }
 
-Complaint check_size(const RunRequest& request) {
+// What holds between fields, whatever their order.
+Complaint check_together(const RunRequest& request) {
   std::size_t bytes = 0;
   for (const std::string& arg : request.args) bytes += arg.size() + 1;
   for (const auto& [name, value] : request.env) bytes += name.size() + value.size() + 2;
-  if (bytes <= max_args_env_bytes) return std::nullopt;
-  return "args, env: expected at most " + std::to_string(max_args_env_bytes) + " bytes together";
+  if (bytes > max_args_env_bytes) {
+    return "args, env: expected at most " + std::to_string(max_args_env_bytes) + " bytes together";
+  }
+  const auto own_name = runtime::file_name_of(request.language, request.code);
+  const auto files = runtime::check_input_files(request.files, own_name, {});
+  if (!files) return "files: " + files.error().doing;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -251,7 +288,7 @@ std::variant<RunRequest, Response> decode_execute(std::string_view body,
   if (const auto complaint = read_fields(*object, fields, rules, request)) {
     return problem(400, *complaint);
   }
-  if (const auto complaint = check_size(request)) return problem(400, *complaint);
+  if (const auto complaint = check_together(request)) return problem(400, *complaint);
   if (const auto complaint = check_language(request, rules)) return problem(400, *complaint);
   if (has_task) return problem(424, rules.why_no_task);
   return request;

@@ -17,6 +17,7 @@ namespace server {
 inline constexpr std::size_t max_code_bytes = 1u << 20;
 inline constexpr std::size_t max_args = 256;
 inline constexpr std::size_t max_env = 256;
+inline constexpr std::size_t max_artifact_globs = 64;
 // The kernel takes no single argument beyond this, and starts a program with a few times as much.
 inline constexpr std::size_t max_args_env_bytes = 128u << 10;
 

@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "runtime/json/writer.h"
+#include "server/api/media_type.h"
 #include "server/http/uuid.h"
 
 namespace server {
@@ -42,6 +43,35 @@ void write_root(Writer& writer, const runtime::ProgramRoot& root) {
     version.empty() ? writer.null() : writer.string(version);
   }
   writer.end_object();
+}
+
+// JSON has no way to write a name that is not UTF-8, so that such a file could not be told from
+// another one.
+void write_artifacts(Writer& writer, const jail::Collection& artifacts) {
+  writer.key("artifacts").begin_array();
+  for (const jail::CollectedFile& file : artifacts.files) {
+    if (!runtime::json::is_utf8(file.path)) continue;
+    writer.begin_object().key("path").string(file.path);
+    writer.key("size").integer(static_cast<std::int64_t>(file.content.size()));
+    writer.key("media_type").string(media_type_of(file.path));
+    writer.key("base64").base64(file.content).end_object();
+  }
+  writer.end_array();
+  auto skipped_total = static_cast<std::int64_t>(artifacts.skipped_total);
+  const auto write_skipped = [&](std::string_view path, std::string_view reason) {
+    writer.begin_object().key("path").string(path).key("reason").string(reason).end_object();
+  };
+  writer.key("artifacts_skipped").begin_array();
+  for (const jail::CollectedFile& file : artifacts.files) {
+    if (runtime::json::is_utf8(file.path)) continue;
+    write_skipped(file.path, "its name is not UTF-8");
+    ++skipped_total;
+  }
+  for (const jail::SkippedFile& file : artifacts.skipped) {
+    write_skipped(file.path, jail::to_string(file.reason));
+  }
+  writer.end_array();
+  writer.key("artifacts_skipped_total").integer(skipped_total);
 }
 
 }  // namespace
@@ -87,8 +117,7 @@ std::string encode_result(const runtime::RunResult& result, const Job& job,
   writer.key("started").integer(timings.started.count());
   writer.key("ran").integer(timings.ran.count()).end_object();
   write_limits(writer, result.enforcement);
-  writer.key("artifacts").begin_array().end_array();
-  writer.key("artifacts_skipped").begin_array().end_array();
+  write_artifacts(writer, result.artifacts);
   writer.key("created_at").string(utc_text(job.created)).end_object();
   return std::move(writer).take();
 }

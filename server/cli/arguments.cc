@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 
+#include "jail/collect.h"
 #include "runtime/sandbox/language.h"
 #include "server/cli/exit_codes.h"
 
@@ -22,6 +23,8 @@ struct Raw {
   double timeout = 0;
   std::uint32_t memory = 0;
   std::vector<std::string> env;
+  std::vector<std::string> files;
+  std::vector<std::string> artifacts;
   bool json = false;
   bool explain = false;
   std::string user;
@@ -31,6 +34,8 @@ struct Raw {
   std::string log_level;
   std::string log_format;
   std::string rootfs;
+  std::string cgroup;
+  bool require_cgroup = false;
 };
 
 struct Commands {
@@ -54,16 +59,28 @@ void add_rootfs(CLI::App& command, Raw& raw) {
       ->type_name("DIR");
 }
 
-std::vector<runtime::FlagSetting> rootfs_flag(const CLI::App& command, const Raw& raw) {
-  if (command.count("--rootfs") == 0) return {};
-  return {{"SANDBOX_ROOTFS", raw.rootfs, "--rootfs"}};
+void add_rootfs_flag(const CLI::App& command, const Raw& raw,
+                     std::vector<runtime::FlagSetting>& flags) {
+  if (command.count("--rootfs") > 0) flags.push_back({"SANDBOX_ROOTFS", raw.rootfs, "--rootfs"});
+}
+
+void add_cgroup(CLI::App& command, Raw& raw) {
+  command.add_option("--cgroup", raw.cgroup, "auto, none or a cgroup v2 directory [auto]")
+      ->type_name("DIR");
+  command.add_flag("--require-cgroup", raw.require_cgroup, "Refuse to run without a cgroup");
+}
+
+void add_cgroup_flags(const CLI::App& command, const Raw& raw,
+                      std::vector<runtime::FlagSetting>& flags) {
+  if (command.count("--cgroup") > 0) flags.push_back({"SANDBOX_CGROUP", raw.cgroup, "--cgroup"});
+  if (raw.require_cgroup) flags.push_back({"SANDBOX_REQUIRE_CGROUP", "true", "--require-cgroup"});
 }
 
 void define_exec(Commands& commands) {
   CLI::App& exec = *commands.app.add_subcommand("exec", "Run one program in a jail");
   Raw& raw = commands.raw;
   auto* code = exec.add_option("-c", raw.code, "The program itself")->type_name("CODE");
-  exec.add_option("file", raw.file, "The program's file; - reads it from standard input")
+  exec.add_option("program", raw.file, "The program's file; - reads it from standard input")
       ->type_name("FILE")
       ->excludes(code);
   exec.add_option("--language", raw.language,
@@ -75,10 +92,18 @@ void define_exec(Commands& commands) {
   exec.add_option("--env", raw.env, "A variable for the program; may repeat")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);  // one a time: the next word may be the file
+  exec.add_option("--file", raw.files, "A file for its working directory, DEST there; may repeat")
+      ->type_name("SRC[:DEST]")
+      ->allow_extra_args(false);
+  exec.add_option("--artifact", raw.artifacts,
+                  "Copy what the glob names in its working directory to DIR afterwards; may repeat")
+      ->type_name("GLOB:DIR")
+      ->allow_extra_args(false);
   auto* json = exec.add_flag("--json", raw.json, "Print the result as POST /execute returns it");
   exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
       ->excludes(json);
   add_rootfs(exec, raw);
+  add_cgroup(exec, raw);
   add_user(exec, raw);
   exec.footer(
       "Arguments for the program follow after --. Standard input, output and error are passed\n"
@@ -99,6 +124,7 @@ void define_serve(Commands& commands) {
       ->type_name("LEVEL");
   serve.add_option("--log-format", raw.log_format, "text or json [text]")->type_name("FORMAT");
   add_rootfs(serve, raw);
+  add_cgroup(serve, raw);
   add_user(serve, raw);
   commands.serve = &serve;
 }
@@ -122,6 +148,17 @@ template <class T>
 std::optional<T> given(const CLI::App& command, const char* name, T value) {
   if (command.count(name) == 0) return std::nullopt;
   return value;
+}
+
+// The last colon parts the two, so that a source with a colon in it needs its destination said.
+std::optional<ExecOptions::File> file_option(const std::string& entry) {
+  const std::size_t colon = entry.rfind(':');
+  ExecOptions::File file;
+  file.source = entry.substr(0, colon);
+  file.destination = colon == entry.npos ? file.source.substr(file.source.rfind('/') + 1)
+                                         : entry.substr(colon + 1);
+  if (file.source.empty() || file.destination.empty()) return std::nullopt;
+  return file;
 }
 
 Parsed exec_options(const Commands& commands, std::vector<std::string> args) {
@@ -150,9 +187,26 @@ Parsed exec_options(const Commands& commands, std::vector<std::string> args) {
     if (equals == 0 || equals == entry.npos) return usage("--env: expected NAME=VALUE");
     options.env.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
   }
+  for (const std::string& entry : raw.files) {
+    auto file = file_option(entry);
+    if (!file) return usage("--file " + entry + ": expected SRC or SRC:DEST");
+    options.files.push_back(std::move(*file));
+  }
+  for (const std::string& entry : raw.artifacts) {
+    const std::size_t colon = entry.rfind(':');
+    if (colon == entry.npos || colon + 1 == entry.size()) {
+      return usage("--artifact " + entry + ": expected GLOB:DIR");
+    }
+    const std::string glob = entry.substr(0, colon);
+    if (const auto checked = jail::check_glob(glob); !checked) {
+      return usage("--artifact " + entry + ": " + checked.error().doing);
+    }
+    options.artifacts.push_back({glob, entry.substr(colon + 1)});
+  }
   options.args = std::move(args);
   options.user = given(exec, "--user", raw.user);
-  options.flags = rootfs_flag(exec, raw);
+  add_rootfs_flag(exec, raw, options.flags);
+  add_cgroup_flags(exec, raw, options.flags);
   if (raw.json) options.mode = ExecOptions::Mode::json;
   if (raw.explain) options.mode = ExecOptions::Mode::explain;
   return options;
@@ -164,7 +218,7 @@ ServeOptions serve_options(const Commands& commands) {
   ServeOptions options;
   options.config_path = given(serve, "--config", raw.config);
   options.user = given(serve, "--user", raw.user);
-  options.flags = rootfs_flag(serve, raw);
+  add_rootfs_flag(serve, raw, options.flags);
   const auto add = [&](const char* name, const std::string& value, const char* flag) {
     if (serve.count(flag) > 0) options.flags.push_back({name, value, flag});
   };
@@ -172,6 +226,7 @@ ServeOptions serve_options(const Commands& commands) {
   add("API_PORT", raw.port, "--port");
   add("LOG_LEVEL", raw.log_level, "--log-level");
   add("LOG_FORMAT", raw.log_format, "--log-format");
+  add_cgroup_flags(serve, raw, options.flags);
   return options;
 }
 
@@ -215,7 +270,7 @@ std::variant<ExecOptions, ServeOptions, DoctorOptions, Finished> parse_arguments
   if (commands.serve->parsed()) return serve_options(commands);
   DoctorOptions options;
   options.user = given(*commands.doctor, "--user", commands.raw.user);
-  options.flags = rootfs_flag(*commands.doctor, commands.raw);
+  add_rootfs_flag(*commands.doctor, commands.raw, options.flags);
   if (commands.raw.json) options.format = DoctorOptions::Format::json;
   return options;
 }

@@ -19,6 +19,16 @@ struct ExecOptions {
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::uint32_t> memory_limit_mb;
   std::vector<std::pair<std::string, std::string>> env;
+  struct File {
+    std::string source;       // on the host
+    std::string destination;  // below the working directory
+  };
+  std::vector<File> files;
+  struct Artifact {
+    std::string glob;
+    std::string directory;  // on the host
+  };
+  std::vector<Artifact> artifacts;
   std::vector<std::string> args;  // after --
   std::optional<std::string> user;
   std::vector<runtime::FlagSetting> flags;

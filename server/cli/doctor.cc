@@ -11,6 +11,7 @@
 #include "server/cli/drop_privileges.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/run_once.h"
+#include "server/cli/take_cgroup.h"
 
 namespace server {
 namespace {
@@ -33,12 +34,27 @@ Check self_test_failed(const std::string& found, const std::string& advice) {
   return {.name = "self test", .state = Check::State::missing, .found = found, .advice = advice};
 }
 
+Check check_cgroup(const jail::Result<runtime::CgroupChoice>& cgroup) {
+  Check check{.name = "cgroup v2", .state = Check::State::good, .found = {}, .advice = {}};
+  if (!cgroup) {
+    check.state = Check::State::missing;
+    check.found = cgroup.error().message();
+  } else if (cgroup->tree) {
+    check.found = cgroup->tree->path() + " (" + std::string(to_string(cgroup->origin)) + ")";
+  } else {
+    check.state = Check::State::notice;
+    check.found = cgroup->why_none;
+    check.advice =
+        std::string("limits are held by rlimits and a watchdog; for a cgroup, ") + how_to_delegate;
+  }
+  return check;
+}
+
 // The whole way once: everything that the checks before it could not foresee shows here.
-Check self_test(jail::Root root, std::optional<jail::Enforcement>& limits) {
+Check self_test(runtime::RunnerOptions options, std::optional<jail::Enforcement>& limits) {
   asio::thread_pool pool(2);
-  auto runner = runtime::Runner::create(pool.get_executor(), {});
+  auto runner = runtime::Runner::create(pool.get_executor(), std::move(options));
   if (!runner) return self_test_failed(runner.error().message(), {});
-  (*runner)->use_root(std::move(root));
   runtime::RunRequest request;
   request.code = "print(42)";
   const auto result = run_once(**runner, pool, std::move(request), {});
@@ -128,20 +144,34 @@ std::string describe_json(const Diagnosis& diagnosis, const std::string& version
 int doctor(const DoctorOptions& options, runtime::Environment environment,
            const std::string& version) {
   const std::vector<std::string> places = runtime::default_root_places(environment);
+  Diagnosis diagnosis;
   runtime::ConfigSources sources;
   sources.flags = options.flags;
   sources.environment = std::move(environment);
   runtime::find_default_files(sources);
+  auto loaded = runtime::load_config(sources);
+  const runtime::Config config = loaded ? std::move(*loaded) : runtime::Config();
+  const auto cgroup = take_cgroup(config, options.user, sources.environment);
   if (const auto dropped = drop_privileges(options.user); !dropped) {
     std::fprintf(stderr, "agent-sandbox: %s\n", dropped.error().message().c_str());
     return exit_own_failure;
   }
-  Diagnosis diagnosis;
   diagnosis.checks = check_host();
-  const auto config = runtime::load_config(sources);
-  auto root = config ? runtime::find_program_root(config->rootfs, places) : config.error();
+  diagnosis.checks.push_back(check_cgroup(cgroup));
+  if (!loaded) {
+    diagnosis.checks.push_back({.name = "configuration",
+                                .state = Check::State::missing,
+                                .found = loaded.error().message(),
+                                .advice = "defaults are used below"});
+  }
+  runtime::RunnerOptions runner =
+      runner_options(config, cgroup ? *cgroup : runtime::CgroupChoice());
+  auto root = runtime::find_program_root(config.rootfs, places);
   diagnosis.checks.push_back(root ? check_root(*root) : root_failed(root.error()));
-  if (root) diagnosis.checks.push_back(self_test(std::move(root->view), diagnosis.limits));
+  if (root) {
+    runner.root = std::make_shared<const jail::Root>(std::move(root->view));
+    diagnosis.checks.push_back(self_test(std::move(runner), diagnosis.limits));
+  }
   const std::string text = options.format == DoctorOptions::Format::json
                                ? describe_json(diagnosis, version)
                                : describe(diagnosis, version);

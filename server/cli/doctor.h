@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jail/exit_report.h"
+#include "runtime/config/environment.h"
 #include "server/cli/arguments.h"
 #include "server/cli/host_checks.h"
 

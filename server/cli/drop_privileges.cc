@@ -96,19 +96,25 @@ jail::Result<Identity> find_identity(const std::string& user) {
   return *identity;
 }
 
-jail::Result<void> drop_privileges(const std::optional<std::string>& user) {
+jail::Result<std::optional<Identity>> next_identity(const std::optional<std::string>& user) {
   const bool is_root = ::geteuid() == 0 || ::getuid() == 0;
   if (user) {
     const auto identity = find_identity(*user);
     if (!identity) return identity.error();
-    if (is_root) return become(*identity);
-    if (identity->uid == ::geteuid()) return {};
+    if (is_root) return std::optional(*identity);
+    if (identity->uid == ::geteuid()) return std::optional<Identity>();
     return jail::Error{
         jail::ErrorKind::refused, "--user: only root can become another user", 0, {}};
   }
-  if (!is_root) return {};
+  if (!is_root) return std::optional<Identity>();
   const auto own = find_identity("agent-sandbox");
-  return become(own ? *own : fallback_identity);
+  return std::optional(own ? *own : fallback_identity);
+}
+
+jail::Result<void> drop_privileges(const std::optional<std::string>& user) {
+  const auto identity = next_identity(user);
+  if (!identity) return identity.error();
+  return *identity ? become(**identity) : jail::Result<void>();
 }
 
 }  // namespace server

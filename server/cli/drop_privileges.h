@@ -23,6 +23,9 @@ inline constexpr Identity fallback_identity = {.uid = 60800, .gid = 60800};
 // A user by name or number. Errors: unknown, or root itself.
 jail::Result<Identity> find_identity(const std::string& user);
 
+// Whom drop_privileges() would become; nothing where it changes nobody. The same errors.
+jail::Result<std::optional<Identity>> next_identity(const std::optional<std::string>& user);
+
 // As root: becomes `user`, or agent-sandbox, or the fallback; without supplementary groups and
 // capabilities, and without a way back, which is tried. As anybody else: does nothing, but refuses
 // a `user` that is not this one. To be called while there is only one thread.

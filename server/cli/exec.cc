@@ -13,14 +13,18 @@
 #include <cstdlib>
 
 #include "runtime/config/text_file.h"
+#include "runtime/json/writer.h"
+#include "runtime/sandbox/input_files.h"
 #include "runtime/sandbox/language.h"
 #include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/runner.h"
 #include "server/api/decode_execute.h"
 #include "server/api/encode.h"
 #include "server/cli/drop_privileges.h"
+#include "server/cli/exec_files.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/run_once.h"
+#include "server/cli/take_cgroup.h"
 
 namespace server {
 namespace {
@@ -127,6 +131,7 @@ runtime::RunRequest request_of(ExecOptions options, std::string code,
   request.code = std::move(code);
   request.args = std::move(options.args);
   request.env = std::move(options.env);
+  for (const auto& artifact : options.artifacts) request.artifacts.push_back(artifact.glob);
   request.timeout = options.timeout.value_or(config.sandbox_timeout);
   request.memory_limit_mb = options.memory_limit_mb.value_or(config.sandbox_memory_limit_mb);
   return request;
@@ -148,6 +153,21 @@ std::string fate_text(const runtime::RunResult& result, const runtime::RunReques
   }
 }
 
+// What was asked for is stored, what was not taken is named.
+jail::Result<void> keep_artifacts(const jail::Collection& artifacts,
+                                  const ArtifactDirectories& directories) {
+  for (const jail::SkippedFile& file : artifacts.skipped) {
+    std::fprintf(stderr, "agent-sandbox: artifact %s skipped: %s\n",
+                 runtime::json::quoted(file.path, 512).c_str(),
+                 std::string(jail::to_string(file.reason)).c_str());
+  }
+  if (artifacts.skipped_total > artifacts.skipped.size()) {
+    std::fprintf(stderr, "agent-sandbox: %llu artifacts skipped in all\n",
+                 static_cast<unsigned long long>(artifacts.skipped_total));
+  }
+  return directories.store(artifacts.files);
+}
+
 int report(const runtime::RunResult& result, const runtime::RunRequest& request,
            ExecOptions::Mode mode, const Job& job) {
   if (mode == ExecOptions::Mode::json) {
@@ -160,7 +180,8 @@ int report(const runtime::RunResult& result, const runtime::RunRequest& request,
 }
 
 int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program,
-        const runtime::RunRequest& request, ExecOptions::Mode mode) {
+        const runtime::RunRequest& request, const ArtifactDirectories& directories,
+        ExecOptions::Mode mode) {
   const Job job = make_job();
   runtime::RunOptions options;
   Interrupt interrupt(pool.get_executor(), options.cancel);
@@ -180,7 +201,11 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
     const jail::Error error{jail::ErrorKind::kernel, "write output", passthrough->error(), {}};
     return fail(exit_own_failure, error.message());
   }
-  return report(*result, request, mode, job);
+  const int exit_code = report(*result, request, mode, job);
+  if (const auto kept = keep_artifacts(result->artifacts, directories); !kept) {
+    return fail(exit_own_failure, kept.error().message());
+  }
+  return exit_code;
 }
 
 }  // namespace
@@ -194,33 +219,47 @@ int exec(ExecOptions options, runtime::Environment environment) {
   }
   auto program = read_program(options);
   if (!program) return fail(exit_usage, program.error().message());
+  auto files = read_input_files(options.files);
+  if (!files) return fail(exit_usage, files.error().message());
+  const runtime::Language language = language_of(options);
+  const auto own_name = runtime::file_name_of(language, program->code);
+  const runtime::InputFileLimits no_total{.files = options.files.size(), .total_bytes = SIZE_MAX};
+  if (const auto ok = check_input_files(*files, own_name, no_total); !ok) {
+    return fail(exit_usage, "--file: " + ok.error().doing);
+  }
   const std::vector<std::string> root_places = runtime::default_root_places(environment);
   runtime::ConfigSources sources;
-  sources.flags = std::move(options.flags);
   sources.environment = std::move(environment);
   runtime::find_default_files(sources);
+  sources.flags = options.flags;
+  const auto config = runtime::load_config(sources);
+  if (!config) return fail(exit_own_failure, config.error().message());
+  const auto cgroup = take_cgroup(*config, options.user, sources.environment);
+  if (!cgroup) return fail(exit_own_failure, cgroup.error().message());
   if (const auto dropped = drop_privileges(options.user); !dropped) {
     return fail(exit_own_failure, dropped.error().message());
   }
-  asio::thread_pool pool(2);
-  auto runner = runtime::Runner::create(pool.get_executor(), {});
-  if (!runner) return fail(exit_own_failure, runner.error().message());
-  const auto config = runtime::load_config(sources);
-  if (!config) return fail(exit_own_failure, config.error().message());
-  const ExecOptions::Mode mode = options.mode;
-  const auto request = request_of(std::move(options), std::move(program->code), *config);
+  const auto directories = ArtifactDirectories::open(options.artifacts);
+  if (!directories) return fail(exit_usage, directories.error().message());
   auto root = runtime::find_program_root(config->rootfs, root_places);
   if (!root) return fail(exit_own_failure, root.error().message());
-  if (const auto why = runtime::why_not_available(request.language, *root)) {
+  if (const auto why = runtime::why_not_available(language, *root)) {
     return fail(exit_own_failure, *why);
   }
-  (*runner)->use_root(std::move(root->view));
+  asio::thread_pool pool(2);
+  runtime::RunnerOptions limits = runner_options(*config, *cgroup);
+  limits.root = std::make_shared<const jail::Root>(std::move(root->view));
+  const auto runner = runtime::Runner::create(pool.get_executor(), std::move(limits));
+  if (!runner) return fail(exit_own_failure, runner.error().message());
+  const ExecOptions::Mode mode = options.mode;
+  auto request = request_of(std::move(options), std::move(program->code), *config);
+  request.files = std::move(*files);
   if (mode == ExecOptions::Mode::explain) {
     const auto plan = (*runner)->explain(request);
     if (!plan) return fail(exit_own_failure, plan.error().message());
     return write_all(STDOUT_FILENO, *plan) ? 0 : exit_own_failure;
   }
-  return run(**runner, pool, *program, request, mode);
+  return run(**runner, pool, *program, request, *directories, mode);
 }
 
 }  // namespace server

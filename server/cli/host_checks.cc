@@ -1,13 +1,11 @@
 #include "server/cli/host_checks.h"
 
 #include <linux/landlock.h>
-#include <linux/magic.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,16 +58,6 @@ std::string why_no_user_namespace() {
   }
   return "in a container: its seccomp profile forbids them; use one that allows unshare, mount and "
          "pivot_root";
-}
-
-// Where this process is in the unified hierarchy, "/user.slice/..."; nothing without cgroup v2.
-std::optional<std::string> own_cgroup() {
-  const auto text = runtime::read_text_file("/proc/self/cgroup", 64u << 10);
-  if (!text) return std::nullopt;
-  const std::size_t line = text->starts_with("0::") ? 0 : text->find("\n0::");
-  if (line == text->npos) return std::nullopt;
-  const std::size_t start = text->find("0::", line) + 3;
-  return text->substr(start, text->find('\n', start) - start);
 }
 
 }  // namespace
@@ -151,25 +139,6 @@ Check check_landlock() {
       .advice = "boot with lsm=landlock,... for a second layer over the mounts, once it is used"};
 }
 
-Check check_cgroup() {
-  Check check{.name = "cgroup v2",
-              .state = Check::State::notice,
-              .found = "not mounted at /sys/fs/cgroup",
-              .advice = "limits are held by rlimits and a watchdog, as the line below says"};
-  struct statfs mounted {};
-  const bool unified =
-      ::statfs("/sys/fs/cgroup", &mounted) == 0 && mounted.f_type == CGROUP2_SUPER_MAGIC;
-  const auto own = own_cgroup();
-  if (!unified || !own) return check;
-  const std::string directory = "/sys/fs/cgroup" + *own;
-  const auto controllers = first_line(directory + "/cgroup.controllers").value_or("");
-  const bool writable = ::access((directory + "/cgroup.procs").c_str(), W_OK) == 0 &&
-                        ::access(directory.c_str(), W_OK) == 0;
-  check.found = *own + (writable ? " is delegated" : " is not delegated") +
-                "; controllers: " + (controllers.empty() ? "none" : controllers);
-  return check;
-}
-
 std::vector<Check> check_host() {
   std::vector<Check> checks;
   checks.push_back(check_kernel(kernel_release()));
@@ -178,7 +147,6 @@ std::vector<Check> check_host() {
   checks.push_back(
       check_core_pattern(first_line("/proc/sys/kernel/core_pattern").value_or("unreadable")));
   checks.push_back(check_landlock());
-  checks.push_back(check_cgroup());
   return checks;
 }
 

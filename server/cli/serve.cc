@@ -18,6 +18,7 @@
 #include "server/cli/drop_privileges.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/host_checks.h"
+#include "server/cli/take_cgroup.h"
 #include "server/http/http_server.h"
 
 namespace server {
@@ -51,17 +52,18 @@ std::string url_of(const std::string& host, std::uint16_t port) {
   return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-// Every limit must be held by a cgroup where the operator asked for it.
-bool holds_by_cgroup(const jail::Enforcement& enforcement) {
-  return enforcement.memory == jail::Enforcer::cgroup &&
-         enforcement.processes == jail::Enforcer::cgroup &&
-         enforcement.cpu == jail::Enforcer::cgroup;
+void log_limits(runtime::Logger& logger, const runtime::CgroupChoice& cgroup) {
+  if (cgroup.tree) {
+    logger.info("cgroup v2 holds the limits",
+                {{"cgroup", cgroup.tree->path()}, {"origin", to_string(cgroup.origin)}});
+  } else {
+    logger.warning("no cgroup v2: rlimits and a watchdog hold the limits",
+                   {{"reason", cgroup.why_none}});
+  }
 }
 
 int serve_with(const runtime::Config& config, runtime::Runner& runner, runtime::ProgramRoot root,
-               asio::thread_pool& pool, const std::string& version) {
-  runtime::Logger logger({.level = config.log_level, .format = config.log_format, .write = {}});
-  const std::string root_text = runtime::describe(root);
+               asio::thread_pool& pool, runtime::Logger& logger, const std::string& version) {
   Api api(api_options(config, std::move(root), version), runner, logger);
   HttpOptions options;
   options.max_connections = config.api_max_connections;
@@ -72,7 +74,6 @@ int serve_with(const runtime::Config& config, runtime::Runner& runner, runtime::
   // Caught before anybody is told that we listen: who sees the line may send a signal at once.
   const auto signals = std::make_shared<asio::signal_set>(pool.get_executor(), SIGINT, SIGTERM);
   logger.info("agent-sandbox " + version + " listening on " + url_of(config.api_host, http.port()));
-  logger.info("programs run on " + root_text);
   const bool clean =
       asio::co_spawn(pool, serve_until_signal(signals, http, logger), asio::use_future).get();
   if (clean) {
@@ -98,24 +99,27 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   sources.environment = std::move(environment);
   sources.flags = options.flags;
   runtime::find_default_files(sources);
-  if (const auto dropped = drop_privileges(options.user); !dropped) {
-    return fail(dropped.error().message());
-  }
-  asio::thread_pool pool(std::max(2u, std::thread::hardware_concurrency()));
-  auto runner = runtime::Runner::create(pool.get_executor(), {});
-  if (!runner) return fail(runner.error().message());
   const auto config = runtime::load_config(sources);
   if (!config) return fail(config.error().message());
   if (const auto exposure = runtime::check_exposure(*config); !exposure) {
     return fail(exposure.error().message());
   }
-  if (config->require_cgroup && !holds_by_cgroup((*runner)->state().enforcement)) {
-    return fail("require_cgroup: no cgroup holds the limits here; agent-sandbox doctor says more");
+  auto cgroup = take_cgroup(*config, options.user, sources.environment);
+  if (!cgroup) return fail(cgroup.error().message());
+  if (const auto dropped = drop_privileges(options.user); !dropped) {
+    return fail(dropped.error().message());
   }
   auto root = runtime::find_program_root(config->rootfs, root_places);
   if (!root) return fail(root.error().message());
-  (*runner)->use_root(root->view);
-  return serve_with(*config, **runner, std::move(*root), pool, version);
+  asio::thread_pool pool(std::max(2u, std::thread::hardware_concurrency()));
+  runtime::RunnerOptions limits = runner_options(*config, *cgroup);
+  limits.root = std::make_shared<const jail::Root>(root->view);
+  const auto runner = runtime::Runner::create(pool.get_executor(), std::move(limits));
+  if (!runner) return fail(runner.error().message());
+  runtime::Logger logger({.level = config->log_level, .format = config->log_format, .write = {}});
+  log_limits(logger, *cgroup);
+  logger.info("programs run on " + runtime::describe(*root));
+  return serve_with(*config, **runner, std::move(*root), pool, logger, version);
 }
 
 }  // namespace server

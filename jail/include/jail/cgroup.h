@@ -3,6 +3,7 @@
 // where there is none, rlimits and a watchdog do (see exit_report.h, Enforcement).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,7 +36,7 @@ struct LeafUsage {
 
 class CgroupTree;
 
-// One jail's cgroup. Removed with the leaf, as soon as its last process is gone.
+// One jail's cgroup. Given up with this object, removed as soon as its last process is gone.
 class CgroupLeaf {
  public:
   CgroupLeaf(CgroupLeaf&&) noexcept = default;
@@ -59,14 +60,22 @@ class CgroupLeaf {
 
 class CgroupTree {
  public:
-  // Takes over `directory`, which must hold no process but this one: moves it into the leaf
-  // "supervisor" and hands the controllers memory, pids and cpu down.
-  // Errors: refused (not writable for this user), unsupported (a controller is missing, named),
-  // exhausted (other processes are in it, so that nothing can be handed down).
+  // Takes over `directory`, which must hold no process but this one, be it inside of it or
+  // elsewhere: moves it into the leaf "supervisor" and hands the controllers memory, pids and cpu
+  // down. Leaves of makers that are dead are removed. Nothing has changed after an error. Errors:
+  // refused (not this user's to write), unsupported (a controller is missing, named; a threaded
+  // cgroup), exhausted (other processes are in it), invalid (no cgroup v2).
   static Result<CgroupTree> adopt(const std::string& directory);
+
+  // As root, before it becomes that user: hands over what systemd's Delegate= hands over.
+  Result<void> give_to(std::uint32_t user, std::uint32_t group) const;
 
   // Thread-safe.
   Result<CgroupLeaf> make_leaf(const LeafLimits& limits) const;
+
+  // Removes the leaves whose last process was still ending when they were given up; returns how
+  // many still stand. make_leaf() and the end of a leaf do the same. Thread-safe.
+  std::size_t remove_ended() const;
 
   const std::string& path() const noexcept;
 

@@ -45,8 +45,18 @@ class Jail {
   // not be started; the message names the step. The Jail is of no use after it.
   Result<Phase> advance();
 
-  // Creates a file in the working directory. Only in Phase::ready. `name` has no '/' in it.
-  Result<void> write_file(std::string_view name, std::string_view content, std::uint32_t mode);
+  // Creates a file in the working directory, and the directories above it. Only in Phase::ready.
+  // `path` is relative and leads downwards; it must not exist.
+  Result<void> write_file(std::string_view path, std::string_view content, std::uint32_t mode);
+
+  // The working directory, for *at(2) calls and collect(). It outlives the guest, since the
+  // descriptor keeps its tmpfs. Owned by the Jail; -1 before Phase::ready. What is in there after
+  // start() is the guest's doing: never follow it.
+  int working_directory_fd() const noexcept;
+
+  // A pidfd of init, readable once every process of the jail is dead: the kernel lets init go last.
+  // Owned by the Jail; -1 in Phase::launching.
+  int process_fd() const noexcept;
 
   // Runs the guest; the clock of Limits::wall starts here. Only in Phase::ready.
   Result<void> start();

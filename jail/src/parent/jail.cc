@@ -140,6 +140,36 @@ void fill_report(const wire::Message& message, const Limits& limits, ExitReport&
   }
 }
 
+int open_beneath(int directory, const std::string& path, int flags, std::uint32_t mode) {
+  open_how how{};
+  how.flags = static_cast<std::uint64_t>(flags) | O_NOFOLLOW | O_CLOEXEC;
+  how.mode = mode;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
+  return static_cast<int>(::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how));
+}
+
+// Not valid with errno when it fails, as when the file is there already.
+Fd create_beneath(int root, std::string_view path, std::uint32_t mode) {
+  constexpr mode_t directory_mode = 0755;
+  Fd above;
+  int directory = root;
+  for (std::size_t slash = path.find('/'); slash != path.npos; slash = path.find('/')) {
+    const std::string name(path.substr(0, slash));
+    path.remove_prefix(slash + 1);
+    if (::mkdirat(directory, name.c_str(), directory_mode) != 0 && errno != EEXIST) return {};
+    above = Fd(open_beneath(directory, name, O_PATH | O_DIRECTORY, 0));
+    if (!above.valid()) return {};
+    directory = above.get();
+  }
+  return Fd(open_beneath(directory, std::string(path), O_WRONLY | O_CREAT | O_EXCL, mode));
+}
+
+Error write_error(const std::string& doing) {
+  const int error = errno;
+  const bool full = error == ENOSPC || error == EDQUOT;
+  return Error{full ? ErrorKind::exhausted : ErrorKind::kernel, doing, error, {}};
+}
+
 }  // namespace
 
 Enforcement enforcement_of(LimitedBy by) noexcept {
@@ -175,6 +205,8 @@ int Jail::control_fd() const noexcept { return state_->control.get(); }
 Fd Jail::take_stdin() noexcept { return std::move(state_->streams[0]); }
 Fd Jail::take_stdout() noexcept { return std::move(state_->streams[1]); }
 Fd Jail::take_stderr() noexcept { return std::move(state_->streams[2]); }
+int Jail::working_directory_fd() const noexcept { return state_->workspace.get(); }
+int Jail::process_fd() const noexcept { return state_->process.get(); }
 const ExitReport& Jail::report() const noexcept { return state_->report; }
 
 Result<Phase> Jail::advance() {
@@ -219,28 +251,21 @@ Result<Phase> Jail::advance() {
   return state.phase;
 }
 
-Result<void> Jail::write_file(std::string_view name, std::string_view content, std::uint32_t mode) {
-  const std::string doing = "write " + std::string(name) + " in the working directory";
+Result<void> Jail::write_file(std::string_view path, std::string_view content, std::uint32_t mode) {
+  const std::string doing = "write " + std::string(path) + " in the working directory";
   if (state_->phase != Phase::ready) {
     return Error{ErrorKind::invalid, doing + ": the jail is not ready", 0, {}};
   }
-  const std::string path(name);
-  open_how how{};
-  how.flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  how.mode = mode;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
-  const Fd file(static_cast<int>(
-      ::syscall(SYS_openat2, state_->workspace.get(), path.c_str(), &how, sizeof how)));
-  if (!file.valid()) return Error{ErrorKind::kernel, doing, errno, {}};
+  const Fd file = create_beneath(state_->workspace.get(), path, mode);
+  if (!file.valid()) return write_error(doing);
   while (!content.empty()) {
     const ssize_t written = ::write(file.get(), content.data(), content.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      return Error{errno == ENOSPC ? ErrorKind::exhausted : ErrorKind::kernel, doing, errno, {}};
-    }
+    if (written < 0) return write_error(doing);
     content.remove_prefix(static_cast<std::size_t>(written));
   }
-  if (::fchmod(file.get(), mode) != 0) return Error{ErrorKind::kernel, doing, errno, {}};
+  // Whatever the umask of this process is.
+  if (::fchmod(file.get(), mode) != 0) return write_error(doing);
   return {};
 }
 

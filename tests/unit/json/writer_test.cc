@@ -69,17 +69,6 @@ TEST(Writer, AnyBytesMakeAValidDocument) {
   }
 }
 
-TEST(Writer, Base64OfRfc4648) {
-  EXPECT_EQ(base64(""), "");
-  EXPECT_EQ(base64("f"), "Zg==");
-  EXPECT_EQ(base64("fo"), "Zm8=");
-  EXPECT_EQ(base64("foo"), "Zm9v");
-  EXPECT_EQ(base64("foob"), "Zm9vYg==");
-  EXPECT_EQ(base64("fooba"), "Zm9vYmE=");
-  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
-  EXPECT_EQ(base64(std::string_view("\xFF\x00\xFE", 3)), "/wD+");
-}
-
 TEST(Writer, QuotedCutsBetweenCharacters) {
   EXPECT_EQ(quoted("a\"b"), R"("a\"b")");
   EXPECT_EQ(quoted("abcdef", 3), "\"abc...\"");

@@ -32,7 +32,7 @@ TEST(Language, JavaScriptIsAModuleWhereItLooksLikeOne) {
   EXPECT_THAT(arguments_of(request),
               ElementsAre("/usr/bin/node", "--max-old-space-size=128", "/workspace/main.js", "-a"));
   request.code = "import fs from 'fs'";
-  EXPECT_EQ(file_name_of(request), "main.mjs");
+  EXPECT_EQ(file_name_of(request.language, request.code), "main.mjs");
   EXPECT_THAT(arguments_of(request), Contains("/workspace/main.mjs"));
 }
 
@@ -41,7 +41,7 @@ TEST(Language, TypeScriptIsOneProgramOfTwoSteps) {
   request.language = Language::typescript;
   request.args = {"-a", "b"};
   const auto arguments = arguments_of(request);
-  EXPECT_EQ(file_name_of(request), "main.ts");
+  EXPECT_EQ(file_name_of(request.language, ""), "main.ts");
   EXPECT_EQ(arguments.front(), "/usr/bin/bash");
   EXPECT_EQ(arguments.at(3), "/usr/bin/node");
   EXPECT_THAT(std::vector(arguments.end() - 3, arguments.end()),

@@ -47,6 +47,19 @@ TEST(Arguments, ExecTakesEveryOption) {
   EXPECT_EQ(options.args, (std::vector<std::string>{"-x", "--", "--json"}));
 }
 
+TEST(Arguments, FilesAndArtifactsArePartedAtTheLastColon) {
+  const ExecOptions options = exec_of(
+      {"exec", "--file", "data/a.csv", "--file", "a:b:in/c", "--artifact", "*:x:out", "p.py"});
+  ASSERT_EQ(options.files.size(), 2u);
+  EXPECT_EQ(options.files[0].source, "data/a.csv");
+  EXPECT_EQ(options.files[0].destination, "a.csv");
+  EXPECT_EQ(options.files[1].source, "a:b");
+  EXPECT_EQ(options.files[1].destination, "in/c");
+  ASSERT_EQ(options.artifacts.size(), 1u);
+  EXPECT_EQ(options.artifacts[0].glob, "*:x");
+  EXPECT_EQ(options.artifacts[0].directory, "out");
+}
+
 TEST(Arguments, WhatLooksLikeAnOptionCanBeCodeAndTheDashIsAFile) {
   EXPECT_EQ(exec_of({"exec", "-c", "-1"}).code, "-1");
   EXPECT_EQ(exec_of({"exec", "-c", ""}).code, "");
@@ -73,6 +86,11 @@ TEST(Arguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"exec", "-c", "x", "--language", "ruby"}, "--language"},
       {{"exec", "-c", "x", "--env", "A"}, "--env"},
       {{"exec", "-c", "x", "--env", "=b"}, "--env"},
+      {{"exec", "-c", "x", "--file", ":x"}, "SRC:DEST"},
+      {{"exec", "-c", "x", "--file", "dir/"}, "SRC:DEST"},
+      {{"exec", "-c", "x", "--artifact", "*.png"}, "GLOB:DIR"},
+      {{"exec", "-c", "x", "--artifact", "*.png:"}, "GLOB:DIR"},
+      {{"exec", "-c", "x", "--artifact", "/etc/*:."}, "relative"},
       {{"exec", "-c", "x", "--json", "--explain"}, "--json"},
       {{"serve", "extra"}, "extra"},
       {{"doctor", "extra"}, "extra"},
@@ -108,6 +126,22 @@ TEST(Arguments, ServeTurnsFlagsIntoSettings) {
   EXPECT_EQ(options->flags[1].value, "0");
   EXPECT_EQ(options->flags[1].flag, "--port");
   EXPECT_TRUE(std::get<ServeOptions>(parse({"serve"})).flags.empty());
+}
+
+TEST(Arguments, TheCgroupIsASettingOfExecToo) {
+  const auto check = [](const std::vector<runtime::FlagSetting>& flags) {
+    ASSERT_EQ(flags.size(), 2u);
+    EXPECT_EQ(flags[0].name, "SANDBOX_CGROUP");
+    EXPECT_EQ(flags[0].value, "/sys/fs/cgroup/a");
+    EXPECT_EQ(flags[1].name, "SANDBOX_REQUIRE_CGROUP");
+    EXPECT_EQ(flags[1].value, "true");
+  };
+  check(std::get<ServeOptions>(parse({"serve", "--cgroup", "/sys/fs/cgroup/a", "--require-cgroup"}))
+            .flags);
+  check(std::get<ExecOptions>(
+            parse({"exec", "--cgroup", "/sys/fs/cgroup/a", "--require-cgroup", "-c", "1"}))
+            .flags);
+  EXPECT_TRUE(std::get<ExecOptions>(parse({"exec", "-c", "1"})).flags.empty());
 }
 
 TEST(Arguments, DoctorHasTwoFormats) {

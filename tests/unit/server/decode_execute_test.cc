@@ -65,7 +65,8 @@ TEST(DecodeExecute, DefaultsAreTheOperators) {
 TEST(DecodeExecute, ReadsEveryField) {
   const RunRequest request = must_decode(R"({
     "code": "a\u0000b", "language": "bash", "stdin": "\u0000\n", "args": ["", "-x", "ä"],
-    "env": {"A": "", "B C": "d=e"}, "files": {}, "artifacts": [], "timeout_seconds": 0.05,
+    "env": {"A": "", "B C": "d=e"}, "timeout_seconds": 0.05,
+    "files": {"b": {"base64": "AP8="}, "a/\u00e4": "text"}, "artifacts": ["*.png", "out/**"],
     "memory_limit_mb": 2048, "template": "none", "output_encoding": "base64", "network": "none"})");
   EXPECT_EQ(request.code, std::string("a\0b", 3));
   EXPECT_EQ(request.language, runtime::Language::bash);
@@ -73,6 +74,11 @@ TEST(DecodeExecute, ReadsEveryField) {
   EXPECT_EQ(request.args, (std::vector<std::string>{"", "-x", "ä"}));
   const std::vector<std::pair<std::string, std::string>> env = {{"A", ""}, {"B C", "d=e"}};
   EXPECT_EQ(request.env, env);
+  ASSERT_EQ(request.files.size(), 2u);
+  EXPECT_EQ(request.files[0].path, "a/ä");
+  EXPECT_EQ(request.files[0].content, "text");
+  EXPECT_EQ(request.files[1].content, std::string("\0\xFF", 2));
+  EXPECT_EQ(request.artifacts, (std::vector<std::string>{"*.png", "out/**"}));
   EXPECT_EQ(request.timeout, 50ms);
   EXPECT_EQ(request.memory_limit_mb, 2048u);
   EXPECT_EQ(request.output_encoding, runtime::OutputEncoding::base64);
@@ -145,9 +151,14 @@ TEST(DecodeExecute, RefusesWithTheFieldsNameAndWhatIsAllowed) {
       {with(R"("memory_limit_mb": -9223372036854775808)"), {"memory_limit_mb", "32 .. 2048"}},
       {with(R"("memory_limit_mb": 9223372036854775808)"), {"memory_limit_mb", "32 .. 2048"}},
       {with(R"("output_encoding": "latin-1")"), {"output_encoding", "utf-8 or base64"}},
-      {with(R"("files": {"a": "b"})"), {"files", "not available yet"}},
+      {with(R"("files": {"a": 1})"), {"files", "\"a\"", "base64"}},
+      {with(R"("files": {"a": {"base64": "Zg"}})"), {"files", "\"a\"", "RFC 4648"}},
+      {with(R"("files": {"a": {"hex": "00"}})"), {"files", "\"a\"", "base64"}},
+      {with(R"("files": {"../a": ""})"), {"files", "\"../a\"", "without empty components"}},
+      {R"({"files": {"main.sh": ""}, "code": "x", "language": "bash"})", {"files", "the program"}},
       {with(R"("files": [])"), {"files", "map"}},
-      {with(R"("artifacts": ["*"])"), {"artifacts", "not available yet"}},
+      {with(R"("artifacts": ["*", 1])"), {"artifacts", "globs"}},
+      {with(R"("artifacts": ["/tmp/*"])"), {"artifacts", "\"/tmp/*\"", "relative"}},
       {with(R"("artifacts": "*")"), {"artifacts", "list"}},
       {with(R"("template": "python")"), {"template", "not available yet", "none"}},
       {with(R"("template": 1)"), {"template", "string"}},

@@ -1,5 +1,6 @@
 #include "server/api/encode.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/json/reader.h"
@@ -33,7 +34,8 @@ TEST(Encode, ResultIsTheDocumentOfTheInterface) {
             R"("execution_time_ms":0.31,"cpu_time_ms":0.2,"memory_peak_mb":9.1,)"
             R"("warm":true,"timings_us":{"queued":3,"started":60,"ran":250},)"
             R"("limits":{"memory":"cgroup","pids":"rlimit","cpu":"watchdog"},)"
-            R"("artifacts":[],"artifacts_skipped":[],"created_at":"2026-11-21T20:16:00.123Z"})");
+            R"("artifacts":[],"artifacts_skipped":[],"artifacts_skipped_total":0,)"
+            R"("created_at":"2026-11-21T20:16:00.123Z"})");
 }
 
 TEST(Encode, FatesHaveTheWordsOfTheInterface) {
@@ -55,6 +57,20 @@ TEST(Encode, FatesHaveTheWordsOfTheInterface) {
     EXPECT_TRUE(body.at("exit_code").is_null());
     EXPECT_EQ(body.at("signal").is_null(), status != runtime::Status::killed);
   }
+}
+
+TEST(Encode, ArtifactsCarryTheirBytesAndSkipsTheirReason) {
+  runtime::RunResult result = finished();
+  result.artifacts.files = {{"out/a.PNG", std::string("\x89\0", 2)}, {"\xFF", "x"}};
+  result.artifacts.skipped = {{"l\xFE", jail::SkipReason::not_regular}};
+  result.artifacts.skipped_total = 7;
+  const std::string text = encode_result(result, job, OutputEncoding::utf8);
+  EXPECT_THAT(
+      text,
+      testing::HasSubstr(
+          R"("artifacts":[{"path":"out/a.PNG","size":2,"media_type":"image/png","base64":"iQA="}],)"
+          R"("artifacts_skipped":[{"path":"�","reason":"its name is not UTF-8"},)"
+          R"({"path":"l�","reason":"not a regular file"}],"artifacts_skipped_total":8,)"));
 }
 
 TEST(Encode, OutputThatIsNotUtf8IsRepairedOrUntouchedInBase64) {

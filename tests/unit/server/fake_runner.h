@@ -49,8 +49,6 @@ class FakeRunner final : public runtime::Runner {
     return std::string("no plan");
   }
 
-  void use_root(jail::Root) override {}
-
   runtime::RunnerState state() const override { return state_now; }
 
   std::vector<runtime::RunRequest> requests() const {

@@ -70,6 +70,10 @@ TEST_F(ConfigTest, DefaultsAreThoseOfTheContract) {
   EXPECT_EQ(config.sandbox_memory_limit_mb, 256u);
   EXPECT_EQ(config.sandbox_cpu_limit, 1.0);
   EXPECT_EQ(config.sandbox_pool_size, 8u);
+  EXPECT_EQ(config.sandbox_max_running, 16u);
+  EXPECT_EQ(config.sandbox_max_queued, 256u);
+  EXPECT_EQ(config.cgroup, "auto");
+  EXPECT_FALSE(config.require_cgroup);
   EXPECT_EQ(config.ceilings.timeout, 60s);
   EXPECT_EQ(config.ceilings.memory_limit_mb, 2048u);
   EXPECT_EQ(config.max_reflexion_attempts, 3u);
@@ -97,6 +101,7 @@ TEST_F(ConfigTest, ReadsEverySettingOfTheFile) {
     "api_host": "::1", "api_port": 0, "api_keys": ["k1", "k2"], "api_allowed_hosts": "A.example,b",
     "api_max_connections": 7, "sandbox_memory_limit_mb": 64, "sandbox_cpu_limit": 0.5,
     "sandbox_pool_size": 2, "sandbox_network_enabled": false, "require_cgroup": true,
+    "cgroup": "/sys/fs/cgroup/a", "sandbox_max_running": 3, "sandbox_max_queued": 0,
     "ceilings": {"timeout_seconds": 120.5, "memory_limit_mb": 4096},
     "llm_provider": "openai", "openai_api_key": "sk", "openai_model": "m",
     "openai_base_url": "http://127.0.0.1:1/v1", "qdrant_url": "http://q", "redis_url": "redis://r"})");
@@ -110,6 +115,9 @@ TEST_F(ConfigTest, ReadsEverySettingOfTheFile) {
   EXPECT_EQ(config.sandbox_memory_limit_mb, 64u);
   EXPECT_EQ(config.sandbox_cpu_limit, 0.5);
   EXPECT_TRUE(config.require_cgroup);
+  EXPECT_EQ(config.cgroup, "/sys/fs/cgroup/a");
+  EXPECT_EQ(config.sandbox_max_running, 3u);
+  EXPECT_EQ(config.sandbox_max_queued, 0u);
   EXPECT_EQ(config.ceilings.timeout, 120500ms);
   EXPECT_EQ(config.ceilings.memory_limit_mb, 4096u);
   ASSERT_NE(active_provider(config), nullptr);
@@ -177,6 +185,11 @@ TEST_F(ConfigTest, BadValuesAreRefused) {
       {"SANDBOX_MEMORY_LIMIT_MB", "64.5"},
       {"SANDBOX_CPU_LIMIT", "0"},
       {"SANDBOX_POOL_SIZE", "65"},
+      {"SANDBOX_MAX_RUNNING", "0"},
+      {"SANDBOX_MAX_RUNNING", "4097"},
+      {"SANDBOX_MAX_QUEUED", "-1"},
+      {"SANDBOX_CGROUP", "here"},
+      {"SANDBOX_REQUIRE_CGROUP", "yes"},
       {"SANDBOX_NETWORK_ENABLED", "maybe"},
       {"MAX_REFLEXION_ATTEMPTS", "0"},
       {"MAX_REFLEXION_ATTEMPTS", "11"},

@@ -1,0 +1,135 @@
+#include "runtime/sandbox/cgroup_source.h"
+
+#include <fcntl.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "jail/fd.h"
+#include "runtime/sandbox/systemd_scope.h"
+
+namespace runtime {
+namespace {
+
+using jail::Error;
+using jail::ErrorKind;
+using jail::Result;
+
+std::string text_of(const char* path) {
+  const jail::Fd file(::open(path, O_RDONLY | O_CLOEXEC));
+  std::string text;
+  std::array<char, 4096> buffer;
+  ssize_t got;
+  while (file.valid() && (got = ::read(file.get(), buffer.data(), buffer.size())) > 0) {
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+// The first can be read with CAP_SYS_ADMIN only, the second is there since systemd 251.
+bool has_delegation_mark(const std::string& directory) {
+  for (const char* name : {"trusted.delegate", "user.delegate"}) {
+    char value = 0;
+    if (::getxattr(directory.c_str(), name, &value, 1) == 1 && value == '1') return true;
+  }
+  return false;
+}
+
+CgroupPlace this_place() {
+  return {.proc_self_cgroup = text_of("/proc/self/cgroup"),
+          .proc_self_mountinfo = text_of("/proc/self/mountinfo"),
+          .under_systemd = ::access("/run/systemd/system", F_OK) == 0,
+          .is_marked_delegated = has_delegation_mark};
+}
+
+// What is to be done about all of them together is said once, by the caller.
+std::string without_hint(Error error) {
+  error.hint.clear();
+  return error.message();
+}
+
+std::string socket_of_systemd(const CgroupRequest& request) {
+  if (::geteuid() == 0) return "/run/systemd/private";
+  const std::string directory = request.runtime_directory.empty()
+                                    ? "/run/user/" + std::to_string(::geteuid())
+                                    : request.runtime_directory;
+  return directory + "/systemd/private";
+}
+
+}  // namespace
+
+std::string_view to_string(CgroupOrigin origin) noexcept {
+  switch (origin) {
+    case CgroupOrigin::configured:
+      return "configured";
+    case CgroupOrigin::own:
+      return "own";
+    case CgroupOrigin::systemd:
+      return "systemd";
+    case CgroupOrigin::none:
+      break;
+  }
+  return "none";
+}
+
+Result<std::string> own_delegated_directory(const CgroupPlace& place) {
+  auto directory = jail::own_cgroup_directory(place.proc_self_cgroup, place.proc_self_mountinfo);
+  if (!directory) {
+    return Error{ErrorKind::unsupported, "find the own cgroup: no cgroup v2 shows it here", 0, {}};
+  }
+  // "0::/" is the root of the hierarchy or of a cgroup namespace, which a container got as a whole.
+  const bool at_root = place.proc_self_cgroup.find("0::/\n") != std::string::npos;
+  if (place.under_systemd && !at_root && !place.is_marked_delegated(*directory)) {
+    return Error{ErrorKind::refused,
+                 "use the cgroup " + *directory + ": systemd did not delegate it",
+                 0,
+                 {}};
+  }
+  return std::move(*directory);
+}
+
+Result<CgroupFound> search_cgroup(const std::string& configured, const CgroupSteps& steps) {
+  if (configured == "none") {
+    return CgroupFound{CgroupOrigin::none, "no cgroup is wanted by configuration"};
+  }
+  if (configured != "auto") {
+    if (auto adopted = steps.adopt(configured); !adopted) return adopted.error();
+    return CgroupFound{CgroupOrigin::configured, {}};
+  }
+  const auto adopt_own = [&steps]() -> Result<void> {
+    const auto directory = steps.own_directory();
+    if (!directory) return directory.error();
+    return steps.adopt(*directory);
+  };
+  const auto own = adopt_own();
+  if (own) return CgroupFound{CgroupOrigin::own, {}};
+  const auto scope = steps.enter_scope();
+  const auto in_scope = scope ? adopt_own() : scope;
+  if (in_scope) return CgroupFound{CgroupOrigin::systemd, {}};
+  return CgroupFound{CgroupOrigin::none,
+                     without_hint(own.error()) + "; " + without_hint(in_scope.error())};
+}
+
+Result<CgroupChoice> find_cgroup(const CgroupRequest& request) {
+  CgroupChoice choice;
+  CgroupSteps steps;
+  steps.own_directory = [] { return own_delegated_directory(this_place()); };
+  steps.adopt = [&choice](const std::string& directory) -> Result<void> {
+    auto tree = jail::CgroupTree::adopt(directory);
+    if (!tree) return tree.error();
+    choice.tree.emplace(std::move(*tree));
+    return {};
+  };
+  steps.enter_scope = [&request] {
+    return enter_systemd_scope({.socket = socket_of_systemd(request),
+                                .name = "agent-sandbox-" + std::to_string(::getpid()) + ".scope"});
+  };
+  auto found = search_cgroup(request.configured, steps);
+  if (!found) return found.error();
+  choice.origin = found->origin;
+  choice.why_none = std::move(found->why_none);
+  return choice;
+}
+
+}  // namespace runtime

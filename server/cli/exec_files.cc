@@ -1,0 +1,128 @@
+#include "server/cli/exec_files.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "runtime/config/text_file.h"
+#include "runtime/json/writer.h"
+
+namespace server {
+namespace {
+
+// What the working directory holds beside the program's own output.
+constexpr std::size_t max_input_bytes = 48u << 20;
+
+jail::Error failed(const std::string& doing, int error) {
+  return {jail::ErrorKind::kernel, doing, error, {}};
+}
+
+jail::Fd open_beneath(int directory, const std::string& name, int flags, mode_t mode) {
+  open_how how{};
+  how.flags = static_cast<std::uint64_t>(flags | O_NOFOLLOW | O_CLOEXEC);
+  how.mode = mode;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  return jail::Fd(
+      static_cast<int>(::syscall(SYS_openat2, directory, name.c_str(), &how, sizeof how)));
+}
+
+// The directory that `path` (relative) is to stand in; its last component stays in `name`.
+jail::Fd make_parents(int directory, std::string_view path, std::string& name) {
+  jail::Fd above = open_beneath(directory, ".", O_PATH | O_DIRECTORY, 0);
+  for (std::size_t slash = path.find('/'); slash != path.npos; slash = path.find('/')) {
+    const std::string component(path.substr(0, slash));
+    path.remove_prefix(slash + 1);
+    if (::mkdirat(above.get(), component.c_str(), 0777) != 0 && errno != EEXIST) return {};
+    above = open_beneath(above.get(), component, O_PATH | O_DIRECTORY, 0);
+    if (!above.valid()) return {};
+  }
+  name = path;
+  return above;
+}
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+// Whole under its name, or not there: whoever watches the directory never sees half a file.
+bool store_one(int directory, const jail::CollectedFile& file) {
+  std::string name;
+  const jail::Fd parent = make_parents(directory, file.path, name);
+  if (!parent.valid()) return false;
+  const std::string partial = ".agent-sandbox." + std::to_string(::getpid());
+  const jail::Fd out = open_beneath(parent.get(), partial, O_WRONLY | O_CREAT | O_EXCL, 0666);
+  if (!out.valid()) return false;
+  const bool stored = write_all(out.get(), file.content) &&
+                      ::renameat(parent.get(), partial.c_str(), parent.get(), name.c_str()) == 0;
+  if (stored) return true;
+  const int error = errno;
+  ::unlinkat(parent.get(), partial.c_str(), 0);
+  errno = error;
+  return false;
+}
+
+}  // namespace
+
+jail::Result<std::vector<runtime::InputFile>> read_input_files(
+    const std::vector<ExecOptions::File>& files) {
+  std::vector<runtime::InputFile> read;
+  std::size_t room = max_input_bytes;
+  for (const ExecOptions::File& file : files) {
+    auto content = runtime::read_text_file(file.source, room);
+    if (!content) {
+      jail::Error error = content.error();
+      error.doing = "--file: " + error.doing;
+      if (error.sys_errno == 0) error.doing += " that --file may take together";
+      return error;
+    }
+    room -= content->size();
+    read.push_back({file.destination, std::move(*content)});
+  }
+  return read;
+}
+
+jail::Result<ArtifactDirectories> ArtifactDirectories::open(
+    const std::vector<ExecOptions::Artifact>& wanted) {
+  ArtifactDirectories directories;
+  for (const ExecOptions::Artifact& artifact : wanted) {
+    const std::string doing = "--artifact: write into " + artifact.directory;
+    if (::mkdir(artifact.directory.c_str(), 0777) != 0 && errno != EEXIST) {
+      return failed(doing, errno);
+    }
+    jail::Fd directory(::open(artifact.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory.valid() || ::faccessat(directory.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
+      jail::Error error = failed(doing, errno);
+      error.hint = "exec works as uid " + std::to_string(::geteuid());
+      return error;
+    }
+    directories.entries_.push_back({artifact, std::move(directory)});
+  }
+  return directories;
+}
+
+jail::Result<void> ArtifactDirectories::store(const std::vector<jail::CollectedFile>& files) const {
+  for (const jail::CollectedFile& file : files) {
+    for (const Entry& entry : entries_) {
+      if (!jail::glob_names(entry.wanted.glob, file.path)) continue;
+      if (!store_one(entry.directory.get(), file)) {
+        return failed(
+            "write " + runtime::json::quoted(file.path) + " into " + entry.wanted.directory, errno);
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace server
