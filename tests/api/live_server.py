@@ -15,6 +15,8 @@ import unittest
 import host_view
 
 BINARY = os.environ.get("AGENT_SANDBOX_BIN", "")
+# Deadlines on an emulated processor are this many times as long.
+TIME_SCALE = float(os.environ.get("JAIL_TEST_TIME_SCALE", "1"))
 # The line that says where it listens may be text or JSON; the port is the last number of an address.
 LISTENING = re.compile(r"listening.*?[:\"\s](\d{2,5})\b(?!\.\d)", re.IGNORECASE)
 
@@ -38,7 +40,7 @@ class LiveServer:
             env={"PATH": os.environ["PATH"], "HOME": self.directory, "TMPDIR": self.temporary, **(environment or {})})
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self._listens.wait(20)
+        self._listens.wait(20 * TIME_SCALE)
         if self.port is None:
             self._process.kill()
             self._process.wait()
@@ -81,7 +83,7 @@ class LiveServer:
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
             try:
-                self._process.wait(15)
+                self._process.wait(15 * TIME_SCALE)
             except subprocess.TimeoutExpired:
                 self.kill()
                 raise
@@ -110,7 +112,7 @@ class Answer:
 class Client:
     """One keep-alive connection."""
 
-    def __init__(self, port, headers=None, host="127.0.0.1", timeout=60):
+    def __init__(self, port, headers=None, host="127.0.0.1", timeout=60 * TIME_SCALE):
         self._connection = http.client.HTTPConnection(host, port, timeout=timeout)
         self._headers = headers or {}
 
@@ -143,6 +145,18 @@ class Client:
         if answer.status != 200:
             raise AssertionError(f"expected 200: {answer}")
         return answer.json
+
+
+def send_and_forget(server, code, **fields):
+    """A request that runs while the test goes on; the server may die before it answers."""
+    def send():
+        try:
+            with server.client() as client:
+                client.execute(code, **fields)
+        except (OSError, http.client.HTTPException):
+            return
+
+    threading.Thread(target=send, daemon=True).start()
 
 
 class ServerTest(unittest.TestCase):

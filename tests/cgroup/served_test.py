@@ -1,0 +1,142 @@
+"""The server and the command line over cgroups: which they take, what they refuse, what they leave.
+JAIL_TEST_CGROUP names a directory that this user may write; without it everything is skipped."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "api"))
+import live_server  # noqa: E402
+
+BINARY = os.environ["AGENT_SANDBOX_BIN"]
+PARENT = os.environ.get("JAIL_TEST_CGROUP")
+SCALE = live_server.TIME_SCALE
+BY_CGROUP = {"memory": "cgroup", "pids": "cgroup", "cpu": "cgroup"}
+
+
+def leaves(place):
+    return sorted(path.name for path in place.glob("jail-*"))
+
+
+def until(condition, seconds=5):
+    deadline = time.monotonic() + seconds * SCALE
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return condition()
+
+
+def execute(*arguments):
+    return subprocess.run([BINARY, "exec", *arguments], capture_output=True, text=True, check=False,
+                          stdin=subprocess.DEVNULL, timeout=30 * SCALE)
+
+
+@unittest.skipIf(PARENT is None, "JAIL_TEST_CGROUP names no cgroup v2 directory")
+class Served(unittest.TestCase):
+    made = 0
+
+    def setUp(self):
+        Served.made += 1
+        self.place = pathlib.Path(PARENT, f"served-{os.getpid()}-{Served.made}")
+        self.place.mkdir()
+
+    def serve(self, *arguments, **environment):
+        server = live_server.LiveServer("--cgroup", str(self.place), *arguments,
+                                        environment=environment)
+        self.addCleanup(server.stop)
+        return server
+
+    def run_code(self, server, code, **fields):
+        with server.client() as client:
+            return client.execute(code, timeout_seconds=50, **fields)
+
+    def test_limits_are_named_everywhere(self):
+        server = self.serve("--require-cgroup")
+        self.assertIn(str(self.place), "".join(server.log))
+        result = self.run_code(server, "print(42)")
+        self.assertEqual(("42\n", BY_CGROUP), (result["stdout"], result["limits"]))
+        with server.client() as client:
+            self.assertEqual(BY_CGROUP, client.send("GET", "/health").json["limits"])
+        # Idle, it keeps no leaf; stopped, none but the one that it was in itself.
+        self.assertTrue(until(lambda: not leaves(self.place)), leaves(self.place))
+        self.assertEqual(0, server.stop())
+        self.assertEqual([], leaves(self.place))
+
+    def test_root_gives_the_cgroup_to_whom_it_becomes(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root becomes somebody else")
+        server = self.serve()
+        user = os.stat(f"/proc/{server.pid}").st_uid
+        self.assertNotEqual(0, user)
+        for name in ("", "cgroup.procs", "cgroup.subtree_control", "cgroup.threads", "supervisor"):
+            self.assertEqual(user, (self.place / name).stat().st_uid, name)
+        # What limits the server itself stays out of its reach.
+        self.assertEqual(0, (self.place / "memory.max").stat().st_uid)
+        self.assertEqual(BY_CGROUP, self.run_code(server, "print(1)")["limits"])
+
+    def test_memory_limit_is_the_kernels(self):
+        server = self.serve()
+        result = self.run_code(server, "blocks = []\nwhile True: blocks.append(b'x' * (1 << 20))",
+                               memory_limit_mb=64)
+        self.assertEqual("out_of_memory", result["status"], result)
+        self.assertLessEqual(result["memory_peak_mb"], 64)
+        self.assertGreaterEqual(result["memory_peak_mb"], 64 * 0.95)
+
+    def test_share_of_the_processor(self):
+        server = self.serve(SANDBOX_CPU_LIMIT="0.3")
+        result = self.run_code(server, "import time\nend = time.monotonic() + 5\n"
+                                       "while time.monotonic() < end: pass")
+        self.assertEqual("success", result["status"], result)
+        self.assertLess(result["cpu_time_ms"], 0.5 * result["execution_time_ms"])
+
+    def test_a_launcher_that_was_killed_is_replaced_with_the_cgroup(self):
+        server = self.serve()
+        self.run_code(server, "print(1)")
+        os.kill(server.launcher(), 9)
+        self.assertEqual(BY_CGROUP, self.run_code(server, "print(2)")["limits"])
+
+    def test_nothing_is_left_of_a_server_that_was_killed(self):
+        first = self.serve()
+        for _ in range(3):
+            live_server.send_and_forget(first, "import time; time.sleep(50)", timeout_seconds=50)
+        self.assertTrue(until(lambda: len(leaves(self.place)) == 3), leaves(self.place))
+        first.kill()
+        self.assertEqual(3, len(leaves(self.place)))
+        # Their jails end without the server; the next one removes what they were in.
+        second = self.serve()
+        self.assertEqual(BY_CGROUP, self.run_code(second, "print(1)")["limits"])
+        self.assertTrue(until(lambda: not leaves(self.place)), leaves(self.place))
+
+    def test_exec_beside_a_server_shares_its_cgroup(self):
+        self.serve()
+        done = execute("--cgroup", str(self.place), "--json", "-c", "print(42)")
+        if os.geteuid() == 0:  # the server became somebody else; root may join it there
+            self.assertEqual(0, done.returncode, done.stderr)
+        self.assertEqual(BY_CGROUP, json.loads(done.stdout)["limits"])
+        self.assertTrue(until(lambda: not leaves(self.place)), leaves(self.place))
+
+    def test_a_configured_cgroup_with_others_in_it_is_refused_by_name(self):
+        sleeper = subprocess.Popen(["sleep", "600"])
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        (self.place / "cgroup.procs").write_text(str(sleeper.pid), encoding="ascii")
+        done = execute("--cgroup", str(self.place), "-c", "print(1)")
+        self.assertEqual(125, done.returncode)
+        self.assertIn(f"{self.place}: other processes are in it, such as {sleeper.pid} (sleep)",
+                      done.stderr)
+        self.assertFalse((self.place / "supervisor").exists())
+        with self.assertRaisesRegex(live_server.DidNotStart, "other processes are in it"):
+            self.serve()
+
+    def test_require_cgroup_refuses_with_the_reason(self):
+        done = execute("--require-cgroup", "--cgroup", "none", "-c", "print(1)")
+        self.assertEqual(125, done.returncode)
+        self.assertIn("require_cgroup: no cgroup is wanted by configuration", done.stderr)
+        done = execute("--cgroup", "none", "--json", "-c", "print(1)")
+        self.assertEqual("watchdog", json.loads(done.stdout)["limits"]["memory"])
+
+
+if __name__ == "__main__":
+    unittest.main()
