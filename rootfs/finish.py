@@ -57,7 +57,10 @@ def keep_font_list():
     import matplotlib
     import matplotlib.font_manager as fonts
     kept = os.path.join(matplotlib.get_data_path(), "fontlist.json")
-    fonts.json_dump(fonts.FontManager(), kept)
+    found = fonts.FontManager()
+    for entries in (found.ttflist, found.afmlist):
+        entries.sort(key=lambda entry: entry.fname)  # not as the file system happens to list them
+    fonts.json_dump(found, kept)
     entries = json.loads(pathlib.Path(kept).read_text(encoding="utf-8"))
     if not entries["ttflist"]:
         sys.exit("finish: matplotlib finds no font")
