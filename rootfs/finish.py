@@ -14,6 +14,7 @@ LIBRARIES = "/usr/lib/" + os.path.basename(glob.glob("/usr/lib/*-linux-gnu")[0])
 # Where Debian's alternatives would lead. Links, not files of /etc: /usr is then complete in itself.
 LINKS = {
     "/usr/bin/awk": "gawk",
+    "/usr/bin/sh": "dash",
     "/usr/bin/which": "which.debianutils",
     LIBRARIES + "/libblas.so.3": "openblas-serial/libblas.so.3",
     LIBRARIES + "/libopenblas.so.0": "openblas-serial/libopenblas.so.0",

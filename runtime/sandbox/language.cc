@@ -24,11 +24,10 @@ constexpr const char* run_typescript = R"sh(
   --outfile=/tmp/main.mjs --sourcemap=inline --log-level=error --color=false \
   '--define:import.meta.url="file:///workspace/main.ts"' --define:require.main=module \
   '--banner:js=import { createRequire as __create } from "node:module";
-globalThis.__filename = process.argv[1] = "/workspace/main.ts";
-globalThis.__dirname = "/workspace";
-globalThis.require = __create(__filename);
-globalThis.module = { exports: {}, filename: __filename, id: "." };
-globalThis.exports = module.exports;' || exit 1
+((name) => Object.assign(globalThis, {
+  __filename: globalThis.process.argv[1] = name, __dirname: "/workspace", require: __create(name),
+  exports: {}, module: { exports: {}, filename: name, id: "." },
+}))("/workspace/main.ts");' || exit 1
 exec "$0" "$@"
 )sh";
 

@@ -81,7 +81,8 @@ class Root(built_root.RootTest):
                  "jq -r .a <<<'{\"a\": 1}'; echo 2^70 | bc; echo x | file -; id -un")
         self.assertEqual("bc\n/usr/bin/ls\nUTC\nCET\n1\n1180591620717411303424\n/dev/stdin: ASCII text\nsandbox\n",
                          self.prints(shell, "bash"))
-        python = ("import ssl, locale, zoneinfo, mimetypes, numpy\n"
+        python = ("import ssl, locale, zoneinfo, mimetypes, numpy, os, subprocess\n"
+                  "assert os.system('exit 3') == 3 << 8 and subprocess.check_output('echo $0', shell=True) == b'/bin/sh\\n'\n"
                   "print(len(ssl.create_default_context().get_ca_certs()) > 50, locale.setlocale(locale.LC_ALL, ''),\n"
                   "      zoneinfo.ZoneInfo('Asia/Tokyo'), mimetypes.guess_type('a.csv')[0], numpy.linalg.det(numpy.eye(300)))")
         self.assertEqual("True C.UTF-8 Asia/Tokyo text/csv 1.0\n", self.prints(python))
