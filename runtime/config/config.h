@@ -57,6 +57,11 @@ struct Config {
   std::vector<ProviderConfig> providers = known_providers();
   std::uint32_t max_reflexion_attempts = 3;
 
+  std::optional<std::string> jobs_path;  // nothing: the usual place
+  std::uint32_t jobs_kept = 1000;
+  std::uint32_t jobs_max_mb = 256;
+  std::chrono::milliseconds drain{20'000};
+
   Secret qdrant_url;
   Secret redis_url;
 

@@ -133,6 +133,18 @@ bool is_url(std::string_view text) {
          !text.ends_with("//");
 }
 
+bool apply_jobs_path(Config& config, std::string_view text) {
+  if (text != ":memory:" && (!text.starts_with('/') || text.ends_with('/'))) return false;
+  config.jobs_path = text;
+  return true;
+}
+
+bool apply_drain(Config& config, std::string_view text) {
+  const auto value = number_in<double>(text, 0, 3600);
+  if (value) config.drain = std::chrono::milliseconds(std::llround(*value * 1000));
+  return value.has_value();
+}
+
 std::string file_key(std::string_view name) { return lower(name); }
 
 void add_provider_settings(std::vector<Setting>& settings) {
@@ -202,6 +214,18 @@ void add_server_settings(std::vector<Setting>& settings) {
       Setting::Kind::secret);
 }
 
+void add_operating_settings(std::vector<Setting>& settings) {
+  const auto add = [&](std::string name, std::string allowed, Apply apply) {
+    settings.push_back({name, file_key(name), std::move(allowed), std::move(apply)});
+  };
+  add("JOBS_PATH", "an absolute path, or :memory:", apply_jobs_path);
+  add("JOBS_KEPT", "an integer 0 .. 1000000",
+      integer<std::uint32_t>(&Config::jobs_kept, 0, 1'000'000));
+  add("JOBS_MAX_MB", "an integer 1 .. 1048576",
+      integer<std::uint32_t>(&Config::jobs_max_mb, 1, 1u << 20));
+  add("DRAIN_SECONDS", "a number 0 .. 3600", apply_drain);
+}
+
 void add_sandbox_settings(std::vector<Setting>& settings) {
   const auto add = [&](std::string name, std::string allowed, Apply apply) {
     settings.push_back({name, file_key(name), std::move(allowed), std::move(apply)});
@@ -264,6 +288,7 @@ std::vector<Setting> all_settings() {
   std::vector<Setting> settings;
   add_server_settings(settings);
   add_sandbox_settings(settings);
+  add_operating_settings(settings);
   add_provider_settings(settings);
   return settings;
 }

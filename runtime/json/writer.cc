@@ -221,4 +221,10 @@ Writer& Writer::null() {
   return *this;
 }
 
+Writer& Writer::json(std::string_view document) {
+  before_value();
+  text_ += document;
+  return *this;
+}
+
 }  // namespace runtime::json

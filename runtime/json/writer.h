@@ -32,6 +32,7 @@ class Writer {
   Writer& number(double value);  // no exponent in 1e-6 .. 1e15; null where not finite
   Writer& boolean(bool value);
   Writer& null();
+  Writer& json(std::string_view document);  // one complete value, taken as it is
 
   std::string take() && { return std::move(text_); }
 

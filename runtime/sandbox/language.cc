@@ -61,11 +61,11 @@ std::string heap_limit(const RunRequest& request) {
 
 }  // namespace
 
-std::string_view to_string(Language language) noexcept { return entry_of(language).name; }
+std::string_view name_of(Language language) noexcept { return entry_of(language).name; }
 
 std::optional<Language> language_named(std::string_view name) noexcept {
   for (const Language language : all_languages) {
-    if (to_string(language) == name) return language;
+    if (name_of(language) == name) return language;
   }
   return std::nullopt;
 }

@@ -14,8 +14,7 @@ namespace runtime {
 inline constexpr Language all_languages[] = {Language::python, Language::bash, Language::javascript,
                                              Language::typescript};
 
-// As requests name it: "python".
-std::string_view to_string(Language language) noexcept;
+// The inverse of name_of().
 std::optional<Language> language_named(std::string_view name) noexcept;
 
 // By the end of a file's name (".py"); nothing where it says nothing.

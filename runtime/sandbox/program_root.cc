@@ -156,9 +156,9 @@ std::optional<std::string> why_not_available(Language language, const ProgramRoo
   std::string available;
   for (const Language other : all_languages) {
     if (lacking(other, root)) continue;
-    available += (available.empty() ? "" : ", ") + std::string(to_string(other));
+    available += (available.empty() ? "" : ", ") + std::string(name_of(other));
   }
-  return std::string(to_string(language)) + " is not available here: this root has no " +
+  return std::string(name_of(language)) + " is not available here: this root has no " +
          std::string(*path) + "; available are " + available;
 }
 
@@ -169,7 +169,7 @@ std::string describe(const ProgramRoot& root) {
   for (const Language language : all_languages) {
     if (lacking(language, root)) continue;
     const auto version = root.versions.find(last_part(programs_of(language).front()));
-    text += separator + std::string(to_string(language));
+    text += separator + std::string(name_of(language));
     if (!version->second.empty()) text += " " + version->second;
     separator = ", ";
   }

@@ -163,6 +163,14 @@ void Run::begin() {
     return;
   }
   started_at_ = Clock::now();
+  if (options_.on_start) options_.on_start();
+  options_.gate.set_hook([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    asio::post(self->strand_, [self] {
+      if (!self->over_) self->resume_output();
+    });
+  });
   end_at(request_.timeout + grace, jail::Ended::timed_out);
   out_.descriptor.assign(jail_->take_stdout().release());
   err_.descriptor.assign(jail_->take_stderr().release());
@@ -175,6 +183,8 @@ void Run::begin() {
 }
 
 void Run::watch_output(Output& output) {
+  output.paused = !options_.gate.is_open();
+  if (output.paused) return;
   output.descriptor.async_wait(Descriptor::wait_read,
                                [self = shared_from_this(), &output](error_code error) {
                                  if (error || self->over_) return;
@@ -183,10 +193,17 @@ void Run::watch_output(Output& output) {
                                });
 }
 
+void Run::resume_output() {
+  for (Output* output : {&out_, &err_}) {
+    if (output->paused && output->descriptor.is_open()) watch_output(*output);
+  }
+}
+
 // Reads what is there; closes the descriptor at its end.
 void Run::read_output(Output& output) {
   std::array<char, chunk_bytes> buffer;
   for (int turn = 0; turn < chunks_a_turn && output.descriptor.is_open(); ++turn) {
+    if (!ending_ && !options_.gate.is_open()) return;
     const ssize_t got = ::read(output.descriptor.native_handle(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
@@ -363,6 +380,7 @@ void Run::drop_jail() {
 void Run::finish(jail::Result<RunResult> result) {
   over_ = true;
   options_.cancel.set_hook(nullptr);
+  options_.gate.set_hook(nullptr);
   timer_.cancel();
   error_code ignored;
   input_.close(ignored);

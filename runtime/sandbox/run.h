@@ -38,6 +38,7 @@ class Run : public std::enable_shared_from_this<Run> {
     Stream stream{};
     Descriptor descriptor;
     std::string kept;
+    bool paused = false;  // until the gate opens
     bool truncated = false;
   };
 
@@ -48,6 +49,7 @@ class Run : public std::enable_shared_from_this<Run> {
   void begin();
   void watch_output(Output& output);
   void read_output(Output& output);
+  void resume_output();
   void watch_input_source();
   void feed_input();
   void refill_input();

@@ -4,12 +4,16 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace runtime {
 
 enum class Language : std::uint8_t { python, bash, javascript, typescript };
+
+// "python"; the word that requests, jobs and metrics use.
+std::string_view name_of(Language language) noexcept;
 
 enum class OutputEncoding : std::uint8_t { utf8, base64 };
 

@@ -48,12 +48,33 @@ class Cancel {
   std::shared_ptr<State> state_;
 };
 
+// Lets whoever takes a program's output say that it has enough for now. While it is closed the
+// output is not read, and the program waits in its writes; its deadline goes on. Copies name the
+// same gate. Thread-safe.
+class OutputGate {
+ public:
+  OutputGate();
+  void close() const;
+  void open() const;
+  bool is_open() const noexcept;
+
+  // For whoever runs: called whenever a closed gate opens. Empty: no longer interested.
+  void set_hook(std::function<void()> hook) const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
 struct RunOptions {
   Cancel cancel;
+  // Called on the runner's executor when the program starts. Empty: nobody asks.
+  std::function<void()> on_start;
   // Called on the runner's executor with every byte as it comes, past the output cap too; a slow
   // callee slows the program down. Empty: output is only collected.
   std::function<void(Stream, std::string_view)> on_output;
   bool collect_output = true;
+  OutputGate gate;
   // Descriptor to feed standard input from after RunRequest::standard_input, until end of file;
   // -1 for none. Only looked at, not owned; must outlive the run.
   int standard_input_fd = -1;

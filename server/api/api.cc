@@ -1,44 +1,15 @@
 #include "server/api/api.h"
 
-#include <array>
 #include <optional>
 #include <utility>
 
 #include "runtime/sandbox/language.h"
 #include "server/api/encode.h"
 #include "server/api/guard.h"
+#include "server/api/openapi.h"
 
 namespace server {
 namespace {
-
-enum class Route { execute, health };
-
-struct RouteEntry {
-  std::string_view path;
-  Route route;
-};
-
-constexpr std::array<RouteEntry, 4> routes = {{{"/execute", Route::execute},
-                                               {"/api/v1/execute", Route::execute},
-                                               {"/health", Route::health},
-                                               {"/api/v1/health", Route::health}}};
-
-std::optional<Route> route_of(std::string_view path) {
-  for (const RouteEntry& entry : routes) {
-    if (entry.path == path) return entry.route;
-  }
-  return std::nullopt;
-}
-
-std::optional<Response> check_method(Route route, std::string_view method) {
-  if (route == Route::execute && method != "POST") {
-    return problem(405, "expected POST", {{"Allow", "POST"}});
-  }
-  if (route == Route::health && method != "GET" && method != "HEAD") {
-    return problem(405, "expected GET or HEAD", {{"Allow", "GET, HEAD"}});
-  }
-  return std::nullopt;
-}
 
 std::string why_no_task(const runtime::Config& config) {
   if (const auto* provider = runtime::active_provider(config)) {
@@ -58,6 +29,22 @@ std::string why_no_task(const runtime::Config& config) {
     if (provider.name != "ollama") names += name + ", ";
   }
   return "task: no LLM provider is configured; set one of " + names + "or LLM_PROVIDER=ollama";
+}
+
+// A load balancer has no key, and what it gets to see is bare; the interface is no secret.
+bool is_open(Route route) { return route == Route::health || route == Route::openapi; }
+
+std::string_view status_class(int status) {
+  switch (status / 100) {
+    case 1:
+      return "1xx";
+    case 2:
+      return "2xx";
+    case 4:
+      return "4xx";
+    default:
+      return "5xx";
+  }
 }
 
 }  // namespace
@@ -83,11 +70,12 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
   return options;
 }
 
-Api::Api(ApiOptions options, runtime::Runner& runner, runtime::Logger& logger)
+Api::Api(ApiOptions options, Services services)
     : options_(std::move(options)),
-      runner_(runner),
-      logger_(logger),
-      started_(std::chrono::steady_clock::now()) {}
+      services_(services),
+      started_(std::chrono::steady_clock::now()) {
+  for (const auto& key : options_.keys) owners_.push_back(services_.jobs.owner_of(key.reveal()));
+}
 
 std::optional<Response> Api::admit(const RequestHead& head) const {
   if (options_.host_check == ApiOptions::HostCheck::local &&
@@ -95,17 +83,25 @@ std::optional<Response> Api::admit(const RequestHead& head) const {
     return problem(421,
                    "Host: this server answers to localhost only; API_ALLOWED_HOSTS adds names");
   }
-  const auto route = route_of(head.path);
-  // A load balancer has no key; what it gets to see is bare.
-  if (route != Route::health && !has_key(head, options_.keys)) {
+  const auto match = match_route(head.path);
+  if (!(match && is_open(match->route)) && !has_key(head, options_.keys)) {
     return problem(401, "expected a valid key in Authorization: Bearer or in X-API-Key",
                    {{"WWW-Authenticate", "Bearer"}});
   }
-  if (!route) return problem(404, "no such path");
-  if (auto refusal = check_method(*route, head.method)) return refusal;
-  if (*route == Route::execute && !is_json(head)) {
+  if (!match) return problem(404, "no such path");
+  if (!is_allowed_method(match->methods, head.method)) {
+    return problem(405, "expected " + std::string(match->methods),
+                   {{"Allow", std::string(match->methods)}});
+  }
+  const bool runs_programs = match->route == Route::execute || match->route == Route::stream;
+  if (runs_programs && is_draining()) {
+    services_.metrics.rejected.add({"stopping"});
+    return problem(503, "the server is stopping", {{"Retry-After", "5"}});
+  }
+  if (match->route == Route::execute && !is_json(head)) {
     return problem(415, "Content-Type: expected application/json");
   }
+  if (match->route == Route::stream) return admit_stream(head);
   if (head.header("Content-Encoding")) {
     return problem(415, "Content-Encoding: expected none");
   }
@@ -114,27 +110,52 @@ std::optional<Response> Api::admit(const RequestHead& head) const {
 
 boost::asio::awaitable<Response> Api::handle(RequestHead head, std::string body,
                                              std::stop_token gone) {
-  if (route_of(head.path) == Route::health) co_return health(head);
-  co_return co_await execute(std::move(head.request_id), std::move(body), std::move(gone));
+  const auto match = match_route(head.path);
+  std::string id(match ? match->id : std::string_view());
+  switch (match ? match->route : Route::stream) {
+    case Route::execute:
+      co_return co_await execute(std::move(head), std::move(body), std::move(gone));
+    case Route::health:
+      co_return health(head);
+    case Route::jobs:
+      co_return co_await list_jobs(std::move(head));
+    case Route::job:
+      if (head.method == "DELETE") co_return co_await cancel_job(std::move(head), std::move(id));
+      co_return co_await job(std::move(head), std::move(id));
+    case Route::metrics:
+      co_return metrics();
+    case Route::openapi: {
+      Response response;
+      response.body = openapi_json();
+      co_return response;
+    }
+    case Route::stats:
+      co_return stats();
+    case Route::stream:
+      break;
+  }
+  co_return problem(404, "no such path");
 }
 
-boost::asio::awaitable<Response> Api::execute(std::string request_id, std::string body,
+void Api::answered(const RequestHead& head, int status) {
+  const auto match = match_route(head.path);
+  services_.metrics.responses.add({match ? match->label : "other", status_class(status)});
+  if (head.method.empty() && status == 503) services_.metrics.rejected.add({"connections"});
+}
+
+boost::asio::awaitable<Response> Api::execute(RequestHead head, std::string body,
                                               std::stop_token gone) {
   auto decoded = decode_execute(body, options_.execute);
   if (auto* refusal = std::get_if<Response>(&decoded)) co_return std::move(*refusal);
   body = std::string();  // up to 16 MiB that nobody needs while the program runs
   auto& request = std::get<runtime::RunRequest>(decoded);
-  const auto encoding = request.output_encoding;
-  const Job job = make_job();
   runtime::RunOptions run_options;
   const std::stop_callback on_gone(gone, [cancel = run_options.cancel] { cancel.request(); });
-  auto result = co_await runner_.run(std::move(request), std::move(run_options));
-  if (!result) co_return run_failed(request_id, result.error());
-  logger_.info("run", {{"request_id", request_id},
-                       {"job_id", job.id},
-                       {"status", runtime::to_string(result->status)}});
+  auto ran = co_await run_program(services_, asker_of(head), make_job(), std::move(request),
+                                  std::move(run_options));
+  if (auto* refusal = std::get_if<Response>(&ran)) co_return std::move(*refusal);
   Response response;
-  response.body = encode_result(*result, job, encoding);
+  response.body = std::move(std::get<Ran>(ran).result);
   co_return response;
 }
 
@@ -142,24 +163,33 @@ Response Api::health(const RequestHead& head) const {
   std::optional<HealthDetails> details;
   if (has_key(head, options_.keys)) {
     details = HealthDetails{.version = options_.version,
-                            .uptime = std::chrono::steady_clock::now() - started_,
-                            .runner = runner_.state(),
+                            .uptime = uptime(),
+                            .runner = services_.runner.state(),
                             .root = options_.root};
   }
   Response response;
-  response.body = encode_health(details);
+  // A load balancer looks at the status alone.
+  if (is_draining()) {
+    response.status = 503;
+    response.headers.push_back({"Retry-After", "5"});
+  }
+  response.body = encode_health(is_draining() ? "draining" : "ok", details);
   return response;
 }
 
-Response Api::run_failed(const std::string& request_id, const jail::Error& error) const {
-  logger_.error("run failed", {{"request_id", request_id}, {"error", error.message()}});
-  if (error.kind == jail::ErrorKind::exhausted) {
-    return problem(503, "too many programs run or wait; try again", {{"Retry-After", "1"}});
-  }
-  // The reason may name paths of the host.
-  return problem(500,
-                 "the program could not be started; the server's log has the reason under "
-                 "this request's id");
+Asker Api::asker_of(const RequestHead& head) const {
+  return {.request_id = head.request_id, .owner = owner_filter(head).value_or("")};
+}
+
+// Nothing where no keys are configured: everybody sees everything.
+std::optional<std::string> Api::owner_filter(const RequestHead& head) const {
+  const auto place = key_shown(head, options_.keys);
+  if (!place) return std::nullopt;
+  return owners_[*place];
+}
+
+std::chrono::duration<double> Api::uptime() const {
+  return std::chrono::steady_clock::now() - started_;
 }
 
 }  // namespace server

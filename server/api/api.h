@@ -1,15 +1,16 @@
-// The routes. Turns requests into calls of the runner and results into responses.
+// The routes. Turns requests into calls of the runtime and what comes back into responses.
 #pragma once
 
 #include <chrono>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "runtime/config/config.h"
-#include "runtime/observe/logger.h"
 #include "runtime/sandbox/program_root.h"
-#include "runtime/sandbox/runner.h"
 #include "server/api/decode_execute.h"
+#include "server/api/programs.h"
+#include "server/api/routes.h"
 #include "server/http/handler.h"
 
 namespace server {
@@ -26,25 +27,43 @@ struct ApiOptions {
 ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
                        std::string version);
 
-// Runner and logger outlive it.
 class Api final : public Handler {
  public:
-  Api(ApiOptions options, runtime::Runner& runner, runtime::Logger& logger);
+  Api(ApiOptions options, Services services);
 
   std::optional<Response> admit(const RequestHead& head) const override;
   boost::asio::awaitable<Response> handle(RequestHead head, std::string body,
                                           std::stop_token gone) override;
+  void answered(const RequestHead& head, int status) override;
+  bool takes_over(const RequestHead& head) const override;
+  boost::asio::awaitable<void> take_over(boost::asio::ip::tcp::socket socket, RequestHead head,
+                                         BodyBudget& budget, std::stop_token gone) override;
+
+  // From now on no program is taken any more; what can be read can still be read. Thread-safe.
+  void drain() { draining_.request_stop(); }
 
  private:
-  boost::asio::awaitable<Response> execute(std::string request_id, std::string body,
+  boost::asio::awaitable<Response> execute(RequestHead head, std::string body,
                                            std::stop_token gone);
+  boost::asio::awaitable<Response> list_jobs(RequestHead head);
+  boost::asio::awaitable<Response> job(RequestHead head, std::string id);
+  boost::asio::awaitable<Response> cancel_job(RequestHead head, std::string id);
   Response health(const RequestHead& head) const;
-  Response run_failed(const std::string& request_id, const jail::Error& error) const;
+  Response stats() const;
+  Response metrics() const;
+  std::optional<Response> admit_stream(const RequestHead& head) const;
+  bool is_draining() const { return draining_.stop_requested(); }
+  Response jobs_failed(const RequestHead& head, const jail::Error& error) const;
+
+  Asker asker_of(const RequestHead& head) const;
+  std::optional<std::string> owner_filter(const RequestHead& head) const;
+  std::chrono::duration<double> uptime() const;
 
   const ApiOptions options_;
-  runtime::Runner& runner_;
-  runtime::Logger& logger_;
+  const Services services_;
+  std::vector<std::string> owners_;  // of jobs, in the order of the keys
   const std::chrono::steady_clock::time_point started_;
+  std::stop_source draining_;
 };
 
 }  // namespace server

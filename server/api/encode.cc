@@ -1,8 +1,6 @@
 #include "server/api/encode.h"
 
 #include <cmath>
-#include <cstdio>
-#include <ctime>
 
 #include "runtime/json/writer.h"
 #include "server/api/media_type.h"
@@ -78,20 +76,6 @@ void write_artifacts(Writer& writer, const jail::Collection& artifacts) {
 
 Job make_job() { return {.id = make_uuid(), .created = std::chrono::system_clock::now()}; }
 
-std::string utc_text(std::chrono::system_clock::time_point time) {
-  const auto whole = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch());
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(whole);
-  const std::time_t unix_time = seconds.count();
-  std::tm utc{};
-  ::gmtime_r(&unix_time, &utc);
-  char text[64];
-  const int length =
-      std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", utc.tm_year + 1900,
-                    utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
-                    static_cast<int>((whole - seconds).count()));
-  return {text, static_cast<std::size_t>(length)};
-}
-
 std::string encode_result(const runtime::RunResult& result, const Job& job,
                           runtime::OutputEncoding encoding) {
   const runtime::Timings& timings = result.timings;
@@ -122,9 +106,9 @@ std::string encode_result(const runtime::RunResult& result, const Job& job,
   return std::move(writer).take();
 }
 
-std::string encode_health(const std::optional<HealthDetails>& details) {
+std::string encode_health(std::string_view status, const std::optional<HealthDetails>& details) {
   Writer writer;
-  writer.begin_object().key("status").string("ok");
+  writer.begin_object().key("status").string(status);
   if (details) {
     writer.key("version").string(details->version);
     writer.key("uptime_seconds").number(std::round(details->uptime.count() * 1000) / 1000);

@@ -10,6 +10,7 @@
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
 #include "runtime/sandbox/runner.h"
+#include "server/http/utc_text.h"
 
 namespace server {
 
@@ -31,9 +32,6 @@ struct HealthDetails {
 };
 
 // Without details for those who show no key where one is configured.
-std::string encode_health(const std::optional<HealthDetails>& details);
-
-// "2026-11-21T20:16:00.123Z"
-std::string utc_text(std::chrono::system_clock::time_point time);
+std::string encode_health(std::string_view status, const std::optional<HealthDetails>& details);
 
 }  // namespace server

@@ -20,10 +20,19 @@ bool same_bytes(std::string_view shown, std::string_view key) {
   return difference == 0;
 }
 
-bool is_one_of(std::string_view shown, const std::vector<runtime::Secret>& keys) {
-  bool found = false;
-  for (const runtime::Secret& key : keys) found = same_bytes(shown, key.reveal()) || found;
+std::optional<std::size_t> place_of(std::string_view shown,
+                                    const std::vector<runtime::Secret>& keys) {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (same_bytes(shown, keys[i].reveal())) found = i;
+  }
   return found;
+}
+
+bool is_local_name(std::string_view name, const std::vector<std::string>& allowed) {
+  if (equal_ignoring_case(name, "localhost") || runtime::is_loopback(name)) return true;
+  return std::any_of(allowed.begin(), allowed.end(),
+                     [&](const std::string& one) { return equal_ignoring_case(name, one); });
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -40,25 +49,40 @@ std::string_view name_of(std::string_view host) {
 
 }  // namespace
 
-bool has_key(const RequestHead& head, const std::vector<runtime::Secret>& keys) {
-  if (keys.empty()) return true;
+std::optional<std::size_t> key_shown(const RequestHead& head,
+                                     const std::vector<runtime::Secret>& keys) {
   constexpr std::string_view scheme = "Bearer ";
-  bool found = false;
+  std::optional<std::size_t> found;
   if (const auto value = head.header("Authorization");
       value && equal_ignoring_case(value->substr(0, scheme.size()), scheme)) {
-    found = is_one_of(trimmed(value->substr(scheme.size())), keys);
+    found = place_of(trimmed(value->substr(scheme.size())), keys);
   }
-  if (const auto value = head.header("X-API-Key")) found = is_one_of(*value, keys) || found;
+  if (const auto value = head.header("X-API-Key")) {
+    const auto other = place_of(*value, keys);
+    if (!found) found = other;
+  }
   return found;
+}
+
+bool has_key(const RequestHead& head, const std::vector<runtime::Secret>& keys) {
+  return keys.empty() || key_shown(head, keys).has_value();
 }
 
 bool is_local_host(const RequestHead& head, const std::vector<std::string>& allowed) {
   const auto host = head.header("Host");
   if (!host) return true;  // HTTP/1.0, which no browser speaks
-  const std::string_view name = name_of(*host);
-  if (equal_ignoring_case(name, "localhost") || runtime::is_loopback(name)) return true;
-  return std::any_of(allowed.begin(), allowed.end(),
-                     [&](const std::string& one) { return equal_ignoring_case(name, one); });
+  return is_local_name(name_of(*host), allowed);
+}
+
+bool is_own_origin(const RequestHead& head, const std::vector<std::string>& allowed) {
+  const auto origin = head.header("Origin");
+  if (!origin) return true;
+  const std::size_t scheme = origin->find("://");
+  if (scheme == origin->npos) return false;  // "null": a sandboxed page, a file
+  const std::string_view name = name_of(origin->substr(scheme + 3));
+  if (name.empty()) return false;
+  return is_local_name(name, allowed) ||
+         equal_ignoring_case(name, name_of(head.header("Host").value_or("")));
 }
 
 bool is_json(const RequestHead& head) {

@@ -1,6 +1,8 @@
 // Who may ask: the checks that stand before every route.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,13 +12,22 @@
 
 namespace server {
 
-// True when the request shows one of `keys`, as a bearer token or in X-API-Key, or when there are
-// none. Takes the same time for every wrong key of one length.
+// The place in `keys` of the key that the request shows, as a bearer token or in X-API-Key. Takes
+// the same time for every wrong key of one length.
+std::optional<std::size_t> key_shown(const RequestHead& head,
+                                     const std::vector<runtime::Secret>& keys);
+
+// True when the request shows one of `keys`, or when there are none.
 bool has_key(const RequestHead& head, const std::vector<runtime::Secret>& keys);
 
 // A page in a browser can make a name of its own resolve to 127.0.0.1 and then talk to a server
 // there as its own site; only the Host header tells. `allowed` are names beside the loopback ones.
 bool is_local_host(const RequestHead& head, const std::vector<std::string>& allowed);
+
+// A page may open a WebSocket to any site, and no check of the browser stands before it; its Origin
+// header tells where it comes from. True without one, for a local or allowed name, and for the name
+// in Host.
+bool is_own_origin(const RequestHead& head, const std::vector<std::string>& allowed);
 
 // "application/json", perhaps with charset=utf-8. Browsers send it to no other site unasked.
 bool is_json(const RequestHead& head);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
@@ -11,13 +14,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "runtime/sandbox/runner.h"
+#include "runtime/store/job_place.h"
 #include "server/api/api.h"
 #include "server/cli/drop_privileges.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/host_checks.h"
+#include "server/cli/notify.h"
 #include "server/cli/take_cgroup.h"
 #include "server/http/http_server.h"
 
@@ -26,25 +33,35 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Under the half minute that orchestrators grant before they kill.
-constexpr std::chrono::seconds patience{20};
-
 int fail(const std::string& text) {
   std::fprintf(stderr, "agent-sandbox: %s\n", text.c_str());
   return exit_own_failure;
 }
 
 // The same two times over: once asked to end it answers what runs, asked again it ends at once.
-asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signals,
-                                         HttpServer& http, runtime::Logger& logger) {
+asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signals, Api& api,
+                                         HttpServer& http, std::chrono::milliseconds patience,
+                                         const Notifier& notifier, runtime::Logger& logger) {
   const int first = co_await signals->async_wait(asio::use_awaitable);
+  notifier.tell("STOPPING=1");
   logger.info("stopping", {{"signal", std::int64_t{first}}});
   signals->async_wait([signals](const boost::system::error_code& error, int second) {
     if (!error) std::_Exit(exit_signal_base + second);
   });
+  api.drain();
   const bool clean = co_await http.stop(patience);
   signals->cancel();
   co_return clean;
+}
+
+// Workers that hang do not get here, and systemd restarts the service.
+asio::awaitable<void> show_life(Notifier notifier, std::chrono::microseconds period) {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  for (;;) {
+    notifier.tell("WATCHDOG=1");
+    timer.expires_after(period / 2);
+    co_await timer.async_wait(asio::use_awaitable);
+  }
 }
 
 std::string url_of(const std::string& host, std::uint16_t port) {
@@ -62,9 +79,20 @@ void log_limits(runtime::Logger& logger, const runtime::CgroupChoice& cgroup) {
   }
 }
 
-int serve_with(const runtime::Config& config, runtime::Runner& runner, runtime::ProgramRoot root,
+int serve_with(const runtime::Config& config, const std::optional<std::string>& usual_jobs,
+               const Notifier& notifier, runtime::Runner& runner, runtime::ProgramRoot root,
                asio::thread_pool& pool, runtime::Logger& logger, const std::string& version) {
-  Api api(api_options(config, std::move(root), version), runner, logger);
+  const runtime::JobBounds bounds{.kept = config.jobs_kept,
+                                  .max_bytes = std::uint64_t{config.jobs_max_mb} << 20};
+  auto table = runtime::open_job_table(config.jobs_path, usual_jobs, bounds, logger);
+  if (!table) return fail(table.error().message());
+  if (table->found_running() > 0) {
+    logger.warning("jobs of a server that ended before them are marked as failed",
+                   {{"jobs", std::int64_t{table->found_running()}}});
+  }
+  runtime::Jobs jobs(std::move(*table), logger);
+  runtime::Metrics metrics;
+  Api api(api_options(config, std::move(root), version), {runner, jobs, metrics, logger});
   HttpOptions options;
   options.max_connections = config.api_max_connections;
   HttpServer http(pool.get_executor(), options, api, logger);
@@ -74,8 +102,14 @@ int serve_with(const runtime::Config& config, runtime::Runner& runner, runtime::
   // Caught before anybody is told that we listen: who sees the line may send a signal at once.
   const auto signals = std::make_shared<asio::signal_set>(pool.get_executor(), SIGINT, SIGTERM);
   logger.info("agent-sandbox " + version + " listening on " + url_of(config.api_host, http.port()));
+  if (notifier.watchdog()) {
+    asio::co_spawn(pool, show_life(notifier, *notifier.watchdog()), asio::detached);
+  }
+  notifier.tell("READY=1");
   const bool clean =
-      asio::co_spawn(pool, serve_until_signal(signals, http, logger), asio::use_future).get();
+      asio::co_spawn(pool, serve_until_signal(signals, api, http, config.drain, notifier, logger),
+                     asio::use_future)
+          .get();
   if (clean) {
     logger.info("stopped");
   } else {
@@ -96,6 +130,8 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   const std::vector<std::string> root_places = runtime::default_root_places(environment);
   runtime::ConfigSources sources;
   sources.file_path = options.config_path;
+  const auto usual_jobs = runtime::usual_jobs_path(environment);
+  const Notifier notifier(environment);
   sources.environment = std::move(environment);
   sources.flags = options.flags;
   runtime::find_default_files(sources);
@@ -119,7 +155,8 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   runtime::Logger logger({.level = config->log_level, .format = config->log_format, .write = {}});
   log_limits(logger, *cgroup);
   logger.info("programs run on " + runtime::describe(*root));
-  return serve_with(*config, **runner, std::move(*root), pool, logger, version);
+  return serve_with(*config, usual_jobs, notifier, **runner, std::move(*root), pool, logger,
+                    version);
 }
 
 }  // namespace server

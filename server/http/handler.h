@@ -2,10 +2,12 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <optional>
 #include <stop_token>
 #include <string>
 
+#include "server/http/body_budget.h"
 #include "server/http/message.h"
 
 namespace server {
@@ -23,6 +25,19 @@ class Handler {
   // waits for the work's result then, so it should end soon.
   virtual boost::asio::awaitable<Response> handle(RequestHead head, std::string body,
                                                   std::stop_token gone) = 0;
+
+  // True for a request that was admitted and leaves HTTP: take_over() gets its connection.
+  virtual bool takes_over(const RequestHead&) const { return false; }
+
+  // The head is read, nothing is answered yet. The connection is over when it returns. `budget` is
+  // for what is read from it.
+  virtual boost::asio::awaitable<void> take_over(boost::asio::ip::tcp::socket socket,
+                                                 RequestHead head, BodyBudget& budget,
+                                                 std::stop_token gone);
+
+  // Told of every answer, also of those that no other function here has seen. `head` is empty where
+  // the connection was turned away.
+  virtual void answered(const RequestHead&, int /*status*/) {}
 };
 
 }  // namespace server

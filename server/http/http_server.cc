@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -93,6 +94,7 @@ void HttpServer::start_session(tcp::socket socket) {
   const auto session = Session::create(std::move(socket), options_, budget_, handler_, logger_);
   if (sessions_.size() < options_.max_connections) {
     sessions_.insert(session);
+    if (draining_) session->drain();
     asio::co_spawn(strand, session->run(),
                    asio::bind_executor(strand_, [this, session](std::exception_ptr) {
                      sessions_.erase(session);
@@ -108,8 +110,37 @@ void HttpServer::start_session(tcp::socket socket) {
   }
 }
 
-asio::awaitable<bool> HttpServer::wait_until_empty(std::chrono::milliseconds patience) {
+std::vector<std::weak_ptr<Session>> HttpServer::open_sessions() const {
+  return {sessions_.begin(), sessions_.end()};
+}
+
+bool HttpServer::all_ended(const std::vector<std::weak_ptr<Session>>& sessions) const {
+  return std::none_of(sessions.begin(), sessions.end(),
+                      [this](const auto& session) { return sessions_.contains(session.lock()); });
+}
+
+asio::awaitable<bool> HttpServer::wait_for(std::vector<std::weak_ptr<Session>> sessions,
+                                           std::chrono::milliseconds patience) {
   const auto end = std::chrono::steady_clock::now() + patience;
+  while (!all_ended(sessions)) {
+    if (std::chrono::steady_clock::now() >= end) co_return false;
+    changed_.expires_at(end);
+    co_await changed_.async_wait(as_values);
+  }
+  co_return true;
+}
+
+asio::awaitable<bool> HttpServer::drain_all(std::chrono::milliseconds patience) {
+  draining_ = true;
+  for (const auto& session : sessions_) session->drain();
+  // Those that came before the end was asked for are all that can hold accepted work.
+  const bool finished = co_await wait_for(open_sessions(), patience);
+  error_code ignored;
+  acceptor_.close(ignored);
+  if (!finished) {
+    for (const auto& session : sessions_) session->abandon();
+  }
+  const auto end = std::chrono::steady_clock::now() + last_patience;
   while (!sessions_.empty() || turned_away_ > 0) {
     if (std::chrono::steady_clock::now() >= end) co_return false;
     changed_.expires_at(end);
@@ -119,17 +150,7 @@ asio::awaitable<bool> HttpServer::wait_until_empty(std::chrono::milliseconds pat
 }
 
 asio::awaitable<bool> HttpServer::stop(std::chrono::milliseconds patience) {
-  co_return co_await asio::co_spawn(
-      strand_,
-      [](HttpServer& self, std::chrono::milliseconds wait) -> asio::awaitable<bool> {
-        error_code ignored;
-        self.acceptor_.close(ignored);
-        for (const auto& session : self.sessions_) session->drain();
-        if (co_await self.wait_until_empty(wait)) co_return true;
-        for (const auto& session : self.sessions_) session->abandon();
-        co_return co_await self.wait_until_empty(last_patience);
-      }(*this, patience),
-      asio::use_awaitable);
+  co_return co_await asio::co_spawn(strand_, drain_all(patience), asio::use_awaitable);
 }
 
 }  // namespace server

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "jail/result.h"
 #include "server/http/session.h"
@@ -31,14 +32,19 @@ class HttpServer {
   // As bound, also where 0 was asked for.
   std::uint16_t port() const noexcept { return port_; }
 
-  // Accepts no more and answers what runs; after `patience` what still runs is told that nobody
-  // waits for it. False when something was left even so.
+  // Answers what runs, and meanwhile goes on accepting, so that what comes hears from the handler
+  // that the server stops. After `patience` what still runs is told that nobody waits for it. False
+  // when something was left even so.
   boost::asio::awaitable<bool> stop(std::chrono::milliseconds patience);
 
  private:
   boost::asio::awaitable<void> accept_loop();
   void start_session(boost::asio::ip::tcp::socket socket);
-  boost::asio::awaitable<bool> wait_until_empty(std::chrono::milliseconds patience);
+  bool all_ended(const std::vector<std::weak_ptr<Session>>& sessions) const;
+  boost::asio::awaitable<bool> wait_for(std::vector<std::weak_ptr<Session>> sessions,
+                                        std::chrono::milliseconds patience);
+  boost::asio::awaitable<bool> drain_all(std::chrono::milliseconds patience);
+  std::vector<std::weak_ptr<Session>> open_sessions() const;
 
   boost::asio::strand<boost::asio::any_io_executor> strand_;
   const HttpOptions options_;
@@ -49,6 +55,7 @@ class HttpServer {
   boost::asio::steady_timer changed_;  // its wait ends early when a session ends
   std::unordered_set<std::shared_ptr<Session>> sessions_;
   std::uint32_t turned_away_ = 0;  // sessions that only hear 503
+  bool draining_ = false;
   std::uint16_t port_ = 0;
 };
 

@@ -50,20 +50,34 @@ std::string path_of(std::string_view target) {
   return path.empty() ? "/" : std::string(path);
 }
 
+std::string query_of(std::string_view target) {
+  target = target.substr(0, target.find('#'));
+  const std::size_t mark = target.find('?');
+  return mark == target.npos ? std::string() : std::string(target.substr(mark + 1));
+}
+
 std::string_view reason_phrase(int status) noexcept {
   switch (status) {
+    case 101:
+      return "Switching Protocols";
     case 200:
       return "OK";
+    case 202:
+      return "Accepted";
     case 400:
       return "Bad Request";
     case 401:
       return "Unauthorized";
+    case 403:
+      return "Forbidden";
     case 404:
       return "Not Found";
     case 405:
       return "Method Not Allowed";
     case 408:
       return "Request Timeout";
+    case 409:
+      return "Conflict";
     case 413:
       return "Content Too Large";
     case 415:
@@ -74,6 +88,8 @@ std::string_view reason_phrase(int status) noexcept {
       return "Misdirected Request";
     case 424:
       return "Failed Dependency";
+    case 426:
+      return "Upgrade Required";
     case 429:
       return "Too Many Requests";
     case 431:

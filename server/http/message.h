@@ -16,6 +16,7 @@ struct Header {
 struct RequestHead {
   std::string method;  // as sent; methods are case-sensitive
   std::string path;    // the target without scheme, authority and query; never decoded
+  std::string query;   // behind the first ?, never decoded
   std::vector<Header> headers;
   std::string request_id;  // a UUID: the client's own, or made for this request
 
@@ -34,6 +35,9 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept;
 
 // The path of any form of request target: "/a?b", "http://host/a", "*".
 std::string path_of(std::string_view target);
+
+// What stands between the first ? and a #; empty where there is none.
+std::string query_of(std::string_view target);
 
 std::string_view reason_phrase(int status) noexcept;
 

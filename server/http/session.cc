@@ -75,7 +75,8 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   void drain() override {
     asio::post(socket_.get_executor(), [self = shared_from_this()] {
       self->draining_ = true;
-      if (self->idle_) self->close();
+      // A request may be on its way: closed at once, its client would see a reset.
+      if (self->idle_) self->arm(self->options_.drain_grace, AtDeadline::close);
     });
   }
 
@@ -103,6 +104,10 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     std::optional<Response> response = co_await receive(parser, share);
     disarm();
     if (lost_) co_return false;
+    if (!response && handler_.takes_over(head_)) {
+      co_await hand_over();
+      co_return false;
+    }
     skip_body_ = head_.method == "HEAD";
     const bool wants_more = parser.is_header_done() && parser.keep_alive();
     if (!response) response = co_await work(std::move(parser.get().body()));
@@ -116,13 +121,30 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     co_return false;
   }
 
+  // From here on the connection speaks another protocol.
+  asio::awaitable<void> hand_over() {
+    Response switched;
+    switched.status = 101;
+    if (buffer_.size() > 0) {
+      Response early = problem(400, "the connection was used before the server switched protocols");
+      co_await send(std::move(early), Connection::close);
+      co_await linger();
+      co_return;
+    }
+    working_ = true;
+    RequestHead head = head_;
+    co_await handler_.take_over(std::move(socket_), std::move(head), budget_, gone_.get_token());
+    working_ = false;
+    handler_.answered(head_, switched.status);
+    log(switched, 0);
+  }
+
   // Reads one request. A Response refuses it; lost_ says that there is nobody to answer.
   asio::awaitable<std::optional<Response>> receive(Parser& parser, BodyBudget::Share& share) {
     started_ = Clock::now();
     if (auto refusal = co_await receive_head()) co_return refusal;
     if (lost_) co_return std::nullopt;
     if (auto refusal = take_head(parser)) co_return refusal;
-    if (draining_) co_return problem(503, "the server is stopping", {{"Retry-After", "5"}});
     if (auto refusal = handler_.admit(head_)) {
       whole_ = parser.is_done();
       co_return refusal;
@@ -140,11 +162,8 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   // Reads until the buffer has a whole head. Empty lines before it are skipped, as RFC 9112 asks.
   asio::awaitable<std::optional<Response>> receive_head() {
     if (buffer_.size() == 0) {
-      if (draining_) {
-        lost_ = true;
-        co_return std::nullopt;
-      }
-      arm(served_ == 0 ? options_.head_timeout : options_.idle_timeout, AtDeadline::close);
+      const auto first_wait = served_ == 0 ? options_.head_timeout : options_.idle_timeout;
+      arm(draining_ ? options_.drain_grace : first_wait, AtDeadline::close);
       idle_ = true;
       lost_ = !co_await read_more();
       idle_ = false;
@@ -189,6 +208,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     const auto& message = parser.get();
     head_.method = std::string(message.method_string());
     head_.path = path_of(std::string_view(message.target()));
+    head_.query = query_of(std::string_view(message.target()));
     for (const auto& field : message) {
       head_.headers.push_back({std::string(field.name_string()), std::string(field.value())});
     }
@@ -278,6 +298,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     const auto [error, count] = co_await asio::async_write(socket_, parts, as_values);
     disarm();
     ++served_;
+    handler_.answered(head_, response.status);
     log(response, count);
     co_return !error;
   }

@@ -26,6 +26,8 @@ struct HttpOptions {
   // How long a connection that is refused in the middle of a request goes on being read. Closing
   // it at once would reset it, and the client would lose the answer that says why.
   std::chrono::milliseconds linger_timeout{3'000};
+  // How long a connection without a request stays open once the server stops.
+  std::chrono::milliseconds drain_grace{250};
 };
 
 class Session {
@@ -42,7 +44,7 @@ class Session {
   // Answers with 503 and ends; for a connection beyond the limit.
   virtual boost::asio::awaitable<void> turn_away() = 0;
 
-  // Ends when the request at hand is answered; at once where there is none. Thread-safe.
+  // Ends when the request at hand, or one that comes within the grace, is answered. Thread-safe.
   virtual void drain() = 0;
 
   // Tells the work at hand that nobody waits for it, and ends where there is none. Thread-safe.

@@ -26,6 +26,9 @@ class DidNotStart(Exception):
 
 
 class LiveServer:
+    # Makes a proxy for a port, through which all clients then go; see validating_proxy.py.
+    make_proxy = None
+
     def __init__(self, *arguments, environment=None, binary=BINARY, port="0"):
         self.directory = tempfile.mkdtemp(prefix="agent-sandbox-api.")
         # Started as root the server works as another user.
@@ -33,7 +36,7 @@ class LiveServer:
         self.temporary = os.path.join(self.directory, "tmp")
         os.mkdir(self.temporary)
         os.chmod(self.temporary, 0o1777)
-        self.log, self._listens, self.port = [], threading.Event(), None
+        self.log, self._listens, self.port, self._proxy = [], threading.Event(), None, None
         self._process = subprocess.Popen(
             [binary, "serve", "--port", port, *arguments], cwd=self.directory, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
@@ -82,6 +85,9 @@ class LiveServer:
 
     def stop(self):
         """Ends the server as an operator would. Returns its exit status."""
+        if self._proxy:
+            self._proxy.stop()
+            self._proxy = None
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
             try:
@@ -89,14 +95,17 @@ class LiveServer:
             except subprocess.TimeoutExpired:
                 self.kill()
                 raise
-            finally:
-                self._reader.join(5)
+        self._reader.join(5)
         self._process.stdout.close()
         shutil.rmtree(self.directory, ignore_errors=True)
         return self._process.returncode
 
     def client(self, **headers):
-        return Client(self.port, headers)
+        if LiveServer.make_proxy is None:
+            return Client(self.port, headers)
+        if self._proxy is None:
+            self._proxy = LiveServer.make_proxy(self.port)
+        return self._proxy.client(headers)
 
 
 class Answer:

@@ -50,7 +50,7 @@ TEST(Language, TypeScriptIsOneProgramOfTwoSteps) {
 
 TEST(Language, NamesAndFileEndings) {
   for (const Language language : all_languages) {
-    EXPECT_EQ(language_named(to_string(language)), language);
+    EXPECT_EQ(language_named(name_of(language)), language);
     EXPECT_FALSE(programs_of(language).empty());
   }
   EXPECT_EQ(language_named("Python"), std::nullopt);

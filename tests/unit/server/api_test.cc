@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/json/reader.h"
+#include "runtime/store/job_place.h"
 #include "tests/unit/server/fake_runner.h"
 #include "tests/unit/server/http_fixture.h"
 
@@ -23,7 +24,7 @@ class ApiTest : public HttpTest {
   }
 
   void serve(ApiOptions options) {
-    api_ = std::make_unique<Api>(std::move(options), runner_, logger_);
+    api_ = std::make_unique<Api>(std::move(options), Services{runner_, jobs_, metrics_, logger_});
     server_ = std::make_unique<HttpServer>(pool_.get_executor(), HttpOptions{}, *api_, logger_);
     ASSERT_TRUE(server_->listen("127.0.0.1", 0).has_value());
   }
@@ -46,6 +47,8 @@ class ApiTest : public HttpTest {
   }
 
   FakeRunner runner_;
+  runtime::Jobs jobs_{*runtime::JobTable::open(runtime::in_memory, {}), logger_};
+  runtime::Metrics metrics_;
   std::unique_ptr<Api> api_;
 };
 

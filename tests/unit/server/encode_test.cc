@@ -97,7 +97,7 @@ TEST(Encode, TimesBeforeAndAfterTheEpoch) {
 }
 
 TEST(Encode, HealthWithAndWithoutDetails) {
-  EXPECT_EQ(encode_health(std::nullopt), R"({"status":"ok"})");
+  EXPECT_EQ(encode_health("ok", std::nullopt), R"({"status":"ok"})");
   HealthDetails details{.version = "1.2.3", .uptime = 1500ms, .runner = {}, .root = {}};
   details.root.kind = runtime::ProgramRoot::Kind::built;
   details.root.versions = {{"python3", "3.11.2"}, {"node", ""}};
@@ -105,7 +105,7 @@ TEST(Encode, HealthWithAndWithoutDetails) {
   details.runner.queued = 2;
   details.runner.total = 3;
   details.runner.enforcement.memory = jail::Enforcer::watchdog;
-  EXPECT_EQ(encode_health(details),
+  EXPECT_EQ(encode_health("ok", details),
             R"({"status":"ok","version":"1.2.3","uptime_seconds":1.5,"pools":{},)"
             R"("runs":{"running":1,"queued":2,"total":3},)"
             R"("limits":{"memory":"watchdog","pids":"none","cpu":"none"},)"

@@ -1,0 +1,112 @@
+#include "runtime/store/database.h"
+
+#include <sqlite3.h>
+
+namespace runtime {
+namespace {
+
+// A server that is just ending may hold the file for a moment.
+constexpr int busy_milliseconds = 1000;
+
+jail::Error error_of(sqlite3* handle, int code) {
+  const int extended = handle == nullptr ? code : sqlite3_extended_errcode(handle);
+  const std::string text = handle == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle);
+  jail::ErrorKind kind = jail::ErrorKind::kernel;
+  switch (extended & 0xFF) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      kind = jail::ErrorKind::refused;
+      break;
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+      kind = jail::ErrorKind::invalid;
+      break;
+    case SQLITE_FULL:
+      kind = jail::ErrorKind::exhausted;
+      break;
+    default:
+      break;
+  }
+  const int system = handle == nullptr ? 0 : sqlite3_system_errno(handle);
+  return {kind, "sqlite: " + text, kind == jail::ErrorKind::kernel ? system : 0, {}};
+}
+
+}  // namespace
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+
+// A value that could not be bound (no memory) stays null, which the columns refuse.
+Statement& Statement::text(std::string_view value) {
+  sqlite3_bind_text64(statement_.get(), ++bound_, value.data() == nullptr ? "" : value.data(),
+                      value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  return *this;
+}
+
+Statement& Statement::integer(std::int64_t value) {
+  sqlite3_bind_int64(statement_.get(), ++bound_, value);
+  return *this;
+}
+
+Statement& Statement::number(double value) {
+  sqlite3_bind_double(statement_.get(), ++bound_, value);
+  return *this;
+}
+
+Statement& Statement::null() {
+  sqlite3_bind_null(statement_.get(), ++bound_);
+  return *this;
+}
+
+jail::Result<bool> Statement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return error_of(sqlite3_db_handle(statement_.get()), code);
+}
+
+std::string Statement::text_at(int column) const {
+  const auto* text = sqlite3_column_text(statement_.get(), column);
+  if (text == nullptr) return {};
+  const int bytes = sqlite3_column_bytes(statement_.get(), column);
+  return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(bytes)};
+}
+
+std::int64_t Statement::integer_at(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+double Statement::number_at(int column) const {
+  return sqlite3_column_double(statement_.get(), column);
+}
+
+bool Statement::null_at(int column) const {
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+}
+
+void Database::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
+
+jail::Result<Database> Database::open(const std::string& path) {
+  sqlite3* handle = nullptr;
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+  const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
+  Database database(handle);
+  if (code != SQLITE_OK) return error_of(handle, code);
+  sqlite3_busy_timeout(handle, busy_milliseconds);
+  return database;
+}
+
+jail::Result<void> Database::run(const std::string& sql) {
+  const int code = sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) return error_of(handle_.get(), code);
+  return {};
+}
+
+jail::Result<Statement> Database::prepare(std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()),
+                                      &statement, nullptr);
+  if (code != SQLITE_OK) return error_of(handle_.get(), code);
+  return Statement(statement);
+}
+
+}  // namespace runtime

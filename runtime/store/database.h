@@ -1,0 +1,64 @@
+// SQLite with errors as values. The only user of its C interface.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "jail/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace runtime {
+
+// One prepared statement. Bound from its first parameter to its last, then stepped.
+class Statement {
+ public:
+  Statement& text(std::string_view value);
+  Statement& integer(std::int64_t value);
+  Statement& number(double value);
+  Statement& null();
+
+  // True: a row is there; false: the statement is done.
+  jail::Result<bool> step();
+
+  // Columns of the row, from 0. Null reads as empty and as 0.
+  std::string text_at(int column) const;
+  std::int64_t integer_at(int column) const;
+  double number_at(int column) const;
+  bool null_at(int column) const;
+
+ private:
+  friend class Database;
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  int bound_ = 0;
+};
+
+// For one thread at a time.
+class Database {
+ public:
+  // ":memory:" keeps everything in memory. Errors, here and below: ErrorKind::refused where another
+  // process holds the file, invalid where it is damaged or no database, exhausted where the disk is
+  // full, else kernel.
+  static jail::Result<Database> open(const std::string& path);
+
+  jail::Result<void> run(const std::string& sql);
+  jail::Result<Statement> prepare(std::string_view sql);
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const;
+  };
+  explicit Database(sqlite3* handle) : handle_(handle) {}
+
+  std::unique_ptr<sqlite3, Close> handle_;
+};
+
+}  // namespace runtime

@@ -1,0 +1,47 @@
+#include "runtime/store/digest.h"
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <array>
+#include <cstdlib>
+
+namespace runtime {
+namespace {
+
+using Bytes = std::array<unsigned char, EVP_MAX_MD_SIZE>;
+
+std::string hexadecimal(const Bytes& bytes, unsigned count) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (unsigned i = 0; i < count; ++i) {
+    text += digits[bytes[i] >> 4];
+    text += digits[bytes[i] & 15];
+  }
+  return text;
+}
+
+}  // namespace
+
+// The algorithm is built in: it fails only where no memory is left for a few hundred bytes.
+std::string sha256(std::string_view bytes) {
+  Bytes digest;
+  unsigned count = 0;
+  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &count, EVP_sha256(), nullptr) != 1) {
+    std::abort();
+  }
+  return hexadecimal(digest, count);
+}
+
+std::string keyed_sha256(std::string_view key, std::string_view bytes) {
+  Bytes digest;
+  unsigned count = 0;
+  const auto* text = reinterpret_cast<const unsigned char*>(bytes.data());
+  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), text, bytes.size(),
+           digest.data(), &count) == nullptr) {
+    std::abort();
+  }
+  return hexadecimal(digest, count);
+}
+
+}  // namespace runtime

@@ -1,0 +1,15 @@
+// SHA-256, for telling programs and keys apart without keeping them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace runtime {
+
+// 64 hexadecimal digits.
+std::string sha256(std::string_view bytes);
+
+// HMAC-SHA-256: without `key` nobody can tell which text a digest belongs to by trying.
+std::string keyed_sha256(std::string_view key, std::string_view bytes);
+
+}  // namespace runtime

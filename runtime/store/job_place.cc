@@ -1,0 +1,105 @@
+#include "runtime/store/job_place.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "jail/fd.h"
+
+namespace runtime {
+namespace {
+
+using jail::Result;
+
+// The database would be made with the umask's mode; results are their owner's alone.
+Result<void> make_private_file(const std::string& path) {
+  const jail::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!file.valid()) return jail::Error{jail::ErrorKind::kernel, "open it", errno, {}};
+  return {};
+}
+
+Result<JobTable> open_file(const std::string& path, JobBounds bounds) {
+  if (path != in_memory) {
+    if (auto made = make_private_file(path); !made) return made.error();
+  }
+  return JobTable::open(path, bounds);
+}
+
+jail::Error about(const std::string& path, jail::Error error) {
+  error.doing = "jobs in " + path + ": " + error.doing;
+  if (error.kind == jail::ErrorKind::refused) {
+    error.hint = "another server keeps its jobs there; give this one another JOBS_PATH";
+  } else if (error.kind == jail::ErrorKind::invalid) {
+    error.hint = "move the file away, or set JOBS_PATH to another";
+  } else {
+    error.hint = "set JOBS_PATH to a file that this user may write, or to :memory:";
+  }
+  return error;
+}
+
+// One older damaged file is kept beside it; two would fill a disk that is the cause of the damage.
+Result<void> set_aside(const std::string& path) {
+  if (::rename(path.c_str(), (path + ".damaged").c_str()) != 0) {
+    return jail::Error{jail::ErrorKind::kernel, "rename it", errno, {}};
+  }
+  // A log that belongs to the damaged file must not be played into the next one.
+  ::unlink((path + "-wal").c_str());
+  return {};
+}
+
+Result<JobTable> open_usual(const std::string& path, JobBounds bounds, Logger& logger) {
+  std::error_code ignored;
+  const auto directory = std::filesystem::path(path).parent_path();
+  std::filesystem::create_directories(directory.parent_path(), ignored);
+  ::mkdir(directory.c_str(), 0700);
+  auto table = open_file(path, bounds);
+  if (table || table.error().kind != jail::ErrorKind::invalid) return table;
+  if (auto moved = set_aside(path); !moved) return moved.error();
+  logger.warning("the file of jobs is damaged and was set aside",
+                 {{"path", path + ".damaged"}, {"error", table.error().message()}});
+  return open_file(path, bounds);
+}
+
+}  // namespace
+
+std::optional<std::string> usual_jobs_path(const Environment& environment) {
+  const auto value = [&](std::string_view name) -> std::string {
+    const auto found = environment.find(name);
+    return found == environment.end() ? std::string() : found->second;
+  };
+  // systemd separates several directories by colons; ours is the first.
+  const std::string state = value("STATE_DIRECTORY");
+  if (!state.empty()) return state.substr(0, state.find(':')) + "/jobs.sqlite";
+  std::string base = value("XDG_STATE_HOME");
+  if (!base.starts_with('/')) {
+    base = value("HOME");
+    if (!base.starts_with('/')) return std::nullopt;
+    base += "/.local/state";
+  }
+  return base + "/agent-sandbox/jobs.sqlite";
+}
+
+Result<JobTable> open_job_table(const std::optional<std::string>& configured,
+                                const std::optional<std::string>& usual, JobBounds bounds,
+                                Logger& logger) {
+  if (configured) {
+    auto table = open_file(*configured, bounds);
+    if (!table) return about(*configured, table.error());
+    return table;
+  }
+  if (usual) {
+    auto table = open_usual(*usual, bounds, logger);
+    if (table) return table;
+    logger.warning("jobs are kept in memory and end with this server",
+                   {{"reason", about(*usual, table.error()).message()}});
+  } else {
+    logger.warning("jobs are kept in memory and end with this server",
+                   {{"reason", "neither STATE_DIRECTORY nor HOME is set"}});
+  }
+  return open_file(in_memory, bounds);
+}
+
+}  // namespace runtime

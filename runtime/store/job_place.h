@@ -1,0 +1,26 @@
+// Where jobs are kept, and what happens when that place is no good.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runtime/config/environment.h"
+#include "runtime/observe/logger.h"
+#include "runtime/store/job_table.h"
+
+namespace runtime {
+
+inline constexpr const char* in_memory = ":memory:";
+
+// jobs.sqlite in $STATE_DIRECTORY (systemd's), else in agent-sandbox of $XDG_STATE_HOME, else of
+// ~/.local/state; nothing where none of them is set.
+std::optional<std::string> usual_jobs_path(const Environment& environment);
+
+// `configured` must work: whoever named a file counts on it, so what is wrong with it is an error.
+// The usual place may fail: a damaged file is set aside, and where nothing can be written, or
+// another server holds the file, jobs are kept in memory; the log says so.
+jail::Result<JobTable> open_job_table(const std::optional<std::string>& configured,
+                                      const std::optional<std::string>& usual, JobBounds bounds,
+                                      Logger& logger);
+
+}  // namespace runtime

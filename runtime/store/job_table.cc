@@ -1,0 +1,289 @@
+#include "runtime/store/job_table.h"
+
+#include <charconv>
+#include <string_view>
+
+namespace runtime {
+namespace {
+
+using jail::Result;
+
+// "agsb": tells our files from everybody else's.
+constexpr std::int64_t application_id = 0x61677362;
+constexpr std::int64_t schema_version = 1;
+// What a row costs beside its result.
+constexpr std::uint64_t row_bytes = 512;
+constexpr const char* restarted = "the server ended before the program did";
+
+constexpr const char* schema = R"sql(
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE jobs (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  owner TEXT NOT NULL,
+  status TEXT NOT NULL,
+  language TEXT NOT NULL,
+  code_sha256 TEXT NOT NULL,
+  created INTEGER NOT NULL,
+  finished INTEGER,
+  execution_time_ms REAL,
+  bytes INTEGER NOT NULL DEFAULT 0,
+  error TEXT NOT NULL DEFAULT '',
+  result TEXT NOT NULL DEFAULT '');
+CREATE INDEX jobs_by_time ON jobs (created, id);
+INSERT INTO settings VALUES ('salt', lower(hex(randomblob(32))));
+)sql";
+
+constexpr const char* summary_columns =
+    "id, status, language, code_sha256, created, finished, execution_time_ms, error";
+
+std::int64_t to_milliseconds(JobTime time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+}
+
+JobTime from_milliseconds(std::int64_t time) { return JobTime(std::chrono::milliseconds(time)); }
+
+JobSummary summary_of(const Statement& row) {
+  JobSummary summary;
+  summary.id = row.text_at(0);
+  summary.status = row.text_at(1);
+  summary.language = row.text_at(2);
+  summary.code_sha256 = row.text_at(3);
+  summary.created = from_milliseconds(row.integer_at(4));
+  if (!row.null_at(5)) summary.finished = from_milliseconds(row.integer_at(5));
+  if (!row.null_at(6)) summary.execution_time_ms = row.number_at(6);
+  summary.error = row.text_at(7);
+  return summary;
+}
+
+// Where the next page begins: the time and id of the last job shown. Both stay true when that job
+// is gone, and neither says how many jobs others have.
+struct Position {
+  std::int64_t created = 0;
+  std::string id;
+};
+
+std::optional<Position> position_of(std::string_view cursor) {
+  Position position;
+  const std::size_t dot = cursor.find('.');
+  if (dot == cursor.npos || cursor.size() > 64) return std::nullopt;
+  const auto [end, error] = std::from_chars(cursor.data(), cursor.data() + dot, position.created);
+  if (error != std::errc() || end != cursor.data() + dot || dot + 1 == cursor.size()) {
+    return std::nullopt;
+  }
+  position.id = cursor.substr(dot + 1);
+  return position;
+}
+
+Result<std::int64_t> number_from(Database& database, std::string_view sql) {
+  auto statement = database.prepare(sql);
+  if (!statement) return statement.error();
+  const auto row = statement->step();
+  if (!row) return row.error();
+  return statement->integer_at(0);
+}
+
+Result<void> run_once(Statement& statement) {
+  const auto row = statement.step();
+  if (!row) return row.error();
+  return {};
+}
+
+}  // namespace
+
+bool is_job_cursor(const std::string& cursor) { return position_of(cursor).has_value(); }
+
+Result<JobTable> JobTable::open(const std::string& path, JobBounds bounds) {
+  auto database = Database::open(path);
+  if (!database) return database.error();
+  JobTable table(std::move(*database), bounds);
+  if (auto done = table.set_up(); !done) return done.error();
+  return table;
+}
+
+Result<void> JobTable::set_up() {
+  // Exclusive: a second server on the same file is refused instead of failing our running jobs.
+  // With a write-ahead log a commit is one write and waits for no disk; what was committed is
+  // there after SIGKILL.
+  if (auto done = database_.run("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;"
+                                "PRAGMA synchronous=NORMAL; PRAGMA secure_delete=FAST;"
+                                "PRAGMA journal_size_limit=16777216");
+      !done) {
+    return done;
+  }
+  if (auto done = transaction([this] { return make_tables(); }); !done) return done;
+  if (auto done = read_salt(); !done) return done;
+  if (auto done = fail_running(); !done) return done;
+  if (auto done = count(); !done) return done;
+  return transaction([this] { return trim(); });
+}
+
+Result<void> JobTable::make_tables() {
+  const auto owner = number_from(database_, "PRAGMA application_id");
+  if (!owner) return owner.error();
+  const auto version = number_from(database_, "PRAGMA user_version");
+  if (!version) return version.error();
+  const auto tables = number_from(database_, "SELECT count(*) FROM sqlite_schema");
+  if (!tables) return tables.error();
+  if (*tables == 0) {
+    return database_.run(schema + ("PRAGMA application_id=" + std::to_string(application_id)) +
+                         ";PRAGMA user_version=" + std::to_string(schema_version));
+  }
+  if (*owner != application_id || *version != schema_version) {
+    return jail::Error{jail::ErrorKind::unsupported,
+                       "it holds tables of another program or another version",
+                       0,
+                       {}};
+  }
+  return {};
+}
+
+Result<void> JobTable::read_salt() {
+  auto statement = database_.prepare("SELECT value FROM settings WHERE name = 'salt'");
+  if (!statement) return statement.error();
+  const auto row = statement->step();
+  if (!row) return row.error();
+  salt_ = statement->text_at(0);
+  if (salt_.size() == 64) return {};
+  return jail::Error{jail::ErrorKind::invalid, "its salt is missing", 0, {}};
+}
+
+Result<void> JobTable::fail_running() {
+  const auto found = number_from(database_, "SELECT count(*) FROM jobs WHERE status = 'running'");
+  if (!found) return found.error();
+  found_running_ = static_cast<std::uint32_t>(*found);
+  auto statement = database_.prepare(
+      "UPDATE jobs SET status = ?, error = ?, finished = ?, bytes = ? WHERE status = 'running'");
+  if (!statement) return statement.error();
+  statement->text(job_failed)
+      .text(restarted)
+      .integer(to_milliseconds(std::chrono::system_clock::now()));
+  statement->integer(row_bytes);
+  return run_once(*statement);
+}
+
+Result<void> JobTable::count() {
+  auto statement = database_.prepare("SELECT count(*), coalesce(sum(bytes), 0) FROM jobs");
+  if (!statement) return statement.error();
+  const auto row = statement->step();
+  if (!row) return row.error();
+  finished_ = static_cast<std::uint64_t>(statement->integer_at(0));
+  bytes_ = static_cast<std::uint64_t>(statement->integer_at(1));
+  return {};
+}
+
+Result<void> JobTable::insert(const JobStart& start) {
+  auto statement = database_.prepare(
+      "INSERT INTO jobs (id, owner, status, language, code_sha256, created)"
+      " VALUES (?, ?, ?, ?, ?, ?)");
+  if (!statement) return statement.error();
+  statement->text(start.id).text(start.owner).text(job_running).text(start.language);
+  statement->text(start.code_sha256).integer(to_milliseconds(start.created));
+  return run_once(*statement);
+}
+
+Result<void> JobTable::finish(const std::string& id, const JobEnd& end) {
+  const std::uint64_t bytes = end.result.size() + row_bytes;
+  auto statement = database_.prepare(
+      "UPDATE jobs SET status = ?, finished = ?, execution_time_ms = ?, bytes = ?, error = ?,"
+      " result = ? WHERE id = ? AND status = 'running' RETURNING seq");
+  if (!statement) return statement.error();
+  statement->text(end.status).integer(to_milliseconds(end.finished));
+  end.execution_time_ms ? statement->number(*end.execution_time_ms) : statement->null();
+  statement->integer(static_cast<std::int64_t>(bytes)).text(end.error).text(end.result).text(id);
+  const auto found = statement->step();
+  if (!found) return found.error();
+  if (!*found) return {};
+  if (const auto done = statement->step(); !done) return done.error();
+  ++finished_;
+  bytes_ += bytes;
+  return trim();
+}
+
+Result<void> JobTable::trim() {
+  while (finished_ > bounds_.kept || bytes_ > bounds_.max_bytes) {
+    auto statement = database_.prepare(
+        "DELETE FROM jobs WHERE seq = (SELECT seq FROM jobs WHERE status <> 'running'"
+        " ORDER BY seq LIMIT 1) RETURNING bytes");
+    if (!statement) return statement.error();
+    const auto row = statement->step();
+    if (!row) return row.error();
+    if (!*row) return count();  // none is left: the counts were off
+    --finished_;
+    bytes_ -= static_cast<std::uint64_t>(statement->integer_at(0));
+    if (const auto done = statement->step(); !done) return done.error();
+  }
+  return {};
+}
+
+Result<void> JobTable::remove(const std::string& id) {
+  auto statement = database_.prepare("DELETE FROM jobs WHERE id = ? AND status = 'running'");
+  if (!statement) return statement.error();
+  statement->text(id);
+  return run_once(*statement);
+}
+
+Result<std::optional<JobRecord>> JobTable::find(const std::string& id,
+                                                const std::optional<std::string>& owner) {
+  auto statement = database_.prepare("SELECT " + std::string(summary_columns) +
+                                     ", result FROM jobs WHERE id = ?1"
+                                     " AND (?2 IS NULL OR owner = ?2)");
+  if (!statement) return statement.error();
+  statement->text(id);
+  owner ? statement->text(*owner) : statement->null();
+  const auto row = statement->step();
+  if (!row) return row.error();
+  if (!*row) return std::optional<JobRecord>();
+  JobRecord record;
+  record.summary = summary_of(*statement);
+  record.result = statement->text_at(8);
+  return std::optional<JobRecord>(std::move(record));
+}
+
+Result<JobPage> JobTable::list(const JobQuery& query) {
+  auto statement = database_.prepare(
+      "SELECT " + std::string(summary_columns) +
+      " FROM jobs WHERE (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR status = ?2)"
+      " AND (?3 IS NULL OR (created, id) < (?3, ?4)) ORDER BY created DESC, id DESC LIMIT ?5");
+  if (!statement) return statement.error();
+  query.owner ? statement->text(*query.owner) : statement->null();
+  query.status ? statement->text(*query.status) : statement->null();
+  if (query.cursor) {
+    const auto position = position_of(*query.cursor);
+    if (!position) {
+      return jail::Error{jail::ErrorKind::invalid, "cursor: expected a next_cursor", 0, {}};
+    }
+    statement->integer(position->created).text(position->id);
+  } else {
+    statement->null().null();
+  }
+  statement->integer(std::int64_t{query.limit} + 1);
+  JobPage page;
+  for (;;) {
+    const auto row = statement->step();
+    if (!row) return row.error();
+    if (!*row) return page;
+    if (page.jobs.size() == query.limit) {
+      const JobSummary& last = page.jobs.back();
+      page.next_cursor = std::to_string(to_milliseconds(last.created)) + "." + last.id;
+      return page;
+    }
+    page.jobs.push_back(summary_of(*statement));
+  }
+}
+
+Result<void> JobTable::transaction(const std::function<Result<void>()>& work) {
+  if (auto begun = database_.run("BEGIN IMMEDIATE"); !begun) return begun;
+  const std::uint64_t finished = finished_;
+  const std::uint64_t bytes = bytes_;
+  auto done = work();
+  if (done) done = database_.run("COMMIT");
+  if (done) return done;
+  // Some errors have rolled back by themselves; then this one says so, which changes nothing.
+  static_cast<void>(database_.run("ROLLBACK").has_value());
+  finished_ = finished;
+  bytes_ = bytes;
+  return done;
+}
+
+}  // namespace runtime

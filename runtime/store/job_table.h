@@ -1,0 +1,63 @@
+// The table of jobs in its database.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "jail/result.h"
+#include "runtime/store/database.h"
+#include "runtime/store/job_record.h"
+
+namespace runtime {
+
+struct JobBounds {
+  std::uint32_t kept = 1000;               // finished jobs; the oldest go first
+  std::uint64_t max_bytes = 256ull << 20;  // of their results together
+};
+
+// For one thread at a time. Errors are Database's.
+class JobTable {
+ public:
+  // Makes the table where the file is new or empty, and marks every job that still "runs" there as
+  // failed: whoever ran it is dead, since nobody else can hold the file.
+  static jail::Result<JobTable> open(const std::string& path, JobBounds bounds);
+
+  jail::Result<void> insert(const JobStart& start);
+  // Drops the oldest finished jobs beyond the bounds, perhaps this one too.
+  jail::Result<void> finish(const std::string& id, const JobEnd& end);
+  jail::Result<void> remove(const std::string& id);
+
+  jail::Result<std::optional<JobRecord>> find(const std::string& id,
+                                              const std::optional<std::string>& owner);
+  // Beside Database's errors ErrorKind::invalid with "cursor: ..." for one that was not given out.
+  jail::Result<JobPage> list(const JobQuery& query);
+
+  // All of `work` or nothing of it.
+  jail::Result<void> transaction(const std::function<jail::Result<void>()>& work);
+
+  // Random bytes, made with the file: what keys are hashed with.
+  const std::string& salt() const { return salt_; }
+  std::uint32_t found_running() const { return found_running_; }
+
+ private:
+  JobTable(Database database, JobBounds bounds) : database_(std::move(database)), bounds_(bounds) {}
+  jail::Result<void> set_up();
+  jail::Result<void> make_tables();
+  jail::Result<void> read_salt();
+  jail::Result<void> fail_running();
+  jail::Result<void> count();
+  jail::Result<void> trim();
+
+  Database database_;
+  JobBounds bounds_;
+  std::string salt_;
+  std::uint32_t found_running_ = 0;
+  std::uint64_t finished_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+bool is_job_cursor(const std::string& cursor);
+
+}  // namespace runtime

@@ -1,0 +1,91 @@
+// The jobs of this server: those that run, and the results of past ones.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/awaitable.hpp>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "jail/result.h"
+#include "runtime/observe/logger.h"
+#include "runtime/sandbox/runner.h"
+#include "runtime/store/job_record.h"
+#include "runtime/store/job_table.h"
+
+namespace runtime {
+
+// Thread-safe. One thread of its own writes: a slow disk delays nobody but it. When the disk fails
+// runs go on, errors() counts and the log says so once.
+// Outlived by the executors of whoever awaits it. Its end writes what is still to be written.
+class Jobs {
+ public:
+  Jobs(JobTable table, Logger& logger);
+  ~Jobs();
+  Jobs(const Jobs&) = delete;
+  Jobs& operator=(const Jobs&) = delete;
+
+  // Returns when the job's row is written, or cannot be; a run starts only then, so that none is
+  // without its row. `cancel` ends it. Followed by end() or forget().
+  boost::asio::awaitable<void> begin(JobStart start, Cancel cancel);
+  void end(std::string id, JobEnd end);
+  // For a job that was not taken after all.
+  void forget(std::string id);
+
+  enum class Cancelled : std::uint8_t { asked, over, unknown };
+  // Nobody's but the owner's; nothing as owner: everybody's.
+  boost::asio::awaitable<jail::Result<Cancelled>> cancel(std::string id,
+                                                         std::optional<std::string> owner);
+  boost::asio::awaitable<jail::Result<std::optional<JobRecord>>> find(
+      std::string id, std::optional<std::string> owner);
+  boost::asio::awaitable<jail::Result<JobPage>> list(JobQuery query);
+
+  // What is kept of a key: enough to know its jobs by, not enough to use it.
+  std::string owner_of(std::string_view key) const;
+  std::uint64_t errors() const { return errors_; }
+
+ private:
+  struct Live {
+    std::string owner;
+    Cancel cancel;
+  };
+  struct Task {
+    std::function<jail::Result<void>(JobTable&)> work;
+    std::function<void(jail::Result<void>)> done;  // may be empty
+    std::size_t bytes = 0;
+  };
+
+  void add(Task task);
+  void write_tasks();
+  void perform(std::vector<Task>& tasks);
+  void note(const jail::Result<void>& outcome);
+  std::set<std::string> live_ids() const;
+  template <class Value>
+  boost::asio::awaitable<jail::Result<Value>> ask(
+      std::function<jail::Result<Value>(JobTable&)> question);
+
+  JobTable table_;  // the writer's, after the constructor
+  const std::string salt_;
+  Logger& logger_;
+  std::atomic<std::uint64_t> errors_{0};
+  bool failing_ = false;  // the writer's
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Task> tasks_;
+  std::size_t waiting_bytes_ = 0;
+  bool closing_ = false;
+  std::map<std::string, Live> live_;
+  std::thread writer_;
+};
+
+}  // namespace runtime

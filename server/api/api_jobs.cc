@@ -1,0 +1,114 @@
+// The routes below /jobs.
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <utility>
+
+#include "runtime/json/writer.h"
+#include "server/api/api.h"
+#include "server/api/encode_jobs.h"
+#include "server/http/uuid.h"
+
+namespace server {
+namespace {
+
+constexpr std::uint32_t max_limit = 200;
+constexpr std::string_view statuses[] = {"running", "success",   "error",
+                                         "timeout", "failed",    "out_of_memory",
+                                         "killed",  "violation", "cancelled"};
+
+using Parameters = std::map<std::string, std::string, std::less<>>;
+
+// None of the values that are allowed needs %-encoding. Nothing where a name repeats.
+std::optional<Parameters> parameters_of(std::string_view query) {
+  Parameters parameters;
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    if (pair.empty()) continue;
+    const std::size_t sign = std::min(pair.find('='), pair.size());
+    const std::string_view value = pair.substr(std::min(sign + 1, pair.size()));
+    if (!parameters.emplace(pair.substr(0, sign), value).second) return std::nullopt;
+  }
+  return parameters;
+}
+
+// The complaint, or nothing.
+std::optional<std::string> read_parameter(std::string_view name, const std::string& value,
+                                          runtime::JobQuery& query) {
+  if (name == "limit") {
+    const char* end = value.data() + value.size();
+    const auto [stop, error] = std::from_chars(value.data(), end, query.limit);
+    const bool fits = query.limit >= 1 && query.limit <= max_limit;
+    if (error != std::errc() || stop != end || !fits) {
+      return "limit: expected an integer 1 .. " + std::to_string(max_limit);
+    }
+  } else if (name == "cursor") {
+    if (!runtime::is_job_cursor(value)) return "cursor: expected the next_cursor of another page";
+    query.cursor = value;
+  } else if (name == "status") {
+    if (std::find(std::begin(statuses), std::end(statuses), value) == std::end(statuses)) {
+      std::string names;
+      for (const auto status : statuses) names += (names.empty() ? "" : ", ") + std::string(status);
+      return "status: expected one of " + names;
+    }
+    query.status = value;
+  } else {
+    return runtime::json::quoted(name) + ": unknown; expected limit, cursor, status";
+  }
+  return std::nullopt;
+}
+
+Response no_such_job() { return problem(404, "no such job"); }
+
+}  // namespace
+
+boost::asio::awaitable<Response> Api::list_jobs(RequestHead head) {
+  runtime::JobQuery query;
+  const auto parameters = parameters_of(head.query);
+  if (!parameters) co_return problem(400, "query: expected each parameter once");
+  for (const auto& [name, value] : *parameters) {
+    if (const auto complaint = read_parameter(name, value, query)) {
+      co_return problem(400, *complaint);
+    }
+  }
+  query.owner = owner_filter(head);
+  const auto page = co_await services_.jobs.list(std::move(query));
+  if (!page) co_return jobs_failed(head, page.error());
+  Response response;
+  response.body = encode_jobs(*page);
+  co_return response;
+}
+
+boost::asio::awaitable<Response> Api::job(RequestHead head, std::string id) {
+  if (!is_uuid(id)) co_return no_such_job();
+  const auto record = co_await services_.jobs.find(std::move(id), owner_filter(head));
+  if (!record) co_return jobs_failed(head, record.error());
+  if (!*record) co_return no_such_job();
+  Response response;
+  response.body = encode_job(**record);
+  co_return response;
+}
+
+boost::asio::awaitable<Response> Api::cancel_job(RequestHead head, std::string id) {
+  if (!is_uuid(id)) co_return no_such_job();
+  const auto cancelled = co_await services_.jobs.cancel(id, owner_filter(head));
+  if (!cancelled) co_return jobs_failed(head, cancelled.error());
+  if (*cancelled == runtime::Jobs::Cancelled::unknown) co_return no_such_job();
+  if (*cancelled == runtime::Jobs::Cancelled::over) {
+    co_return problem(409, "the job has ended; only one that runs can be cancelled");
+  }
+  Response response;
+  response.status = 202;
+  response.body = encode_cancelling(id);
+  co_return response;
+}
+
+Response Api::jobs_failed(const RequestHead& head, const jail::Error& error) const {
+  services_.logger.error("jobs cannot be read",
+                         {{"request_id", head.request_id}, {"error", error.message()}});
+  return problem(500,
+                 "jobs cannot be read; the server's log has the reason under this request's id");
+}
+
+}  // namespace server

@@ -1,0 +1,106 @@
+// /stats and /metrics: the same figures for people and for Prometheus.
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "runtime/json/writer.h"
+#include "runtime/observe/prometheus.h"
+#include "server/api/api.h"
+
+namespace server {
+namespace {
+
+using runtime::json::Writer;
+
+double milliseconds(std::chrono::microseconds duration) {
+  return static_cast<double>(duration.count()) / 1000;
+}
+
+void write_counts(Writer& writer, const std::map<std::string, std::uint64_t>& counts) {
+  writer.begin_object();
+  for (const auto& [name, count] : counts) {
+    writer.key(name).integer(static_cast<std::int64_t>(count));
+  }
+  writer.end_object();
+}
+
+// Sums over all labels but the one at `place`.
+std::map<std::string, std::uint64_t> counts_by(const runtime::Counters& counters,
+                                               std::size_t place) {
+  std::map<std::string, std::uint64_t> sums;
+  for (const auto& [labels, count] : counters.all()) sums[labels.at(place)] += count;
+  return sums;
+}
+
+void write_latency(Writer& writer, const runtime::Histogram& histogram) {
+  const auto count = histogram.count();
+  const double sum = milliseconds(histogram.sum());
+  writer.begin_object().key("count").integer(static_cast<std::int64_t>(count));
+  writer.key("mean").number(
+      count == 0 ? 0 : std::round(sum / static_cast<double>(count) * 1000) / 1000);
+  writer.key("p50").number(milliseconds(histogram.percentile(0.50)));
+  writer.key("p90").number(milliseconds(histogram.percentile(0.90)));
+  writer.key("p99").number(milliseconds(histogram.percentile(0.99))).end_object();
+}
+
+}  // namespace
+
+Response Api::stats() const {
+  const runtime::RunnerState state = services_.runner.state();
+  const runtime::Metrics& metrics = services_.metrics;
+  Writer writer;
+  writer.begin_object().key("version").string(options_.version);
+  writer.key("uptime_seconds").number(std::round(uptime().count() * 1000) / 1000);
+  writer.key("runs").begin_object();
+  writer.key("running").integer(state.running).key("queued").integer(state.queued);
+  writer.key("total").integer(static_cast<std::int64_t>(state.total)).end_object();
+  writer.key("by_status");
+  write_counts(writer, counts_by(metrics.outcomes, 0));
+  writer.key("by_language");
+  write_counts(writer, counts_by(metrics.outcomes, 1));
+  writer.key("rejected");
+  write_counts(writer, counts_by(metrics.rejected, 0));
+  writer.key("latency_ms").begin_object();
+  for (const auto& phase : metrics.phases()) {
+    writer.key(phase.name);
+    write_latency(writer, phase.histogram);
+  }
+  writer.end_object();
+  writer.key("job_store_errors").integer(static_cast<std::int64_t>(services_.jobs.errors()));
+  writer.end_object();
+  Response response;
+  response.body = std::move(writer).take();
+  return response;
+}
+
+Response Api::metrics() const {
+  const runtime::RunnerState state = services_.runner.state();
+  const runtime::Metrics& metrics = services_.metrics;
+  runtime::PrometheusText text;
+  text.family("agent_sandbox_build_info", "gauge", "What is running; always 1.")
+      .sample({{"version", options_.version}}, 1);
+  text.family("agent_sandbox_running", "gauge", "Programs that run now.").sample({}, state.running);
+  text.family("agent_sandbox_queued", "gauge", "Programs that wait for a place.")
+      .sample({}, state.queued);
+  text.family("agent_sandbox_draining", "gauge", "1 once no program is taken any more.")
+      .sample({}, is_draining() ? 1 : 0);
+  text.family("agent_sandbox_runs_total", "counter", "Programs that ended, by what became of them.")
+      .counters({"status", "language"}, metrics.outcomes);
+  text.family("agent_sandbox_rejected_total", "counter", "What was answered 503, by the reason.")
+      .counters({"reason"}, metrics.rejected);
+  text.family("agent_sandbox_http_responses_total", "counter", "Answers over HTTP.")
+      .counters({"route", "status"}, metrics.responses);
+  text.family("agent_sandbox_phase_seconds", "histogram",
+              "How long programs waited (queued), were set up (started) and ran, and all of it.");
+  for (const auto& phase : metrics.phases())
+    text.histogram({{"phase", phase.name}}, phase.histogram);
+  text.family("agent_sandbox_job_store_errors_total", "counter", "Jobs that could not be stored.")
+      .sample({}, static_cast<double>(services_.jobs.errors()));
+  runtime::write_process(text);
+  Response response;
+  response.content_type = runtime::prometheus_media_type;
+  response.body = std::move(text).take();
+  return response;
+}
+
+}  // namespace server

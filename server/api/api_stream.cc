@@ -1,0 +1,258 @@
+// WS /stream: one program, its output as it comes.
+#include <array>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "runtime/json/writer.h"
+#include "server/api/api.h"
+#include "server/api/guard.h"
+#include "server/websocket/event_writer.h"
+#include "server/websocket/utf8_chunks.h"
+
+namespace server {
+namespace {
+
+namespace asio = boost::asio;
+using asio::awaitable;
+using asio::experimental::awaitable_operators::operator&&;
+using runtime::json::Writer;
+
+constexpr std::chrono::milliseconds heartbeat{15'000};
+constexpr std::chrono::milliseconds request_timeout{30'000};
+// Once the server cannot wait any longer.
+constexpr std::chrono::milliseconds last_words{2'000};
+// Of output that waits for the client: where reading it pauses, and where it goes on.
+constexpr std::size_t high_water = 512u << 10;
+constexpr std::size_t low_water = 128u << 10;
+
+// Everything but the callbacks of the run happens on the channel's strand.
+class StreamSession final : public std::enable_shared_from_this<StreamSession> {
+ public:
+  StreamSession(std::unique_ptr<Channel> channel, Services services, const ExecuteRules& rules,
+                Asker asker, BodyBudget& budget)
+      : channel_(std::move(channel)),
+        services_(services),
+        rules_(rules),
+        asker_(std::move(asker)),
+        share_(budget),
+        flow_(gate_, high_water, low_water),
+        writer_(*channel_, flow_, heartbeat),
+        deadline_(channel_->executor()) {}
+
+  awaitable<void> serve(RequestHead head, std::stop_token draining, std::stop_token gone) {
+    if (!co_await channel_->accept(head)) co_return;
+    Writer connected;
+    connected.begin_object().key("request_id").string(asker_.request_id).end_object();
+    writer_.send("connected", std::move(connected).take());
+    fail_after(request_timeout, problem(408, "no request came in time"));
+    const std::stop_callback on_drain(draining, post_to(&StreamSession::drain));
+    const std::stop_callback on_gone(gone, post_to(&StreamSession::hurry));
+    co_await (writer_.run() && converse());
+    deadline_.cancel();
+  }
+
+ private:
+  std::function<void()> post_to(void (StreamSession::*what)()) {
+    return [weak = weak_from_this(), what] {
+      const auto self = weak.lock();
+      if (self == nullptr) return;
+      asio::post(self->channel_->executor(), [self, what] { ((*self).*what)(); });
+    };
+  }
+
+  // Until the request is there.
+  void fail_after(std::chrono::milliseconds time, Response why) {
+    deadline_.expires_after(time);
+    deadline_.async_wait([weak = weak_from_this(), why](boost::system::error_code error) {
+      const auto self = weak.lock();
+      if (!error && self != nullptr && self->waiting_) self->fail(why);
+    });
+  }
+
+  void drain() {
+    if (waiting_) fail(problem(503, "the server is stopping", {{"Retry-After", "5"}}));
+  }
+
+  // Nobody waits for the program any more: neither does it for its client.
+  void hurry() {
+    cancel_.request();
+    drain();
+    deadline_.expires_after(last_words);
+    deadline_.async_wait([weak = weak_from_this()](boost::system::error_code error) {
+      const auto self = weak.lock();
+      if (!error && self != nullptr) self->channel_->abort();
+    });
+  }
+
+  // The first end counts: a stream has one.
+  void end(std::string_view type, std::string_view data, CloseCode code) {
+    if (std::exchange(over_, true)) return;
+    writer_.send(type, data);
+    writer_.finish(code);
+  }
+
+  void fail(const Response& why) {
+    waiting_ = false;
+    CloseCode code = why.status >= 500 ? CloseCode::own_failure : CloseCode::policy;
+    if (why.status == 503) code = CloseCode::going_away;
+    if (why.status == 413) code = CloseCode::too_large;
+    end("error", why.body, code);
+  }
+
+  awaitable<void> converse() {
+    Channel::Message message = co_await channel_->read(share_);
+    if (!std::exchange(waiting_, false)) co_return;
+    deadline_.cancel();
+    if (message.kind == Channel::Message::Kind::closed) {
+      over_ = true;
+      writer_.finish(CloseCode::normal);
+      co_return;
+    }
+    if (message.kind == Channel::Message::Kind::too_large) {
+      fail(problem(413, "the request is too large"));
+      co_return;
+    }
+    auto decoded = decode_execute(message.text, rules_);
+    message.text = std::string();
+    if (const auto* refusal = std::get_if<Response>(&decoded)) {
+      fail(*refusal);
+      co_return;
+    }
+    co_await (run(std::move(std::get<runtime::RunRequest>(decoded))) && watch());
+  }
+
+  // A client that goes away cancels its run. One that says more breaks the rules.
+  awaitable<void> watch() {
+    const auto message = co_await channel_->read(share_);
+    if (message.kind != Channel::Message::Kind::closed) {
+      fail(problem(400, "expected one request a connection"));
+    }
+    cancel_.request();
+  }
+
+  awaitable<void> run(runtime::RunRequest request) {
+    const Job job = make_job();
+    encoding_ = request.output_encoding;
+    started_ = start_of(job, request);
+    runtime::RunOptions options;
+    options.cancel = cancel_;
+    options.gate = gate_;
+    options.on_start = post_to(&StreamSession::say_started);
+    options.on_output = [self = shared_from_this()](runtime::Stream stream,
+                                                    std::string_view bytes) {
+      self->flow_.add(bytes.size());
+      asio::post(self->channel_->executor(),
+                 [self, stream, bytes = std::string(bytes)] { self->output(stream, bytes); });
+    };
+    const auto ran =
+        co_await run_program(services_, asker_, job, std::move(request), std::move(options));
+    if (const auto* refusal = std::get_if<Response>(&ran)) {
+      fail(*refusal);
+      co_return;
+    }
+    for (const auto stream : {runtime::Stream::standard_output, runtime::Stream::standard_error}) {
+      say(stream, chunks_of(stream).finish(), 0);
+    }
+    const Ran& result = std::get<Ran>(ran);
+    if (!over_) writer_.send("execution_result", result.result);
+    Writer complete;
+    complete.begin_object().key("job_id").string(job.id);
+    complete.key("status").string(runtime::to_string(result.status));
+    complete.key("success").boolean(result.status == runtime::Status::success).end_object();
+    end("complete", std::move(complete).take(), CloseCode::normal);
+  }
+
+  static std::string start_of(const Job& job, const runtime::RunRequest& request) {
+    Writer writer;
+    writer.begin_object().key("job_id").string(job.id);
+    writer.key("language").string(runtime::name_of(request.language)).end_object();
+    return std::move(writer).take();
+  }
+
+  void say_started() {
+    if (!over_) writer_.send("started", started_);
+  }
+
+  Utf8Chunks& chunks_of(runtime::Stream stream) {
+    return chunks_[stream == runtime::Stream::standard_output ? 0 : 1];
+  }
+
+  void output(runtime::Stream stream, const std::string& bytes) {
+    const bool as_text = encoding_ == runtime::OutputEncoding::utf8;
+    say(stream, as_text ? chunks_of(stream).add(bytes) : bytes, bytes.size());
+  }
+
+  // `taken`: bytes of the flow that end here or with the event.
+  void say(runtime::Stream stream, const std::string& bytes, std::size_t taken) {
+    if (bytes.empty() || over_) {
+      flow_.remove(taken);
+      return;
+    }
+    Writer writer;
+    encoding_ == runtime::OutputEncoding::utf8 ? writer.string(bytes) : writer.base64(bytes);
+    const bool out = stream == runtime::Stream::standard_output;
+    writer_.send(out ? "stdout" : "stderr", std::move(writer).take(), taken);
+  }
+
+  const std::unique_ptr<Channel> channel_;
+  const Services services_;
+  const ExecuteRules& rules_;
+  const Asker asker_;
+  BodyBudget::Share share_;
+  const runtime::OutputGate gate_;
+  const runtime::Cancel cancel_;
+  OutputFlow flow_;
+  EventWriter writer_;
+  asio::steady_timer deadline_;
+  std::string started_;
+  std::array<Utf8Chunks, 2> chunks_;
+  runtime::OutputEncoding encoding_ = runtime::OutputEncoding::utf8;
+  bool waiting_ = true;  // for the request
+  bool over_ = false;    // the last event is said
+};
+
+bool lists(std::string_view header, std::string_view word) {
+  while (!header.empty()) {
+    std::string_view item = header.substr(0, header.find(','));
+    header.remove_prefix(std::min(item.size() + 1, header.size()));
+    while (item.starts_with(' ')) item.remove_prefix(1);
+    while (item.ends_with(' ')) item.remove_suffix(1);
+    if (equal_ignoring_case(item, word)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<Response> Api::admit_stream(const RequestHead& head) const {
+  if (!is_own_origin(head, options_.allowed_hosts)) {
+    return problem(403,
+                   "Origin: pages of other sites may not use this server; "
+                   "API_ALLOWED_HOSTS adds names");
+  }
+  if (!lists(head.header("Connection").value_or(""), "upgrade") ||
+      !lists(head.header("Upgrade").value_or(""), "websocket")) {
+    return problem(426, "this path speaks WebSocket", {{"Upgrade", "websocket"}});
+  }
+  return std::nullopt;
+}
+
+bool Api::takes_over(const RequestHead& head) const {
+  const auto match = match_route(head.path);
+  return match && match->route == Route::stream;
+}
+
+awaitable<void> Api::take_over(asio::ip::tcp::socket socket, RequestHead head, BodyBudget& budget,
+                               std::stop_token gone) {
+  auto channel = Channel::create(std::move(socket), {});
+  const auto session = std::make_shared<StreamSession>(std::move(channel), services_,
+                                                       options_.execute, asker_of(head), budget);
+  co_await session->serve(std::move(head), draining_.get_token(), std::move(gone));
+}
+
+}  // namespace server

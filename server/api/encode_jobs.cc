@@ -1,0 +1,58 @@
+#include "server/api/encode_jobs.h"
+
+#include <utility>
+
+#include "runtime/json/writer.h"
+#include "server/api/encode.h"
+
+namespace server {
+namespace {
+
+using runtime::json::Writer;
+
+void write_summary(Writer& writer, const runtime::JobSummary& summary) {
+  writer.key("job_id").string(summary.id).key("status").string(summary.status);
+  writer.key("language").string(summary.language);
+  writer.key("code_sha256").string(summary.code_sha256);
+  writer.key("created_at").string(utc_text(summary.created));
+  writer.key("finished_at");
+  summary.finished ? writer.string(utc_text(*summary.finished)) : writer.null();
+  writer.key("execution_time_ms");
+  summary.execution_time_ms ? writer.number(*summary.execution_time_ms) : writer.null();
+  writer.key("error");
+  summary.error.empty() ? writer.null() : writer.string(summary.error);
+}
+
+}  // namespace
+
+std::string encode_jobs(const runtime::JobPage& page) {
+  Writer writer;
+  writer.begin_object().key("jobs").begin_array();
+  for (const auto& summary : page.jobs) {
+    writer.begin_object();
+    write_summary(writer, summary);
+    writer.end_object();
+  }
+  writer.end_array().key("next_cursor");
+  page.next_cursor ? writer.string(*page.next_cursor) : writer.null();
+  writer.end_object();
+  return std::move(writer).take();
+}
+
+std::string encode_job(const runtime::JobRecord& record) {
+  Writer writer;
+  writer.begin_object();
+  write_summary(writer, record.summary);
+  writer.key("result");
+  record.result.empty() ? writer.null() : writer.json(record.result);
+  writer.end_object();
+  return std::move(writer).take();
+}
+
+std::string encode_cancelling(std::string_view id) {
+  Writer writer;
+  writer.begin_object().key("job_id").string(id).key("cancelling").boolean(true).end_object();
+  return std::move(writer).take();
+}
+
+}  // namespace server

@@ -1,0 +1,80 @@
+#include "server/api/programs.h"
+
+#include <chrono>
+#include <utility>
+
+#include "runtime/store/digest.h"
+
+namespace server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void count(runtime::Metrics& metrics, const runtime::RunResult& result, std::string_view language,
+           Clock::duration total) {
+  metrics.queued.observe(result.timings.queued);
+  // A program that was cancelled before it started has not been timed.
+  if (result.timings.started.count() > 0) {
+    metrics.started.observe(result.timings.started);
+    metrics.ran.observe(result.timings.ran);
+  }
+  metrics.total.observe(std::chrono::duration_cast<std::chrono::microseconds>(total));
+  metrics.outcomes.add({runtime::to_string(result.status), language});
+}
+
+Response not_run(Services& services, const Asker& asker, const Job& job, std::string_view language,
+                 const jail::Error& error) {
+  services.logger.error(
+      "run failed",
+      {{"request_id", asker.request_id}, {"job_id", job.id}, {"error", error.message()}});
+  if (error.kind == jail::ErrorKind::exhausted) {
+    services.jobs.forget(job.id);
+    services.metrics.rejected.add({"busy"});
+    return problem(503, "too many programs run or wait; try again", {{"Retry-After", "1"}});
+  }
+  // The reason may name paths of the host.
+  const std::string text =
+      "the program could not be started; the server's log has the reason under this request's id";
+  runtime::JobEnd end;
+  end.status = runtime::job_failed;
+  end.error = text;
+  end.finished = std::chrono::system_clock::now();
+  services.jobs.end(job.id, std::move(end));
+  services.metrics.outcomes.add({runtime::job_failed, language});
+  return problem(500, text);
+}
+
+}  // namespace
+
+boost::asio::awaitable<std::variant<Ran, Response>> run_program(Services services, Asker asker,
+                                                                Job job,
+                                                                runtime::RunRequest request,
+                                                                runtime::RunOptions options) {
+  const auto began = Clock::now();
+  const auto encoding = request.output_encoding;
+  const std::string_view language = runtime::name_of(request.language);
+  runtime::JobStart start;
+  start.id = job.id;
+  start.owner = asker.owner;
+  start.language = language;
+  start.code_sha256 = runtime::sha256(request.code);
+  start.created = job.created;
+  co_await services.jobs.begin(std::move(start), options.cancel);
+  auto result = co_await services.runner.run(std::move(request), std::move(options));
+  if (!result) co_return not_run(services, asker, job, language, result.error());
+  count(services.metrics, *result, language, Clock::now() - began);
+  services.logger.info("run", {{"request_id", asker.request_id},
+                               {"job_id", job.id},
+                               {"status", runtime::to_string(result->status)}});
+  Ran ran{result->status, encode_result(*result, job, encoding)};
+  runtime::JobEnd end;
+  end.status = runtime::to_string(result->status);
+  const auto took = result->timings.started + result->timings.ran;
+  end.execution_time_ms = static_cast<double>(took.count()) / 1000;
+  end.result = ran.result;
+  end.finished = std::chrono::system_clock::now();
+  services.jobs.end(job.id, std::move(end));
+  co_return ran;
+}
+
+}  // namespace server

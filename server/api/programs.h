@@ -1,0 +1,42 @@
+// Runs one program as a job: recorded before it starts, counted and kept after it ended. What
+// /execute and /stream share.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <string>
+#include <variant>
+
+#include "runtime/observe/logger.h"
+#include "runtime/observe/metrics.h"
+#include "runtime/sandbox/runner.h"
+#include "runtime/store/jobs.h"
+#include "server/api/encode.h"
+#include "server/http/message.h"
+
+namespace server {
+
+// What is passed by reference outlives it.
+struct Services {
+  runtime::Runner& runner;
+  runtime::Jobs& jobs;
+  runtime::Metrics& metrics;
+  runtime::Logger& logger;
+};
+
+struct Asker {
+  std::string request_id;
+  std::string owner;  // of the job; empty where no keys are configured
+};
+
+struct Ran {
+  runtime::Status status;
+  std::string result;  // as /execute answers it
+};
+
+// The Response is the problem that kept it from running.
+boost::asio::awaitable<std::variant<Ran, Response>> run_program(Services services, Asker asker,
+                                                                Job job,
+                                                                runtime::RunRequest request,
+                                                                runtime::RunOptions options);
+
+}  // namespace server

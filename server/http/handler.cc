@@ -1,0 +1,10 @@
+#include "server/http/handler.h"
+
+namespace server {
+
+boost::asio::awaitable<void> Handler::take_over(boost::asio::ip::tcp::socket, RequestHead,
+                                                BodyBudget&, std::stop_token) {
+  co_return;
+}
+
+}  // namespace server

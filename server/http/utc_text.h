@@ -1,0 +1,12 @@
+// Times as the API writes them.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace server {
+
+// "2026-11-21T20:16:00.123Z"
+std::string utc_text(std::chrono::system_clock::time_point time);
+
+}  // namespace server

@@ -1,0 +1,109 @@
+#include "server/websocket/channel.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/websocket/stream.hpp>
+#include <utility>
+
+namespace server {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+namespace websocket = boost::beast::websocket;
+using boost::system::error_code;
+
+constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t buffer_bytes = 64u << 10;
+
+class BeastChannel final : public Channel {
+ public:
+  BeastChannel(asio::ip::tcp::socket socket, ChannelOptions options)
+      : stream_(std::move(socket)), options_(options) {
+    stream_.text(true);
+    stream_.read_message_max(0);  // counted in read(), which can still answer
+    stream_.write_buffer_bytes(buffer_bytes);
+  }
+
+  asio::any_io_executor executor() override { return stream_.get_executor(); }
+
+  asio::awaitable<bool> accept(const RequestHead& head) override {
+    http::request<http::empty_body> request;
+    request.version(11);
+    request.method_string(head.method);
+    request.target(head.path);
+    for (const Header& header : head.headers) request.insert(header.name, header.value);
+    stream_.set_option(websocket::stream_base::decorator(
+        [id = head.request_id](websocket::response_type& response) {
+          response.set(http::field::server, "agent-sandbox");
+          response.set("X-Request-Id", id);
+        }));
+    asio::steady_timer deadline(executor());
+    close_socket_after(deadline, options_.handshake_timeout);
+    const auto [error] = co_await stream_.async_accept(request, as_values);
+    co_return !error;
+  }
+
+  asio::awaitable<Message> read(BodyBudget::Share& share) override {
+    boost::beast::flat_buffer buffer;
+    do {
+      const auto [error, count] = co_await stream_.async_read_some(buffer, buffer_bytes, as_values);
+      if (error) co_return closed();
+      if (buffer.size() > options_.max_message_bytes || !share.cover(buffer.size())) {
+        co_return too_large();
+      }
+    } while (!stream_.is_message_done());
+    const auto bytes = buffer.cdata();
+    Message message{Message::Kind::whole, {}};
+    message.text.assign(static_cast<const char*>(bytes.data()), bytes.size());
+    co_return message;
+  }
+
+  asio::awaitable<bool> write(std::string text) override {
+    asio::steady_timer deadline(executor());
+    close_socket_after(deadline, options_.write_timeout);
+    const auto [error, count] = co_await stream_.async_write(asio::buffer(text), as_values);
+    co_return !error;
+  }
+
+  asio::awaitable<void> close(CloseCode code) override {
+    asio::steady_timer deadline(executor());
+    close_socket_after(deadline, options_.close_timeout);
+    const websocket::close_reason reason(static_cast<std::uint16_t>(code));
+    co_await stream_.async_close(reason, as_values);
+    abort();
+  }
+
+  void abort() override {
+    error_code ignored;
+    stream_.next_layer().close(ignored);
+  }
+
+ private:
+  static Message closed() { return {Message::Kind::closed, {}}; }
+  static Message too_large() { return {Message::Kind::too_large, {}}; }
+
+  // The timer ends with its scope, before the channel can.
+  void close_socket_after(asio::steady_timer& timer, std::chrono::milliseconds time) {
+    timer.expires_after(time);
+    timer.async_wait([this](error_code error) {
+      if (!error) abort();
+    });
+  }
+
+  websocket::stream<asio::ip::tcp::socket> stream_;
+  const ChannelOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Channel> Channel::create(asio::ip::tcp::socket socket, ChannelOptions options) {
+  return std::make_unique<BeastChannel>(std::move(socket), options);
+}
+
+}  // namespace server

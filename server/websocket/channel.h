@@ -1,0 +1,64 @@
+// One WebSocket connection as messages.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/http/body_budget.h"
+#include "server/http/message.h"
+
+namespace server {
+
+struct ChannelOptions {
+  std::size_t max_message_bytes = 16u << 20;
+  std::chrono::milliseconds handshake_timeout{10'000};
+  // A client that takes nothing for so long is taken for gone.
+  std::chrono::milliseconds write_timeout{60'000};
+  std::chrono::milliseconds close_timeout{3'000};
+};
+
+// RFC 6455, 7.4.
+enum class CloseCode : std::uint16_t {
+  normal = 1000,
+  going_away = 1001,
+  policy = 1008,
+  too_large = 1009,
+  own_failure = 1011,
+};
+
+// Everything happens on the socket's executor, a strand. Reading, writing and closing may go on at
+// the same time, each once.
+class Channel {
+ public:
+  static std::unique_ptr<Channel> create(boost::asio::ip::tcp::socket socket,
+                                         ChannelOptions options);
+  virtual ~Channel() = default;
+
+  virtual boost::asio::any_io_executor executor() = 0;
+
+  // Answers the handshake. False: it was refused, or the client is gone.
+  virtual boost::asio::awaitable<bool> accept(const RequestHead& head) = 0;
+
+  struct Message {
+    enum class Kind : std::uint8_t { whole, too_large, closed } kind;
+    std::string text;
+  };
+  // The next message; its memory is `share`'s concern. Pings are answered meanwhile.
+  virtual boost::asio::awaitable<Message> read(BodyBudget::Share& share) = 0;
+
+  // A text message. False: the connection is over.
+  virtual boost::asio::awaitable<bool> write(std::string text) = 0;
+
+  // Says goodbye and waits for the answer, but not for long. A read that goes on ends.
+  virtual boost::asio::awaitable<void> close(CloseCode code) = 0;
+
+  // Ends the connection at once, and whatever goes on with it.
+  virtual void abort() = 0;
+};
+
+}  // namespace server

@@ -1,0 +1,127 @@
+"""SIGTERM: what was accepted is answered, what comes later hears so, and then the server ends."""
+import concurrent.futures
+import http.client
+import os
+import signal
+import threading
+import time
+
+import host_view
+import live_server
+
+
+class Drain(live_server.ServerTest):
+    environment = {"JOBS_PATH": ":memory:"}
+
+    def start(self, **environment):
+        server = live_server.LiveServer(environment={"JOBS_PATH": ":memory:", **environment})
+        self.addCleanup(server.stop)
+        return server
+
+    def ended(self, server, seconds):
+        self.assertTrue(host_view.wait_until(lambda: server.exit_status is not None, seconds), "it goes on")
+        return server.exit_status
+
+    def test_under_load_nothing_that_was_accepted_is_lost(self):
+        for pause in (0.3, 0.8):
+            server = self.start()
+            answers, lost, terminated = [], [], threading.Event()
+
+            def hammer(number, server=server, answers=answers, lost=lost, terminated=terminated):
+                while True:
+                    try:
+                        with server.client() as client:
+                            while True:
+                                answer = client.post({"code": f"import time; time.sleep(0.05); print({number})"})
+                                answers.append((number, answer))
+                                if answer.status == 503:
+                                    return
+                                if answer.headers["Connection"] == "close":
+                                    break
+                    except ConnectionRefusedError:
+                        if not terminated.is_set():
+                            lost.append("refused before the signal")
+                        return
+                    except (OSError, http.client.HTTPException) as error:
+                        lost.append(repr(error))
+                        return
+
+            with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                hammers = [pool.submit(hammer, number) for number in range(8)]
+                time.sleep(pause)
+                terminated.set()
+                os.kill(server.pid, signal.SIGTERM)
+                for one in hammers:
+                    one.result(30)
+            self.assertEqual(0, self.ended(server, 10))
+            self.assertEqual([], lost)
+            self.assertGreater(len(answers), 8)
+            for number, answer in answers:
+                self.assertIn(answer.status, (200, 503), answer)
+                if answer.status == 200:
+                    self.assertEqual(("success", f"{number}\n"), (answer.json["status"], answer.json["stdout"]))
+                else:
+                    self.assertEqual("5", answer.headers["Retry-After"])
+                    self.assertIn("stopping", answer.json["detail"])
+
+    def test_what_waits_for_a_place_is_run_too(self):
+        server = self.start()
+        with concurrent.futures.ThreadPoolExecutor(40) as pool:
+            def run(number):
+                with server.client() as client:
+                    return client.execute(f"import time; time.sleep(0.5); print({number})", timeout_seconds=30)["stdout"]
+
+            runs = [pool.submit(run, number) for number in range(40)]
+            with server.client() as client:
+                self.assertTrue(host_view.wait_until(
+                    lambda: client.send("GET", "/health").json["runs"]["queued"] > 0, 10), "nobody had to wait")
+                self.assertTrue(host_view.wait_until(
+                    lambda: client.send("GET", "/health").json["runs"]["total"] == 40, 10))
+            os.kill(server.pid, signal.SIGTERM)
+            self.assertEqual([f"{number}\n" for number in range(40)], [run.result(60) for run in runs])
+        self.assertEqual(0, self.ended(server, 10))
+
+    def test_a_load_balancer_sees_it(self):
+        server = self.start()
+        with concurrent.futures.ThreadPoolExecutor(1) as pool, server.client() as client:
+            running = pool.submit(client.execute, "import time; time.sleep(1.5); print('whole')")
+            self.assertTrue(host_view.wait_until(lambda: len(server.processes()) >= 3, 10))
+            os.kill(server.pid, signal.SIGTERM)
+            with server.client() as other:
+                self.assertTrue(host_view.wait_until(lambda: other.send("GET", "/health").status == 503, 1))
+                answer = other.send("GET", "/health")
+                self.assertEqual(("draining", "5"), (answer.json["status"], answer.headers["Retry-After"]))
+                self.assertEqual(503, other.post({"code": "pass"}).status)
+                # Somebody may wait for a result by asking for it.
+                self.assertEqual(1, len(other.send("GET", "/jobs?status=running").json["jobs"]))
+                self.assertIn("agent_sandbox_draining 1", other.send("GET", "/metrics").body.decode())
+            self.assertEqual("whole\n", running.result(10)["stdout"])
+        self.assertEqual(0, self.ended(server, 5))
+
+    def test_it_ends_as_soon_as_it_is_idle(self):
+        server = self.start(DRAIN_SECONDS="60")
+        with server.client() as kept:
+            kept.execute("pass")
+            started = time.monotonic()
+            os.kill(server.pid, signal.SIGTERM)
+            self.assertEqual(0, self.ended(server, 10))
+        self.assertLess(time.monotonic() - started, 3)
+
+    def test_past_the_deadline_programs_are_cancelled_and_answered(self):
+        server = self.start(DRAIN_SECONDS="0.5")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool, server.client() as client:
+            running = pool.submit(client.execute, "print('begun', flush=True); import time; time.sleep(50)",
+                                  timeout_seconds=55)
+            self.assertTrue(host_view.wait_until(lambda: len(server.processes()) >= 3, 10))
+            time.sleep(0.5)
+            started = time.monotonic()
+            os.kill(server.pid, signal.SIGTERM)
+            result = running.result(10)
+        self.assertEqual(("cancelled", "begun\n"), (result["status"], result["stdout"]))
+        self.assertEqual(0, self.ended(server, 5))
+        self.assertLess(time.monotonic() - started, 5)
+
+    def test_a_bad_deadline_is_named(self):
+        with self.assertRaises(live_server.DidNotStart) as refused:
+            live_server.LiveServer(environment={"DRAIN_SECONDS": "-1"})
+        self.assertIn("DRAIN_SECONDS", str(refused.exception))

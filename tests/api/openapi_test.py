@@ -1,0 +1,137 @@
+"""The description at /openapi.json: complete, clean, and true of every answer of this ring."""
+import functools
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+import live_server
+import suite
+import validating_proxy
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROJECT = HERE.parents[1]
+NODE_MODULES = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", "/nonexistent")).parent / "npm" / "node_modules"
+
+# What cannot go through a proxy, by suite. The suites that are not here are about connections, load, signals and
+# what is left behind, not about answers; those of /stream speak WebSocket.
+EXCLUDED = {
+    "execute": {},
+    "bad_requests": {},
+    "jobs": {
+        "Jobs.test_a_job_whose_client_left_is_kept_as_cancelled": "the proxy does not leave with its client",
+        "Files": "servers that start and end; the answers are those of Jobs",
+    },
+    "stats": {"Figures.test_standard_client": "a client of its own"},
+    "keys": {},
+}
+
+
+def obstacle():
+    if shutil.which("node") is None:
+        return "node is missing"
+    for name in ("prism-cli", "spectral-cli"):
+        if not (NODE_MODULES / "@stoplight" / name).is_dir():
+            return f"@stoplight/{name} is missing in {NODE_MODULES}; ./dev test installs it"
+    return None
+
+
+class Description(live_server.ServerTest):
+    environment = {"JOBS_PATH": ":memory:"}
+
+    def setUp(self):
+        super().setUp()
+        self.document = self.client.send("GET", "/openapi.json").json
+
+    def test_spectral(self):
+        if reason := obstacle():
+            self.skipTest(reason)
+        path = pathlib.Path(self.server.temporary, "openapi.json")
+        path.write_text(json.dumps(self.document, indent=1), encoding="utf-8")
+        for document in (path, PROJECT / "server" / "openapi.yaml"):
+            finished = subprocess.run(
+                [shutil.which("node"), NODE_MODULES / "@stoplight" / "spectral-cli" / "dist" / "index.js", "lint", "--fail-severity",
+                 "hint", "--ruleset", HERE / "spectral.yaml", document], capture_output=True, text=True, check=False)
+            self.assertEqual(0, finished.returncode, finished.stdout + finished.stderr)
+
+    def test_spectral_finds_a_planted_fault(self):
+        if reason := obstacle():
+            self.skipTest(reason)
+        del self.document["paths"]["/stats"]["get"]["responses"]
+        path = pathlib.Path(self.server.temporary, "faulty.json")
+        path.write_text(json.dumps(self.document), encoding="utf-8")
+        finished = subprocess.run(
+            [shutil.which("node"), NODE_MODULES / "@stoplight" / "spectral-cli" / "dist" / "index.js", "lint", "--ruleset",
+             HERE / "spectral.yaml", path], capture_output=True, text=True, check=False)
+        self.assertEqual(1, finished.returncode, finished.stdout + finished.stderr)
+
+    def test_every_described_path_is_there(self):
+        for path, methods in self.document["paths"].items():
+            for method in methods:
+                if method not in ("get", "post", "delete", "head"):
+                    continue
+                answer = self.client.send(method.upper(), path.replace("{id}", "x"))
+                self.assertNotEqual(405, answer.status, f"{method} {path}")
+                self.assertEqual("{id}" in path, answer.status == 404, f"{method} {path}: {answer}")
+
+    def test_every_path_of_the_server_is_described(self):
+        source = (PROJECT / "server" / "api" / "routes.cc").read_text(encoding="utf-8")
+        entries = re.findall(r'\{"(/[^"]+)", Route::\w+, [^}]*?(plain)?\}', source)
+        self.assertGreater(len(entries), 6)
+        known = {path for path, _ in entries} | {f"/api/v1{path}" for path, plain in entries if not plain}
+        known |= {"/jobs/{id}", "/api/v1/jobs/{id}"}
+        self.assertEqual(known, set(self.document["paths"]))
+
+    def test_methods_are_those_that_are_allowed(self):
+        for path, methods in self.document["paths"].items():
+            answer = self.client.send("PUT", path.replace("{id}", "x"))
+            self.assertEqual(405, answer.status, path)
+            described = {method.upper() for method in methods} & {"GET", "POST", "DELETE", "HEAD", "PUT"}
+            self.assertEqual(described, set(answer.headers["Allow"].split(", ")), path)
+
+
+def labels(test):
+    return {type(test).__name__, f"{type(test).__name__}.{test._testMethodName}"}
+
+
+class Answers(unittest.TestCase):
+    """The ring's own suites once more, through the proxy."""
+
+    def setUp(self):
+        if reason := obstacle():
+            self.skipTest(reason)
+        live_server.LiveServer.make_proxy = staticmethod(
+            functools.partial(validating_proxy.ValidatingProxy, NODE_MODULES))
+        self.addCleanup(setattr, live_server.LiveServer, "make_proxy", None)
+
+    def through_the_proxy(self, name):
+        module = suite.load(HERE / f"{name}_test.py")
+        tests = list(suite.select(unittest.defaultTestLoader.loadTestsFromModule(module), "test_"))
+        names = {label for test in tests for label in labels(test)}
+        self.assertEqual(set(), set(EXCLUDED[name]) - names, "excluded, but not there")
+        kept = [test for test in tests if not labels(test).intersection(EXCLUDED[name])]
+        before = validating_proxy.ValidatedClient.validated
+        result = unittest.TestResult()
+        unittest.TestSuite(kept).run(result)
+        for test, text in (*result.failures, *result.errors):
+            with self.subTest(str(test)):
+                self.fail(text)
+        self.assertGreater(validating_proxy.ValidatedClient.validated - before, len(kept) / 2)
+
+    def test_execute(self):
+        self.through_the_proxy("execute")
+
+    def test_bad_requests(self):
+        self.through_the_proxy("bad_requests")
+
+    def test_jobs(self):
+        self.through_the_proxy("jobs")
+
+    def test_stats(self):
+        self.through_the_proxy("stats")
+
+    def test_keys(self):
+        self.through_the_proxy("keys")
