@@ -50,6 +50,7 @@ struct Config {
   Ceilings ceilings;
   std::string cgroup = "auto";  // or "own", "none", or a directory of cgroup v2
   bool require_cgroup = false;
+  std::string rootfs;  // "host", an absolute path, or empty: a built root where there is one
 
   std::optional<std::string> llm_provider;  // as configured; active_provider() says which is used
   // Every known one; of those whose key is set the first is preferred.

@@ -252,6 +252,11 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
       integer<std::uint32_t>(&Config::sandbox_max_queued, 0, 65536));
   add("SANDBOX_NETWORK_ENABLED", "false; true is refused until egress by an allow-list exists",
       apply_network);
+  settings.push_back({"SANDBOX_ROOTFS", "rootfs", "an absolute path or host",
+                      [](Config& config, std::string_view text) {
+                        config.rootfs = text;
+                        return text == "host" || (text.starts_with('/') && text.size() > 1);
+                      }});
   add("MAX_REFLEXION_ATTEMPTS", "an integer 1 .. 10",
       integer<std::uint32_t>(&Config::max_reflexion_attempts, 1, 10));
   settings.push_back({"", "ceilings.timeout_seconds", "a number 0.05 .. 86400",

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "runtime/json/writer.h"
-#include "runtime/sandbox/language.h"
 
 namespace runtime {
 namespace {
@@ -49,18 +48,18 @@ jail::Error wrong(const std::string& text) { return {jail::ErrorKind::invalid, t
 
 }  // namespace
 
-jail::Result<void> check_input_files(const std::vector<InputFile>& files, Language language,
+jail::Result<void> check_input_files(const std::vector<InputFile>& files, std::string_view own_name,
                                      const InputFileLimits& limits) {
   if (files.size() > limits.files) {
     return wrong("expected at most " + std::to_string(limits.files) + " files");
   }
   std::size_t total = 0;
-  std::set<std::string_view> paths = {interpreter_of(language).file_name};
+  std::set<std::string_view> paths = {own_name};
   for (const InputFile& file : files) {
     const std::string name = json::quoted(file.path);
     if (const auto complaint = path_complaint(file.path)) return wrong(name + ": " + *complaint);
     if (!paths.insert(file.path).second) {
-      const bool own = file.path == interpreter_of(language).file_name;
+      const bool own = file.path == own_name;
       return wrong(name + (own ? ": the program itself has this name" : ": given twice"));
     }
     total += file.content.size();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "jail/result.h"
@@ -15,9 +16,9 @@ struct InputFileLimits {
 };
 
 // Paths are relative, at most 512 bytes and 16 components, none of them empty, "." or ".."; none is
-// the program's own file, given twice, or a directory that another one needs.
+// `own_name`, the program's own file, given twice, or a directory that another one needs.
 // Errors: invalid; `doing` begins with the path in quotes, where one is at fault.
-jail::Result<void> check_input_files(const std::vector<InputFile>& files, Language language,
+jail::Result<void> check_input_files(const std::vector<InputFile>& files, std::string_view own_name,
                                      const InputFileLimits& limits);
 
 }  // namespace runtime

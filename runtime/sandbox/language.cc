@@ -1,39 +1,127 @@
 #include "runtime/sandbox/language.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
+
+#include "runtime/sandbox/module_syntax.h"
 
 namespace runtime {
 namespace {
 
-constexpr std::string_view working_directory = "/workspace";
+constexpr const char* working_directory = "/workspace/";
+constexpr const char* python = "/usr/bin/python3";
+constexpr const char* bash = "/usr/bin/bash";
+constexpr const char* node = "/usr/bin/node";
+constexpr const char* esbuild = "/usr/bin/esbuild";
 
-}  // namespace
+// TypeScript becomes one module in /tmp, with what it imports from beside it, and node takes the
+// shell's place. What is neither a module nor CommonJS alone still works: a module may await at its
+// top level, and what CommonJS has on top of it is there as globals, so that a program may declare
+// the same names. Type errors are not looked for.
+constexpr const char* run_typescript = R"sh(
+/usr/bin/esbuild /workspace/main.ts --bundle --platform=node --target=node18 --format=esm \
+  --outfile=/tmp/main.mjs --sourcemap=inline --log-level=error --color=false \
+  '--define:import.meta.url="file:///workspace/main.ts"' --define:require.main=module \
+  '--banner:js=import { createRequire as __create } from "node:module";
+((name) => Object.assign(globalThis, {
+  __filename: globalThis.process.argv[1] = name, __dirname: "/workspace", require: __create(name),
+  exports: {}, module: { exports: {}, filename: name, id: "." },
+}))("/workspace/main.ts");' || exit 1
+exec "$0" "$@"
+)sh";
 
-Interpreter interpreter_of(Language language) noexcept {
+using Names = std::array<std::string_view, 3>;  // the last ones may be empty
+
+struct Entry {
+  std::string_view name;
+  Names endings;
+  Names programs;
+};
+
+constexpr Entry entry_of(Language language) noexcept {
   switch (language) {
     case Language::python:
-      return {"/usr/bin/python3", "main.py"};
+      return {"python", {".py"}, {python}};
     case Language::bash:
-      return {"/usr/bin/bash", "main.sh"};
+      return {"bash", {".sh", ".bash"}, {bash}};
+    case Language::javascript:
+      return {"javascript", {".js", ".mjs", ".cjs"}, {node}};
+    case Language::typescript:
+      return {"typescript", {".ts", ".mts", ".cts"}, {node, esbuild, bash}};
   }
   return {};
 }
 
-std::string_view name_of(Language language) noexcept {
+// V8 collects more eagerly the nearer its heap comes to this. The limit of the jail counts the rest
+// of the process too, so it is what ends a program whose heap only grows, as out_of_memory.
+std::string heap_limit(const RunRequest& request) {
+  return "--max-old-space-size=" + std::to_string(request.memory_limit_mb);
+}
+
+}  // namespace
+
+std::string_view name_of(Language language) noexcept { return entry_of(language).name; }
+
+std::optional<Language> language_named(std::string_view name) noexcept {
+  for (const Language language : all_languages) {
+    if (name_of(language) == name) return language;
+  }
+  return std::nullopt;
+}
+
+std::optional<Language> language_of_file(std::string_view name) noexcept {
+  for (const Language language : all_languages) {
+    const Names endings = entry_of(language).endings;
+    const auto fits = [&](std::string_view end) { return !end.empty() && name.ends_with(end); };
+    if (std::any_of(endings.begin(), endings.end(), fits)) return language;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string_view> programs_of(Language language) {
+  std::vector<std::string_view> programs;
+  for (const std::string_view program : entry_of(language).programs) {
+    if (!program.empty()) programs.push_back(program);
+  }
+  return programs;
+}
+
+std::string_view file_name_of(Language language, std::string_view code) noexcept {
   switch (language) {
     case Language::python:
-      return "python";
+      return "main.py";
     case Language::bash:
-      return "bash";
+      return "main.sh";
+    case Language::javascript:
+      // Node decides by the name whether a file is a module.
+      return uses_module_syntax(code) ? "main.mjs" : "main.js";
+    case Language::typescript:
+      return "main.ts";
   }
-  return "unknown";
+  return {};
 }
 
 std::vector<std::string> arguments_of(const RunRequest& request) {
-  const Interpreter interpreter = interpreter_of(request.language);
-  std::vector<std::string> arguments = {
-      std::string(interpreter.path),
-      std::string(working_directory) + "/" + std::string(interpreter.file_name)};
+  const std::string file =
+      working_directory + std::string(file_name_of(request.language, request.code));
+  std::vector<std::string> arguments;
+  switch (request.language) {
+    case Language::python:
+      arguments = {python, file};
+      break;
+    case Language::bash:
+      arguments = {bash, file};
+      break;
+    case Language::javascript:
+      arguments = {node, heap_limit(request), file};
+      break;
+    case Language::typescript:
+      arguments = {
+          bash,           "-c", run_typescript, node, heap_limit(request), "--enable-source-maps",
+          "/tmp/main.mjs"};
+      break;
+  }
   arguments.insert(arguments.end(), request.args.begin(), request.args.end());
   return arguments;
 }

@@ -1,6 +1,7 @@
 // What runs a program of each language, as paths inside the jail.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,12 +11,21 @@
 
 namespace runtime {
 
-struct Interpreter {
-  std::string_view path;       // not looked up in PATH: a program cannot be given another python3
-  std::string_view file_name;  // the program's own, in the working directory
-};
+inline constexpr Language all_languages[] = {Language::python, Language::bash, Language::javascript,
+                                             Language::typescript};
 
-Interpreter interpreter_of(Language language) noexcept;
+// The inverse of name_of().
+std::optional<Language> language_named(std::string_view name) noexcept;
+
+// By the end of a file's name (".py"); nothing where it says nothing.
+std::optional<Language> language_of_file(std::string_view name) noexcept;
+
+// The programs that the root must have for it, the interpreter first. Not looked up in PATH: a
+// program cannot be given another python3.
+std::vector<std::string_view> programs_of(Language language);
+
+// The name of the program's own file, in the working directory.
+std::string_view file_name_of(Language language, std::string_view code) noexcept;
 
 // argv and env for `request`: the interpreter, the program's file, the caller's arguments; a small
 // fixed environment with the caller's over it.

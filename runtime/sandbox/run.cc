@@ -150,13 +150,13 @@ void Run::on_control() {
 }
 
 void Run::begin() {
-  const Interpreter interpreter = interpreter_of(request_.language);
   jail::Result<void> done;
   for (const InputFile& file : request_.files) {
     if (done) done = jail_->write_file(file.path, file.content, 0644);
   }
   request_.files.clear();
-  if (done) done = jail_->write_file(interpreter.file_name, request_.code, 0644);
+  const std::string_view own = file_name_of(request_.language, request_.code);
+  if (done) done = jail_->write_file(own, request_.code, 0644);
   if (done) done = jail_->start();
   if (!done) {
     finish(done.error());
@@ -340,7 +340,7 @@ void Run::complete() {
   RunResult result = result_of(jail_->report());
   if (process_.is_open()) {
     // The caller has the program already.
-    const std::string own(interpreter_of(request_.language).file_name);
+    const std::string own(file_name_of(request_.language, request_.code));
     ::unlinkat(jail_->working_directory_fd(), own.c_str(), 0);
     result.artifacts = jail::collect(jail_->working_directory_fd(), request_.artifacts, {});
   }

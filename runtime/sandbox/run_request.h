@@ -10,7 +10,7 @@
 
 namespace runtime {
 
-enum class Language : std::uint8_t { python, bash };
+enum class Language : std::uint8_t { python, bash, javascript, typescript };
 
 // "python"; the word that requests, jobs and metrics use.
 std::string_view name_of(Language language) noexcept;

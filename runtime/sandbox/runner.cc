@@ -60,7 +60,7 @@ class JailRunner final : public Runner {
         admission_(std::make_shared<Admission>(options_.max_running, options_.max_queued)),
         launcher_(std::make_shared<Launcher>(std::move(launcher))),
         filter_(std::move(filter)),
-        root_(jail::host_root()) {
+        root_(options_.root ? *options_.root : jail::host_root()) {
     if (options_.cgroups) sweeper_ = std::make_shared<LeafSweeper>(executor_, *options_.cgroups);
   }
 

@@ -13,6 +13,7 @@
 
 #include "jail/cgroup.h"
 #include "jail/result.h"
+#include "jail/spec.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
 
@@ -25,6 +26,7 @@ struct RunnerOptions {
   std::uint32_t cpu_percent = 100;          // of one core, for each jail
   // Where each jail gets a leaf; without it rlimits and a watchdog hold the limits.
   std::optional<jail::CgroupTree> cgroups;
+  std::shared_ptr<const jail::Root> root;  // what programs see; null: the host's own /usr
 };
 
 enum class Stream : std::uint8_t { standard_output, standard_error };

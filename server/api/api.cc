@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/sandbox/language.h"
 #include "server/api/encode.h"
 #include "server/api/guard.h"
 #include "server/api/openapi.h"
@@ -48,7 +49,8 @@ std::string_view status_class(int status) {
 
 }  // namespace
 
-ApiOptions api_options(const runtime::Config& config, std::string version) {
+ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
+                       std::string version) {
   ApiOptions options;
   options.version = std::move(version);
   options.keys = config.api_keys;
@@ -59,6 +61,12 @@ ApiOptions api_options(const runtime::Config& config, std::string version) {
   options.execute.default_memory_limit_mb = config.sandbox_memory_limit_mb;
   options.execute.ceilings = config.ceilings;
   options.execute.why_no_task = why_no_task(config);
+  for (const runtime::Language language : runtime::all_languages) {
+    if (auto why = runtime::why_not_available(language, root)) {
+      options.execute.why_no_language.emplace(language, std::move(*why));
+    }
+  }
+  options.root = std::move(root);
   return options;
 }
 
@@ -154,8 +162,10 @@ boost::asio::awaitable<Response> Api::execute(RequestHead head, std::string body
 Response Api::health(const RequestHead& head) const {
   std::optional<HealthDetails> details;
   if (has_key(head, options_.keys)) {
-    details = HealthDetails{
-        .version = options_.version, .uptime = uptime(), .runner = services_.runner.state()};
+    details = HealthDetails{.version = options_.version,
+                            .uptime = uptime(),
+                            .runner = services_.runner.state(),
+                            .root = options_.root};
   }
   Response response;
   // A load balancer looks at the status alone.

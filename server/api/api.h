@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/config/config.h"
+#include "runtime/sandbox/program_root.h"
 #include "server/api/decode_execute.h"
 #include "server/api/programs.h"
 #include "server/api/routes.h"
@@ -20,9 +21,11 @@ struct ApiOptions {
   enum class HostCheck { any, local } host_check = HostCheck::local;
   std::vector<std::string> allowed_hosts;
   ExecuteRules execute;
+  runtime::ProgramRoot root;
 };
 
-ApiOptions api_options(const runtime::Config& config, std::string version);
+ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
+                       std::string version);
 
 class Api final : public Handler {
  public:

@@ -12,6 +12,7 @@
 #include "runtime/json/reader.h"
 #include "runtime/json/writer.h"
 #include "runtime/sandbox/input_files.h"
+#include "runtime/sandbox/language.h"
 
 namespace server {
 namespace {
@@ -52,15 +53,9 @@ Complaint read_code(const Value& value, const ExecuteRules&, RunRequest& request
 
 Complaint read_language(const Value& value, const ExecuteRules&, RunRequest& request) {
   const std::string* text = value.as_string();
-  if (text != nullptr && *text == "python") {
-    request.language = runtime::Language::python;
-  } else if (text != nullptr && *text == "bash") {
-    request.language = runtime::Language::bash;
-  } else if (text != nullptr && (*text == "javascript" || *text == "typescript")) {
-    return *text + " is not available yet; expected python or bash";
-  } else {
-    return "expected python or bash";
-  }
+  const auto language = text == nullptr ? std::nullopt : runtime::language_named(*text);
+  if (!language) return "expected python, bash, javascript or typescript";
+  request.language = *language;
   return std::nullopt;
 }
 
@@ -254,6 +249,12 @@ Complaint read_fields(const Object& body, std::span<const Field> fields, const E
   return std::nullopt;
 }
 
+Complaint check_language(const RunRequest& request, const ExecuteRules& rules) {
+  const auto why = rules.why_no_language.find(request.language);
+  if (why == rules.why_no_language.end()) return std::nullopt;
+  return "language: " + why->second;
+}
+
 // What holds between fields, whatever their order.
 Complaint check_together(const RunRequest& request) {
   std::size_t bytes = 0;
@@ -262,7 +263,8 @@ Complaint check_together(const RunRequest& request) {
   if (bytes > max_args_env_bytes) {
     return "args, env: expected at most " + std::to_string(max_args_env_bytes) + " bytes together";
   }
-  const auto files = runtime::check_input_files(request.files, request.language, {});
+  const auto own_name = runtime::file_name_of(request.language, request.code);
+  const auto files = runtime::check_input_files(request.files, own_name, {});
   if (!files) return "files: " + files.error().doing;
   return std::nullopt;
 }
@@ -287,6 +289,7 @@ std::variant<RunRequest, Response> decode_execute(std::string_view body,
     return problem(400, *complaint);
   }
   if (const auto complaint = check_together(request)) return problem(400, *complaint);
+  if (const auto complaint = check_language(request, rules)) return problem(400, *complaint);
   if (has_task) return problem(424, rules.why_no_task);
   return request;
 }

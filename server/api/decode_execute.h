@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -24,6 +25,8 @@ struct ExecuteRules {
   std::chrono::milliseconds default_timeout{5000};
   std::uint32_t default_memory_limit_mb = 256;
   runtime::Ceilings ceilings;
+  // Why programs of a language cannot run here; the others can.
+  std::map<runtime::Language, std::string> why_no_language;
   std::string why_no_task;  // what a request with `task` is answered with, 424
 };
 

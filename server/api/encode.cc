@@ -32,6 +32,17 @@ void write_limits(Writer& writer, const jail::Enforcement& enforcement) {
   writer.key("cpu").string(jail::to_string(enforcement.cpu)).end_object();
 }
 
+// Versions by program; null for what is there but says none, and nothing for what is not there.
+void write_root(Writer& writer, const runtime::ProgramRoot& root) {
+  writer.key("root").begin_object();
+  writer.key("kind").string(root.kind == runtime::ProgramRoot::Kind::built ? "built" : "host");
+  for (const auto& [program, version] : root.versions) {
+    writer.key(program == "python3" ? "python" : program);
+    version.empty() ? writer.null() : writer.string(version);
+  }
+  writer.end_object();
+}
+
 // JSON has no way to write a name that is not UTF-8, so that such a file could not be told from
 // another one.
 void write_artifacts(Writer& writer, const jail::Collection& artifacts) {
@@ -107,6 +118,7 @@ std::string encode_health(std::string_view status, const std::optional<HealthDet
     writer.key("queued").integer(details->runner.queued);
     writer.key("total").integer(static_cast<std::int64_t>(details->runner.total)).end_object();
     write_limits(writer, details->runner.enforcement);
+    write_root(writer, details->root);
   }
   writer.end_object();
   return std::move(writer).take();

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
 #include "runtime/sandbox/runner.h"
@@ -27,6 +28,7 @@ struct HealthDetails {
   std::string version;
   std::chrono::duration<double> uptime;
   runtime::RunnerState runner;
+  runtime::ProgramRoot root;
 };
 
 // Without details for those who show no key where one is configured.

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "jail/collect.h"
+#include "runtime/sandbox/language.h"
 #include "server/cli/exit_codes.h"
 
 namespace server {
@@ -32,6 +33,7 @@ struct Raw {
   std::string port;
   std::string log_level;
   std::string log_format;
+  std::string rootfs;
   std::string cgroup;
   bool require_cgroup = false;
 };
@@ -47,6 +49,19 @@ struct Commands {
 void add_user(CLI::App& command, Raw& raw) {
   command.add_option("--user", raw.user, "Run as this user or uid when started as root")
       ->type_name("NAME");
+}
+
+void add_rootfs(CLI::App& command, Raw& raw) {
+  command
+      .add_option("--rootfs", raw.rootfs,
+                  "What programs see: a directory made by rootfs/build, or host [the built one "
+                  "where there is one]")
+      ->type_name("DIR");
+}
+
+void add_rootfs_flag(const CLI::App& command, const Raw& raw,
+                     std::vector<runtime::FlagSetting>& flags) {
+  if (command.count("--rootfs") > 0) flags.push_back({"SANDBOX_ROOTFS", raw.rootfs, "--rootfs"});
 }
 
 void add_cgroup(CLI::App& command, Raw& raw) {
@@ -68,9 +83,10 @@ void define_exec(Commands& commands) {
   exec.add_option("program", raw.file, "The program's file; - reads it from standard input")
       ->type_name("FILE")
       ->excludes(code);
-  exec.add_option("--language", raw.language, "python or bash; by default as the file's name says")
+  exec.add_option("--language", raw.language,
+                  "python, bash, javascript or typescript; by default as the file's name says")
       ->type_name("L")
-      ->check(CLI::IsMember({"python", "bash"}));
+      ->check(CLI::IsMember({"python", "bash", "javascript", "typescript"}));
   exec.add_option("--timeout", raw.timeout, "Seconds until it is ended")->type_name("S");
   exec.add_option("--memory", raw.memory, "Memory limit in MB")->type_name("MB");
   exec.add_option("--env", raw.env, "A variable for the program; may repeat")
@@ -86,6 +102,7 @@ void define_exec(Commands& commands) {
   auto* json = exec.add_flag("--json", raw.json, "Print the result as POST /execute returns it");
   exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
       ->excludes(json);
+  add_rootfs(exec, raw);
   add_cgroup(exec, raw);
   add_user(exec, raw);
   exec.footer(
@@ -106,6 +123,7 @@ void define_serve(Commands& commands) {
   serve.add_option("--log-level", raw.log_level, "debug, info, warning or error [info]")
       ->type_name("LEVEL");
   serve.add_option("--log-format", raw.log_format, "text or json [text]")->type_name("FORMAT");
+  add_rootfs(serve, raw);
   add_cgroup(serve, raw);
   add_user(serve, raw);
   commands.serve = &serve;
@@ -115,6 +133,7 @@ void define_doctor(Commands& commands) {
   CLI::App& doctor = *commands.app.add_subcommand(
       "doctor", "Say what this host can enforce, what is missing, how to get it");
   doctor.add_flag("--json", commands.raw.json, "For machines");
+  add_rootfs(doctor, commands.raw);
   add_user(doctor, commands.raw);
   commands.doctor = &doctor;
 }
@@ -149,9 +168,7 @@ Parsed exec_options(const Commands& commands, std::vector<std::string> args) {
   options.code = given(exec, "-c", raw.code);
   options.file = raw.file;
   if (!options.code && raw.file.empty()) return usage("exec: expected -c CODE, FILE or -");
-  if (!raw.language.empty()) {
-    options.language = raw.language == "bash" ? runtime::Language::bash : runtime::Language::python;
-  }
+  options.language = runtime::language_named(raw.language);
   if (exec.count("--timeout") > 0) {
     // The operator's ceilings are for clients; who types this is the operator.
     if (!(raw.timeout >= 0.05 && raw.timeout <= 86400)) {
@@ -188,6 +205,7 @@ Parsed exec_options(const Commands& commands, std::vector<std::string> args) {
   }
   options.args = std::move(args);
   options.user = given(exec, "--user", raw.user);
+  add_rootfs_flag(exec, raw, options.flags);
   add_cgroup_flags(exec, raw, options.flags);
   if (raw.json) options.mode = ExecOptions::Mode::json;
   if (raw.explain) options.mode = ExecOptions::Mode::explain;
@@ -200,6 +218,7 @@ ServeOptions serve_options(const Commands& commands) {
   ServeOptions options;
   options.config_path = given(serve, "--config", raw.config);
   options.user = given(serve, "--user", raw.user);
+  add_rootfs_flag(serve, raw, options.flags);
   const auto add = [&](const char* name, const std::string& value, const char* flag) {
     if (serve.count(flag) > 0) options.flags.push_back({name, value, flag});
   };
@@ -251,6 +270,7 @@ std::variant<ExecOptions, ServeOptions, DoctorOptions, Finished> parse_arguments
   if (commands.serve->parsed()) return serve_options(commands);
   DoctorOptions options;
   options.user = given(*commands.doctor, "--user", commands.raw.user);
+  add_rootfs_flag(*commands.doctor, commands.raw, options.flags);
   if (commands.raw.json) options.format = DoctorOptions::Format::json;
   return options;
 }

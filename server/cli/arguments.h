@@ -43,6 +43,7 @@ struct ServeOptions {
 
 struct DoctorOptions {
   std::optional<std::string> user;
+  std::vector<runtime::FlagSetting> flags;
   enum class Format { text, json } format = Format::text;
 };
 

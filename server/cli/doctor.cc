@@ -5,6 +5,8 @@
 #include <cstdio>
 
 #include "runtime/json/writer.h"
+#include "runtime/sandbox/language.h"
+#include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/runner.h"
 #include "server/cli/drop_privileges.h"
 #include "server/cli/exit_codes.h"
@@ -71,6 +73,26 @@ Check self_test(runtime::RunnerOptions options, std::optional<jail::Enforcement>
       .advice = {}};
 }
 
+Check root_failed(const jail::Error& error) {
+  return {.name = "root", .state = Check::State::missing, .found = error.message(), .advice = {}};
+}
+
+Check check_root(const runtime::ProgramRoot& root) {
+  Check check{
+      .name = "root", .state = Check::State::good, .found = runtime::describe(root), .advice = {}};
+  for (const runtime::Language language : runtime::all_languages) {
+    if (const auto why = runtime::why_not_available(language, root)) {
+      check.state = Check::State::notice;
+      check.advice += (check.advice.empty() ? "" : "; ") + *why;
+    }
+  }
+  if (root.kind == runtime::ProgramRoot::Kind::host) {
+    check.advice += (check.advice.empty() ? "" : "; ") +
+                    std::string("./dev rootfs builds one that does not depend on this host");
+  }
+  return check;
+}
+
 }  // namespace
 
 bool Diagnosis::jails_run() const {
@@ -121,8 +143,10 @@ std::string describe_json(const Diagnosis& diagnosis, const std::string& version
 
 int doctor(const DoctorOptions& options, runtime::Environment environment,
            const std::string& version) {
+  const std::vector<std::string> places = runtime::default_root_places(environment);
   Diagnosis diagnosis;
   runtime::ConfigSources sources;
+  sources.flags = options.flags;
   sources.environment = std::move(environment);
   runtime::find_default_files(sources);
   auto loaded = runtime::load_config(sources);
@@ -142,7 +166,12 @@ int doctor(const DoctorOptions& options, runtime::Environment environment,
   }
   runtime::RunnerOptions runner =
       runner_options(config, cgroup ? *cgroup : runtime::CgroupChoice());
-  diagnosis.checks.push_back(self_test(std::move(runner), diagnosis.limits));
+  auto root = runtime::find_program_root(config.rootfs, places);
+  diagnosis.checks.push_back(root ? check_root(*root) : root_failed(root.error()));
+  if (root) {
+    runner.root = std::make_shared<const jail::Root>(std::move(root->view));
+    diagnosis.checks.push_back(self_test(std::move(runner), diagnosis.limits));
+  }
   const std::string text = options.format == DoctorOptions::Format::json
                                ? describe_json(diagnosis, version)
                                : describe(diagnosis, version);

@@ -15,6 +15,8 @@
 #include "runtime/config/text_file.h"
 #include "runtime/json/writer.h"
 #include "runtime/sandbox/input_files.h"
+#include "runtime/sandbox/language.h"
+#include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/runner.h"
 #include "server/api/decode_execute.h"
 #include "server/api/encode.h"
@@ -118,9 +120,8 @@ jail::Result<Program> read_program(const ExecOptions& options) {
 
 runtime::Language language_of(const ExecOptions& options) {
   if (options.language) return *options.language;
-  const std::string_view file = options.code ? std::string_view() : options.file;
-  const bool shell = file.ends_with(".sh") || file.ends_with(".bash");
-  return shell ? runtime::Language::bash : runtime::Language::python;
+  if (options.code) return runtime::Language::python;
+  return runtime::language_of_file(options.file).value_or(runtime::Language::python);
 }
 
 runtime::RunRequest request_of(ExecOptions options, std::string code,
@@ -220,10 +221,13 @@ int exec(ExecOptions options, runtime::Environment environment) {
   if (!program) return fail(exit_usage, program.error().message());
   auto files = read_input_files(options.files);
   if (!files) return fail(exit_usage, files.error().message());
+  const runtime::Language language = language_of(options);
+  const auto own_name = runtime::file_name_of(language, program->code);
   const runtime::InputFileLimits no_total{.files = options.files.size(), .total_bytes = SIZE_MAX};
-  if (const auto ok = check_input_files(*files, language_of(options), no_total); !ok) {
+  if (const auto ok = check_input_files(*files, own_name, no_total); !ok) {
     return fail(exit_usage, "--file: " + ok.error().doing);
   }
+  const std::vector<std::string> root_places = runtime::default_root_places(environment);
   runtime::ConfigSources sources;
   sources.environment = std::move(environment);
   runtime::find_default_files(sources);
@@ -237,9 +241,15 @@ int exec(ExecOptions options, runtime::Environment environment) {
   }
   const auto directories = ArtifactDirectories::open(options.artifacts);
   if (!directories) return fail(exit_usage, directories.error().message());
+  auto root = runtime::find_program_root(config->rootfs, root_places);
+  if (!root) return fail(exit_own_failure, root.error().message());
+  if (const auto why = runtime::why_not_available(language, *root)) {
+    return fail(exit_own_failure, *why);
+  }
   asio::thread_pool pool(2);
-  const auto runner =
-      runtime::Runner::create(pool.get_executor(), runner_options(*config, *cgroup));
+  runtime::RunnerOptions limits = runner_options(*config, *cgroup);
+  limits.root = std::make_shared<const jail::Root>(std::move(root->view));
+  const auto runner = runtime::Runner::create(pool.get_executor(), std::move(limits));
   if (!runner) return fail(exit_own_failure, runner.error().message());
   const ExecOptions::Mode mode = options.mode;
   auto request = request_of(std::move(options), std::move(program->code), *config);

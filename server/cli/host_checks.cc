@@ -139,23 +139,11 @@ Check check_landlock() {
       .advice = "boot with lsm=landlock,... for a second layer over the mounts, once it is used"};
 }
 
-Check check_program(const std::string& name, const std::string& path, const std::string& package) {
-  if (::access(path.c_str(), X_OK) == 0) {
-    return {.name = name, .state = Check::State::good, .found = path, .advice = {}};
-  }
-  return {.name = name,
-          .state = Check::State::missing,
-          .found = path + ": " + error_text(errno),
-          .advice = "install the package " + package};
-}
-
 std::vector<Check> check_host() {
   std::vector<Check> checks;
   checks.push_back(check_kernel(kernel_release()));
   checks.push_back(check_user_namespaces());
   checks.push_back(check_seccomp());
-  checks.push_back(check_program("python", "/usr/bin/python3", "python3"));
-  checks.push_back(check_program("bash", "/usr/bin/bash", "bash"));
   checks.push_back(
       check_core_pattern(first_line("/proc/sys/kernel/core_pattern").value_or("unreadable")));
   checks.push_back(check_landlock());

@@ -30,7 +30,6 @@ Check check_core_pattern(std::string_view pattern);
 Check check_user_namespaces();
 Check check_seccomp();
 Check check_landlock();
-Check check_program(const std::string& name, const std::string& path, const std::string& package);
 
 // All of them, in the order of the report. To be called while there is only one thread.
 std::vector<Check> check_host();

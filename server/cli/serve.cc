@@ -80,8 +80,8 @@ void log_limits(runtime::Logger& logger, const runtime::CgroupChoice& cgroup) {
 }
 
 int serve_with(const runtime::Config& config, const std::optional<std::string>& usual_jobs,
-               const Notifier& notifier, runtime::Runner& runner, asio::thread_pool& pool,
-               runtime::Logger& logger, const std::string& version) {
+               const Notifier& notifier, runtime::Runner& runner, runtime::ProgramRoot root,
+               asio::thread_pool& pool, runtime::Logger& logger, const std::string& version) {
   const runtime::JobBounds bounds{.kept = config.jobs_kept,
                                   .max_bytes = std::uint64_t{config.jobs_max_mb} << 20};
   auto table = runtime::open_job_table(config.jobs_path, usual_jobs, bounds, logger);
@@ -92,7 +92,7 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
   }
   runtime::Jobs jobs(std::move(*table), logger);
   runtime::Metrics metrics;
-  Api api(api_options(config, version), {runner, jobs, metrics, logger});
+  Api api(api_options(config, std::move(root), version), {runner, jobs, metrics, logger});
   HttpOptions options;
   options.max_connections = config.api_max_connections;
   HttpServer http(pool.get_executor(), options, api, logger);
@@ -127,6 +127,7 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   if (const Check kernel = check_kernel(kernel_release()); kernel.state == Check::State::missing) {
     return fail("kernel " + kernel.found + "; " + kernel.advice);
   }
+  const std::vector<std::string> root_places = runtime::default_root_places(environment);
   runtime::ConfigSources sources;
   sources.file_path = options.config_path;
   const auto usual_jobs = runtime::usual_jobs_path(environment);
@@ -144,13 +145,18 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   if (const auto dropped = drop_privileges(options.user); !dropped) {
     return fail(dropped.error().message());
   }
+  auto root = runtime::find_program_root(config->rootfs, root_places);
+  if (!root) return fail(root.error().message());
   asio::thread_pool pool(std::max(2u, std::thread::hardware_concurrency()));
-  const auto runner =
-      runtime::Runner::create(pool.get_executor(), runner_options(*config, *cgroup));
+  runtime::RunnerOptions limits = runner_options(*config, *cgroup);
+  limits.root = std::make_shared<const jail::Root>(root->view);
+  const auto runner = runtime::Runner::create(pool.get_executor(), std::move(limits));
   if (!runner) return fail(runner.error().message());
   runtime::Logger logger({.level = config->log_level, .format = config->log_format, .write = {}});
   log_limits(logger, *cgroup);
-  return serve_with(*config, usual_jobs, notifier, **runner, pool, logger, version);
+  logger.info("programs run on " + runtime::describe(*root));
+  return serve_with(*config, usual_jobs, notifier, **runner, std::move(*root), pool, logger,
+                    version);
 }
 
 }  // namespace server

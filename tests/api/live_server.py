@@ -40,7 +40,9 @@ class LiveServer:
         self._process = subprocess.Popen(
             [binary, "serve", "--port", port, *arguments], cwd=self.directory, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
-            env={"PATH": os.environ["PATH"], "HOME": self.directory, "TMPDIR": self.temporary, **(environment or {})})
+            env={"PATH": os.environ["PATH"], "HOME": self.directory, "TMPDIR": self.temporary,
+                 # What these tests see is the same before and after somebody builds a root.
+                 "SANDBOX_ROOTFS": "host", **(environment or {})})
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self._listens.wait(20 * TIME_SCALE)

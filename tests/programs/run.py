@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Runs recorded programs over HTTP and compares with what was recorded.
 
-  python3 tests/programs/run.py BASE_URL DATA_DIR [SET...]
+  python3 tests/programs/run.py [--rootfs DIR|host] BASE_URL DATA_DIR [SET...]
 
-BASE_URL is a running server, or the path of an agent-sandbox binary to start one from. DATA_DIR holds
-one SET.jsonl for each set. Prints every failure, `SET: N passed, N failed` for each set and last
+BASE_URL is a running server, or the path of an agent-sandbox binary to start one from, on the root that
+--rootfs names. DATA_DIR holds one SET.jsonl for each set and inputs/ with the files that some read. A set
+whose interpreter or libraries the server's root lacks is skipped. Prints every failure, `SET: N passed, N failed` for each set and last
 `N passed, N failed, N skipped`; exits 1 when something failed. AGENT_SANDBOX_KEY is sent as the key,
 AGENT_SANDBOX_CLIENTS says how many requests run at once (default: two for each processor).
 """
+import argparse
+import base64
 import concurrent.futures
 import http.client
 import json
@@ -15,6 +18,7 @@ import os
 import pathlib
 import sys
 import threading
+import time
 import urllib.parse
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / part) for part in ("api", ".")]
@@ -23,9 +27,9 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / part) for part
 class Program:
     """One request and what its answer must be."""
 
-    def __init__(self, name, code, language, accepts, timeout=10.0):
+    def __init__(self, name, code, language, accepts, timeout=10.0, **fields):
         self.name, self.accepts = name, accepts
-        self.request = {"code": code, "language": language, "timeout_seconds": timeout}
+        self.request = {"code": code, "language": language, "timeout_seconds": timeout, **fields}
 
 
 def exits(code):
@@ -52,16 +56,29 @@ def does_not_succeed(answer):
     return "it succeeds" if answer["status"] == "success" else None
 
 
-def recorded(record):
+def draws(names, judge):
+    """`judge`, and PNGs of these names."""
+    def accepts(answer):
+        made = {artifact["path"]: base64.b64decode(artifact["base64"]) for artifact in answer["artifacts"]}
+        for name in names:
+            if name not in made:
+                return judge(answer) or f"no {name}; skipped: {answer['artifacts_skipped']}"
+            if not (made[name].startswith(PNG) and made[name].endswith(PNG_END)):
+                return f"{name} is no PNG: {len(made[name])} bytes, {made[name][:8]!r}"
+        return judge(answer)
+    return accepts
+
+
+def recorded(record, _):
     yield Program(record["id"], record["code"], "python", exits_and_prints(record["exit"], record["stdout"]))
 
 
-def both_ways(record):
+def both_ways(record, _):
     yield Program(record["id"] + ", buggy", record["buggy"], "python", does_not_succeed, 5.0)
     yield Program(record["id"] + ", fixed", record["fixed"], "python", exits(0))
 
 
-def written(record):
+def written(record, _):
     if record["exit"] is None:
         # It still ran at 6 s when it was recorded. A machine of today may need less for the same work,
         # so the deadline here is what even such a machine does not meet.
@@ -70,18 +87,38 @@ def written(record):
         yield Program(record["id"], record["code"], "python", exits(record["exit"]))
 
 
+def analyses(record, directory):
+    judge = exits_and_prints(record["exit"], record["stdout"]) if record["stdout_stable"] else exits(record["exit"])
+    inputs = {name: {"base64": base64.b64encode((directory / "inputs" / name).read_bytes()).decode()}
+              for name in record["files"]}
+    yield Program(record["id"], record["code"], "python", draws(record["pngs"], judge), 60.0,
+                  files=inputs, artifacts=record["pngs"])
+
+
 def in_language(language):
-    def programs(record):
+    def programs(record, _):
         yield Program(record["id"], record["code"], language, exits(0))
     return programs
 
 
-SETS = {"humaneval": recorded, "mbpp": recorded, "quixbugs": both_ways, "bash": in_language("bash"), "llm_written": written}
+PNG = b"\x89PNG\r\n\x1a\n"
+PNG_END = b"IEND\xaeB`\x82"
+# Name: what makes programs of its records, what the root must be able to run for them.
+SETS = {
+    "humaneval": (recorded, ("python", "pass")),
+    "mbpp": (recorded, ("python", "pass")),
+    "quixbugs": (both_ways, ("python", "pass")),
+    "data_analysis": (analyses, ("python", "import numpy, pandas, matplotlib.pyplot")),
+    "js": (in_language("javascript"), ("javascript", "0")),
+    "ts": (in_language("typescript"), ("typescript", "0")),
+    "bash": (in_language("bash"), ("bash", "command -v awk bc diff file tr >/dev/null")),
+    "llm_written": (written, ("python", "pass")),
+}
 
 
 def read_set(directory, name):
     with open(directory / f"{name}.jsonl", encoding="utf-8") as lines:
-        return [program for line in lines for program in SETS[name](json.loads(line))]
+        return [program for line in lines for program in SETS[name][0](json.loads(line), directory)]
 
 
 class Caller:
@@ -90,6 +127,14 @@ class Caller:
     def __init__(self, base):
         self._url = urllib.parse.urlsplit(base)
         self._local = threading.local()
+
+    def lacks(self, name):
+        """Why this server cannot run the set, or None."""
+        language, code = SETS[name][1]
+        try:
+            return self.judge(Program(name, code, language, exits(0), 60.0))
+        finally:
+            self._local.connection.close()  # the next question comes after minutes
 
     def judge(self, program):
         """What is wrong with the answer, or None."""
@@ -114,43 +159,62 @@ class Caller:
 def run_sets(base, directory, names):
     caller = Caller(base)
     clients = int(os.environ.get("AGENT_SANDBOX_CLIENTS", 2 * (os.cpu_count() or 1)))
-    passed, failed = 0, 0
+    passed, failed, skipped = 0, 0, 0
     with concurrent.futures.ThreadPoolExecutor(clients) as pool:
         for name in names:
+            missing = f"no {directory / name}.jsonl"
+            if (directory / f"{name}.jsonl").exists():
+                missing = caller.lacks(name)
+            if missing:
+                print(f"SKIPPED {name}: {missing}", flush=True)
+                skipped += 1
+                continue
+            started = time.monotonic()
             programs = read_set(directory, name)
             verdicts = list(zip(programs, pool.map(caller.judge, programs)))
             wrong = [(program, verdict) for program, verdict in verdicts if verdict]
             for program, verdict in wrong:
                 print(f"FAILED {name} {program.name}: {verdict}")
-            print(f"{name}: {len(verdicts) - len(wrong)} passed, {len(wrong)} failed", flush=True)
+            print(f"{name}: {len(verdicts) - len(wrong)} passed, {len(wrong)} failed"
+                  f" ({time.monotonic() - started:.0f} s)", flush=True)
             passed += len(verdicts) - len(wrong)
             failed += len(wrong)
-    return passed, failed
+    return passed, failed, skipped
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(prog="run.py", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rootfs")
+    parser.add_argument("base")
+    parser.add_argument("directory", type=pathlib.Path)
+    parser.add_argument("sets", nargs="*", metavar="SET", help="default: all of " + " ".join(SETS))
+    options = parser.parse_args(argv)
+    unknown = [name for name in options.sets if name not in SETS]
+    if unknown:
+        parser.error(f"no such set: {' '.join(unknown)}; there are {' '.join(SETS)}")
+    if options.rootfs and options.base.startswith("http"):
+        parser.error("--rootfs is for a server that is started here")
+    return options
 
 
 def main(argv):
-    if len(argv) < 3 or any(name not in SETS for name in argv[3:]):
-        print(__doc__ + "\nSets: " + " ".join(SETS), file=sys.stderr)
-        return 2
-    base, directory = argv[1], pathlib.Path(argv[2])
-    asked = argv[3:] or list(SETS)
-    names = [name for name in asked if (directory / f"{name}.jsonl").exists()]
-    absent = [name for name in asked if name not in names]
-    for name in absent:
-        print(f"SKIPPED {name}: no {directory / name}.jsonl")
-    server = None
+    options = parse(argv)
+    base, server = options.base, None
     if not base.startswith("http"):
         import live_server
-        server = live_server.LiveServer(binary=os.path.abspath(base))
+        arguments = ["--rootfs", options.rootfs] if options.rootfs else []
+        server = live_server.LiveServer(*arguments, binary=os.path.abspath(base))
         base = f"http://127.0.0.1:{server.port}"
+        print("".join(line for line in server.log if "programs run on" in line), end="", flush=True)
     try:
-        passed, failed = run_sets(base, directory, names)
+        passed, failed, skipped = run_sets(base, options.directory, options.sets or list(SETS))
     finally:
         if server:
             server.stop()
-    print(f"{passed} passed, {failed} failed, {len(absent)} skipped")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv))
+    sys.exit(main(sys.argv[1:]))

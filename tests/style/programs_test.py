@@ -1,4 +1,5 @@
 """tests/programs/run.py against a server made up here: it must see every wrong answer."""
+import base64
 import http.server
 import json
 import pathlib
@@ -9,7 +10,9 @@ import threading
 import unittest
 
 RUN = pathlib.Path(__file__).resolve().parents[1] / "programs" / "run.py"
-GOOD = {"status": "success", "exit_code": 0, "stdout": "ok\n", "stderr": ""}
+GOOD = {"status": "success", "exit_code": 0, "stdout": "ok\n", "stderr": "", "artifacts": [], "artifacts_skipped": []}
+PLOT = base64.b64encode(b"\x89PNG\r\n\x1a\n...IEND\xaeB`\x82").decode()
+LACKING = []  # what the code asks for that the server answers with 400
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -24,6 +27,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             answer.update(stdout="other\n")
         elif request["code"] == "hangs":
             answer.update(status="timeout", exit_code=None)
+        elif request["code"] == "draws":
+            answer["artifacts"] = [{"path": "a.png", "base64": PLOT}] if request["artifacts"] == ["a.png"] else []
+        elif request["code"] == "scribbles":
+            answer["artifacts"] = [{"path": "a.png", "base64": ""}]
+        elif request["code"] == "reads":
+            answer["stdout"] = base64.b64decode(request["files"]["in.csv"]["base64"]).decode()
+        elif LACKING and LACKING[0] in request["code"]:
+            status, answer = 400, {"detail": "not available here"}
         elif request["code"] == "breaks":
             status, answer = 500, {}
         body = json.dumps(answer).encode()
@@ -59,7 +70,8 @@ class Programs(unittest.TestCase):
         self.write("humaneval", *({"code": code, "exit": 0, "stdout": "ok\n"} for code in ("good", "fails", "prints", "breaks")),
                    {"code": "fails", "exit": 1, "stdout": "ok\n"})
         status, lines, _ = self.run_sets("humaneval")
-        self.assertEqual((1, "humaneval: 2 passed, 3 failed", "2 passed, 3 failed, 0 skipped"), (status, *lines[-2:]))
+        self.assertEqual((1, "2 passed, 3 failed, 0 skipped"), (status, lines[-1]))
+        self.assertIn("humaneval: 2 passed, 3 failed", lines[-2])
         self.assertEqual(["FAILED humaneval 1:", "FAILED humaneval 2:", "FAILED humaneval 3:"],
                          [" ".join(line.split()[:3]) for line in lines[:-2]])
 
@@ -75,8 +87,27 @@ class Programs(unittest.TestCase):
     def test_all_good_and_absent_sets_are_said(self):
         self.write("bash", {"code": "good"})
         status, lines, _ = self.run_sets()
-        self.assertEqual((0, "1 passed, 0 failed, 4 skipped"), (status, lines[-1]))
-        self.assertEqual(4, sum(line.startswith("SKIPPED ") for line in lines))
+        self.assertEqual((0, "1 passed, 0 failed, 7 skipped"), (status, lines[-1]))
+        self.assertEqual(7, sum(line.startswith("SKIPPED ") for line in lines))
+
+    def test_plots_and_inputs(self):
+        self.folder.joinpath("inputs").mkdir()
+        self.folder.joinpath("inputs", "in.csv").write_text("ok\n", encoding="utf-8")
+        common = {"exit": 0, "stdout": "ok\n", "stdout_stable": True, "files": [], "pngs": []}
+        self.write("data_analysis", {**common, "code": "draws", "pngs": ["a.png"]}, {**common, "code": "scribbles", "pngs": ["a.png"]},
+                   {**common, "code": "good", "pngs": ["a.png"]}, {**common, "code": "reads", "files": ["in.csv"]},
+                   {**common, "code": "prints"}, {**common, "code": "prints", "stdout_stable": False})
+        status, lines, _ = self.run_sets("data_analysis")
+        self.assertEqual((1, "3 passed, 3 failed, 0 skipped"), (status, lines[-1]))
+        self.assertEqual(["1:", "2:", "4:"], [line.split()[2] for line in lines if line.startswith("FAILED")])
+
+    def test_a_set_that_the_root_cannot_run_is_skipped_with_the_reason(self):
+        LACKING.append("import numpy")
+        self.addCleanup(LACKING.clear)
+        self.write("data_analysis", {"code": "good", "exit": 0, "stdout": "ok\n", "stdout_stable": True, "files": [], "pngs": []})
+        status, lines, _ = self.run_sets("data_analysis")
+        self.assertEqual((0, "0 passed, 0 failed, 1 skipped"), (status, lines[-1]))
+        self.assertRegex(lines[0], "^SKIPPED data_analysis: .*not available here")
 
     def test_unknown_set(self):
         self.assertEqual(2, self.run_sets("cobol")[0])

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jail/policy.h"
+#include "jail/result.h"
 
 namespace jail {
 
@@ -41,6 +42,12 @@ struct Root {
 // The root that needs no download: the host's own /usr and the few files of /etc that programs in
 // it look up, as they stand on this host at the time of the call.
 Root host_root();
+
+// The same parts of a directory tree that was built for it. `path` is absolute; where it is a link,
+// the tree that it leads to now is meant, so that replacing the link changes nothing under way.
+// Errors: ErrorKind::invalid or refused; the tree and its /usr must be directories that belong to
+// root or to this process's user and that nobody else may write into.
+Result<Root> directory_root(const std::string& path);
 
 enum class Network : std::uint8_t {
   none,  // a network namespace of its own with nothing but its loopback interface

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/sandbox/language.h"
+
 namespace runtime {
 namespace {
 
@@ -10,7 +12,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 std::string complaint(std::vector<InputFile> files, Language language = Language::python) {
-  const auto checked = check_input_files(files, language, {});
+  const auto checked = check_input_files(files, file_name_of(language, ""), {});
   return checked ? "" : checked.error().doing;
 }
 

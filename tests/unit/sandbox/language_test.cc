@@ -23,6 +23,46 @@ TEST(Language, BashRunsItsFile) {
   EXPECT_THAT(arguments_of(request), ElementsAre("/usr/bin/bash", "/workspace/main.sh"));
 }
 
+TEST(Language, JavaScriptIsAModuleWhereItLooksLikeOne) {
+  RunRequest request;
+  request.language = Language::javascript;
+  request.memory_limit_mb = 128;
+  request.args = {"-a"};
+  request.code = "console.log(1)";
+  EXPECT_THAT(arguments_of(request),
+              ElementsAre("/usr/bin/node", "--max-old-space-size=128", "/workspace/main.js", "-a"));
+  request.code = "import fs from 'fs'";
+  EXPECT_EQ(file_name_of(request.language, request.code), "main.mjs");
+  EXPECT_THAT(arguments_of(request), Contains("/workspace/main.mjs"));
+}
+
+TEST(Language, TypeScriptIsOneProgramOfTwoSteps) {
+  RunRequest request;
+  request.language = Language::typescript;
+  request.args = {"-a", "b"};
+  const auto arguments = arguments_of(request);
+  EXPECT_EQ(file_name_of(request.language, ""), "main.ts");
+  EXPECT_EQ(arguments.front(), "/usr/bin/bash");
+  EXPECT_EQ(arguments.at(3), "/usr/bin/node");
+  EXPECT_THAT(std::vector(arguments.end() - 3, arguments.end()),
+              ElementsAre("/tmp/main.mjs", "-a", "b"));
+}
+
+TEST(Language, NamesAndFileEndings) {
+  for (const Language language : all_languages) {
+    EXPECT_EQ(language_named(name_of(language)), language);
+    EXPECT_FALSE(programs_of(language).empty());
+  }
+  EXPECT_EQ(language_named("Python"), std::nullopt);
+  EXPECT_EQ(language_named(""), std::nullopt);
+  EXPECT_EQ(language_of_file("a.py"), Language::python);
+  EXPECT_EQ(language_of_file("a.bash"), Language::bash);
+  EXPECT_EQ(language_of_file("dir.py/a.mjs"), Language::javascript);
+  EXPECT_EQ(language_of_file("a.ts"), Language::typescript);
+  EXPECT_EQ(language_of_file("a.txt"), std::nullopt);
+  EXPECT_EQ(language_of_file(""), std::nullopt);
+}
+
 TEST(Language, CallersVariablesWin) {
   RunRequest request;
   request.env = {{"HOME", "/workspace"}, {"NEW", "1"}};

@@ -64,14 +64,6 @@ TEST(HostChecks, ACorePipeIsNoticed) {
             Check::State::notice);
 }
 
-TEST(HostChecks, AMissingProgramIsNamedWithItsPackage) {
-  EXPECT_EQ(check_program("shell", "/bin/sh", "dash").state, Check::State::good);
-  const Check check = check_program("python", "/nonexistent/python3", "python3");
-  EXPECT_EQ(check.state, Check::State::missing);
-  EXPECT_THAT(check.found, HasSubstr("/nonexistent/python3"));
-  EXPECT_THAT(check.advice, HasSubstr("python3"));
-}
-
 TEST(Doctor, OneMissingPieceMeansNoJails) {
   Diagnosis diagnosis;
   diagnosis.checks = {{"kernel", Check::State::good, "6.18", ""},

@@ -15,6 +15,7 @@ using ::testing::HasSubstr;
 const ExecuteRules rules = {.default_timeout = 5s,
                             .default_memory_limit_mb = 256,
                             .ceilings = {.timeout = 60s, .memory_limit_mb = 2048},
+                            .why_no_language = {},
                             .why_no_task = "task: no provider"};
 
 RunRequest must_decode(std::string_view body) {
@@ -117,11 +118,9 @@ TEST(DecodeExecute, RefusesWithTheFieldsNameAndWhatIsAllowed) {
       {with(R"("Code": "x")"), {"\"Code\"", "unknown field", "code, language"}},
       {with(R"("max_attempts": 2)"), {"\"max_attempts\"", "unknown field"}},
       {with(R"("": 1)"), {"unknown field"}},
-      {with(R"("language": "ruby")"), {"language", "python or bash"}},
-      {with(R"("language": "Python")"), {"language", "python or bash"}},
-      {with(R"("language": "javascript")"), {"language", "not available yet", "python or bash"}},
-      {with(R"("language": "typescript")"), {"language", "not available yet", "python or bash"}},
-      {with(R"("language": null)"), {"language", "python or bash"}},
+      {with(R"("language": "ruby")"), {"language", "python, bash, javascript or typescript"}},
+      {with(R"("language": "Python")"), {"language", "python, bash, javascript or typescript"}},
+      {with(R"("language": null)"), {"language", "python, bash, javascript or typescript"}},
       {with(R"("stdin": 5)"), {"stdin", "string"}},
       {with(R"("args": "x")"), {"args", "256 strings"}},
       {with(R"("args": [1])"), {"args", "256 strings"}},
@@ -179,6 +178,26 @@ TEST(DecodeExecute, RefusesWithTheFieldsNameAndWhatIsAllowed) {
       EXPECT_THAT(problem.detail, HasSubstr(word)) << body.substr(0, 200);
     }
   }
+}
+
+TEST(DecodeExecute, EveryLanguageHasItsName) {
+  EXPECT_EQ(must_decode(with(R"("language": "bash")")).language, runtime::Language::bash);
+  EXPECT_EQ(must_decode(with(R"("language": "javascript")")).language,
+            runtime::Language::javascript);
+  EXPECT_EQ(must_decode(with(R"("language": "typescript")")).language,
+            runtime::Language::typescript);
+}
+
+TEST(DecodeExecute, ALanguageThatTheRootLacksIsRefusedWithTheReason) {
+  ExecuteRules without = rules;
+  without.why_no_language = {{runtime::Language::javascript, "no node"}};
+  const auto decoded = decode_execute(with(R"("language": "javascript")"), without);
+  const auto* response = std::get_if<Response>(&decoded);
+  ASSERT_NE(response, nullptr);
+  EXPECT_EQ(response->status, 400);
+  EXPECT_THAT(response->body, HasSubstr("language: no node"));
+  const auto python = decode_execute(R"({"code": "x"})", without);
+  EXPECT_TRUE(std::holds_alternative<RunRequest>(python));
 }
 
 TEST(DecodeExecute, DepthIsBoundedInFieldsThatAreNotUsedToo) {

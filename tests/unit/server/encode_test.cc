@@ -98,7 +98,9 @@ TEST(Encode, TimesBeforeAndAfterTheEpoch) {
 
 TEST(Encode, HealthWithAndWithoutDetails) {
   EXPECT_EQ(encode_health("ok", std::nullopt), R"({"status":"ok"})");
-  HealthDetails details{.version = "1.2.3", .uptime = 1500ms, .runner = {}};
+  HealthDetails details{.version = "1.2.3", .uptime = 1500ms, .runner = {}, .root = {}};
+  details.root.kind = runtime::ProgramRoot::Kind::built;
+  details.root.versions = {{"python3", "3.11.2"}, {"node", ""}};
   details.runner.running = 1;
   details.runner.queued = 2;
   details.runner.total = 3;
@@ -106,7 +108,8 @@ TEST(Encode, HealthWithAndWithoutDetails) {
   EXPECT_EQ(encode_health("ok", details),
             R"({"status":"ok","version":"1.2.3","uptime_seconds":1.5,"pools":{},)"
             R"("runs":{"running":1,"queued":2,"total":3},)"
-            R"("limits":{"memory":"watchdog","pids":"none","cpu":"none"}})");
+            R"("limits":{"memory":"watchdog","pids":"none","cpu":"none"},)"
+            R"("root":{"kind":"built","node":null,"python":"3.11.2"}})");
 }
 
 }  // namespace

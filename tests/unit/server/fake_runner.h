@@ -10,9 +10,17 @@
 #include <string>
 #include <vector>
 
+#include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/runner.h"
 
 namespace server {
+
+// A root that has every language.
+inline runtime::ProgramRoot full_root() {
+  runtime::ProgramRoot root;
+  root.versions = {{"python3", "3.11.2"}, {"bash", "5.2.15"}, {"node", "18.20.4"}, {"esbuild", ""}};
+  return root;
+}
 
 class FakeRunner final : public runtime::Runner {
  public:

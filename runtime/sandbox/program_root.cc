@@ -1,0 +1,179 @@
+#include "runtime/sandbox/program_root.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "jail/fd.h"
+#include "runtime/config/text_file.h"
+#include "runtime/json/reader.h"
+#include "runtime/sandbox/language.h"
+
+namespace runtime {
+namespace {
+
+using jail::Error;
+using jail::ErrorKind;
+using jail::Result;
+
+constexpr const char* manifest_name = "/manifest.json";
+constexpr std::size_t max_manifest_bytes = 1u << 20;
+
+std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// As a guest on that root would find it: links lead into the root.
+bool has_program(const std::string& directory, std::string_view path) {
+  const jail::Fd tree(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  const std::string name(path);
+  const jail::Fd program(
+      static_cast<int>(::syscall(SYS_openat2, tree.get(), name.c_str(), &how, sizeof how)));
+  struct stat status {};
+  return program.valid() && ::fstat(program.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         (status.st_mode & S_IXOTH) != 0;
+}
+
+void find_programs(ProgramRoot& root) {
+  for (const Language language : all_languages) {
+    for (const std::string_view path : programs_of(language)) {
+      if (has_program(root.directory, path)) root.versions.emplace(last_part(path), "");
+    }
+  }
+}
+
+// What rootfs/build wrote down. Nothing is taken from it that a guest's safety depends on.
+Result<void> read_manifest(ProgramRoot& root) {
+  const std::string path = root.directory + manifest_name;
+  const auto text = read_text_file(path, max_manifest_bytes);
+  if (!text) return text.error();
+  const auto value = json::parse(*text, path);
+  if (!value) return value.error();
+  const auto* object = value->as_object();
+  const auto member =
+      object == nullptr ? json::Object::const_iterator{} : object->find("languages");
+  if (object == nullptr || member == object->end() || member->second.as_object() == nullptr) {
+    return Error{ErrorKind::invalid, path + ": has no languages", 0, {}};
+  }
+  for (const auto& [key, version] : *member->second.as_object()) {
+    // The package of bash, without its revision.
+    const std::string* words = version.as_string();
+    const auto known = root.versions.find(key == "python" ? "python3" : key);
+    if (words != nullptr && known != root.versions.end()) {
+      known->second = words->substr(0, words->find('-'));
+    }
+  }
+  return {};
+}
+
+Result<ProgramRoot> open_built(const std::string& path) {
+  auto view = jail::directory_root(path);
+  if (!view) return view.error();
+  std::error_code error;
+  ProgramRoot root;
+  root.kind = ProgramRoot::Kind::built;
+  root.directory = std::filesystem::canonical(path, error).string();
+  if (error) return Error{ErrorKind::refused, "use " + path + " as a root", error.value(), {}};
+  root.view = std::move(*view);
+  find_programs(root);
+  return root;
+}
+
+ProgramRoot open_host() {
+  ProgramRoot root;
+  root.view = jail::host_root();
+  find_programs(root);
+  // Debian's python3 is a link that names the version; the others say theirs only when run.
+  std::error_code error;
+  const std::string target = std::filesystem::read_symlink("/usr/bin/python3", error).string();
+  const auto python = root.versions.find("python3");
+  if (!error && python != root.versions.end() && target.starts_with("python3.")) {
+    python->second = target.substr(6);
+  }
+  return root;
+}
+
+// The first program that `language` needs and this root lacks.
+std::optional<std::string_view> lacking(Language language, const ProgramRoot& root) {
+  for (const std::string_view path : programs_of(language)) {
+    if (!root.versions.contains(last_part(path))) return path;
+  }
+  return std::nullopt;
+}
+
+Result<ProgramRoot> with_python(ProgramRoot root) {
+  if (!root.versions.contains("python3")) {
+    return Error{ErrorKind::refused,
+                 "use " + root.directory + " as a root: it has no /usr/bin/python3", 0,
+                 "install the package python3, or build a root: ./dev rootfs"};
+  }
+  return root;
+}
+
+}  // namespace
+
+std::vector<std::string> default_root_places(const Environment& environment) {
+  std::vector<std::string> places;
+  const auto cache = environment.find("XDG_CACHE_HOME");
+  const auto home = environment.find("HOME");
+  // Relative ones are to be ignored, says the XDG base directory specification.
+  if (cache != environment.end() && cache->second.starts_with('/')) {
+    places.push_back(cache->second + "/agent-sandbox/root");
+  } else if (home != environment.end() && home->second.starts_with('/')) {
+    places.push_back(home->second + "/.cache/agent-sandbox/root");
+  }
+  places.emplace_back("/var/lib/agent-sandbox/root");
+  return places;
+}
+
+Result<ProgramRoot> find_program_root(const std::string& configured,
+                                      const std::vector<std::string>& places) {
+  if (configured == "host") return with_python(open_host());
+  if (!configured.empty()) {
+    auto root = open_built(configured);
+    if (!root) return root.error();
+    // A tree that somebody made otherwise has no manifest; it has a python all the same.
+    if (::access((root->directory + manifest_name).c_str(), F_OK) == 0) {
+      if (auto read = read_manifest(*root); !read) return read.error();
+    }
+    return with_python(std::move(*root));
+  }
+  for (const std::string& place : places) {
+    auto root = open_built(place);
+    if (root && read_manifest(*root)) return with_python(std::move(*root));
+  }
+  return with_python(open_host());
+}
+
+std::optional<std::string> why_not_available(Language language, const ProgramRoot& root) {
+  const auto path = lacking(language, root);
+  if (!path) return std::nullopt;
+  std::string available;
+  for (const Language other : all_languages) {
+    if (lacking(other, root)) continue;
+    available += (available.empty() ? "" : ", ") + std::string(name_of(other));
+  }
+  return std::string(name_of(language)) + " is not available here: this root has no " +
+         std::string(*path) + "; available are " + available;
+}
+
+std::string describe(const ProgramRoot& root) {
+  std::string text =
+      root.kind == ProgramRoot::Kind::built ? "built root " + root.directory : "the host's /usr";
+  std::string separator = ": ";
+  for (const Language language : all_languages) {
+    if (lacking(language, root)) continue;
+    const auto version = root.versions.find(last_part(programs_of(language).front()));
+    text += separator + std::string(name_of(language));
+    if (!version->second.empty()) text += " " + version->second;
+    separator = ", ";
+  }
+  return text;
+}
+
+}  // namespace runtime
