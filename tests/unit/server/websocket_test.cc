@@ -53,9 +53,9 @@ TEST(Utf8Chunks, PiecesAreTogetherWhatTheWholeIs) {
     std::string whole;
     Utf8Chunks chunks;
     std::string shown;
-    for (unsigned i = random() % 12; i > 0; --i) {
+    for (auto i = random() % 12; i > 0; --i) {
       std::string piece;
-      for (unsigned j = random() % 4; j > 0; --j) piece += pieces[random() % std::size(pieces)];
+      for (auto j = random() % 4; j > 0; --j) piece += pieces[random() % std::size(pieces)];
       const std::size_t cut = piece.empty() ? 0 : random() % piece.size();
       whole += piece;
       shown += runtime::json::repair_utf8(chunks.add(piece.substr(0, cut)));
