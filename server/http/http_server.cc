@@ -134,12 +134,17 @@ asio::awaitable<bool> HttpServer::drain_all(std::chrono::milliseconds patience) 
   draining_ = true;
   for (const auto& session : sessions_) session->drain();
   // Those that came before the end was asked for are all that can hold accepted work.
-  const bool finished = co_await wait_for(open_sessions(), patience);
-  error_code ignored;
-  acceptor_.close(ignored);
-  if (!finished) {
+  const auto before = open_sessions();
+  if (!co_await wait_for(before, patience)) {
     for (const auto& session : sessions_) session->abandon();
   }
+  if (!before.empty()) {
+    // Clients whose connections were just closed may be on their way back: they hear it, too.
+    asio::steady_timer grace(strand_, options_.drain_grace);
+    co_await grace.async_wait(as_values);
+  }
+  error_code ignored;
+  acceptor_.close(ignored);
   const auto end = std::chrono::steady_clock::now() + last_patience;
   while (!sessions_.empty() || turned_away_ > 0) {
     if (std::chrono::steady_clock::now() >= end) co_return false;
