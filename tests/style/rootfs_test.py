@@ -3,7 +3,7 @@ import re
 
 import tree
 
-LINE = re.compile(r"!?([a-z0-9][a-z0-9.+-]+)\s+\S.{3,}$")
+LINE = re.compile(r"!?([a-z0-9][a-z0-9.+-]+)\s+\S.{1,}$")
 FILTER = re.compile(r"path-(?:exclude|include)=/\S+$")
 
 
@@ -44,4 +44,4 @@ class Rootfs(tree.RuleTest):
         self.assert_rule_finds(ill_formed, {"rootfs/left-out": "/usr/share/doc\n"}, "rootfs/left-out:1")
 
     def test_control_archives(self):
-        self.assert_rule_finds(archive_hosts, {"rootfs/build": "curl http://archive.example/\n"}, "rootfs/build names")
+        self.assert_rule_finds(archive_hosts, {"rootfs/finish.py": "# http://archive.example/\n"}, "rootfs/finish.py names")
