@@ -48,7 +48,7 @@ struct Config {
   std::uint32_t sandbox_max_running = 16;
   std::uint32_t sandbox_max_queued = 256;
   Ceilings ceilings;
-  std::string cgroup = "auto";  // or "none", or a directory of cgroup v2
+  std::string cgroup = "auto";  // or "own", "none", or a directory of cgroup v2
   bool require_cgroup = false;
   std::string rootfs;  // "host", an absolute path, or empty: a built root where there is one
 

@@ -98,7 +98,7 @@ bool apply_allowed_hosts(Config& config, std::string_view text) {
 }
 
 bool apply_cgroup(Config& config, std::string_view text) {
-  if (text != "auto" && text != "none" && !text.starts_with('/')) return false;
+  if (text != "auto" && text != "own" && text != "none" && !text.starts_with('/')) return false;
   config.cgroup = text;
   return true;
 }
@@ -273,7 +273,8 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
                         return value.has_value();
                       }});
   settings.push_back({"SANDBOX_CGROUP", "cgroup",
-                      "auto, none or the absolute path of a cgroup v2 directory", apply_cgroup});
+                      "auto, own, none or the absolute path of a cgroup v2 directory",
+                      apply_cgroup});
   settings.push_back({"SANDBOX_REQUIRE_CGROUP", "require_cgroup", "true or false",
                       [](Config& config, std::string_view text) {
                         const auto value = boolean(text);

@@ -27,7 +27,7 @@ std::string text_of(const char* path) {
   return text;
 }
 
-// The first can be read with CAP_SYS_ADMIN only, the second is there since systemd 251.
+// The first can be read with CAP_SYS_ADMIN only. A user's systemd sets neither.
 bool has_delegation_mark(const std::string& directory) {
   for (const char* name : {"trusted.delegate", "user.delegate"}) {
     char value = 0;
@@ -93,19 +93,18 @@ Result<CgroupFound> search_cgroup(const std::string& configured, const CgroupSte
   if (configured == "none") {
     return CgroupFound{CgroupOrigin::none, "no cgroup is wanted by configuration"};
   }
-  if (configured != "auto") {
-    if (auto adopted = steps.adopt(configured); !adopted) return adopted.error();
-    return CgroupFound{CgroupOrigin::configured, {}};
-  }
-  const auto adopt_own = [&steps]() -> Result<void> {
-    const auto directory = steps.own_directory();
+  const auto adopt = [&steps](const Result<std::string>& directory) -> Result<void> {
     if (!directory) return directory.error();
     return steps.adopt(*directory);
   };
-  const auto own = adopt_own();
+  if (configured != "auto") {
+    const auto named = configured == "own" ? steps.named_own_directory() : configured;
+    if (const auto adopted = adopt(named); !adopted) return adopted.error();
+    return CgroupFound{CgroupOrigin::configured, {}};
+  }
+  const auto own = adopt(steps.own_directory());
   if (own) return CgroupFound{CgroupOrigin::own, {}};
-  const auto scope = steps.enter_scope();
-  const auto in_scope = scope ? adopt_own() : scope;
+  const auto in_scope = adopt(steps.enter_scope());
   if (in_scope) return CgroupFound{CgroupOrigin::systemd, {}};
   return CgroupFound{CgroupOrigin::none,
                      without_hint(own.error()) + "; " + without_hint(in_scope.error())};
@@ -115,15 +114,23 @@ Result<CgroupChoice> find_cgroup(const CgroupRequest& request) {
   CgroupChoice choice;
   CgroupSteps steps;
   steps.own_directory = [] { return own_delegated_directory(this_place()); };
+  // Its unit's mark, if there should be one, says nothing that we do not know.
+  steps.named_own_directory = [] {
+    CgroupPlace place = this_place();
+    place.under_systemd = false;
+    return own_delegated_directory(place);
+  };
   steps.adopt = [&choice](const std::string& directory) -> Result<void> {
     auto tree = jail::CgroupTree::adopt(directory);
     if (!tree) return tree.error();
     choice.tree.emplace(std::move(*tree));
     return {};
   };
-  steps.enter_scope = [&request] {
-    return enter_systemd_scope({.socket = socket_of_systemd(request),
-                                .name = "agent-sandbox-" + std::to_string(::getpid()) + ".scope"});
+  steps.enter_scope = [&request, &steps]() -> Result<std::string> {
+    const ScopeRequest scope{.socket = socket_of_systemd(request),
+                             .name = "agent-sandbox-" + std::to_string(::getpid()) + ".scope"};
+    if (const auto entered = enter_systemd_scope(scope); !entered) return entered.error();
+    return steps.named_own_directory();
   };
   auto found = search_cgroup(request.configured, steps);
   if (!found) return found.error();

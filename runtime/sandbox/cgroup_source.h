@@ -12,7 +12,7 @@
 namespace runtime {
 
 struct CgroupRequest {
-  std::string configured = "auto";  // or "none", or a directory of cgroup v2
+  std::string configured = "auto";  // or "own", "none", or a directory of cgroup v2
   std::string runtime_directory;    // XDG_RUNTIME_DIR; empty: where systemd puts it
 };
 
@@ -30,8 +30,11 @@ struct CgroupChoice {
 struct CgroupSteps {
   // The directory that this process stands in, if it was delegated, else why it is not ours.
   std::function<jail::Result<std::string>()> own_directory;
+  // The same, and the operator has said that it was delegated.
+  std::function<jail::Result<std::string>()> named_own_directory;
   std::function<jail::Result<void>(const std::string& directory)> adopt;
-  std::function<jail::Result<void>()> enter_scope;
+  // Moves this process into a unit that was asked for, and returns its directory.
+  std::function<jail::Result<std::string>()> enter_scope;
 };
 
 struct CgroupFound {
@@ -47,7 +50,7 @@ jail::Result<CgroupFound> search_cgroup(const std::string& configured, const Cgr
 struct CgroupPlace {
   std::string proc_self_cgroup;
   std::string proc_self_mountinfo;
-  bool under_systemd = false;  // it runs here, and all cgroups but the delegated ones are its own
+  bool under_systemd = false;  // whose all cgroups are that it did not delegate
   std::function<bool(const std::string& directory)> is_marked_delegated;  // by systemd
 };
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -13,6 +14,9 @@ namespace runtime {
 namespace {
 
 using jail::Result;
+
+// Nobody chose to spend memory on it.
+constexpr std::uint64_t max_bytes_in_memory = 32ull << 20;
 
 // The database would be made with the umask's mode; results are their owner's alone.
 Result<void> make_private_file(const std::string& path) {
@@ -99,6 +103,7 @@ Result<JobTable> open_job_table(const std::optional<std::string>& configured,
     logger.warning("jobs are kept in memory and end with this server",
                    {{"reason", "neither STATE_DIRECTORY nor HOME is set"}});
   }
+  bounds.max_bytes = std::min(bounds.max_bytes, max_bytes_in_memory);
   return open_file(in_memory, bounds);
 }
 

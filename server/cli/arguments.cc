@@ -65,7 +65,7 @@ void add_rootfs_flag(const CLI::App& command, const Raw& raw,
 }
 
 void add_cgroup(CLI::App& command, Raw& raw) {
-  command.add_option("--cgroup", raw.cgroup, "auto, none or a cgroup v2 directory [auto]")
+  command.add_option("--cgroup", raw.cgroup, "auto, own, none or a cgroup v2 directory [auto]")
       ->type_name("DIR");
   command.add_flag("--require-cgroup", raw.require_cgroup, "Refuse to run without a cgroup");
 }

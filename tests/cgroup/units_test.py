@@ -86,6 +86,13 @@ class Units(unittest.TestCase):
                 self.check_exec(*prefix)
                 self.assertRegex(self.origin(*prefix), r"/run-u\d+\.service \(own\)$")
 
+    def test_a_users_service_with_delegate_uses_its_own_when_told(self):
+        # A user's systemd leaves no mark on what it delegates, so somebody has to say it.
+        prefix = [*as_user(USER), "systemd-run", "--user", "--quiet", "--wait", "--pipe", "--collect",
+                  "--property=Delegate=yes", "--setenv=SANDBOX_CGROUP=own"]
+        self.check_exec(*prefix)
+        self.assertRegex(self.origin(*prefix), r"app\.slice/run-u\d+\.service \(configured\)$")
+
     def test_serve_as_root(self):
         server = live_server.LiveServer("--require-cgroup")
         self.addCleanup(server.stop)

@@ -193,7 +193,9 @@ TEST(Life, FilesAreWrittenOnceAndOnlyInTheWorkingDirectory) {
   ASSERT_TRUE(jail) << jail.error().message();
   EXPECT_TRUE(jail->write_file("a", "text", 0644));
   EXPECT_FALSE(jail->write_file("a", "text", 0644));
-  for (const char* name : {"../a", "/tmp/a", "no/such", "", ".", ".."}) {
+  EXPECT_TRUE(jail->write_file("some/where/b", "text", 0644));
+  EXPECT_TRUE(jail->write_file("some/c", "text", 0644));
+  for (const char* name : {"../b", "/tmp/a", "a/b", "some/../b", "some//b", "", ".", ".."}) {
     EXPECT_FALSE(jail->write_file(name, "text", 0644)) << name;
   }
   ASSERT_TRUE(jail->start());

@@ -123,16 +123,16 @@ class Search : public testing::Test {
       if (!has_own_) return error("no own one");
       return std::string("/own");
     };
+    steps.named_own_directory = []() -> jail::Result<std::string> { return std::string("/unit"); };
     steps.adopt = [this](const std::string& directory) -> jail::Result<void> {
       taken_.push_back("adopt " + directory);
       if (adoptions_++ < refused_adoptions_) return error(directory + " is not ours");
       return {};
     };
-    steps.enter_scope = [this]() -> jail::Result<void> {
+    steps.enter_scope = [this]() -> jail::Result<std::string> {
       taken_.push_back("scope");
       if (!has_systemd_) return error("no systemd");
-      has_own_ = true;
-      return {};
+      return std::string("/scope");
     };
     return search_cgroup(configured, steps);
   }
@@ -163,6 +163,14 @@ TEST_F(Search, NeverPassesOverAConfiguredOne) {
   EXPECT_THAT(taken_, ElementsAre("adopt /named"));
 }
 
+TEST_F(Search, TakesTheOwnOneOnTheOperatorsWord) {
+  has_own_ = false;  // by what systemd says
+  const auto found = search("own");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->origin, CgroupOrigin::configured);
+  EXPECT_THAT(taken_, ElementsAre("adopt /unit"));
+}
+
 TEST_F(Search, TakesTheOwnOneBeforeAskingSystemd) {
   const auto found = search("auto");
   ASSERT_TRUE(found);
@@ -175,7 +183,7 @@ TEST_F(Search, AsksSystemdWhereTheOwnOneIsShared) {
   const auto found = search("auto");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->origin, CgroupOrigin::systemd);
-  EXPECT_THAT(taken_, ElementsAre("look", "adopt /own", "scope", "look", "adopt /own"));
+  EXPECT_THAT(taken_, ElementsAre("look", "adopt /own", "scope", "adopt /scope"));
 }
 
 TEST_F(Search, AsksSystemdWhereNoneIsDelegated) {
@@ -183,7 +191,7 @@ TEST_F(Search, AsksSystemdWhereNoneIsDelegated) {
   const auto found = search("auto");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->origin, CgroupOrigin::systemd);
-  EXPECT_THAT(taken_, ElementsAre("look", "scope", "look", "adopt /own"));
+  EXPECT_THAT(taken_, ElementsAre("look", "scope", "adopt /scope"));
 }
 
 TEST_F(Search, KeepsEveryReasonWhereThereIsNone) {
@@ -198,7 +206,7 @@ TEST_F(Search, KeepsTheReasonWhereTheUnitOfSystemdIsNotUsable) {
   refused_adoptions_ = 2;
   const auto found = search("auto");
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->why_none, "/own is not ours; /own is not ours");
+  EXPECT_EQ(found->why_none, "/own is not ours; /scope is not ours");
 }
 
 TEST_F(Search, TriesNothingWhereNoneIsWanted) {

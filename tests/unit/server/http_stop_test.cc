@@ -58,6 +58,22 @@ TEST_F(HttpTest, StopAnswersWhatRuns) {
   EXPECT_EQ(handler_.gone_seen, 0);
 }
 
+TEST_F(HttpTest, WhoComesWhileItStopsIsHeard) {
+  start();
+  handler_.longest = 1s;
+  TestClient busy = client();
+  TestClient kept = client();
+  EXPECT_EQ(kept.exchange(get("/a")).headers.at("connection"), "keep-alive");
+  busy.send(post("/wait", "x"));
+  ASSERT_TRUE(eventually([&] { return handler_.handled == 2; }));
+  auto stopped = stopping(5s);
+  EXPECT_TRUE(
+      eventually([&] { return exchange(get("/new")).headers.at("connection") == "close"; }));
+  EXPECT_EQ(kept.exchange(get("/b")).headers.at("connection"), "close");
+  EXPECT_EQ(busy.receive()->status, 200);
+  EXPECT_TRUE(stopped.get());
+}
+
 TEST_F(HttpTest, StopCancelsWhatRunsTooLong) {
   start();
   handler_.longest = 10s;

@@ -1,10 +1,15 @@
 #include "runtime/store/jobs.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
+#include <csignal>
+#include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "runtime/store/job_place.h"
@@ -13,6 +18,7 @@ namespace runtime {
 namespace {
 
 namespace asio = boost::asio;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class JobsTest : public ::testing::Test {
@@ -124,6 +130,67 @@ TEST_F(JobsTest, ManyAtOnce) {
   query.limit = threads * each + 1;
   EXPECT_EQ(get(jobs_.list(query))->jobs.size(), std::size_t{threads * each});
   EXPECT_EQ(jobs_.errors(), 0u);
+}
+
+// A disk that takes nothing beyond a size, by the kernel's own limit for files.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit limit{bytes, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  ~FullDisk() {
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before_), 0);
+    ::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+class JobsOnDisk : public JobsTest {
+ protected:
+  JobsOnDisk() {
+    std::string name = (std::filesystem::temp_directory_path() / "jobs.XXXXXX").string();
+    EXPECT_NE(::mkdtemp(name.data()), nullptr);
+    directory_ = name;
+    stored_.emplace(*JobTable::open(directory_ + "/jobs.sqlite", {}), logger_);
+  }
+  ~JobsOnDisk() override {
+    stored_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  JobSummary run(const std::string& id, std::size_t result_bytes) {
+    JobStart start;
+    start.id = id;
+    start.created = std::chrono::system_clock::now();
+    asio::co_spawn(pool_, stored_->begin(std::move(start), Cancel()), asio::use_future).get();
+    JobEnd end = end_of("success");
+    end.result = std::string(result_bytes, 'x');
+    stored_->end(id, std::move(end));
+    const auto record = get(stored_->find(id, std::nullopt));
+    return record && *record ? (*record)->summary : JobSummary();
+  }
+
+  std::string directory_;
+  std::optional<Jobs> stored_;
+};
+
+TEST_F(JobsOnDisk, AFullDiskIsSurvivedCountedAndSaid) {
+  EXPECT_EQ(run("before", 100'000).status, "success");
+  {
+    const FullDisk full(400'000);
+    const JobSummary lost = run("lost", 2'000'000);
+    EXPECT_EQ(lost.status, "failed");
+    EXPECT_THAT(lost.error, HasSubstr("could not be stored"));
+    EXPECT_GE(stored_->errors(), 1u);
+  }
+  EXPECT_EQ(run("after", 100'000).status, "success");
+  EXPECT_EQ((*get(stored_->find("before", std::nullopt)))->summary.status, "success");
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("cannot be stored"), HasSubstr("stored again")));
 }
 
 TEST(JobOwners, AreTheSameForOneFileAndSayNothingOfTheKey) {
