@@ -25,8 +25,8 @@ using jail::Result;
 // server would keep them until its next run.
 class LeafSweeper : public std::enable_shared_from_this<LeafSweeper> {
  public:
-  LeafSweeper(asio::any_io_executor executor, jail::CgroupTree tree)
-      : tree_(std::move(tree)), timer_(asio::make_strand(std::move(executor))) {}
+  LeafSweeper(const asio::any_io_executor& executor, jail::CgroupTree tree)
+      : tree_(std::move(tree)), timer_(asio::make_strand(executor)) {}
 
   void sweep_soon() {
     if (waiting_.exchange(true)) return;

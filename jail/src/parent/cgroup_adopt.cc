@@ -167,18 +167,18 @@ std::vector<std::string> stale_leaves(int directory) {
 
 }  // namespace
 
-Result<CgroupTree> CgroupTree::adopt(const std::string& path) {
+Result<CgroupTree> CgroupTree::adopt(const std::string& directory) {
   auto tree = std::make_shared<CgroupLeaf::Tree>();
-  tree->path = path;
-  tree->directory = open_cgroup(path);
-  const int directory = tree->directory.get();
-  if (directory < 0) return cgroup_error(use(path), errno);
+  tree->path = directory;
+  tree->directory = open_cgroup(directory);
+  const int fd = tree->directory.get();
+  if (fd < 0) return cgroup_error(use(directory), errno);
   for (const auto check : {check_kind, check_controllers, check_writable, check_alone}) {
-    if (auto good = check(directory, path); !good) return good.error();
+    if (auto good = check(fd, directory); !good) return good.error();
   }
-  Entry entry(directory, path);
+  Entry entry(fd, directory);
   if (auto entered = entry.enter(); !entered) return entered.error();
-  tree->abandoned = stale_leaves(directory);
+  tree->abandoned = stale_leaves(fd);
   tree->remove_abandoned();
   return CgroupTree(std::move(tree));
 }
