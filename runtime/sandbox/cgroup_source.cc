@@ -1,12 +1,11 @@
 #include "runtime/sandbox/cgroup_source.h"
 
-#include <fcntl.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <array>
+#include <utility>
 
-#include "jail/fd.h"
+#include "runtime/config/text_file.h"
 #include "runtime/sandbox/systemd_scope.h"
 
 namespace runtime {
@@ -16,15 +15,13 @@ using jail::Error;
 using jail::ErrorKind;
 using jail::Result;
 
+// A host with thousands of mounts has megabytes of them.
+constexpr std::size_t max_proc_bytes = 16u << 20;
+
+// Nothing where it cannot be read: then no cgroup shows there either.
 std::string text_of(const char* path) {
-  const jail::Fd file(::open(path, O_RDONLY | O_CLOEXEC));
-  std::string text;
-  std::array<char, 4096> buffer;
-  ssize_t got;
-  while (file.valid() && (got = ::read(file.get(), buffer.data(), buffer.size())) > 0) {
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-  return text;
+  auto text = read_text_file(path, max_proc_bytes);
+  return text ? std::move(*text) : std::string();
 }
 
 // The first can be read with CAP_SYS_ADMIN only. A user's systemd sets neither.

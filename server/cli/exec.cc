@@ -1,6 +1,5 @@
 #include "server/cli/exec.h"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -25,6 +24,7 @@
 #include "server/cli/exit_codes.h"
 #include "server/cli/run_once.h"
 #include "server/cli/take_cgroup.h"
+#include "server/cli/write_all.h"
 
 namespace server {
 namespace {
@@ -34,23 +34,6 @@ namespace asio = boost::asio;
 int fail(int exit_code, const std::string& text) {
   std::fprintf(stderr, "agent-sandbox: %s\n", text.c_str());
   return exit_code;
-}
-
-// False with errno when it cannot all be written. A descriptor that somebody made non-blocking is
-// waited for, since it may be shared with the program that started us.
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
-    if (count >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(count));
-    } else if (errno == EAGAIN) {
-      pollfd entry{.fd = fd, .events = POLLOUT, .revents = 0};
-      ::poll(&entry, 1, -1);
-    } else if (errno != EINTR) {
-      return false;
-    }
-  }
-  return true;
 }
 
 // Passes output on as it comes. Where nobody reads any more the program is ended, as the signal

@@ -12,6 +12,7 @@
 
 #include "runtime/config/text_file.h"
 #include "runtime/json/writer.h"
+#include "server/cli/write_all.h"
 
 namespace server {
 namespace {
@@ -44,16 +45,6 @@ jail::Fd make_parents(int directory, std::string_view path, std::string& name) {
   }
   name = path;
   return above;
-}
-
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return true;
 }
 
 // Whole under its name, or not there: whoever watches the directory never sees half a file.

@@ -58,7 +58,7 @@ struct Collection {
 // that is `**` matches any number of directories. A name that begins with a dot is matched only by
 // a component that begins with one.
 // Errors: invalid, for an empty glob or component, "." or "..", a leading '/', a NUL, more than
-// 4096 bytes.
+// 512 bytes or 32 components.
 Result<void> check_glob(std::string_view glob);
 
 // Whether `glob` names the relative `path`, as collect() would take it.

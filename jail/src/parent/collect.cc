@@ -3,9 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,19 +12,14 @@
 #include <utility>
 
 #include "jail/fd.h"
+#include "parent/beneath.h"
 #include "parent/glob.h"
 
 namespace jail {
 namespace {
 
-// Out of the directory leads neither a symbolic link, nor "..", nor a mount. Not blocking, because
-// opening a FIFO would wait for its writer.
-Fd open_beneath(int directory, const char* name, std::uint64_t flags) {
-  open_how how{};
-  how.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC | flags;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
-  return Fd(static_cast<int>(::syscall(SYS_openat2, directory, name, &how, sizeof how)));
-}
+// Not blocking, because opening a FIFO would wait for its writer.
+constexpr int to_read = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 
 SkipReason reason_of(int error) {
   return error == EACCES || error == EPERM ? SkipReason::permission : SkipReason::unreadable;
@@ -44,7 +37,7 @@ class Walk {
   void run(int directory) {
     const GlobSet::Positions positions = globs_.start();
     // A descriptor from fsmount(2) cannot be listed, only looked up from.
-    Fd listed = open_beneath(directory, ".", O_DIRECTORY);
+    Fd listed = open_beneath(directory, ".", to_read | O_DIRECTORY);
     if (!listed.valid()) {
       skip(".", reason_of(errno));
     } else {
@@ -87,7 +80,7 @@ class Walk {
       skip(path, SkipReason::too_deep);
       return;
     }
-    const Fd opened = open_beneath(parent.get(), name.c_str(), O_DIRECTORY);
+    const Fd opened = open_beneath(parent.get(), name, to_read | O_DIRECTORY);
     if (opened.valid()) {
       entries_of(opened, path + '/', positions, depth + 1);
     } else {
@@ -121,7 +114,7 @@ class Walk {
   }
 
   void file(const Fd& parent, const std::string& path, const std::string& name) {
-    const Fd opened = open_beneath(parent.get(), name.c_str(), 0);
+    const Fd opened = open_beneath(parent.get(), name, to_read);
     if (!opened.valid()) {
       // ELOOP: a symbolic link. ENXIO: a socket, or a FIFO that nobody writes to.
       const bool wrong_kind = errno == ELOOP || errno == ENXIO;

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -14,6 +13,7 @@
 #include <cstring>
 #include <limits>
 
+#include "parent/beneath.h"
 #include "parent/jail_state.h"
 
 namespace jail {
@@ -140,14 +140,6 @@ void fill_report(const wire::Message& message, const Limits& limits, ExitReport&
   }
 }
 
-int open_beneath(int directory, const std::string& path, int flags, std::uint32_t mode) {
-  open_how how{};
-  how.flags = static_cast<std::uint64_t>(flags) | O_NOFOLLOW | O_CLOEXEC;
-  how.mode = mode;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
-  return static_cast<int>(::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how));
-}
-
 // Not valid with errno when it fails, as when the file is there already.
 Fd create_beneath(int root, std::string_view path, std::uint32_t mode) {
   constexpr mode_t directory_mode = 0755;
@@ -157,11 +149,11 @@ Fd create_beneath(int root, std::string_view path, std::uint32_t mode) {
     const std::string name(path.substr(0, slash));
     path.remove_prefix(slash + 1);
     if (::mkdirat(directory, name.c_str(), directory_mode) != 0 && errno != EEXIST) return {};
-    above = Fd(open_beneath(directory, name, O_PATH | O_DIRECTORY, 0));
+    above = open_beneath(directory, name, O_PATH | O_DIRECTORY);
     if (!above.valid()) return {};
     directory = above.get();
   }
-  return Fd(open_beneath(directory, std::string(path), O_WRONLY | O_CREAT | O_EXCL, mode));
+  return open_beneath(directory, std::string(path), O_WRONLY | O_CREAT | O_EXCL, mode);
 }
 
 Error write_error(const std::string& doing) {
