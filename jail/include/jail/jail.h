@@ -61,6 +61,10 @@ class Jail {
   // Runs the guest; the clock of Limits::wall starts here. Only in Phase::ready.
   Result<void> start();
 
+  // The same with limits of this run's own, no larger than the jail was made for (of a pool:
+  // TemplateSpec::most_memory_bytes and most_cpu). Errors: invalid, closed, kernel.
+  Result<void> start(const RunLimits& limits);
+
   // Asks init to end the jail; the report follows. Does nothing after the end.
   void cancel() noexcept;
 

@@ -80,6 +80,13 @@ struct JailSpec {
   FilterProgram filter;  // from compile_policy(); an empty program is refused
 };
 
+// What one run may use, where that is decided later than the rest of Limits.
+struct RunLimits {
+  std::chrono::milliseconds wall{5000};  // from start() on
+  std::chrono::milliseconds cpu{5000};
+  std::uint64_t memory_bytes = 256u << 20;
+};
+
 // The identity that a guest sees. Outside, both map to the ids of the launcher.
 inline constexpr std::uint32_t guest_uid = 1000;
 inline constexpr std::uint32_t guest_gid = 1000;
