@@ -1,13 +1,9 @@
 // Warm jails: forked from a zygote, confined, waiting; used once.
-#include "jail/pool.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -16,6 +12,7 @@
 #include <thread>
 
 #include "guest.h"
+#include "tests/driven_pool.h"
 
 namespace kernel_ring {
 namespace {
@@ -27,52 +24,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-// A pool with the thread that drives it.
-class DrivenPool {
+class DrivenPool : public ::DrivenPool {
  public:
-  explicit DrivenPool(jail::TemplateSpec spec, jail::PoolOptions options = {.usual = 3})
-      : pool_(open(std::move(spec), options)), driver_([this] { drive(); }) {}
-  DrivenPool(const DrivenPool&) = delete;
-  ~DrivenPool() {
-    stop_ = true;
-    driver_.join();
-  }
-
-  Pool& operator*() { return pool_; }
-  Pool* operator->() { return &pool_; }
-
-  template <class Condition>
-  bool until(Condition condition) {
-    for (int i = 0; i < 3000; ++i) {
-      if (condition(pool_.state())) return true;
-      std::this_thread::sleep_for(milliseconds(10));
-    }
-    return false;
-  }
-  bool until_ready(std::uint32_t count = 1) {
-    return until([&](const jail::PoolState& state) { return state.ready >= count; });
-  }
-
- private:
-  static Pool open(jail::TemplateSpec spec, const jail::PoolOptions& options) {
-    auto pool = Pool::open(launcher(), std::move(spec), options);
-    if (!pool) {
-      ADD_FAILURE() << pool.error().message();
-      std::abort();
-    }
-    return std::move(*pool);
-  }
-  void drive() {
-    while (!stop_) {
-      pollfd watched{pool_.event_fd(), POLLIN, 0};
-      ::poll(&watched, 1, 20);
-      pool_.advance();
-    }
-  }
-
-  Pool pool_;
-  std::atomic<bool> stop_{false};
-  std::thread driver_;
+  explicit DrivenPool(jail::TemplateSpec spec, const jail::PoolOptions& options = {.usual = 3})
+      : ::DrivenPool(launcher(), std::move(spec), options) {}
 };
 
 jail::TemplateSpec python_template() {
