@@ -126,7 +126,7 @@ TEST(Admission, WithoutAQueueNobodyIsPushedOut) {
   EXPECT_EQ(callers.seen_, (std::vector<std::string>{"a"}));
 }
 
-TEST(Admission, WhoWithdrawsLosesNoTurnOfOthers) {
+TEST(Admission, WhoWithdrawsLeavesTheTurnToTheSameCaller) {
   Admission admission(1, 10);
   Callers callers(admission);
   callers.ask("a", 1);
@@ -135,7 +135,7 @@ TEST(Admission, WhoWithdrawsLosesNoTurnOfOthers) {
   callers.ask("b", 1);
   EXPECT_TRUE(admission.withdraw(ticket));
   EXPECT_EQ(admission.queued(), 2u);
-  EXPECT_EQ(callers.run(), (std::vector<std::string>{"a", "a", "b"}));
+  EXPECT_EQ(callers.run(), (std::vector<std::string>{"a", "b", "a"}));
 }
 
 TEST(Admission, NeverHasMoreThanItsPlaces) {

@@ -33,16 +33,10 @@ std::string prepared(const std::string& members) {
 }
 
 TEST(TemplateFile, EveryFieldIsRead) {
-  const auto parsed = parse_template(forked(
-      R"("rootfs": "/srv/root", "policy": "/etc/strict.json", "imports": ["json", "a_1.B"],
-                "warm_up": "json.dumps(1)",
-      "after_fork"
-      : "pass", "limits"
-      : {"memory_limit_mb" : 512}, "pool"
-      : {"least" : 0,
-         "usual" : 3,
-         "most" : 64}) "),
-                       "mine.json");
+  const char* const members = R"-("rootfs": "/srv/root", "policy": "/etc/strict.json",
+    "imports": ["json", "a_1.B"], "warm_up": "json.dumps(1)", "after_fork": "pass",
+    "limits": {"memory_limit_mb": 512}, "pool": {"least": 0, "usual": 3, "most": 64})-";
+  const auto parsed = parse_template(forked(members), "mine.json");
   ASSERT_TRUE(parsed) << parsed.error().message();
   EXPECT_EQ(parsed->name, "mine");
   EXPECT_EQ(parsed->language, Language::python);
