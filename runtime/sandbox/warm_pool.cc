@@ -16,6 +16,14 @@ using jail::Result;
 // A pool that could not be opened is tried again after this long, when somebody asks for it.
 constexpr std::chrono::seconds pause_after_failure{5};
 
+// What is counted since the start, not what is there now.
+void add_counts(jail::PoolState& to, const jail::PoolState& from) {
+  to.leases += from.leases;
+  to.misses += from.misses;
+  to.zygotes += from.zygotes;
+  to.failures += from.failures;
+}
+
 }  // namespace
 
 WarmPool::WarmPool(const asio::any_io_executor& executor, Launchers launchers,
@@ -79,6 +87,7 @@ void WarmPool::reopen() {
     const std::lock_guard lock(mutex_);
     if (pool_ == nullptr || !launcher_died()) return;
     old = std::exchange(pool_, nullptr);
+    add_counts(past_, old->state());
     dead = std::exchange(launcher_, nullptr);
     been_ready_ = false;
     opening_ = true;
@@ -106,6 +115,7 @@ void WarmPool::on_event() {
     note_state();
     serve(served);
     trouble = trouble_;
+    if (!trouble_.empty() && launcher_died()) post(&WarmPool::reopen);
   }
   for (auto& [ticket, leased] : served) (*ticket)(std::move(leased));
   tell_trouble(trouble);
@@ -166,13 +176,17 @@ std::optional<Result<Leased>> WarmPool::take(const std::optional<jail::Invocatio
 
 jail::PoolState WarmPool::state() const {
   std::shared_ptr<jail::Pool> pool;
-  jail::PoolState state;
+  jail::PoolState past;
   {
     const std::lock_guard lock(mutex_);
     pool = pool_;
-    state.trouble = trouble_;
+    past = past_;
+    past.trouble = trouble_;
   }
-  return pool == nullptr ? state : pool->state();
+  if (pool == nullptr) return past;
+  jail::PoolState now = pool->state();
+  add_counts(now, past);
+  return now;
 }
 
 // On the strand. Says each reason once.

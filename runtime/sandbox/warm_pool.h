@@ -83,6 +83,7 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   mutable std::mutex mutex_;
   std::shared_ptr<jail::Launcher> launcher_;  // outlives the pool
   std::shared_ptr<jail::Pool> pool_;          // null until it is open
+  jail::PoolState past_;                      // counts of pools that were closed
   std::deque<Waiter> waiting_;
   std::string trouble_;
   bool opening_ = false;
