@@ -7,58 +7,16 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <filesystem>
 #include <fstream>
-#include <future>
+
+#include "tests/kernel/runner_fixture.h"
 
 namespace {
 
 using namespace runtime;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
-
-class RunnerTest : public testing::Test {
- protected:
-  // Declared before the pool: runs that are under way when a test ends use it.
-  std::unique_ptr<Runner> runner_;
-  boost::asio::thread_pool pool_{2};
-
-  void create(RunnerOptions options = {}) {
-    auto created = Runner::create(pool_.get_executor(), options);
-    ASSERT_TRUE(created) << created.error().message();
-    runner_ = std::move(*created);
-  }
-  void TearDown() override { pool_.join(); }
-
-  std::future<jail::Result<RunResult>> begin(RunRequest request, RunOptions options = {}) {
-    auto promise = std::make_shared<std::promise<jail::Result<RunResult>>>();
-    auto future = promise->get_future();
-    boost::asio::co_spawn(pool_, work(std::move(request), std::move(options), promise),
-                          boost::asio::detached);
-    return future;
-  }
-  boost::asio::awaitable<void> work(
-      RunRequest request, RunOptions options,
-      std::shared_ptr<std::promise<jail::Result<RunResult>>> promise) {
-    auto result = co_await runner_->run(std::move(request), std::move(options));
-    promise->set_value(std::move(result));
-  }
-  RunResult run(RunRequest request, RunOptions options = {}) {
-    auto result = begin(std::move(request), std::move(options)).get();
-    EXPECT_TRUE(result) << result.error().message();
-    return result ? std::move(*result) : RunResult{};
-  }
-};
-
-RunRequest python(std::string code) {
-  RunRequest request;
-  request.code = std::move(code);
-  return request;
-}
 
 RunRequest sleeper() { return python("import time; time.sleep(30)"); }
 
