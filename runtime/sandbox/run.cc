@@ -60,11 +60,12 @@ jail::Error queue_is_full() {
 
 }  // namespace
 
-Run::Run(asio::any_io_executor executor, const RunnerOptions& limits,
+Run::Run(asio::any_io_executor executor, const RunnerOptions& runner,
          std::shared_ptr<Admission> admission, Launch launch, RunRequest request,
          RunOptions options, Finished finished)
     : strand_(asio::make_strand(executor)),
-      limits_(limits),
+      output_cap_(runner.output_cap_bytes),
+      cpu_percent_(runner.cpu_percent),
       admission_(std::move(admission)),
       launch_(std::move(launch)),
       request_(std::move(request)),
@@ -203,7 +204,7 @@ void Run::launch_again() {
 
 jail::RunLimits Run::limits_of_request() const {
   return {.wall = request_.timeout,
-          .cpu = request_.timeout * limits_.cpu_percent / 100,
+          .cpu = request_.timeout * cpu_percent_ / 100,
           .memory_bytes = std::uint64_t{request_.memory_limit_mb} << 20};
 }
 
@@ -273,7 +274,7 @@ void Run::read_output(Output& output) {
     const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
     if (options_.on_output) options_.on_output(output.stream, bytes);
     if (!options_.collect_output) continue;
-    const std::size_t room = limits_.output_cap_bytes - output.kept.size();
+    const std::size_t room = output_cap_ - output.kept.size();
     output.kept.append(bytes.substr(0, room));
     if (bytes.size() > room) output.truncated = true;
   }

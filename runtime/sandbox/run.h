@@ -27,7 +27,7 @@ class Run : public std::enable_shared_from_this<Run> {
 
   // What `launch` uses must outlive the run, unless the run's executor is stopped before: an
   // executor that is destroyed drops its runs. `finished` is called once, on the run's strand.
-  Run(boost::asio::any_io_executor executor, const RunnerOptions& limits,
+  Run(boost::asio::any_io_executor executor, const RunnerOptions& runner,
       std::shared_ptr<Admission> admission, Launch launch, RunRequest request, RunOptions options,
       Finished finished);
 
@@ -75,7 +75,8 @@ class Run : public std::enable_shared_from_this<Run> {
   RunResult result_of(const jail::ExitReport& report);
 
   boost::asio::strand<boost::asio::any_io_executor> strand_;
-  const RunnerOptions limits_;
+  const std::size_t output_cap_;
+  const std::uint32_t cpu_percent_;
   const std::shared_ptr<Admission> admission_;
   Launch launch_;
   RunRequest request_;

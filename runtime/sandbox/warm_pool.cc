@@ -135,7 +135,9 @@ void WarmPool::serve(Served& served) {
     const Ticket ticket = waiting_.front().ticket.lock();
     if (ticket != nullptr) {
       if (!been_ready_ && trouble_.empty()) return;
-      Result<Leased> leased = lease(waiting_.front().invocation);
+      Result<Leased> leased = pool_ == nullptr
+                                  ? Error{ErrorKind::closed, "lease a jail: " + trouble_, 0, {}}
+                                  : lease(*pool_, waiting_.front().invocation);
       if (!leased && leased.error().kind == ErrorKind::exhausted) return;
       served.emplace_back(ticket, std::move(leased));
     }
@@ -143,12 +145,11 @@ void WarmPool::serve(Served& served) {
   }
 }
 
-// With the lock held.
-Result<Leased> WarmPool::lease(const std::optional<jail::Invocation>& invocation) {
-  if (pool_ == nullptr) return Error{ErrorKind::closed, "lease a jail: " + trouble_, 0, {}};
-  Result<jail::Jail> jail = invocation ? pool_->launch(*invocation) : pool_->lease();
+Result<Leased> WarmPool::lease(jail::Pool& pool,
+                               const std::optional<jail::Invocation>& invocation) {
+  Result<jail::Jail> jail = invocation ? pool.launch(*invocation) : pool.lease();
   if (!jail) {
-    if (jail.error().kind == ErrorKind::closed && launcher_died()) post(&WarmPool::reopen);
+    if (jail.error().kind == ErrorKind::closed) post(&WarmPool::reopen);
     return jail.error();
   }
   const bool forked = spec_.warmth == jail::Warmth::forked;
@@ -158,16 +159,28 @@ Result<Leased> WarmPool::lease(const std::optional<jail::Invocation>& invocation
 
 std::optional<Result<Leased>> WarmPool::take(const std::optional<jail::Invocation>& invocation,
                                              Patience patience, const Ticket& ticket) {
-  open();
+  std::shared_ptr<jail::Pool> pool;
+  bool free_to_take = false;
+  {
+    const std::lock_guard lock(mutex_);
+    pool = pool_;
+    if (pool != nullptr && !been_ready_) note_state();
+    free_to_take = been_ready_ && waiting_.empty();
+  }
+  if (pool == nullptr) open();
+  // Making one on demand takes a while: not with the lock held.
+  if (free_to_take) {
+    Result<Leased> leased = lease(*pool, invocation);
+    if (leased || leased.error().kind != ErrorKind::exhausted) return leased;
+  }
   const std::lock_guard lock(mutex_);
-  if (pool_ != nullptr && !been_ready_) note_state();
-  if (!been_ready_) {
-    if (patience == Patience::none || !trouble_.empty()) {
-      const std::string why = trouble_.empty() ? "none has been made yet" : trouble_;
-      return Error{ErrorKind::closed, "lease a jail: " + why, 0, {}};
-    }
-  } else if (waiting_.empty()) {
-    Result<Leased> leased = lease(invocation);
+  if (!been_ready_ && (patience == Patience::none || !trouble_.empty())) {
+    const std::string why = trouble_.empty() ? "none has been made yet" : trouble_;
+    return Error{ErrorKind::closed, "lease a jail: " + why, 0, {}};
+  }
+  // A jail may have become ready in between, and nobody was waiting for it.
+  if (free_to_take && waiting_.empty() && pool_ != nullptr) {
+    Result<Leased> leased = lease(*pool_, invocation);
     if (leased || leased.error().kind != ErrorKind::exhausted) return leased;
   }
   waiting_.push_back({.ticket = ticket, .invocation = invocation});

@@ -71,7 +71,7 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   void serve(Served& served);
   void note_state();
   void tell_trouble(const std::string& trouble);
-  jail::Result<Leased> lease(const std::optional<jail::Invocation>& invocation);
+  jail::Result<Leased> lease(jail::Pool& pool, const std::optional<jail::Invocation>& invocation);
   bool launcher_died() const;
 
   boost::asio::strand<boost::asio::any_io_executor> strand_;

@@ -199,7 +199,10 @@ pid_t launcher_of_this_process() {
     std::ifstream file(entry.path() / "stat");
     std::string stat;
     std::getline(file, stat);
-    if (stat.find("(jail-launcher) S " + std::to_string(::getpid()) + " ") != std::string::npos) {
+    // Whether it sleeps or is just cleaning up.
+    const std::size_t name = stat.find("(jail-launcher) ");
+    if (name == std::string::npos || stat.size() < name + 18) continue;
+    if (stat.substr(name + 18).starts_with(std::to_string(::getpid()) + " ")) {
       return std::stoi(entry.path().filename());
     }
   }
@@ -219,6 +222,7 @@ TEST_F(RunnerTest, ProgramThatTheKilledLauncherHeldIsRun) {
   create();
   run(python("pass"));
   const pid_t held = launcher_of_this_process();
+  ASSERT_GT(held, 0);
   ASSERT_EQ(::kill(held, SIGSTOP), 0);
   auto result = begin(python("print('after all')"));
   while (runner_->state().running == 0) std::this_thread::sleep_for(milliseconds(1));
