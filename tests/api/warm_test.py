@@ -242,11 +242,13 @@ class SmallPool(PoolTest):
                 for victim in victims:
                     os.kill(victim, signal.SIGKILL)
                 self.wait_for(lambda before=before: self.pool()["zygotes"] > before and self.pool()["warm"] > 0)
+            # Those that were under way at the last kill are among them.
+            so_far = len(answers)
+            self.wait_for(lambda: len(answers) > so_far + len(threads))
         finally:
             stop.set()
             for thread in threads:
                 thread.join()
-        self.assertGreater(len(answers), 24)
         self.assertEqual({(200, "42\n")}, set(answers))
 
     def test_a_launcher_that_is_killed_is_replaced(self):
