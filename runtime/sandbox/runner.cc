@@ -10,6 +10,7 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <mutex>
+#include <thread>
 
 #include "jail/launcher.h"
 #include "runtime/config/text_file.h"
@@ -153,6 +154,15 @@ class JailRunner final : public Runner {
         launchers_(std::make_shared<Launchers>(std::move(launcher), options_.cgroups)),
         ground_(std::move(ground)) {
     if (options_.cgroups) sweeper_ = std::make_shared<LeafSweeper>(executor_, *options_.cgroups);
+  }
+
+  // The processes of jails that waited take a moment to end, and only then their leaves can go.
+  ~JailRunner() override {
+    templates_.clear();
+    if (!options_.cgroups) return;
+    for (int tries = 0; tries < 100 && options_.cgroups->remove_ended() > 0; ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
   }
 
   // Opens the pool of Python's default template; the others open when they are first asked for.
@@ -311,7 +321,7 @@ class JailRunner final : public Runner {
   const std::shared_ptr<Admission> admission_;
   const std::shared_ptr<Launchers> launchers_;
   const Ground ground_;
-  std::vector<std::unique_ptr<Prepared>> templates_;  // the same from the start on
+  std::vector<std::unique_ptr<Prepared>> templates_;  // the same all the time
   std::shared_ptr<LeafSweeper> sweeper_;              // null without cgroups
   std::atomic<std::uint64_t> total_{0};
 };
