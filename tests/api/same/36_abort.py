@@ -1,0 +1,14 @@
+# Observes: abort() with faulthandler at work.
+# Ends: killed SIGABRT
+import faulthandler
+import os
+print(faulthandler.is_enabled())
+faulthandler.enable()
+print("lost")
+
+
+def crash():
+    os.abort()
+
+
+crash()
