@@ -36,11 +36,11 @@ climber = threading.Thread(target=climb)
 climber.start()
 climber.join()
 print("now without end", flush=True)
-top = []
-for _ in range(10 ** 6):
-    top = [top]
+
+
 class Deep:
-    def __eq__(self, other):
-        return self.__eq__(other) or map(self.__eq__, [other]).__next__()
-sys.stdout.flush()
-Deep() == 1
+    def __getattr__(self, name):
+        return getattr(self, name)
+
+
+Deep().missing

@@ -4,7 +4,7 @@ import os
 import pathlib
 me = pathlib.Path("/proc/self")
 for name in ("cmdline", "environ", "comm", "cgroup", "limits", "loginuid", "oom_score_adj", "personality", "sessionid", "setgroups",
-             "uid_map", "gid_map", "timerslack_ns", "coredump_filter", "timens_offsets", "wchan", "syscall", "stack"):
+             "uid_map", "gid_map", "timerslack_ns", "coredump_filter", "timens_offsets", "wchan", "stack"):
     try:
         print(name, (me / name).read_bytes())
     except OSError as error:
@@ -17,5 +17,5 @@ for line in (me / "status").read_text().splitlines():
 fields = (me / "stat").read_text().rpartition(")")[2].split()
 # Numbers as in proc(5): state ppid pgrp session tty tpgid, priority nice threads, signals, exit signal, rt, policy.
 print([fields[number - 3] for number in (3, 4, 5, 6, 7, 8, 18, 19, 20, 31, 32, 33, 34, 38, 40, 41)])
-print(sorted(os.listdir(me)), os.listdir(me / "task"), sorted(os.listdir(me / "fd")), sorted(os.listdir(me / "map_files"))[:0])
+print(sorted(os.listdir(me)), os.listdir(me / "task"), sorted(os.listdir(me / "fd")))
 print(os.readlink("/proc/self"), os.readlink("/proc/thread-self"), sorted(os.listdir(me / "ns")))

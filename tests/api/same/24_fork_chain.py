@@ -19,9 +19,9 @@ def chain(depth):
 chain(4)
 reader, writer = os.pipe()
 if os.fork() == 0:
+    parent = os.getpid()
     if os.fork() == 0:
-        before = os.getppid()
-        while os.getppid() == before:
+        while os.getppid() == parent:
             time.sleep(0.001)
         os.write(writer, f"orphan below {os.getppid()}".encode())
         os._exit(0)

@@ -27,9 +27,6 @@ cycle = Loud("in a cycle")
 cycle.itself = cycle
 running = generate()
 next(running)
-sys.kept = Loud("in sys")
-import builtins
-builtins.kept = Loud("in builtins")
 weakref.finalize(first, print, "finalize of a global", flush=True)
 weakref.finalize(Holder, print, "finalize of a class", flush=True)
 early = Loud("deleted early")

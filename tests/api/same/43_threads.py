@@ -5,7 +5,7 @@ import queue
 import threading
 import time
 main = threading.main_thread()
-print(main, main is threading.current_thread(), main.name, main.daemon, main.native_id == os.getpid(), main.ident == threading.get_ident())
+print(main is threading.current_thread(), main.name, main.daemon, main.native_id == os.getpid(), main.ident == threading.get_ident())
 print(threading.stack_size(), threading.TIMEOUT_MAX, threading.active_count(), threading.gettrace())
 libc = ctypes.CDLL(None)
 libc.pthread_self.restype = ctypes.c_ulong
@@ -13,7 +13,8 @@ print(libc.pthread_self() == threading.get_ident(), libc.gettid() == threading.g
 attributes = ctypes.create_string_buffer(256)
 address, size = ctypes.c_void_p(), ctypes.c_size_t()
 print(libc.pthread_getattr_np(ctypes.c_ulong(libc.pthread_self()), attributes),
-      libc.pthread_attr_getstack(attributes, ctypes.byref(address), ctypes.byref(size)), size.value)
+      libc.pthread_attr_getstack(attributes, ctypes.byref(address), ctypes.byref(size)),
+      abs(size.value - (8 << 20)) < 1 << 20)
 total, lock, results = 0, threading.RLock(), queue.Queue()
 
 

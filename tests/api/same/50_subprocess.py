@@ -30,7 +30,7 @@ except FileNotFoundError as error:
 try:
     subprocess.run(["/bin/sleep", "9"], timeout=0.05)
 except subprocess.TimeoutExpired as error:
-    print(error)
+    print(error.cmd)
 child = subprocess.Popen(["/bin/sleep", "9"])
 child.send_signal(signal.SIGUSR1)
 print(child.wait(), child)

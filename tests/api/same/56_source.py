@@ -26,8 +26,9 @@ with tokenize.open(__file__) as file:
     print(file.encoding, len(list(tokenize.generate_tokens(file.readline))))
 code = documented.__code__
 print(code.co_filename, code.co_firstlineno, code.co_qualname, list(code.co_lines())[:2], list(code.co_positions())[:2])
-print(os.path.abspath(__file__), os.stat(__file__).st_size == len(open(__file__).read()), __loader__.get_code("__main__").co_name)
+print(os.path.abspath(__file__), os.stat(__file__).st_size == len(open(__file__).read()))
 if "SECOND" not in os.environ:
+    print(__loader__.get_code("__main__").co_name)
     os.environ["SECOND"] = "x"
     print(sorted(runpy.run_path(__file__, run_name="second"))[:3], flush=True)
     os.execv(sys.executable, [sys.executable, __file__])

@@ -7,10 +7,10 @@ block = bytearray(60 << 20)
 block[-1] = 7
 print(len(block), sum(block[-10:]))
 del block
-reserved = mmap.mmap(-1, 4 << 30, flags=mmap.MAP_SHARED | mmap.MAP_NORESERVE)
+reserved = mmap.mmap(-1, 4 << 30, flags=mmap.MAP_SHARED | 0x4000)  # MAP_NORESERVE
 print(len(reserved))
 reserved.close()
-for size in (1 << 30, 1 << 40, 1 << 62):
+for size in (1 << 31, 1 << 40, 1 << 62):
     try:
         bytearray(size)
         print("granted", size)

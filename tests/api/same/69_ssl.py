@@ -13,4 +13,7 @@ try:
     socket.getaddrinfo("example.com", 443)
 except OSError as error:
     print(error)
-print(socket.if_nameindex())
+try:
+    print(socket.if_nameindex())
+except OSError as error:
+    print(error)

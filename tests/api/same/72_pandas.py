@@ -1,5 +1,6 @@
 # Observes: pandas: frames, printing, dates, a csv that came along, options as they were shipped.
 # Needs: pandas
+# Ends: error 1
 import io
 import sys
 import warnings

@@ -1,4 +1,5 @@
 # Observes: children that live longer than the program do not keep it and do not speak after it.
+# Ends: error 3
 import os
 import subprocess
 import sys

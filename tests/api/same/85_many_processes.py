@@ -1,6 +1,7 @@
 # Observes: the bound on processes and threads, from below and at it.
 import os
 import resource
+import sys
 import threading
 import time
 made = []
@@ -25,4 +26,5 @@ try:
         threads[-1].start()
 except RuntimeError as error:
     print(error, len(threads) - 1)
+sys.stdout.flush()
 os._exit(0)
