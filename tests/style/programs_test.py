@@ -130,7 +130,8 @@ class Programs(unittest.TestCase):
         status, lines, _ = self.run_sets("humaneval")
         self.assertEqual((0, "1 passed, 0 failed, 0 skipped"), (status, lines[-1]))
         status, lines, _ = self.run_sets("humaneval", template="python")
-        self.assertEqual((0, "0 passed, 0 failed, 1 skipped"), (status, lines[-1]))
+        self.assertEqual((1, "0 passed, 1 failed, 0 skipped"), (status, lines[-1]))
+        self.assertIn("warm is False on template python", lines[0])
 
     def test_unknown_set(self):
         self.assertEqual(2, self.run_sets("cobol")[0])
