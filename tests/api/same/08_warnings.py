@@ -1,8 +1,8 @@
-# Observes: warnings on standard error with file and line, filters, what is shown in the main program.
+# Observes: warnings on standard error with file and line, what is shown in the main program.
 import gc
 import sys
 import warnings
-print(sys.warnoptions, warnings.filters, warnings.defaultaction, list(warnings.onceregistry))
+print(sys.warnoptions, warnings.defaultaction, list(warnings.onceregistry))
 warnings.warn("plain")
 warnings.warn("old", DeprecationWarning)
 warnings.warn("pending", PendingDeprecationWarning)

@@ -12,5 +12,5 @@ for name in ("getdefaultencoding", "getfilesystemencoding", "getfilesystemencode
     print(name, getattr(sys, name)())
 print(sys.displayhook is sys.__displayhook__, sys.excepthook is sys.__excepthook__, sys.unraisablehook is sys.__unraisablehook__,
       sys.breakpointhook is sys.__breakpointhook__, sys.stdin is sys.__stdin__, sys.stdout is sys.__stdout__, sys.stderr is sys.__stderr__)
-print(sys.meta_path, [repr(hook) for hook in sys.path_hooks], len(sys.stdlib_module_names))
+print(len(sys.stdlib_module_names))
 print(sorted(dir(sys)))

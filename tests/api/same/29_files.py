@@ -1,5 +1,5 @@
-# Observes: the tree as the program finds it: names, modes, owners, mounts that can be written to. Of other mounts
-# there may be more or less.
+# Observes: the tree as the program finds it: names, modes, owners, the mounts that can be written to. There may be
+# more or fewer of the others, and mounts below these.
 import os
 import stat
 for folder in ("/", "/workspace", "/tmp", "/dev", "/dev/shm/", "/etc"):
@@ -7,11 +7,12 @@ for folder in ("/", "/workspace", "/tmp", "/dev", "/dev/shm/", "/etc"):
         found = os.lstat(os.path.join(folder, name))
         size = found.st_size if stat.S_ISREG(found.st_mode) and folder != "/etc" else "-"
         print(folder, name, stat.filemode(found.st_mode), found.st_uid, found.st_gid, size, found.st_rdev if folder == "/dev" else "-")
+topmost = {}
 for line in open("/proc/self/mountinfo"):
     fields, rest = line.rstrip().split(" - ")
     where, options = fields.split()[4:6]
-    if "rw" in options.split(","):
-        print(where, options, rest)
+    topmost[where] = options, rest
+print([(where, *each) for where, each in topmost.items() if where == "/proc" or "rw" in each[0].split(",")])
 print(open("/workspace/main.py").readline(), os.stat("/workspace/main.py").st_nlink)
 print(os.path.ismount("/workspace"), os.path.ismount("/tmp"), os.path.ismount("/proc"), os.stat("/workspace").st_dev == os.stat("/tmp").st_dev)
 for name in ("/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf"):

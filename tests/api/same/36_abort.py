@@ -1,4 +1,5 @@
 # Observes: abort() with faulthandler at work.
+# Template: python
 # Ends: killed SIGABRT
 import faulthandler
 import os

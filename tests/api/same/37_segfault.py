@@ -1,4 +1,5 @@
 # Observes: a crash in C.
+# Template: python
 # Ends: killed SIGSEGV
 import ctypes
 import faulthandler

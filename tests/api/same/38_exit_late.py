@@ -30,7 +30,6 @@ def outlive():
 threading.Thread(target=outlive).start()
 threading.Thread(target=time.sleep, args=(30,), daemon=True).start()
 threading._register_atexit(report, "threading's own")
-print(atexit._ncallbacks())
 try:
     sys.exit(7)
 finally:

@@ -18,7 +18,7 @@ run(sys.executable, "-", "x", input=b"import sys; print(sys.argv, sys.path[0] ==
 run(sys.executable, "-I", "-c", "import sys; print(sys.flags, sys.path)")
 run(sys.executable, "-c", "1/0")
 run("/bin/cat", "/proc/self/cmdline", "/proc/self/comm", "/proc/self/cgroup")
-run("grep", "-E", "^(Uid|Gid|Cap|NoNew|Sec|Sig[BIC]|Name|Umask|PPid)", "/proc/self/status")
+run("grep", "-E", "^(Uid|Gid|Cap|NoNew|Sec|Sig[BC]|Name|Umask|PPid)", "/proc/self/status")
 run("/bin/sh", "-c", "kill -9 $$")
 run("/bin/true", start_new_session=True, cwd="/tmp", env={})
 run("/bin/sh", "-c", "echo $PPID; exec cat /proc/self/comm", preexec_fn=lambda: os.nice(3))

@@ -17,7 +17,7 @@ print(gc.collect(), gc.is_tracked([]), sys.getrefcount(Node) < 20)
 seen = []
 gc.callbacks.append(lambda phase, details: seen.append(phase))
 gc.collect()
-print(seen, len(gc.get_objects()) > 100, gc.get_referrers(Node) != [])
+print(seen, any(each is seen for each in gc.get_objects()), gc.get_referrers(Node) != [])
 before = gc.get_stats()[0]["collections"]
 kept = [[] for _ in range(5000)]
 print(gc.get_stats()[0]["collections"] > before, sys.intern("abc") is sys.intern("abc"))

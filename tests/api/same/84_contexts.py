@@ -4,7 +4,7 @@ import contextvars
 import gc
 import weakref
 variable = contextvars.ContextVar("variable", default="unset")
-print(variable.get(), list(contextvars.copy_context().items()))
+print(variable.get(), variable in contextvars.copy_context())
 token = variable.set("set")
 print(token.old_value, contextvars.copy_context().run(variable.get))
 
