@@ -315,6 +315,25 @@ verdict()
             result = self.run_warm("print('second')")
             self.assertEqual(("success", "second\n"), (result["status"], result["stdout"]))
 
+    def look_every_process_of_a_jail_is_confined(self):
+        """Seen from the host: in jails that wait as in one that runs, all but init have a filter and no privilege."""
+        def status(pid):
+            return dict(line.rstrip("\n").split(":\t", 1) for line in open(f"/proc/{pid}/status", encoding="utf-8") if ":\t" in line)
+        with self.beside("import os, time\nos.fork()\ntime.sleep(2.5)"):
+            jails = {}
+            for pid in self.server.processes():
+                with contextlib.suppress(OSError):
+                    found = status(pid)
+                    # The host's number, the template's and the jail's own.
+                    if len(found["NSpid"].split()) > len(status("self")["NSpid"].split()) + 1 and found["Name"] != "jail-init":
+                        jails[pid] = found
+            self.assertGreaterEqual(len(jails), 2, "a program and its child run")
+            for pid, found in jails.items():
+                self.assertIn(found["Seccomp"].strip(), ("1", "2"), found)
+                self.assertEqual(("1", 0), (found["NoNewPrivs"].strip(), int(found["CapEff"], 16)), found)
+                if found["Seccomp"].strip() == "2":
+                    self.assertEqual([0] * 4, [int(found[name], 16) for name in ("CapPrm", "CapInh", "CapBnd", "CapAmb")], found)
+
     def look_jails_end_with_their_run(self):
         """No process of a used jail is left: after many runs there are no more than the pools keep waiting."""
         def processes():
