@@ -108,8 +108,16 @@ inline constexpr int zygote_control_fd = 244;
 // No process of a guest gets this number as its first one, so what a library remembers of the
 // zygote's process is never taken for the guest's.
 inline constexpr int zygote_pid = 32'000;
+// In a jail: of the process that keeps the guest's memory a little longer than the guest lives.
+inline constexpr int memory_holder_pid = 31'998;
 // What makes a guest's own first descriptor 3 again: its channel to init, closed when it starts.
 inline constexpr int guest_channel_fd = 3;
+
+// Whether a zygote's memory becomes a file that its forks map.
+enum FrozenHeap : std::uint32_t { frozen_if_large = 0, never_frozen = 1, always_frozen = 2 };
+
+// What a fork does before it is ready.
+enum GuestWork : std::uint32_t { guest_rehearses = 1, guest_starts_memory_holder = 2 };
 
 // A file for the zygote: this, then texts of these sizes, one after the other.
 struct ZygoteSetup {
@@ -119,6 +127,8 @@ struct ZygoteSetup {
   std::uint32_t warm_up_bytes;
   std::uint32_t after_fork_bytes;
   std::uint32_t program_bytes;  // path of the file that guests run
+  std::uint32_t frozen_heap;    // FrozenHeap
+  std::uint32_t guest_work;     // GuestWork bits
 };
 
 // A file for a guest: this, then texts, each ended by NUL: the whole argv, then the whole
@@ -145,8 +155,8 @@ struct GuestReport {
   std::int32_t index;  // of the call that failed; -1: none of the plan's
   std::int32_t error;  // 0: it waits
   std::int32_t pid;
-  std::uint32_t reserved;
-  std::uint64_t cpu_user_us;  // spent on the way here
+  std::int32_t memory_holder;  // its pid; 0: there is none
+  std::uint64_t cpu_user_us;   // spent on the way here
   std::uint64_t cpu_system_us;
 };
 

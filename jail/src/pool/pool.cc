@@ -127,7 +127,7 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
   std::deque<std::pair<std::uint64_t, Jail>> ready;
   std::uint64_t last_source = source_first_jail;
   bool wake_is_near = false;
-  Clock::time_point last_tick{};
+  Clock::time_point last_tick = Clock::now();
   Clock::time_point retry_at{};
   milliseconds retry_after = first_retry;
   PoolState counts;
@@ -194,12 +194,14 @@ void Pool::State::on_jail(std::uint64_t source) {
     making.erase(found);
     return;
   }
-  const auto ended = std::find_if(ready.begin(), ready.end(),
-                                  [&](const auto& entry) { return entry.first == source; });
-  if (ended != ready.end()) {
-    ready.erase(ended);
-    ++counts.failures;
-  }
+  const auto waiting = std::find_if(ready.begin(), ready.end(),
+                                    [&](const auto& entry) { return entry.first == source; });
+  if (waiting == ready.end()) return;
+  // Init may be ready before its launcher has said that it launched it.
+  const auto phase = waiting->second.advance();
+  if (phase && *phase == Phase::ready) return;
+  ready.erase(waiting);
+  ++counts.failures;
 }
 
 void Pool::State::fail(const Error& error) {
