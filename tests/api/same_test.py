@@ -158,6 +158,8 @@ os.waitpid(child, 0)
 """
 
     def test_warm_unless_told(self):
+        # A server that has just been started runs programs cold until its first zygote is there; who names a template waits.
+        self.execute("pass", template="python", timeout_seconds=60)
         self.assertEqual((True, "42\n"), tuple(self.execute("print(6*7)")[name] for name in ("warm", "stdout")))
         self.assertEqual((False, "42\n"), tuple(self.execute("print(6*7)", template="none")[name] for name in ("warm", "stdout")))
 
