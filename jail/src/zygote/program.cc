@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <iterator>
 
 namespace jail::zygote {
 namespace {
@@ -15,6 +16,9 @@ namespace {
 // What the interpreter exits with when its standard streams cannot be flushed.
 constexpr int status_of_lost_output = 120;
 constexpr int raw_text = 1;  // Py_PRINT_RAW
+
+// Modules whose names a program may add to.
+constexpr const char* shared_names[] = {"sys", "builtins"};
 
 // Touches what small programs touch: the compiler, functions, classes, exceptions, formatting, the
 // standard streams, the collector.
@@ -58,6 +62,17 @@ void Program::remember_preloaded() {
     loader_type_ = python_.PyObject_GetAttrString(importer, "SourceFileLoader");
   }
   preloaded_ = python_.PyDict_Copy(modules);
+  for (std::size_t i = 0; i < std::size(shared_names); ++i) {
+    PyObject* module = python_.PyDict_GetItemString(modules, shared_names[i]);
+    shared_dicts_[i] = python_.PyModule_GetDict(module);
+    shared_before_[i] = python_.PyDict_Copy(shared_dicts_[i]);
+  }
+  PyObject* names = python_.PyDict_New();
+  if (PyObject* code = python_.Py_CompileString("def is_finalizing(): return True\n",
+                                                "<is_finalizing>", file_input)) {
+    python_.PyEval_EvalCode(code, names, names);
+    is_finalizing_ = python_.PyDict_GetItemString(names, "is_finalizing");
+  }
   // Kept for good: taking them apart would touch every page that they are on.
   for (const char* name : {"path_importer_cache", "path_hooks", "meta_path", "path"}) {
     if (PyObject* kept = python_.PySys_GetObject(name)) python_.Py_IncRef(kept);
@@ -243,6 +258,7 @@ void Program::forget_special_names() {
   }
   const char* const streams[][2] = {
       {"stdin", "__stdin__"}, {"stdout", "__stdout__"}, {"stderr", "__stderr__"}};
+  if (is_finalizing_ != nullptr) python_.PySys_SetObject("is_finalizing", is_finalizing_);
   for (const auto& stream : streams) {
     PyObject* first = python_.PySys_GetObject(stream[1]);
     python_.PySys_SetObject(stream[0], first != nullptr ? first : python_.None);
@@ -280,7 +296,20 @@ void Program::drop_own_modules() {
     clear_module(alive);
     python_.Py_DecRef(alive);
   }
+  for (std::size_t i = 0; i < std::size(shared_names); ++i) {
+    drop_additions(shared_dicts_[i], shared_before_[i]);
+  }
   python_.PyGC_Collect();
+}
+
+void Program::drop_additions(PyObject* names, PyObject* before) {
+  long position = 0;
+  PyObject* key;
+  PyObject* value;
+  while (python_.PyDict_Next(names, &position, &key, &value) != 0) {
+    if (value == python_.None || python_.PyDict_GetItem(before, key) != nullptr) continue;
+    if (python_.PyDict_SetItem(names, key, python_.None) != 0) drop_error();
+  }
 }
 
 void Program::clear_module(PyObject* module) {
