@@ -1,7 +1,9 @@
 // What a jail costs a program that is linked with libjail: one thread, one event loop.
 //
 //   bench_in_process --code CODE --expect TEXT [--cold] [--root host|DIR] [--template NAME]
-//                    [--imports A,B] [--state-mb N] [--ready N] [--memory-mb N]
+//                    [--imports A,B] [--state-mb N] [--ready N] [--memory-mb N] [--uid N]
+//
+// Started as root it becomes the user --uid first: no jail runs as root.
 //
 // A request: lease a jail, write main.py, start it, read its output, have the report that it exited
 // with 0. Commands on stdin, each answered by a line of JSON with times in microseconds:
@@ -10,8 +12,11 @@
 //   flood COUNT CLIENTS   CLIENTS requests at once until COUNT are done
 //   open RATE SECONDS     requests come when they come, on the average RATE a second; a time counts
 //                         from the moment that a request was due
+//   all COUNT             COUNT jails at once, all of which waited
 //   refill COUNT          from taking a jail out of a full pool until it is full again
+#include <grp.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -84,7 +89,9 @@ Line with_state(Line line, const Source& source) {
 // Requests under way, and the pool, in one poll().
 class Crowd {
  public:
-  Crowd(Source& source, const Program& program) : source_(source), program_(program) {}
+  // With `event_fd` -1 the pool makes no jail meanwhile.
+  Crowd(Source& source, const Program& program, int event_fd)
+      : source_(source), program_(program), event_fd_(event_fd) {}
 
   std::size_t running() const { return requests_.size(); }
   std::size_t done() const { return phases_.total.size(); }
@@ -98,7 +105,7 @@ class Crowd {
   }
 
   void wait(Clock::duration at_most) {
-    polls_.assign(1, {source_.event_fd(), POLLIN, 0});
+    polls_.assign(1, {event_fd_, POLLIN, 0});
     for (const auto& request : requests_) request->add_to(polls_);
     const timespec pause{
         .tv_sec = std::chrono::duration_cast<std::chrono::seconds>(at_most).count(),
@@ -125,6 +132,7 @@ class Crowd {
  private:
   Source& source_;
   const Program& program_;
+  const int event_fd_;
   Phases phases_;
   std::vector<std::unique_ptr<Request>> requests_;
   std::vector<pollfd> polls_;
@@ -155,7 +163,7 @@ Line run(Source& source, const Program& program, std::size_t count, double pause
 }
 
 Line flood(Source& source, const Program& program, std::size_t count, std::size_t clients) {
-  Crowd crowd(source, program);
+  Crowd crowd(source, program, source.event_fd());
   const auto begun = Clock::now();
   while (crowd.done() < count) {
     while (crowd.running() < clients && crowd.done() + crowd.running() < count) {
@@ -167,11 +175,26 @@ Line flood(Source& source, const Program& program, std::size_t count, std::size_
   return crowd.line(begun);
 }
 
+Line all(Source& source, const Program& program, std::size_t count) {
+  fill(source);
+  Crowd crowd(source, program, -1);
+  const auto begun = Clock::now();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!crowd.begin(Clock::now())) throw Failure("only " + std::to_string(i) + " jails waited");
+  }
+  const auto misses = source.state().misses;
+  while (crowd.running() > 0) {
+    crowd.wait(std::chrono::milliseconds(10));
+    if (Clock::now() - begun > std::chrono::milliseconds(most_ms)) throw Failure("a request hangs");
+  }
+  return crowd.line(begun).number("answered", static_cast<double>(crowd.done() - misses));
+}
+
 Line open(Source& source, const Program& program, double rate, double seconds) {
   constexpr std::size_t most_running = 64;
   std::mt19937 random(1);  // the same arrivals each time
   std::exponential_distribution<double> gap(rate);
-  Crowd crowd(source, program);
+  Crowd crowd(source, program, source.event_fd());
   std::deque<Clock::time_point> waiting;
   const auto begun = Clock::now();
   const auto moment = [&](double at) {
@@ -223,6 +246,7 @@ Line answer(Source& source, const Program& program, const std::string& command) 
   if (verb == "flood" && count > 0 && second >= 1) {
     return flood(source, program, count, static_cast<std::size_t>(second));
   }
+  if (verb == "all" && count > 0) return all(source, program, count);
   if (verb == "open" && first > 0 && second > 0) return open(source, program, first, second);
   if (verb == "refill" && count > 0) return refill(source, count);
   throw Failure("not a command: " + command);
@@ -247,6 +271,7 @@ struct Options {
   bench::SourceOptions source;
   Program program;
   bool cold = false;
+  uid_t uid = 60800;
 };
 
 std::vector<std::string> split(const std::string& list) {
@@ -283,6 +308,8 @@ Options parse(const std::vector<std::string>& arguments) {
       options.source.ready = number;
     } else if (name == "--memory-mb") {
       options.source.memory_mb = number;
+    } else if (name == "--uid") {
+      options.uid = number;
     } else {
       throw Failure("no option " + name);
     }
@@ -298,12 +325,21 @@ void allow_many_descriptors() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+void drop_root(uid_t uid) {
+  if (::geteuid() != 0) return;
+  if (::setgroups(0, nullptr) != 0 || ::setresgid(uid, uid, uid) != 0 ||
+      ::setresuid(uid, uid, uid) != 0 || ::prctl(PR_SET_DUMPABLE, 1) != 0) {
+    throw Failure("cannot become user " + std::to_string(uid));
+  }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   try {
     allow_many_descriptors();
     const Options options = parse({arguments + 1, arguments + count});
+    drop_root(options.uid);
     const auto source =
         take(options.cold ? bench::open_cold(options.source) : bench::open_pool(options.source));
     for (std::string command; !(command = next_command(*source)).empty();) {
