@@ -45,6 +45,7 @@ class CgroupLeaf {
 
   int directory() const noexcept { return directory_.get(); }
   void kill() const noexcept;  // every process in it, at once
+  Result<void> set_memory_limit(std::uint64_t bytes) const;
   LeafUsage usage() const;
 
  private:

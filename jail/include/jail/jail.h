@@ -20,8 +20,6 @@
 
 namespace jail {
 
-struct Plan;
-
 enum class Phase : std::uint8_t {
   launching,  // namespaces and mounts are being made
   ready,      // set up; files may be written, start() may be called
@@ -85,9 +83,9 @@ class Jail {
   // guest's streams: a guest that fills a pipe waits for its reader.
   Result<Phase> wait(Phase phase, std::chrono::milliseconds at_most);
 
+  struct State;  // the library's own
+
  private:
-  friend class Launcher;
-  struct State;
   explicit Jail(std::unique_ptr<State> state) noexcept;
 
   std::unique_ptr<State> state_;

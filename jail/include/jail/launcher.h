@@ -42,8 +42,10 @@ class Launcher {
   // A pidfd, readable when the launcher has ended. Owned by the Launcher.
   int process_fd() const noexcept;
 
+  struct State;  // the library's own
+  const State& state() const noexcept { return *state_; }
+
  private:
-  struct State;
   explicit Launcher(std::unique_ptr<State> state) noexcept;
 
   std::unique_ptr<State> state_;

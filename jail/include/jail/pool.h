@@ -20,7 +20,7 @@ enum class Warmth : std::uint8_t {
   prepared,  // the jail stands; start() executes the program
   held,      // the program is executed already: it writes one byte to descriptor 3 when it is ready
              // to go on, and goes on when it reads the end of file there
-  forked,    // the program is a fork of a warm CPython (the zygote) that waits before its first line
+  forked,  // the program is a fork of a warm CPython (the zygote) that waits before its first line
 };
 
 // What the jails of one pool have in common.
@@ -40,8 +40,8 @@ struct TemplateSpec {
 };
 
 struct PoolOptions {
-  std::uint32_t least = 2;   // jails that are kept ready when nobody comes
-  std::uint32_t usual = 8;   // to begin with; the pool adapts between the other two
+  std::uint32_t least = 2;  // jails that are kept ready when nobody comes
+  std::uint32_t usual = 8;  // to begin with; the pool adapts between the other two
   std::uint32_t most = 64;
   // A zygote's jails share one hash seed and one address space layout: a new zygote takes over
   // after this many forks or this long, whichever comes first.

@@ -8,27 +8,33 @@
 
 namespace jail::child {
 
-long send_message(int socket, const wire::Message& message, int fd) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  iovec part{const_cast<wire::Message*>(&message), sizeof message};
+long send_bytes(int socket, const void* bytes, std::size_t size, const int* fds,
+                std::size_t count) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * most_fds)] = {};
+  iovec part{const_cast<void*>(bytes), size};
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
-  if (fd >= 0) {
+  if (count > 0) {
     header.msg_control = control;
-    header.msg_controllen = sizeof control;
+    header.msg_controllen = CMSG_SPACE(sizeof(int) * count);
     auto* rights = reinterpret_cast<cmsghdr*>(control);
     rights->cmsg_level = SOL_SOCKET;
     rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int));
-    *reinterpret_cast<int*>(CMSG_DATA(rights)) = fd;
+    rights->cmsg_len = CMSG_LEN(sizeof(int) * count);
+    int* places = reinterpret_cast<int*>(CMSG_DATA(rights));
+    for (std::size_t i = 0; i < count; ++i) places[i] = fds[i];
   }
   return raw::call(SYS_sendmsg, socket, raw::address(&header), MSG_NOSIGNAL);
 }
 
+long send_message(int socket, const wire::Message& message, int fd) {
+  return send_bytes(socket, &message, sizeof message, &fd, fd >= 0 ? 1 : 0);
+}
+
 long receive(int socket, void* buffer, std::size_t size, int* fds, std::size_t fd_capacity,
              std::size_t* fd_count, int flags) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * wire::most_launch_fds)] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * most_fds)] = {};
   iovec part{buffer, size};
   msghdr header{};
   header.msg_iov = &part;

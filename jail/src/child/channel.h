@@ -11,6 +11,10 @@ namespace jail::child {
 // for, and a parent that is gone is an error that nobody here can act on.
 long send_message(int socket, const wire::Message& message, int fd = -1);
 
+// Any message with any number of descriptors, at most most_fds.
+inline constexpr std::size_t most_fds = wire::launch_fd_kinds;
+long send_bytes(int socket, const void* bytes, std::size_t size, const int* fds, std::size_t count);
+
 // Returns the number of bytes, 0 at the end of the conversation, or a negative errno. Received
 // descriptors are close-on-exec; `fd_count` is how many came, at most `fd_capacity`.
 long receive(int socket, void* buffer, std::size_t size, int* fds, std::size_t fd_capacity,

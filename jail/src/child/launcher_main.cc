@@ -2,11 +2,13 @@
 // empty environment and knows nothing of its parent, so neither it nor any init that it becomes
 // can leak what the parent holds.
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/keyctl.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "child/apply.h"
@@ -21,6 +23,25 @@ namespace {
 // Set up by the parent; 0, 1 and 2 are /dev/null.
 constexpr int request_socket = 3;
 constexpr int own_image = 4;
+
+// In a template's host: where its zygote is asked for guests. An init that was forked here takes
+// it along.
+int zygote_socket = -1;
+long zygote = 0;
+
+// The descriptors of a request, by their bit in wire::LaunchFd.
+struct LaunchFds {
+  int fd[wire::launch_fd_kinds];
+
+  int of(wire::LaunchFd kind) const { return fd[__builtin_ctz(kind)]; }
+  void close(std::uint32_t kinds = ~0u) {
+    for (std::size_t i = 0; i < wire::launch_fd_kinds; ++i) {
+      if (fd[i] < 0 || (kinds & (1u << i)) == 0) continue;
+      raw::call(SYS_close, fd[i]);
+      fd[i] = -1;
+    }
+  }
+};
 
 [[noreturn]] void leave(int status) {
   for (;;) raw::call(SYS_exit_group, status);
@@ -64,36 +85,116 @@ wire::PlanHeader* map_plan(int fd) {
   return reinterpret_cast<wire::PlanHeader*>(base);
 }
 
-[[noreturn]] void become_init(wire::PlanHeader* plan, const int* fds, int cgroup) {
+void fill_slots(const LaunchFds& fds, long* slots) {
+  for (std::size_t i = 0; i < wire::slot_count; ++i) slots[i] = -1;
+  const struct {
+    wire::Slot slot;
+    wire::LaunchFd fd;
+  } filled[] = {{wire::slot_control, wire::launch_control},
+                {wire::slot_stdin, wire::launch_stdin},
+                {wire::slot_stdout, wire::launch_stdout},
+                {wire::slot_stderr, wire::launch_stderr},
+                {wire::slot_cgroup, wire::launch_cgroup},
+                {wire::slot_invocation, wire::launch_invocation},
+                {wire::slot_library, wire::launch_library},
+                {wire::slot_setup, wire::launch_setup},
+                {wire::slot_guest_plan, wire::launch_guest_plan}};
+  for (const auto& entry : filled) slots[entry.slot] = fds.of(entry.fd);
+}
+
+// Runs one list of the plan; does not return when a call fails.
+void apply_or_leave(const wire::PlanHeader& plan, std::uint32_t phase, long* slots) {
+  char* base = reinterpret_cast<char*>(const_cast<wire::PlanHeader*>(&plan));
+  const auto* calls = reinterpret_cast<const wire::Call*>(base + plan.calls_offset);
+  const Failure failure = phase == 0
+                              ? apply(calls, plan.init_calls, base, slots)
+                              : apply(calls + plan.init_calls, plan.guest_calls, base, slots);
+  if (failure.index < 0) return;
+  wire::Message message{};
+  message.type = wire::message_failed;
+  message.phase = phase;
+  message.index = failure.index;
+  message.error = failure.error;
+  send_message(static_cast<int>(slots[wire::slot_control]), message);
+  leave(1);
+}
+
+[[noreturn]] void become_init(const wire::PlanHeader& plan, LaunchFds& fds) {
   raw::call(SYS_close, request_socket);
-  if (cgroup >= 0) raw::call(SYS_close, cgroup);
   set_signal(SIGCHLD, SIG_DFL);
   block_all_signals();
+  if (plan.kind != wire::plan_forked) fds.close(wire::launch_cgroup | wire::launch_invocation);
   long slots[wire::slot_count];
-  for (long& slot : slots) slot = -1;
-  for (int i = 0; i < 4; ++i) slots[wire::slot_control + i] = fds[1 + i];
-
-  char* base = reinterpret_cast<char*>(plan);
-  const auto* calls = reinterpret_cast<const wire::Call*>(base + plan->calls_offset);
-  const Failure failure = apply(calls, plan->init_calls, base, slots);
-  if (failure.index >= 0) {
-    wire::Message message{};
-    message.type = wire::message_failed;
-    message.index = failure.index;
-    message.error = failure.error;
-    send_message(static_cast<int>(slots[wire::slot_control]), message);
-    leave(1);
-  }
-  supervise(*plan, base, slots);
+  fill_slots(fds, slots);
+  slots[wire::slot_zygote] = zygote_socket;
+  apply_or_leave(plan, 0, slots);
+  supervise(plan, reinterpret_cast<char*>(const_cast<wire::PlanHeader*>(&plan)), slots);
   leave(0);
 }
 
-void launch(const int* fds, std::size_t count) {
+void serve();
+
+long start_zygote(const wire::PlanHeader& plan, long* slots) {
+  int ends[2];
+  const long made =
+      raw::call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw::address(ends));
+  if (made < 0) return made;
+  std::int32_t number = wire::zygote_pid;
+  clone_args args{};
+  args.flags = CLONE_CLEAR_SIGHAND;
+  args.exit_signal = SIGCHLD;
+  args.set_tid = static_cast<std::uint64_t>(raw::address(&number));
+  args.set_tid_size = 1;
+  const long pid = raw::call(SYS_clone3, raw::address(&args), sizeof args);
+  if (pid == 0) {
+    set_signal(SIGCHLD, SIG_DFL);
+    slots[wire::slot_zygote] = ends[0];
+    apply_or_leave(plan, 1, slots);
+    leave(127);
+  }
+  raw::call(SYS_close, ends[0]);
+  zygote_socket = ends[1];
+  return pid;
+}
+
+// Pid 1 of the namespaces that all jails of a template are made in; the kernel ends every one of
+// them with it. So it outlives its owner until the last of them has ended, and does nothing that
+// could fail on the way.
+[[noreturn]] void become_host(const wire::PlanHeader& plan, LaunchFds& fds) {
+  raw::call(SYS_dup3, fds.of(wire::launch_serve), request_socket, O_CLOEXEC);
+  fds.close(wire::launch_serve);
+  raw::call(SYS_prctl, PR_SET_NAME, raw::address("jail-template"));
+  long slots[wire::slot_count];
+  fill_slots(fds, slots);
+  apply_or_leave(plan, 0, slots);
+  zygote = start_zygote(plan, slots);
+  if (zygote < 0) {
+    wire::Message message{};
+    message.type = wire::message_failed;
+    message.phase = 1;
+    message.index = -1;
+    message.error = static_cast<std::int32_t>(-zygote);
+    send_message(fds.of(wire::launch_control), message);
+    leave(1);
+  }
+  raw::call(SYS_close, slots[wire::slot_workspace]);
+  raw::call(SYS_close, slots[wire::slot_tmp]);
+  fds.close();
+  raw::call(SYS_munmap, raw::address(&plan), static_cast<long>(plan.size));
+  serve();
+  raw::call(SYS_kill, zygote, SIGKILL);
+  // SIGCHLD is ignored, so this returns once there is no child left.
+  while (raw::call(SYS_wait4, -1, 0, 0, 0) == -EINTR) {
+  }
+  leave(0);
+}
+
+void launch(LaunchFds& fds) {
   wire::Message message{};
   message.type = wire::message_launched;
   int pidfd = -1;
-  wire::PlanHeader* plan = map_plan(fds[0]);
-  raw::call(SYS_close, fds[0]);
+  wire::PlanHeader* plan = map_plan(fds.of(wire::launch_plan));
+  fds.close(wire::launch_plan);
   if (plan == nullptr) {
     message.error = EINVAL;
   } else {
@@ -101,36 +202,54 @@ void launch(const int* fds, std::size_t count) {
     args.flags = plan->clone_flags | CLONE_PIDFD | CLONE_CLEAR_SIGHAND;
     args.pidfd = static_cast<std::uint64_t>(raw::address(&pidfd));
     args.exit_signal = SIGCHLD;
-    const int cgroup = count == wire::most_launch_fds ? fds[count - 1] : -1;
+    const int cgroup = fds.of(wire::launch_cgroup);
     if (cgroup >= 0) {
       // Born in its cgroup: there is no moment in which it runs unlimited.
       args.flags |= CLONE_INTO_CGROUP;
       args.cgroup = static_cast<std::uint64_t>(cgroup);
     }
     const long pid = raw::call(SYS_clone3, raw::address(&args), sizeof args);
-    if (pid == 0) become_init(plan, fds, cgroup);
+    if (pid == 0) {
+      if (plan->kind == wire::plan_host) become_host(*plan, fds);
+      become_init(*plan, fds);
+    }
     if (pid < 0) message.error = static_cast<std::int32_t>(-pid);
     raw::call(SYS_munmap, raw::address(plan), static_cast<long>(plan->size));
   }
-  send_message(fds[1], message, pidfd);
+  send_message(fds.of(wire::launch_control), message, pidfd);
   if (pidfd >= 0) raw::call(SYS_close, pidfd);
-  for (std::size_t i = 1; i < count; ++i) raw::call(SYS_close, fds[i]);
+  fds.close();
+}
+
+// Which of the received descriptors is what; false where they are not what the request says.
+bool sort_fds(const wire::LaunchRequest& request, const int* received, std::size_t count,
+              LaunchFds& fds) {
+  std::size_t next = 0;
+  std::size_t named = 0;
+  for (std::size_t i = 0; i < wire::launch_fd_kinds; ++i) {
+    fds.fd[i] = -1;
+    if ((request.fds & (1u << i)) == 0) continue;
+    ++named;
+    if (next < count) fds.fd[i] = received[next++];
+  }
+  return named == count && (request.fds & wire::launch_always) == wire::launch_always;
 }
 
 void serve() {
   for (;;) {
     wire::LaunchRequest request{};
-    int fds[wire::most_launch_fds];
+    int received[most_fds];
     std::size_t count = 0;
-    const long received =
-        receive(request_socket, &request, sizeof request, fds, wire::most_launch_fds, &count, 0);
-    if (received == -EINTR) continue;
-    if (received <= 0) return;  // the parent is gone
-    if (received == sizeof request && request.magic == wire::plan_magic &&
-        count >= wire::least_launch_fds) {
-      launch(fds, count);
+    const long got =
+        receive(request_socket, &request, sizeof request, received, most_fds, &count, 0);
+    if (got == -EINTR) continue;
+    if (got <= 0) return;  // the parent is gone
+    LaunchFds fds;
+    if (got == sizeof request && request.magic == wire::plan_magic &&
+        sort_fds(request, received, count, fds)) {
+      launch(fds);
     } else {
-      for (std::size_t i = 0; i < count; ++i) raw::call(SYS_close, fds[i]);
+      for (std::size_t i = 0; i < count; ++i) raw::call(SYS_close, received[i]);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -38,6 +39,8 @@ std::uint64_t microseconds(const timeval& t) {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000u + static_cast<std::uint64_t>(t.tv_usec);
 }
 
+std::uint64_t without(std::uint64_t all, std::uint64_t part) { return all > part ? all - part : 0; }
+
 class Init {
  public:
   Init(const wire::PlanHeader& plan, char* base, long* slots)
@@ -50,16 +53,123 @@ class Init {
                static_cast<int>(slots[wire::slot_tmp]), plan.page_bytes) {}
 
   void run() {
+    watch_children();
+    if (is_forked() && !join_guest()) return;
     wire::Message ready{};
     ready.type = wire::message_ready;
     if (send_message(control_, ready, static_cast<int>(slots_[wire::slot_workspace])) < 0) return;
-    if (!await_order() || !start_guest()) return;
+    if (!await_order() || !(is_forked() ? release_guest() : start_guest())) return;
     while (!guest_ended_ && cause_ == wire::cause_none && !owner_gone_ && !start_failed_) step();
     if (owner_gone_ || start_failed_) return;
     end();
   }
 
  private:
+  bool is_forked() const { return plan_.kind == wire::plan_forked; }
+
+  void watch_children() {
+    const unsigned long child_signal = 1UL << (SIGCHLD - 1);
+    signals_ = static_cast<int>(raw::call(SYS_signalfd4, -1, raw::address(&child_signal),
+                                          sizeof child_signal, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+
+  // Has the zygote fork a guest that joins this jail and becomes init's own child. False: it could
+  // not, and the owner knows.
+  bool join_guest() {
+    wire::GuestReport guest{-1, EIO, 0, 0, 0, 0};
+    int ends[2];
+    long done =
+        raw::call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw::address(ends));
+    if (done == 0) {
+      done = ask_zygote(ends[1]);
+      raw::call(SYS_close, ends[1]);
+    }
+    drop_lent();
+    if (done >= 0) {
+      do {
+        done = receive(ends[0], &guest, sizeof guest, nullptr, 0, nullptr, 0);
+      } while (done == -EINTR);
+    }
+    if (done < 0) guest.error = static_cast<std::int32_t>(-done);
+    // The guest is in; from here on nobody of this user reaches init any more.
+    if (guest.error == 0) {
+      guest.error = static_cast<std::int32_t>(-raw::call(SYS_prctl, PR_SET_DUMPABLE, 0));
+    }
+    if (guest.error != 0 || signals_ < 0) {
+      send_failure({guest.index, guest.error});
+      return false;
+    }
+    channel_ = ends[0];
+    guest_ = guest.pid;
+    user_before_us_ = guest.cpu_user_us;
+    system_before_us_ = guest.cpu_system_us;
+    return true;
+  }
+
+  long ask_zygote(int channel) {
+    wire::GuestRequest request{wire::plan_magic, 0};
+    const long self = raw::call(SYS_pidfd_open, raw::call(SYS_getpid), 0);
+    if (self < 0) return self;
+    int fds[wire::most_guest_fds] = {
+        static_cast<int>(self), channel, static_cast<int>(slots_[wire::slot_stdin]),
+        static_cast<int>(slots_[wire::slot_stdout]), static_cast<int>(slots_[wire::slot_stderr])};
+    std::size_t count = wire::least_guest_fds;
+    if (slots_[wire::slot_cgroup] >= 0) {
+      request.fds |= wire::launch_cgroup;
+      fds[count++] = static_cast<int>(slots_[wire::slot_cgroup]);
+    }
+    if (slots_[wire::slot_invocation] >= 0) {
+      request.fds |= wire::launch_invocation;
+      fds[count++] = static_cast<int>(slots_[wire::slot_invocation]);
+    }
+    const long sent = send_bytes(static_cast<int>(slots_[wire::slot_zygote]), &request,
+                                 sizeof request, fds, count);
+    raw::call(SYS_close, self);
+    return sent;
+  }
+
+  // Only the guest holds its streams from here on, so that their end is seen outside.
+  void drop_lent() {
+    constexpr wire::Slot lent[] = {wire::slot_stdin,  wire::slot_stdout,     wire::slot_stderr,
+                                   wire::slot_cgroup, wire::slot_invocation, wire::slot_zygote};
+    for (const wire::Slot slot : lent) {
+      if (slots_[slot] >= 0) raw::call(SYS_close, slots_[slot]);
+    }
+  }
+
+  // A pair of soft and hard limit in the plan, made what the owner gives when it starts a jail.
+  // Never more than the jail was made for.
+  std::uint64_t* lowered(std::uint64_t offset, std::uint64_t given) {
+    auto* pair = reinterpret_cast<std::uint64_t*>(base_ + offset);
+    if (given < pair[1]) pair[0] = pair[1] = given;
+    return pair;
+  }
+
+  // Lets the waiting guest go, under the limits of this run.
+  bool release_guest() {
+    const struct {
+      int resource;
+      const std::uint64_t* pair;
+    } limits[] = {{RLIMIT_DATA, lowered(plan_.data_limit_offset, order_.data_limit)},
+                  {RLIMIT_CPU, lowered(plan_.cpu_limit_offset, order_.cpu_limit_s)}};
+    long done = 0;
+    for (const auto& limit : limits) {
+      if (done != 0) break;
+      done = raw::call(SYS_prlimit64, guest_, limit.resource, raw::address(limit.pair), 0);
+    }
+    begin_ns_ = now_ns();
+    exec_ns_ = begin_ns_;
+    next_look_ns_ = begin_ns_ + shortest_pause_ns;
+    // What it used while it was made is not this run's.
+    order_.cpu_ns += (user_before_us_ + system_before_us_) * 1000;
+    const char go = 1;
+    if (done == 0) done = send_bytes(channel_, &go, sizeof go, nullptr, 0);
+    raw::call(SYS_close, channel_);
+    if (done >= 0) return true;
+    send_failure({-1, static_cast<std::int32_t>(-done)});
+    return false;
+  }
+
   // False: the owner is gone, or took the jail back before it ran anything.
   bool await_order() {
     for (;;) {
@@ -75,10 +185,9 @@ class Init {
 
   bool start_guest() {
     begin_ns_ = now_ns();
+    lowered(plan_.data_limit_offset, order_.data_limit);
+    lowered(plan_.cpu_limit_offset, order_.cpu_limit_s);
     int ends[2];
-    const unsigned long child_signal = 1UL << (SIGCHLD - 1);
-    signals_ = static_cast<int>(raw::call(SYS_signalfd4, -1, raw::address(&child_signal),
-                                          sizeof child_signal, SFD_CLOEXEC | SFD_NONBLOCK));
     long pid = raw::call(SYS_pipe2, raw::address(ends), O_CLOEXEC);
     if (pid == 0) {
       clone_args args{};
@@ -93,10 +202,7 @@ class Init {
     }
     guest_ = pid;
     start_report_ = ends[0];
-    // Only the guest holds its streams from here on, so that their end is seen outside.
-    for (int slot = wire::slot_stdin; slot <= wire::slot_stderr; ++slot) {
-      raw::call(SYS_close, slots_[slot]);
-    }
+    drop_lent();
     next_look_ns_ = begin_ns_ + shortest_pause_ns;
     return true;
   }
@@ -245,8 +351,8 @@ class Init {
     if (guest_ != 0) {
       const rusage usage = reaped_usage();
       const std::uint64_t largest = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-      message.cpu_user_us = microseconds(usage.ru_utime);
-      message.cpu_system_us = microseconds(usage.ru_stime);
+      message.cpu_user_us = without(microseconds(usage.ru_utime), user_before_us_);
+      message.cpu_system_us = without(microseconds(usage.ru_stime), system_before_us_);
       message.memory_peak_bytes = memory_peak_ > largest ? memory_peak_ : largest;
       const std::uint64_t running = exec_ns_ != 0 ? exec_ns_ : begin_ns_;
       message.started_ns = running - begin_ns_;
@@ -269,6 +375,9 @@ class Init {
   long guest_ = 0;
   int signals_ = -1;
   int start_report_ = -1;
+  int channel_ = -1;  // to a forked guest that waits
+  std::uint64_t user_before_us_ = 0;
+  std::uint64_t system_before_us_ = 0;
   std::int32_t wait_code_ = 0;
   std::int32_t wait_status_ = 0;
   std::uint64_t begin_ns_ = 0;

@@ -18,10 +18,16 @@ enum Slot : std::uint8_t {
   slot_stdin = 1,    // the guest's standard streams
   slot_stdout = 2,
   slot_stderr = 3,
-  slot_workspace = 4,  // directory of the working tmpfs; handed to the parent with `ready`
-  slot_tmp = 5,        // directory of /tmp; init asks it for usage
-  slot_proc = 6,       // a proc mount of init's own, attached nowhere
-  slot_first_free = 7,
+  slot_workspace = 4,    // directory of the working tmpfs; handed to the parent with `ready`
+  slot_tmp = 5,          // directory of /tmp; init asks it for usage
+  slot_proc = 6,         // a proc mount of init's own, attached nowhere
+  slot_cgroup = 7,       // directory of the jail's cgroup, where it has one
+  slot_invocation = 8,   // of a forked guest with arguments of its own: see Invocation below
+  slot_zygote = 9,       // where guests are asked for, and in the zygote where it is asked
+  slot_library = 10,     // for the zygote only: what is preloaded into its interpreter
+  slot_setup = 11,       // for the zygote only: see ZygoteSetup below
+  slot_guest_plan = 12,  // for the zygote only: the plan whose guest list its forks run
+  slot_first_free = 13,
   slot_none = 0xff,
 };
 
@@ -47,8 +53,17 @@ struct Call {
   std::int64_t at_least;  // a result below is a failure (a short write): EIO
 };
 
+// Who runs a plan, and what its guest list ends in.
+enum PlanKind : std::uint32_t {
+  plan_cold = 0,  // a jail; execve
+  plan_host =
+      1,  // a template's host, a launcher inside namespaces of its own; execve of its zygote
+  plan_forked = 2,  // a jail made by a host; returns into the interpreter that was forked
+};
+
 struct PlanHeader {
   std::uint32_t magic;
+  PlanKind kind;
   std::uint32_t init_calls;
   std::uint32_t guest_calls;
   std::uint32_t relocations;  // each an offset whose 8 bytes hold an offset, to become an address
@@ -57,15 +72,83 @@ struct PlanHeader {
   std::uint64_t size;
   std::uint64_t clone_flags;
   std::uint64_t page_bytes;
+  // Two pairs of soft and hard limit in the plan's bytes that an order to start fills in.
+  std::uint64_t data_limit_offset;
+  std::uint64_t cpu_limit_offset;
 };
 
-// To the launcher, with the descriptors plan, control, stdin, stdout, stderr and, where jails have
-// one, the directory of the cgroup that this jail starts in.
+// To a launcher. The descriptors that come along are those whose bit is set, in this order.
+enum LaunchFd : std::uint32_t {
+  launch_plan = 1u << 0,
+  launch_control = 1u << 1,
+  launch_stdin = 1u << 2,
+  launch_stdout = 1u << 3,
+  launch_stderr = 1u << 4,
+  launch_cgroup = 1u << 5,       // the directory of the cgroup that this jail starts in
+  launch_invocation = 1u << 6,   // of a forked jail
+  launch_serve = 1u << 7,        // of a host: where it gets requests like this one
+  launch_library = 1u << 8,      // of a host, for its zygote
+  launch_setup = 1u << 9,        // the same
+  launch_guest_plan = 1u << 10,  // the same
+};
+inline constexpr std::size_t launch_fd_kinds = 11;
+inline constexpr std::uint32_t launch_always =
+    launch_plan | launch_control | launch_stdin | launch_stdout | launch_stderr;
 struct LaunchRequest {
   std::uint32_t magic;
+  std::uint32_t fds;  // LaunchFd bits
 };
-inline constexpr std::size_t least_launch_fds = 5;
-inline constexpr std::size_t most_launch_fds = 6;
+
+// The descriptors of a zygote, out of the way of what its interpreter opens.
+inline constexpr int zygote_requests_fd = 240;
+inline constexpr int zygote_library_fd = 241;
+inline constexpr int zygote_setup_fd = 242;
+inline constexpr int zygote_plan_fd = 243;
+inline constexpr int zygote_control_fd = 244;
+// No process of a guest gets this number as its first one, so what a library remembers of the
+// zygote's process is never taken for the guest's.
+inline constexpr int zygote_pid = 32'000;
+// What makes a guest's own first descriptor 3 again: its channel to init, closed when it starts.
+inline constexpr int guest_channel_fd = 3;
+
+// A file for the zygote: this, then texts of these sizes, one after the other.
+struct ZygoteSetup {
+  std::uint32_t magic;
+  std::uint32_t imports;        // names, each ended by NUL
+  std::uint32_t imports_bytes;  // of all of them
+  std::uint32_t warm_up_bytes;
+  std::uint32_t after_fork_bytes;
+  std::uint32_t program_bytes;  // path of the file that guests run
+};
+
+// A file for a guest: this, then texts, each ended by NUL: the whole argv, then the whole
+// environment.
+struct Invocation {
+  std::uint32_t magic;
+  std::uint32_t arguments;
+  std::uint32_t variables;
+  std::uint32_t bytes;  // of all texts
+};
+
+// From init to its zygote, with pidfd of init, channel, stdin, stdout, stderr and then what `fds`
+// (LaunchFd bits) says.
+struct GuestRequest {
+  std::uint32_t magic;
+  std::uint32_t fds;
+};
+inline constexpr std::size_t least_guest_fds = 5;
+inline constexpr std::size_t most_guest_fds = 7;
+
+// From a guest, or from the zygote in its place, to init over the channel: it waits, or it could
+// not be made. Init answers by one byte when the program is to start.
+struct GuestReport {
+  std::int32_t index;  // of the call that failed; -1: none of the plan's
+  std::int32_t error;  // 0: it waits
+  std::int32_t pid;
+  std::uint32_t reserved;
+  std::uint64_t cpu_user_us;  // spent on the way here
+  std::uint64_t cpu_system_us;
+};
 
 // To init.
 enum OrderType : std::uint32_t { order_start = 1, order_cancel = 2 };
@@ -75,12 +158,15 @@ struct Order {
   std::uint64_t wall_ns;
   std::uint64_t cpu_ns;
   std::uint64_t memory_bytes;
+  std::uint64_t data_limit;  // RLIMIT_DATA and RLIMIT_CPU of the guest
+  std::uint64_t cpu_limit_s;
 };
 
 // To the parent, on the control socket of the jail.
 enum MessageType : std::uint32_t {
   message_launched = 1,  // from the launcher; `error` set: clone3 failed. Carries the pidfd of init
-  message_ready = 2,     // from init. Carries the directory of the working tmpfs
+  message_ready = 2,     // from init, with the directory of the working tmpfs; from a zygote, with
+                         // its pidfd
   message_failed = 3,    // call `index` of the init (phase 0) or guest (phase 1) list failed
   message_ended = 4,
 };

@@ -82,6 +82,10 @@ void CgroupLeaf::kill() const noexcept {
   if (file.valid() && ::write(file.get(), "1", 1) != 1) return;  // its processes end with init
 }
 
+Result<void> CgroupLeaf::set_memory_limit(std::uint64_t bytes) const {
+  return write_cgroup_file(directory_.get(), "memory.max", std::to_string(bytes));
+}
+
 LeafUsage CgroupLeaf::usage() const {
   LeafUsage usage;
   const std::string peak = read_cgroup_file(directory_.get(), "memory.peak");

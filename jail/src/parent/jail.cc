@@ -15,6 +15,7 @@
 
 #include "parent/beneath.h"
 #include "parent/jail_state.h"
+#include "parent/messages.h"
 
 namespace jail {
 namespace {
@@ -27,77 +28,6 @@ using std::chrono::steady_clock;
 
 microseconds as_microseconds(std::uint64_t ns) {
   return duration_cast<microseconds>(nanoseconds(ns));
-}
-
-Error launch_error(int error) {
-  Error result{ErrorKind::kernel, "clone a jail", error, {}};
-  switch (error) {
-    case EPERM:
-    case EACCES:
-      result.kind = ErrorKind::refused;
-      result.hint = "unprivileged user namespaces are shut on this host; see agent-sandbox doctor";
-      break;
-    case ENOSPC:
-    case EUSERS:
-      result.kind = ErrorKind::exhausted;
-      result.hint = "raise user.max_user_namespaces and its siblings (sysctl)";
-      break;
-    case EAGAIN:
-    case ENOMEM:
-      result.kind = ErrorKind::exhausted;
-      result.hint = "the host is out of processes or memory";
-      break;
-    case ENOSYS:
-      result.kind = ErrorKind::unsupported;
-      break;
-    default:
-      break;
-  }
-  return result;
-}
-
-// What usually stands behind a step that the kernel refuses.
-std::string step_hint(const wire::Message& message, const std::string& step) {
-  if (message.phase != 0 || (message.error != EPERM && message.error != EACCES)) return {};
-  if (step.find("proc") != std::string::npos) {
-    return "inside a container whose /proc is masked no new /proc can be mounted; see "
-           "agent-sandbox "
-           "doctor";
-  }
-  return "this host restricts what an unprivileged user namespace may do; see agent-sandbox doctor";
-}
-
-// A received message with the descriptor that came along.
-struct Received {
-  wire::Message message{};
-  Fd fd;
-};
-
-enum class Reading { got, nothing, over };
-
-Reading receive(int socket, Received& out) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  iovec part{&out.message, sizeof out.message};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  ssize_t got;
-  do {
-    got = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
-  if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Reading::nothing;
-  if (got != static_cast<ssize_t>(sizeof out.message)) return Reading::over;
-  for (cmsghdr* part_header = CMSG_FIRSTHDR(&header); part_header != nullptr;
-       part_header = CMSG_NXTHDR(&header, part_header)) {
-    if (part_header->cmsg_level == SOL_SOCKET && part_header->cmsg_type == SCM_RIGHTS) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(part_header), sizeof fd);
-      out.fd.reset(fd);
-    }
-  }
-  return Reading::got;
 }
 
 void judge_wait_status(const wire::Message& message, const Limits& limits, ExitReport& report) {
@@ -230,7 +160,7 @@ Result<Phase> Jail::advance() {
         state.phase = Phase::ready;
         break;
       case wire::message_failed: {
-        const std::string step = describe_call(state.plan, message.phase, message.index);
+        const std::string step = describe_call(*state.plan, message.phase, message.index);
         return Error{ErrorKind::kernel, step, message.error, step_hint(message, step)};
       }
       case wire::message_ended:
@@ -262,20 +192,37 @@ Result<void> Jail::write_file(std::string_view path, std::string_view content, s
 }
 
 Result<void> Jail::start() {
-  if (state_->phase != Phase::ready) {
+  const Limits& limits = state_->limits;
+  return start({limits.wall, limits.cpu, limits.memory_bytes});
+}
+
+Result<void> Jail::start(const RunLimits& limits) {
+  State& state = *state_;
+  if (state.phase != Phase::ready) {
     return Error{ErrorKind::invalid, "start a jail that is not ready", 0, {}};
   }
+  if (limits.wall.count() <= 0 || limits.cpu.count() <= 0 || limits.memory_bytes < (1u << 20)) {
+    return Error{ErrorKind::invalid, "start a jail: a limit is not above 0", 0, {}};
+  }
+  if (state.cgroup && limits.memory_bytes != state.limits.memory_bytes) {
+    if (auto done = state.cgroup->set_memory_limit(limits.memory_bytes); !done) return done;
+  }
+  state.limits.wall = limits.wall;
+  state.limits.cpu = limits.cpu;
+  state.limits.memory_bytes = limits.memory_bytes;
   wire::Order order{};
   order.type = wire::order_start;
-  order.wall_ns = static_cast<std::uint64_t>(nanoseconds(state_->limits.wall).count());
-  order.cpu_ns = static_cast<std::uint64_t>(nanoseconds(state_->limits.cpu).count());
+  order.wall_ns = static_cast<std::uint64_t>(nanoseconds(limits.wall).count());
+  order.cpu_ns = static_cast<std::uint64_t>(nanoseconds(limits.cpu).count());
   // Where the kernel counts, init does not look.
   order.memory_bytes =
-      state_->cgroup ? std::numeric_limits<std::uint64_t>::max() : state_->limits.memory_bytes;
-  if (::send(state_->control.get(), &order, sizeof order, MSG_NOSIGNAL) < 0) {
+      state.cgroup ? std::numeric_limits<std::uint64_t>::max() : limits.memory_bytes;
+  order.data_limit = private_mapping_limit(limits.memory_bytes);
+  order.cpu_limit_s = cpu_seconds_limit(limits.cpu);
+  if (::send(state.control.get(), &order, sizeof order, MSG_NOSIGNAL) < 0) {
     return Error{ErrorKind::closed, "start a jail", errno, {}};
   }
-  state_->phase = Phase::running;
+  state.phase = Phase::running;
   return {};
 }
 

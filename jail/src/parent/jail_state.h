@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <memory>
 #include <optional>
 
 #include "jail/cgroup.h"
@@ -15,11 +16,16 @@ enum class LimitedBy { init, cgroup };
 Enforcement enforcement_of(LimitedBy by) noexcept;
 
 struct Jail::State {
+  static Jail make(std::unique_ptr<State> state) { return Jail(std::move(state)); }
+  static void keep(Jail& jail, std::shared_ptr<void> token) {
+    jail.state_->token = std::move(token);
+  }
+
   // Completes the report by what only the cgroup knows.
   void add_accounting();
 
   Phase phase = Phase::launching;
-  Plan plan;  // kept for the names of its steps
+  std::shared_ptr<const Plan> plan;  // kept for the names of its steps
   Limits limits;
   Fd control;
   Fd process;    // pidfd of init, once the launcher sent it
@@ -28,6 +34,7 @@ struct Jail::State {
   std::optional<CgroupLeaf> cgroup;
   ExitReport report;
   std::chrono::steady_clock::time_point launched_at;
+  std::shared_ptr<void> token;  // whose loss tells a pool that the jail was given up
 };
 
 }  // namespace jail

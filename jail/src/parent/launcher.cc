@@ -9,11 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstring>
-#include <vector>
-
 #include "parent/jail_state.h"
+#include "parent/launcher_state.h"
+#include "parent/order.h"
 #include "parent/sealed_file.h"
 #include "plan/plan.h"
 
@@ -22,28 +20,6 @@ extern "C" const char jail_launcher_image_end[];
 
 namespace jail {
 namespace {
-
-Error system_error(std::string doing) {
-  const int error = errno;
-  const bool full = error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN;
-  return {full ? ErrorKind::exhausted : ErrorKind::kernel, std::move(doing), error,
-          error == EMFILE ? "raise the limit of open files (ulimit -n)" : ""};
-}
-
-Result<std::pair<Fd, Fd>> socket_pair() {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    return system_error("make a socket pair");
-  }
-  return std::pair<Fd, Fd>(Fd(ends[0]), Fd(ends[1]));
-}
-
-// First the reading, then the writing end.
-Result<std::pair<Fd, Fd>> make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return system_error("make a pipe");
-  return std::pair<Fd, Fd>(Fd(ends[0]), Fd(ends[1]));
-}
 
 // The numbers that the launcher gets its descriptors at (see launcher_main.cc).
 constexpr int launcher_socket = 3;
@@ -88,51 +64,7 @@ class SpawnSetup {
 // Out of the way of the low numbers that the spawned process moves descriptors to.
 Fd moved_up(const Fd& fd) { return Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 16)); }
 
-Result<void> set_non_blocking(const Fd& fd) {
-  const int flags = ::fcntl(fd.get(), F_GETFL);
-  if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) != 0) {
-    return system_error("make a pipe non-blocking");
-  }
-  return {};
-}
-
-Result<void> send_request(int socket, const std::vector<int>& fds) {
-  const wire::LaunchRequest request{wire::plan_magic};
-  const std::size_t bytes = fds.size() * sizeof(int);
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * wire::most_launch_fds)] = {};
-  iovec part{const_cast<wire::LaunchRequest*>(&request), sizeof request};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = CMSG_SPACE(bytes);
-  cmsghdr* rights = CMSG_FIRSTHDR(&header);
-  rights->cmsg_level = SOL_SOCKET;
-  rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(bytes);
-  std::memcpy(CMSG_DATA(rights), fds.data(), bytes);
-  for (;;) {
-    if (::sendmsg(socket, &header, MSG_NOSIGNAL) >= 0) return {};
-    if (errno == EINTR) continue;
-    Error error = system_error("ask the launcher for a jail");
-    if (error.sys_errno == EPIPE || error.sys_errno == ECONNRESET) error.kind = ErrorKind::closed;
-    if (error.sys_errno == ETOOMANYREFS) error.kind = ErrorKind::exhausted;
-    return error;
-  }
-}
-
-LeafLimits leaf_limits(const Limits& limits) {
-  return {limits.memory_bytes, limits.processes + 1, limits.cpu_percent};
-}
-
 }  // namespace
-
-struct Launcher::State {
-  Fd socket;
-  Fd process;
-  HostFacts host;
-  std::optional<CgroupTree> cgroups;
-};
 
 Launcher::Launcher(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 Launcher::Launcher(Launcher&&) noexcept = default;
@@ -202,34 +134,10 @@ Result<Jail> Launcher::launch(const JailSpec& spec) const {
   if (!plan) return std::move(plan).error();
   const auto image = to_image(*plan);
   if (!image) return image.error();
-  auto control = socket_pair();
-  if (!control) return control.error();
-  auto input = make_pipe();
-  auto output = make_pipe();
-  auto errors = make_pipe();
-  for (const auto* pipe : {&input, &output, &errors}) {
-    if (!*pipe) return pipe->error();
-  }
-  for (const Fd* end : {&input->second, &output->first, &errors->first}) {
-    if (auto done = set_non_blocking(*end); !done) return done.error();
-  }
-  auto state = std::make_unique<Jail::State>();
-  std::vector<int> fds = {image->get(), control->second.get(), input->first.get(),
-                          output->second.get(), errors->second.get()};
-  if (state_->cgroups) {
-    auto leaf = state_->cgroups->make_leaf(leaf_limits(spec.limits));
-    if (!leaf) return leaf.error();
-    fds.push_back(leaf->directory());
-    state->cgroup.emplace(std::move(*leaf));
-  }
-  const auto now = std::chrono::steady_clock::now();
-  if (auto sent = send_request(state_->socket.get(), fds); !sent) return sent.error();
-  state->plan = std::move(*plan);
-  state->limits = spec.limits;
-  state->control = std::move(control->first);
-  state->streams = {std::move(input->second), std::move(output->first), std::move(errors->first)};
-  state->launched_at = now;
-  return Jail(std::move(state));
+  const JailOrder order{state_->socket.get(), image->get(),
+                        std::make_shared<const Plan>(std::move(*plan)), spec.limits,
+                        state_->cgroups ? &*state_->cgroups : nullptr};
+  return order_jail(order);
 }
 
 }  // namespace jail

@@ -95,18 +95,28 @@ Result<void> check(const JailSpec& spec, const HostFacts& host) {
   return check_limits(spec.limits);
 }
 
-void add_guest(Builder& builder, const JailSpec& spec, const HostFacts& host) {
-  builder.begin_guest();
-  add_streams(builder);
+constexpr std::uint64_t own_namespaces =
+    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+
+void add_start_place(Builder& builder, const JailSpec& spec) {
   builder.call(JAIL_CALL(umask), {Builder::value(022)}, "set the umask");
   builder.call(JAIL_CALL(chdir), {builder.text(spec.working_directory)},
                "change to " + spec.working_directory);
-  add_limits(builder, spec, host);
-  add_guest_filter(builder, spec);
+}
+
+void add_execve(Builder& builder, const JailSpec& spec, const std::vector<std::string>& env) {
   builder.call(JAIL_CALL(execve),
                {builder.text(spec.argv[0]), Builder::address(builder.store_pointers(spec.argv)),
-                Builder::address(builder.store_pointers(spec.env))},
+                Builder::address(builder.store_pointers(env))},
                "start " + spec.argv[0]);
+}
+
+Result<Plan> finished(const Builder& builder, Plan plan) {
+  if (builder.out_of_slots()) {
+    return invalid("root.binds: more than the " + std::to_string(wire::slot_count) +
+                   " descriptors of a plan can hold");
+  }
+  return plan;
 }
 
 }  // namespace
@@ -128,21 +138,75 @@ HostFacts HostFacts::of_this_host(std::uint32_t uid, std::uint32_t gid) {
 Result<Plan> compile(const JailSpec& spec, const HostFacts& host) {
   if (Result<void> checked = check(spec, host); !checked) return checked.error();
   Plan plan;
-  plan.clone_flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC |
-                     CLONE_NEWUTS | CLONE_NEWCGROUP;
+  plan.clone_flags = own_namespaces | CLONE_NEWCGROUP;
   plan.page_bytes = host.page_bytes;
   Builder builder(plan);
   add_identity(builder, host);
+  add_oom_offer(builder);
   add_session(builder, spec);
   add_network(builder, spec);
   add_mounts(builder, spec);
   add_init_privileges(builder, host);
-  add_guest(builder, spec, host);
-  if (builder.out_of_slots()) {
-    return invalid("root.binds: more than the " + std::to_string(wire::slot_count) +
-                   " descriptors of a plan can hold");
-  }
-  return plan;
+  add_untouchable(builder);
+  builder.begin_guest();
+  add_streams(builder);
+  add_start_place(builder, spec);
+  add_limits(builder, plan, spec, host);
+  add_guest_filter(builder, spec);
+  add_execve(builder, spec, spec.env);
+  return finished(builder, std::move(plan));
+}
+
+Result<Plan> compile_host(const JailSpec& spec, const HostFacts& host) {
+  if (Result<void> checked = check(spec, host); !checked) return checked.error();
+  Plan plan;
+  plan.kind = wire::plan_host;
+  // Without a cgroup namespace: from inside one, a jail's cgroup could not be entered where cgroup2
+  // is mounted nsdelegate.
+  plan.clone_flags = own_namespaces;
+  plan.page_bytes = host.page_bytes;
+  Builder builder(plan);
+  add_identity(builder, host);
+  add_oom_offer(builder);
+  add_session(builder, spec);
+  add_network(builder, spec);
+  add_mounts_of_host(builder, spec);
+  builder.begin_guest();
+  add_zygote_streams(builder);
+  add_start_place(builder, spec);
+  add_zygote_limits(builder, spec, host);
+  add_zygote_privileges(builder);
+  std::vector<std::string> env = spec.env;
+  // The last one, so that the environment which the kernel shows can end before it.
+  env.push_back("LD_PRELOAD=/proc/self/fd/" + std::to_string(wire::zygote_library_fd));
+  add_execve(builder, spec, env);
+  return finished(builder, std::move(plan));
+}
+
+Result<Plan> compile_forked(const JailSpec& spec, const HostFacts& host) {
+  // Ids inside of the host are what a guest sees already: this user namespace maps them once more.
+  HostFacts inside = host;
+  if (Result<void> checked = check(spec, host); !checked) return checked.error();
+  inside.uid = guest_uid;
+  inside.gid = guest_gid;
+  Plan plan;
+  plan.kind = wire::plan_forked;
+  plan.clone_flags = own_namespaces | CLONE_NEWCGROUP;
+  plan.page_bytes = host.page_bytes;
+  Builder builder(plan);
+  add_identity(builder, inside);
+  add_session(builder, spec);
+  add_network(builder, spec);
+  add_mounts_in_host(builder, spec);
+  // Init stays touchable until its guest has joined its namespaces.
+  add_init_privileges(builder, inside);
+  builder.begin_guest();
+  add_forked_streams(builder);
+  add_start_place(builder, spec);
+  add_limits(builder, plan, spec, host);
+  add_forked_privileges(builder, host);
+  add_guest_filter(builder, spec);
+  return finished(builder, std::move(plan));
 }
 
 }  // namespace jail

@@ -8,14 +8,24 @@ namespace jail {
 
 // Init's part.
 void add_identity(Builder& builder, const HostFacts& host);         // identity.cc
+void add_oom_offer(Builder& builder);                               // identity.cc
 void add_session(Builder& builder, const JailSpec& spec);           // identity.cc
 void add_mounts(Builder& builder, const JailSpec& spec);            // mounts.cc
+void add_mounts_of_host(Builder& builder, const JailSpec& spec);    // mounts.cc
+void add_mounts_in_host(Builder& builder, const JailSpec& spec);    // mounts.cc
 void add_network(Builder& builder, const JailSpec& spec);           // network.cc
 void add_init_privileges(Builder& builder, const HostFacts& host);  // privileges.cc
+void add_untouchable(Builder& builder);                             // privileges.cc
 
 // The guest's part.
-void add_streams(Builder& builder);                                              // streams.cc
-void add_limits(Builder& builder, const JailSpec& spec, const HostFacts& host);  // limits.cc
-void add_guest_filter(Builder& builder, const JailSpec& spec);                   // privileges.cc
+void add_streams(Builder& builder);         // streams.cc
+void add_zygote_streams(Builder& builder);  // streams.cc
+void add_forked_streams(Builder& builder);  // streams.cc
+void add_limits(Builder& builder, Plan& plan, const JailSpec& spec,
+                const HostFacts& host);                                                 // limits.cc
+void add_zygote_limits(Builder& builder, const JailSpec& spec, const HostFacts& host);  // limits.cc
+void add_forked_privileges(Builder& builder, const HostFacts& host);  // privileges.cc
+void add_zygote_privileges(Builder& builder);                         // privileges.cc
+void add_guest_filter(Builder& builder, const JailSpec& spec);        // privileges.cc
 
 }  // namespace jail

@@ -32,6 +32,9 @@ void add_identity(Builder& builder, const HostFacts& host) {
   write_proc_file(builder, "/proc/self/setgroups", "deny", "give up setgroups");
   write_proc_file(builder, "/proc/self/gid_map", one_id_map(guest_gid, host.gid), "map the group");
   write_proc_file(builder, "/proc/self/uid_map", one_id_map(guest_uid, host.uid), "map the user");
+}
+
+void add_oom_offer(Builder& builder) {
   // When the host runs out of memory, a jail goes before the server does.
   write_proc_file(builder, "/proc/self/oom_score_adj", "1000", "offer the jail to the OOM killer");
 }

@@ -17,16 +17,19 @@ class LimitWriter {
  public:
   LimitWriter(Builder& builder, const HostFacts& host) : builder_(builder), host_(host) {}
 
-  void set(int resource, std::uint64_t wanted, const char* name) {
+  // Returns the place of the limit's two values.
+  std::uint32_t set(int resource, std::uint64_t wanted, const char* name) {
     const auto index = static_cast<std::size_t>(resource);
     // Raising a hard limit takes a privilege that the guest must not have; a lower one is as safe.
     const std::uint64_t value =
         index < host_.hard_limits.size() ? std::min(wanted, host_.hard_limits[index]) : wanted;
-    const std::uint32_t limit = builder_.store(ResourceLimit{value, value});
+    const std::uint32_t limit = builder_.reserve(sizeof(ResourceLimit));
+    builder_.write(limit, ResourceLimit{value, value});
     builder_.call(
         JAIL_CALL(prlimit64),
         {Builder::value(0), Builder::value(resource), Builder::address(limit), Builder::value(0)},
         std::string("limit ") + name + " to " + std::to_string(value));
+    return limit;
   }
 
  private:
@@ -34,31 +37,43 @@ class LimitWriter {
   const HostFacts& host_;
 };
 
-// The watchdog looks at what a jail really uses. Between two looks a single process is held by this
-// limit on what it may map privately, well above the jail's own so that crossing that one is seen
-// as what it is even where a busy machine lets init wait for its turn, and enough for interpreters
-// that reserve more than they touch.
-std::uint64_t private_mapping_bytes(std::uint64_t memory_bytes) {
-  return 4 * memory_bytes + (128u << 20);
-}
-
-std::uint64_t cpu_seconds(std::chrono::milliseconds cpu) {
-  const auto whole = static_cast<std::uint64_t>(cpu.count()) / 1000;
-  return whole + 2;  // the jail's total is counted by init; this stops one process if init is late
+void set_stack(LimitWriter& writer, const Limits& limits) {
+  writer.set(RLIMIT_STACK, limits.stack_bytes, "the stack");
 }
 
 }  // namespace
 
-void add_limits(Builder& builder, const JailSpec& spec, const HostFacts& host) {
+// The watchdog looks at what a jail really uses. Between two looks a single process is held by this
+// limit on what it may map privately, well above the jail's own so that crossing that one is seen
+// as what it is even where a busy machine lets init wait for its turn, and enough for interpreters
+// that reserve more than they touch.
+std::uint64_t private_mapping_limit(std::uint64_t memory_bytes) {
+  return 4 * memory_bytes + (128u << 20);
+}
+
+std::uint64_t cpu_seconds_limit(std::chrono::milliseconds cpu) {
+  const auto whole = static_cast<std::uint64_t>(cpu.count()) / 1000;
+  return whole + 2;  // the jail's total is counted by init; this stops one process if init is late
+}
+
+// Of a zygote only what an interpreter looks at when it starts: the other limits are its forks'.
+void add_zygote_limits(Builder& builder, const JailSpec& spec, const HostFacts& host) {
+  LimitWriter writer(builder, host);
+  set_stack(writer, spec.limits);
+}
+
+void add_limits(Builder& builder, Plan& plan, const JailSpec& spec, const HostFacts& host) {
   const Limits& limits = spec.limits;
   LimitWriter writer(builder, host);
   // Counted in the jail's own user namespace, where init is one of them.
   writer.set(RLIMIT_NPROC, limits.processes + 1, "processes");
   writer.set(RLIMIT_NOFILE, limits.open_files, "open files");
   writer.set(RLIMIT_FSIZE, limits.file_bytes, "the size of a file");
-  writer.set(RLIMIT_DATA, private_mapping_bytes(limits.memory_bytes), "private memory");
-  writer.set(RLIMIT_STACK, limits.stack_bytes, "the stack");
-  writer.set(RLIMIT_CPU, cpu_seconds(limits.cpu), "CPU seconds of a process");
+  plan.data_limit =
+      writer.set(RLIMIT_DATA, private_mapping_limit(limits.memory_bytes), "private memory");
+  set_stack(writer, limits);
+  plan.cpu_limit =
+      writer.set(RLIMIT_CPU, cpu_seconds_limit(limits.cpu), "CPU seconds of a process");
   writer.set(RLIMIT_MEMLOCK, 64u << 10, "locked memory");
   writer.set(RLIMIT_MSGQUEUE, 0, "message queues");
   writer.set(RLIMIT_SIGPENDING, 1024, "pending signals");

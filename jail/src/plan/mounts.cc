@@ -151,11 +151,22 @@ std::vector<MountOption> tmpfs_options(std::uint64_t bytes, std::uint64_t inodes
   return {{"size", std::to_string(bytes)}, {"nr_inodes", std::to_string(inodes)}, {"mode", mode}};
 }
 
-void add_writable(Builder& builder, MountWriter& mounts, Skeleton& skeleton, SlotRef root,
-                  const std::string& path, std::uint8_t slot, std::vector<MountOption> options) {
-  skeleton.directory(path);
+// The place where something is to be attached: `path` below `directory`.
+struct Place {
+  Argument directory;
+  std::string path;
+};
+
+Place below(SlotRef root, const std::string& path) { return {Builder::slot(root), path.substr(1)}; }
+
+// Where the root is the jail's already.
+Place absolute(const std::string& path) { return {Builder::value(AT_FDCWD), path}; }
+
+void attach_writable(Builder& builder, MountWriter& mounts, const Place& place,
+                     const std::string& path, std::uint8_t slot,
+                     const std::vector<MountOption>& options) {
   const SlotRef mount = mounts.make("tmpfs", options, restricted);
-  mounts.attach(mount, Builder::slot(root), path.substr(1), path);
+  mounts.attach(mount, place.directory, place.path, path);
   builder
       .call(JAIL_CALL(openat),
             {Builder::slot(mount), builder.text("."),
@@ -182,13 +193,21 @@ void add_devices(Builder& builder, Skeleton& skeleton, MountWriter& mounts, Slot
   skeleton.link("/dev/shm", "/tmp");
 }
 
-void add_proc(Builder& builder, MountWriter& mounts, Skeleton& skeleton, SlotRef root) {
-  constexpr std::uint64_t sealed = restricted | MOUNT_ATTR_NOEXEC;
-  skeleton.directory("/proc", 0555);
+std::vector<MountOption> workspace_options(const Limits& limits) {
+  return tmpfs_options(limits.workspace_bytes, limits.workspace_inodes, "0755");
+}
+
+std::vector<MountOption> tmp_options(const Limits& limits) {
+  return tmpfs_options(limits.tmp_bytes, limits.tmp_inodes, "1777");
+}
+
+constexpr std::uint64_t sealed = restricted | MOUNT_ATTR_NOEXEC;
+
+void attach_proc(Builder& builder, MountWriter& mounts, const Place& place) {
   // Read-only: nothing below /proc/self is for a guest to write, oom_score_adj least of all.
   const SlotRef shown = mounts.make("proc", {{"subset", "pid"}, {"hidepid", "invisible"}},
                                     sealed | MOUNT_ATTR_RDONLY);
-  mounts.attach(shown, Builder::slot(root), "proc", "/proc");
+  mounts.attach(shown, place.directory, place.path, "/proc");
   builder.close(shown, "/proc");
   // Init's own view, attached nowhere, where processes that hide from the other are seen.
   const SlotRef own = mounts.make("proc", {{"subset", "pid"}}, sealed | MOUNT_ATTR_RDONLY);
@@ -210,9 +229,15 @@ void enter_root(Builder& builder, SlotRef root) {
   builder.close(root, "the root");
 }
 
-}  // namespace
+// A template's host and the jails in it write their own id maps there.
+void attach_proc_of_host(Builder& builder, MountWriter& mounts, const Place& place) {
+  const SlotRef shown = mounts.make("proc", {{"subset", "pid"}}, sealed);
+  mounts.attach(shown, place.directory, place.path, "/proc");
+  builder.close(shown, "/proc");
+}
 
-void add_mounts(Builder& builder, const JailSpec& spec) {
+template <class AttachProc>
+void add_whole_root(Builder& builder, const JailSpec& spec, AttachProc attach) {
   MountWriter mounts(builder);
   mount_attr unshared{};
   unshared.propagation = MS_PRIVATE;
@@ -251,13 +276,38 @@ void add_mounts(Builder& builder, const JailSpec& spec) {
   for (const TextFile& file : spec.root.files) skeleton.file(file.target, file.text);
   for (const Link& link : spec.root.links) skeleton.link(link.target, link.points_to);
   add_devices(builder, skeleton, mounts, root, taken_devices);
-  add_writable(builder, mounts, skeleton, root, "/workspace", wire::slot_workspace,
-               tmpfs_options(spec.limits.workspace_bytes, spec.limits.workspace_inodes, "0755"));
-  add_writable(builder, mounts, skeleton, root, "/tmp", wire::slot_tmp,
-               tmpfs_options(spec.limits.tmp_bytes, spec.limits.tmp_inodes, "1777"));
-  add_proc(builder, mounts, skeleton, root);
+  skeleton.directory("/workspace");
+  attach_writable(builder, mounts, below(root, "/workspace"), "/workspace", wire::slot_workspace,
+                  workspace_options(spec.limits));
+  skeleton.directory("/tmp");
+  attach_writable(builder, mounts, below(root, "/tmp"), "/tmp", wire::slot_tmp,
+                  tmp_options(spec.limits));
+  skeleton.directory("/proc", 0555);
+  attach(builder, mounts, below(root, "/proc"));
   mounts.set_attributes(root, MOUNT_ATTR_RDONLY, 0, "make / read-only");
   enter_root(builder, root);
+}
+
+}  // namespace
+
+void add_mounts(Builder& builder, const JailSpec& spec) {
+  add_whole_root(builder, spec, attach_proc);
+}
+
+void add_mounts_of_host(Builder& builder, const JailSpec& spec) {
+  add_whole_root(builder, spec, attach_proc_of_host);
+}
+
+// A jail in a template's host starts with a copy of the host's mounts, which it cannot take off.
+// What is the host's own among them goes out of sight below what is mounted here.
+void add_mounts_in_host(Builder& builder, const JailSpec& spec) {
+  MountWriter mounts(builder);
+  attach_writable(builder, mounts, absolute("/workspace"), "/workspace", wire::slot_workspace,
+                  workspace_options(spec.limits));
+  attach_writable(builder, mounts, absolute("/tmp"), "/tmp", wire::slot_tmp,
+                  tmp_options(spec.limits));
+  attach_proc(builder, mounts, absolute("/proc"));
+  builder.call(JAIL_CALL(chdir), {builder.text("/")}, "change to /");
 }
 
 }  // namespace jail

@@ -24,12 +24,15 @@ struct CallList {
 };
 
 struct Plan {
+  wire::PlanKind kind = wire::plan_cold;
   CallList init;
   CallList guest;
   std::string bytes;                       // strings and structures that calls point to
   std::vector<std::uint32_t> relocations;  // places in `bytes` that hold an offset into `bytes`
   std::uint64_t clone_flags = 0;
   std::uint64_t page_bytes = 4096;
+  std::uint32_t data_limit = 0;  // places in `bytes`, see wire::PlanHeader
+  std::uint32_t cpu_limit = 0;
 };
 
 // The facts about the host that a plan depends on, so that compile() itself asks nothing.
@@ -45,6 +48,15 @@ struct HostFacts {
 
 // Errors: ErrorKind::invalid, naming the field of the spec.
 Result<Plan> compile(const JailSpec& spec, const HostFacts& host);
+
+// The two plans of a template whose jails are forked from a zygote: that of the host, which makes
+// what its jails share and executes the zygote, and that of each jail in it.
+Result<Plan> compile_host(const JailSpec& spec, const HostFacts& host);
+Result<Plan> compile_forked(const JailSpec& spec, const HostFacts& host);
+
+// RLIMIT_DATA and RLIMIT_CPU of a guest with these limits.
+std::uint64_t private_mapping_limit(std::uint64_t memory_bytes);
+std::uint64_t cpu_seconds_limit(std::chrono::milliseconds cpu);
 
 // One line a call, for people and for golden tests.
 std::string to_text(const Plan& plan);

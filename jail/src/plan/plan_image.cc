@@ -34,6 +34,7 @@ std::vector<wire::Call> placed(const CallList& list, std::uint64_t bytes_offset)
 Result<Fd> to_image(const Plan& plan) {
   wire::PlanHeader header{};
   header.magic = wire::plan_magic;
+  header.kind = plan.kind;
   header.init_calls = static_cast<std::uint32_t>(plan.init.calls.size());
   header.guest_calls = static_cast<std::uint32_t>(plan.guest.calls.size());
   header.relocations = static_cast<std::uint32_t>(plan.relocations.size());
@@ -45,6 +46,8 @@ Result<Fd> to_image(const Plan& plan) {
   header.size = bytes_offset + plan.bytes.size();
   header.clone_flags = plan.clone_flags;
   header.page_bytes = plan.page_bytes;
+  header.data_limit_offset = bytes_offset + plan.data_limit;
+  header.cpu_limit_offset = bytes_offset + plan.cpu_limit;
 
   std::string bytes = plan.bytes;
   std::vector<std::uint64_t> places;

@@ -27,9 +27,8 @@ void add_prctl(Builder& builder, int option, std::int64_t argument, std::string 
                std::move(purpose));
 }
 
-}  // namespace
-
-void add_init_privileges(Builder& builder, const HostFacts& host) {
+// Whoever runs this has every capability in the jail's user namespace, and none afterwards.
+void give_up_privileges(Builder& builder, const HostFacts& host) {
   // Uid 0 means nothing and capabilities are not regained by execve, for the rest of the jail's
   // life.
   constexpr int bits = SECBIT_NOROOT | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_CAP_AMBIENT_RAISE;
@@ -48,10 +47,28 @@ void add_init_privileges(Builder& builder, const HostFacts& host) {
                {Builder::address(builder.store(header)), Builder::address(builder.store(none))},
                "drop every capability");
   add_prctl(builder, PR_SET_NO_NEW_PRIVS, 1, "set no_new_privs");
-  // Same uid as the guest: without this the guest could write to /proc/1/mem.
-  add_prctl(builder, PR_SET_DUMPABLE, 0, "make init untouchable");
+}
+
+}  // namespace
+
+void add_init_privileges(Builder& builder, const HostFacts& host) {
+  give_up_privileges(builder, host);
   builder.call(JAIL_CALL(prctl), {Builder::value(PR_SET_NAME), builder.text("jail-init")},
                "name init");
+}
+
+void add_untouchable(Builder& builder) {
+  // Same uid as the guest: without this the guest could write to /proc/1/mem.
+  add_prctl(builder, PR_SET_DUMPABLE, 0, "make init untouchable");
+}
+
+// A fork joins the jail's user namespace with everything in it; init's bounding set is not its own.
+void add_forked_privileges(Builder& builder, const HostFacts& host) {
+  give_up_privileges(builder, host);
+}
+
+void add_zygote_privileges(Builder& builder) {
+  add_prctl(builder, PR_SET_NO_NEW_PRIVS, 1, "set no_new_privs");
 }
 
 void add_guest_filter(Builder& builder, const JailSpec& spec) {

@@ -1,0 +1,73 @@
+#include "parent/messages.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include <cstring>
+
+namespace jail {
+
+Error launch_error(int error) {
+  Error result{ErrorKind::kernel, "clone a jail", error, {}};
+  switch (error) {
+    case EPERM:
+    case EACCES:
+      result.kind = ErrorKind::refused;
+      result.hint = "unprivileged user namespaces are shut on this host; see agent-sandbox doctor";
+      break;
+    case ENOSPC:
+    case EUSERS:
+      result.kind = ErrorKind::exhausted;
+      result.hint = "raise user.max_user_namespaces and its siblings (sysctl)";
+      break;
+    case EAGAIN:
+    case ENOMEM:
+      result.kind = ErrorKind::exhausted;
+      result.hint = "the host is out of processes or memory";
+      break;
+    case ENOSYS:
+      result.kind = ErrorKind::unsupported;
+      break;
+    default:
+      break;
+  }
+  return result;
+}
+
+// What usually stands behind a step that the kernel refuses.
+std::string step_hint(const wire::Message& message, const std::string& step) {
+  if (message.phase != 0 || (message.error != EPERM && message.error != EACCES)) return {};
+  if (step.find("proc") != std::string::npos) {
+    return "inside a container whose /proc is masked no new /proc can be mounted; see "
+           "agent-sandbox "
+           "doctor";
+  }
+  return "this host restricts what an unprivileged user namespace may do; see agent-sandbox doctor";
+}
+
+Reading receive(int socket, Received& out) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  iovec part{&out.message, sizeof out.message};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  ssize_t got;
+  do {
+    got = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Reading::nothing;
+  if (got != static_cast<ssize_t>(sizeof out.message)) return Reading::over;
+  for (cmsghdr* part_header = CMSG_FIRSTHDR(&header); part_header != nullptr;
+       part_header = CMSG_NXTHDR(&header, part_header)) {
+    if (part_header->cmsg_level == SOL_SOCKET && part_header->cmsg_type == SCM_RIGHTS) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part_header), sizeof fd);
+      out.fd.reset(fd);
+    }
+  }
+  return Reading::got;
+}
+
+}  // namespace jail

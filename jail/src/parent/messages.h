@@ -1,0 +1,29 @@
+// What launchers, inits and zygotes report, as read by the owner.
+#pragma once
+
+#include <string>
+
+#include "child/wire.h"
+#include "jail/fd.h"
+#include "jail/result.h"
+
+namespace jail {
+
+// A received message with the descriptor that came along.
+struct Received {
+  wire::Message message{};
+  Fd fd;
+};
+
+enum class Reading { got, nothing, over };
+
+// Does not wait.
+Reading receive(int socket, Received& out);
+
+// Of a clone3 that failed with this errno.
+Error launch_error(int error);
+
+// What usually stands behind a step that the kernel refuses.
+std::string step_hint(const wire::Message& message, const std::string& step);
+
+}  // namespace jail

@@ -1,0 +1,118 @@
+#include "parent/order.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "parent/jail_state.h"
+
+namespace jail {
+namespace {
+
+LeafLimits leaf_limits(const Limits& limits) {
+  return {limits.memory_bytes, limits.processes + 1, limits.cpu_percent};
+}
+
+}  // namespace
+
+Error system_error(std::string doing) {
+  const int error = errno;
+  const bool full = error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN;
+  return {full ? ErrorKind::exhausted : ErrorKind::kernel, std::move(doing), error,
+          error == EMFILE ? "raise the limit of open files (ulimit -n)" : ""};
+}
+
+Result<std::pair<Fd, Fd>> socket_pair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return system_error("make a socket pair");
+  }
+  return std::pair<Fd, Fd>(Fd(ends[0]), Fd(ends[1]));
+}
+
+Result<std::pair<Fd, Fd>> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return system_error("make a pipe");
+  return std::pair<Fd, Fd>(Fd(ends[0]), Fd(ends[1]));
+}
+
+Result<void> set_non_blocking(const Fd& fd) {
+  // A pipe has no other status flag that could be lost.
+  if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) return system_error("make a pipe non-blocking");
+  return {};
+}
+
+Result<void> send_launch_request(int socket, std::vector<LaunchArgument> arguments) {
+  std::sort(arguments.begin(), arguments.end(),
+            [](const LaunchArgument& a, const LaunchArgument& b) { return a.kind < b.kind; });
+  wire::LaunchRequest request{wire::plan_magic, 0};
+  int fds[wire::launch_fd_kinds];
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    request.fds |= arguments[i].kind;
+    fds[i] = arguments[i].fd;
+  }
+  const std::size_t bytes = arguments.size() * sizeof(int);
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fds)] = {};
+  iovec part{&request, sizeof request};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = CMSG_SPACE(bytes);
+  cmsghdr* rights = CMSG_FIRSTHDR(&header);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(bytes);
+  std::memcpy(CMSG_DATA(rights), fds, bytes);
+  for (;;) {
+    if (::sendmsg(socket, &header, MSG_NOSIGNAL) >= 0) return {};
+    if (errno == EINTR) continue;
+    Error error = system_error("ask the launcher for a jail");
+    if (error.sys_errno == EPIPE || error.sys_errno == ECONNRESET) error.kind = ErrorKind::closed;
+    if (error.sys_errno == ETOOMANYREFS) error.kind = ErrorKind::exhausted;
+    return error;
+  }
+}
+
+Result<Jail> order_jail(const JailOrder& order) {
+  auto control = socket_pair();
+  if (!control) return control.error();
+  auto input = make_pipe();
+  auto output = make_pipe();
+  auto errors = make_pipe();
+  for (const auto* pipe : {&input, &output, &errors}) {
+    if (!*pipe) return pipe->error();
+  }
+  for (const Fd* end : {&input->second, &output->first, &errors->first}) {
+    if (auto done = set_non_blocking(*end); !done) return done.error();
+  }
+  auto state = std::make_unique<Jail::State>();
+  std::vector<LaunchArgument> arguments = {{wire::launch_plan, order.image},
+                                           {wire::launch_control, control->second.get()},
+                                           {wire::launch_stdin, input->first.get()},
+                                           {wire::launch_stdout, output->second.get()},
+                                           {wire::launch_stderr, errors->second.get()}};
+  if (order.cgroups != nullptr) {
+    auto leaf = order.cgroups->make_leaf(leaf_limits(order.limits));
+    if (!leaf) return leaf.error();
+    arguments.push_back({wire::launch_cgroup, leaf->directory()});
+    state->cgroup.emplace(std::move(*leaf));
+  }
+  if (order.invocation >= 0) arguments.push_back({wire::launch_invocation, order.invocation});
+  const auto now = std::chrono::steady_clock::now();
+  if (auto sent = send_launch_request(order.socket, std::move(arguments)); !sent) {
+    return sent.error();
+  }
+  state->plan = order.plan;
+  state->limits = order.limits;
+  state->control = std::move(control->first);
+  state->streams = {std::move(input->second), std::move(output->first), std::move(errors->first)};
+  state->launched_at = now;
+  return Jail::State::make(std::move(state));
+}
+
+}  // namespace jail

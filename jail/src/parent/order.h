@@ -1,0 +1,42 @@
+// Asking a launcher, the first one or a template's host, for a jail.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jail/cgroup.h"
+#include "jail/jail.h"
+#include "plan/plan.h"
+
+namespace jail {
+
+Error system_error(std::string doing);
+Result<std::pair<Fd, Fd>> socket_pair();
+// First the reading, then the writing end.
+Result<std::pair<Fd, Fd>> make_pipe();
+Result<void> set_non_blocking(const Fd& fd);
+
+// A descriptor and what it is for.
+struct LaunchArgument {
+  wire::LaunchFd kind;
+  int fd;
+};
+// Errors: closed (the launcher is gone), exhausted, kernel.
+Result<void> send_launch_request(int socket, std::vector<LaunchArgument> arguments);
+
+struct JailOrder {
+  int socket;  // of the launcher
+  int image;   // of `plan`
+  std::shared_ptr<const Plan> plan;
+  Limits limits;
+  const CgroupTree* cgroups = nullptr;  // where the jail gets a leaf; null: nowhere
+  int invocation = -1;                  // of wire::Invocation; -1: the template's own
+};
+
+// Does not wait.
+Result<Jail> order_jail(const JailOrder& order);
+
+}  // namespace jail

@@ -1,0 +1,42 @@
+#include "pool/demand.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace jail {
+namespace {
+
+constexpr double smoothing = 0.3;
+// Arrivals come in bunches: as many as come in this many refill times at once are met.
+constexpr double refill_times = 8;
+// A pool shrinks by one after each of these; idle jails cost memory, a miss costs a request.
+constexpr double seconds_to_shrink = 5;
+
+}  // namespace
+
+Demand::Demand(std::uint32_t least, std::uint32_t usual, std::uint32_t most)
+    : least_(least), most_(most), target_(usual) {}
+
+void Demand::made(double seconds) { make_time_ += smoothing * (seconds - make_time_); }
+
+void Demand::tick(double seconds) {
+  if (seconds <= 0) return;
+  const double now = leases_ / seconds;
+  // Up at once, down slowly.
+  rate_ = now > rate_ ? now : rate_ + smoothing * (now - rate_);
+  const double needed = least_ + rate_ * std::min(make_time_, 0.1) * refill_times;
+  std::uint32_t wanted = needed >= most_ ? most_ : static_cast<std::uint32_t>(std::ceil(needed));
+  if (misses_ > 0) wanted = std::max(wanted, target_ + std::max(1u, target_ / 2));
+  wanted = std::clamp(wanted, least_, most_);
+  if (wanted >= target_) {
+    target_ = wanted;
+    quiet_ = 0;
+  } else if ((quiet_ += seconds) >= seconds_to_shrink) {
+    --target_;
+    quiet_ = 0;
+  }
+  leases_ = 0;
+  misses_ = 0;
+}
+
+}  // namespace jail

@@ -1,0 +1,31 @@
+// How many jails a pool should have ready. Pure: its owner tells it what happens and how time goes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace jail {
+
+class Demand {
+ public:
+  Demand(std::uint32_t least, std::uint32_t usual, std::uint32_t most);
+
+  void leased() { ++leases_; }
+  void missed() { ++misses_; }  // one of the leases found nothing ready
+  void made(double seconds);    // how long a jail took from its order until it was ready
+  void tick(double seconds);    // since the last one
+
+  std::size_t target() const { return target_; }
+
+ private:
+  const std::uint32_t least_;
+  const std::uint32_t most_;
+  std::uint32_t target_;
+  std::uint32_t leases_ = 0;
+  std::uint32_t misses_ = 0;
+  double rate_ = 0;           // leases a second, smoothed
+  double make_time_ = 0.005;  // seconds, smoothed
+  double quiet_ = 0;          // seconds for which fewer would have done
+};
+
+}  // namespace jail

@@ -1,0 +1,38 @@
+#include "pool/invocation.h"
+
+#include "child/wire.h"
+#include "parent/sealed_file.h"
+
+namespace jail {
+namespace {
+
+Error invalid(const std::string& doing) { return {ErrorKind::invalid, doing, 0, {}}; }
+
+}  // namespace
+
+Result<Fd> invocation_file(const TemplateSpec& spec, const Invocation& invocation) {
+  std::string texts;
+  const auto append = [&texts](const std::string& text) { texts.append(text).push_back('\0'); };
+  for (const std::string& argument : spec.jail.argv) append(argument);
+  for (const std::string& argument : invocation.arguments) {
+    if (argument.find('\0') != argument.npos) return invalid("argv: an argument with a NUL in it");
+    append(argument);
+  }
+  for (const std::string& variable : invocation.env) {
+    const std::size_t equals = variable.find('=');
+    if (variable.find('\0') != variable.npos || equals == 0 || equals == variable.npos) {
+      return invalid("env: \"" + variable + "\" is not NAME=value");
+    }
+    append(variable);
+  }
+  wire::Invocation head{};
+  head.magic = wire::plan_magic;
+  head.arguments = static_cast<std::uint32_t>(spec.jail.argv.size() + invocation.arguments.size());
+  head.variables = static_cast<std::uint32_t>(invocation.env.size());
+  head.bytes = static_cast<std::uint32_t>(texts.size());
+  return sealed_file("jail-invocation",
+                     std::string(reinterpret_cast<const char*>(&head), sizeof head) + texts,
+                     SealedUse::read);
+}
+
+}  // namespace jail

@@ -1,0 +1,418 @@
+#include "jail/pool.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "parent/jail_state.h"
+#include "parent/launcher_state.h"
+#include "pool/demand.h"
+#include "pool/invocation.h"
+#include "pool/template_host.h"
+
+namespace jail {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+// A zygote forks one guest after the other; more orders at once only wait for it.
+constexpr std::size_t refilled_at_once = 4;
+// On demand, when nobody waits: requests that would wait longer than a cold run takes.
+constexpr std::size_t made_at_once = 32;
+// After a lease the refill waits this long while enough jails are left: a request should not share
+// its processor with it.
+constexpr milliseconds refill_delay{2};
+constexpr milliseconds tick{250};
+constexpr milliseconds first_retry{250};
+constexpr milliseconds last_retry{30'000};
+// Imports take seconds; a zygote that needs this long hangs.
+constexpr milliseconds zygote_deadline{60'000};
+
+// What an event of the pool's epoll instance is about.
+enum Source : std::uint64_t { source_timer, source_control, source_zygote, source_first_jail };
+
+Error invalid(std::string doing) { return {ErrorKind::invalid, std::move(doing), 0, {}}; }
+
+Result<void> check(const TemplateSpec& spec, const PoolOptions& options) {
+  const bool plain = std::all_of(spec.name.begin(), spec.name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+  if (spec.name.empty() || spec.name.size() > 32 || !plain) {
+    return invalid("template: name \"" + spec.name + "\" is not 1 to 32 of a-z, 0-9, - and _");
+  }
+  if (spec.warmth == Warmth::forked && spec.jail.argv.size() != 2) {
+    return invalid("template: jail.argv of a forked one is an interpreter and a file");
+  }
+  // Two processes pass through the jail while its guest is forked.
+  if (spec.jail.limits.processes < 4) return invalid("template: jail.limits.processes below 4");
+  for (const std::string& name : spec.imports) {
+    if (name.empty() || name.find('\0') != name.npos) return invalid("template: an empty import");
+  }
+  for (const std::string* text : {&spec.warm_up, &spec.after_fork}) {
+    if (text->find('\0') != text->npos) return invalid("template: a NUL in its Python");
+  }
+  if (options.most == 0) return invalid("pool: most is 0");
+  if (options.least > options.usual || options.usual > options.most) {
+    return invalid("pool: least, usual and most are not in this order");
+  }
+  if (options.forks_per_zygote == 0) return invalid("pool: forks_per_zygote is 0");
+  return {};
+}
+
+}  // namespace
+
+struct Pool::State : std::enable_shared_from_this<Pool::State> {
+  State(const Launcher::State& the_launcher, TemplateSpec the_spec, const PoolOptions& the_options)
+      : launcher(the_launcher),
+        spec(std::move(the_spec)),
+        options(the_options),
+        demand(options.least, options.usual, options.most) {}
+
+  // A zygote with what was made by it.
+  struct Host {
+    TemplateHost processes;
+    Clock::time_point started_at;
+    std::uint64_t forks = 0;
+  };
+  struct Making {
+    Jail jail;
+    Clock::time_point since;
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  bool is_forked() const { return spec.warmth == Warmth::forked; }
+
+  Result<void> begin();
+  void watch(int fd, std::uint64_t source) const;
+  void unwatch(int fd) const;
+  void wake_after(milliseconds delay);
+  void on_timer();
+  void on_jail(std::uint64_t source);
+  void start_host();
+  void on_host_control();
+  void drop_host(std::shared_ptr<Host>& host);
+  void fail(const Error& error);
+  void retire_surplus();
+  void look_at_hosts();
+  std::size_t wanted() const;
+  void refill(Lock& lock);
+  Result<Jail> make(Lock& lock, int invocation);
+  Result<int> order_socket() const;
+  void count_lease(Jail& jail) const;
+
+  const Launcher::State& launcher;
+  const TemplateSpec spec;
+  const PoolOptions options;
+  TemplatePlans plans;
+  Fd epoll;
+  Fd timer;
+
+  std::mutex mutex;
+  Demand demand;
+  std::shared_ptr<Host> host;  // what forks; null before the first one is ready
+  std::shared_ptr<Host> next;  // starting
+  std::unordered_map<std::uint64_t, Making> making;
+  std::deque<std::pair<std::uint64_t, Jail>> ready;
+  std::uint64_t last_source = source_first_jail;
+  bool wake_is_near = false;
+  Clock::time_point last_tick{};
+  Clock::time_point retry_at{};
+  milliseconds retry_after = first_retry;
+  PoolState counts;
+  std::shared_ptr<std::atomic<std::uint32_t>> leased =
+      std::make_shared<std::atomic<std::uint32_t>>(0);
+};
+
+Result<void> Pool::State::begin() {
+  auto made = TemplatePlans::make(spec, launcher.host);
+  if (!made) return made.error();
+  plans = std::move(*made);
+  epoll = Fd(::epoll_create1(EPOLL_CLOEXEC));
+  timer = Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!epoll.valid() || !timer.valid()) return system_error("watch a pool");
+  watch(timer.get(), source_timer);
+  wake_after(milliseconds(0));
+  return {};
+}
+
+void Pool::State::watch(int fd, std::uint64_t source) const {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = source;
+  // Without memory for it the tick still comes by.
+  ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
+void Pool::State::unwatch(int fd) const { ::epoll_ctl(epoll.get(), EPOLL_CTL_DEL, fd, nullptr); }
+
+void Pool::State::wake_after(milliseconds delay) {
+  itimerspec when{};
+  when.it_value.tv_sec = delay.count() / 1000;
+  when.it_value.tv_nsec = std::max<long>(1, delay.count() % 1000 * 1'000'000);
+  ::timerfd_settime(timer.get(), 0, &when, nullptr);
+}
+
+void Pool::State::on_timer() {
+  std::uint64_t expirations = 0;
+  if (::read(timer.get(), &expirations, sizeof expirations) < 0) return;
+  wake_is_near = false;
+  const auto now = Clock::now();
+  if (now - last_tick >= tick) {
+    demand.tick(std::chrono::duration<double>(now - last_tick).count());
+    last_tick = now;
+    retire_surplus();
+    if (is_forked()) look_at_hosts();
+  }
+  wake_after(tick);
+}
+
+// Ended before it was leased, or ready.
+void Pool::State::on_jail(std::uint64_t source) {
+  if (const auto found = making.find(source); found != making.end()) {
+    const auto phase = found->second.jail.advance();
+    if (phase && *phase == Phase::launching) return;
+    if (phase && *phase == Phase::ready) {
+      demand.made(std::chrono::duration<double>(Clock::now() - found->second.since).count());
+      retry_after = first_retry;
+      counts.trouble.clear();
+      ready.emplace_back(source, std::move(found->second.jail));
+    } else {
+      fail(phase ? Error{ErrorKind::closed, "make a jail: it ended", 0, {}} : phase.error());
+    }
+    making.erase(found);
+    return;
+  }
+  const auto ended = std::find_if(ready.begin(), ready.end(),
+                                  [&](const auto& entry) { return entry.first == source; });
+  if (ended != ready.end()) {
+    ready.erase(ended);
+    ++counts.failures;
+  }
+}
+
+void Pool::State::fail(const Error& error) {
+  ++counts.failures;
+  counts.trouble = error.message();
+  retry_at = Clock::now() + retry_after;
+  retry_after = std::min(last_retry, retry_after * 2);
+}
+
+void Pool::State::start_host() {
+  auto started = TemplateHost::start(launcher.socket.get(), plans);
+  if (!started) {
+    fail(started.error());
+    return;
+  }
+  ++counts.zygotes;
+  next = std::make_shared<Host>(Host{std::move(*started), Clock::now(), 0});
+  watch(next->processes.control_fd(), source_control);
+}
+
+void Pool::State::on_host_control() {
+  if (next == nullptr) return;
+  const auto advanced = next->processes.advance();
+  if (!advanced) {
+    fail(advanced.error());
+    drop_host(next);
+  } else if (next->processes.is_ready()) {
+    unwatch(next->processes.control_fd());
+    if (host != nullptr) drop_host(host);
+    host = std::move(next);
+    next.reset();
+    watch(host->processes.zygote_fd(), source_zygote);
+    counts.trouble.clear();
+  }
+}
+
+// Its jails go on: they end with their owners.
+void Pool::State::drop_host(std::shared_ptr<Host>& which) {
+  if (which->processes.is_ready()) {
+    unwatch(which->processes.zygote_fd());
+  } else {
+    unwatch(which->processes.control_fd());
+  }
+  which.reset();
+}
+
+void Pool::State::look_at_hosts() {
+  const auto now = Clock::now();
+  if (next != nullptr && now - next->started_at > zygote_deadline) {
+    fail({ErrorKind::exhausted, "start a zygote: it is not ready in time", ETIMEDOUT, {}});
+    drop_host(next);
+  }
+  const bool old = host != nullptr && (host->forks >= options.forks_per_zygote ||
+                                       now - host->started_at >= options.zygote_age);
+  if ((host == nullptr || old) && next == nullptr && now >= retry_at) start_host();
+}
+
+void Pool::State::retire_surplus() {
+  // One at a time: a pool that was busy a moment ago may be again.
+  if (ready.size() > demand.target()) ready.pop_front();
+}
+
+std::size_t Pool::State::wanted() const {
+  const std::size_t there = ready.size() + making.size();
+  const std::size_t target = demand.target();
+  if (there >= target || making.size() >= refilled_at_once) return 0;
+  return std::min(target - there, refilled_at_once - making.size());
+}
+
+Result<int> Pool::State::order_socket() const {
+  if (!is_forked()) return launcher.socket.get();
+  if (host != nullptr) return host->processes.socket();
+  if (!counts.trouble.empty()) return Error{ErrorKind::closed, counts.trouble, 0, {}};
+  return Error{ErrorKind::exhausted, "make a jail: its zygote is not ready yet", 0, {}};
+}
+
+// Called with the lock held; making the pipes and the request is done without it.
+Result<Jail> Pool::State::make(Lock& lock, int invocation) {
+  const auto socket = order_socket();
+  if (!socket) return socket.error();
+  const std::shared_ptr<Host> used = host;
+  if (used != nullptr) ++used->forks;
+  lock.unlock();
+  const JailOrder order{*socket,
+                        plans.jail_image.get(),
+                        plans.jail,
+                        spec.jail.limits,
+                        launcher.cgroups ? &*launcher.cgroups : nullptr,
+                        invocation};
+  auto jail = order_jail(order);
+  lock.lock();
+  if (!jail && jail.error().kind == ErrorKind::closed && used != nullptr && used == host) {
+    drop_host(host);
+  }
+  return jail;
+}
+
+void Pool::State::refill(Lock& lock) {
+  const bool may = Clock::now() >= retry_at;
+  if (is_forked() && host == nullptr && next == nullptr && may) start_host();
+  if (is_forked() && host == nullptr) return;
+  for (std::size_t count = may ? wanted() : 0; count > 0; --count) {
+    const auto since = Clock::now();
+    auto jail = make(lock, -1);
+    if (!jail) {
+      fail(jail.error());
+      return;
+    }
+    const std::uint64_t source = ++last_source;
+    const int control = jail->control_fd();
+    making.emplace(source, Making{std::move(*jail), since});
+    watch(control, source);
+  }
+}
+
+// Until its owner gives it up.
+void Pool::State::count_lease(Jail& jail) const {
+  ++*leased;
+  Jail::State::keep(jail,
+                    std::shared_ptr<void>(nullptr, [counter = leased](void*) { --*counter; }));
+}
+
+Pool::Pool(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
+Pool::Pool(Pool&&) noexcept = default;
+Pool& Pool::operator=(Pool&&) noexcept = default;
+Pool::~Pool() = default;
+
+Result<Pool> Pool::open(const Launcher& launcher, TemplateSpec spec, PoolOptions options) {
+  if (auto checked = check(spec, options); !checked) return checked.error();
+  auto state = std::make_shared<State>(launcher.state(), std::move(spec), options);
+  if (auto begun = state->begin(); !begun) return begun.error();
+  return Pool(std::move(state));
+}
+
+int Pool::event_fd() const noexcept { return state_->epoll.get(); }
+
+void Pool::advance() {
+  State& state = *state_;
+  State::Lock lock(state.mutex);
+  std::array<epoll_event, 64> events;
+  const int count = ::epoll_wait(state.epoll.get(), events.data(), events.size(), 0);
+  for (int i = 0; i < count; ++i) {
+    switch (const std::uint64_t source = events[i].data.u64) {
+      case source_timer:
+        state.on_timer();
+        break;
+      case source_control:
+        state.on_host_control();
+        break;
+      case source_zygote:
+        if (state.host != nullptr) state.drop_host(state.host);
+        break;
+      default:
+        state.on_jail(source);
+    }
+  }
+  state.refill(lock);
+}
+
+Result<Jail> Pool::lease() {
+  State& state = *state_;
+  State::Lock lock(state.mutex);
+  state.demand.leased();
+  ++state.counts.leases;
+  std::optional<Jail> jail;
+  if (!state.ready.empty()) {
+    jail.emplace(std::move(state.ready.front().second));
+    state.ready.pop_front();
+    state.unwatch(jail->control_fd());
+  } else {
+    state.demand.missed();
+    ++state.counts.misses;
+    if (*state.leased + state.making.size() >= made_at_once + state.options.most) {
+      return Error{ErrorKind::exhausted, "make a jail: too many are being made", 0, {}};
+    }
+    auto made = state.make(lock, -1);
+    if (!made) return made.error();
+    jail.emplace(std::move(*made));
+  }
+  if (!state.wake_is_near) {
+    state.wake_is_near = true;
+    const bool enough = state.ready.size() > state.options.least;
+    state.wake_after(enough ? refill_delay : milliseconds(0));
+  }
+  state.count_lease(*jail);
+  return std::move(*jail);
+}
+
+Result<Jail> Pool::launch(const Invocation& invocation) {
+  State& state = *state_;
+  if (!state.is_forked()) {
+    return Error{ErrorKind::unsupported, "give arguments to a jail that is prepared", 0, {}};
+  }
+  auto file = invocation_file(state.spec, invocation);
+  if (!file) return file.error();
+  State::Lock lock(state.mutex);
+  ++state.counts.leases;
+  ++state.counts.misses;
+  auto jail = state.make(lock, file->get());
+  if (!jail) return jail.error();
+  state.count_lease(*jail);
+  return jail;
+}
+
+PoolState Pool::state() const {
+  State& state = *state_;
+  const State::Lock lock(state.mutex);
+  PoolState now = state.counts;
+  now.ready = static_cast<std::uint32_t>(state.ready.size());
+  now.refilling = static_cast<std::uint32_t>(state.making.size());
+  now.leased = *state.leased;
+  now.target = static_cast<std::uint32_t>(state.demand.target());
+  return now;
+}
+
+}  // namespace jail

@@ -1,0 +1,148 @@
+#include "pool/template_host.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "parent/messages.h"
+#include "parent/sealed_file.h"
+
+extern "C" const char jail_zygote_image_begin[];
+extern "C" const char jail_zygote_image_end[];
+
+namespace jail {
+namespace {
+
+std::string setup_text(const TemplateSpec& spec) {
+  std::string names;
+  for (const std::string& name : spec.imports) names.append(name).push_back('\0');
+  wire::ZygoteSetup head{};
+  head.magic = wire::plan_magic;
+  head.imports = static_cast<std::uint32_t>(spec.imports.size());
+  head.imports_bytes = static_cast<std::uint32_t>(names.size());
+  head.warm_up_bytes = static_cast<std::uint32_t>(spec.warm_up.size() + 1);
+  head.after_fork_bytes = static_cast<std::uint32_t>(spec.after_fork.size() + 1);
+  head.program_bytes = static_cast<std::uint32_t>(spec.jail.argv.back().size() + 1);
+  std::string text(reinterpret_cast<const char*>(&head), sizeof head);
+  text += names;
+  for (const std::string* part : {&spec.warm_up, &spec.after_fork, &spec.jail.argv.back()}) {
+    text.append(*part).push_back('\0');
+  }
+  return text;
+}
+
+// A start() may lower what a jail was made with, and never raise it.
+JailSpec with_most(const TemplateSpec& spec) {
+  JailSpec most = spec.jail;
+  most.limits.memory_bytes = std::max(spec.most_memory_bytes, spec.jail.limits.memory_bytes);
+  most.limits.cpu = std::max(spec.most_cpu, spec.jail.limits.cpu);
+  return most;
+}
+
+}  // namespace
+
+Result<TemplatePlans> TemplatePlans::make(const TemplateSpec& spec, const HostFacts& facts) {
+  TemplatePlans plans;
+  const JailSpec most = with_most(spec);
+  const bool forked = spec.warmth == Warmth::forked;
+  auto jail = forked ? compile_forked(most, facts) : compile(most, facts);
+  if (!jail) return jail.error();
+  auto jail_image = to_image(*jail);
+  if (!jail_image) return jail_image.error();
+  plans.jail = std::make_shared<const Plan>(std::move(*jail));
+  plans.jail_image = std::move(*jail_image);
+  if (!forked) return plans;
+
+  auto host = compile_host(spec.jail, facts);
+  if (!host) return host.error();
+  auto host_image = to_image(*host);
+  if (!host_image) return host_image.error();
+  auto library =
+      sealed_file("jail-zygote",
+                  {jail_zygote_image_begin,
+                   static_cast<std::size_t>(jail_zygote_image_end - jail_zygote_image_begin)},
+                  SealedUse::execute);
+  if (!library) return library.error();
+  auto setup = sealed_file("jail-template", setup_text(spec), SealedUse::read);
+  if (!setup) return setup.error();
+  plans.host = std::make_shared<const Plan>(std::move(*host));
+  plans.host_image = std::move(*host_image);
+  plans.library = std::move(*library);
+  plans.setup = std::move(*setup);
+  return plans;
+}
+
+Result<TemplateHost> TemplateHost::start(int launcher_socket, const TemplatePlans& plans) {
+  auto control = socket_pair();
+  auto requests = socket_pair();
+  for (const auto* pair : {&control, &requests}) {
+    if (!*pair) return pair->error();
+  }
+  auto input = make_pipe();
+  auto words = make_pipe();
+  for (const auto* pipe : {&input, &words}) {
+    if (!*pipe) return pipe->error();
+  }
+  if (auto done = set_non_blocking(words->first); !done) return done.error();
+  auto sent =
+      send_launch_request(launcher_socket, {{wire::launch_plan, plans.host_image.get()},
+                                            {wire::launch_control, control->second.get()},
+                                            {wire::launch_stdin, input->first.get()},
+                                            {wire::launch_stdout, words->second.get()},
+                                            {wire::launch_stderr, words->second.get()},
+                                            {wire::launch_serve, requests->second.get()},
+                                            {wire::launch_library, plans.library.get()},
+                                            {wire::launch_setup, plans.setup.get()},
+                                            {wire::launch_guest_plan, plans.jail_image.get()}});
+  if (!sent) return sent.error();
+  TemplateHost host;
+  host.plans_ = &plans;
+  host.control_ = std::move(control->first);
+  host.socket_ = std::move(requests->first);
+  host.words_ = std::move(words->first);
+  host.input_ = std::move(input->second);
+  return host;
+}
+
+Error TemplateHost::with_words(Error error) const {
+  std::string words(4096, '\0');
+  const ssize_t got = ::read(words_.get(), words.data(), words.size());
+  words.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  while (!words.empty() && words.back() == '\n') words.pop_back();
+  if (!words.empty()) error.doing += ": " + words;
+  return error;
+}
+
+Result<void> TemplateHost::advance() {
+  for (;;) {
+    Received received;
+    switch (receive(control_.get(), received)) {
+      case Reading::nothing:
+        return {};
+      case Reading::over:
+        if (is_ready()) return {};
+        return with_words({ErrorKind::closed, "start a zygote", 0, {}});
+      case Reading::got:
+        break;
+    }
+    switch (received.message.type) {
+      case wire::message_launched:
+        if (received.message.error != 0) return launch_error(received.message.error);
+        process_ = std::move(received.fd);
+        break;
+      case wire::message_ready:
+        zygote_ = std::move(received.fd);
+        break;
+      default: {
+        const wire::Message& message = received.message;
+        const std::string step = describe_call(*plans_->host, message.phase, message.index);
+        return with_words({ErrorKind::kernel, "start a zygote: " + step, message.error,
+                           step_hint(message, step)});
+      }
+    }
+  }
+}
+
+}  // namespace jail

@@ -1,0 +1,31 @@
+// From a fork of the zygote to a guest that waits for its program.
+#pragma once
+
+#include "child/wire.h"
+#include "zygote/program.h"
+#include "zygote/python_api.h"
+
+namespace jail::zygote {
+
+// What every guest of one zygote needs, mapped and compiled once.
+struct GuestSetup {
+  wire::PlanHeader* plan = nullptr;  // writable, its addresses filled in
+  const char* program_path = nullptr;
+  PyObject* after_fork = nullptr;  // code, or null
+};
+
+// The descriptors of one wire::GuestRequest, in its order.
+struct GuestFds {
+  int init;
+  int channel;
+  int streams[3];
+  int cgroup;
+  int invocation;
+};
+
+// Confines this process by the plan, warms it up, waits for init's word and runs the program. What
+// goes wrong before is reported to init.
+[[noreturn]] void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
+                               const GuestFds& fds);
+
+}  // namespace jail::zygote

@@ -1,0 +1,307 @@
+#include "zygote/program.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+namespace jail::zygote {
+namespace {
+
+// What the interpreter exits with when its standard streams cannot be flushed.
+constexpr int status_of_lost_output = 120;
+constexpr int raw_text = 1;  // Py_PRINT_RAW
+
+// Touches what small programs touch: the compiler, functions, classes, exceptions, formatting, the
+// standard streams, the collector.
+constexpr char rehearsal[] = R"py(
+import sys
+class Shape:
+    sides = 0
+    def __init__(self, name, *rest, **named):
+        self.name = name
+        self.points = [str(n) for n in range(3)] + list(rest)
+    def __repr__(self):
+        return f"{self.name!r}:{self.sides:>4}:{1.5:.2f}"
+def walk(items, depth=1):
+    total, seen = 0, {}
+    for index, item in enumerate(sorted(items, key=lambda x: -x)):
+        seen[item] = (index, depth)
+        total += item * 2 // 1
+        if item % 2 and depth:
+            total += walk({1, 2}, depth - 1)
+    return total
+try:
+    walk((3, 1, 2))
+    raise ValueError("%s %d" % (Shape("a", k=1), len("b" * 3)))
+except (ValueError, KeyError) as error:
+    text = " ".join(map(str, error.args)).split(":")
+with open("/dev/null") as nothing:
+    nothing.read()
+print("", end="", flush=True)
+print("", end="", file=sys.stderr)
+)py";
+
+}  // namespace
+
+void Program::remember_preloaded() {
+  PyObject* modules = python_.PyImport_GetModuleDict();
+  const bool known = python_.PyDict_GetItemString(modules, "atexit") != nullptr;
+  atexit_ = python_.PyImport_ImportModule("atexit");
+  // A program that looks does not find what it would not find in a cold run.
+  if (!known) python_.PyDict_DelItemString(modules, "atexit");
+  if (PyObject* importer = python_.PyDict_GetItemString(modules, "_frozen_importlib_external")) {
+    loader_type_ = python_.PyObject_GetAttrString(importer, "SourceFileLoader");
+  }
+  preloaded_ = python_.PyDict_Copy(modules);
+}
+
+void Program::rehearse() {
+  std::FILE* file = ::fmemopen(const_cast<char*>(rehearsal), sizeof rehearsal - 1, "r");
+  if (file == nullptr) return;
+  PyObject* globals = python_.PyDict_New();
+  PyObject* done =
+      python_.PyRun_FileExFlags(file, "<rehearsal>", file_input, globals, globals, 1, nullptr);
+  if (done == nullptr) drop_error();
+  if (done != nullptr) python_.Py_DecRef(done);
+  python_.Py_DecRef(globals);
+  flush_streams();
+  python_.PyGC_Collect();
+}
+
+void Program::run(const char* path) {
+  PyObject* main = python_.PyImport_AddModule("__main__");
+  int status = execute(path, python_.PyModule_GetDict(main));
+  tear_down(status);
+  end(status);
+}
+
+// As the interpreter runs `python3 FILE`.
+int Program::execute(const char* path, PyObject* globals) {
+  std::FILE* file = std::fopen(path, "rbe");
+  if (file == nullptr) {
+    std::fprintf(stderr, "python3: can't open file '%s'\n", path);
+    return 2;
+  }
+  PyObject* name = python_.PyUnicode_DecodeFSDefault(path);
+  python_.PyDict_SetItemString(globals, "__file__", name);
+  python_.PyDict_SetItemString(globals, "__cached__", python_.None);
+  if (PyObject* loader = python_.PyObject_CallFunction(loader_type_, "sO", "__main__", name)) {
+    python_.PyDict_SetItemString(globals, "__loader__", loader);
+    python_.Py_DecRef(loader);
+  }
+  python_.Py_DecRef(name);
+  PyObject* done = python_.PyRun_FileExFlags(file, path, file_input, globals, globals, 1, nullptr);
+  int status = 0;
+  if (done == nullptr) {
+    PyObject* type;
+    PyObject* value;
+    PyObject* traceback;
+    python_.PyErr_Fetch(&type, &value, &traceback);
+    if (!flush("stderr")) drop_error();
+    if (!flush("stdout")) drop_error();
+    python_.PyErr_Restore(type, value, traceback);
+    if (python_.PyErr_ExceptionMatches(*python_.SystemExit) != 0) return status_of_system_exit();
+    interrupted_ = python_.PyErr_ExceptionMatches(*python_.KeyboardInterrupt) != 0;
+    python_.PyErr_Print();
+    status = 1;
+  } else {
+    python_.Py_DecRef(done);
+    if (!flush("stderr")) drop_error();
+    if (!flush("stdout")) drop_error();
+  }
+  for (const char* own : {"__file__", "__cached__"}) {
+    if (python_.PyDict_DelItemString(globals, own) != 0) drop_error();
+  }
+  return status;
+}
+
+int Program::status_of_system_exit() {
+  std::fflush(stdout);
+  PyObject* type;
+  PyObject* value;
+  PyObject* traceback;
+  python_.PyErr_Fetch(&type, &value, &traceback);
+  python_.PyErr_NormalizeException(&type, &value, &traceback);
+  int status = 0;
+  if (PyObject* code = python_.PyObject_GetAttrString(value, "code")) {
+    python_.Py_DecRef(value);
+    value = code;
+  } else {
+    drop_error();
+  }
+  if (python_.PyObject_IsInstance(value, python_.long_type) == 1) {
+    status = static_cast<int>(python_.PyLong_AsLong(value));
+    drop_error();  // too large a number is -1
+  } else if (value != python_.None) {
+    PyObject* stream = python_.PySys_GetObject("stderr");
+    if (stream != nullptr && stream != python_.None) {
+      if (python_.PyFile_WriteObject(value, stream, raw_text) != 0) drop_error();
+      if (python_.PyFile_WriteString("\n", stream) != 0) drop_error();
+    }
+    status = 1;
+  }
+  python_.PyErr_Restore(type, value, traceback);
+  drop_error();
+  return status;
+}
+
+// The kernel's count: threads that a library made without telling the interpreter are threads too.
+bool Program::has_other_threads() {
+  struct stat tasks {};
+  return ::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > 3;
+}
+
+void Program::shut_threads_down() {
+  PyObject* threading = python_.PyDict_GetItemString(python_.PyImport_GetModuleDict(), "threading");
+  if (threading == nullptr || threading == python_.None) return;
+  if (PyObject* done = python_.PyObject_CallMethod(threading, "_shutdown", nullptr)) {
+    python_.Py_DecRef(done);
+  } else {
+    python_.PyErr_WriteUnraisable(threading);
+  }
+}
+
+// False, with an error set, where the stream is there, open and does not take what it was given.
+bool Program::flush(const char* name) {
+  PyObject* stream = python_.PySys_GetObject(name);
+  if (stream == nullptr || stream == python_.None) return true;
+  PyObject* closed = python_.PyObject_GetAttrString(stream, "closed");
+  if (closed == nullptr) {
+    drop_error();
+  } else {
+    const bool is_closed = python_.PyObject_IsTrue(closed) == 1;
+    python_.Py_DecRef(closed);
+    if (is_closed) return true;
+  }
+  PyObject* done = python_.PyObject_CallMethod(stream, "flush", nullptr);
+  if (done == nullptr) return false;
+  python_.Py_DecRef(done);
+  return true;
+}
+
+bool Program::flush_streams() {
+  bool all = true;
+  if (!flush("stdout")) {
+    python_.PyErr_WriteUnraisable(python_.PySys_GetObject("stdout"));
+    all = false;
+  }
+  if (!flush("stderr")) {
+    drop_error();
+    all = false;
+  }
+  return all;
+}
+
+// What the interpreter forgets first, for what it may keep alive.
+void Program::forget_special_names() {
+  for (const char* name :
+       {"path", "argv", "ps1", "ps2", "last_type", "last_value", "last_traceback", "path_hooks",
+        "path_importer_cache", "meta_path", "__interactivehook__"}) {
+    python_.PySys_SetObject(name, python_.None);
+  }
+  const char* const streams[][2] = {
+      {"stdin", "__stdin__"}, {"stdout", "__stdout__"}, {"stderr", "__stderr__"}};
+  for (const auto& stream : streams) {
+    PyObject* first = python_.PySys_GetObject(stream[1]);
+    python_.PySys_SetObject(stream[0], first != nullptr ? first : python_.None);
+  }
+}
+
+// The program's own modules go in the interpreter's order: their names first, then those that died
+// with them, then what the others hold. Modules of the zygote stay: nobody could see them go, and
+// what a finaliser of the program still uses is there.
+void Program::drop_own_modules() {
+  PyObject* modules = python_.PyImport_GetModuleDict();
+  PyObject* main = python_.PyDict_GetItemString(preloaded_, "__main__");
+  PyObject* left = python_.PyList_New(0);
+  long position = 0;
+  PyObject* name;
+  PyObject* module;
+  while (python_.PyDict_Next(modules, &position, &name, &module) != 0) {
+    if (module == python_.None) continue;
+    if (module != main && python_.PyDict_GetItem(preloaded_, name) == module) continue;
+    if (python_.PyObject_IsInstance(module, python_.module_type) == 1) {
+      if (PyObject* weak = python_.PyWeakref_NewRef(module, nullptr)) {
+        python_.PyList_Append(left, weak);
+        python_.Py_DecRef(weak);
+      }
+    }
+    drop_error();
+    if (module == main) python_.PyDict_SetItem(preloaded_, name, python_.None);
+    python_.PyDict_SetItem(modules, name, python_.None);
+  }
+  python_.PyGC_Collect();
+  for (long i = python_.PyList_Size(left); i-- > 0;) {
+    PyObject* alive = python_.PyWeakref_GetObject(python_.PyList_GetItem(left, i));
+    if (alive == nullptr || alive == python_.None) continue;
+    python_.Py_IncRef(alive);
+    clear_module(alive);
+    python_.Py_DecRef(alive);
+  }
+  python_.PyGC_Collect();
+}
+
+void Program::clear_module(PyObject* module) {
+  PyObject* names = python_.PyModule_GetDict(module);
+  for (const bool private_ones : {true, false}) {
+    long position = 0;
+    PyObject* key;
+    PyObject* value;
+    while (python_.PyDict_Next(names, &position, &key, &value) != 0) {
+      const char* name = value == python_.None ? nullptr : python_.PyUnicode_AsUTF8(key);
+      if (name == nullptr) {
+        drop_error();
+        continue;
+      }
+      const bool is_private = name[0] == '_' && name[1] != '_';
+      if (private_ones ? !is_private : std::strcmp(name, "__builtins__") == 0) continue;
+      if (python_.PyDict_SetItem(names, key, python_.None) != 0) drop_error();
+    }
+  }
+}
+
+// As Py_FinalizeEx(), without taking apart what the zygote made: that is most of the work, none of
+// it can be seen, and every page of it would have to be copied first.
+void Program::tear_down(int& status) {
+  shut_threads_down();
+  if (PyObject* done = python_.PyObject_CallMethod(atexit_, "_run_exitfuncs", nullptr)) {
+    python_.Py_DecRef(done);
+  } else {
+    drop_error();
+  }
+  if (has_other_threads()) {
+    // Only the interpreter itself can stop them.
+    finalizing_ = true;
+    final_status_ = status;
+    python_.Py_FinalizeEx();
+    status = final_status_;
+    return;
+  }
+  if (!flush_streams()) status = status_of_lost_output;
+  python_.PyGC_Collect();
+  forget_special_names();
+  drop_own_modules();
+  if (!flush_streams()) status = status_of_lost_output;
+}
+
+void Program::on_audit(const char* event) {
+  if (!finalizing_) return;
+  // All that a program can see has happened: what follows frees memory that the kernel is about to
+  // take back.
+  if (std::strcmp(event, "cpython.PyInterpreterState_Clear") == 0) end(final_status_);
+}
+
+void Program::end(int status) {
+  if (interrupted_) {
+    std::signal(SIGINT, SIG_DFL);
+    ::kill(::getpid(), SIGINT);
+  }
+  std::exit(status);
+}
+
+}  // namespace jail::zygote

@@ -1,0 +1,50 @@
+// Runs a file as the interpreter's main program and ends the process as the interpreter would.
+#pragma once
+
+#include "zygote/python_api.h"
+
+namespace jail::zygote {
+
+class Program {
+ public:
+  explicit Program(PythonApi& python) : python_(python) {}
+
+  // In the zygote, once everything is imported that will be: what is there now is not torn down at
+  // the end of a program.
+  void remember_preloaded();
+
+  // Runs a small program through the same code, so that its pages are the process's own before the
+  // real one comes.
+  void rehearse();
+
+  [[noreturn]] void run(const char* path);
+
+  // False where a stream does not take what it was given.
+  bool flush_streams();
+
+  // Tells what the interpreter does while it tears itself down, from its audit hook.
+  void on_audit(const char* event);
+
+ private:
+  int execute(const char* path, PyObject* globals);
+  int status_of_system_exit();
+  bool has_other_threads();
+  void shut_threads_down();
+  bool flush(const char* stream);
+  void forget_special_names();
+  void drop_own_modules();
+  void clear_module(PyObject* module);
+  void tear_down(int& status);
+  [[noreturn]] void end(int status);
+  void drop_error() { python_.PyErr_Clear(); }
+
+  PythonApi& python_;
+  PyObject* preloaded_ = nullptr;  // copy of sys.modules
+  PyObject* atexit_ = nullptr;
+  PyObject* loader_type_ = nullptr;
+  bool interrupted_ = false;
+  bool finalizing_ = false;
+  int final_status_ = 0;
+};
+
+}  // namespace jail::zygote

@@ -1,0 +1,28 @@
+#include "zygote/python_api.h"
+
+#include <dlfcn.h>
+
+namespace jail::zygote {
+
+const char* load(PythonApi& python) {
+#define JAIL_LOAD(result, name, parameters)                                         \
+  python.name = reinterpret_cast<result(*) parameters>(dlsym(RTLD_DEFAULT, #name)); \
+  if (python.name == nullptr) return #name;
+  JAIL_PYTHON_FUNCTIONS(JAIL_LOAD)
+#undef JAIL_LOAD
+  const struct {
+    const char* name;
+    void** place;
+  } variables[] = {{"_Py_NoneStruct", reinterpret_cast<void**>(&python.None)},
+                   {"PyExc_SystemExit", reinterpret_cast<void**>(&python.SystemExit)},
+                   {"PyExc_KeyboardInterrupt", reinterpret_cast<void**>(&python.KeyboardInterrupt)},
+                   {"PyLong_Type", reinterpret_cast<void**>(&python.long_type)},
+                   {"PyModule_Type", reinterpret_cast<void**>(&python.module_type)}};
+  for (const auto& variable : variables) {
+    *variable.place = dlsym(RTLD_DEFAULT, variable.name);
+    if (*variable.place == nullptr) return variable.name;
+  }
+  return nullptr;
+}
+
+}  // namespace jail::zygote
