@@ -1,4 +1,4 @@
-"""What waiting jails keep in memory, as /proc says it."""
+"""What waiting jails keep in memory, and what runs take of the processors, as /proc says it."""
 import collections
 import ctypes
 import os
@@ -17,6 +17,13 @@ def available_mb():
 def resident_mb(pid):
     text = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
     return int(re.search(r"VmRSS:\s+(\d+)", text)[1]) / 1024
+
+
+def busy_seconds():
+    """Of all processors together, whoever keeps them busy: what a launcher leaves to others counts too."""
+    fields = pathlib.Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:]
+    user, nice, system, _idle, _waiting, hard_irq, soft_irq = (int(field) for field in fields[:7])
+    return (user + nice + system + hard_irq + soft_irq) / os.sysconf("SC_CLK_TCK")
 
 
 def descriptors(pid):

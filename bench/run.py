@@ -106,9 +106,12 @@ class Run:
     def each_flood(self, name, action):
         def flood():
             if name not in self.figures.missing:
-                rate = self.attempt(name, action)
-                if rate is not None:
-                    self.figures.add_rate(name, rate)
+                before = memory.busy_seconds()
+                answer = self.attempt(name, action)
+                if answer is not None:
+                    self.figures.add_rate(name, answer["per_second"])
+                    spent = 1e3 * (memory.busy_seconds() - before) / len(answer["total"])
+                    self.figures.numbers[f"{name}: ms of processor time a run"] = spent
         self.floods.append(flood)
 
     # --- the launchers
@@ -141,7 +144,7 @@ class Run:
                 self.figures.add(series, launchers.once(name)["total"])
         self.each_round(series, launch, every)
         if flood_seconds:
-            self.each_flood(f"{series}, {CLIENTS} clients", lambda: launchers.flood(name, CLIENTS, flood_seconds)["per_second"])
+            self.each_flood(f"{series}, {CLIENTS} clients", lambda: launchers.flood(name, CLIENTS, flood_seconds))
 
     # --- the floor
 
@@ -193,7 +196,7 @@ class Run:
                                                    "init_set_up", "init_started", "init_ran", "init_ended"))
         self.each_round(name, run)
         requests = self.plan.flood_requests if "cold" not in name else 100
-        self.each_flood(f"{name}, 4 at once", lambda: worker.ask("flood", requests, 4)["per_second"])
+        self.each_flood(f"{name}, 4 at once", lambda: worker.ask("flood", requests, 4))
 
     def half_load_in_process(self):
         rate = self.figures.value("in process, warm, 4 at once.rate")
@@ -258,7 +261,7 @@ class Run:
             rate = self.figures.value(f"{name}, {CLIENTS} clients.rate") or (400 if is_warm else 40)
             answer = worker.ask("closed", CLIENTS, max(80, int(rate * self.plan.flood_seconds)))
             self.figures.add(f"{name}, {CLIENTS} clients", answer["total"])
-            return answer["per_second"]
+            return answer
         self.each_flood(f"{name}, {CLIENTS} clients", flood)
 
     def _count_warm(self, name, answer):
@@ -317,18 +320,15 @@ class Run:
                 self.figures.numbers[f"warm jails in a GiB (USS), {name}"] = (1 << 20) / max(1, sizes[len(sizes) // 2])
         else:
             self.figures.missing[f"USS of warm jails, {name}"] = "only root may look into every process of a jail"
-        if name == "bare":
-            answered = worker.ask("all", count)["answered"]
-            self.figures.numbers["warm jails at once that answered"] = answered
+        answered = worker.ask("all", count)["answered"]
+        seconds = worker.ask("fill")["total"][0] / 1e6
+        self.figures.numbers[f"of {count} warm jails at once answered, {name}"] = answered
+        self.figures.add_rate(f"{count} jails made anew, {name}", count / seconds)
         worker.close()
 
     def _filled(self, options, program, count):
         worker = self.in_process("--ready", str(count), *options, **program)
-        started = time.monotonic()
         worker.ask("fill")
-        if count > 1:
-            self.figures.add_rate(f"jails made{', template data' if options else ''}, flat out",
-                                  count / (time.monotonic() - started))
         time.sleep(1)
         return worker
 
