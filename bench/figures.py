@@ -23,31 +23,31 @@ class Figures:
         self.numbers = {}
         self.phases = {}     # of one series: name of a phase -> microseconds
         self.missing = {}    # what is not there -> why
-        self.launchers = []  # names of the peers that start a jail for each run
+        self.peers = []      # the other sandboxes, by name
 
     def add(self, name, times):
         self.series.setdefault(name, []).extend(times)
 
-    def add_phases(self, name, answer, words):
-        for word in words:
+    def add_phases(self, name, answer):
+        for word in PHASES:
             self.phases.setdefault(name, {}).setdefault(word, []).extend(answer.get(word, []))
 
     def add_rate(self, name, value):
         self.rates.setdefault(name, []).append(value)
 
-    def best_launcher(self, word):
+    def best_peer(self, word):
         """The peer with the lowest time, or with the highest rate."""
         if word == "rate":
-            known = [name for name in self.launchers if f"{name}, 8 clients" in self.rates]
+            known = [name for name in self.peers if f"{name}, 8 clients" in self.rates]
             return max(known, key=lambda name: self.value(f"{name}, 8 clients.rate"), default=None)
-        known = [name for name in self.launchers if name in self.series]
+        known = [name for name in self.peers if name in self.series]
         return min(known, key=lambda name: self.value(f"{name}.{word}"), default=None)
 
     def resolve(self, key):
-        """"best launcher.p50" becomes "bubblewrap.p50"."""
+        """"best peer.p50" becomes "bubblewrap.p50"."""
         name, _, word = key.rpartition(".")
-        if name == "best launcher":
-            best = self.best_launcher(word)
+        if name == "best peer":
+            best = self.best_peer(word)
             name = f"{best}, 8 clients" if word == "rate" else best
         return f"{name}.{word}"
 
@@ -93,14 +93,35 @@ def table(figures, baseline):
         yield f"{name:<62} {value:>12.3f}"
 
 
+# By the words of the programs that measure them; the order is that of the table.
+PHASES = {
+    "lease": "take a jail out of the pool, or ask for a cold one",
+    "made": "wait for one that is being made",
+    "write": "write main.py into it",
+    "start": "tell init to start",
+    "output": "from there to the output",
+    "report": "from the output to init's report of the exit",
+    "queued": "server: read, wait for a place",
+    "started": "server: jail, files, start",
+    "ran": "server: start to the report",
+    "everything else": "HTTP, JSON, the client, and waking up in between",
+    "total": "all of it",
+    "gone": "off the path: until its last process is dead",
+    "init_set_up": "off the path where warm: made, warmed up, ready",
+    "init_started": "by init's clock: start to the program's first instruction",
+    "init_ran": "by init's clock: the program",
+    "init_ended": "by init's clock: its end to the end of its last process",
+}
+
+
 def phase_table(figures, name):
     """Where the time of a request goes, in the form in which a README shows it."""
     yield f"| {name} | min us | p50 us | p90 us | p99 us |"
     yield "|---|---|---|---|---|"
-    for phase, times in figures.phases[name].items():
-        cells = [share_of(times, word) for word in ("min", "p50", "p90", "p99")] if times else []
-        if cells:
-            yield f"| {phase} | " + " | ".join("-" if cell is None else f"{cell:.0f}" for cell in cells) + " |"
+    known = figures.phases[name]
+    for phase, times in ((words, known[key]) for key, words in PHASES.items() if known.get(key)):
+        cells = [share_of(times, word) for word in ("min", "p50", "p90", "p99")]
+        yield f"| {phase} | " + " | ".join("-" if cell is None else f"{cell:.0f}" for cell in cells) + " |"
 
 
 def with_minimum(figures, key):

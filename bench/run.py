@@ -125,7 +125,7 @@ class Run:
             self.program("bench_spawn"), self.directory / "pandas", PANDAS, PANDAS_EXPECTED, own_pandas, bare=False))
         self.figures.missing |= bare.missing
         self.figures.missing |= {f"{name}, pandas": why for name, why in pandas.missing.items() if name not in bare.missing}
-        self.figures.launchers = [name for name in bare.names if name not in ("python3", *own)]
+        self.figures.peers = [name for name in bare.names if name not in ("python3", *own)]
         every = max(1, self.plan.rounds // self.plan.pandas_rounds)
         for name in bare.names:
             self._add_launcher(bare, name, name, self.plan.launches, 1, self.plan.flood_seconds)
@@ -136,6 +136,7 @@ class Run:
         if judge.missing:
             self.figures.missing["go-judge"] = judge.missing
         else:
+            self.figures.peers.append("go-judge")
             self._add_http("go-judge", judge.load, self.plan.launches)
 
     def _add_launcher(self, launchers, name, series, count, every, flood_seconds):
@@ -192,8 +193,7 @@ class Run:
         def run():
             answer = worker.ask("run", count, PAUSE_MS)
             self.figures.add(name, answer["total"])
-            self.figures.add_phases(name, answer, ("lease", "made", "write", "start", "output", "report", "total", "gone",
-                                                   "init_set_up", "init_started", "init_ran", "init_ended"))
+            self.figures.add_phases(name, answer)
         self.each_round(name, run)
         requests = self.plan.flood_requests if "cold" not in name else 100
         self.each_flood(f"{name}, 4 at once", lambda: worker.ask("flood", requests, 4))
@@ -253,7 +253,7 @@ class Run:
             if answer["queued"]:
                 spent = [sum(parts) for parts in zip(answer["queued"], answer["started"], answer["ran"])]
                 answer["everything else"] = [total - known for total, known in zip(answer["total"], spent)]
-                self.figures.add_phases(name, answer, ("queued", "started", "ran", "everything else", "total"))
+                self.figures.add_phases(name, answer)
             self._count_warm(name, answer)
         self.each_round(name, run)
 
