@@ -8,7 +8,6 @@ BUILD is the build directory with agent-sandbox and the programs of bench/. Prin
 """
 import argparse
 import contextlib
-import dataclasses
 import datetime
 import json
 import os
@@ -19,358 +18,11 @@ import sys
 import tempfile
 import time
 
+import chart
+import figures as figures_module
+import measure
+
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "tests" / "api"), str(HERE.parent / "tests")]
-import chart  # noqa: E402
-import figures as figures_module  # noqa: E402
-import live_server  # noqa: E402
-import memory  # noqa: E402
-import peers  # noqa: E402
-from worker import Failed, Worker  # noqa: E402
-
-CODE, EXPECTED = "print(6*7)", "42"
-PANDAS, PANDAS_EXPECTED = "import pandas as pd; print(pd.Series([1, 2, 3]).sum())", "6"
-DATA_IMPORTS = "numpy,pandas,matplotlib.pyplot"
-PARTS = ("launchers", "floor", "in_process", "http", "memory")
-CLIENTS = 8
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    rounds: int            # of everything that is interleaved
-    launches: int          # of each launcher in a round
-    pandas_rounds: int     # rounds in which the launchers import pandas too
-    requests: int          # warm ones of one client in a round, each to a full pool
-    cold: int              # cold ones in a round
-    floods: int            # how often each rate is measured
-    flood_seconds: float
-    pandas_seconds: float  # the same for launchers that import pandas
-    pandas_floods: tuple   # of which launchers; all of them where this is empty
-    flood_requests: int    # in process
-    long_run: int          # warm requests of 8 clients, to see whether the rate sags
-    loads: tuple           # of the sustained rate, for open loops
-    load_seconds: float
-    jails: int             # that wait at once, to see what they keep
-    state_mb: int          # Python objects in a template; 0: not measured
-    refills: int
-
-
-QUICK = Plan(rounds=6, launches=2, pandas_rounds=2, requests=50, cold=3, floods=1, flood_seconds=2, pandas_seconds=6, pandas_floods=("python3",), flood_requests=500,
-             long_run=5_000, loads=(0.5,), load_seconds=3, jails=100, state_mb=0, refills=20)
-FULL = Plan(rounds=30, launches=2, pandas_rounds=6, requests=50, cold=4, floods=3, flood_seconds=3, pandas_seconds=8, pandas_floods=(), flood_requests=3_000,
-            long_run=100_000, loads=(0.25, 0.5, 0.75, 0.9, 1.1), load_seconds=8, jails=1_000, state_mb=1_024, refills=50)
-PAUSE_MS = 3
-
-
-def say(words):
-    print(f"bench: {words}", file=sys.stderr)
-
-
-class Run:
-    """What is open while something is measured, and the figures so far."""
-
-    def __init__(self, build, plan, directory, parts):
-        self.build, self.plan, self.directory, self.parts = build, plan, directory, parts
-        self.figures = figures_module.Figures()
-        self.open = contextlib.ExitStack()
-        self.steps = []       # (period in rounds, what to do): the interleaved part
-        self.floods = []      # the same for rates
-        self.server = None
-        self.http = {}        # name -> Worker
-        self.warm = None      # in process
-        self.jails = []
-
-    def program(self, name):
-        return str(self.build / "bench" / name)
-
-    def binary(self):
-        return str(self.build / "server" / "cli" / "agent-sandbox")
-
-    def has(self, part):
-        return not self.parts or part in self.parts
-
-    def attempt(self, name, action):
-        """What cannot be measured here is named with its reason, and the rest goes on."""
-        try:
-            return action()
-        except (Failed, live_server.DidNotStart, OSError) as error:
-            self.figures.missing[name] = str(error)
-            return None
-
-    def each_round(self, name, action, every=1):
-        def step():
-            if name not in self.figures.missing:
-                self.attempt(name, action)
-        self.steps.append((every, step))
-
-    def each_flood(self, name, action):
-        def flood():
-            if name not in self.figures.missing:
-                before = memory.busy_seconds()
-                answer = self.attempt(name, action)
-                if answer is not None:
-                    self.figures.add_rate(name, answer["per_second"])
-                    spent = 1e3 * (memory.busy_seconds() - before) / len(answer["total"])
-                    self.figures.numbers[f"{name}: ms of processor time a run"] = spent
-        self.floods.append(flood)
-
-    # --- the launchers
-
-    def add_launchers(self):
-        own = {"exec, cold": [self.binary(), "exec", "-c", CODE]}
-        own_pandas = {"exec, cold": [self.binary(), "exec", "-c", PANDAS]}
-        bare = self.open.enter_context(
-            peers.Launchers(self.program("bench_spawn"), self.directory / "bare", CODE, EXPECTED, own))
-        pandas = self.open.enter_context(peers.Launchers(
-            self.program("bench_spawn"), self.directory / "pandas", PANDAS, PANDAS_EXPECTED, own_pandas, bare=False))
-        self.figures.missing |= bare.missing
-        self.figures.missing |= {f"{name}, pandas": why for name, why in pandas.missing.items() if name not in bare.missing}
-        self.figures.peers = [name for name in bare.names if name not in ("python3", *own)]
-        every = max(1, self.plan.rounds // self.plan.pandas_rounds)
-        for name in bare.names:
-            self._add_launcher(bare, name, name, self.plan.launches, 1, self.plan.flood_seconds)
-        for name in pandas.names:
-            seconds = self.plan.pandas_seconds if not self.plan.pandas_floods or name in self.plan.pandas_floods else 0
-            self._add_launcher(pandas, name, f"{name}, pandas", 1, every, seconds)
-        judge = self.open.enter_context(peers.GoJudge(self.program("bench_http_load"), self.directory, CODE, EXPECTED))
-        if judge.missing:
-            self.figures.missing["go-judge"] = judge.missing
-        else:
-            self.figures.peers.append("go-judge")
-            self._add_http("go-judge", judge.load, self.plan.launches)
-
-    def _add_launcher(self, launchers, name, series, count, every, flood_seconds):
-        def launch():
-            for _ in range(count):
-                self.figures.add(series, launchers.once(name)["total"])
-        self.each_round(series, launch, every)
-        if flood_seconds:
-            self.each_flood(f"{series}, {CLIENTS} clients", lambda: launchers.flood(name, CLIENTS, flood_seconds))
-
-    # --- the floor
-
-    def add_floor(self):
-        for name, code, expected, imports in (("floor", CODE, EXPECTED, ""),
-                                              ("floor, pandas", PANDAS, PANDAS_EXPECTED, DATA_IMPORTS)):
-            worker = self.open.enter_context(Worker(
-                peers.PYTHON, str(HERE / "floor" / "floor.py"), "--imports", imports, "--code", code, "--expect", expected + "\n"))
-            self._add_floor(name, worker)
-
-    def _add_floor(self, name, worker):
-        def run():
-            answer = worker.ask("run", self.plan.requests, PAUSE_MS)
-            self.figures.add(name, answer["total"])
-            self.figures.add(f"{name}, to its output", answer["output"])
-        if self.attempt(name, lambda: worker.ask("run", 10, PAUSE_MS)):
-            self.each_round(name, run)
-            cost = self.attempt(name, lambda: worker.ask("cost", 100))["total"]
-            self.figures.numbers[f"microseconds of a request that {name}'s own parent adds, at most"] = sorted(cost)[50]
-
-    # --- libjail without a server
-
-    def in_process(self, *options, code=CODE, expected=EXPECTED):
-        return self.open.enter_context(Worker(
-            self.program("bench_in_process"), "--code", code, "--expect", expected + "\n", "--root", "host", *options))
-
-    def add_in_process(self):
-        cold = self.in_process("--cold")
-        self._add_in_process("in process, cold", cold, self.plan.cold)
-        self.warm = self._open_warm("in process, warm")
-        data = self._open_warm("in process, template data, pandas", "--template", "data", "--imports", DATA_IMPORTS,
-                               code=PANDAS, expected=PANDAS_EXPECTED)
-        for name, worker in (("in process, warm", self.warm), ("in process, template data, pandas", data)):
-            if worker:
-                self._add_in_process(name, worker, self.plan.requests)
-
-    def _open_warm(self, name, *options, **program):
-        def opened():
-            worker = self.in_process(*options, **program)
-            worker.ask("run", 10, PAUSE_MS)
-            return worker
-        return self.attempt(name, opened)
-
-    def _add_in_process(self, name, worker, count):
-        def run():
-            answer = worker.ask("run", count, PAUSE_MS)
-            self.figures.add(name, answer["total"])
-            self.figures.add_phases(name, answer)
-        self.each_round(name, run)
-        requests = self.plan.flood_requests if "cold" not in name else 100
-        self.each_flood(f"{name}, 4 at once", lambda: worker.ask("flood", requests, 4))
-
-    def half_load_in_process(self):
-        rate = self.figures.value("in process, warm, 4 at once.rate")
-        if self.warm and rate:
-            answer = self.warm.ask("open", rate / 2, self.plan.load_seconds)
-            self.figures.add("in process, warm, half load", answer["total"])
-
-    # --- over HTTP
-
-    def add_http(self):
-        self.server = live_server.LiveServer(binary=self.binary())
-        self.open.callback(self.server.stop)
-        warm = self._wait_for_warm({"code": CODE, "template": "python"})
-        cold = {"template": "none"} if warm is None else {}
-        self._open_http("http, cold", {"code": CODE, **cold}, EXPECTED, self.plan.cold)
-        if warm:
-            self.figures.missing["http, warm"] = warm
-            return
-        self._open_http("http, warm", {"code": CODE}, EXPECTED, self.plan.requests)
-        no_data = self._wait_for_warm({"code": PANDAS, "template": "data"})
-        if no_data:
-            self.figures.missing["http, template data, pandas"] = no_data
-        else:
-            self._open_http("http, template data, pandas", {"code": PANDAS, "template": "data"}, PANDAS_EXPECTED, self.plan.requests)
-
-    def _wait_for_warm(self, body):
-        """Why there are no warm answers, or nothing."""
-        until = time.monotonic() + 20
-        with self.server.client() as client:
-            while True:
-                answer = client.post(body)
-                if answer.status != 200:
-                    return f"{body.get('template')}: {answer.json.get('detail', answer.status)}"
-                if answer.json["warm"]:
-                    return None
-                if time.monotonic() > until:
-                    return f"template {body.get('template')} gave no warm answer within 20 s"
-                time.sleep(0.1)
-
-    def _open_http(self, name, body, expected, count):
-        path = self.directory / f"{len(self.http)}.json"
-        path.write_text(json.dumps(body), encoding="utf-8")
-        worker = self.open.enter_context(Worker(self.program("bench_http_load"), str(self.server.port), "/execute", str(path),
-                                                f'"stdout":{json.dumps(expected + chr(10))}'))
-        self.http[name] = worker
-        self._add_http(name, worker, count)
-
-    def _add_http(self, name, worker, count):
-        is_warm = count == self.plan.requests
-
-        def run():
-            answer = worker.ask("closed", 1, count, PAUSE_MS)
-            self.figures.add(name, answer["total"])
-            if answer["queued"]:
-                spent = [sum(parts) for parts in zip(answer["queued"], answer["started"], answer["ran"])]
-                answer["everything else"] = [total - known for total, known in zip(answer["total"], spent)]
-                self.figures.add_phases(name, answer)
-            self._count_warm(name, answer)
-        self.each_round(name, run)
-
-        def flood():
-            rate = self.figures.value(f"{name}, {CLIENTS} clients.rate") or (400 if is_warm else 40)
-            answer = worker.ask("closed", CLIENTS, max(80, int(rate * self.plan.flood_seconds)))
-            self.figures.add(f"{name}, {CLIENTS} clients", answer["total"])
-            return answer
-        self.each_flood(f"{name}, {CLIENTS} clients", flood)
-
-    def _count_warm(self, name, answer):
-        if "warm" in name or "template" in name:
-            lowest = self.figures.numbers.get(f"{name}: lowest share of warm answers in a round", 1)
-            self.figures.numbers[f"{name}: lowest share of warm answers in a round"] = min(
-                lowest, answer["warm"] / len(answer["total"]))
-
-    def open_loops(self):
-        worker, rate = self.http.get("http, warm"), self.figures.value(f"http, warm, {CLIENTS} clients.rate")
-        for share in self.plan.loads if worker and rate else ():
-            answer = worker.ask("open", rate * share, self.plan.load_seconds, 64)
-            name = f"http, warm, open loop at {share:.0%} load ({rate * share:.0f}/s)"
-            self.figures.add(name, answer["total"])
-            if answer["refused"]:
-                self.figures.numbers[f"{name}: refused"] = answer["refused"]
-
-    def long_run(self):
-        worker = self.http.get("http, warm")
-        if not worker:
-            return
-        before = self._server_size()
-        answer = worker.ask("closed", CLIENTS, self.plan.long_run)
-        time.sleep(2)
-        after = self._server_size()
-        self.figures.add_rate("long run, first tenth", answer["first_tenth_per_second"])
-        self.figures.add_rate("long run, last tenth", answer["last_tenth_per_second"])
-        self.figures.add_rate("long run", answer["per_second"])
-        for word, one, two in zip(("resident MB", "descriptors", "processes"), before, after):
-            self.figures.numbers[f"server, {word} before the long run"] = one
-            self.figures.numbers[f"server, {word} after {self.plan.long_run} requests"] = two
-
-    def _server_size(self):
-        pid = self.server.pid
-        return memory.resident_mb(pid), memory.descriptors(pid), len(memory.descendants(pid))
-
-    # --- memory, and templates that hold much
-
-    def measure_memory(self):
-        for name, options, program in (("bare", (), {}), ("data", ("--template", "data", "--imports", DATA_IMPORTS),
-                                                          {"code": PANDAS, "expected": PANDAS_EXPECTED})):
-            count = self.plan.jails if name == "bare" else max(10, self.plan.jails // 5)
-            self.attempt(f"memory of warm jails, {name}", lambda n=name, o=options, p=program, c=count: self._hold(n, o, p, c))
-
-    def _hold(self, name, options, program, count):
-        empty = self._filled(options, program, 1)
-        alone = memory.available_mb()
-        empty.close()
-        time.sleep(1)
-        worker = self._filled(options, program, count)
-        self.figures.numbers[f"MB of a warm jail (MemAvailable), {name}"] = (alone - memory.available_mb()) / (count - 1)
-        if os.geteuid() == 0:
-            sizes = memory.unshared_kb(worker.pid)
-            if sizes:
-                self.figures.numbers[f"MB of a warm jail (USS), {name}"] = sizes[len(sizes) // 2] / 1024
-                self.figures.numbers[f"warm jails in a GiB (USS), {name}"] = (1 << 20) / max(1, sizes[len(sizes) // 2])
-        else:
-            self.figures.missing[f"USS of warm jails, {name}"] = "only root may look into every process of a jail"
-        answered = worker.ask("all", count)["answered"]
-        seconds = worker.ask("fill")["total"][0] / 1e6
-        self.figures.numbers[f"of {count} warm jails at once answered, {name}"] = answered
-        self.figures.add_rate(f"{count} jails made anew, {name}", count / seconds)
-        worker.close()
-
-    def _filled(self, options, program, count):
-        worker = self.in_process("--ready", str(count), *options, **program)
-        worker.ask("fill")
-        time.sleep(1)
-        return worker
-
-    def measure_refills(self):
-        for state in (0, self.plan.state_mb) if self.plan.state_mb else ():
-            name = f"a jail made, {f'{state} MB of objects' if state else 'bare'}"
-            self.attempt(name, lambda n=name, s=state: self._refill(n, s))
-
-    def _refill(self, name, state):
-        worker = self.in_process("--ready", "1", "--state-mb", str(state), "--memory-mb", "2048")
-        worker.ask("fill")
-        self.figures.add(name, worker.ask("refill", self.plan.refills)["total"])
-        worker.close()
-
-    # --- all of it
-
-    def measure(self):
-        with self.open:
-            for part in ("launchers", "floor", "in_process", "http"):
-                if self.has(part):
-                    say(f"opening {part}")
-                    self.attempt(part, getattr(self, f"add_{part}"))
-            say(f"{self.plan.rounds} rounds of everything")
-            for number in range(self.plan.rounds):
-                for every, step in self.steps:
-                    if number % every == 0:
-                        step()
-            say("rates")
-            for _ in range(self.plan.floods):
-                for flood in self.floods:
-                    flood()
-            if self.has("in_process"):
-                self.attempt("in process, warm, half load", self.half_load_in_process)
-            if self.has("http"):
-                say("load")
-                self.attempt("http, warm, open loops", self.open_loops)
-                self.attempt("long run", self.long_run)
-            if self.has("memory"):
-                say("memory")
-                self.measure_memory()
-                self.measure_refills()
-        return self.figures
 
 
 def machine():
@@ -385,7 +37,7 @@ def is_ours(name):
 
 
 def report(figures, host, options):
-    print(f"\n{CODE} in a fresh process each time ({PANDAS_EXPECTED!r} of pandas where it says so), over TCP and kept connections;")
+    print(f"\n{measure.CODE} in a fresh process each time (where it says pandas, {measure.PANDAS}), over TCP and kept connections;")
     print(f"{host['processor']}, {host['cores']} cores, Linux {host['kernel']}, load {host['load']:.2f} before, "
           f"{os.getloadavg()[0]:.2f} after, as {host['user']}\n")
     print("\n".join(figures_module.table(figures, "python3")))
@@ -419,7 +71,7 @@ def main():
     parser.add_argument("--check", action="store_true", help="judge promises.json")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--chart", type=pathlib.Path, nargs="?", const=HERE / "chart.svg")
-    parser.add_argument("--only", action="append", choices=PARTS, default=[])
+    parser.add_argument("--only", action="append", choices=measure.PARTS, default=[])
     options = parser.parse_args()
     # A thousand jails take more descriptors of their owner than most shells allow.
     with contextlib.suppress(ValueError):  # root without the capability may not either
@@ -428,7 +80,7 @@ def main():
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="agent-sandbox-bench.") as directory:
         os.chmod(directory, 0o755)
-        figures = Run(options.build.resolve(), QUICK if options.quick else FULL, pathlib.Path(directory), options.only).measure()
+        figures = measure.Run(options.build.resolve(), measure.QUICK if options.quick else measure.FULL, pathlib.Path(directory), options.only).measure()
     figures.numbers["seconds that all of this took"] = time.monotonic() - started
     return report(figures, host, options)
 
