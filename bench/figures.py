@@ -82,7 +82,8 @@ def table(figures, baseline):
     yield f"{'milliseconds':<46} {'min':>9} {'p50':>9} {'p90':>9} {'p99':>9} {'p99.9':>9} {'samples':>8} {'x ' + baseline:>10}"
     for name, times in figures.series.items():
         cells = " ".join(milliseconds(share_of(times, word)) for word in ("min", *SHARES))
-        yield f"{name:<46} {cells} {len(times):>8} {statistics.median(times) / base if base else 0:>10.3f}"
+        ratio = f"{statistics.median(times) / base:.3f}" if base else "-"
+        yield f"{name:<46} {cells} {len(times):>8} {ratio:>10}"
     yield ""
     yield f"{'requests a second':<46} {'lowest':>9} {'median':>9} {'highest':>9}"
     for name, values in figures.rates.items():
