@@ -87,5 +87,23 @@ TEST(GoldenPlan, SmallAndOffTheDefaults) {
   expect_golden("small", to_text(*plan));
 }
 
+JailSpec forked_spec() {
+  JailSpec spec = fixed_spec();
+  spec.argv.resize(2);
+  return spec;
+}
+
+TEST(GoldenPlan, HostOfATemplate) {
+  const auto plan = compile_host(forked_spec(), fixed_host());
+  ASSERT_TRUE(plan) << plan.error().message();
+  expect_golden("host", to_text(*plan));
+}
+
+TEST(GoldenPlan, JailThatAHostMakes) {
+  const auto plan = compile_forked(forked_spec(), fixed_host());
+  ASSERT_TRUE(plan) << plan.error().message();
+  expect_golden("forked", to_text(*plan));
+}
+
 }  // namespace
 }  // namespace jail

@@ -44,27 +44,14 @@ bool read_some(int fd, std::string& text) {
 
 }  // namespace
 
-Outcome run(const JailSpec& spec, const std::string& input) {
+Outcome collect(Jail& jail) {
   Outcome outcome;
-  auto jail = launcher().launch(spec);
-  if (!jail) {
-    ADD_FAILURE() << jail.error().message();
-    return outcome;
-  }
-  if (const auto ready = jail->wait(Phase::ready, milliseconds(10000)); !ready) {
-    ADD_FAILURE() << ready.error().message();
-    return outcome;
-  }
-  Fd in = jail->take_stdin();
-  Fd out = jail->take_stdout();
-  Fd err = jail->take_stderr();
-  if (const auto started = jail->start(); !started) ADD_FAILURE() << started.error().message();
-  EXPECT_EQ(::write(in.get(), input.data(), input.size()), static_cast<ssize_t>(input.size()));
-  in.reset();
-  while (out.valid() || err.valid() || jail->phase() != Phase::ended) {
+  Fd out = jail.take_stdout();
+  Fd err = jail.take_stderr();
+  while (out.valid() || err.valid() || jail.phase() != Phase::ended) {
     pollfd watched[3] = {{out.get(), POLLIN, 0},
                          {err.get(), POLLIN, 0},
-                         {jail->phase() == Phase::ended ? -1 : jail->control_fd(), POLLIN, 0}};
+                         {jail.phase() == Phase::ended ? -1 : jail.control_fd(), POLLIN, 0}};
     if (::poll(watched, 3, 60000) <= 0) {
       ADD_FAILURE() << "a jail said nothing for a minute";
       return outcome;
@@ -72,14 +59,31 @@ Outcome run(const JailSpec& spec, const std::string& input) {
     if (watched[0].revents != 0 && !read_some(out.get(), outcome.out)) out.reset();
     if (watched[1].revents != 0 && !read_some(err.get(), outcome.err)) err.reset();
     if (watched[2].revents != 0) {
-      if (const auto phase = jail->advance(); !phase) {
+      if (const auto phase = jail.advance(); !phase) {
         ADD_FAILURE() << phase.error().message();
         return outcome;
       }
     }
   }
-  outcome.report = jail->report();
+  outcome.report = jail.report();
   return outcome;
+}
+
+Outcome run(const JailSpec& spec, const std::string& input) {
+  auto jail = launcher().launch(spec);
+  if (!jail) {
+    ADD_FAILURE() << jail.error().message();
+    return {};
+  }
+  if (const auto ready = jail->wait(Phase::ready, milliseconds(10000)); !ready) {
+    ADD_FAILURE() << ready.error().message();
+    return {};
+  }
+  Fd in = jail->take_stdin();
+  if (const auto started = jail->start(); !started) ADD_FAILURE() << started.error().message();
+  EXPECT_EQ(::write(in.get(), input.data(), input.size()), static_cast<ssize_t>(input.size()));
+  in.reset();
+  return collect(*jail);
 }
 
 Outcome run_python(const std::string& code, const Change& change) {

@@ -127,7 +127,7 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
   std::deque<std::pair<std::uint64_t, Jail>> ready;
   std::uint64_t last_source = source_first_jail;
   bool wake_is_near = false;
-  Clock::time_point last_tick{};
+  Clock::time_point last_tick = Clock::now();
   Clock::time_point retry_at{};
   milliseconds retry_after = first_retry;
   PoolState counts;

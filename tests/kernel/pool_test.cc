@@ -1,0 +1,344 @@
+// Warm jails: forked from a zygote, confined, waiting; used once.
+#include "jail/pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "guest.h"
+
+namespace kernel_ring {
+namespace {
+
+using jail::Ended;
+using jail::Phase;
+using jail::Pool;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+// A pool with the thread that drives it.
+class DrivenPool {
+ public:
+  explicit DrivenPool(jail::TemplateSpec spec, jail::PoolOptions options = {.usual = 3})
+      : pool_(open(std::move(spec), options)), driver_([this] { drive(); }) {}
+  DrivenPool(const DrivenPool&) = delete;
+  ~DrivenPool() {
+    stop_ = true;
+    driver_.join();
+  }
+
+  Pool& operator*() { return pool_; }
+  Pool* operator->() { return &pool_; }
+
+  template <class Condition>
+  bool until(Condition condition) {
+    for (int i = 0; i < 3000; ++i) {
+      if (condition(pool_.state())) return true;
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    return false;
+  }
+  bool until_ready(std::uint32_t count = 1) {
+    return until([&](const jail::PoolState& state) { return state.ready >= count; });
+  }
+
+ private:
+  static Pool open(jail::TemplateSpec spec, const jail::PoolOptions& options) {
+    auto pool = Pool::open(launcher(), std::move(spec), options);
+    if (!pool) {
+      ADD_FAILURE() << pool.error().message();
+      std::abort();
+    }
+    return std::move(*pool);
+  }
+  void drive() {
+    while (!stop_) {
+      pollfd watched{pool_.event_fd(), POLLIN, 0};
+      ::poll(&watched, 1, 20);
+      pool_.advance();
+    }
+  }
+
+  Pool pool_;
+  std::atomic<bool> stop_{false};
+  std::thread driver_;
+};
+
+jail::TemplateSpec python_template() {
+  jail::TemplateSpec spec;
+  spec.name = "python";
+  spec.jail = spec_for({"/usr/bin/python3", "/workspace/main.py"});
+  return spec;
+}
+
+Outcome finish(jail::Jail& jail, const std::string& code, const jail::RunLimits& limits = {}) {
+  const auto ready = jail.wait(Phase::ready, seconds(10));
+  EXPECT_TRUE(ready) << (ready ? "" : ready.error().message());
+  const auto written = jail.write_file("main.py", code, 0644);
+  EXPECT_TRUE(written) << (written ? "" : written.error().message());
+  jail.take_stdin();
+  const auto started = jail.start(limits);
+  EXPECT_TRUE(started) << (started ? "" : started.error().message());
+  return collect(jail);
+}
+
+Outcome run_warm(DrivenPool& pool, const std::string& code, const jail::RunLimits& limits = {}) {
+  auto jail = pool->lease();
+  if (!jail) {
+    ADD_FAILURE() << jail.error().message();
+    return {};
+  }
+  return finish(*jail, code, limits);
+}
+
+// Of a process that a pidfd of this process names nowhere: the zygote is a grandchild.
+pid_t zygote_below(pid_t ancestor) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "stat");
+    std::string stat;
+    std::getline(file, stat);
+    const std::size_t close = stat.rfind(')');
+    if (close == std::string::npos || stat.find("(jail-template)") == std::string::npos) continue;
+    const pid_t host = std::stoi(entry.path().filename());
+    pid_t above = std::stoi(stat.substr(close + 4));
+    std::ifstream launcher_stat("/proc/" + std::to_string(above) + "/stat");
+    std::getline(launcher_stat, stat);
+    above = std::stoi(stat.substr(stat.rfind(')') + 4));
+    if (above != ancestor) continue;
+    std::ifstream children("/proc/" + std::to_string(host) + "/task/" + std::to_string(host) +
+                           "/children");
+    for (pid_t child = 0; children >> child;) {
+      std::ifstream name("/proc/" + std::to_string(child) + "/comm");
+      std::string comm;
+      std::getline(name, comm);
+      if (comm == "python3") return child;
+    }
+  }
+  return -1;
+}
+
+TEST(Pool, AForkedJailRunsItsProgram) {
+  DrivenPool pool(python_template());
+  ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
+  const Outcome outcome = run_warm(pool, "print(6*7)\nraise SystemExit(3)");
+  EXPECT_EQ(outcome.report.ended, Ended::exited);
+  EXPECT_EQ(outcome.report.exit_code, 3);
+  EXPECT_EQ(outcome.out, "42\n");
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST(Pool, AGuestIsWhatItWouldBeInAColdJail) {
+  DrivenPool pool(python_template());
+  ASSERT_TRUE(pool.until_ready());
+  const std::string code = R"py(
+import os, resource, sys
+print(os.getpid(), os.getppid(), os.getsid(0), os.getpgid(0), os.getuid(), os.getgid(), os.getgroups())
+print(open("/proc/self/cmdline").read().split("\0"), sys.argv, sys.orig_argv, sys.flags)
+print(open("/proc/self/environ").read().split("\0") == [k + "=" + v for k, v in os.environ.items()] + [""])
+print(sorted(os.environ.items()), os.getcwd(), sorted(os.listdir("/proc/self/fd")), os.listdir("/proc"))
+print([(n, resource.getrlimit(getattr(resource, n))) for n in sorted(dir(resource)) if n.startswith("RLIMIT_")])
+wanted = ("Name", "Umask", "Seccomp", "NoNewPrivs", "Cap", "Groups", "NSpid", "Threads", "Sig", "Shd")
+print("".join(line for line in open("/proc/self/status") if line.startswith(wanted)))
+print(open("/proc/self/uid_map").read().split()[::2], open("/proc/self/oom_score_adj").read(), os.uname().nodename)
+print(os.readlink("/proc/self/exe"), sorted(sys.modules), sorted(vars(sys.modules["__main__"])))
+)py";
+  jail::RunLimits limits;
+  const Outcome warm = run_warm(pool, code, limits);
+  jail::JailSpec spec = spec_for({"/usr/bin/python3", "/workspace/main.py"});
+  auto cold_jail = launcher().launch(spec);
+  ASSERT_TRUE(cold_jail);
+  const Outcome cold = finish(*cold_jail, code, limits);
+  EXPECT_EQ(warm.err, "");
+  EXPECT_EQ(warm.out, cold.out);
+}
+
+TEST(Pool, AJailIsNeverUsedTwice) {
+  DrivenPool pool(python_template());
+  ASSERT_TRUE(pool.until_ready());
+  const std::string code = R"py(
+import os
+print(os.listdir("/workspace"), os.listdir("/tmp"), "left" in globals())
+left = True
+open("/tmp/left", "w").write("x")
+open("/workspace/left", "w").write("x")
+)py";
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(run_warm(pool, code).out, "['main.py'] [] False\n");
+  }
+  EXPECT_EQ(pool->state().leases, 8u);
+}
+
+TEST(Pool, LimitsAreThoseOfTheRun) {
+  DrivenPool pool(python_template());
+  ASSERT_TRUE(pool.until_ready());
+  jail::RunLimits limits;
+  limits.memory_bytes = 64u << 20;
+  EXPECT_EQ(
+      run_warm(pool, "x = bytearray(200 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1", limits)
+          .report.ended,
+      Ended::out_of_memory);
+  limits = {};
+  limits.wall = milliseconds(300);
+  EXPECT_EQ(run_warm(pool, "import time; time.sleep(9)", limits).report.ended, Ended::timed_out);
+  limits = {};
+  limits.cpu = milliseconds(200);
+  EXPECT_EQ(run_warm(pool, "while True: pass", limits).report.ended, Ended::timed_out);
+}
+
+TEST(Pool, MoreThanAreReadyAreMadeOnDemand) {
+  DrivenPool pool(python_template(), {.least = 1, .usual = 2, .most = 2});
+  ASSERT_TRUE(pool.until_ready(2));
+  std::vector<jail::Jail> leased;
+  for (int i = 0; i < 8; ++i) {
+    auto jail = pool->lease();
+    ASSERT_TRUE(jail) << jail.error().message();
+    leased.push_back(std::move(*jail));
+  }
+  EXPECT_EQ(pool->state().leased, 8u);
+  EXPECT_GE(pool->state().misses, 1u);
+  for (jail::Jail& jail : leased) EXPECT_EQ(finish(jail, "print(6*7)").out, "42\n");
+  leased.clear();
+  EXPECT_EQ(pool->state().leased, 0u);
+}
+
+TEST(Pool, ArgumentsAndVariablesReachTheProgramAndItsProcess) {
+  DrivenPool pool(python_template());
+  ASSERT_TRUE(pool.until_ready());
+  auto jail = pool->launch({{"one", "two words", ""}, {"NAME=value", "EMPTY="}});
+  ASSERT_TRUE(jail) << jail.error().message();
+  const Outcome outcome = finish(*jail, R"py(
+import os, subprocess, sys
+print(sys.argv[1:], open("/proc/self/cmdline").read().split("\0")[2:], dict(os.environ))
+print(open("/proc/self/environ").read().split("\0"), flush=True)
+subprocess.run(["/usr/bin/env"])
+)py");
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome.out,
+            "['one', 'two words', ''] ['one', 'two words', '', ''] {'NAME': 'value', 'EMPTY': ''}\n"
+            "['NAME=value', 'EMPTY=', '']\nNAME=value\nEMPTY=\n");
+}
+
+TEST(Pool, ImportsAreDoneBeforehand) {
+  jail::TemplateSpec spec = python_template();
+  spec.imports = {"json.decoder", "decimal"};
+  spec.warm_up = "import json; json.answer = 42";
+  spec.after_fork = "import json; json.answer += 1";
+  DrivenPool pool(spec);
+  ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
+  const std::string code = "import sys, json; print('decimal' in sys.modules, json.answer)";
+  EXPECT_EQ(run_warm(pool, code).out, "True 43\n");
+}
+
+TEST(Pool, RandomnessIsFreshInEachJail) {
+  jail::TemplateSpec spec = python_template();
+  spec.imports = {"random", "uuid", "secrets", "ssl", "tempfile"};
+  spec.warm_up = "import random, ssl; random.random(); ssl.RAND_bytes(8)";
+  DrivenPool pool(spec);
+  ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
+  std::set<std::string> seen;
+  for (int i = 0; i < 5; ++i) {
+    const Outcome outcome = run_warm(pool, R"py(
+import os, random, secrets, ssl, tempfile, uuid
+for value in (random.random(), uuid.uuid4(), uuid.uuid1(), os.urandom(8).hex(), secrets.token_hex(),
+              ssl.RAND_bytes(8).hex(), tempfile.mktemp()):
+    print(value)
+)py");
+    std::istringstream lines(outcome.out);
+    int count = 0;
+    for (std::string line; std::getline(lines, line); ++count) {
+      EXPECT_TRUE(seen.insert(line).second) << line;
+    }
+    EXPECT_EQ(count, 7) << outcome.err;
+  }
+}
+
+TEST(Pool, ATemplateThatCannotStartSaysWhy) {
+  jail::TemplateSpec spec = python_template();
+  spec.imports = {"no_such_module"};
+  DrivenPool pool(spec);
+  EXPECT_TRUE(pool.until([](const jail::PoolState& state) { return !state.trouble.empty(); }));
+  EXPECT_THAT(pool->state().trouble, HasSubstr("No module named 'no_such_module'"));
+  EXPECT_FALSE(pool->lease());
+}
+
+TEST(Pool, AThreadLeftByATemplateIsRefused) {
+  jail::TemplateSpec spec = python_template();
+  spec.warm_up = "import threading, time; threading.Thread(target=time.sleep, args=(99,)).start()";
+  DrivenPool pool(spec);
+  EXPECT_TRUE(pool.until([](const jail::PoolState& state) { return !state.trouble.empty(); }));
+  EXPECT_THAT(pool->state().trouble, HasSubstr("left a thread running"));
+}
+
+TEST(Pool, AKilledZygoteTakesNoLeasedJailAlong) {
+  DrivenPool pool(python_template());
+  ASSERT_TRUE(pool.until_ready(3));
+  std::vector<jail::Jail> running;
+  for (int i = 0; i < 8; ++i) {
+    auto jail = pool->lease();
+    ASSERT_TRUE(jail) << jail.error().message();
+    ASSERT_TRUE(jail->wait(Phase::ready, seconds(10)));
+    ASSERT_TRUE(jail->write_file("main.py", "import time; time.sleep(1); print('alive')", 0644));
+    ASSERT_TRUE(jail->start(jail::RunLimits{}));
+    running.push_back(std::move(*jail));
+  }
+  const pid_t zygote = zygote_below(::getpid());
+  ASSERT_GT(zygote, 0);
+  ASSERT_EQ(::kill(zygote, SIGKILL), 0);
+  for (jail::Jail& jail : running) EXPECT_EQ(collect(jail).out, "alive\n");
+  ASSERT_TRUE(pool.until([](const jail::PoolState& state) { return state.zygotes >= 2; }));
+  ASSERT_TRUE(pool.until_ready(3));
+  EXPECT_EQ(run_warm(pool, "print(6*7)").out, "42\n");
+}
+
+TEST(Pool, ZygotesAreRecycledAndTheirHashSeedWithThem) {
+  DrivenPool pool(python_template(), {.least = 1, .usual = 1, .most = 1, .forks_per_zygote = 2});
+  std::set<std::string> hashes;
+  for (int i = 0; i < 12; ++i) {
+    ASSERT_TRUE(pool.until_ready());
+    hashes.insert(run_warm(pool, "print(hash('abc'))").out);
+    std::this_thread::sleep_for(milliseconds(200));
+  }
+  EXPECT_GE(pool->state().zygotes, 3u);
+  EXPECT_GE(hashes.size(), 2u);
+}
+
+TEST(Pool, APreparedJailTakesAnyProgram) {
+  jail::TemplateSpec spec;
+  spec.name = "bash";
+  spec.warmth = jail::Warmth::prepared;
+  spec.jail = spec_for({"/usr/bin/bash", "/workspace/main.py"});
+  DrivenPool pool(spec);
+  ASSERT_TRUE(pool.until_ready(3));
+  EXPECT_EQ(run_warm(pool, "echo $((6*7)); exit 5").out, "42\n");
+  jail::RunLimits limits;
+  limits.memory_bytes = 1u << 30;
+  const Outcome outcome = run_warm(pool, "ulimit -d", limits);
+  EXPECT_EQ(outcome.out, std::to_string((4ull * (1u << 30) + (128u << 20)) / 1024) + "\n");
+  EXPECT_FALSE(pool->launch({{"argument"}, {}}));
+}
+
+TEST(Pool, WrongTemplatesAreRefusedByName) {
+  jail::TemplateSpec spec = python_template();
+  spec.name = "Not a name";
+  auto refused = Pool::open(launcher(), spec, {});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("name"));
+  spec = python_template();
+  EXPECT_THAT(Pool::open(launcher(), spec, {.least = 9, .usual = 8}).error().message(),
+              HasSubstr("least, usual and most"));
+  spec.jail.argv = {"/usr/bin/python3"};
+  EXPECT_THAT(Pool::open(launcher(), spec, {}).error().message(), HasSubstr("argv"));
+}
+
+}  // namespace
+}  // namespace kernel_ring

@@ -1,0 +1,47 @@
+#include "pool/demand.h"
+
+#include <gtest/gtest.h>
+
+namespace jail {
+namespace {
+
+constexpr double tick = 0.25;
+
+TEST(Demand, BeginsWithTheUsualNumber) { EXPECT_EQ(Demand(2, 8, 64).target(), 8u); }
+
+TEST(Demand, SinksToTheLeastWhenNobodyComes) {
+  Demand demand(2, 8, 64);
+  for (int i = 0; i < 1000; ++i) demand.tick(tick);
+  EXPECT_EQ(demand.target(), 2u);
+}
+
+TEST(Demand, SinksSlowly) {
+  Demand demand(2, 8, 64);
+  for (int i = 0; i < 8; ++i) demand.tick(tick);
+  EXPECT_EQ(demand.target(), 8u);
+}
+
+TEST(Demand, AMissMakesItGrow) {
+  Demand demand(2, 8, 64);
+  demand.leased();
+  demand.missed();
+  demand.tick(tick);
+  EXPECT_EQ(demand.target(), 12u);
+}
+
+TEST(Demand, FollowsTheRateOfArrivalsAndStopsAtTheMost) {
+  Demand demand(2, 2, 64);
+  for (int i = 0; i < 100; ++i) demand.made(0.005);
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < 100; ++i) demand.leased();  // 400 a second
+    demand.tick(tick);
+  }
+  EXPECT_GE(demand.target(), 16u);
+  EXPECT_LE(demand.target(), 20u);
+  for (int i = 0; i < 100'000; ++i) demand.leased();
+  demand.tick(tick);
+  EXPECT_EQ(demand.target(), 64u);
+}
+
+}  // namespace
+}  // namespace jail
