@@ -83,7 +83,8 @@ Line with_state(Line line, const Source& source) {
       .number("leases", static_cast<double>(state.leases))
       .number("misses", static_cast<double>(state.misses))
       .number("zygotes", static_cast<double>(state.zygotes))
-      .number("failures", static_cast<double>(state.failures));
+      .number("failures", static_cast<double>(state.failures))
+      .word("last_trouble", source.last_trouble());
 }
 
 // Requests under way, and the pool, in one poll().

@@ -54,13 +54,20 @@ class PoolSource final : public Source {
   Result<Jail> lease() override { return pool_.lease(); }
   Result<void> start(Jail& jail) override { return jail.start(limits_); }
   int event_fd() const override { return pool_.event_fd(); }
-  void advance() override { pool_.advance(); }
   jail::PoolState state() const override { return pool_.state(); }
+  std::string last_trouble() const override { return last_trouble_; }
+
+  void advance() override {
+    pool_.advance();
+    std::string trouble = pool_.state().trouble;
+    if (!trouble.empty()) last_trouble_ = std::move(trouble);
+  }
 
  private:
   const std::unique_ptr<Launcher> launcher_;
   Pool pool_;
   jail::RunLimits limits_;
+  std::string last_trouble_;
 };
 
 // A string of eight letters takes 57 bytes, rounded up to 64, and 8 in the list.

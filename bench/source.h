@@ -28,6 +28,7 @@ class Source {
   virtual int event_fd() const { return -1; }
   virtual void advance() {}
   virtual jail::PoolState state() const { return {}; }
+  virtual std::string last_trouble() const { return {}; }  // that the pool had and got over
 };
 
 jail::Result<std::unique_ptr<Source>> open_cold(const SourceOptions& options);
