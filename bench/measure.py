@@ -307,12 +307,14 @@ class Run:
         empty.close()
         time.sleep(1)
         worker = self._filled(options, program, count)
-        self.figures.numbers[f"MB of a warm jail (MemAvailable), {name}"] = (alone - memory.available_mb()) / (count - 1)
+        taken = (alone - memory.available_mb()) / (count - 1)
+        self.figures.numbers[f"MB of a warm jail (MemAvailable), {name}"] = taken
+        if taken > 0:  # on a busy machine it may be anything
+            self.figures.numbers[f"warm jails in a GiB (MemAvailable), {name}"] = 1024 / taken
         if os.geteuid() == 0:
             sizes = memory.unshared_kb(worker.pid)
             if sizes:
                 self.figures.numbers[f"MB of a warm jail (USS), {name}"] = sizes[len(sizes) // 2] / 1024
-                self.figures.numbers[f"warm jails in a GiB (USS), {name}"] = (1 << 20) / max(1, sizes[len(sizes) // 2])
         else:
             self.figures.missing[f"USS of warm jails, {name}"] = "only root may look into every process of a jail"
         answered = worker.ask("all", count)["answered"]
