@@ -113,9 +113,27 @@ std::uint64_t rollup_value(const char* text, const char* key) {
 
 }  // namespace
 
+void Watch::leave_out(int pid) {
+  left_out_ = pid;
+  left_out_pidfd_ = raw::call(SYS_pidfd_open, pid, 0);
+}
+
+bool Watch::only_the_left_out_is_there() const {
+  if (left_out_pidfd_ < 0) return false;
+  char text[64];
+  const long got = read_file(proc_, "1/task/1/children", text, sizeof text - 1);
+  if (got <= 0) return false;
+  text[got] = '\0';
+  const char* p = text;
+  return parse_number(p) == static_cast<std::uint64_t>(left_out_) && *skip_spaces(p) == '\0';
+}
+
 template <class Visit>
 void Watch::each_process(Visit visit) const {
   alignas(KernelDirent) char buffer[8192];
+  // By the process and not by its number, which another one could get after it.
+  const bool leaves_out = left_out_pidfd_ >= 0 &&
+                          raw::call(SYS_pidfd_send_signal, left_out_pidfd_, 0, 0, 0) == 0;
   raw::call(SYS_lseek, proc_, 0, SEEK_SET);
   for (;;) {
     const long got = raw::call(SYS_getdents64, proc_, raw::address(buffer), sizeof buffer);
@@ -126,6 +144,7 @@ void Watch::each_process(Visit visit) const {
       const char* p = entry->name;
       const std::uint64_t pid = parse_number(p);
       ProcessStat stat;
+      if (leaves_out && pid == static_cast<std::uint64_t>(left_out_)) continue;
       if (*p == '\0' && pid > 1 && read_stat(proc_, entry->name, stat)) {
         visit(entry->name, static_cast<int>(pid), stat);
       }

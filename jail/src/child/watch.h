@@ -17,6 +17,12 @@ class Watch {
   Watch(int proc, int workspace, int tmp, std::uint64_t page_bytes)
       : proc_(proc), workspace_(workspace), tmp_(tmp), page_bytes_(page_bytes) {}
 
+  // This process shares the guest's memory and does nothing else.
+  void leave_out(int pid);
+
+  // Whether init has no child but that one, which has none.
+  bool only_the_left_out_is_there() const;
+
   // Resident sizes added up first, which is cheap and counts shared pages more than once; only when
   // that passes `memory_limit` is every process asked for its proportional share.
   WatchedUsage measure(std::uint64_t memory_limit) const;
@@ -31,6 +37,8 @@ class Watch {
   int workspace_;
   int tmp_;
   std::uint64_t page_bytes_;
+  int left_out_ = 0;
+  long left_out_pidfd_ = -1;
 };
 
 }  // namespace jail::child

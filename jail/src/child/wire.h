@@ -108,6 +108,8 @@ inline constexpr int zygote_control_fd = 244;
 // No process of a guest gets this number as its first one, so what a library remembers of the
 // zygote's process is never taken for the guest's.
 inline constexpr int zygote_pid = 32'000;
+// In a jail: of the process that keeps the guest's memory a little longer than the guest lives.
+inline constexpr int memory_holder_pid = 31'998;
 // What makes a guest's own first descriptor 3 again: its channel to init, closed when it starts.
 inline constexpr int guest_channel_fd = 3;
 
@@ -145,7 +147,7 @@ struct GuestReport {
   std::int32_t index;  // of the call that failed; -1: none of the plan's
   std::int32_t error;  // 0: it waits
   std::int32_t pid;
-  std::uint32_t reserved;
+  std::int32_t memory_holder;  // its pid; 0: there is none
   std::uint64_t cpu_user_us;  // spent on the way here
   std::uint64_t cpu_system_us;
 };

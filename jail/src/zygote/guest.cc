@@ -15,6 +15,7 @@
 #include "child/apply.h"
 #include "child/channel.h"
 #include "child/raw_syscall.h"
+#include "zygote/memory_holder.h"
 #include "zygote/process_image.h"
 
 namespace jail::zygote {
@@ -143,7 +144,7 @@ wire::GuestReport waiting_report() {
   const auto microseconds = [](const timeval& t) {
     return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(t.tv_usec);
   };
-  return {-1, 0, ::getpid(), 0, microseconds(used.ru_utime), microseconds(used.ru_stime)};
+  return {-1, 0, ::getpid(), wire::memory_holder_pid, microseconds(used.ru_utime), microseconds(used.ru_stime)};
 }
 
 }  // namespace
@@ -159,6 +160,7 @@ void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
   long slots[wire::slot_count];
   for (long& slot : slots) slot = -1;
   for (int i = 0; i < 3; ++i) slots[wire::slot_stdin + i] = fds.streams[i];
+  if (const int error = start_memory_holder(); error != 0) fail(wire::guest_channel_fd, -1, error);
   char* base = reinterpret_cast<char*>(setup.plan);
   const auto* calls = reinterpret_cast<const wire::Call*>(base + setup.plan->calls_offset);
   const child::Failure failure =
@@ -175,6 +177,7 @@ void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
   // The process that forked this one shares the zygote's memory. It is about to end; a program must
   // not meet it.
   while (::getppid() != 1) ::sched_yield();
+  wait_for_memory_holder();
 
   const wire::GuestReport report = waiting_report();
   if (child::send_bytes(wire::guest_channel_fd, &report, sizeof report, nullptr, 0) < 0) {
