@@ -41,13 +41,13 @@ def bars(title, rows, unit, top):
     return lines, bottom + 34
 
 
-def rows_of(part, ours, bounds, wanted):
-    """(name, middle, lowest, highest, ours) for each row that `wanted` takes, the best first."""
+def rows_of(part, ours, bounds, wanted, common):
+    """`common`: what all their names end with. (name, middle, lowest, highest, ours) for each row that `wanted` takes, the best first."""
     rows = []
     for name, row in part.items():
         if wanted(name):
             middle, lowest, highest = bounds(row)
-            shown = name.removesuffix(", 8 clients")
+            shown = name.removesuffix(common)
             rows.append((f"agent-sandbox: {shown}" if ours(name) else shown, middle, lowest, highest, ours(name)))
     return sorted(rows, key=lambda row: row[1])
 
@@ -69,9 +69,11 @@ def svg(summary, ours, caption):
     series, per_second = summary["series_us"], summary["per_second"]
     panels = (
         ("print(6*7): median, and from the minimum to the 90th percentile", " ms",
-         rows_of(series, ours, times, lambda name: single(name) and "pandas" not in name)),
-        ("import pandas and use it: the same", " ms", rows_of(series, ours, times, lambda name: single(name) and "pandas" in name)),
-        ("runs a second, 8 clients: median, and from the lowest to the highest", "/s", rows_of(per_second, ours, rates, rate)[::-1]))
+         rows_of(series, ours, times, lambda name: single(name) and "pandas" not in name, "")),
+        ("import pandas and use it: the same", " ms",
+         rows_of(series, ours, times, lambda name: single(name) and "pandas" in name, ", pandas")),
+        ("runs a second, 8 clients: median, and from the lowest to the highest", "/s",
+         rows_of(per_second, ours, rates, rate, ", 8 clients")[::-1]))
     lines, y = [], 10
     for title, unit, rows in panels:
         if rows:

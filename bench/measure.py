@@ -20,7 +20,8 @@ PANDAS, PANDAS_EXPECTED = "import pandas as pd; print(pd.Series([1, 2, 3]).sum()
 DATA_IMPORTS = "numpy,pandas,matplotlib.pyplot"
 PARTS = ("launchers", "floor", "in_process", "http", "memory")
 CLIENTS = 8
-PAUSE_MS = 3
+PAUSE_MS = 3  # that nothing happens in before a request, once what it needs is there
+REFILL_MS = 15  # over HTTP, where nobody sees when the pool is full again
 USER = 60800  # who a server becomes that root starts: no jail runs as root
 
 
@@ -35,7 +36,6 @@ class Plan:
     flood_seconds: float
     pandas_seconds: float  # the same for launchers that import pandas
     pandas_floods: tuple   # of which launchers
-    flood_requests: int    # in process
     long_run: int          # warm requests of 8 clients, to see whether the rate sags
     loads: tuple           # of the sustained rate, for open loops
     load_seconds: float
@@ -45,10 +45,10 @@ class Plan:
 
 
 QUICK = Plan(rounds=5, launches=2, pandas_rounds=2, requests=50, cold=3,
-             floods=1, flood_seconds=2, pandas_seconds=5, pandas_floods=("python3",), flood_requests=500,
+             floods=1, flood_seconds=2, pandas_seconds=5, pandas_floods=("python3",),
              long_run=5_000, loads=(0.5,), load_seconds=3, jails=100, state_mb=0, refills=20)
 FULL = Plan(rounds=30, launches=2, pandas_rounds=6, requests=50, cold=4,
-            floods=3, flood_seconds=3, pandas_seconds=8, pandas_floods=("python3", "bubblewrap"), flood_requests=1_500,
+            floods=3, flood_seconds=3, pandas_seconds=8, pandas_floods=("python3", "bubblewrap"),
             long_run=100_000, loads=(0.25, 0.5, 0.75, 0.9, 1.1), load_seconds=8, jails=1_000, state_mb=1_024, refills=50)
 
 
@@ -165,9 +165,9 @@ class Run:
         cold = self.in_process("--cold")
         self._add_in_process("in process, cold", cold, self.plan.cold)
         self.warm = self._open_warm("in process, warm")
-        data = self._open_warm("in process, template data, pandas", "--template", "data", "--imports", DATA_IMPORTS,
+        data = self._open_warm("in process, warm, pandas", "--template", "data", "--imports", DATA_IMPORTS,
                                code=PANDAS, expected=PANDAS_EXPECTED)
-        for name, worker in (("in process, warm", self.warm), ("in process, template data, pandas", data)):
+        for name, worker in (("in process, warm", self.warm), ("in process, warm, pandas", data)):
             if worker:
                 self._add_in_process(name, worker, self.plan.requests)
 
@@ -184,8 +184,11 @@ class Run:
             self.figures.add(name, answer["total"])
             self.figures.add_phases(name, answer)
         self.each_round(name, run)
-        requests = self.plan.flood_requests if "cold" not in name else 100
-        self.each_flood(f"{name}, 4 at once", lambda: worker.ask("flood", requests, 4))
+        self.each_flood(f"{name}, 4 at once", lambda: worker.ask("flood", self._enough(name), 4))
+
+    def _enough(self, name):
+        """Requests for about as long as a rate is measured, by what one takes alone."""
+        return max(80, int(min(400, 1e6 / self.figures.value(f"{name}.p50")) * self.plan.flood_seconds))
 
     def half_load_in_process(self):
         rate = self.figures.value("in process, warm, 4 at once.rate")
@@ -213,9 +216,9 @@ class Run:
         self._open_http("http, warm", {"code": CODE}, EXPECTED, self.plan.requests)
         no_data = self._wait_for_warm({"code": PANDAS, "template": "data"})
         if no_data:
-            self.figures.missing["http, template data, pandas"] = no_data
+            self.figures.missing["http, warm, pandas"] = no_data
         else:
-            self._open_http("http, template data, pandas", {"code": PANDAS, "template": "data"}, PANDAS_EXPECTED, self.plan.requests)
+            self._open_http("http, warm, pandas", {"code": PANDAS, "template": "data"}, PANDAS_EXPECTED, self.plan.requests)
 
     def _wait_for_warm(self, body):
         """Why there are no warm answers, or nothing."""
@@ -240,10 +243,8 @@ class Run:
         self._add_http(name, worker, count)
 
     def _add_http(self, name, worker, count):
-        is_warm = count == self.plan.requests
-
         def run():
-            answer = worker.ask("closed", 1, count, PAUSE_MS)
+            answer = worker.ask("closed", 1, count, REFILL_MS)
             self.figures.add(name, answer["total"])
             if answer["queued"]:
                 spent = [sum(parts) for parts in zip(answer["queued"], answer["started"], answer["ran"])]
@@ -253,14 +254,13 @@ class Run:
         self.each_round(name, run)
 
         def flood():
-            rate = self.figures.value(f"{name}, {CLIENTS} clients.rate") or (400 if is_warm else 40)
-            answer = worker.ask("closed", CLIENTS, max(80, int(rate * self.plan.flood_seconds)))
+            answer = worker.ask("closed", CLIENTS, self._enough(name))
             self.figures.add(f"{name}, {CLIENTS} clients", answer["total"])
             return answer
         self.each_flood(f"{name}, {CLIENTS} clients", flood)
 
     def _count_warm(self, name, answer):
-        if "warm" in name or "template" in name:
+        if "warm" in name:
             lowest = self.figures.numbers.get(f"{name}: lowest share of warm answers in a round", 1)
             self.figures.numbers[f"{name}: lowest share of warm answers in a round"] = min(
                 lowest, answer["warm"] / len(answer["total"]))
