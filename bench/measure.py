@@ -44,8 +44,8 @@ class Plan:
     refills: int
 
 
-QUICK = Plan(rounds=5, launches=2, pandas_rounds=2, requests=50, cold=3,
-             floods=1, flood_seconds=2, pandas_seconds=5, pandas_floods=("python3",),
+QUICK = Plan(rounds=5, launches=2, pandas_rounds=2, requests=30, cold=3,
+             floods=1, flood_seconds=1.5, pandas_seconds=5, pandas_floods=("python3",),
              long_run=5_000, loads=(0.5,), load_seconds=3, jails=100, state_mb=0, refills=20)
 FULL = Plan(rounds=30, launches=2, pandas_rounds=6, requests=50, cold=4,
             floods=3, flood_seconds=3, pandas_seconds=8, pandas_floods=("python3", "bubblewrap"),
