@@ -21,7 +21,7 @@ DATA_IMPORTS = "numpy,pandas,matplotlib.pyplot"
 PARTS = ("launchers", "floor", "in_process", "http", "memory")
 CLIENTS = 8
 PAUSE_MS = 3  # that nothing happens in before a request, once what it needs is there
-REFILL_MS = 15  # over HTTP, where nobody sees when the pool is full again
+REFILL_MS = 10  # over HTTP, where nobody sees when the pool is full again
 USER = 60800  # who a server becomes that root starts: no jail runs as root
 
 
