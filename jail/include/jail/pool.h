@@ -23,6 +23,10 @@ enum class Warmth : std::uint8_t {
   forked,  // the program is a fork of a warm CPython (the zygote) that waits before its first line
 };
 
+// Whether a zygote's memory is moved into a file that its forks map, so that a fork costs the same
+// whatever the zygote holds. A small one is cheaper to fork as it is.
+enum class FrozenHeap : std::uint8_t { if_large, never, always };
+
 // What the jails of one pool have in common.
 struct TemplateSpec {
   std::string name;  // 1 to 32 of a-z, 0-9, '-' and '_'
@@ -37,6 +41,7 @@ struct TemplateSpec {
   std::vector<std::string> imports;  // modules, in this order
   std::string warm_up;               // Python, run once after the imports
   std::string after_fork;            // Python, run in each jail before it is ready
+  FrozenHeap frozen_heap = FrozenHeap::if_large;
 };
 
 struct PoolOptions {

@@ -113,6 +113,9 @@ inline constexpr int memory_holder_pid = 31'998;
 // What makes a guest's own first descriptor 3 again: its channel to init, closed when it starts.
 inline constexpr int guest_channel_fd = 3;
 
+// Whether a zygote's memory becomes a file that its forks map.
+enum FrozenHeap : std::uint32_t { frozen_if_large = 0, never_frozen = 1, always_frozen = 2 };
+
 // A file for the zygote: this, then texts of these sizes, one after the other.
 struct ZygoteSetup {
   std::uint32_t magic;
@@ -121,6 +124,7 @@ struct ZygoteSetup {
   std::uint32_t warm_up_bytes;
   std::uint32_t after_fork_bytes;
   std::uint32_t program_bytes;  // path of the file that guests run
+  std::uint32_t frozen_heap;    // FrozenHeap
 };
 
 // A file for a guest: this, then texts, each ended by NUL: the whole argv, then the whole
@@ -148,7 +152,7 @@ struct GuestReport {
   std::int32_t error;  // 0: it waits
   std::int32_t pid;
   std::int32_t memory_holder;  // its pid; 0: there is none
-  std::uint64_t cpu_user_us;  // spent on the way here
+  std::uint64_t cpu_user_us;   // spent on the way here
   std::uint64_t cpu_system_us;
 };
 

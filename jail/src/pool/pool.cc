@@ -194,12 +194,14 @@ void Pool::State::on_jail(std::uint64_t source) {
     making.erase(found);
     return;
   }
-  const auto ended = std::find_if(ready.begin(), ready.end(),
-                                  [&](const auto& entry) { return entry.first == source; });
-  if (ended != ready.end()) {
-    ready.erase(ended);
-    ++counts.failures;
-  }
+  const auto waiting = std::find_if(ready.begin(), ready.end(),
+                                    [&](const auto& entry) { return entry.first == source; });
+  if (waiting == ready.end()) return;
+  // Init may be ready before its launcher has said that it launched it.
+  const auto phase = waiting->second.advance();
+  if (phase && *phase == Phase::ready) return;
+  ready.erase(waiting);
+  ++counts.failures;
 }
 
 void Pool::State::fail(const Error& error) {

@@ -25,6 +25,17 @@ std::string setup_text(const TemplateSpec& spec) {
   head.warm_up_bytes = static_cast<std::uint32_t>(spec.warm_up.size() + 1);
   head.after_fork_bytes = static_cast<std::uint32_t>(spec.after_fork.size() + 1);
   head.program_bytes = static_cast<std::uint32_t>(spec.jail.argv.back().size() + 1);
+  switch (spec.frozen_heap) {
+    case FrozenHeap::if_large:
+      head.frozen_heap = wire::frozen_if_large;
+      break;
+    case FrozenHeap::never:
+      head.frozen_heap = wire::never_frozen;
+      break;
+    case FrozenHeap::always:
+      head.frozen_heap = wire::always_frozen;
+      break;
+  }
   std::string text(reinterpret_cast<const char*>(&head), sizeof head);
   text += names;
   for (const std::string* part : {&spec.warm_up, &spec.after_fork, &spec.jail.argv.back()}) {

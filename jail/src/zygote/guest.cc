@@ -15,6 +15,7 @@
 #include "child/apply.h"
 #include "child/channel.h"
 #include "child/raw_syscall.h"
+#include "zygote/frozen_heap.h"
 #include "zygote/memory_holder.h"
 #include "zygote/process_image.h"
 
@@ -144,7 +145,12 @@ wire::GuestReport waiting_report() {
   const auto microseconds = [](const timeval& t) {
     return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(t.tv_usec);
   };
-  return {-1, 0, ::getpid(), wire::memory_holder_pid, microseconds(used.ru_utime), microseconds(used.ru_stime)};
+  return {-1,
+          0,
+          ::getpid(),
+          wire::memory_holder_pid,
+          microseconds(used.ru_utime),
+          microseconds(used.ru_stime)};
 }
 
 }  // namespace
@@ -167,6 +173,7 @@ void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
       child::apply(calls + setup.plan->init_calls, setup.plan->guest_calls, base, slots);
   if (failure.index >= 0) fail(wire::guest_channel_fd, failure.index, failure.error);
 
+  if (setup.frees_allocator) let_allocations_out();
   python.PyOS_AfterFork_Child();
   if (setup.after_fork != nullptr) run_code(python, setup.after_fork);
   if (invocation.given() && !invocation.tell(python)) {

@@ -12,6 +12,7 @@ struct GuestSetup {
   wire::PlanHeader* plan = nullptr;  // writable, its addresses filled in
   const char* program_path = nullptr;
   PyObject* after_fork = nullptr;  // code, or null
+  bool frees_allocator = false;    // the zygote called keep_allocations_in_heap()
 };
 
 // The descriptors of one wire::GuestRequest, in its order.

@@ -26,9 +26,9 @@ extern "C" [[noreturn, gnu::used]] void jail_hold_memory() {
   const __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct kept[_LINUX_CAPABILITY_U32S_3] = {};
   kept[CAP_TO_INDEX(CAP_AUDIT_READ)].permitted = CAP_TO_MASK(CAP_AUDIT_READ);
-  const bool done =
-      nothing >= 0 && raw::call(SYS_capset, raw::address(&header), raw::address(kept)) == 0 &&
-      raw::call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0;
+  const bool done = nothing >= 0 &&
+                    raw::call(SYS_capset, raw::address(&header), raw::address(kept)) == 0 &&
+                    raw::call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0;
   std::uint64_t value = 0;
   if (done) {
     confined.store(true, std::memory_order_release);

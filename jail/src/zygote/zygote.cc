@@ -20,6 +20,7 @@
 #include "child/channel.h"
 #include "child/wire.h"
 #include "zygote/fork_into.h"
+#include "zygote/frozen_heap.h"
 #include "zygote/guest.h"
 #include "zygote/process_image.h"
 #include "zygote/program.h"
@@ -31,6 +32,9 @@ namespace {
 // Both read by libraries when they start threads of their own, which no fork would have.
 constexpr const char* thread_counts[] = {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS",
                                          "MKL_NUM_THREADS"};
+
+// From here on a fork that copies page tables costs more than one that fills in what it touches.
+constexpr std::size_t large_bytes = 16u << 20;
 
 [[noreturn]] void give_up(const char* why, const char* what = "") {
   std::fprintf(stderr, "zygote: %s%s\n", why, what);
@@ -75,6 +79,7 @@ class Zygote {
     program_.remember_preloaded();
     program_.rehearse();
     freeze_garbage();
+    freeze_memory();
     report_ready();
     serve();
   }
@@ -85,6 +90,7 @@ class Zygote {
     const auto* setup = reinterpret_cast<const wire::ZygoteSetup*>(at);
     if (setup->magic != wire::plan_magic) give_up("the template is of another build");
     imports_ = setup->imports;
+    frozen_heap_ = static_cast<wire::FrozenHeap>(setup->frozen_heap);
     names_ = at + sizeof *setup;
     warm_up_ = names_ + setup->imports_bytes;
     after_fork_ = warm_up_ + setup->warm_up_bytes;
@@ -92,6 +98,7 @@ class Zygote {
   }
 
   void import_modules() {
+    if (frozen_heap_ != wire::never_frozen && imports_something()) keep_allocations_in_heap();
     for (const char* name : thread_counts) ::setenv(name, "1", 1);
     const char* name = names_;
     for (std::uint32_t i = 0; i < imports_; ++i, name += std::strlen(name) + 1) {
@@ -174,6 +181,20 @@ class Zygote {
     python_.Py_DecRef(gc);
   }
 
+  // A bare interpreter stays small, and its allocator as it is.
+  bool imports_something() const {
+    return imports_ > 0 || *warm_up_ != '\0' || frozen_heap_ == wire::always_frozen;
+  }
+
+  void freeze_memory() {
+    if (frozen_heap_ == wire::never_frozen || !imports_something()) return;
+    guest_.frees_allocator = true;
+    if (frozen_heap_ == wire::frozen_if_large && resident_private_bytes() < large_bytes) return;
+    if (const int error = freeze_heap(); error != 0) {
+      give_up("cannot freeze its memory: ", std::strerror(error));
+    }
+  }
+
   void report_ready() {
     wire::Message ready{};
     ready.type = wire::message_ready;
@@ -226,6 +247,7 @@ class Zygote {
   Program program_;
   GuestSetup guest_;
   std::uint32_t imports_ = 0;
+  wire::FrozenHeap frozen_heap_ = wire::frozen_if_large;
   const char* names_ = nullptr;
   const char* warm_up_ = nullptr;
   const char* after_fork_ = nullptr;
