@@ -13,7 +13,6 @@
 //   open RATE SECONDS     requests come when they come, on the average RATE a second; a time counts
 //                         from the moment that a request was due
 //   all COUNT             COUNT jails at once, all of which waited
-//   refill COUNT          from taking a jail out of a full pool until it is full again
 #include <grp.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -216,21 +215,6 @@ Line open(Source& source, const Program& program, double rate, double seconds) {
   return crowd.line(begun);
 }
 
-Line refill(Source& source, std::size_t count) {
-  Times times;
-  for (std::size_t i = 0; i < count; ++i) {
-    fill(source);
-    pause(source, 5);
-    const auto begun = Clock::now();
-    auto jail = take(source.lease());
-    fill(source);
-    times.push_back(microseconds(Clock::now() - begun));
-    jail.kill(jail::Ended::cancelled);
-    pause(source, 20);  // its end is not the next one's beginning
-  }
-  return with_state(Line().times("total", times), source);
-}
-
 Line answer(Source& source, const Program& program, const std::string& command) {
   std::istringstream words(command);
   std::string verb;
@@ -249,7 +233,6 @@ Line answer(Source& source, const Program& program, const std::string& command) 
   }
   if (verb == "all" && count > 0) return all(source, program, count);
   if (verb == "open" && first > 0 && second > 0) return open(source, program, first, second);
-  if (verb == "refill" && count > 0) return refill(source, count);
   throw Failure("not a command: " + command);
 }
 

@@ -337,7 +337,7 @@ class Run:
     def _refill(self, name, state):
         worker = self.in_process("--ready", "1", "--state-mb", str(state), "--memory-mb", "2048")
         worker.ask("fill")
-        self.figures.add(name, worker.ask("refill", self.plan.refills)["total"])
+        self.figures.add(name, worker.ask("run", self.plan.refills, 20)["init_set_up"])
         worker.close()
 
     # --- all of it
