@@ -44,7 +44,8 @@ struct Config {
   std::chrono::milliseconds sandbox_timeout{5000};
   std::uint32_t sandbox_memory_limit_mb = 256;
   double sandbox_cpu_limit = 1.0;
-  std::uint32_t sandbox_pool_size = 8;
+  std::uint32_t sandbox_pool_size = 8;  // jails that wait for Python; 0: none for any language
+  std::string sandbox_templates_dir;    // an absolute path; empty: the shipped templates alone
   std::uint32_t sandbox_max_running = 16;
   std::uint32_t sandbox_max_queued = 256;
   Ceilings ceilings;

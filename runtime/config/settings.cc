@@ -246,6 +246,10 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
       });
   add("SANDBOX_POOL_SIZE", "an integer 0 .. 64",
       integer<std::uint32_t>(&Config::sandbox_pool_size, 0, 64));
+  add("SANDBOX_TEMPLATES_DIR", "an absolute path", [](Config& config, std::string_view text) {
+    config.sandbox_templates_dir = text;
+    return text.starts_with('/') && text.size() > 1;
+  });
   add("SANDBOX_MAX_RUNNING", "an integer 1 .. 4096",
       integer<std::uint32_t>(&Config::sandbox_max_running, 1, 4096));
   add("SANDBOX_MAX_QUEUED", "an integer 0 .. 65536",

@@ -13,13 +13,15 @@ namespace runtime {
 
 // Thread-safe.
 struct Metrics {
-  Histogram queued;    // waiting for a place
-  Histogram started;   // from there to the program's first instruction
-  Histogram ran;       // from there to its end
-  Histogram total;     // from the accepted request to its result
-  Counters outcomes;   // status, language
-  Counters responses;  // route, status class: "/execute", "2xx"
-  Counters rejected;   // reason: "busy", "stopping", "connections"
+  Histogram queued;        // waiting for a place
+  Histogram started;       // from there to the program's first instruction
+  Histogram started_warm;  // of these, in a jail that waited or a fork of a warm interpreter
+  Histogram started_cold;  // in one that was made for it
+  Histogram ran;           // from there to its end
+  Histogram total;         // from the accepted request to its result
+  Counters outcomes;       // status, language
+  Counters responses;      // route, status class: "/execute", "2xx"
+  Counters rejected;       // reason: "busy", "stopping", "connections"
 
   struct Phase {
     std::string_view name;

@@ -4,41 +4,81 @@
 
 namespace runtime {
 
-Admission::Ticket Admission::ask(std::function<void(Place)> granted) {
-  auto ticket = std::make_shared<std::function<void(Place)>>(std::move(granted));
+Admission::Ticket Admission::ask(const std::string& caller, Answer answer) {
+  auto ticket = std::make_shared<Answer>(std::move(answer));
+  bool granted = false;
+  Ticket pushed_out;
   {
     const std::lock_guard lock(mutex_);
-    if (taken_ >= places_) {
-      if (waiting_.size() >= queue_limit_) return nullptr;
-      waiting_.push_back(ticket);
-      return ticket;
+    granted = taken_ < places_;
+    if (granted) {
+      ++taken_;
+    } else {
+      if (queued_ >= queue_limit_) {
+        pushed_out = make_room_for(caller);
+        if (pushed_out == nullptr) return nullptr;
+      }
+      auto line = line_of(caller);
+      if (line == lines_.end()) line = lines_.insert(line, {.caller = caller, .tickets = {}});
+      line->tickets.push_back(ticket);
+      ++queued_;
     }
-    ++taken_;
   }
-  (*ticket)(Place(*this));
+  if (granted) (*ticket)(Place(*this));
+  if (pushed_out != nullptr) (*pushed_out)(std::nullopt);
   return ticket;
 }
 
 bool Admission::withdraw(const Ticket& ticket) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::find(waiting_.begin(), waiting_.end(), ticket);
-  if (found == waiting_.end()) return false;
-  waiting_.erase(found);
-  return true;
+  for (auto line = lines_.begin(); line != lines_.end(); ++line) {
+    const auto found = std::find(line->tickets.begin(), line->tickets.end(), ticket);
+    if (found == line->tickets.end()) continue;
+    line->tickets.erase(found);
+    if (line->tickets.empty()) lines_.erase(line);
+    --queued_;
+    return true;
+  }
+  return false;
 }
 
 void Admission::give_back() {
   Ticket next;
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_.empty()) {
+    if (lines_.empty()) {
       --taken_;
       return;
     }
-    next = std::move(waiting_.front());
-    waiting_.pop_front();
+    Line line = std::move(lines_.front());
+    lines_.pop_front();
+    next = std::move(line.tickets.front());
+    line.tickets.pop_front();
+    --queued_;
+    if (!line.tickets.empty()) lines_.push_back(std::move(line));
   }
   (*next)(Place(*this));  // the place changes hands without becoming free
+}
+
+std::deque<Admission::Line>::iterator Admission::line_of(const std::string& caller) {
+  return std::find_if(lines_.begin(), lines_.end(),
+                      [&](const Line& line) { return line.caller == caller; });
+}
+
+// With the lock held: the latest request of the longest line leaves it, where that line stays as
+// long as the one of `caller` becomes. A line that is left has others in it.
+Admission::Ticket Admission::make_room_for(const std::string& caller) {
+  const auto longest = std::max_element(
+      lines_.begin(), lines_.end(),
+      [](const Line& a, const Line& b) { return a.tickets.size() < b.tickets.size(); });
+  if (longest == lines_.end()) return nullptr;
+  const auto own = line_of(caller);
+  const std::size_t waiting = own == lines_.end() ? 0 : own->tickets.size();
+  if (longest->tickets.size() < waiting + 2) return nullptr;
+  const Ticket last = std::move(longest->tickets.back());
+  longest->tickets.pop_back();
+  --queued_;
+  return last;
 }
 
 std::uint32_t Admission::running() const {
@@ -48,7 +88,7 @@ std::uint32_t Admission::running() const {
 
 std::uint32_t Admission::queued() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<std::uint32_t>(waiting_.size());
+  return queued_;
 }
 
 }  // namespace runtime

@@ -1,4 +1,5 @@
-// How many runs may go on at once, and who waits for a place. First come, first served.
+// How many runs may go on at once, and who waits for a place. Callers take turns: one that asks for
+// many delays its own requests, not those of the others.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace runtime {
@@ -33,26 +36,38 @@ class Admission {
     Admission* owner_ = nullptr;
   };
 
-  // A request for a place. Dropping it, or withdraw(), leaves the queue.
-  using Ticket = std::shared_ptr<std::function<void(Place)>>;
+  // Gets the place; or nothing, when the queue was full and its room went to a caller who waits for
+  // less.
+  using Answer = std::function<void(std::optional<Place>)>;
 
-  // Calls `granted` once, at once or later, from whichever thread gave the place back. Null when
-  // the queue is full.
-  Ticket ask(std::function<void(Place)> granted);
-  // False: the place was granted already.
+  // A request for a place. Dropping it, or withdraw(), leaves the queue.
+  using Ticket = std::shared_ptr<Answer>;
+
+  // Calls `answer` once, at once or later, from whichever thread gave the place back or asked for
+  // one. Null when the queue is full and no other caller has more in it than this one.
+  Ticket ask(const std::string& caller, Answer answer);
+  // False: it was answered already.
   bool withdraw(const Ticket& ticket);
 
   std::uint32_t running() const;
   std::uint32_t queued() const;
 
  private:
+  struct Line {
+    std::string caller;
+    std::deque<Ticket> tickets;  // never empty
+  };
+
   void give_back();
+  std::deque<Line>::iterator line_of(const std::string& caller);
+  Ticket make_room_for(const std::string& caller);
 
   mutable std::mutex mutex_;
   const std::uint32_t places_;
   const std::uint32_t queue_limit_;
   std::uint32_t taken_ = 0;
-  std::deque<Ticket> waiting_;
+  std::uint32_t queued_ = 0;
+  std::deque<Line> lines_;  // whose turn is next is in front
 };
 
 }  // namespace runtime

@@ -54,13 +54,18 @@ Status status_of(const jail::ExitReport& report) {
   return Status::killed;
 }
 
+jail::Error queue_is_full() {
+  return {jail::ErrorKind::exhausted, "run a program: the queue is full", 0, {}};
+}
+
 }  // namespace
 
-Run::Run(asio::any_io_executor executor, const RunnerOptions& limits,
+Run::Run(asio::any_io_executor executor, const RunnerOptions& runner,
          std::shared_ptr<Admission> admission, Launch launch, RunRequest request,
          RunOptions options, Finished finished)
     : strand_(asio::make_strand(executor)),
-      limits_(limits),
+      output_cap_(runner.output_cap_bytes),
+      cpu_percent_(runner.cpu_percent),
       admission_(std::move(admission)),
       launch_(std::move(launch)),
       request_(std::move(request)),
@@ -87,42 +92,82 @@ void Run::ask_for_place() {
     if (const auto self = weak.lock()) asio::post(self->strand_, [self] { self->cancel(); });
   });
   if (over_) return;
-  ticket_ = admission_->ask([weak = weak_from_this()](Admission::Place place) {
-    const auto self = weak.lock();
-    if (self == nullptr) return;
-    const auto held = std::make_shared<Admission::Place>(std::move(place));
-    asio::post(self->strand_, [self, held] {
-      if (self->over_) return;
-      self->place_ = std::move(*held);
-      self->launch();
-    });
-  });
+  ticket_ = admission_->ask(
+      options_.caller, [weak = weak_from_this()](std::optional<Admission::Place> place) {
+        const auto self = weak.lock();
+        if (self == nullptr) return;
+        const auto held = std::make_shared<std::optional<Admission::Place>>(std::move(place));
+        asio::post(self->strand_, [self, held] {
+          if (self->over_) return;
+          if (!*held) {
+            self->finish(queue_is_full());
+            return;
+          }
+          self->place_ = std::move(**held);
+          self->launch(Way::any);
+        });
+      });
   if (ticket_ == nullptr) {
-    finish(jail::Error{jail::ErrorKind::exhausted, "run a program: the queue is full", 0, {}});
+    finish(queue_is_full());
     return;
   }
-  // A program that waits longer than it may run is one that nobody waits for any more.
-  timer_.expires_after(request_.timeout);
+  give_up_at_deadline();
+}
+
+// A program that waits longer than it may run is one that nobody waits for any more.
+void Run::give_up_at_deadline() {
+  timer_.expires_at(asked_at_ + request_.timeout);
   timer_.async_wait([self = shared_from_this()](error_code error) {
     if (error || self->jail_.has_value() || self->over_) return;
-    if (self->admission_->withdraw(self->ticket_)) {
-      self->finish(jail::Error{
-          jail::ErrorKind::exhausted, "run a program: no place became free in time", 0, {}});
-    }
+    if (self->lease_ == nullptr && !self->admission_->withdraw(self->ticket_)) return;
+    const std::string what = self->lease_ == nullptr ? "place" : "jail";
+    self->finish(jail::Error{
+        jail::ErrorKind::exhausted, "run a program: no " + what + " became free in time", 0, {}});
   });
 }
 
-void Run::launch() {
+void Run::launch(Way way) {
   placed_at_ = Clock::now();
-  auto launched = launch_(request_);
-  if (!launched) {
-    finish(std::move(launched).error());
+  const WarmPool::Ticket ticket = make_ticket();
+  auto leased = launch_(request_, way, ticket);
+  if (leased) {
+    take(std::move(*leased));
     return;
   }
-  jail_.emplace(std::move(*launched));
+  lease_ = ticket;
+  give_up_at_deadline();
+}
+
+WarmPool::Ticket Run::make_ticket() {
+  using Answer = WarmPool::Ticket::element_type;
+  return std::make_shared<Answer>([weak = weak_from_this()](jail::Result<Leased> leased) {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    const auto held = std::make_shared<jail::Result<Leased>>(std::move(leased));
+    asio::post(self->strand_, [self, held] {
+      if (self->over_) return;
+      self->lease_.reset();
+      self->placed_at_ = Clock::now();
+      *held ? self->take(std::move(*held)) : self->launch(Way::cold);
+    });
+  });
+}
+
+void Run::take(jail::Result<Leased> leased) {
+  if (!leased) {
+    finish(std::move(leased).error());
+    return;
+  }
+  pooled_ = leased->pooled;
+  warm_ = leased->warm;
+  jail_.emplace(std::move(leased->jail));
   control_.assign(jail_->control_fd());
-  end_at(set_up_deadline, jail::Ended::killed);
   watch_control();
+  if (jail_->phase() == jail::Phase::ready) {
+    begin();
+  } else {
+    end_at(set_up_deadline, jail::Ended::killed);
+  }
 }
 
 void Run::watch_control() {
@@ -134,19 +179,33 @@ void Run::watch_control() {
 void Run::on_control() {
   const jail::Phase before = jail_->phase();
   const auto phase = jail_->advance();
-  if (!phase && phase.error().kind == jail::ErrorKind::closed && !launched_again_) {
-    // The launcher was killed with this jail in its hands; nothing of the program has run.
-    launched_again_ = true;
-    drop_jail();
-    launch();
-  } else if (!phase) {
-    finish(phase.error());
+  if (!phase) {
+    may_launch_again(phase.error()) ? launch_again() : finish(phase.error());
   } else if (*phase == jail::Phase::ended) {
-    on_end();
+    may_launch_again({}) ? launch_again() : on_end();
   } else {
+    watch_control();
     if (before != jail::Phase::ready && *phase == jail::Phase::ready) begin();
-    if (!over_) watch_control();
   }
+}
+
+// A launcher or a zygote was killed with this jail in its hands, or the jail while it waited;
+// nothing of the program has run.
+bool Run::may_launch_again(const jail::Error& error) const {
+  const bool not_its_own = pooled_ || error.kind == jail::ErrorKind::closed;
+  return not_its_own && !launched_again_ && started_at_ == Clock::time_point{};
+}
+
+void Run::launch_again() {
+  launched_again_ = true;
+  drop_jail();
+  launch(Way::cold);
+}
+
+jail::RunLimits Run::limits_of_request() const {
+  return {.wall = request_.timeout,
+          .cpu = request_.timeout * cpu_percent_ / 100,
+          .memory_bytes = std::uint64_t{request_.memory_limit_mb} << 20};
 }
 
 void Run::begin() {
@@ -154,14 +213,15 @@ void Run::begin() {
   for (const InputFile& file : request_.files) {
     if (done) done = jail_->write_file(file.path, file.content, 0644);
   }
-  request_.files.clear();
   const std::string_view own = file_name_of(request_.language, request_.code);
   if (done) done = jail_->write_file(own, request_.code, 0644);
-  if (done) done = jail_->start();
+  // A jail that was made for this program has its limits already.
+  if (done) done = pooled_ ? jail_->start(limits_of_request()) : jail_->start();
   if (!done) {
-    finish(done.error());
+    may_launch_again(done.error()) ? launch_again() : finish(done.error());
     return;
   }
+  request_.files.clear();
   started_at_ = Clock::now();
   if (options_.on_start) options_.on_start();
   options_.gate.set_hook([weak = weak_from_this()] {
@@ -214,7 +274,7 @@ void Run::read_output(Output& output) {
     const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
     if (options_.on_output) options_.on_output(output.stream, bytes);
     if (!options_.collect_output) continue;
-    const std::size_t room = limits_.output_cap_bytes - output.kept.size();
+    const std::size_t room = output_cap_ - output.kept.size();
     output.kept.append(bytes.substr(0, room));
     if (bytes.size() > room) output.truncated = true;
   }
@@ -295,6 +355,7 @@ void Run::cancel() {
   if (ending_ || over_) return;
   if (!jail_.has_value()) {
     admission_->withdraw(ticket_);
+    lease_.reset();
     RunResult result;
     result.status = Status::cancelled;
     result.timings.queued = duration_cast<microseconds>(Clock::now() - asked_at_);
@@ -365,6 +426,7 @@ RunResult Run::result_of(const jail::ExitReport& report) {
         duration_cast<microseconds>(started_at_ - placed_at_) + report.phases.started;
   }
   result.timings.ran = report.phases.ran;
+  result.warm = warm_;
   result.usage = report.usage;
   result.enforcement = report.enforcement;
   return result;
@@ -379,6 +441,7 @@ void Run::drop_jail() {
 
 void Run::finish(jail::Result<RunResult> result) {
   over_ = true;
+  lease_.reset();
   options_.cancel.set_hook(nullptr);
   options_.gate.set_hook(nullptr);
   timer_.cancel();

@@ -12,17 +12,22 @@
 #include "jail/jail.h"
 #include "runtime/sandbox/admission.h"
 #include "runtime/sandbox/runner.h"
+#include "runtime/sandbox/warm_pool.h"
 
 namespace runtime {
 
 class Run : public std::enable_shared_from_this<Run> {
  public:
   using Finished = std::function<void(jail::Result<RunResult>)>;
-  using Launch = std::function<jail::Result<jail::Jail>(const RunRequest&)>;
+  enum class Way : std::uint8_t { any, cold };
+  // A jail for the request; nothing where the ticket is to be called with one later. Errors that
+  // come later ask for a cold one.
+  using Launch = std::function<std::optional<jail::Result<Leased>>(const RunRequest&, Way,
+                                                                   const WarmPool::Ticket&)>;
 
   // What `launch` uses must outlive the run, unless the run's executor is stopped before: an
   // executor that is destroyed drops its runs. `finished` is called once, on the run's strand.
-  Run(boost::asio::any_io_executor executor, const RunnerOptions& limits,
+  Run(boost::asio::any_io_executor executor, const RunnerOptions& runner,
       std::shared_ptr<Admission> admission, Launch launch, RunRequest request, RunOptions options,
       Finished finished);
 
@@ -43,10 +48,16 @@ class Run : public std::enable_shared_from_this<Run> {
   };
 
   void ask_for_place();
-  void launch();
+  void give_up_at_deadline();
+  void launch(Way way);
+  WarmPool::Ticket make_ticket();
+  void take(jail::Result<Leased> leased);
+  bool may_launch_again(const jail::Error& error) const;
+  void launch_again();
   void watch_control();
   void on_control();
   void begin();
+  jail::RunLimits limits_of_request() const;
   void watch_output(Output& output);
   void read_output(Output& output);
   void resume_output();
@@ -64,7 +75,8 @@ class Run : public std::enable_shared_from_this<Run> {
   RunResult result_of(const jail::ExitReport& report);
 
   boost::asio::strand<boost::asio::any_io_executor> strand_;
-  const RunnerOptions limits_;
+  const std::size_t output_cap_;
+  const std::uint32_t cpu_percent_;
   const std::shared_ptr<Admission> admission_;
   Launch launch_;
   RunRequest request_;
@@ -73,7 +85,10 @@ class Run : public std::enable_shared_from_this<Run> {
 
   Admission::Ticket ticket_;
   Admission::Place place_;
+  WarmPool::Ticket lease_;  // while it waits for a jail
   std::optional<jail::Jail> jail_;
+  bool pooled_ = false;
+  bool warm_ = false;
   Descriptor control_;
   Descriptor input_;         // writing end of the guest's standard input
   Descriptor input_waiter_;  // an epoll instance that watches RunOptions::standard_input_fd

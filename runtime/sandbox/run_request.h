@@ -32,6 +32,7 @@ struct RunRequest {
   std::vector<std::string> artifacts;  // globs (jail/collect.h) of what is wanted afterwards
   std::chrono::milliseconds timeout{5000};
   std::uint32_t memory_limit_mb = 256;
+  std::string template_name;  // empty: the language's; "none": a jail made for this program
   OutputEncoding output_encoding = OutputEncoding::utf8;
 };
 

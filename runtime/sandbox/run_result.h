@@ -38,7 +38,7 @@ struct RunResult {
   std::string standard_error;
   bool stdout_truncated = false;
   bool stderr_truncated = false;
-  bool warm = false;           // ran in a jail that was waiting, not in one made for it
+  bool warm = false;           // ran in a jail that waited, or in a fork of a warm interpreter
   jail::Collection artifacts;  // empty when the run was cancelled
   Timings timings;
   jail::Usage usage;

@@ -1,5 +1,7 @@
 #include "runtime/sandbox/runner.h"
 
+#include <poll.h>
+
 #include <atomic>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/dispatch.hpp>
@@ -8,18 +10,26 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <mutex>
+#include <thread>
 
 #include "jail/launcher.h"
+#include "runtime/config/text_file.h"
+#include "runtime/policy/policy_json.h"
 #include "runtime/sandbox/admission.h"
 #include "runtime/sandbox/language.h"
+#include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/run.h"
+#include "runtime/sandbox/warm_fit.h"
 
 namespace runtime {
 namespace {
 
 namespace asio = boost::asio;
+using jail::Error;
 using jail::Launcher;
 using jail::Result;
+
+constexpr std::size_t max_policy_bytes = 1u << 20;
 
 // Removes the leaves whose last process was still ending when their jail was reported: an idle
 // server would keep them until its next run.
@@ -51,17 +61,128 @@ class LeafSweeper : public std::enable_shared_from_this<LeafSweeper> {
   std::atomic<bool> waiting_{false};
 };
 
+// The process that clones jails, and its successors: somebody may kill it. Jails that run are not
+// its concern any more.
+class Launchers {
+ public:
+  Launchers(Launcher first, std::optional<jail::CgroupTree> cgroups)
+      : cgroups_(std::move(cgroups)), launcher_(std::make_shared<Launcher>(std::move(first))) {}
+
+  // The latest, which may be dead.
+  std::shared_ptr<Launcher> current() const {
+    const std::lock_guard lock(mutex_);
+    return launcher_;
+  }
+
+  // The latest, or a new one where that is dead.
+  Result<std::shared_ptr<Launcher>> living() {
+    const auto latest = current();
+    pollfd ended{.fd = latest->process_fd(), .events = POLLIN, .revents = 0};
+    return ::poll(&ended, 1, 0) == 1 ? after(latest) : latest;
+  }
+
+  // The one that took over from `dead`.
+  Result<std::shared_ptr<Launcher>> after(const std::shared_ptr<Launcher>& dead) {
+    const std::lock_guard lock(mutex_);
+    if (launcher_ == dead) {
+      Result<Launcher> started = Launcher::start({.cgroups = cgroups_});
+      if (!started) return started.error();
+      launcher_ = std::make_shared<Launcher>(std::move(*started));
+    }
+    return launcher_;
+  }
+
+ private:
+  const std::optional<jail::CgroupTree> cgroups_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<Launcher> launcher_;
+};
+
+// What a jail is made of, whoever it is made for.
+struct Ground {
+  std::shared_ptr<const jail::Root> root;
+  jail::FilterProgram filter;
+};
+
+// A template with its files read.
+struct Prepared {
+  std::string name;
+  Ground ground;
+  std::shared_ptr<WarmPool> pool;  // null where no jail waits
+  std::atomic<std::uint64_t> cold{0};
+};
+
+Error in_template(const Template& what, std::string_view field, const Error& error) {
+  return {error.kind, "template " + what.name + ": " + std::string(field) + ": " + error.doing,
+          error.sys_errno, error.hint};
+}
+
+Result<Ground> ground_of(const Template& what, const Ground& usual) {
+  Ground ground = usual;
+  if (!what.rootfs.empty()) {
+    auto root = find_program_root(what.rootfs, {});
+    if (!root) return in_template(what, "rootfs", root.error());
+    ground.root = std::make_shared<const jail::Root>(std::move(root->view));
+  }
+  if (!what.policy.empty()) {
+    const auto text = read_text_file(what.policy, max_policy_bytes);
+    if (!text) return in_template(what, "policy", text.error());
+    const auto rules = policy::parse_policy(*text, what.policy);
+    if (!rules) return in_template(what, "policy", rules.error());
+    auto filter = jail::compile_policy(*rules);
+    if (!filter) return in_template(what, "policy", filter.error());
+    ground.filter = std::move(*filter);
+  }
+  return ground;
+}
+
+jail::PoolOptions pool_options(const PoolSize& size) {
+  jail::PoolOptions options;
+  options.least = size.least;
+  options.usual = size.usual;
+  options.most = size.most;
+  return options;
+}
+
 class JailRunner final : public Runner {
  public:
   JailRunner(asio::any_io_executor executor, RunnerOptions options, Launcher launcher,
-             jail::FilterProgram filter)
+             Ground ground)
       : executor_(std::move(executor)),
         options_(std::move(options)),
         admission_(std::make_shared<Admission>(options_.max_running, options_.max_queued)),
-        launcher_(std::make_shared<Launcher>(std::move(launcher))),
-        filter_(std::move(filter)),
-        root_(options_.root ? *options_.root : jail::host_root()) {
+        launchers_(std::make_shared<Launchers>(std::move(launcher), options_.cgroups)),
+        ground_(std::move(ground)) {
     if (options_.cgroups) sweeper_ = std::make_shared<LeafSweeper>(executor_, *options_.cgroups);
+  }
+
+  // The processes of jails that waited take a moment to end, and only then their leaves can go.
+  ~JailRunner() override {
+    templates_.clear();
+    if (!options_.cgroups) return;
+    for (int tries = 0; tries < 100 && options_.cgroups->remove_ended() > 0; ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
+  // Opens the pool of Python's default template; the others open when they are first asked for.
+  Result<void> prepare_templates() {
+    for (const Template& what : options_.templates) {
+      auto ground = ground_of(what, ground_);
+      if (!ground) return ground.error();
+      auto prepared = std::make_unique<Prepared>();
+      prepared->name = what.name;
+      prepared->ground = std::move(*ground);
+      if (what.pool.usual > 0) {
+        prepared->pool = std::make_shared<WarmPool>(
+            executor_, [launchers = launchers_] { return launchers->living(); },
+            template_spec(what, prepared->ground), pool_options(what.pool),
+            options_.on_pool_trouble);
+        if (what.name == name_of(Language::python)) prepared->pool->open();
+      }
+      templates_.push_back(std::move(prepared));
+    }
+    return {};
   }
 
   asio::awaitable<Result<RunResult>> run(RunRequest request, RunOptions options) override {
@@ -73,7 +194,9 @@ class JailRunner final : public Runner {
   }
 
   Result<std::string> explain(const RunRequest& request) override {
-    return launcher()->explain(spec_of(request));
+    const Prepared* const prepared = prepared_for(request);
+    return launchers_->current()->explain(
+        spec_of(request, prepared == nullptr ? ground_ : prepared->ground));
   }
 
   RunnerState state() const override {
@@ -81,7 +204,13 @@ class JailRunner final : public Runner {
     state.running = admission_->running();
     state.queued = admission_->queued();
     state.total = total_.load();
-    state.enforcement = launcher()->enforcement();
+    state.enforcement = launchers_->current()->enforcement();
+    for (const auto& prepared : templates_) {
+      if (prepared->pool == nullptr) continue;
+      state.pools.push_back({.name = prepared->name,
+                             .state = prepared->pool->state(),
+                             .cold = prepared->cold.load()});
+    }
     return state;
   }
 
@@ -91,7 +220,10 @@ class JailRunner final : public Runner {
     ++total_;
     const auto shared = std::make_shared<Handler>(std::move(handler));
     const auto run = std::make_shared<Run>(
-        executor_, options_, admission_, [this](const RunRequest& what) { return launch(what); },
+        executor_, options_, admission_,
+        [this](const RunRequest& what, Run::Way way, const WarmPool::Ticket& later) {
+          return jail_for(what, way, later);
+        },
         std::move(request), std::move(options),
         [shared, sweeper = sweeper_](Result<RunResult> result) {
           if (sweeper != nullptr) sweeper->sweep_soon();
@@ -103,55 +235,94 @@ class JailRunner final : public Runner {
     run->start();
   }
 
-  jail::JailSpec spec_of(const RunRequest& request) const {
+  jail::JailSpec spec_of(const RunRequest& request, const Ground& ground) const {
     jail::JailSpec spec;
     spec.argv = arguments_of(request);
     spec.env = environment_of(request);
-    spec.root = root_;
-    spec.filter = filter_;
+    spec.root = *ground.root;
+    spec.filter = ground.filter;
     spec.limits.wall = request.timeout;
-    // The share of the deadline that it may use: a program that keeps more cores busy than it is
-    // given uses up its time as much sooner, where nothing slows it down.
-    spec.limits.cpu = request.timeout * options_.cpu_percent / 100;
+    spec.limits.cpu = cpu_of(request.timeout);
     spec.limits.cpu_percent = options_.cpu_percent;
     spec.limits.memory_bytes = std::uint64_t{request.memory_limit_mb} << 20;
     return spec;
   }
 
-  Result<jail::Jail> launch(const RunRequest& request) {
-    const jail::JailSpec spec = spec_of(request);
-    const std::shared_ptr<Launcher> current = launcher();
-    Result<jail::Jail> jail = current->launch(spec);
-    if (jail || jail.error().kind != jail::ErrorKind::closed) return jail;
-    const auto replaced = replace(current);
-    if (!replaced) return replaced.error();
-    return (*replaced)->launch(spec);
+  // The share of a deadline that may be used: a program that keeps more cores busy than it is given
+  // uses up its time as much sooner, where nothing slows it down.
+  std::chrono::milliseconds cpu_of(std::chrono::milliseconds wall) const {
+    return wall * options_.cpu_percent / 100;
   }
 
-  std::shared_ptr<Launcher> launcher() const {
-    const std::lock_guard lock(mutex_);
-    return launcher_;
+  // As for a request that brings nothing but a program.
+  jail::TemplateSpec template_spec(const Template& what, const Ground& ground) const {
+    RunRequest plain;
+    plain.language = what.language;
+    plain.memory_limit_mb = options_.usual_memory_mb;
+    const std::uint32_t most_mb =
+        what.memory_limit_mb == 0 ? options_.most_memory_mb : what.memory_limit_mb;
+    jail::TemplateSpec spec;
+    spec.name = what.name;
+    spec.warmth = what.warmth;
+    spec.jail = spec_of(plain, ground);
+    spec.most_memory_bytes = std::uint64_t{most_mb} << 20;
+    spec.most_cpu = cpu_of(options_.most_timeout);
+    spec.imports = what.imports;
+    spec.warm_up = what.warm_up;
+    spec.after_fork = what.after_fork;
+    return spec;
   }
 
-  // The launcher died: somebody killed it. Jails that run are not its concern any more.
-  Result<std::shared_ptr<Launcher>> replace(const std::shared_ptr<Launcher>& dead) {
-    const std::lock_guard lock(mutex_);
-    if (launcher_ == dead) {
-      Result<Launcher> started = Launcher::start({.cgroups = options_.cgroups});
-      if (!started) return started.error();
-      launcher_ = std::make_shared<Launcher>(std::move(*started));
+  // Null where the request wants a jail of its own making, or there is no template for it.
+  Prepared* prepared_for(const RunRequest& request) const {
+    const std::string_view name = template_of(request);
+    for (const auto& prepared : templates_) {
+      if (prepared->name == name) return prepared.get();
     }
-    return launcher_;
+    return nullptr;
+  }
+
+  std::optional<Result<Leased>> jail_for(const RunRequest& request, Run::Way way,
+                                         const WarmPool::Ticket& later) {
+    Prepared* const prepared = prepared_for(request);
+    if (prepared == nullptr) return launch(request, ground_);
+    if (prepared->pool == nullptr) return launch(request, prepared->ground);
+    if (way == Run::Way::any) {
+      const WarmFit fit = warm_fit(prepared->pool->spec(), request, cpu_of(request.timeout));
+      if (fit == WarmFit::cold) return launch(request, prepared->ground);
+      std::optional<jail::Invocation> invocation;
+      if (fit == WarmFit::launch) {
+        invocation = {.arguments = request.args, .env = environment_of(request)};
+      }
+      const bool named = !request.template_name.empty();
+      auto leased = prepared->pool->take(
+          invocation, named ? WarmPool::Patience::until_ready : WarmPool::Patience::none, later);
+      if (!leased || *leased) return leased;
+    }
+    ++prepared->cold;
+    return launch(request, prepared->ground);
+  }
+
+  Result<Leased> launch(const RunRequest& request, const Ground& ground) {
+    const jail::JailSpec spec = spec_of(request, ground);
+    const auto launcher = launchers_->current();
+    Result<jail::Jail> jail = launcher->launch(spec);
+    if (!jail && jail.error().kind == jail::ErrorKind::closed) {
+      const auto next = launchers_->after(launcher);
+      if (!next) return next.error();
+      jail = (*next)->launch(spec);
+    }
+    if (!jail) return jail.error();
+    return Leased{.jail = std::move(*jail)};
   }
 
   const asio::any_io_executor executor_;
   const RunnerOptions options_;
   const std::shared_ptr<Admission> admission_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<Launcher> launcher_;
-  const jail::FilterProgram filter_;
-  const jail::Root root_;
-  std::shared_ptr<LeafSweeper> sweeper_;  // null without cgroups
+  const std::shared_ptr<Launchers> launchers_;
+  const Ground ground_;
+  std::vector<std::unique_ptr<Prepared>> templates_;  // the same all the time
+  std::shared_ptr<LeafSweeper> sweeper_;              // null without cgroups
   std::atomic<std::uint64_t> total_{0};
 };
 
@@ -163,8 +334,12 @@ Result<std::unique_ptr<Runner>> Runner::create(asio::any_io_executor executor,
   if (!filter) return filter.error();
   Result<Launcher> launcher = Launcher::start({.cgroups = options.cgroups});
   if (!launcher) return launcher.error();
-  return std::unique_ptr<Runner>(std::make_unique<JailRunner>(
-      std::move(executor), std::move(options), std::move(*launcher), std::move(*filter)));
+  Ground ground{.root = options.root, .filter = std::move(*filter)};
+  if (ground.root == nullptr) ground.root = std::make_shared<const jail::Root>(jail::host_root());
+  auto runner = std::make_unique<JailRunner>(std::move(executor), std::move(options),
+                                             std::move(*launcher), std::move(ground));
+  if (auto prepared = runner->prepare_templates(); !prepared) return prepared.error();
+  return std::unique_ptr<Runner>(std::move(runner));
 }
 
 }  // namespace runtime

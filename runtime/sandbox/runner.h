@@ -1,8 +1,9 @@
-// Runs programs in jails: one jail a program, made for it and destroyed after it.
+// Runs programs in jails: one jail a program, made for it or ahead of it, and destroyed after it.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,12 +11,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "jail/cgroup.h"
+#include "jail/pool.h"
 #include "jail/result.h"
 #include "jail/spec.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
+#include "runtime/sandbox/template.h"
 
 namespace runtime {
 
@@ -27,6 +31,16 @@ struct RunnerOptions {
   // Where each jail gets a leaf; without it rlimits and a watchdog hold the limits.
   std::optional<jail::CgroupTree> cgroups;
   std::shared_ptr<const jail::Root> root;  // what programs see; null: the host's own /usr
+
+  // What requests may name and what waits for them; none: every jail is made for its program.
+  std::vector<Template> templates;
+  // What most requests ask for, and the most that any may ask for.
+  std::uint32_t usual_memory_mb = 256;
+  std::uint32_t most_memory_mb = 2048;
+  std::chrono::milliseconds most_timeout{60'000};
+  // Called on the runner's executor when a template can have no jails, with the reason; with
+  // nothing when that is over. Empty: nobody asks.
+  std::function<void(std::string_view name, std::string_view reason)> on_pool_trouble;
 };
 
 enum class Stream : std::uint8_t { standard_output, standard_error };
@@ -68,6 +82,7 @@ class OutputGate {
 
 struct RunOptions {
   Cancel cancel;
+  std::string caller;  // those who wait take turns by it; empty is one of them
   // Called on the runner's executor when the program starts. Empty: nobody asks.
   std::function<void()> on_start;
   // Called on the runner's executor with every byte as it comes, past the output cap too; a slow
@@ -80,11 +95,18 @@ struct RunOptions {
   int standard_input_fd = -1;
 };
 
+struct PoolReport {
+  std::string name;  // of the template
+  jail::PoolState state;
+  std::uint64_t cold = 0;  // requests that got a jail of their own because the pool had none
+};
+
 struct RunnerState {
   std::uint32_t running = 0;
   std::uint32_t queued = 0;
   std::uint64_t total = 0;
   jail::Enforcement enforcement;
+  std::vector<PoolReport> pools;  // of the templates that keep jails
 };
 
 // Thread-safe. Must outlive its runs.

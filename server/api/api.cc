@@ -50,7 +50,7 @@ std::string_view status_class(int status) {
 }  // namespace
 
 ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
-                       std::string version) {
+                       std::vector<runtime::Template> templates, std::string version) {
   ApiOptions options;
   options.version = std::move(version);
   options.keys = config.api_keys;
@@ -66,6 +66,7 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
       options.execute.why_no_language.emplace(language, std::move(*why));
     }
   }
+  options.execute.templates = std::move(templates);
   options.root = std::move(root);
   return options;
 }

@@ -25,7 +25,7 @@ struct ApiOptions {
 };
 
 ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
-                       std::string version);
+                       std::vector<runtime::Template> templates, std::string version);
 
 class Api final : public Handler {
  public:

@@ -43,6 +43,54 @@ void write_latency(Writer& writer, const runtime::Histogram& histogram) {
   writer.key("p99").number(milliseconds(histogram.percentile(0.99))).end_object();
 }
 
+void write_pool_counts(Writer& writer, const std::vector<runtime::PoolReport>& pools) {
+  writer.key("pools").begin_object();
+  for (const runtime::PoolReport& pool : pools) {
+    writer.key(pool.name).begin_object();
+    writer.key("leases").integer(static_cast<std::int64_t>(pool.state.leases));
+    writer.key("misses").integer(static_cast<std::int64_t>(pool.state.misses));
+    writer.key("cold").integer(static_cast<std::int64_t>(pool.cold));
+    writer.key("failures").integer(static_cast<std::int64_t>(pool.state.failures)).end_object();
+  }
+  writer.end_object();
+}
+
+// A family with a sample for each pool.
+void add_pools(runtime::PrometheusText& text, const std::vector<runtime::PoolReport>& pools) {
+  struct Figure {
+    std::string_view name;
+    std::string_view type;
+    std::string_view help;
+    double (*value)(const runtime::PoolReport&);
+  };
+  using Report = runtime::PoolReport;
+  const Figure figures[] = {
+      {"agent_sandbox_pool_ready", "gauge", "Jails that wait.",
+       [](const Report& pool) { return static_cast<double>(pool.state.ready); }},
+      {"agent_sandbox_pool_target", "gauge", "How many jails the pool wants to wait.",
+       [](const Report& pool) { return static_cast<double>(pool.state.target); }},
+      {"agent_sandbox_pool_leased", "gauge", "Jails of the pool that run a program.",
+       [](const Report& pool) { return static_cast<double>(pool.state.leased); }},
+      {"agent_sandbox_pool_leases_total", "counter", "Jails that were given to a request.",
+       [](const Report& pool) { return static_cast<double>(pool.state.leases); }},
+      {"agent_sandbox_pool_misses_total", "counter",
+       "Of these, made on demand because none was ready.",
+       [](const Report& pool) { return static_cast<double>(pool.state.misses); }},
+      {"agent_sandbox_pool_cold_total", "counter",
+       "Requests that got a jail of their own because the pool had none.",
+       [](const Report& pool) { return static_cast<double>(pool.cold); }},
+      {"agent_sandbox_pool_failures_total", "counter", "Jails and zygotes that could not be made.",
+       [](const Report& pool) { return static_cast<double>(pool.state.failures); }},
+      {"agent_sandbox_pool_zygotes_total", "counter", "Warm interpreters started so far.",
+       [](const Report& pool) { return static_cast<double>(pool.state.zygotes); }},
+  };
+  if (pools.empty()) return;
+  for (const Figure& figure : figures) {
+    text.family(figure.name, figure.type, figure.help);
+    for (const Report& pool : pools) text.sample({{"template", pool.name}}, figure.value(pool));
+  }
+}
+
 }  // namespace
 
 Response Api::stats() const {
@@ -66,6 +114,13 @@ Response Api::stats() const {
     write_latency(writer, phase.histogram);
   }
   writer.end_object();
+  writer.key("started_ms").begin_object();
+  writer.key("warm");
+  write_latency(writer, metrics.started_warm);
+  writer.key("cold");
+  write_latency(writer, metrics.started_cold);
+  writer.end_object();
+  write_pool_counts(writer, state.pools);
   writer.key("job_store_errors").integer(static_cast<std::int64_t>(services_.jobs.errors()));
   writer.end_object();
   Response response;
@@ -94,6 +149,11 @@ Response Api::metrics() const {
               "How long programs waited (queued), were set up (started) and ran, and all of it.");
   for (const auto& phase : metrics.phases())
     text.histogram({{"phase", phase.name}}, phase.histogram);
+  text.family("agent_sandbox_started_seconds", "histogram",
+              "The phase started, of warm and of cold runs.");
+  text.histogram({{"start", "warm"}}, metrics.started_warm);
+  text.histogram({{"start", "cold"}}, metrics.started_cold);
+  add_pools(text, state.pools);
   text.family("agent_sandbox_job_store_errors_total", "counter", "Jobs that could not be stored.")
       .sample({}, static_cast<double>(services_.jobs.errors()));
   runtime::write_process(text);

@@ -161,13 +161,25 @@ Complaint read_artifacts(const Value& value, const ExecuteRules&, RunRequest& re
   return std::nullopt;
 }
 
-// The features behind the next two come later. A value that asks for nothing is fine until then.
-Complaint read_template(const Value& value, const ExecuteRules&, RunRequest&) {
-  if (value.as_string() == nullptr) return "expected a string";
-  if (*value.as_string() != "none") return "warm templates are not available yet; expected none";
+// "none, data, python": of all languages, or of one.
+std::string template_names(const ExecuteRules& rules, std::optional<runtime::Language> language) {
+  std::string names(runtime::no_template);
+  for (const runtime::Template& one : rules.templates) {
+    if (!language || one.language == *language) names += ", " + one.name;
+  }
+  return names;
+}
+
+Complaint read_template(const Value& value, const ExecuteRules& rules, RunRequest& request) {
+  const std::string* name = value.as_string();
+  const bool known = name != nullptr && (*name == runtime::no_template ||
+                                         runtime::find_template(rules.templates, *name) != nullptr);
+  if (!known) return "expected one of " + template_names(rules, std::nullopt);
+  request.template_name = *name;
   return std::nullopt;
 }
 
+// The feature behind it comes later. A value that asks for nothing is fine until then.
 Complaint read_network(const Value& value, const ExecuteRules&, RunRequest&) {
   if (value.as_object() != nullptr) return "egress is not available yet; expected none";
   if (value.as_string() == nullptr || *value.as_string() != "none") return "expected none";
@@ -249,9 +261,19 @@ Complaint read_fields(const Object& body, std::span<const Field> fields, const E
   return std::nullopt;
 }
 
+Complaint check_template(const RunRequest& request, const ExecuteRules& rules) {
+  const auto* named = runtime::find_template(rules.templates, request.template_name);
+  if (named == nullptr || named->language == request.language) return std::nullopt;
+  return "template: " + named->name + " runs " + std::string(runtime::name_of(named->language)) +
+         "; for " + std::string(runtime::name_of(request.language)) + " expected one of " +
+         template_names(rules, request.language);
+}
+
 Complaint check_language(const RunRequest& request, const ExecuteRules& rules) {
   const auto why = rules.why_no_language.find(request.language);
   if (why == rules.why_no_language.end()) return std::nullopt;
+  const auto* meant = runtime::find_template(rules.templates, runtime::template_of(request));
+  if (meant != nullptr && !meant->rootfs.empty()) return std::nullopt;  // it has its own root
   return "language: " + why->second;
 }
 
@@ -289,6 +311,7 @@ std::variant<RunRequest, Response> decode_execute(std::string_view body,
     return problem(400, *complaint);
   }
   if (const auto complaint = check_together(request)) return problem(400, *complaint);
+  if (const auto complaint = check_template(request, rules)) return problem(400, *complaint);
   if (const auto complaint = check_language(request, rules)) return problem(400, *complaint);
   if (has_task) return problem(424, rules.why_no_task);
   return request;

@@ -7,9 +7,11 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "runtime/config/config.h"
 #include "runtime/sandbox/run_request.h"
+#include "runtime/sandbox/template.h"
 #include "server/http/message.h"
 
 namespace server {
@@ -27,7 +29,8 @@ struct ExecuteRules {
   runtime::Ceilings ceilings;
   // Why programs of a language cannot run here; the others can.
   std::map<runtime::Language, std::string> why_no_language;
-  std::string why_no_task;  // what a request with `task` is answered with, 424
+  std::vector<runtime::Template> templates;  // what a request may name
+  std::string why_no_task;                   // what a request with `task` is answered with, 424
 };
 
 // The Response is a problem for the client, 400 or 424. Nothing in the body is ever ignored.

@@ -43,6 +43,22 @@ void write_root(Writer& writer, const runtime::ProgramRoot& root) {
   writer.end_object();
 }
 
+// By template.
+void write_pools(Writer& writer, const std::vector<runtime::PoolReport>& pools) {
+  writer.key("pools").begin_object();
+  for (const runtime::PoolReport& pool : pools) {
+    writer.key(pool.name).begin_object();
+    writer.key("warm").integer(pool.state.ready).key("leased").integer(pool.state.leased);
+    writer.key("refilling").integer(pool.state.refilling);
+    writer.key("target").integer(pool.state.target);
+    writer.key("zygotes").integer(static_cast<std::int64_t>(pool.state.zygotes));
+    writer.key("misses").integer(static_cast<std::int64_t>(pool.state.misses));
+    if (!pool.state.trouble.empty()) writer.key("trouble").string(pool.state.trouble);
+    writer.end_object();
+  }
+  writer.end_object();
+}
+
 // JSON has no way to write a name that is not UTF-8, so that such a file could not be told from
 // another one.
 void write_artifacts(Writer& writer, const jail::Collection& artifacts) {
@@ -112,7 +128,7 @@ std::string encode_health(std::string_view status, const std::optional<HealthDet
   if (details) {
     writer.key("version").string(details->version);
     writer.key("uptime_seconds").number(std::round(details->uptime.count() * 1000) / 1000);
-    writer.key("pools").begin_object().end_object();  // by template; there are none yet
+    write_pools(writer, details->runner.pools);
     writer.key("runs").begin_object();
     writer.key("running").integer(details->runner.running);
     writer.key("queued").integer(details->runner.queued);

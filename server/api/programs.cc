@@ -16,6 +16,7 @@ void count(runtime::Metrics& metrics, const runtime::RunResult& result, std::str
   // A program that was cancelled before it started has not been timed.
   if (result.timings.started.count() > 0) {
     metrics.started.observe(result.timings.started);
+    (result.warm ? metrics.started_warm : metrics.started_cold).observe(result.timings.started);
     metrics.ran.observe(result.timings.ran);
   }
   metrics.total.observe(std::chrono::duration_cast<std::chrono::microseconds>(total));
@@ -60,12 +61,14 @@ boost::asio::awaitable<std::variant<Ran, Response>> run_program(Services service
   start.code_sha256 = runtime::sha256(request.code);
   start.created = job.created;
   co_await services.jobs.begin(std::move(start), options.cancel);
+  options.caller = asker.owner;
   auto result = co_await services.runner.run(std::move(request), std::move(options));
   if (!result) co_return not_run(services, asker, job, language, result.error());
   count(services.metrics, *result, language, Clock::now() - began);
   services.logger.info("run", {{"request_id", asker.request_id},
                                {"job_id", job.id},
-                               {"status", runtime::to_string(result->status)}});
+                               {"status", runtime::to_string(result->status)},
+                               {"start", result->warm ? "warm" : "cold"}});
   Ran ran{result->status, encode_result(*result, job, encoding)};
   runtime::JobEnd end;
   end.status = runtime::to_string(result->status);

@@ -4,17 +4,20 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <optional>
 
 #include "runtime/config/text_file.h"
+#include "runtime/sandbox/template.h"
 
 namespace server {
 namespace {
@@ -32,6 +35,15 @@ std::optional<std::string> first_line(const std::string& path) {
   const auto text = runtime::read_text_file(path, 64u << 10);
   if (!text) return std::nullopt;
   return text->substr(0, text->find('\n'));
+}
+
+// A number below /proc/sys.
+std::optional<std::uint64_t> setting(const std::string& name) {
+  const auto text = first_line("/proc/sys/" + name);
+  if (!text) return std::nullopt;
+  std::uint64_t value = 0;
+  const auto parsed = std::from_chars(text->data(), text->data() + text->size(), value);
+  return parsed.ec == std::errc() ? std::optional(value) : std::nullopt;
 }
 
 // errno of unshare(CLONE_NEWUSER) in a process of its own.
@@ -139,6 +151,69 @@ Check check_landlock() {
       .advice = "boot with lsm=landlock,... for a second layer over the mounts, once it is used"};
 }
 
+PoolBounds pool_bounds() {
+  PoolBounds bounds;
+  rlimit descriptors{};
+  if (::getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_max != RLIM_INFINITY) {
+    bounds.descriptors = descriptors.rlim_max;
+  }
+  bounds.pipe_pages = setting("fs/pipe-user-pages-soft");
+  if (bounds.pipe_pages == 0u) bounds.pipe_pages.reset();  // means: no limit
+  bounds.keys = setting("kernel/keys/maxkeys");
+  bounds.user_namespaces = setting("user/max_user_namespaces");
+  for (const char* kind : {"pid", "mnt", "net", "ipc", "uts", "cgroup"}) {
+    const auto most = setting("user/max_" + std::string(kind) + "_namespaces");
+    if (most) bounds.other_namespaces = std::min(*most, bounds.other_namespaces.value_or(*most));
+  }
+  return bounds;
+}
+
+Check check_pool_bounds(const PoolBounds& bounds) {
+  struct Bound {
+    std::string_view name;
+    std::optional<std::uint64_t> most;
+    std::uint64_t reserve;  // for what is no jail: connections, zygotes
+    std::uint64_t a_jail;   // what one takes
+    std::string_view advice;
+  };
+  // A jail has three pipes of sixteen pages. Keyrings are the launcher's and the zygotes'.
+  const Bound all[] = {
+      {"open files", bounds.descriptors, 600, 12, "raise LimitNOFILE= or ulimit -Hn"},
+      {"pipe pages", bounds.pipe_pages, 0, 48, "raise sysctl fs.pipe-user-pages-soft"},
+      {"user namespaces", bounds.user_namespaces, 8, 1, "raise sysctl user.max_user_namespaces"},
+      {"other namespaces", bounds.other_namespaces, 8, 1,
+       "raise sysctl user.max_{pid,mnt,net,ipc,uts,cgroup}_namespaces"},
+  };
+  Check check{.name = "warm pools", .state = Check::State::good, .found = {}, .advice = {}};
+  std::uint64_t jails = UINT64_MAX;
+  std::string_view first;
+  for (const Bound& bound : all) {
+    if (!bound.most) continue;
+    const std::uint64_t room = *bound.most > bound.reserve ? *bound.most - bound.reserve : 0;
+    if (room / bound.a_jail >= jails) continue;
+    jails = room / bound.a_jail;
+    first = bound.name;
+    check.advice = bound.advice;
+  }
+  check.found = first.empty() ? "no bound on how many jails there can be"
+                              : "room for " + std::to_string(jails) + " jails at once, by " +
+                                    std::string(first);
+  constexpr std::uint64_t least_keys = 50;
+  if (bounds.keys && *bounds.keys < least_keys) {
+    check.state = Check::State::notice;
+    check.found += "; " + std::to_string(*bounds.keys) + " keys";
+    check.advice += (check.advice.empty() ? "" : "; ") +
+                    std::string("raise sysctl kernel.keys.maxkeys, each zygote has a keyring");
+  }
+  // What the default template may keep, and as many that run.
+  if (jails < 2 * runtime::most_pool_size) {
+    check.state = Check::State::notice;
+  } else if (check.state == Check::State::good) {
+    check.advice.clear();
+  }
+  return check;
+}
+
 std::vector<Check> check_host() {
   std::vector<Check> checks;
   checks.push_back(check_kernel(kernel_release()));
@@ -147,6 +222,7 @@ std::vector<Check> check_host() {
   checks.push_back(
       check_core_pattern(first_line("/proc/sys/kernel/core_pattern").value_or("unreadable")));
   checks.push_back(check_landlock());
+  checks.push_back(check_pool_bounds(pool_bounds()));
   return checks;
 }
 

@@ -1,6 +1,8 @@
 // What this host offers for making jails, found out by trying rather than by reading settings.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +32,20 @@ Check check_core_pattern(std::string_view pattern);
 Check check_user_namespaces();
 Check check_seccomp();
 Check check_landlock();
+
+// What the host shares out among all jails of one user; nothing where it sets no bound.
+struct PoolBounds {
+  std::optional<std::uint64_t> descriptors;       // the hard limit of this process
+  std::optional<std::uint64_t> pipe_pages;        // fs.pipe-user-pages-soft
+  std::optional<std::uint64_t> keys;              // kernel.keys.maxkeys
+  std::optional<std::uint64_t> user_namespaces;   // user.max_*_namespaces
+  std::optional<std::uint64_t> other_namespaces;  // the least of pid, mnt, net, ipc, uts and cgroup
+};
+
+PoolBounds pool_bounds();
+
+// How many jails can wait at once, and the bound that is met first.
+Check check_pool_bounds(const PoolBounds& bounds);
 
 // All of them, in the order of the report. To be called while there is only one thread.
 std::vector<Check> check_host();

@@ -1,5 +1,7 @@
 #include "server/cli/serve.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -79,9 +81,26 @@ void log_limits(runtime::Logger& logger, const runtime::CgroupChoice& cgroup) {
   }
 }
 
+// A jail that waits keeps a dozen descriptors of ours open. What a process may have without asking
+// is often 1024, for programs that use select().
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void log_pool(runtime::Logger& logger, std::string_view name, std::string_view reason) {
+  if (reason.empty()) {
+    logger.info("warm jails can be made again", {{"template", name}});
+  } else {
+    logger.warning("no warm jails: programs start cold", {{"template", name}, {"reason", reason}});
+  }
+}
+
 int serve_with(const runtime::Config& config, const std::optional<std::string>& usual_jobs,
-               const Notifier& notifier, runtime::Runner& runner, runtime::ProgramRoot root,
-               asio::thread_pool& pool, runtime::Logger& logger, const std::string& version) {
+               const Notifier& notifier, runtime::Runner& runner, ApiOptions api_options,
+               asio::thread_pool& pool, runtime::Logger& logger) {
   const runtime::JobBounds bounds{.kept = config.jobs_kept,
                                   .max_bytes = std::uint64_t{config.jobs_max_mb} << 20};
   auto table = runtime::open_job_table(config.jobs_path, usual_jobs, bounds, logger);
@@ -92,7 +111,8 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
   }
   runtime::Jobs jobs(std::move(*table), logger);
   runtime::Metrics metrics;
-  Api api(api_options(config, std::move(root), version), {runner, jobs, metrics, logger});
+  const std::string version = api_options.version;
+  Api api(std::move(api_options), {runner, jobs, metrics, logger});
   HttpOptions options;
   options.max_connections = config.api_max_connections;
   HttpServer http(pool.get_executor(), options, api, logger);
@@ -147,16 +167,25 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   }
   auto root = runtime::find_program_root(config->rootfs, root_places);
   if (!root) return fail(root.error().message());
+  auto templates = runtime::load_templates(config->sandbox_templates_dir);
+  if (!templates) return fail(templates.error().message());
+  runtime::set_pool_size(*templates, config->sandbox_pool_size);
+  raise_descriptor_limit();
+  runtime::Logger logger({.level = config->log_level, .format = config->log_format, .write = {}});
   asio::thread_pool pool(std::max(2u, std::thread::hardware_concurrency()));
   runtime::RunnerOptions limits = runner_options(*config, *cgroup);
   limits.root = std::make_shared<const jail::Root>(root->view);
+  limits.templates = *templates;
+  limits.on_pool_trouble = [&logger](std::string_view name, std::string_view reason) {
+    log_pool(logger, name, reason);
+  };
   const auto runner = runtime::Runner::create(pool.get_executor(), std::move(limits));
   if (!runner) return fail(runner.error().message());
-  runtime::Logger logger({.level = config->log_level, .format = config->log_format, .write = {}});
   log_limits(logger, *cgroup);
   logger.info("programs run on " + runtime::describe(*root));
-  return serve_with(*config, usual_jobs, notifier, **runner, std::move(*root), pool, logger,
-                    version);
+  return serve_with(*config, usual_jobs, notifier, **runner,
+                    api_options(*config, std::move(*root), std::move(*templates), version), pool,
+                    logger);
 }
 
 }  // namespace server

@@ -40,6 +40,9 @@ runtime::RunnerOptions runner_options(const runtime::Config& config,
   options.max_running = config.sandbox_max_running;
   options.max_queued = config.sandbox_max_queued;
   options.cpu_percent = static_cast<std::uint32_t>(std::lround(config.sandbox_cpu_limit * 100));
+  options.usual_memory_mb = config.sandbox_memory_limit_mb;
+  options.most_memory_mb = config.ceilings.memory_limit_mb;
+  options.most_timeout = config.ceilings.timeout;
   options.cgroups = cgroup.tree;
   return options;
 }

@@ -85,7 +85,7 @@ class Drain(live_server.ServerTest):
         server = self.start()
         with concurrent.futures.ThreadPoolExecutor(1) as pool, server.client() as client:
             running = pool.submit(client.execute, "import time; time.sleep(1.5); print('whole')")
-            self.assertTrue(host_view.wait_until(lambda: len(server.processes()) >= 3, 10))
+            self.assertTrue(server.wait_until_running())
             os.kill(server.pid, signal.SIGTERM)
             with server.client() as other:
                 self.assertTrue(host_view.wait_until(lambda: other.send("GET", "/health").status == 503, 1))
@@ -112,7 +112,7 @@ class Drain(live_server.ServerTest):
         with concurrent.futures.ThreadPoolExecutor(1) as pool, server.client() as client:
             running = pool.submit(client.execute, "print('begun', flush=True); import time; time.sleep(50)",
                                   timeout_seconds=55)
-            self.assertTrue(host_view.wait_until(lambda: len(server.processes()) >= 3, 10))
+            self.assertTrue(server.wait_until_running())
             time.sleep(0.5)
             started = time.monotonic()
             os.kill(server.pid, signal.SIGTERM)

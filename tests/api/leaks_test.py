@@ -1,7 +1,11 @@
 """What hundreds of requests leave behind on the host: nothing. One server; the programs are of every kind
 that ends in a way of its own."""
 import concurrent.futures
+import json
 import os
+import pathlib
+import shutil
+import tempfile
 import time
 
 import host_view
@@ -31,7 +35,9 @@ def descriptors(launcher):
 
 class Snapshot:
     def __init__(self, server):
-        self.processes = server.processes()
+        # Of jails that wait others have taken the place of those that were used.
+        self.processes = sorted(server.processes().values())
+        self.launcher = server.launcher()
         self.mounts = host_view.mounts()
         self.cgroups = host_view.cgroups()
         self.server_descriptors = host_view.open_descriptors(server.pid)
@@ -41,8 +47,10 @@ class Snapshot:
 
 
 class Leaks(live_server.ServerTest):
+    """A jail for each program, by execve."""
+
     # Results that are kept are no leak; so few of them are in the server's memory from the warm-up on.
-    environment = {"JOBS_PATH": ":memory:", "JOBS_KEPT": "20"}
+    environment = {"JOBS_PATH": ":memory:", "JOBS_KEPT": "20", "SANDBOX_POOL_SIZE": "0"}
 
     def run_all(self, programs):
         with self.server.client() as client:
@@ -87,15 +95,18 @@ class Leaks(live_server.ServerTest):
                 return after
             time.sleep(0.05)
 
+    def wait_until_idle(self):
+        host_view.wait_until(lambda: len(self.server.processes()) <= 1, 5)
+
     def assert_nothing_left(self, work):
         self.run_all(PROGRAMS * 2)  # warm-up: pools and allocators reach their size
         self.client.close()
-        host_view.wait_until(lambda: len(self.server.processes()) <= 1, 5)
+        self.wait_until_idle()
         before = Snapshot(self.server)
         resident = host_view.resident_bytes(self.server.pid)
         work()
         after = self.settled(before)
-        self.assertEqual(before.processes, after.processes)
+        self.assertEqual((before.launcher, before.processes), (after.launcher, after.processes))
         self.assertEqual(before.mounts, after.mounts)
         self.assertEqual(set(), {path for path in after.cgroups - before.cgroups if "sandbox" in path or "jail" in path})
         self.assertLessEqual(after.server_descriptors, before.server_descriptors)
@@ -123,3 +134,44 @@ class Leaks(live_server.ServerTest):
             client._connection.connect()
             host_view.wait_until(lambda: host_view.open_descriptors(self.server.pid) > before.server_descriptors, 5)
             self.assertGreater(Snapshot(self.server).server_descriptors, before.server_descriptors)
+
+
+class WarmLeaks(Leaks):
+    """Jails from pools that keep as many whatever happens."""
+
+    POOL = {"least": 4, "usual": 4, "most": 4}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="agent-sandbox-templates.")
+        os.chmod(cls.folder, 0o755)
+        for language, warmth in (("python", "forked"), ("bash", "prepared")):
+            path = pathlib.Path(cls.folder, f"{language}.json")
+            path.write_text(json.dumps({"name": language, "language": language, "warmth": warmth, "pool": cls.POOL}),
+                            encoding="utf-8")
+            path.chmod(0o644)
+        cls.environment = {**Leaks.environment, "SANDBOX_POOL_SIZE": "4", "SANDBOX_TEMPLATES_DIR": cls.folder}
+        super().setUpClass()
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        shutil.rmtree(cls.folder)
+
+    def wait_until_idle(self):
+        """Pools are full, and the processes of what ran are gone."""
+        def full():
+            with self.server.client() as client:
+                pools = client.send("GET", "/health").json["pools"]
+            return all((pool["warm"], pool["leased"], pool["refilling"]) == (pool["target"], 0, 0)
+                       for pool in pools.values())
+
+        self.assertTrue(host_view.wait_until(full, 10))
+        jails = 2 * 4
+        # A jail that waits is an init and, of Python, a guest; beside them a launcher and the zygote with its init.
+        host_view.wait_until(lambda: len(self.server.processes()) <= jails + 4 + 3, 10)
+
+    def test_its_jails_are_warm(self):
+        self.wait_until_idle()
+        with self.server.client() as client:
+            self.assertTrue(client.execute("pass")["warm"])

@@ -79,6 +79,12 @@ class LiveServer:
                      if int(pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2]
                             .split()[1]) == self.pid), None)
 
+    def wait_until_running(self, count=1, seconds=10):
+        """Whether as many programs have their place; what waits in pools is not counted."""
+        with self.client() as client:
+            return host_view.wait_until(
+                lambda: client.send("GET", "/health").json["runs"]["running"] >= count, seconds * TIME_SCALE)
+
     def kill(self):
         self._process.kill()
         self._process.wait()

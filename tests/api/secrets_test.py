@@ -116,8 +116,10 @@ class Secrets(live_server.ServerTest):
 
     def test_host_finds_nothing_in_launcher_and_jails(self):
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            running = pool.submit(self.execute, "import time; print('up', flush=True); time.sleep(8)", timeout_seconds=20)
-            self.assertTrue(host_view.wait_until(lambda: len(self.server.processes()) >= 3, 10), self.server.processes())
+            running = pool.submit(self.execute, "import time; print('up', flush=True); time.sleep(8)", timeout_seconds=20,
+                                  args=["looked-at"])
+            self.assertTrue(host_view.wait_until(
+                lambda: any("looked-at" in line for line in self.server.processes().values()), 10), self.server.processes())
             try:
                 self.look_below_the_server()
             finally:

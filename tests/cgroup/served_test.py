@@ -43,8 +43,9 @@ class Served(unittest.TestCase):
         self.place.mkdir()
 
     def serve(self, *arguments, **environment):
+        # Where leaves are counted none shall be of jails that wait.
         server = live_server.LiveServer("--cgroup", str(self.place), *arguments,
-                                        environment=environment)
+                                        environment={"SANDBOX_POOL_SIZE": "0", **environment})
         self.addCleanup(server.stop)
         return server
 
@@ -83,6 +84,19 @@ class Served(unittest.TestCase):
         self.assertEqual("out_of_memory", result["status"], result)
         self.assertLessEqual(result["memory_peak_mb"], 64)
         self.assertGreaterEqual(result["memory_peak_mb"], 64 * 0.95)
+
+    def test_jails_that_wait_have_a_leaf_each_and_the_limit_of_their_request(self):
+        server = self.serve(SANDBOX_POOL_SIZE="2")
+        with server.client() as client:
+            self.assertTrue(until(lambda: client.send("GET", "/health").json["pools"]["python"]["warm"] >= 2))
+        self.assertGreaterEqual(len(leaves(self.place)), 2)
+        result = self.run_code(server, "blocks = []\nwhile True: blocks.append(b'x' * (1 << 20))",
+                               memory_limit_mb=64)
+        self.assertEqual(("out_of_memory", True, BY_CGROUP),
+                         (result["status"], result["warm"], result["limits"]), result)
+        self.assertLessEqual(result["memory_peak_mb"], 64)
+        self.assertEqual(0, server.stop())
+        self.assertTrue(until(lambda: not leaves(self.place)), leaves(self.place))
 
     def test_share_of_the_processor(self):
         server = self.serve(SANDBOX_CPU_LIMIT="0.3")

@@ -100,7 +100,7 @@ TEST(GoldenPlan, HostOfATemplate) {
 }
 
 TEST(GoldenPlan, JailThatAHostMakes) {
-  const auto plan = compile_forked(forked_spec(), fixed_host());
+  const auto plan = compile_forked(forked_spec(), fixed_host(), Lever::on);
   ASSERT_TRUE(plan) << plan.error().message();
   expect_golden("forked", to_text(*plan));
 }

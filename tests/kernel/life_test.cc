@@ -214,7 +214,8 @@ TEST(Life, DroppedJailsLeaveNothing) {
     }
   }
   EXPECT_EQ(open_descriptors(), before);
-  EXPECT_TRUE(soon([&] { return descendants_of(::getpid()).size() == made_before; }));
+  // Fewer, where a jail of an earlier test was still ending.
+  EXPECT_TRUE(soon([&] { return descendants_of(::getpid()).size() <= made_before; }));
 }
 
 TEST(Life, ManyThreadsLaunchAtOnce) {

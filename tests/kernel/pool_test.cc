@@ -1,20 +1,18 @@
 // Warm jails: forked from a zygote, confined, waiting; used once.
-#include "jail/pool.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 #include <sstream>
 #include <thread>
 
 #include "guest.h"
+#include "tests/driven_pool.h"
 
 namespace kernel_ring {
 namespace {
@@ -26,52 +24,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-// A pool with the thread that drives it.
-class DrivenPool {
+class DrivenPool : public ::DrivenPool {
  public:
-  explicit DrivenPool(jail::TemplateSpec spec, jail::PoolOptions options = {.usual = 3})
-      : pool_(open(std::move(spec), options)), driver_([this] { drive(); }) {}
-  DrivenPool(const DrivenPool&) = delete;
-  ~DrivenPool() {
-    stop_ = true;
-    driver_.join();
-  }
-
-  Pool& operator*() { return pool_; }
-  Pool* operator->() { return &pool_; }
-
-  template <class Condition>
-  bool until(Condition condition) {
-    for (int i = 0; i < 3000; ++i) {
-      if (condition(pool_.state())) return true;
-      std::this_thread::sleep_for(milliseconds(10));
-    }
-    return false;
-  }
-  bool until_ready(std::uint32_t count = 1) {
-    return until([&](const jail::PoolState& state) { return state.ready >= count; });
-  }
-
- private:
-  static Pool open(jail::TemplateSpec spec, const jail::PoolOptions& options) {
-    auto pool = Pool::open(launcher(), std::move(spec), options);
-    if (!pool) {
-      ADD_FAILURE() << pool.error().message();
-      std::abort();
-    }
-    return std::move(*pool);
-  }
-  void drive() {
-    while (!stop_) {
-      pollfd watched{pool_.event_fd(), POLLIN, 0};
-      ::poll(&watched, 1, 20);
-      pool_.advance();
-    }
-  }
-
-  Pool pool_;
-  std::atomic<bool> stop_{false};
-  std::thread driver_;
+  explicit DrivenPool(jail::TemplateSpec spec, const jail::PoolOptions& options = {.usual = 3})
+      : ::DrivenPool(launcher(), std::move(spec), options) {}
 };
 
 jail::TemplateSpec python_template() {
@@ -325,6 +281,110 @@ TEST(Pool, APreparedJailTakesAnyProgram) {
   const Outcome outcome = run_warm(pool, "ulimit -d", limits);
   EXPECT_EQ(outcome.out, std::to_string((4ull * (1u << 30) + (128u << 20)) / 1024) + "\n");
   EXPECT_FALSE(pool->launch({{"argument"}, {}}));
+}
+
+// A connection that was closed keeps its port for a minute: who got the same network namespace
+// would find it taken.
+TEST(Pool, ANetworkThatWasUsedServesNobodyElse) {
+  DrivenPool pool(python_template(), {.least = 1, .usual = 1, .most = 1});
+  const std::string code = R"py(
+import os, socket
+server = socket.socket()
+server.bind(("127.0.0.1", 8080))
+server.listen()
+client = socket.create_connection(("127.0.0.1", 8080))
+connection, _ = server.accept()
+connection.close()
+client.recv(1)
+client.close()
+print("connected")
+)py";
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_TRUE(pool.until_ready());
+    const Outcome outcome = run_warm(pool, code);
+    EXPECT_EQ(outcome.out, "connected\n") << outcome.err;
+  }
+}
+
+TEST(Pool, ANetworkThatWasNotUsedServesAgainButNeverTwoAtOnce) {
+  DrivenPool pool(python_template(), {.least = 1, .usual = 4, .most = 4});
+  ASSERT_TRUE(pool.until_ready(4));
+  const std::string name = "import os; print(os.stat('/proc/self/ns/net').st_ino)";
+  std::vector<jail::Jail> together;
+  std::set<std::string> distinct;
+  for (int i = 0; i < 4; ++i) {
+    auto jail = pool->lease();
+    ASSERT_TRUE(jail) << jail.error().message();
+    together.push_back(std::move(*jail));
+  }
+  for (jail::Jail& jail : together) distinct.insert(finish(jail, name).out);
+  EXPECT_EQ(distinct.size(), 4u);
+  together.clear();
+  for (int i = 0; i < 12; ++i) {
+    ASSERT_TRUE(pool.until_ready());
+    distinct.insert(run_warm(pool, name).out);
+  }
+  EXPECT_LT(distinct.size(), 16u);
+}
+
+TEST(Pool, EveryLeverCanBeTurnedOff) {
+  using Turn = std::function<void(jail::Levers&)>;
+  const Turn turns[] = {
+      [](jail::Levers& levers) { levers.rehearsal = jail::Lever::off; },
+      [](jail::Levers& levers) { levers.memory_holder = jail::Lever::off; },
+      [](jail::Levers& levers) { levers.network_reuse = jail::Lever::off; },
+      [](jail::Levers& levers) { levers.frozen_heap = jail::FrozenHeap::always; },
+      [](jail::Levers& levers) {
+        levers = {jail::Lever::off, jail::Lever::off, jail::Lever::off, jail::FrozenHeap::never};
+      }};
+  for (const Turn& turn : turns) {
+    jail::TemplateSpec spec = python_template();
+    spec.imports = {"json"};
+    turn(spec.levers);
+    DrivenPool pool(spec);
+    ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
+    EXPECT_EQ(run_warm(pool, "import json; print(json.loads('42'))").out, "42\n");
+  }
+}
+
+TEST(Pool, AFrozenHeapGrowsAndShrinksAsAnyOther) {
+  jail::TemplateSpec spec = python_template();
+  spec.levers.frozen_heap = jail::FrozenHeap::always;
+  spec.imports = {"ctypes", "subprocess", "threading", "decimal"};
+  spec.warm_up = "import decimal; decimal.kept = list(range(300000))";
+  DrivenPool pool(spec);
+  ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
+  const std::string code = R"py(
+import ctypes, decimal, resource, subprocess, threading
+libc = ctypes.CDLL(None)
+libc.sbrk.restype = libc.realloc.restype = libc.malloc.restype = ctypes.c_void_p
+decimal.kept.extend(range(700000))            # a block from before the fork grows
+assert sum(decimal.kept) == sum(range(300000)) + sum(range(700000))
+del decimal.kept[10:]
+before = libc.sbrk(0)
+assert libc.sbrk(1 << 20) == before and libc.sbrk(0) == before + (1 << 20)
+ctypes.memset(before, 1, 1 << 20)
+assert libc.sbrk(-(1 << 20)) == before + (1 << 20)
+blocks = [libc.malloc(n) for n in (100, 200_000, 5 << 20)]
+blocks = [libc.realloc(ctypes.c_void_p(b), 9 << 20) for b in blocks]
+for b in blocks:
+    ctypes.memset(b, 7, 9 << 20)
+    libc.free(ctypes.c_void_p(b))
+done = []
+threads = [threading.Thread(target=lambda: done.append(len(bytearray(1 << 20)))) for _ in range(8)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+assert len(done) == 8
+assert subprocess.run(["/usr/bin/python3", "-c", "print(6*7)"], capture_output=True).stdout == b"42\n"
+try:
+    bytearray(resource.getrlimit(resource.RLIMIT_DATA)[0])
+except MemoryError:
+    print("no memory")
+)py";
+  const Outcome outcome = run_warm(pool, code);
+  EXPECT_EQ(outcome.out, "no memory\n") << outcome.err;
+  // What one guest wrote into the frozen memory no other sees.
+  EXPECT_EQ(run_warm(pool, "import decimal; print(len(decimal.kept))").out, "300000\n");
 }
 
 TEST(Pool, WrongTemplatesAreRefusedByName) {

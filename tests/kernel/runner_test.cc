@@ -7,58 +7,16 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <filesystem>
 #include <fstream>
-#include <future>
+
+#include "tests/kernel/runner_fixture.h"
 
 namespace {
 
 using namespace runtime;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
-
-class RunnerTest : public testing::Test {
- protected:
-  // Declared before the pool: runs that are under way when a test ends use it.
-  std::unique_ptr<Runner> runner_;
-  boost::asio::thread_pool pool_{2};
-
-  void create(RunnerOptions options = {}) {
-    auto created = Runner::create(pool_.get_executor(), options);
-    ASSERT_TRUE(created) << created.error().message();
-    runner_ = std::move(*created);
-  }
-  void TearDown() override { pool_.join(); }
-
-  std::future<jail::Result<RunResult>> begin(RunRequest request, RunOptions options = {}) {
-    auto promise = std::make_shared<std::promise<jail::Result<RunResult>>>();
-    auto future = promise->get_future();
-    boost::asio::co_spawn(pool_, work(std::move(request), std::move(options), promise),
-                          boost::asio::detached);
-    return future;
-  }
-  boost::asio::awaitable<void> work(
-      RunRequest request, RunOptions options,
-      std::shared_ptr<std::promise<jail::Result<RunResult>>> promise) {
-    auto result = co_await runner_->run(std::move(request), std::move(options));
-    promise->set_value(std::move(result));
-  }
-  RunResult run(RunRequest request, RunOptions options = {}) {
-    auto result = begin(std::move(request), std::move(options)).get();
-    EXPECT_TRUE(result) << result.error().message();
-    return result ? std::move(*result) : RunResult{};
-  }
-};
-
-RunRequest python(std::string code) {
-  RunRequest request;
-  request.code = std::move(code);
-  return request;
-}
 
 RunRequest sleeper() { return python("import time; time.sleep(30)"); }
 
@@ -241,7 +199,10 @@ pid_t launcher_of_this_process() {
     std::ifstream file(entry.path() / "stat");
     std::string stat;
     std::getline(file, stat);
-    if (stat.find("(jail-launcher) S " + std::to_string(::getpid()) + " ") != std::string::npos) {
+    // Whether it sleeps or is just cleaning up.
+    const std::size_t name = stat.find("(jail-launcher) ");
+    if (name == std::string::npos || stat.size() < name + 18) continue;
+    if (stat.substr(name + 18).starts_with(std::to_string(::getpid()) + " ")) {
       return std::stoi(entry.path().filename());
     }
   }
@@ -261,6 +222,7 @@ TEST_F(RunnerTest, ProgramThatTheKilledLauncherHeldIsRun) {
   create();
   run(python("pass"));
   const pid_t held = launcher_of_this_process();
+  ASSERT_GT(held, 0);
   ASSERT_EQ(::kill(held, SIGSTOP), 0);
   auto result = begin(python("print('after all')"));
   while (runner_->state().running == 0) std::this_thread::sleep_for(milliseconds(1));

@@ -9,7 +9,8 @@ TYPE = re.compile(r"\b(?:class|struct|union|enum(?:\s+class|\s+struct)?|concept)
                   r"(?:\[\[[^\]]*\]\]\s*)?([A-Za-z_]\w*)(?=\s*(?:final\b|[:{;=]))|"
                   r"\busing\s+([A-Za-z_]\w*)\s*=|\btypedef\b[^;]*?\b([A-Za-z_]\w*)\s*;")
 PYTHON_TYPE = re.compile(r"^\s*class\s+(\w+)", re.MULTILINE)
-NOT_NAMED_BY_US = {"README.md", "CMakeLists.txt", "LICENSE"}
+# data.json: requests name that template so.
+NOT_NAMED_BY_US = {"README.md", "CMakeLists.txt", "LICENSE", "data.json"}
 
 
 def words(name):

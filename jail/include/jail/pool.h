@@ -23,9 +23,22 @@ enum class Warmth : std::uint8_t {
   forked,  // the program is a fork of a warm CPython (the zygote) that waits before its first line
 };
 
-// Whether a zygote's memory is moved into a file that its forks map, so that a fork costs the same
-// whatever the zygote holds. A small one is cheaper to fork as it is.
+// What makes forked jails cheap. Each stands for itself and can be turned off, to measure it or to
+// live with a program that it does not suit.
+enum class Lever : std::uint8_t { on, off };
 enum class FrozenHeap : std::uint8_t { if_large, never, always };
+struct Levers {
+  // A fork runs a small program before it is ready, so that the pages which every program writes
+  // are its own when the real one comes.
+  Lever rehearsal = Lever::on;
+  // The end of a program is reported before its memory is taken apart.
+  Lever memory_holder = Lever::on;
+  // A network namespace that no packet has passed serves another jail.
+  Lever network_reuse = Lever::on;
+  // The zygote's memory is moved into a file that its forks map: a fork then costs the same
+  // whatever the zygote holds. A small one is cheaper to fork as it is.
+  FrozenHeap frozen_heap = FrozenHeap::if_large;
+};
 
 // What the jails of one pool have in common.
 struct TemplateSpec {
@@ -41,7 +54,7 @@ struct TemplateSpec {
   std::vector<std::string> imports;  // modules, in this order
   std::string warm_up;               // Python, run once after the imports
   std::string after_fork;            // Python, run in each jail before it is ready
-  FrozenHeap frozen_heap = FrozenHeap::if_large;
+  Levers levers;
 };
 
 struct PoolOptions {

@@ -13,6 +13,7 @@
 
 #include "child/apply.h"
 #include "child/channel.h"
+#include "child/network_pool.h"
 #include "child/raw_syscall.h"
 #include "child/supervise.h"
 #include "child/wire.h"
@@ -28,6 +29,7 @@ constexpr int own_image = 4;
 // it along.
 int zygote_socket = -1;
 long zygote = 0;
+NetworkPool networks;
 
 // The descriptors of a request, by their bit in wire::LaunchFd.
 struct LaunchFds {
@@ -208,12 +210,15 @@ void launch(LaunchFds& fds) {
       args.flags |= CLONE_INTO_CGROUP;
       args.cgroup = static_cast<std::uint64_t>(cgroup);
     }
-    const long pid = raw::call(SYS_clone3, raw::address(&args), sizeof args);
+    const bool joins = plan->kind == wire::plan_forked && (args.flags & CLONE_NEWNET) == 0;
+    long pid = joins ? networks.enter() : 0;
+    if (pid == 0) pid = raw::call(SYS_clone3, raw::address(&args), sizeof args);
     if (pid == 0) {
       if (plan->kind == wire::plan_host) become_host(*plan, fds);
       become_init(*plan, fds);
     }
     if (pid < 0) message.error = static_cast<std::int32_t>(-pid);
+    if (joins && pidfd >= 0) networks.entered_by(pidfd);
     raw::call(SYS_munmap, raw::address(plan), static_cast<long>(plan->size));
   }
   send_message(fds.of(wire::launch_control), message, pidfd);

@@ -132,8 +132,8 @@ template <class Visit>
 void Watch::each_process(Visit visit) const {
   alignas(KernelDirent) char buffer[8192];
   // By the process and not by its number, which another one could get after it.
-  const bool leaves_out = left_out_pidfd_ >= 0 &&
-                          raw::call(SYS_pidfd_send_signal, left_out_pidfd_, 0, 0, 0) == 0;
+  const bool leaves_out =
+      left_out_pidfd_ >= 0 && raw::call(SYS_pidfd_send_signal, left_out_pidfd_, 0, 0, 0) == 0;
   raw::call(SYS_lseek, proc_, 0, SEEK_SET);
   for (;;) {
     const long got = raw::call(SYS_getdents64, proc_, raw::address(buffer), sizeof buffer);

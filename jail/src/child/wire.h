@@ -116,6 +116,9 @@ inline constexpr int guest_channel_fd = 3;
 // Whether a zygote's memory becomes a file that its forks map.
 enum FrozenHeap : std::uint32_t { frozen_if_large = 0, never_frozen = 1, always_frozen = 2 };
 
+// What a fork does before it is ready.
+enum GuestWork : std::uint32_t { guest_rehearses = 1, guest_starts_memory_holder = 2 };
+
 // A file for the zygote: this, then texts of these sizes, one after the other.
 struct ZygoteSetup {
   std::uint32_t magic;
@@ -125,6 +128,7 @@ struct ZygoteSetup {
   std::uint32_t after_fork_bytes;
   std::uint32_t program_bytes;  // path of the file that guests run
   std::uint32_t frozen_heap;    // FrozenHeap
+  std::uint32_t guest_work;     // GuestWork bits
 };
 
 // A file for a guest: this, then texts, each ended by NUL: the whole argv, then the whole

@@ -183,7 +183,7 @@ Result<Plan> compile_host(const JailSpec& spec, const HostFacts& host) {
   return finished(builder, std::move(plan));
 }
 
-Result<Plan> compile_forked(const JailSpec& spec, const HostFacts& host) {
+Result<Plan> compile_forked(const JailSpec& spec, const HostFacts& host, Lever network_reuse) {
   // Ids inside of the host are what a guest sees already: this user namespace maps them once more.
   HostFacts inside = host;
   if (Result<void> checked = check(spec, host); !checked) return checked.error();
@@ -192,11 +192,13 @@ Result<Plan> compile_forked(const JailSpec& spec, const HostFacts& host) {
   Plan plan;
   plan.kind = wire::plan_forked;
   plan.clone_flags = own_namespaces | CLONE_NEWCGROUP;
+  // Its host has joined one for it.
+  if (network_reuse == Lever::on) plan.clone_flags &= ~std::uint64_t{CLONE_NEWNET};
   plan.page_bytes = host.page_bytes;
   Builder builder(plan);
   add_identity(builder, inside);
   add_session(builder, spec);
-  add_network(builder, spec);
+  if (network_reuse == Lever::off) add_network(builder, spec);
   add_mounts_in_host(builder, spec);
   // Init stays touchable until its guest has joined its namespaces.
   add_init_privileges(builder, inside);

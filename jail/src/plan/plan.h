@@ -7,6 +7,7 @@
 
 #include "child/wire.h"
 #include "jail/fd.h"
+#include "jail/pool.h"
 #include "jail/result.h"
 #include "jail/spec.h"
 
@@ -52,7 +53,7 @@ Result<Plan> compile(const JailSpec& spec, const HostFacts& host);
 // The two plans of a template whose jails are forked from a zygote: that of the host, which makes
 // what its jails share and executes the zygote, and that of each jail in it.
 Result<Plan> compile_host(const JailSpec& spec, const HostFacts& host);
-Result<Plan> compile_forked(const JailSpec& spec, const HostFacts& host);
+Result<Plan> compile_forked(const JailSpec& spec, const HostFacts& host, Lever network_reuse);
 
 // RLIMIT_DATA and RLIMIT_CPU of a guest with these limits.
 std::uint64_t private_mapping_limit(std::uint64_t memory_bytes);

@@ -25,7 +25,7 @@ std::string setup_text(const TemplateSpec& spec) {
   head.warm_up_bytes = static_cast<std::uint32_t>(spec.warm_up.size() + 1);
   head.after_fork_bytes = static_cast<std::uint32_t>(spec.after_fork.size() + 1);
   head.program_bytes = static_cast<std::uint32_t>(spec.jail.argv.back().size() + 1);
-  switch (spec.frozen_heap) {
+  switch (spec.levers.frozen_heap) {
     case FrozenHeap::if_large:
       head.frozen_heap = wire::frozen_if_large;
       break;
@@ -36,6 +36,8 @@ std::string setup_text(const TemplateSpec& spec) {
       head.frozen_heap = wire::always_frozen;
       break;
   }
+  if (spec.levers.rehearsal == Lever::on) head.guest_work |= wire::guest_rehearses;
+  if (spec.levers.memory_holder == Lever::on) head.guest_work |= wire::guest_starts_memory_holder;
   std::string text(reinterpret_cast<const char*>(&head), sizeof head);
   text += names;
   for (const std::string* part : {&spec.warm_up, &spec.after_fork, &spec.jail.argv.back()}) {
@@ -58,7 +60,8 @@ Result<TemplatePlans> TemplatePlans::make(const TemplateSpec& spec, const HostFa
   TemplatePlans plans;
   const JailSpec most = with_most(spec);
   const bool forked = spec.warmth == Warmth::forked;
-  auto jail = forked ? compile_forked(most, facts) : compile(most, facts);
+  auto jail =
+      forked ? compile_forked(most, facts, spec.levers.network_reuse) : compile(most, facts);
   if (!jail) return jail.error();
   auto jail_image = to_image(*jail);
   if (!jail_image) return jail_image.error();
@@ -80,7 +83,7 @@ Result<TemplatePlans> TemplatePlans::make(const TemplateSpec& spec, const HostFa
   if (!setup) return setup.error();
   plans.host = std::make_shared<const Plan>(std::move(*host));
   plans.host_image = std::move(*host_image);
-  plans.library = std::move(*library);
+  plans.preloaded = std::move(*library);
   plans.setup = std::move(*setup);
   return plans;
 }
@@ -104,7 +107,7 @@ Result<TemplateHost> TemplateHost::start(int launcher_socket, const TemplatePlan
                                             {wire::launch_stdout, words->second.get()},
                                             {wire::launch_stderr, words->second.get()},
                                             {wire::launch_serve, requests->second.get()},
-                                            {wire::launch_library, plans.library.get()},
+                                            {wire::launch_library, plans.preloaded.get()},
                                             {wire::launch_setup, plans.setup.get()},
                                             {wire::launch_guest_plan, plans.jail_image.get()}});
   if (!sent) return sent.error();

@@ -18,7 +18,7 @@ struct TemplatePlans {
   Fd jail_image;
   std::shared_ptr<const Plan> host;  // null unless Warmth::forked, like what follows
   Fd host_image;
-  Fd library;
+  Fd preloaded;
   Fd setup;
 
   static Result<TemplatePlans> make(const TemplateSpec& spec, const HostFacts& facts);

@@ -14,8 +14,11 @@
 namespace jail::zygote {
 namespace {
 
-constexpr long joined_namespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET |
-                                   CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+// The network namespace belongs to the host or to the jail; the first is joined with the zygote's
+// own capability, which is gone once the jail's user namespace is joined.
+constexpr long first_joined = CLONE_NEWNET;
+constexpr long joined =
+    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 // Not the next number, which is the guest's.
 constexpr std::int32_t passing_pid = 31'999;
 
@@ -45,7 +48,8 @@ inline long borrow(clone_args& args) {
   }
   const long joining = borrow(outer);
   if (joining == 0) {
-    error = raw::call(SYS_setns, init_pidfd, joined_namespaces);
+    error = raw::call(SYS_setns, init_pidfd, first_joined);
+    if (error == 0) error = raw::call(SYS_setns, init_pidfd, joined);
     if (error < 0) leave();
     std::int32_t number = passing_pid;
     clone_args inner{};

@@ -139,7 +139,7 @@ void run_code(PythonApi& python, PyObject* code) {
   fail(wire::guest_channel_fd, -1, ECANCELED);
 }
 
-wire::GuestReport waiting_report() {
+wire::GuestReport waiting_report(bool holds_memory) {
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
   const auto microseconds = [](const timeval& t) {
@@ -148,7 +148,7 @@ wire::GuestReport waiting_report() {
   return {-1,
           0,
           ::getpid(),
-          wire::memory_holder_pid,
+          holds_memory ? wire::memory_holder_pid : 0,
           microseconds(used.ru_utime),
           microseconds(used.ru_stime)};
 }
@@ -166,7 +166,10 @@ void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
   long slots[wire::slot_count];
   for (long& slot : slots) slot = -1;
   for (int i = 0; i < 3; ++i) slots[wire::slot_stdin + i] = fds.streams[i];
-  if (const int error = start_memory_holder(); error != 0) fail(wire::guest_channel_fd, -1, error);
+  const bool holds_memory = (setup.work & wire::guest_starts_memory_holder) != 0;
+  if (const int error = holds_memory ? start_memory_holder() : 0; error != 0) {
+    fail(wire::guest_channel_fd, -1, error);
+  }
   char* base = reinterpret_cast<char*>(setup.plan);
   const auto* calls = reinterpret_cast<const wire::Call*>(base + setup.plan->calls_offset);
   const child::Failure failure =
@@ -180,13 +183,13 @@ void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
     python.PyErr_Print();
     fail(wire::guest_channel_fd, -1, EINVAL);
   }
-  program.rehearse();
+  if ((setup.work & wire::guest_rehearses) != 0) program.rehearse();
   // The process that forked this one shares the zygote's memory. It is about to end; a program must
   // not meet it.
   while (::getppid() != 1) ::sched_yield();
-  wait_for_memory_holder();
+  if (holds_memory) wait_for_memory_holder();
 
-  const wire::GuestReport report = waiting_report();
+  const wire::GuestReport report = waiting_report(holds_memory);
   if (child::send_bytes(wire::guest_channel_fd, &report, sizeof report, nullptr, 0) < 0) {
     ::_exit(127);
   }

@@ -12,6 +12,7 @@ struct GuestSetup {
   wire::PlanHeader* plan = nullptr;  // writable, its addresses filled in
   const char* program_path = nullptr;
   PyObject* after_fork = nullptr;  // code, or null
+  std::uint32_t work = 0;          // wire::GuestWork bits
   bool frees_allocator = false;    // the zygote called keep_allocations_in_heap()
 };
 

@@ -58,6 +58,10 @@ void Program::remember_preloaded() {
     loader_type_ = python_.PyObject_GetAttrString(importer, "SourceFileLoader");
   }
   preloaded_ = python_.PyDict_Copy(modules);
+  // Kept for good: taking them apart would touch every page that they are on.
+  for (const char* name : {"path_importer_cache", "path_hooks", "meta_path", "path"}) {
+    if (PyObject* kept = python_.PySys_GetObject(name)) python_.Py_IncRef(kept);
+  }
 }
 
 void Program::rehearse() {

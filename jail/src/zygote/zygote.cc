@@ -90,6 +90,7 @@ class Zygote {
     const auto* setup = reinterpret_cast<const wire::ZygoteSetup*>(at);
     if (setup->magic != wire::plan_magic) give_up("the template is of another build");
     imports_ = setup->imports;
+    guest_.work = setup->guest_work;
     frozen_heap_ = static_cast<wire::FrozenHeap>(setup->frozen_heap);
     names_ = at + sizeof *setup;
     warm_up_ = names_ + setup->imports_bytes;

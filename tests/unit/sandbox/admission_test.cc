@@ -3,18 +3,22 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <deque>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace runtime {
 namespace {
 
+using Answer = std::optional<Admission::Place>;
+
 TEST(Admission, GrantsAtOnceWhileThereIsRoom) {
   Admission admission(2, 10);
   std::vector<Admission::Place> held;
-  const auto hold = [&held](Admission::Place place) { held.push_back(std::move(place)); };
-  admission.ask(hold);
-  admission.ask(hold);
+  const auto hold = [&held](Answer place) { held.push_back(std::move(*place)); };
+  admission.ask("", hold);
+  admission.ask("", hold);
   EXPECT_EQ(held.size(), 2u);
   EXPECT_EQ(admission.running(), 2u);
 }
@@ -23,9 +27,9 @@ TEST(Admission, ServesTheQueueInOrder) {
   Admission admission(1, 10);
   Admission::Place first;
   std::vector<int> order;
-  admission.ask([&first](Admission::Place place) { first = std::move(place); });
+  admission.ask("", [&first](Answer place) { first = std::move(*place); });
   for (int i = 0; i < 3; ++i) {
-    admission.ask([&order, i](Admission::Place) { order.push_back(i); });
+    admission.ask("", [&order, i](Answer) { order.push_back(i); });
   }
   EXPECT_EQ(admission.queued(), 3u);
   first = Admission::Place();
@@ -36,20 +40,102 @@ TEST(Admission, ServesTheQueueInOrder) {
 TEST(Admission, RefusesWhenTheQueueIsFull) {
   Admission admission(1, 1);
   Admission::Place first;
-  admission.ask([&first](Admission::Place place) { first = std::move(place); });
-  EXPECT_NE(admission.ask([](Admission::Place) {}), nullptr);
-  EXPECT_EQ(admission.ask([](Admission::Place) { FAIL() << "granted"; }), nullptr);
+  admission.ask("", [&first](Answer place) { first = std::move(*place); });
+  EXPECT_NE(admission.ask("", [](Answer) {}), nullptr);
+  EXPECT_EQ(admission.ask("", [](Answer) { FAIL() << "granted"; }), nullptr);
 }
 
 TEST(Admission, ForgetsWhoWithdrew) {
   Admission admission(1, 10);
   Admission::Place first;
-  admission.ask([&first](Admission::Place place) { first = std::move(place); });
-  const auto ticket = admission.ask([](Admission::Place) { FAIL() << "granted"; });
+  admission.ask("", [&first](Answer place) { first = std::move(*place); });
+  const auto ticket = admission.ask("", [](Answer) { FAIL() << "granted"; });
   EXPECT_TRUE(admission.withdraw(ticket));
   EXPECT_FALSE(admission.withdraw(ticket));
   first = Admission::Place();
   EXPECT_EQ(admission.running(), 0u);
+}
+
+// What became of requests, in order: the caller's name for a place, in brackets where the room in
+// the queue went to somebody else.
+class Callers {
+ public:
+  explicit Callers(Admission& admission) : admission_(admission) {}
+
+  bool ask(const std::string& caller) {
+    return admission_.ask(caller, [this, caller](Answer place) {
+      seen_.push_back(place ? caller : "(" + caller + ")");
+      if (place) held_.push_back(std::move(*place));
+    }) != nullptr;
+  }
+  void ask(const std::string& caller, int times) {
+    for (int i = 0; i < times; ++i) ask(caller);
+  }
+
+  // Gives back one place after the other, until nobody has one.
+  std::vector<std::string> run() {
+    while (!held_.empty()) {
+      const Admission::Place done = std::move(held_.front());
+      held_.pop_front();
+    }
+    return seen_;
+  }
+
+  std::vector<std::string> seen_;
+
+ private:
+  Admission& admission_;
+  std::deque<Admission::Place> held_;
+};
+
+TEST(Admission, CallersTakeTurns) {
+  Admission admission(1, 1000);
+  Callers callers(admission);
+  callers.ask("a", 200);
+  callers.ask("b", 1);
+  callers.ask("c", 3);
+  const auto order = callers.run();
+  ASSERT_EQ(order.size(), 204u);
+  // The first one had the only place before anybody else came.
+  EXPECT_EQ(std::vector<std::string>(order.begin(), order.begin() + 9),
+            (std::vector<std::string>{"a", "a", "b", "c", "a", "c", "a", "c", "a"}));
+  EXPECT_EQ(admission.running(), 0u);
+  EXPECT_EQ(admission.queued(), 0u);
+}
+
+TEST(Admission, AFullQueueHasRoomForWhoeverWaitsForLess) {
+  Admission admission(1, 4);
+  Callers callers(admission);
+  callers.ask("a", 5);
+  EXPECT_FALSE(callers.ask("a"));
+  EXPECT_TRUE(callers.ask("b"));
+  EXPECT_TRUE(callers.ask("b"));
+  EXPECT_FALSE(callers.ask("b")) << "two and two wait: nobody has more";
+  EXPECT_TRUE(callers.ask("c"));
+  EXPECT_EQ(admission.queued(), 4u);
+  EXPECT_EQ(callers.seen_, (std::vector<std::string>{"a", "(a)", "(a)", "(a)"}));
+  EXPECT_EQ(callers.run(),
+            (std::vector<std::string>{"a", "(a)", "(a)", "(a)", "a", "b", "c", "b"}));
+}
+
+TEST(Admission, WithoutAQueueNobodyIsPushedOut) {
+  Admission admission(1, 0);
+  Callers callers(admission);
+  EXPECT_TRUE(callers.ask("a"));
+  EXPECT_FALSE(callers.ask("b"));
+  EXPECT_EQ(callers.seen_, (std::vector<std::string>{"a"}));
+}
+
+TEST(Admission, WhoWithdrawsLeavesTheTurnToTheSameCaller) {
+  Admission admission(1, 10);
+  Callers callers(admission);
+  callers.ask("a", 1);
+  const auto ticket = admission.ask("b", [](Answer) { FAIL() << "answered"; });
+  callers.ask("a", 1);
+  callers.ask("b", 1);
+  EXPECT_TRUE(admission.withdraw(ticket));
+  EXPECT_EQ(admission.queued(), 2u);
+  EXPECT_EQ(callers.run(), (std::vector<std::string>{"a", "b", "a"}));
 }
 
 TEST(Admission, NeverHasMoreThanItsPlaces) {
@@ -61,14 +147,14 @@ TEST(Admission, NeverHasMoreThanItsPlaces) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 100; ++i) {
-        admission.ask([&](Admission::Place place) {
+        admission.ask("", [&](Answer place) {
           const int now = ++inside;
           int seen = most;
           while (now > seen && !most.compare_exchange_weak(seen, now)) {
           }
           --inside;
           ++served;
-          const Admission::Place leaving = std::move(place);
+          const Admission::Place leaving = std::move(*place);
         });
       }
     });

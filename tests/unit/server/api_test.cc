@@ -20,7 +20,7 @@ class ApiTest : public HttpTest {
   void serve(std::vector<std::string> keys = {}) {
     runtime::Config config;
     for (std::string& key : keys) config.api_keys.emplace_back(std::move(key));
-    serve(api_options(config, full_root(), "1.2.3"));
+    serve(api_options(config, full_root(), runtime::shipped_templates(), "1.2.3"));
   }
 
   void serve(ApiOptions options) {
@@ -102,11 +102,16 @@ TEST_F(ApiTest, TasksNameTheVariableToSet) {
 TEST_F(ApiTest, TasksSayWhichKeyOfTheChosenProviderIsMissing) {
   runtime::Config config;
   config.llm_provider = "openai";
-  EXPECT_THAT(api_options(config, full_root(), "").execute.why_no_task, HasSubstr("openai"));
+  EXPECT_THAT(
+      api_options(config, full_root(), runtime::shipped_templates(), "").execute.why_no_task,
+      HasSubstr("openai"));
   config.providers[4].api_key = runtime::Secret("s3cret");
-  EXPECT_THAT(api_options(config, full_root(), "").execute.why_no_task,
-              HasSubstr("not available yet"));
-  EXPECT_THAT(api_options(config, full_root(), "").execute.why_no_task, Not(HasSubstr("s3cret")));
+  EXPECT_THAT(
+      api_options(config, full_root(), runtime::shipped_templates(), "").execute.why_no_task,
+      HasSubstr("not available yet"));
+  EXPECT_THAT(
+      api_options(config, full_root(), runtime::shipped_templates(), "").execute.why_no_task,
+      Not(HasSubstr("s3cret")));
 }
 
 TEST_F(ApiTest, WrongMethodsSayWhichIsAllowed) {
@@ -160,7 +165,7 @@ TEST_F(ApiTest, AServerForOthersDoesNotJudgeTheirHostNames) {
   runtime::Config config;
   config.api_host = "0.0.0.0";
   config.api_keys.emplace_back("key");
-  serve(api_options(config, full_root(), "1.2.3"));
+  serve(api_options(config, full_root(), runtime::shipped_templates(), "1.2.3"));
   EXPECT_EQ(exchange("GET /health HTTP/1.1\r\nHost: sandbox.example\r\n\r\n").status, 200);
 }
 

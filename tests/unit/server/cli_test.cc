@@ -64,6 +64,32 @@ TEST(HostChecks, ACorePipeIsNoticed) {
             Check::State::notice);
 }
 
+TEST(HostChecks, TheBoundThatIsMetFirstIsNamed) {
+  PoolBounds bounds;
+  EXPECT_EQ(check_pool_bounds(bounds).found, "no bound on how many jails there can be");
+  bounds.descriptors = 1'048'576;
+  bounds.pipe_pages = 16'384;
+  bounds.keys = 200;
+  bounds.user_namespaces = 96'365;
+  bounds.other_namespaces = 96'365;
+  Check check = check_pool_bounds(bounds);
+  EXPECT_EQ(check.state, Check::State::good);
+  EXPECT_EQ(check.found, "room for 341 jails at once, by pipe pages");
+  EXPECT_EQ(check.advice, "");
+  bounds.descriptors = 1024;
+  check = check_pool_bounds(bounds);
+  EXPECT_EQ(check.state, Check::State::notice);
+  EXPECT_EQ(check.found, "room for 35 jails at once, by open files");
+  EXPECT_THAT(check.advice, HasSubstr("LimitNOFILE"));
+  bounds.other_namespaces = 20;
+  EXPECT_THAT(check_pool_bounds(bounds).found, HasSubstr("12 jails at once, by other namespaces"));
+  bounds = {};
+  bounds.keys = 10;
+  check = check_pool_bounds(bounds);
+  EXPECT_EQ(check.state, Check::State::notice);
+  EXPECT_THAT(check.advice, HasSubstr("kernel.keys.maxkeys"));
+}
+
 TEST(Doctor, OneMissingPieceMeansNoJails) {
   Diagnosis diagnosis;
   diagnosis.checks = {{"kernel", Check::State::good, "6.18", ""},

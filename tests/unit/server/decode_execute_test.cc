@@ -16,6 +16,7 @@ const ExecuteRules rules = {.default_timeout = 5s,
                             .default_memory_limit_mb = 256,
                             .ceilings = {.timeout = 60s, .memory_limit_mb = 2048},
                             .why_no_language = {},
+                            .templates = runtime::shipped_templates(),
                             .why_no_task = "task: no provider"};
 
 RunRequest must_decode(std::string_view body) {
@@ -160,8 +161,13 @@ TEST(DecodeExecute, RefusesWithTheFieldsNameAndWhatIsAllowed) {
       {with(R"("artifacts": ["*", 1])"), {"artifacts", "globs"}},
       {with(R"("artifacts": ["/tmp/*"])"), {"artifacts", "\"/tmp/*\"", "relative"}},
       {with(R"("artifacts": "*")"), {"artifacts", "list"}},
-      {with(R"("template": "python")"), {"template", "not available yet", "none"}},
-      {with(R"("template": 1)"), {"template", "string"}},
+      {with(R"("template": "pandas")"), {"template: expected one of none, bash, data, javascr"}},
+      {with(R"("template": "")"), {"template: expected one of none"}},
+      {with(R"("template": 1)"), {"template: expected one of none"}},
+      {with(R"("template": "bash")"),
+       {"template: bash runs bash; for python expected one of none, data, python"}},
+      {with(R"("language": "bash", "template": "data")"),
+       {"template: data runs python; for bash expected one of none, bash"}},
       {with(R"("network": {"allow": []})"), {"network", "not available yet", "none"}},
       {with(R"("network": "host")"), {"network", "none"}},
       {R"({"task": ""})", {"task", "1 .. 10000"}},
@@ -186,6 +192,26 @@ TEST(DecodeExecute, EveryLanguageHasItsName) {
             runtime::Language::javascript);
   EXPECT_EQ(must_decode(with(R"("language": "typescript")")).language,
             runtime::Language::typescript);
+}
+
+TEST(DecodeExecute, ATemplateIsKeptByItsName) {
+  EXPECT_EQ(must_decode(R"({"code": "x"})").template_name, "");
+  EXPECT_EQ(must_decode(with(R"("template": "none")")).template_name, "none");
+  EXPECT_EQ(must_decode(with(R"("template": "data")")).template_name, "data");
+  EXPECT_EQ(must_decode(with(R"("template": "bash", "language": "bash")")).template_name, "bash");
+}
+
+TEST(DecodeExecute, ATemplateWithARootOfItsOwnNeedsNoLanguageOfTheServers) {
+  ExecuteRules without = rules;
+  without.why_no_language = {{runtime::Language::bash, "no bash"}};
+  without.templates.front().rootfs = "/srv/root";
+  ASSERT_EQ(without.templates.front().name, "bash");
+  const auto is_taken = [&](std::string_view fields) {
+    return std::holds_alternative<RunRequest>(decode_execute(with(fields), without));
+  };
+  EXPECT_TRUE(is_taken(R"("language": "bash", "template": "bash")"));
+  EXPECT_TRUE(is_taken(R"("language": "bash")"));
+  EXPECT_FALSE(is_taken(R"("language": "bash", "template": "none")"));
 }
 
 TEST(DecodeExecute, ALanguageThatTheRootLacksIsRefusedWithTheReason) {

@@ -96,6 +96,26 @@ TEST(Encode, TimesBeforeAndAfterTheEpoch) {
   EXPECT_EQ(utc_text(Time(1us)), "1970-01-01T00:00:00.000Z");
 }
 
+TEST(Encode, HealthHasThePoolsByTemplate) {
+  HealthDetails details{.version = "1.2.3", .uptime = 0ms, .runner = {}, .root = {}};
+  jail::PoolState filled;
+  filled.ready = 7;
+  filled.refilling = 1;
+  filled.leased = 3;
+  filled.target = 8;
+  filled.zygotes = 2;
+  filled.misses = 5;
+  jail::PoolState empty;
+  empty.trouble = "import pandas: ModuleNotFoundError";
+  details.runner.pools = {{.name = "python", .state = filled}, {.name = "data", .state = empty}};
+  EXPECT_THAT(
+      encode_health("ok", details),
+      testing::HasSubstr(
+          R"("pools":{"python":{"warm":7,"leased":3,"refilling":1,"target":8,"zygotes":2,"misses":5},)"
+          R"("data":{"warm":0,"leased":0,"refilling":0,"target":0,"zygotes":0,"misses":0,)"
+          R"("trouble":"import pandas: ModuleNotFoundError"}})"));
+}
+
 TEST(Encode, HealthWithAndWithoutDetails) {
   EXPECT_EQ(encode_health("ok", std::nullopt), R"({"status":"ok"})");
   HealthDetails details{.version = "1.2.3", .uptime = 1500ms, .runner = {}, .root = {}};

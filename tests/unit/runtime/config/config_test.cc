@@ -100,7 +100,7 @@ TEST_F(ConfigTest, ReadsEverySettingOfTheFile) {
   write("agent-sandbox.json", R"({
     "api_host": "::1", "api_port": 0, "api_keys": ["k1", "k2"], "api_allowed_hosts": "A.example,b",
     "api_max_connections": 7, "sandbox_memory_limit_mb": 64, "sandbox_cpu_limit": 0.5,
-    "sandbox_pool_size": 2, "sandbox_network_enabled": false, "require_cgroup": true,
+    "sandbox_pool_size": 2, "sandbox_templates_dir": "/srv/templates", "sandbox_network_enabled": false, "require_cgroup": true,
     "cgroup": "/sys/fs/cgroup/a", "sandbox_max_running": 3, "sandbox_max_queued": 0,
     "ceilings": {"timeout_seconds": 120.5, "memory_limit_mb": 4096},
     "llm_provider": "openai", "openai_api_key": "sk", "openai_model": "m",
@@ -116,6 +116,8 @@ TEST_F(ConfigTest, ReadsEverySettingOfTheFile) {
   EXPECT_EQ(config.sandbox_cpu_limit, 0.5);
   EXPECT_TRUE(config.require_cgroup);
   EXPECT_EQ(config.cgroup, "/sys/fs/cgroup/a");
+  EXPECT_EQ(config.sandbox_pool_size, 2u);
+  EXPECT_EQ(config.sandbox_templates_dir, "/srv/templates");
   EXPECT_EQ(config.sandbox_max_running, 3u);
   EXPECT_EQ(config.sandbox_max_queued, 0u);
   EXPECT_EQ(config.ceilings.timeout, 120500ms);

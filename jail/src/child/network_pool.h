@@ -1,0 +1,34 @@
+// Network namespaces of a template's host, for its jails to join: making one takes longer than all
+// the others together, and the kernel as long again to take it apart.
+#pragma once
+
+#include <cstddef>
+
+namespace jail::child {
+
+// A namespace serves one jail after the other, never two at once, and only while no packet has ever
+// passed its loopback interface: then no connection was made in it, and none can be waiting to time
+// out where the next guest would meet it.
+class NetworkPool {
+ public:
+  // This process is in a namespace for the next jail afterwards. 0 or a negative errno.
+  long enter();
+  // The jail that was made since, by init's pidfd, which stays the caller's.
+  void entered_by(int pidfd);
+
+ private:
+  struct Entry {
+    int network = -1;  // -1: an empty place
+    int user = -1;     // pidfd of the jail in it
+  };
+  static constexpr std::size_t capacity = 256;
+
+  Entry* find_free();
+  void look_for_ended();
+  long make();
+
+  Entry entries_[capacity];
+  Entry* current_ = nullptr;  // what the next jail gets; null: one that is not kept
+};
+
+}  // namespace jail::child

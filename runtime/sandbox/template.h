@@ -1,0 +1,60 @@
+// What warm jails are made from: a small JSON file. The format is described in rootfs/README.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jail/pool.h"
+#include "jail/result.h"
+#include "runtime/sandbox/run_request.h"
+
+namespace runtime {
+
+// How many jails wait: at first, and the bounds between which the pool adapts.
+struct PoolSize {
+  std::uint32_t least = 1;
+  std::uint32_t usual = 2;  // 0: none ever waits, requests that name the template run cold
+  std::uint32_t most = 16;
+};
+
+inline constexpr std::uint32_t most_pool_size = 64;
+
+struct Template {
+  std::string name;
+  Language language = Language::python;
+  jail::Warmth warmth = jail::Warmth::prepared;
+  std::string rootfs;  // "host" or an absolute path; empty: the server's
+  std::string policy;  // an absolute path; empty: the default one
+  std::vector<std::string> imports;
+  std::string warm_up;
+  std::string after_fork;
+  std::uint32_t memory_limit_mb = 0;  // the most that a warm run may ask for; 0: the ceiling
+  PoolSize pool;
+};
+
+// Not the name of a template: a request that says so wants a jail of its own making.
+inline constexpr std::string_view no_template = "none";
+
+// `what` names the document in errors, such as "mine.json: pool.least: expected an integer 0 ..
+// 64".
+jail::Result<Template> parse_template(std::string_view document, std::string_view what);
+
+// What rootfs/templates has, linked in.
+std::vector<Template> shipped_templates();
+
+// The shipped ones and, over them, each NAME.json of `directory`, in the order of their names. An
+// empty string: the shipped ones alone. Errors: one line that names the file and the field.
+jail::Result<std::vector<Template>> load_templates(const std::string& directory);
+
+// `usual` for the template python, whose bounds make room for it; 0: no template keeps jails.
+void set_pool_size(std::vector<Template>& templates, std::uint32_t usual);
+
+// The name of the template that `request` means: its language's where it names none.
+std::string_view template_of(const RunRequest& request) noexcept;
+
+// Null where there is none of that name.
+const Template* find_template(const std::vector<Template>& templates, std::string_view name);
+
+}  // namespace runtime

@@ -1,0 +1,41 @@
+#include "runtime/sandbox/warm_fit.h"
+
+#include <algorithm>
+
+#include "runtime/sandbox/language.h"
+
+namespace runtime {
+namespace {
+
+constexpr std::string_view names[] = {"LANG", "LANGUAGE", "TZ",      "TZDIR", "HOME",
+                                      "PATH", "LOCPATH",  "NLSPATH", "TERM",  "MPLBACKEND"};
+constexpr std::string_view prefixes[] = {"PYTHON", "LD_",       "LC_",   "MALLOC_", "GLIBC_",
+                                         "GCONV_", "OPENSSL_",  "SSL_",  "OMP_",    "GOMP_",
+                                         "KMP_",   "GOTO_",     "BLIS_", "MKL_",    "MPL",
+                                         "NUMPY_", "OPENBLAS_", "NPY_",  "NUMEXPR_"};
+
+}  // namespace
+
+bool is_read_at_start(std::string_view variable) noexcept {
+  return std::find(std::begin(names), std::end(names), variable) != std::end(names) ||
+         std::any_of(std::begin(prefixes), std::end(prefixes),
+                     [&](std::string_view prefix) { return variable.starts_with(prefix); });
+}
+
+WarmFit warm_fit(const jail::TemplateSpec& spec, const RunRequest& request,
+                 std::chrono::milliseconds cpu) {
+  if (std::uint64_t{request.memory_limit_mb} << 20 > spec.most_memory_bytes) return WarmFit::cold;
+  if (cpu > spec.most_cpu) return WarmFit::cold;
+  const bool same_env = request.env.empty() || environment_of(request) == spec.jail.env;
+  if (same_env && arguments_of(request) == spec.jail.argv) return WarmFit::lease;
+  if (spec.warmth != jail::Warmth::forked) return WarmFit::cold;
+  if (same_env) return WarmFit::launch;
+  // Modules read what they like when they are imported.
+  if (!spec.imports.empty()) return WarmFit::cold;
+  const bool late = std::any_of(request.env.begin(), request.env.end(), [](const auto& variable) {
+    return is_read_at_start(variable.first);
+  });
+  return late ? WarmFit::cold : WarmFit::launch;
+}
+
+}  // namespace runtime

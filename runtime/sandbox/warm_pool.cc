@@ -1,0 +1,218 @@
+#include "runtime/sandbox/warm_pool.h"
+
+#include <poll.h>
+
+#include <boost/asio/post.hpp>
+#include <utility>
+
+namespace runtime {
+namespace {
+
+namespace asio = boost::asio;
+using jail::Error;
+using jail::ErrorKind;
+using jail::Result;
+
+// A pool that could not be opened is tried again after this long, when somebody asks for it.
+constexpr std::chrono::seconds pause_after_failure{5};
+
+// What is counted since the start, not what is there now.
+void add_counts(jail::PoolState& to, const jail::PoolState& from) {
+  to.leases += from.leases;
+  to.misses += from.misses;
+  to.zygotes += from.zygotes;
+  to.failures += from.failures;
+}
+
+}  // namespace
+
+WarmPool::WarmPool(const asio::any_io_executor& executor, Launchers launchers,
+                   jail::TemplateSpec spec, jail::PoolOptions options, Troubled troubled)
+    : strand_(asio::make_strand(executor)),
+      launchers_(std::move(launchers)),
+      spec_(std::move(spec)),
+      options_(options),
+      troubled_(std::move(troubled)),
+      event_(strand_) {}
+
+WarmPool::~WarmPool() {
+  if (event_.is_open()) event_.release();  // the Pool's own
+}
+
+void WarmPool::post(void (WarmPool::*what)()) {
+  asio::post(strand_, [weak = weak_from_this(), what] {
+    if (const auto self = weak.lock()) ((*self).*what)();
+  });
+}
+
+void WarmPool::open() {
+  const std::lock_guard lock(mutex_);
+  if (pool_ != nullptr || opening_ || Clock::now() < next_try_) return;
+  opening_ = true;
+  post(&WarmPool::open_now);
+}
+
+// On the strand, as all that touches event_.
+void WarmPool::open_now() {
+  auto launcher = launchers_();
+  auto opened = launcher ? jail::Pool::open(**launcher, spec_, options_)
+                         : Result<jail::Pool>(launcher.error());
+  Served served;
+  {
+    const std::lock_guard lock(mutex_);
+    opening_ = false;
+    if (opened) {
+      launcher_ = std::move(*launcher);
+      pool_ = std::make_shared<jail::Pool>(std::move(*opened));
+    } else {
+      trouble_ = opened.error().message();
+      next_try_ = Clock::now() + pause_after_failure;
+      serve(served);
+    }
+  }
+  for (auto& [ticket, leased] : served) (*ticket)(std::move(leased));
+  if (opened) {
+    event_.assign(pool_->event_fd());
+    on_event();
+  } else {
+    tell_trouble(opened.error().message());
+  }
+}
+
+// The launcher that the pool makes its jails with is dead: another one takes over.
+void WarmPool::reopen() {
+  std::shared_ptr<jail::Pool> old;
+  std::shared_ptr<jail::Launcher> dead;
+  {
+    const std::lock_guard lock(mutex_);
+    if (pool_ == nullptr || !launcher_died()) return;
+    old = std::exchange(pool_, nullptr);
+    add_counts(past_, old->state());
+    dead = std::exchange(launcher_, nullptr);
+    been_ready_ = false;
+    opening_ = true;
+  }
+  if (event_.is_open()) event_.release();
+  old.reset();
+  open_now();
+}
+
+void WarmPool::watch() {
+  event_.async_wait(asio::posix::stream_descriptor::wait_read,
+                    [weak = weak_from_this()](const boost::system::error_code& error) {
+                      const auto self = weak.lock();
+                      if (!error && self != nullptr) self->on_event();
+                    });
+}
+
+void WarmPool::on_event() {
+  if (pool_ == nullptr) return;
+  pool_->advance();
+  Served served;
+  std::string trouble;
+  {
+    const std::lock_guard lock(mutex_);
+    note_state();
+    serve(served);
+    trouble = trouble_;
+    if (!trouble_.empty() && launcher_died()) post(&WarmPool::reopen);
+  }
+  for (auto& [ticket, leased] : served) (*ticket)(std::move(leased));
+  tell_trouble(trouble);
+  watch();
+}
+
+// With the lock held.
+void WarmPool::note_state() {
+  jail::PoolState state = pool_->state();
+  been_ready_ = been_ready_ || state.ready > 0;
+  trouble_ = std::move(state.trouble);
+}
+
+// With the lock held: gives those who wait what there is, in the order in which they came.
+void WarmPool::serve(Served& served) {
+  while (!waiting_.empty()) {
+    const Ticket ticket = waiting_.front().ticket.lock();
+    if (ticket != nullptr) {
+      if (!been_ready_ && trouble_.empty()) return;
+      Result<Leased> leased = pool_ == nullptr
+                                  ? Error{ErrorKind::closed, "lease a jail: " + trouble_, 0, {}}
+                                  : lease(*pool_, waiting_.front().invocation);
+      if (!leased && leased.error().kind == ErrorKind::exhausted) return;
+      served.emplace_back(ticket, std::move(leased));
+    }
+    waiting_.pop_front();
+  }
+}
+
+Result<Leased> WarmPool::lease(jail::Pool& pool,
+                               const std::optional<jail::Invocation>& invocation) {
+  Result<jail::Jail> jail = invocation ? pool.launch(*invocation) : pool.lease();
+  if (!jail) {
+    if (jail.error().kind == ErrorKind::closed) post(&WarmPool::reopen);
+    return jail.error();
+  }
+  const bool forked = spec_.warmth == jail::Warmth::forked;
+  const bool warm = forked || jail->phase() == jail::Phase::ready;
+  return Leased{.jail = std::move(*jail), .pooled = true, .warm = warm};
+}
+
+std::optional<Result<Leased>> WarmPool::take(const std::optional<jail::Invocation>& invocation,
+                                             Patience patience, const Ticket& ticket) {
+  std::shared_ptr<jail::Pool> pool;
+  bool free_to_take = false;
+  {
+    const std::lock_guard lock(mutex_);
+    pool = pool_;
+    if (pool != nullptr && !been_ready_) note_state();
+    free_to_take = been_ready_ && waiting_.empty();
+  }
+  if (pool == nullptr) open();
+  // Making one on demand takes a while: not with the lock held.
+  if (free_to_take) {
+    Result<Leased> leased = lease(*pool, invocation);
+    if (leased || leased.error().kind != ErrorKind::exhausted) return leased;
+  }
+  const std::lock_guard lock(mutex_);
+  if (!been_ready_ && (patience == Patience::none || !trouble_.empty())) {
+    const std::string why = trouble_.empty() ? "none has been made yet" : trouble_;
+    return Error{ErrorKind::closed, "lease a jail: " + why, 0, {}};
+  }
+  // A jail may have become ready in between, and nobody was waiting for it.
+  if (free_to_take && waiting_.empty() && pool_ != nullptr) {
+    Result<Leased> leased = lease(*pool_, invocation);
+    if (leased || leased.error().kind != ErrorKind::exhausted) return leased;
+  }
+  waiting_.push_back({.ticket = ticket, .invocation = invocation});
+  return std::nullopt;
+}
+
+jail::PoolState WarmPool::state() const {
+  std::shared_ptr<jail::Pool> pool;
+  jail::PoolState past;
+  {
+    const std::lock_guard lock(mutex_);
+    pool = pool_;
+    past = past_;
+    past.trouble = trouble_;
+  }
+  if (pool == nullptr) return past;
+  jail::PoolState now = pool->state();
+  add_counts(now, past);
+  return now;
+}
+
+// On the strand. Says each reason once.
+void WarmPool::tell_trouble(const std::string& trouble) {
+  if (trouble == told_) return;
+  told_ = trouble;
+  if (troubled_) troubled_(spec_.name, trouble);
+}
+
+// With the lock held.
+bool WarmPool::launcher_died() const {
+  pollfd ended{.fd = launcher_->process_fd(), .events = POLLIN, .revents = 0};
+  return ::poll(&ended, 1, 0) == 1;
+}
+
+}  // namespace runtime

@@ -1,0 +1,108 @@
+#include "runtime/sandbox/warm_fit.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/sandbox/language.h"
+
+namespace runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+RunRequest program(Language language, std::string code = "1") {
+  RunRequest request;
+  request.language = language;
+  request.code = std::move(code);
+  return request;
+}
+
+jail::TemplateSpec spec_for(Language language, jail::Warmth warmth) {
+  jail::TemplateSpec spec;
+  spec.warmth = warmth;
+  spec.jail.argv = arguments_of(program(language));
+  spec.jail.env = environment_of(program(language));
+  spec.most_memory_bytes = 512u << 20;
+  spec.most_cpu = 10s;
+  return spec;
+}
+
+const jail::TemplateSpec python = spec_for(Language::python, jail::Warmth::forked);
+
+WarmFit with_variable(const jail::TemplateSpec& spec, const char* name) {
+  RunRequest request = program(Language::python);
+  request.env = {{name, "x"}};
+  return warm_fit(spec, request, 5s);
+}
+
+TEST(WarmFit, AProgramAloneIsLeasedAJail) {
+  RunRequest request = program(Language::python, "import sys");
+  request.standard_input = "in";
+  request.files = {{"a", "b"}};
+  request.artifacts = {"*"};
+  EXPECT_EQ(warm_fit(python, request, 5s), WarmFit::lease);
+}
+
+TEST(WarmFit, ArgumentsNeedAForkOfTheirOwn) {
+  RunRequest request = program(Language::python);
+  request.args = {"a"};
+  EXPECT_EQ(warm_fit(python, request, 5s), WarmFit::launch);
+  jail::TemplateSpec with_imports = python;
+  with_imports.imports = {"numpy"};
+  EXPECT_EQ(warm_fit(with_imports, request, 5s), WarmFit::launch);
+}
+
+TEST(WarmFit, VariablesThatAreReadAtTheStartComeTooLateInAFork) {
+  EXPECT_EQ(with_variable(python, "GREETING"), WarmFit::launch);
+  EXPECT_EQ(with_variable(python, "LANGO"), WarmFit::launch);
+  for (const char* name :
+       {"PYTHONHASHSEED", "PYTHONPATH", "LD_PRELOAD", "LC_ALL", "LANG", "LANGUAGE", "TZ", "HOME",
+        "MALLOC_ARENA_MAX", "GLIBC_TUNABLES", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS", "MPLCONFIGDIR", "NUMPY_MADVISE_HUGEPAGE"}) {
+    EXPECT_EQ(with_variable(python, name), WarmFit::cold) << name;
+  }
+}
+
+TEST(WarmFit, ModulesReadWhatTheyLikeWhenTheyAreImported) {
+  jail::TemplateSpec spec = python;
+  spec.imports = {"pandas"};
+  EXPECT_EQ(with_variable(spec, "GREETING"), WarmFit::cold);
+}
+
+TEST(WarmFit, AVariableWithTheValueThatItHasAnywayChangesNothing) {
+  RunRequest request = program(Language::python);
+  request.env = {{"LANG", "C.UTF-8"}};
+  EXPECT_EQ(warm_fit(python, request, 5s), WarmFit::lease);
+}
+
+TEST(WarmFit, LimitsBeyondThePoolsAreCold) {
+  RunRequest request = program(Language::python);
+  request.memory_limit_mb = 512;
+  EXPECT_EQ(warm_fit(python, request, 10s), WarmFit::lease);
+  EXPECT_EQ(warm_fit(python, request, 10'001ms), WarmFit::cold);
+  request.memory_limit_mb = 513;
+  EXPECT_EQ(warm_fit(python, request, 5s), WarmFit::cold);
+}
+
+TEST(WarmFit, PreparedJailsFitWhatTheyWereMadeFor) {
+  const auto bash = spec_for(Language::bash, jail::Warmth::prepared);
+  RunRequest request = program(Language::bash);
+  EXPECT_EQ(warm_fit(bash, request, 5s), WarmFit::lease);
+  request.args = {"a"};
+  EXPECT_EQ(warm_fit(bash, request, 5s), WarmFit::cold);
+  request = program(Language::bash);
+  request.env = {{"A", "b"}};
+  EXPECT_EQ(warm_fit(bash, request, 5s), WarmFit::cold);
+}
+
+TEST(WarmFit, NodeIsToldTheNameOfItsFileAndItsHeapBeforehand) {
+  const auto javascript = spec_for(Language::javascript, jail::Warmth::prepared);
+  EXPECT_EQ(warm_fit(javascript, program(Language::javascript, "console.log(1)"), 5s),
+            WarmFit::lease);
+  EXPECT_EQ(warm_fit(javascript, program(Language::javascript, "import 'fs'"), 5s), WarmFit::cold);
+  RunRequest request = program(Language::javascript);
+  request.memory_limit_mb = 128;
+  EXPECT_EQ(warm_fit(javascript, request, 5s), WarmFit::cold);
+}
+
+}  // namespace
+}  // namespace runtime
