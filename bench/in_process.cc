@@ -1,7 +1,8 @@
 // What a jail costs a program that is linked with libjail: one thread, one event loop.
 //
 //   bench_in_process --code CODE --expect TEXT [--cold] [--root host|DIR] [--template NAME]
-//                    [--imports A,B] [--state-mb N] [--ready N] [--memory-mb N] [--uid N]
+//                    [--imports A,B] [--warm-up PYTHON] [--after-fork PYTHON] [--state-mb N]
+//                    [--ready N] [--memory-mb N] [--uid N]
 //
 // Started as root it becomes the user --uid first: no jail runs as root.
 //
@@ -286,6 +287,10 @@ Options parse(const std::vector<std::string>& arguments) {
       options.source.name = value;
     } else if (name == "--imports") {
       options.source.imports = split(value);
+    } else if (name == "--warm-up") {
+      options.source.warm_up = value;
+    } else if (name == "--after-fork") {
+      options.source.after_fork = value;
     } else if (name == "--state-mb") {
       options.source.state_mb = number;
     } else if (name == "--ready") {

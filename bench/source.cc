@@ -96,7 +96,9 @@ Result<std::unique_ptr<Source>> open_pool(const SourceOptions& options) {
   wanted.name = options.name;
   wanted.jail = std::move(*spec);
   wanted.imports = options.imports;
-  if (options.state_mb > 0) wanted.warm_up = snippet_with_state(options.state_mb);
+  wanted.warm_up = options.warm_up;
+  wanted.after_fork = options.after_fork;
+  if (options.state_mb > 0) wanted.warm_up += snippet_with_state(options.state_mb);
   jail::PoolOptions pool_options;
   if (options.ready > 0) {
     pool_options.least = pool_options.usual = pool_options.most = options.ready;

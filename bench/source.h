@@ -15,6 +15,8 @@ struct SourceOptions {
   std::string root = "host";         // or a built one's directory
   std::string name = "python";       // of the template
   std::vector<std::string> imports;  // modules that the zygote has
+  std::string warm_up;               // Python that it runs after them
+  std::string after_fork;            // Python that each jail runs before it is ready
   std::uint64_t state_mb = 0;        // Python objects that the zygote has beside
   std::uint32_t ready = 0;           // how many jails wait, no more, no fewer; 0: the pool adapts
   std::uint32_t memory_mb = 256;     // what each run may use
