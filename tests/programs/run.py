@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Runs recorded programs over HTTP and compares with what was recorded.
 
-  python3 tests/programs/run.py [--rootfs DIR|host] BASE_URL DATA_DIR [SET...]
+  python3 tests/programs/run.py [--rootfs DIR|host] [--template NAME|none] BASE_URL DATA_DIR [SET...]
 
 BASE_URL is a running server, or the path of an agent-sandbox binary to start one from, on the root that
 --rootfs names. DATA_DIR holds one SET.jsonl for each set and inputs/ with the files that some read. A set
-whose interpreter or libraries the server's root lacks is skipped. Prints every failure, `SET: N passed, N failed` for each set and last
-`N passed, N failed, N skipped`; exits 1 when something failed. AGENT_SANDBOX_KEY is sent as the key,
+whose interpreter or libraries the server's root lacks is skipped. With --template the programs in that template's language ask for it and
+must have run warm, or with `none` all programs ask for a cold jail and must have run in one. Prints every failure,
+`SET: N passed, N failed, N warm` for each set and last `N passed, N failed, N skipped`; exits 1 when something failed.
+AGENT_SANDBOX_TEMPLATE is the template where the option is not given. AGENT_SANDBOX_KEY is sent as the key,
 AGENT_SANDBOX_CLIENTS says how many requests run at once (default: two for each processor).
 """
 import argparse
@@ -121,23 +123,58 @@ def read_set(directory, name):
         return [program for line in lines for program in SETS[name][0](json.loads(line), directory)]
 
 
+LANGUAGES = ("python", "bash", "javascript", "typescript")
+
+
+def language_of(template):
+    """What a template runs: the language that it has its name from, else Python."""
+    return template if template in LANGUAGES else "python"
+
+
 class Caller:
     """Each worker keeps one connection."""
 
-    def __init__(self, base):
+    def __init__(self, base, template=None):
         self._url = urllib.parse.urlsplit(base)
+        self._template = template
         self._local = threading.local()
+        self._warm, self._counting = 0, threading.Lock()
+
+    def warm_since_last(self):
+        """How many programs ran warm since this was asked last."""
+        with self._counting:
+            count, self._warm = self._warm, 0
+        return count
+
+    def _request(self, program):
+        if self._template == "none" or self._template and program.request["language"] == language_of(self._template):
+            return {**program.request, "template": self._template}
+        return program.request
+
+    def _accept(self, program, request, answer):
+        """What is wrong with what was said, or with how warm it was, or None."""
+        with self._counting:
+            self._warm += answer.get("warm", False)
+        if "template" in request and answer["warm"] != (request["template"] != "none"):
+            return f"warm is {answer['warm']} on template {request['template']}"
+        return program.accepts(answer)
 
     def lacks(self, name):
         """Why this server cannot run the set, or None."""
         language, code = SETS[name][1]
         try:
-            return self.judge(Program(name, code, language, exits(0), 60.0))
+            # Without the template: a server that has it not must fail the programs, not skip them.
+            program = Program(name, code, language, exits(0), 60.0)
+            return self._ask(program.request, program.accepts)
         finally:
             self._local.connection.close()  # the next question comes after minutes
 
     def judge(self, program):
         """What is wrong with the answer, or None."""
+        request = self._request(program)
+        return self._ask(request, lambda answer: self._accept(program, request, answer))
+
+    def _ask(self, request, accepts):
         connection = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = http.client.HTTPConnection(self._url.hostname, self._url.port, timeout=90)
@@ -145,21 +182,21 @@ class Caller:
         if os.environ.get("AGENT_SANDBOX_KEY"):
             headers["Authorization"] = "Bearer " + os.environ["AGENT_SANDBOX_KEY"]
         try:
-            connection.request("POST", self._url.path.rstrip("/") + "/execute", json.dumps(program.request).encode(), headers)
+            connection.request("POST", self._url.path.rstrip("/") + "/execute", json.dumps(request).encode(), headers)
             response = connection.getresponse()
             body = response.read()
             if response.status != 200:
                 return f"HTTP {response.status}: {body[:300]!r}"
-            return program.accepts(json.loads(body))
+            return accepts(json.loads(body))
         except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
             connection.close()
             return f"no proper answer: {type(error).__name__} {error}"
 
 
-def run_sets(base, directory, names):
-    caller = Caller(base)
+def run_sets(base, directory, names, template):
+    caller = Caller(base, template)
     clients = int(os.environ.get("AGENT_SANDBOX_CLIENTS", 2 * (os.cpu_count() or 1)))
-    passed, failed, skipped = 0, 0, 0
+    passed, failed, skipped, warm = 0, 0, 0, 0
     with concurrent.futures.ThreadPoolExecutor(clients) as pool:
         for name in names:
             missing = f"no {directory / name}.jsonl"
@@ -175,10 +212,14 @@ def run_sets(base, directory, names):
             wrong = [(program, verdict) for program, verdict in verdicts if verdict]
             for program, verdict in wrong:
                 print(f"FAILED {name} {program.name}: {verdict}")
-            print(f"{name}: {len(verdicts) - len(wrong)} passed, {len(wrong)} failed"
+            ran_warm = caller.warm_since_last()
+            print(f"{name}: {len(verdicts) - len(wrong)} passed, {len(wrong)} failed, {ran_warm} warm"
                   f" ({time.monotonic() - started:.0f} s)", flush=True)
             passed += len(verdicts) - len(wrong)
             failed += len(wrong)
+            warm += ran_warm
+    if template:
+        print(f"template {template}: {warm} of {passed + failed} ran warm")
     return passed, failed, skipped
 
 
@@ -186,6 +227,7 @@ def parse(argv):
     parser = argparse.ArgumentParser(prog="run.py", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rootfs")
+    parser.add_argument("--template", default=os.environ.get("AGENT_SANDBOX_TEMPLATE"))
     parser.add_argument("base")
     parser.add_argument("directory", type=pathlib.Path)
     parser.add_argument("sets", nargs="*", metavar="SET", help="default: all of " + " ".join(SETS))
@@ -208,7 +250,7 @@ def main(argv):
         base = f"http://127.0.0.1:{server.port}"
         print("".join(line for line in server.log if "programs run on" in line), end="", flush=True)
     try:
-        passed, failed, skipped = run_sets(base, options.directory, options.sets or list(SETS))
+        passed, failed, skipped = run_sets(base, options.directory, options.sets or list(SETS), options.template)
     finally:
         if server:
             server.stop()

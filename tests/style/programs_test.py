@@ -10,8 +10,10 @@ import threading
 import unittest
 
 RUN = pathlib.Path(__file__).resolve().parents[1] / "programs" / "run.py"
-GOOD = {"status": "success", "exit_code": 0, "stdout": "ok\n", "stderr": "", "artifacts": [], "artifacts_skipped": []}
+GOOD = {"status": "success", "exit_code": 0, "stdout": "ok\n", "stderr": "", "artifacts": [], "artifacts_skipped": [],
+        "warm": False}
 PLOT = base64.b64encode(b"\x89PNG\r\n\x1a\n...IEND\xaeB`\x82").decode()
+COLD = []  # not empty: the server runs nothing warm
 LACKING = []  # what the code asks for that the server answers with 400
 
 
@@ -21,6 +23,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         status, answer = 200, dict(GOOD)
+        answer["warm"] = "template" in request and request["template"] != "none" and not COLD
         if request["code"] == "fails":
             answer.update(status="error", exit_code=1)
         elif request["code"] == "prints":
@@ -61,8 +64,9 @@ class Programs(unittest.TestCase):
         self.folder.joinpath(f"{name}.jsonl").write_text("".join(json.dumps({"id": str(number), **record}) + "\n"
                                                                  for number, record in enumerate(records)), encoding="utf-8")
 
-    def run_sets(self, *names):
-        finished = subprocess.run([sys.executable, RUN, f"http://127.0.0.1:{self.server.server_port}", self.folder, *names],
+    def run_sets(self, *names, template=None):
+        option = ["--template", template] if template else []
+        finished = subprocess.run([sys.executable, RUN, *option, f"http://127.0.0.1:{self.server.server_port}", self.folder, *names],
                                   capture_output=True, text=True, check=False)
         return finished.returncode, finished.stdout.splitlines(), finished.stderr
 
@@ -108,6 +112,26 @@ class Programs(unittest.TestCase):
         status, lines, _ = self.run_sets("data_analysis")
         self.assertEqual((0, "0 passed, 0 failed, 1 skipped"), (status, lines[-1]))
         self.assertRegex(lines[0], "^SKIPPED data_analysis: .*not available here")
+
+    def test_templates_are_asked_for_in_their_language(self):
+        self.write("bash", {"code": "good"}, {"code": "good"})
+        self.write("humaneval", {"code": "good", "exit": 0, "stdout": "ok\n"})
+        for template, warm in (("python", (0, 1)), ("data", (0, 1)), ("bash", (2, 0)), ("none", (0, 0))):
+            status, lines, _ = self.run_sets("bash", "humaneval", template=template)
+            self.assertEqual((0, "3 passed, 0 failed, 0 skipped", f"template {template}: {sum(warm)} of 3 ran warm"),
+                             (status, lines[-1], lines[-2]))
+            self.assertRegex(lines[0], f"^bash: 2 passed, 0 failed, {warm[0]} warm")
+            self.assertRegex(lines[1], f"^humaneval: 1 passed, 0 failed, {warm[1]} warm")
+
+    def test_a_cold_run_on_a_template_is_a_failure(self):
+        COLD.append("all")
+        self.addCleanup(COLD.clear)
+        self.write("humaneval", {"code": "good", "exit": 0, "stdout": "ok\n"})
+        status, lines, _ = self.run_sets("humaneval")
+        self.assertEqual((0, "1 passed, 0 failed, 0 skipped"), (status, lines[-1]))
+        status, lines, _ = self.run_sets("humaneval", template="python")
+        self.assertEqual((1, "0 passed, 1 failed, 0 skipped"), (status, lines[-1]))
+        self.assertIn("warm is False on template python", lines[0])
 
     def test_unknown_set(self):
         self.assertEqual(2, self.run_sets("cobol")[0])

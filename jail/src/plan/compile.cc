@@ -111,6 +111,12 @@ void add_execve(Builder& builder, const JailSpec& spec, const std::vector<std::s
                "start " + spec.argv[0]);
 }
 
+// Where a host has put what it took from outside.
+JailSpec as_seen_in_host(JailSpec spec) {
+  for (ReadOnlyBind& bind : spec.root.binds) bind.source = bind.target;
+  return spec;
+}
+
 Result<Plan> finished(const Builder& builder, Plan plan) {
   if (builder.out_of_slots()) {
     return invalid("root.binds: more than the " + std::to_string(wire::slot_count) +
@@ -199,7 +205,9 @@ Result<Plan> compile_forked(const JailSpec& spec, const HostFacts& host, Lever n
   add_identity(builder, inside);
   add_session(builder, spec);
   if (network_reuse == Lever::off) add_network(builder, spec);
-  add_mounts_in_host(builder, spec);
+  // A root of its own, from what the host shows: a lock on the host's files and directories would
+  // reach from jail to jail, and its mounts, which hold a /proc of the zygote, would lie below.
+  add_mounts(builder, as_seen_in_host(spec));
   // Init stays touchable until its guest has joined its namespaces.
   add_init_privileges(builder, inside);
   builder.begin_guest();

@@ -151,22 +151,10 @@ std::vector<MountOption> tmpfs_options(std::uint64_t bytes, std::uint64_t inodes
   return {{"size", std::to_string(bytes)}, {"nr_inodes", std::to_string(inodes)}, {"mode", mode}};
 }
 
-// The place where something is to be attached: `path` below `directory`.
-struct Place {
-  Argument directory;
-  std::string path;
-};
-
-Place below(SlotRef root, const std::string& path) { return {Builder::slot(root), path.substr(1)}; }
-
-// Where the root is the jail's already.
-Place absolute(const std::string& path) { return {Builder::value(AT_FDCWD), path}; }
-
-void attach_writable(Builder& builder, MountWriter& mounts, const Place& place,
-                     const std::string& path, std::uint8_t slot,
-                     const std::vector<MountOption>& options) {
+void attach_writable(Builder& builder, MountWriter& mounts, SlotRef root, const std::string& path,
+                     std::uint8_t slot, const std::vector<MountOption>& options) {
   const SlotRef mount = mounts.make("tmpfs", options, restricted);
-  mounts.attach(mount, place.directory, place.path, path);
+  mounts.attach(mount, Builder::slot(root), path.substr(1), path);
   builder
       .call(JAIL_CALL(openat),
             {Builder::slot(mount), builder.text("."),
@@ -203,11 +191,11 @@ std::vector<MountOption> tmp_options(const Limits& limits) {
 
 constexpr std::uint64_t sealed = restricted | MOUNT_ATTR_NOEXEC;
 
-void attach_proc(Builder& builder, MountWriter& mounts, const Place& place) {
+void attach_proc(Builder& builder, MountWriter& mounts, SlotRef root) {
   // Read-only: nothing below /proc/self is for a guest to write, oom_score_adj least of all.
   const SlotRef shown = mounts.make("proc", {{"subset", "pid"}, {"hidepid", "invisible"}},
                                     sealed | MOUNT_ATTR_RDONLY);
-  mounts.attach(shown, place.directory, place.path, "/proc");
+  mounts.attach(shown, Builder::slot(root), "proc", "/proc");
   builder.close(shown, "/proc");
   // Init's own view, attached nowhere, where processes that hide from the other are seen.
   const SlotRef own = mounts.make("proc", {{"subset", "pid"}}, sealed | MOUNT_ATTR_RDONLY);
@@ -230,9 +218,9 @@ void enter_root(Builder& builder, SlotRef root) {
 }
 
 // A template's host and the jails in it write their own id maps there.
-void attach_proc_of_host(Builder& builder, MountWriter& mounts, const Place& place) {
+void attach_proc_of_host(Builder& builder, MountWriter& mounts, SlotRef root) {
   const SlotRef shown = mounts.make("proc", {{"subset", "pid"}}, sealed);
-  mounts.attach(shown, place.directory, place.path, "/proc");
+  mounts.attach(shown, Builder::slot(root), "proc", "/proc");
   builder.close(shown, "/proc");
 }
 
@@ -277,13 +265,12 @@ void add_whole_root(Builder& builder, const JailSpec& spec, AttachProc attach) {
   for (const Link& link : spec.root.links) skeleton.link(link.target, link.points_to);
   add_devices(builder, skeleton, mounts, root, taken_devices);
   skeleton.directory("/workspace");
-  attach_writable(builder, mounts, below(root, "/workspace"), "/workspace", wire::slot_workspace,
+  attach_writable(builder, mounts, root, "/workspace", wire::slot_workspace,
                   workspace_options(spec.limits));
   skeleton.directory("/tmp");
-  attach_writable(builder, mounts, below(root, "/tmp"), "/tmp", wire::slot_tmp,
-                  tmp_options(spec.limits));
+  attach_writable(builder, mounts, root, "/tmp", wire::slot_tmp, tmp_options(spec.limits));
   skeleton.directory("/proc", 0555);
-  attach(builder, mounts, below(root, "/proc"));
+  attach(builder, mounts, root);
   mounts.set_attributes(root, MOUNT_ATTR_RDONLY, 0, "make / read-only");
   enter_root(builder, root);
 }
@@ -296,18 +283,6 @@ void add_mounts(Builder& builder, const JailSpec& spec) {
 
 void add_mounts_of_host(Builder& builder, const JailSpec& spec) {
   add_whole_root(builder, spec, attach_proc_of_host);
-}
-
-// A jail in a template's host starts with a copy of the host's mounts, which it cannot take off.
-// What is the host's own among them goes out of sight below what is mounted here.
-void add_mounts_in_host(Builder& builder, const JailSpec& spec) {
-  MountWriter mounts(builder);
-  attach_writable(builder, mounts, absolute("/workspace"), "/workspace", wire::slot_workspace,
-                  workspace_options(spec.limits));
-  attach_writable(builder, mounts, absolute("/tmp"), "/tmp", wire::slot_tmp,
-                  tmp_options(spec.limits));
-  attach_proc(builder, mounts, absolute("/proc"));
-  builder.call(JAIL_CALL(chdir), {builder.text("/")}, "change to /");
 }
 
 }  // namespace jail

@@ -178,7 +178,9 @@ void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
 
   if (setup.frees_allocator) let_allocations_out();
   python.PyOS_AfterFork_Child();
-  if (setup.after_fork != nullptr) run_code(python, setup.after_fork);
+  for (PyObject* code : {setup.renew_threading, setup.after_fork}) {
+    if (code != nullptr) run_code(python, code);
+  }
   if (invocation.given() && !invocation.tell(python)) {
     python.PyErr_Print();
     fail(wire::guest_channel_fd, -1, EINVAL);

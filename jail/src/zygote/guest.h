@@ -11,9 +11,10 @@ namespace jail::zygote {
 struct GuestSetup {
   wire::PlanHeader* plan = nullptr;  // writable, its addresses filled in
   const char* program_path = nullptr;
-  PyObject* after_fork = nullptr;  // code, or null
-  std::uint32_t work = 0;          // wire::GuestWork bits
-  bool frees_allocator = false;    // the zygote called keep_allocations_in_heap()
+  PyObject* renew_threading = nullptr;  // code, or null where nothing imported it
+  PyObject* after_fork = nullptr;       // the template's
+  std::uint32_t work = 0;               // wire::GuestWork bits
+  bool frees_allocator = false;         // the zygote called keep_allocations_in_heap()
 };
 
 // The descriptors of one wire::GuestRequest, in its order.

@@ -64,6 +64,29 @@ void Program::remember_preloaded() {
   }
 }
 
+// The collector looks at nothing that was there when it was frozen, and a program's names are often
+// in a cycle with its functions.
+void Program::renew_main() {
+  PyObject* modules = python_.PyImport_GetModuleDict();
+  PyObject* old = python_.PyModule_GetDict(python_.PyImport_AddModule("__main__"));
+  PyObject* main = python_.PyModule_New("__main__");
+  PyObject* names = python_.PyModule_GetDict(main);
+  long position = 0;
+  PyObject* key;
+  PyObject* value;
+  while (python_.PyDict_Next(old, &position, &key, &value) != 0) {
+    python_.PyDict_SetItem(names, key, value);
+  }
+  if (python_.PyDict_GetItemString(old, "__annotations__") != nullptr) {
+    PyObject* annotations = python_.PyDict_New();
+    python_.PyDict_SetItemString(names, "__annotations__", annotations);
+    python_.Py_DecRef(annotations);
+  }
+  python_.PyDict_SetItemString(modules, "__main__", main);
+  python_.PyDict_SetItemString(preloaded_, "__main__", main);
+  python_.Py_DecRef(main);
+}
+
 void Program::rehearse() {
   std::FILE* file = ::fmemopen(const_cast<char*>(rehearsal), sizeof rehearsal - 1, "r");
   if (file == nullptr) return;
@@ -110,7 +133,8 @@ int Program::execute(const char* path, PyObject* globals) {
     if (!flush("stdout")) drop_error();
     python_.PyErr_Restore(type, value, traceback);
     if (python_.PyErr_ExceptionMatches(*python_.SystemExit) != 0) return status_of_system_exit();
-    interrupted_ = python_.PyErr_ExceptionMatches(*python_.KeyboardInterrupt) != 0;
+    // The class itself: the interpreter takes no subclass for an interrupt.
+    interrupted_ = python_.PyErr_Occurred() == *python_.KeyboardInterrupt;
     python_.PyErr_Print();
     status = 1;
   } else {
@@ -130,13 +154,19 @@ int Program::status_of_system_exit() {
   PyObject* value;
   PyObject* traceback;
   python_.PyErr_Fetch(&type, &value, &traceback);
-  python_.PyErr_NormalizeException(&type, &value, &traceback);
   int status = 0;
-  if (PyObject* code = python_.PyObject_GetAttrString(value, "code")) {
-    python_.Py_DecRef(value);
-    value = code;
-  } else {
-    drop_error();
+  if (value == nullptr) {
+    python_.Py_IncRef(python_.None);
+    value = python_.None;
+  }
+  // What was raised from C may be the bare argument still.
+  if (python_.PyObject_IsInstance(value, *python_.BaseException) == 1) {
+    if (PyObject* code = python_.PyObject_GetAttrString(value, "code")) {
+      python_.Py_DecRef(value);
+      value = code;
+    } else {
+      drop_error();
+    }
   }
   if (python_.PyObject_IsInstance(value, python_.long_type) == 1) {
     status = static_cast<int>(python_.PyLong_AsLong(value));
@@ -145,8 +175,11 @@ int Program::status_of_system_exit() {
     PyObject* stream = python_.PySys_GetObject("stderr");
     if (stream != nullptr && stream != python_.None) {
       if (python_.PyFile_WriteObject(value, stream, raw_text) != 0) drop_error();
-      if (python_.PyFile_WriteString("\n", stream) != 0) drop_error();
+    } else {
+      if (python_.PyObject_Print(value, stderr, raw_text) != 0) drop_error();
+      std::fflush(stderr);
     }
+    python_.PySys_WriteStderr("\n");
     status = 1;
   }
   python_.PyErr_Restore(type, value, traceback);
@@ -290,7 +323,10 @@ void Program::tear_down(int& status) {
   python_.PyGC_Collect();
   forget_special_names();
   drop_own_modules();
-  if (!flush_streams()) status = status_of_lost_output;
+  // What finalisers printed; by now the interpreter has no stream that it would complain about.
+  for (const char* stream : {"stdout", "stderr"}) {
+    if (!flush(stream)) drop_error();
+  }
 }
 
 void Program::on_audit(const char* event) {

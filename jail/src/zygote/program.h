@@ -13,6 +13,9 @@ class Program {
   // the end of a program.
   void remember_preloaded();
 
+  // In the zygote, after the collector was frozen.
+  void renew_main();
+
   // Runs a small program through the same code, so that its pages are the process's own before the
   // real one comes.
   void rehearse();

@@ -14,6 +14,7 @@ const char* load(PythonApi& python) {
     const char* name;
     void** place;
   } variables[] = {{"_Py_NoneStruct", reinterpret_cast<void**>(&python.None)},
+                   {"PyExc_BaseException", reinterpret_cast<void**>(&python.BaseException)},
                    {"PyExc_SystemExit", reinterpret_cast<void**>(&python.SystemExit)},
                    {"PyExc_KeyboardInterrupt", reinterpret_cast<void**>(&python.KeyboardInterrupt)},
                    {"PyLong_Type", reinterpret_cast<void**>(&python.long_type)},

@@ -48,12 +48,13 @@ using AuditHook = int (*)(const char* event, PyObject* arguments, void* own);
   F(PyObject*, PyWeakref_NewRef, (PyObject*, PyObject*))                        \
   F(PyObject*, PyWeakref_GetObject, (PyObject*))                                \
   F(int, PyFile_WriteObject, (PyObject*, PyObject*, int))                       \
-  F(int, PyFile_WriteString, (const char*, PyObject*))                          \
+  F(int, PyObject_Print, (PyObject*, std::FILE*, int))                          \
+  F(void, PySys_WriteStderr, (const char*, ...))                                \
+  F(PyObject*, PyModule_New, (const char*))                                     \
   F(long, PyLong_AsLong, (PyObject*))                                           \
   F(PyObject*, PyErr_Occurred, ())                                              \
   F(int, PyErr_ExceptionMatches, (PyObject*))                                   \
   F(void, PyErr_Fetch, (PyObject**, PyObject**, PyObject**))                    \
-  F(void, PyErr_NormalizeException, (PyObject**, PyObject**, PyObject**))       \
   F(void, PyErr_Restore, (PyObject*, PyObject*, PyObject*))                     \
   F(void, PyErr_Clear, ())                                                      \
   F(void, PyErr_Print, ())                                                      \
@@ -72,6 +73,7 @@ struct PythonApi {
 #undef JAIL_DECLARE
   // Objects, where the API exports variables.
   PyObject* None = nullptr;
+  PyObject** BaseException = nullptr;
   PyObject** SystemExit = nullptr;
   PyObject** KeyboardInterrupt = nullptr;
   PyObject* long_type = nullptr;

@@ -36,6 +36,14 @@ constexpr const char* thread_counts[] = {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREAD
 // From here on a fork that copies page tables costs more than one that fills in what it touches.
 constexpr std::size_t large_bytes = 16u << 20;
 
+// What the module's own hook leaves as it was in the zygote: the kernel's number of the main
+// thread, and how many threads have been named.
+constexpr char renew_threading[] = R"py(
+import threading
+threading.main_thread()._set_native_id()
+threading._counter = threading._count(1).__next__
+)py";
+
 [[noreturn]] void give_up(const char* why, const char* what = "") {
   std::fprintf(stderr, "zygote: %s%s\n", why, what);
   std::fflush(stderr);
@@ -79,6 +87,7 @@ class Zygote {
     program_.remember_preloaded();
     program_.rehearse();
     freeze_garbage();
+    program_.renew_main();
     freeze_memory();
     report_ready();
     serve();
@@ -121,6 +130,9 @@ class Zygote {
       python_.Py_DecRef(done);
       python_.Py_DecRef(names);
       python_.Py_DecRef(code);
+    }
+    if (python_.PyDict_GetItemString(python_.PyImport_GetModuleDict(), "threading") != nullptr) {
+      guest_.renew_threading = compile(renew_threading, "<after_fork>");
     }
     guest_.after_fork = compile(after_fork_, "<after_fork>");
     for (const char* count : thread_counts) ::unsetenv(count);

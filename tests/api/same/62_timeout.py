@@ -1,0 +1,6 @@
+# Observes: the deadline, with output before it.
+# Ends: timeout
+import time
+print("flushed", flush=True)
+print("not flushed")
+time.sleep(30)
