@@ -1,0 +1,371 @@
+"""One run: what is opened, what is interleaved, what comes after."""
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "tests" / "api"), str(HERE.parent / "tests")]
+import figures as figures_module  # noqa: E402
+import live_server  # noqa: E402
+import memory  # noqa: E402
+import peers  # noqa: E402
+from worker import Failed, Worker  # noqa: E402
+
+CODE, EXPECTED = "print(6*7)", "42"
+PANDAS, PANDAS_EXPECTED = "import pandas as pd; print(pd.Series([1, 2, 3]).sum())", "6"
+SHIPPED = json.loads((HERE.parent / "rootfs" / "templates" / "data.json").read_text(encoding="utf-8"))
+DATA_IMPORTS = ",".join(SHIPPED["imports"])
+DATA = ("--template", "data", "--imports", DATA_IMPORTS, "--warm-up", SHIPPED["warm_up"], "--after-fork", SHIPPED["after_fork"])
+PARTS = ("launchers", "floor", "in_process", "http", "memory")
+CLIENTS = 8
+PAUSE_MS = 3  # that nothing happens in before a request, once what it needs is there
+REFILL_MS = 10  # over HTTP, where nobody sees when the pool is full again
+USER = 60800  # who a server becomes that root starts: no jail runs as root
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    rounds: int            # of everything that is interleaved
+    launches: int          # of each launcher in a round
+    pandas_rounds: int     # rounds in which the launchers import pandas too
+    requests: int          # warm ones of one client in a round, each to a full pool
+    cold: int              # cold ones in a round
+    floods: int            # how often each rate is measured
+    flood_seconds: float
+    pandas_seconds: float  # the same for launchers that import pandas
+    pandas_floods: tuple   # of which launchers
+    long_run: int          # warm requests of 8 clients, to see whether the rate sags
+    loads: tuple           # of the sustained rate, for open loops
+    load_seconds: float
+    jails: int             # that wait at once, to see what they keep
+    state_mb: int          # Python objects in a template; 0: not measured
+    refills: int
+
+
+QUICK = Plan(rounds=5, launches=2, pandas_rounds=2, requests=30, cold=3,
+             floods=1, flood_seconds=1.5, pandas_seconds=5, pandas_floods=("python3",),
+             long_run=5_000, loads=(0.5,), load_seconds=3, jails=100, state_mb=0, refills=20)
+FULL = Plan(rounds=30, launches=2, pandas_rounds=6, requests=50, cold=4,
+            floods=3, flood_seconds=3, pandas_seconds=8, pandas_floods=("python3", "bubblewrap"),
+            long_run=100_000, loads=(0.25, 0.5, 0.75, 0.9, 1.1), load_seconds=8, jails=1_000, state_mb=1_024, refills=50)
+
+
+def say(words):
+    print(f"bench: {words}", file=sys.stderr)
+
+
+class Run:
+    """What is open while something is measured, and the figures so far."""
+
+    def __init__(self, build, plan, directory, parts):
+        self.build, self.plan, self.directory, self.parts = build, plan, directory, parts
+        self.figures = figures_module.Figures()
+        self.open = contextlib.ExitStack()
+        self.steps = []       # (period in rounds, what to do): the interleaved part
+        self.floods = []      # the same for rates
+        self.server = None
+        self.http = {}        # name -> Worker
+        self.warm = None      # in process
+
+    def program(self, name):
+        return str(self.build / "bench" / name)
+
+    def binary(self):
+        return str(self.build / "server" / "cli" / "agent-sandbox")
+
+    def has(self, part):
+        return not self.parts or part in self.parts
+
+    def attempt(self, name, action):
+        """What cannot be measured here is named with its reason, and the rest goes on."""
+        try:
+            return action()
+        except (Failed, live_server.DidNotStart, OSError) as error:
+            self.figures.missing[name] = str(error)
+            return None
+
+    def each_round(self, name, action, every=1):
+        def step():
+            if name not in self.figures.missing:
+                self.attempt(name, action)
+        self.steps.append((every, step))
+
+    def each_flood(self, name, action):
+        def flood():
+            if name not in self.figures.missing:
+                before = memory.busy_seconds()
+                answer = self.attempt(name, action)
+                if answer is not None:
+                    self.figures.add_rate(name, answer["per_second"])
+                    spent = 1e3 * (memory.busy_seconds() - before) / len(answer["total"])
+                    self.figures.numbers[f"{name}: ms of processor time a run"] = spent
+        self.floods.append(flood)
+
+    # --- the launchers
+
+    def add_launchers(self):
+        own = {"exec, cold": [self.binary(), "exec", "-c", CODE]}
+        own_pandas = {"exec, cold": [self.binary(), "exec", "-c", PANDAS]}
+        bare = self.open.enter_context(
+            peers.Launchers(self.program("bench_spawn"), self.directory / "bare", CODE, EXPECTED, own))
+        pandas = self.open.enter_context(peers.Launchers(
+            self.program("bench_spawn"), self.directory / "pandas", PANDAS, PANDAS_EXPECTED, own_pandas, bare=False))
+        self.figures.missing |= bare.missing
+        self.figures.missing |= {f"{name}, pandas": why for name, why in pandas.missing.items() if name not in bare.missing}
+        self.figures.peers = [name for name in bare.names if name not in ("python3", *own)]
+        every = max(1, self.plan.rounds // self.plan.pandas_rounds)
+        for name in bare.names:
+            self._add_launcher(bare, name, name, self.plan.launches, 1, self.plan.flood_seconds)
+        for name in pandas.names:
+            seconds = self.plan.pandas_seconds if name in self.plan.pandas_floods else 0
+            self._add_launcher(pandas, name, f"{name}, pandas", 1, every, seconds)
+        judge = self.open.enter_context(peers.GoJudge(self.program("bench_http_load"), self.directory, CODE, EXPECTED))
+        if judge.missing:
+            self.figures.missing["go-judge"] = judge.missing
+        else:
+            self.figures.peers.append("go-judge")
+            self._add_http("go-judge", judge.load, self.plan.launches)
+
+    def _add_launcher(self, launchers, name, series, count, every, flood_seconds):
+        def launch():
+            for _ in range(count):
+                self.figures.add(series, launchers.once(name)["total"])
+        self.each_round(series, launch, every)
+        if flood_seconds:
+            self.each_flood(f"{series}, {CLIENTS} clients", lambda: launchers.flood(name, CLIENTS, flood_seconds))
+
+    # --- the floor
+
+    def add_floor(self):
+        for name, code, expected, imports in (("floor", CODE, EXPECTED, ""),
+                                              ("floor, pandas", PANDAS, PANDAS_EXPECTED, DATA_IMPORTS)):
+            worker = self.open.enter_context(Worker(
+                peers.PYTHON, str(HERE / "floor" / "floor.py"), "--imports", imports, "--code", code, "--expect", expected + "\n"))
+            self._add_floor(name, worker)
+
+    def _add_floor(self, name, worker):
+        def run():
+            answer = worker.ask("run", self.plan.requests, PAUSE_MS)
+            self.figures.add(name, answer["total"])
+            self.figures.add(f"{name}, to its output", answer["output"])
+        if self.attempt(name, lambda: worker.ask("run", 10, PAUSE_MS)):
+            self.each_round(name, run)
+            cost = self.attempt(name, lambda: worker.ask("cost", 100))["total"]
+            self.figures.numbers[f"microseconds of a request that {name}'s own parent adds, at most"] = sorted(cost)[50]
+
+    # --- libjail without a server
+
+    def in_process(self, *options, code=CODE, expected=EXPECTED):
+        return self.open.enter_context(Worker(
+            self.program("bench_in_process"), "--code", code, "--expect", expected + "\n", "--root", "host", "--uid", str(USER), *options))
+
+    def add_in_process(self):
+        cold = self.in_process("--cold")
+        self._add_in_process("in process, cold", cold, self.plan.cold)
+        self.warm = self._open_warm("in process, warm")
+        data = self._open_warm("in process, warm, pandas", *DATA, code=PANDAS, expected=PANDAS_EXPECTED)
+        for name, worker in (("in process, warm", self.warm), ("in process, warm, pandas", data)):
+            if worker:
+                self._add_in_process(name, worker, self.plan.requests)
+
+    def _open_warm(self, name, *options, **program):
+        def opened():
+            worker = self.in_process(*options, **program)
+            worker.ask("run", 10, PAUSE_MS)
+            return worker
+        return self.attempt(name, opened)
+
+    def _add_in_process(self, name, worker, count):
+        def run():
+            answer = worker.ask("run", count, PAUSE_MS)
+            self.figures.add(name, answer["total"])
+            self.figures.add_phases(name, answer)
+        self.each_round(name, run)
+        self.each_flood(f"{name}, 4 at once", lambda: worker.ask("flood", self._enough(name), 4))
+
+    def _enough(self, name):
+        """Requests for about as long as a rate is measured, by what one takes alone."""
+        return max(80, int(min(400, 1e6 / self.figures.value(f"{name}.p50")) * self.plan.flood_seconds))
+
+    def half_load_in_process(self):
+        rate = self.figures.value("in process, warm, 4 at once.rate")
+        if self.warm and rate:
+            answer = self.warm.ask("open", rate / 2, self.plan.load_seconds)
+            self.figures.add("in process, warm, half load", answer["total"])
+
+    # --- over HTTP
+
+    def add_http(self):
+        jobs = self.directory / "jobs"
+        jobs.mkdir(mode=0o700)
+        user = ()
+        if os.geteuid() == 0:
+            os.chown(jobs, USER, USER)
+            user = ("--user", str(USER))
+        self.server = live_server.LiveServer(*user, binary=self.binary(), environment={"JOBS_PATH": str(jobs / "jobs.sqlite")})
+        self.open.callback(self.server.stop)
+        warm = self._wait_for_warm({"code": CODE, "template": "python"})
+        cold = {"template": "none"} if warm is None else {}
+        self._open_http("http, cold", {"code": CODE, **cold}, EXPECTED, self.plan.cold)
+        if warm:
+            self.figures.missing["http, warm"] = warm
+            return
+        self._open_http("http, warm", {"code": CODE}, EXPECTED, self.plan.requests)
+        no_data = self._wait_for_warm({"code": PANDAS, "template": "data"})
+        if no_data:
+            self.figures.missing["http, warm, pandas"] = no_data
+        else:
+            self._open_http("http, warm, pandas", {"code": PANDAS, "template": "data"}, PANDAS_EXPECTED, self.plan.requests)
+
+    def _wait_for_warm(self, body):
+        """Why there are no warm answers, or nothing."""
+        until = time.monotonic() + 20
+        with self.server.client() as client:
+            while True:
+                answer = client.post(body)
+                if answer.status != 200:
+                    return f"{body.get('template')}: {answer.json.get('detail', answer.status)}"
+                if answer.json["warm"]:
+                    return None
+                if time.monotonic() > until:
+                    return f"template {body.get('template')} gave no warm answer within 20 s"
+                time.sleep(0.1)
+
+    def _open_http(self, name, body, expected, count):
+        path = self.directory / f"{len(self.http)}.json"
+        path.write_text(json.dumps(body), encoding="utf-8")
+        worker = self.open.enter_context(Worker(self.program("bench_http_load"), str(self.server.port), "/execute", str(path),
+                                                f'"stdout":{json.dumps(expected + chr(10))}'))
+        self.http[name] = worker
+        self._add_http(name, worker, count)
+
+    def _add_http(self, name, worker, count):
+        def run():
+            answer = worker.ask("closed", 1, count, REFILL_MS)
+            self.figures.add(name, answer["total"])
+            if answer["queued"]:
+                spent = [sum(parts) for parts in zip(answer["queued"], answer["started"], answer["ran"])]
+                answer["everything else"] = [total - known for total, known in zip(answer["total"], spent)]
+                self.figures.add_phases(name, answer)
+            self._count_warm(name, answer)
+        self.each_round(name, run)
+
+        def flood():
+            answer = worker.ask("closed", CLIENTS, self._enough(name))
+            self.figures.add(f"{name}, {CLIENTS} clients", answer["total"])
+            return answer
+        self.each_flood(f"{name}, {CLIENTS} clients", flood)
+
+    def _count_warm(self, name, answer):
+        if "warm" in name:
+            lowest = self.figures.numbers.get(f"{name}: lowest share of warm answers in a round", 1)
+            self.figures.numbers[f"{name}: lowest share of warm answers in a round"] = min(
+                lowest, answer["warm"] / len(answer["total"]))
+
+    def open_loops(self):
+        worker, rate = self.http.get("http, warm"), self.figures.value(f"http, warm, {CLIENTS} clients.rate")
+        for share in self.plan.loads if worker and rate else ():
+            answer = worker.ask("open", rate * share, self.plan.load_seconds, 64)
+            name = f"http, warm, open loop at {share:.0%} load ({rate * share:.0f}/s)"
+            self.figures.add(name, answer["total"])
+            if answer["refused"]:
+                self.figures.numbers[f"{name}: refused"] = answer["refused"]
+
+    def long_run(self):
+        worker = self.http.get("http, warm")
+        if not worker:
+            return
+        before = self._server_size()
+        worker.ask("closed", CLIENTS, 500)  # what the pool has in stock would flatter the first tenth
+        answer = worker.ask("closed", CLIENTS, self.plan.long_run)
+        time.sleep(2)
+        after = self._server_size()
+        self.figures.add_rate("long run, first tenth", answer["first_tenth_per_second"])
+        self.figures.add_rate("long run, last tenth", answer["last_tenth_per_second"])
+        self.figures.add_rate("long run", answer["per_second"])
+        for word, one, two in zip(("resident MB", "descriptors", "processes"), before, after):
+            self.figures.numbers[f"server, {word} before the long run"] = one
+            self.figures.numbers[f"server, {word} after {self.plan.long_run} requests"] = two
+
+    def _server_size(self):
+        pid = self.server.pid
+        return memory.resident_mb(pid), memory.descriptors(pid), len(memory.descendants(pid))
+
+    # --- memory, and templates that hold much
+
+    def measure_memory(self):
+        for name, options, program in (("bare", (), {}), ("data", DATA, {"code": PANDAS, "expected": PANDAS_EXPECTED})):
+            count = self.plan.jails if name == "bare" else max(10, self.plan.jails // 5)
+            self.attempt(f"memory of warm jails, {name}", lambda n=name, o=options, p=program, c=count: self._hold(n, o, p, c))
+
+    def _hold(self, name, options, program, count):
+        empty = self._filled(options, program, 1)
+        alone = memory.available_mb()
+        empty.close()
+        time.sleep(1)
+        worker = self._filled(options, program, count)
+        taken = (alone - memory.available_mb()) / (count - 1)
+        self.figures.numbers[f"MB of a warm jail (MemAvailable), {name}"] = taken
+        if taken > 0:  # on a busy machine it may be anything
+            self.figures.numbers[f"warm jails in a GiB (MemAvailable), {name}"] = 1024 / taken
+        if os.geteuid() == 0:
+            sizes = memory.unshared_kb(worker.pid)
+            if sizes:
+                self.figures.numbers[f"MB of a warm jail (USS), {name}"] = sizes[len(sizes) // 2] / 1024
+        else:
+            self.figures.missing[f"USS of warm jails, {name}"] = "only root may look into every process of a jail"
+        answered = worker.ask("all", count)["answered"]
+        seconds = worker.ask("fill")["total"][0] / 1e6
+        self.figures.numbers[f"of {count} warm jails at once answered, {name}"] = answered
+        self.figures.add_rate(f"{count} jails made anew, {name}", count / seconds)
+        worker.close()
+
+    def _filled(self, options, program, count):
+        worker = self.in_process("--ready", str(count), *options, **program)
+        worker.ask("fill")
+        time.sleep(1)
+        return worker
+
+    def measure_refills(self):
+        for state in (0, self.plan.state_mb) if self.plan.state_mb else ():
+            name = f"a jail made, {f'{state} MB of objects' if state else 'bare'}"
+            self.attempt(name, lambda n=name, s=state: self._refill(n, s))
+
+    def _refill(self, name, state):
+        worker = self.in_process("--ready", "1", "--state-mb", str(state), "--memory-mb", "2048")
+        worker.ask("fill")
+        self.figures.add(name, worker.ask("run", self.plan.refills, 20)["init_set_up"])
+        worker.close()
+
+    # --- all of it
+
+    def measure(self):
+        with self.open:
+            for part in ("launchers", "floor", "in_process", "http"):
+                if self.has(part):
+                    say(f"opening {part}")
+                    self.attempt(part, getattr(self, f"add_{part}"))
+            say(f"{self.plan.rounds} rounds of everything")
+            for number in range(self.plan.rounds):
+                for every, step in self.steps:
+                    if number % every == 0:
+                        step()
+            say("rates")
+            for _ in range(self.plan.floods):
+                for flood in self.floods:
+                    flood()
+            if self.has("in_process"):
+                self.attempt("in process, warm, half load", self.half_load_in_process)
+            if self.has("http"):
+                say("load")
+                self.attempt("http, warm, open loops", self.open_loops)
+                self.attempt("long run", self.long_run)
+            if self.has("memory"):
+                say("memory")
+                self.measure_memory()
+                self.measure_refills()
+        return self.figures
