@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
-#include <iterator>
 
 namespace jail::zygote {
 namespace {
@@ -16,9 +15,6 @@ namespace {
 // What the interpreter exits with when its standard streams cannot be flushed.
 constexpr int status_of_lost_output = 120;
 constexpr int raw_text = 1;  // Py_PRINT_RAW
-
-// Modules whose names a program may add to.
-constexpr const char* shared_names[] = {"sys", "builtins"};
 
 // Touches what small programs touch: the compiler, functions, classes, exceptions, formatting, the
 // standard streams, the collector.
@@ -62,11 +58,7 @@ void Program::remember_preloaded() {
     loader_type_ = python_.PyObject_GetAttrString(importer, "SourceFileLoader");
   }
   preloaded_ = python_.PyDict_Copy(modules);
-  for (std::size_t i = 0; i < std::size(shared_names); ++i) {
-    PyObject* module = python_.PyDict_GetItemString(modules, shared_names[i]);
-    shared_dicts_[i] = python_.PyModule_GetDict(module);
-    shared_before_[i] = python_.PyDict_Copy(shared_dicts_[i]);
-  }
+  builtins_ = python_.PyDict_Copy(python_.PyEval_GetBuiltins());
   PyObject* names = python_.PyDict_New();
   if (PyObject* code = python_.Py_CompileString("def is_finalizing(): return True\n",
                                                 "<is_finalizing>", file_input)) {
@@ -296,18 +288,18 @@ void Program::drop_own_modules() {
     clear_module(alive);
     python_.Py_DecRef(alive);
   }
-  for (std::size_t i = 0; i < std::size(shared_names); ++i) {
-    drop_additions(shared_dicts_[i], shared_before_[i]);
-  }
+  restore_builtins();
   python_.PyGC_Collect();
 }
 
-void Program::drop_additions(PyObject* names, PyObject* before) {
+// What a program hung onto sys goes later, when nothing could be printed any more.
+void Program::restore_builtins() {
+  PyObject* names = python_.PyEval_GetBuiltins();
   long position = 0;
   PyObject* key;
   PyObject* value;
   while (python_.PyDict_Next(names, &position, &key, &value) != 0) {
-    if (value == python_.None || python_.PyDict_GetItem(before, key) != nullptr) continue;
+    if (value == python_.None || python_.PyDict_GetItem(builtins_, key) != nullptr) continue;
     if (python_.PyDict_SetItem(names, key, python_.None) != 0) drop_error();
   }
 }

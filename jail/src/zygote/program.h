@@ -37,15 +37,14 @@ class Program {
   void forget_special_names();
   void drop_own_modules();
   void clear_module(PyObject* module);
-  void drop_additions(PyObject* names, PyObject* before);
+  void restore_builtins();
   void tear_down(int& status);
   [[noreturn]] void end(int status);
   void drop_error() { python_.PyErr_Clear(); }
 
   PythonApi& python_;
   PyObject* preloaded_ = nullptr;  // copy of sys.modules
-  PyObject* shared_dicts_[2] = {};   // of sys and builtins
-  PyObject* shared_before_[2] = {};  // copies of them
+  PyObject* builtins_ = nullptr;   // copy of its names
   PyObject* is_finalizing_ = nullptr;
   PyObject* atexit_ = nullptr;
   PyObject* loader_type_ = nullptr;
