@@ -1,5 +1,6 @@
 #include "zygote/program.h"
 
+#include <link.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,35 @@ namespace {
 // What the interpreter exits with when its standard streams cannot be flushed.
 constexpr int status_of_lost_output = 120;
 constexpr int raw_text = 1;  // Py_PRINT_RAW
+
+// What the interpreter forgets first, for what it may keep alive.
+constexpr const char* special_names[] = {"path",
+                                         "argv",
+                                         "ps1",
+                                         "ps2",
+                                         "last_type",
+                                         "last_value",
+                                         "last_traceback",
+                                         "path_hooks",
+                                         "path_importer_cache",
+                                         "meta_path",
+                                         "__interactivehook__"};
+constexpr struct {
+  const char* name;
+  const char* first;  // what it was when the interpreter started
+} streams[] = {{"stdin", "__stdin__"}, {"stdout", "__stdout__"}, {"stderr", "__stderr__"}};
+
+// How many were loaded into this process ever.
+unsigned long long libraries_loaded() {
+  unsigned long long count = 0;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* place) {
+        *static_cast<unsigned long long*>(place) = info->dlpi_adds;
+        return 1;
+      },
+      &count);
+  return count;
+}
 
 // Touches what small programs touch: the compiler, functions, classes, exceptions, formatting, the
 // standard streams, the collector.
@@ -58,6 +88,7 @@ void Program::remember_preloaded() {
     loader_type_ = python_.PyObject_GetAttrString(importer, "SourceFileLoader");
   }
   preloaded_ = python_.PyDict_Copy(modules);
+  libraries_before_ = libraries_loaded();
   builtins_ = python_.PyDict_Copy(python_.PyEval_GetBuiltins());
   PyObject* names = python_.PyDict_New();
   if (PyObject* code = python_.Py_CompileString("def is_finalizing(): return True\n",
@@ -92,6 +123,7 @@ void Program::renew_main() {
   python_.PyDict_SetItemString(modules, "__main__", main);
   python_.PyDict_SetItemString(preloaded_, "__main__", main);
   python_.Py_DecRef(main);
+  remember_modules();
 }
 
 void Program::rehearse() {
@@ -104,7 +136,17 @@ void Program::rehearse() {
   if (done != nullptr) python_.Py_DecRef(done);
   python_.Py_DecRef(globals);
   flush_streams();
+  // What the end will write to, with what is there already.
+  for (const char* name : special_names) set_again(name, name);
+  for (const auto& stream : streams) set_again(stream.name, stream.name);
   python_.PyGC_Collect();
+}
+
+// Whether there is something under `from`.
+bool Program::set_again(const char* name, const char* from) {
+  PyObject* value = python_.PySys_GetObject(from);
+  if (value != nullptr) python_.PySys_SetObject(name, value);
+  return value != nullptr;
 }
 
 void Program::run(const char* path) {
@@ -241,19 +283,30 @@ bool Program::flush_streams() {
   return all;
 }
 
-// What the interpreter forgets first, for what it may keep alive.
 void Program::forget_special_names() {
-  for (const char* name :
-       {"path", "argv", "ps1", "ps2", "last_type", "last_value", "last_traceback", "path_hooks",
-        "path_importer_cache", "meta_path", "__interactivehook__"}) {
-    python_.PySys_SetObject(name, python_.None);
-  }
-  const char* const streams[][2] = {
-      {"stdin", "__stdin__"}, {"stdout", "__stdout__"}, {"stderr", "__stderr__"}};
+  for (const char* name : special_names) python_.PySys_SetObject(name, python_.None);
   if (is_finalizing_ != nullptr) python_.PySys_SetObject("is_finalizing", is_finalizing_);
   for (const auto& stream : streams) {
-    PyObject* first = python_.PySys_GetObject(stream[1]);
-    python_.PySys_SetObject(stream[0], first != nullptr ? first : python_.None);
+    if (!set_again(stream.name, stream.first)) python_.PySys_SetObject(stream.name, python_.None);
+  }
+}
+
+// By the addresses alone: a look at a thousand names would touch as many pages.
+bool Program::is_of_zygote(std::size_t index, PyObject* name, PyObject* module) const {
+  return index < module_count_ && modules_[index].name == name && modules_[index].module == module;
+}
+
+void Program::remember_modules() {
+  PyObject* modules = python_.PyImport_GetModuleDict();
+  PyObject* main = python_.PyDict_GetItemString(modules, "__main__");
+  modules_ = static_cast<Module*>(
+      std::calloc(static_cast<std::size_t>(python_.PyDict_Size(modules)), sizeof *modules_));
+  long position = 0;
+  PyObject* name;
+  PyObject* module;
+  while (modules_ != nullptr && python_.PyDict_Next(modules, &position, &name, &module) != 0) {
+    if (module != main) modules_[module_count_] = {name, module};
+    ++module_count_;
   }
 }
 
@@ -267,8 +320,8 @@ void Program::drop_own_modules() {
   long position = 0;
   PyObject* name;
   PyObject* module;
-  while (python_.PyDict_Next(modules, &position, &name, &module) != 0) {
-    if (module == python_.None) continue;
+  for (std::size_t i = 0; python_.PyDict_Next(modules, &position, &name, &module) != 0; ++i) {
+    if (module == python_.None || is_of_zygote(i, name, module)) continue;
     if (module != main && python_.PyDict_GetItem(preloaded_, name) == module) continue;
     if (python_.PyObject_IsInstance(module, python_.module_type) == 1) {
       if (PyObject* weak = python_.PyWeakref_NewRef(module, nullptr)) {
@@ -362,7 +415,11 @@ void Program::end(int status) {
     std::signal(SIGINT, SIG_DFL);
     ::kill(::getpid(), SIGINT);
   }
-  std::exit(status);
+  // What libraries of the zygote would tidy up at the end is memory; a library of the program's own
+  // gets the chance to.
+  if (libraries_loaded() != libraries_before_) std::exit(status);
+  std::fflush(nullptr);
+  ::_exit(status);
 }
 
 }  // namespace jail::zygote

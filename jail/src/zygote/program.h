@@ -1,6 +1,8 @@
 // Runs a file as the interpreter's main program and ends the process as the interpreter would.
 #pragma once
 
+#include <cstddef>
+
 #include "zygote/python_api.h"
 
 namespace jail::zygote {
@@ -34,7 +36,10 @@ class Program {
   bool has_other_threads();
   void shut_threads_down();
   bool flush(const char* stream);
+  bool set_again(const char* name, const char* from);
   void forget_special_names();
+  void remember_modules();
+  bool is_of_zygote(std::size_t index, PyObject* name, PyObject* module) const;
   void drop_own_modules();
   void clear_module(PyObject* module);
   void restore_builtins();
@@ -43,8 +48,16 @@ class Program {
   void drop_error() { python_.PyErr_Clear(); }
 
   PythonApi& python_;
+  struct Module {
+    PyObject* name;
+    PyObject* module;
+  };
+
   PyObject* preloaded_ = nullptr;  // copy of sys.modules
-  PyObject* builtins_ = nullptr;   // copy of its names
+  Module* modules_ = nullptr;      // the same in its order, without __main__
+  std::size_t module_count_ = 0;
+  unsigned long long libraries_before_ = 0;
+  PyObject* builtins_ = nullptr;  // copy of its names
   PyObject* is_finalizing_ = nullptr;
   PyObject* atexit_ = nullptr;
   PyObject* loader_type_ = nullptr;
