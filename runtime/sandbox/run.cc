@@ -236,8 +236,10 @@ void Run::begin() {
   err_.descriptor.assign(jail_->take_stderr().release());
   watch_output(out_);
   watch_output(err_);
-  input_.assign(jail_->take_stdin().release());
   pending_input_ = std::move(request_.standard_input);
+  jail::Fd input = jail_->take_stdin();
+  if (pending_input_.empty() && options_.standard_input_fd < 0) return;  // closed: it reads the end
+  input_.assign(input.release());
   watch_input_source();
   feed_input();
 }

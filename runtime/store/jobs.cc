@@ -14,6 +14,8 @@ namespace asio = boost::asio;
 using asio::awaitable;
 using jail::Result;
 
+// What nobody waits for is written this much later.
+constexpr std::chrono::milliseconds gathering{5};
 // Results that wait for a slow disk; beyond this much they are not kept.
 constexpr std::size_t max_waiting_bytes = 64u << 20;
 constexpr const char* not_stored = "the result could not be stored";
@@ -46,9 +48,23 @@ void Jobs::add(Task task) {
   {
     const std::lock_guard lock(mutex_);
     waiting_bytes_ += task.bytes;
+    awaited_ = awaited_ || task.awaited;
+    // The writer wakes for the first one and for one that somebody waits for.
+    if (!tasks_.empty() && !task.awaited) {
+      tasks_.push_back(std::move(task));
+      return;
+    }
     tasks_.push_back(std::move(task));
   }
   changed_.notify_one();
+}
+
+// The start and the end of a short program then are one transaction, and it does not share its
+// processor with either.
+void Jobs::gather(std::unique_lock<std::mutex>& lock) {
+  changed_.wait(lock, [this] { return closing_ || !tasks_.empty(); });
+  changed_.wait_for(lock, gathering, [this] { return closing_ || awaited_; });
+  awaited_ = false;
 }
 
 void Jobs::write_tasks() {
@@ -56,7 +72,7 @@ void Jobs::write_tasks() {
     std::vector<Task> tasks;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return closing_ || !tasks_.empty(); });
+      gather(lock);
       if (tasks_.empty()) return;
       tasks.swap(tasks_);
     }
@@ -101,6 +117,7 @@ awaitable<Result<Value>> Jobs::ask(std::function<Result<Value>(JobTable&)> quest
         const auto shared = std::make_shared<decltype(handler)>(std::move(handler));
         const auto answer = std::make_shared<std::optional<Value>>();
         Task task;
+        task.awaited = true;
         task.work = [what, answer](JobTable& table) -> Result<void> {
           auto value = what(table);
           if (!value) return value.error();
@@ -120,17 +137,15 @@ awaitable<Result<Value>> Jobs::ask(std::function<Result<Value>(JobTable&)> quest
       asio::use_awaitable, std::move(question));
 }
 
-awaitable<void> Jobs::begin(JobStart start, Cancel cancel) {
+void Jobs::begin(JobStart start, Cancel cancel) {
   {
     const std::lock_guard lock(mutex_);
     live_[start.id] = Live{start.owner, std::move(cancel)};
   }
-  std::function<Result<bool>(JobTable&)> insert = [start](JobTable& table) -> Result<bool> {
-    if (auto done = table.insert(start); !done) return done.error();
-    return true;
-  };
   // A failure is counted and logged; the program is run all the same.
-  static_cast<void>(co_await ask<bool>(std::move(insert)));
+  Task task;
+  task.work = [start = std::move(start)](JobTable& table) { return table.insert(start); };
+  add(std::move(task));
 }
 
 void Jobs::end(std::string id, JobEnd end) {

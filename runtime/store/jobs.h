@@ -34,9 +34,9 @@ class Jobs {
   Jobs(const Jobs&) = delete;
   Jobs& operator=(const Jobs&) = delete;
 
-  // Returns when the job's row is written, or cannot be; a run starts only then, so that none is
-  // without its row. `cancel` ends it. Followed by end() or forget().
-  boost::asio::awaitable<void> begin(JobStart start, Cancel cancel);
+  // Does not wait for the disk: the row is written within a few milliseconds, before its end is and
+  // before any question that is asked after this. `cancel` ends it. Followed by end() or forget().
+  void begin(JobStart start, Cancel cancel);
   void end(std::string id, JobEnd end);
   // For a job that was not taken after all.
   void forget(std::string id);
@@ -62,9 +62,11 @@ class Jobs {
     std::function<jail::Result<void>(JobTable&)> work;
     std::function<void(jail::Result<void>)> done;  // may be empty
     std::size_t bytes = 0;
+    bool awaited = false;  // somebody waits for `done`
   };
 
   void add(Task task);
+  void gather(std::unique_lock<std::mutex>& lock);
   void write_tasks();
   void perform(std::vector<Task>& tasks);
   void note(const jail::Result<void>& outcome);
@@ -82,6 +84,7 @@ class Jobs {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Task> tasks_;
+  bool awaited_ = false;  // one of tasks_ is
   std::size_t waiting_bytes_ = 0;
   bool closing_ = false;
   std::map<std::string, Live> live_;

@@ -60,7 +60,7 @@ boost::asio::awaitable<std::variant<Ran, Response>> run_program(Services service
   start.language = language;
   start.code_sha256 = runtime::sha256(request.code);
   start.created = job.created;
-  co_await services.jobs.begin(std::move(start), options.cancel);
+  services.jobs.begin(std::move(start), options.cancel);
   options.caller = asker.owner;
   auto result = co_await services.runner.run(std::move(request), std::move(options));
   if (!result) co_return not_run(services, asker, job, language, result.error());

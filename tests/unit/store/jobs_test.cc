@@ -41,7 +41,7 @@ class JobsTest : public ::testing::Test {
     start.id = id;
     start.owner = owner;
     start.created = std::chrono::system_clock::now();
-    asio::co_spawn(pool_, jobs_.begin(std::move(start), std::move(cancel)), asio::use_future).get();
+    jobs_.begin(std::move(start), std::move(cancel));
   }
 
   static JobEnd end_of(const std::string& status) {
@@ -167,7 +167,7 @@ class JobsOnDisk : public JobsTest {
     JobStart start;
     start.id = id;
     start.created = std::chrono::system_clock::now();
-    asio::co_spawn(pool_, stored_->begin(std::move(start), Cancel()), asio::use_future).get();
+    stored_->begin(std::move(start), Cancel());
     JobEnd end = end_of("success");
     end.result = std::string(result_bytes, 'x');
     stored_->end(id, std::move(end));
