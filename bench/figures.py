@@ -138,7 +138,8 @@ def with_minimum(figures, key):
 
 
 def judge(figures, promises):
-    """A line for each promise, and whether a gate is broken. What could not be measured keeps no gate."""
+    """A line for each promise, and whether a gate is broken. What could not be measured keeps no gate. An aim
+    is where a figure shall get to; only its bound is promised."""
     lines, broken = [], False
     for promise in promises:
         gate = promise.get("gate", False)
@@ -154,6 +155,10 @@ def judge(figures, promises):
         kept = ratio <= promise.get("at_most", ratio) and ratio >= promise.get("at_least", ratio)
         broken |= gate and not kept
         bound = f"at most {promise['at_most']}" if "at_most" in promise else f"at least {promise['at_least']}"
+        aim = promise.get("aim")
+        if aim is not None:
+            reached = ratio <= aim if "at_most" in promise else ratio >= aim
+            bound += f", aimed at {aim}{'' if reached else ': not reached'}"
         by_minima = ""
         if all(key.endswith(".p50") for key in keys) and len(keys) == 2:
             low = [figures.value(key.removesuffix("p50") + "min") for key in keys]

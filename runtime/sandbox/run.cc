@@ -198,6 +198,8 @@ bool Run::may_launch_again(const jail::Error& error) const {
 
 void Run::launch_again() {
   launched_again_ = true;
+  if (input_.is_open()) input_.close();
+  input_written_ = 0;
   drop_jail();
   launch(Way::cold);
 }
@@ -215,6 +217,7 @@ void Run::begin() {
   }
   const std::string_view own = file_name_of(request_.language, request_.code);
   if (done) done = jail_->write_file(own, request_.code, 0644);
+  if (done) prepare_input();
   // A jail that was made for this program has its limits already.
   if (done) done = pooled_ ? jail_->start(limits_of_request()) : jail_->start();
   if (!done) {
@@ -236,12 +239,19 @@ void Run::begin() {
   err_.descriptor.assign(jail_->take_stderr().release());
   watch_output(out_);
   watch_output(err_);
-  pending_input_ = std::move(request_.standard_input);
-  jail::Fd input = jail_->take_stdin();
-  if (pending_input_.empty() && options_.standard_input_fd < 0) return;  // closed: it reads the end
-  input_.assign(input.release());
+  if (!input_.is_open()) return;
   watch_input_source();
   feed_input();
+}
+
+// What a program looks for first is there before it starts: as much of its input as the pipe holds, or
+// the end of it.
+void Run::prepare_input() {
+  jail::Fd input = jail_->take_stdin();
+  if (request_.standard_input.empty() && options_.standard_input_fd < 0) return;
+  pending_input_ = request_.standard_input;
+  input_.assign(input.release());
+  write_input();
 }
 
 void Run::watch_output(Output& output) {
@@ -297,24 +307,31 @@ void Run::watch_input_source() {
   }
 }
 
-// Writes what is pending until the pipe is full, then goes on when there is room.
-void Run::feed_input() {
+// Writes what is pending until the pipe is full: false. A guest that closed its end takes no more.
+bool Run::write_input() {
   while (input_written_ < pending_input_.size()) {
     const ssize_t put = ::write(input_.native_handle(), pending_input_.data() + input_written_,
                                 pending_input_.size() - input_written_);
     if (put >= 0) {
       input_written_ += static_cast<std::size_t>(put);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      input_.async_wait(Descriptor::wait_write, [self = shared_from_this()](error_code error) {
-        if (!error && !self->over_) self->feed_input();
-      });
-      return;
+      return false;
     } else if (errno != EINTR) {
-      input_.close();  // the guest closed it: that is its right
-      return;
+      input_.close();  // that is its right
+      return true;
     }
   }
-  refill_input();
+  return true;
+}
+
+void Run::feed_input() {
+  if (write_input()) {
+    if (input_.is_open()) refill_input();
+    return;
+  }
+  input_.async_wait(Descriptor::wait_write, [self = shared_from_this()](error_code error) {
+    if (!error && !self->over_) self->feed_input();
+  });
 }
 
 void Run::refill_input() {

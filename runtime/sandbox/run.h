@@ -62,6 +62,8 @@ class Run : public std::enable_shared_from_this<Run> {
   void read_output(Output& output);
   void resume_output();
   void watch_input_source();
+  void prepare_input();
+  bool write_input();
   void feed_input();
   void refill_input();
   void read_input_source();
