@@ -206,8 +206,8 @@ Result<Plan> compile_forked(const JailSpec& spec, const HostFacts& host, Lever n
   add_session(builder, spec);
   if (network_reuse == Lever::off) add_network(builder, spec);
   // A root of its own, from what the host shows: a lock on the host's files and directories would
-  // reach from jail to jail, and its mounts, which hold a /proc of the zygote, would lie below.
-  add_mounts(builder, as_seen_in_host(spec));
+  // reach from jail to jail.
+  add_mounts_in_host(builder, as_seen_in_host(spec));
   // Init stays touchable until its guest has joined its namespaces.
   add_init_privileges(builder, inside);
   builder.begin_guest();

@@ -11,6 +11,7 @@ void add_identity(Builder& builder, const HostFacts& host);         // identity.
 void add_oom_offer(Builder& builder);                               // identity.cc
 void add_session(Builder& builder, const JailSpec& spec);           // identity.cc
 void add_mounts(Builder& builder, const JailSpec& spec);            // mounts.cc
+void add_mounts_in_host(Builder& builder, const JailSpec& spec);    // mounts.cc
 void add_mounts_of_host(Builder& builder, const JailSpec& spec);    // mounts.cc
 void add_network(Builder& builder, const JailSpec& spec);           // network.cc
 void add_init_privileges(Builder& builder, const HostFacts& host);  // privileges.cc

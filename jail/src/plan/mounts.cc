@@ -224,8 +224,23 @@ void attach_proc_of_host(Builder& builder, MountWriter& mounts, SlotRef root) {
   builder.close(shown, "/proc");
 }
 
-template <class AttachProc>
-void add_whole_root(Builder& builder, const JailSpec& spec, AttachProc attach) {
+// The old root stays below, where no path of a process leads that has its root here, and is not
+// shown to it: taking it off waits until every processor has let go of it, a grace period of RCU
+// for each jail. Only for a root whose mounts are a jail's own and not the machine's.
+void cover_root(Builder& builder, SlotRef root) {
+  builder.call(JAIL_CALL(fchdir), {Builder::slot(root)}, "enter the new root");
+  builder.call(JAIL_CALL(chroot), {builder.text(".")}, "make it this process's root");
+  builder.call(JAIL_CALL(chdir), {builder.text("/")}, "change to /");
+  builder.close(root, "the root");
+}
+
+struct RootWay {
+  const char* first_place;  // where the new root is attached
+  void (*attach_proc)(Builder&, MountWriter&, SlotRef);
+  void (*enter)(Builder&, SlotRef);
+};
+
+void add_whole_root(Builder& builder, const JailSpec& spec, const RootWay& way) {
   MountWriter mounts(builder);
   mount_attr unshared{};
   unshared.propagation = MS_PRIVATE;
@@ -247,8 +262,8 @@ void add_whole_root(Builder& builder, const JailSpec& spec, AttachProc attach) {
 
   const SlotRef root =
       mounts.make("tmpfs", tmpfs_options(root_bytes, root_inodes, "0755"), restricted);
-  // pivot_root wants a mount point; this one is of the jail's own mount namespace only.
-  mounts.attach(root, Builder::value(AT_FDCWD), "/tmp", "the new root");
+  // A mount point of the jail's own mount namespace only.
+  mounts.attach(root, Builder::value(AT_FDCWD), way.first_place, "the new root");
 
   Skeleton skeleton(builder, root);
   for (std::size_t i = 0; i < binds.size(); ++i) {
@@ -270,19 +285,23 @@ void add_whole_root(Builder& builder, const JailSpec& spec, AttachProc attach) {
   skeleton.directory("/tmp");
   attach_writable(builder, mounts, root, "/tmp", wire::slot_tmp, tmp_options(spec.limits));
   skeleton.directory("/proc", 0555);
-  attach(builder, mounts, root);
+  way.attach_proc(builder, mounts, root);
   mounts.set_attributes(root, MOUNT_ATTR_RDONLY, 0, "make / read-only");
-  enter_root(builder, root);
+  way.enter(builder, root);
 }
 
 }  // namespace
 
 void add_mounts(Builder& builder, const JailSpec& spec) {
-  add_whole_root(builder, spec, attach_proc);
+  add_whole_root(builder, spec, {"/tmp", attach_proc, enter_root});
 }
 
 void add_mounts_of_host(Builder& builder, const JailSpec& spec) {
-  add_whole_root(builder, spec, attach_proc_of_host);
+  add_whole_root(builder, spec, {"/tmp", attach_proc_of_host, enter_root});
+}
+
+void add_mounts_in_host(Builder& builder, const JailSpec& spec) {
+  add_whole_root(builder, spec, {"/", attach_proc, cover_root});
 }
 
 }  // namespace jail
