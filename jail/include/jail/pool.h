@@ -18,8 +18,6 @@ namespace jail {
 // How far a waiting jail has come.
 enum class Warmth : std::uint8_t {
   prepared,  // the jail stands; start() executes the program
-  held,      // the program is executed already: it writes one byte to descriptor 3 when it is ready
-             // to go on, and goes on when it reads the end of file there
   forked,  // the program is a fork of a warm CPython (the zygote) that waits before its first line
 };
 

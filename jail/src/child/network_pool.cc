@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include <cstdint>
 
@@ -123,7 +124,8 @@ NetworkPool::Entry* NetworkPool::find_free() {
 void NetworkPool::look_for_ended() {
   pollfd users[capacity];
   for (std::size_t i = 0; i < capacity; ++i) users[i] = {entries_[i].user, POLLIN, 0};
-  if (raw::call(SYS_poll, raw::address(users), capacity, 0) <= 0) return;
+  const timespec at_once{};
+  if (raw::call(SYS_ppoll, raw::address(users), capacity, raw::address(&at_once), 0) <= 0) return;
   for (std::size_t i = 0; i < capacity; ++i) {
     if (users[i].revents == 0) continue;
     Entry& entry = entries_[i];

@@ -110,7 +110,7 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
   void refill(Lock& lock);
   Result<Jail> make(Lock& lock, int invocation);
   Result<int> order_socket() const;
-  void count_lease(Jail& jail) const;
+  void note_lease(Jail& jail, bool missed);
 
   const Launcher::State& launcher;
   const TemplateSpec spec;
@@ -317,8 +317,14 @@ void Pool::State::refill(Lock& lock) {
   }
 }
 
-// Until its owner gives it up.
-void Pool::State::count_lease(Jail& jail) const {
+// Counted as leased until its owner gives it up.
+void Pool::State::note_lease(Jail& jail, bool missed) {
+  demand.leased();
+  ++counts.leases;
+  if (missed) {
+    demand.missed();
+    ++counts.misses;
+  }
   ++*leased;
   Jail::State::keep(jail,
                     std::shared_ptr<void>(nullptr, [counter = leased](void*) { --*counter; }));
@@ -364,29 +370,26 @@ void Pool::advance() {
 Result<Jail> Pool::lease() {
   State& state = *state_;
   State::Lock lock(state.mutex);
-  state.demand.leased();
-  ++state.counts.leases;
   std::optional<Jail> jail;
-  if (!state.ready.empty()) {
-    jail.emplace(std::move(state.ready.front().second));
-    state.ready.pop_front();
-    state.unwatch(jail->control_fd());
-  } else {
-    state.demand.missed();
-    ++state.counts.misses;
+  const bool missed = state.ready.empty();
+  if (missed) {
     if (*state.leased + state.making.size() >= made_at_once + state.options.most) {
       return Error{ErrorKind::exhausted, "make a jail: too many are being made", 0, {}};
     }
     auto made = state.make(lock, -1);
     if (!made) return made.error();
     jail.emplace(std::move(*made));
+  } else {
+    jail.emplace(std::move(state.ready.front().second));
+    state.ready.pop_front();
+    state.unwatch(jail->control_fd());
   }
+  state.note_lease(*jail, missed);
   if (!state.wake_is_near) {
     state.wake_is_near = true;
     const bool enough = state.ready.size() > state.options.least;
     state.wake_after(enough ? refill_delay : milliseconds(0));
   }
-  state.count_lease(*jail);
   return std::move(*jail);
 }
 
@@ -398,11 +401,8 @@ Result<Jail> Pool::launch(const Invocation& invocation) {
   auto file = invocation_file(state.spec, invocation);
   if (!file) return file.error();
   State::Lock lock(state.mutex);
-  ++state.counts.leases;
-  ++state.counts.misses;
   auto jail = state.make(lock, file->get());
-  if (!jail) return jail.error();
-  state.count_lease(*jail);
+  if (jail) state.note_lease(*jail, true);
   return jail;
 }
 
