@@ -102,7 +102,7 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
   void on_jail(std::uint64_t source);
   void start_host();
   void on_host_control();
-  void drop_host(std::shared_ptr<Host>& host);
+  void drop_host(std::shared_ptr<Host>& which);
   void fail(const Error& error);
   void retire_surplus();
   void look_at_hosts();

@@ -299,12 +299,11 @@ bool Program::is_of_zygote(std::size_t index, PyObject* name, PyObject* module) 
 void Program::remember_modules() {
   PyObject* modules = python_.PyImport_GetModuleDict();
   PyObject* main = python_.PyDict_GetItemString(modules, "__main__");
-  modules_ = static_cast<Module*>(
-      std::calloc(static_cast<std::size_t>(python_.PyDict_Size(modules)), sizeof *modules_));
   long position = 0;
   PyObject* name;
   PyObject* module;
-  while (modules_ != nullptr && python_.PyDict_Next(modules, &position, &name, &module) != 0) {
+  while (module_count_ < most_modules &&
+         python_.PyDict_Next(modules, &position, &name, &module) != 0) {
     if (module != main) modules_[module_count_] = {name, module};
     ++module_count_;
   }

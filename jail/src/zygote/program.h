@@ -35,7 +35,7 @@ class Program {
   int status_of_system_exit();
   bool has_other_threads();
   void shut_threads_down();
-  bool flush(const char* stream);
+  bool flush(const char* name);
   bool set_again(const char* name, const char* from);
   void forget_special_names();
   void remember_modules();
@@ -48,13 +48,14 @@ class Program {
   void drop_error() { python_.PyErr_Clear(); }
 
   PythonApi& python_;
+  static constexpr std::size_t most_modules = 4096;
   struct Module {
     PyObject* name;
     PyObject* module;
   };
 
-  PyObject* preloaded_ = nullptr;  // copy of sys.modules
-  Module* modules_ = nullptr;      // the same in its order, without __main__
+  PyObject* preloaded_ = nullptr;      // copy of sys.modules
+  Module modules_[most_modules] = {};  // the first of them in their order, without __main__
   std::size_t module_count_ = 0;
   unsigned long long libraries_before_ = 0;
   PyObject* builtins_ = nullptr;  // copy of its names

@@ -5,11 +5,13 @@
 namespace jail::zygote {
 
 const char* load(PythonApi& python) {
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define JAIL_LOAD(result, name, parameters)                                         \
   python.name = reinterpret_cast<result(*) parameters>(dlsym(RTLD_DEFAULT, #name)); \
   if (python.name == nullptr) return #name;
   JAIL_PYTHON_FUNCTIONS(JAIL_LOAD)
 #undef JAIL_LOAD
+  // NOLINTEND(bugprone-macro-parentheses)
   const struct {
     const char* name;
     void** place;

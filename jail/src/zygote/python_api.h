@@ -11,6 +11,8 @@ namespace jail::zygote {
 struct PyObject;
 using AuditHook = int (*)(const char* event, PyObject* arguments, void* own);
 
+// The parameters of a function come in their own parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define JAIL_PYTHON_FUNCTIONS(F)                                                \
   F(int, PySys_AddAuditHook, (AuditHook, void*))                                \
   F(PyObject*, PyImport_ImportModule, (const char*))                            \
@@ -71,6 +73,7 @@ struct PythonApi {
 #define JAIL_DECLARE(result, name, parameters) result(*name) parameters = nullptr;
   JAIL_PYTHON_FUNCTIONS(JAIL_DECLARE)
 #undef JAIL_DECLARE
+  // NOLINTEND(bugprone-macro-parentheses)
   // Objects, where the API exports variables.
   PyObject* None = nullptr;
   PyObject** BaseException = nullptr;
