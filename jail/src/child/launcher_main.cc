@@ -15,6 +15,7 @@
 #include "child/channel.h"
 #include "child/network_pool.h"
 #include "child/raw_syscall.h"
+#include "child/relocate.h"
 #include "child/supervise.h"
 #include "child/wire.h"
 
@@ -80,10 +81,7 @@ wire::PlanHeader* map_plan(int fd) {
                                 MAP_PRIVATE, fd, 0);
   if (mapped < 0 && mapped > -4096) return nullptr;
   char* base = reinterpret_cast<char*>(mapped);
-  const auto* offsets = reinterpret_cast<const std::uint64_t*>(base + probe.relocations_offset);
-  for (std::uint32_t i = 0; i < probe.relocations; ++i) {
-    *reinterpret_cast<std::uint64_t*>(base + offsets[i]) += static_cast<std::uint64_t>(mapped);
-  }
+  relocate(base);
   return reinterpret_cast<wire::PlanHeader*>(base);
 }
 

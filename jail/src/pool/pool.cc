@@ -25,7 +25,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
-using std::chrono::nanoseconds;
 
 // A zygote forks one guest after the other; more orders at once only wait for it.
 constexpr std::size_t refilled_at_once = 4;
@@ -73,7 +72,7 @@ Result<void> check(const TemplateSpec& spec, const PoolOptions& options) {
 
 }  // namespace
 
-struct Pool::State : std::enable_shared_from_this<Pool::State> {
+struct Pool::State {
   State(const Launcher::State& the_launcher, TemplateSpec the_spec, const PoolOptions& the_options)
       : launcher(the_launcher),
         spec(std::move(the_spec)),

@@ -78,12 +78,23 @@ print("", end="", file=sys.stderr)
 
 }  // namespace
 
+bool has_other_threads() {
+  struct stat tasks {};
+  // Two links are the directory's own.
+  return ::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > 3;
+}
+
+PyObject* import_unseen(PythonApi& python, const char* name) {
+  PyObject* modules = python.PyImport_GetModuleDict();
+  const bool known = python.PyDict_GetItemString(modules, name) != nullptr;
+  PyObject* module = python.PyImport_ImportModule(name);
+  if (!known && module != nullptr) python.PyDict_DelItemString(modules, name);
+  return module;
+}
+
 void Program::remember_preloaded() {
   PyObject* modules = python_.PyImport_GetModuleDict();
-  const bool known = python_.PyDict_GetItemString(modules, "atexit") != nullptr;
-  atexit_ = python_.PyImport_ImportModule("atexit");
-  // A program that looks does not find what it would not find in a cold run.
-  if (!known) python_.PyDict_DelItemString(modules, "atexit");
+  atexit_ = import_unseen(python_, "atexit");
   if (PyObject* importer = python_.PyDict_GetItemString(modules, "_frozen_importlib_external")) {
     loader_type_ = python_.PyObject_GetAttrString(importer, "SourceFileLoader");
   }
@@ -234,12 +245,6 @@ int Program::status_of_system_exit() {
   python_.PyErr_Restore(type, value, traceback);
   drop_error();
   return status;
-}
-
-// The kernel's count: threads that a library made without telling the interpreter are threads too.
-bool Program::has_other_threads() {
-  struct stat tasks {};
-  return ::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > 3;
 }
 
 void Program::shut_threads_down() {

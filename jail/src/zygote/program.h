@@ -7,6 +7,13 @@
 
 namespace jail::zygote {
 
+// The kernel's count: threads that a library made without telling the interpreter are threads too.
+bool has_other_threads();
+
+// A module for this library's own use: a program that looks does not find in sys.modules what it
+// would not find in a cold run. Null with an exception set when it cannot be imported.
+PyObject* import_unseen(PythonApi& python, const char* name);
+
 class Program {
  public:
   explicit Program(PythonApi& python) : python_(python) {}
@@ -33,7 +40,6 @@ class Program {
  private:
   int execute(const char* path, PyObject* globals);
   int status_of_system_exit();
-  bool has_other_threads();
   void shut_threads_down();
   bool flush(const char* name);
   bool set_again(const char* name, const char* from);

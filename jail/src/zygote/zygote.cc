@@ -18,6 +18,7 @@
 #include <initializer_list>
 
 #include "child/channel.h"
+#include "child/relocate.h"
 #include "child/wire.h"
 #include "zygote/fork_into.h"
 #include "zygote/frozen_heap.h"
@@ -65,10 +66,7 @@ wire::PlanHeader* map_plan() {
   char* base = map_file(wire::zygote_plan_fd, "the plan");
   auto* plan = reinterpret_cast<wire::PlanHeader*>(base);
   if (plan->magic != wire::plan_magic) give_up("the plan is of another build");
-  const auto* offsets = reinterpret_cast<const std::uint64_t*>(base + plan->relocations_offset);
-  for (std::uint32_t i = 0; i < plan->relocations; ++i) {
-    *reinterpret_cast<std::uint64_t*>(base + offsets[i]) += reinterpret_cast<std::uint64_t>(base);
-  }
+  child::relocate(base);
   return plan;
 }
 
@@ -151,8 +149,7 @@ class Zygote {
   // A fork has one thread, and a guest no descriptor but its streams: a library that relies on more
   // would fail in every program.
   void check_is_forkable() {
-    struct stat tasks {};
-    if (::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > 3) {
+    if (has_other_threads()) {
       give_up("the imports or warm_up left a thread running, which no fork would have");
     }
     DIR* open = ::opendir("/proc/self/fd");
@@ -184,10 +181,7 @@ class Zygote {
   // Objects that the collector does not look at are not written to, so their pages stay shared.
   void freeze_garbage() {
     python_.PyGC_Collect();
-    PyObject* modules = python_.PyImport_GetModuleDict();
-    const bool known = python_.PyDict_GetItemString(modules, "gc") != nullptr;
-    PyObject* gc = python_.PyImport_ImportModule("gc");
-    if (!known) python_.PyDict_DelItemString(modules, "gc");
+    PyObject* gc = import_unseen(python_, "gc");
     PyObject* done = gc == nullptr ? nullptr : python_.PyObject_CallMethod(gc, "freeze", nullptr);
     if (done == nullptr) give_up("cannot freeze the garbage collector");
     python_.Py_DecRef(done);
