@@ -1,8 +1,8 @@
 // What a jail costs a program that is linked with libjail: one thread, one event loop.
 //
 //   bench_in_process --code CODE --expect TEXT [--cold] [--root host|DIR] [--template NAME]
-//                    [--imports A,B] [--warm-up PYTHON] [--after-fork PYTHON] [--state-mb N]
-//                    [--ready N] [--memory-mb N] [--uid N]
+//                    [--imports A,B] [--warm-up PYTHON] [--after-fork PYTHON] [--rehearsal PYTHON]
+//                    [--state-mb N] [--ready N] [--memory-mb N] [--uid N] [--without LEVER]...
 //
 // Started as root it becomes the user --uid first: no jail runs as root.
 //
@@ -266,6 +266,21 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
+// What one of the levers is worth: the same measured without it.
+void leave_out(jail::Levers& levers, const std::string& name) {
+  if (name == "rehearsal") {
+    levers.rehearsal = jail::Lever::off;
+  } else if (name == "memory-holder") {
+    levers.memory_holder = jail::Lever::off;
+  } else if (name == "network-reuse") {
+    levers.network_reuse = jail::Lever::off;
+  } else if (name == "frozen-heap") {
+    levers.frozen_heap = jail::FrozenHeap::never;
+  } else {
+    throw Failure("no lever " + name);
+  }
+}
+
 Options parse(const std::vector<std::string>& arguments) {
   Options options;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -291,6 +306,8 @@ Options parse(const std::vector<std::string>& arguments) {
       options.source.warm_up = value;
     } else if (name == "--after-fork") {
       options.source.after_fork = value;
+    } else if (name == "--rehearsal") {
+      options.source.rehearsal = value;
     } else if (name == "--state-mb") {
       options.source.state_mb = number;
     } else if (name == "--ready") {
@@ -299,6 +316,8 @@ Options parse(const std::vector<std::string>& arguments) {
       options.source.memory_mb = number;
     } else if (name == "--uid") {
       options.uid = number;
+    } else if (name == "--without") {
+      leave_out(options.source.levers, value);
     } else {
       throw Failure("no option " + name);
     }

@@ -19,7 +19,8 @@ CODE, EXPECTED = "print(6*7)", "42"
 PANDAS, PANDAS_EXPECTED = "import pandas as pd; print(pd.Series([1, 2, 3]).sum())", "6"
 SHIPPED = json.loads((HERE.parent / "rootfs" / "templates" / "data.json").read_text(encoding="utf-8"))
 DATA_IMPORTS = ",".join(SHIPPED["imports"])
-DATA = ("--template", "data", "--imports", DATA_IMPORTS, "--warm-up", SHIPPED["warm_up"], "--after-fork", SHIPPED["after_fork"])
+DATA = ("--template", "data", "--imports", DATA_IMPORTS, "--warm-up", SHIPPED["warm_up"], "--after-fork", SHIPPED["after_fork"],
+        "--rehearsal", SHIPPED["rehearsal"])
 PARTS = ("launchers", "floor", "in_process", "http", "memory")
 CLIENTS = 8
 PAUSE_MS = 3  # that nothing happens in before a request, once what it needs is there

@@ -17,9 +17,11 @@ struct SourceOptions {
   std::vector<std::string> imports;  // modules that the zygote has
   std::string warm_up;               // Python that it runs after them
   std::string after_fork;            // Python that each jail runs before it is ready
+  std::string rehearsal;             // the same, unless a request waits for it
   std::uint64_t state_mb = 0;        // Python objects that the zygote has beside
   std::uint32_t ready = 0;           // how many jails wait, no more, no fewer; 0: the pool adapts
   std::uint32_t memory_mb = 256;     // what each run may use
+  jail::Levers levers;
 };
 
 class Source {

@@ -270,6 +270,7 @@ class JailRunner final : public Runner {
     spec.imports = what.imports;
     spec.warm_up = what.warm_up;
     spec.after_fork = what.after_fork;
+    spec.rehearsal = what.rehearsal;
     return spec;
   }
 

@@ -151,6 +151,7 @@ constexpr Field top_fields[] = {
     {"imports", "expected a list of at most 64 names of Python modules", read_imports},
     {"warm_up", python_code, read_code<&Template::warm_up>},
     {"after_fork", python_code, read_code<&Template::after_fork>},
+    {"rehearsal", python_code, read_code<&Template::rehearsal>},
     {"limits", "expected an object", nullptr},
     {"pool", "expected an object", nullptr},
 };
@@ -186,7 +187,7 @@ Complaint check_together(const Object& fields, const Template& what) {
   if (forked && what.language != Language::python) {
     return std::string("warmth: expected prepared; only python can be forked");
   }
-  for (const char* python_only : {"imports", "warm_up", "after_fork"}) {
+  for (const char* python_only : {"imports", "warm_up", "after_fork", "rehearsal"}) {
     if (!forked && fields.contains(python_only)) {
       return std::string(python_only) + ": only a template whose warmth is forked can have it";
     }

@@ -30,6 +30,7 @@ struct Template {
   std::vector<std::string> imports;
   std::string warm_up;
   std::string after_fork;
+  std::string rehearsal;
   std::uint32_t memory_limit_mb = 0;  // the most that a warm run may ask for; 0: the ceiling
   PoolSize pool;
 };

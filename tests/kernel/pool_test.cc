@@ -195,6 +195,18 @@ TEST(Pool, ImportsAreDoneBeforehand) {
   EXPECT_EQ(run_warm(pool, code).out, "True 43\n");
 }
 
+TEST(Pool, RehearsesWhereNobodyWaits) {
+  jail::TemplateSpec spec = python_template();
+  spec.rehearsal = "import json; json.rehearsals = getattr(json, 'rehearsals', 0) + 1";
+  DrivenPool pool(spec);
+  ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
+  const std::string code = "import json; print(json.rehearsals)";
+  EXPECT_EQ(run_warm(pool, code).out, "2\n") << "in the zygote, and in the jail";
+  auto asked_for = pool->launch({{}, {}});
+  ASSERT_TRUE(asked_for) << asked_for.error().message();
+  EXPECT_EQ(finish(*asked_for, code).out, "1\n") << "in the zygote";
+}
+
 TEST(Pool, RandomnessIsFreshInEachJail) {
   jail::TemplateSpec spec = python_template();
   spec.imports = {"random", "uuid", "secrets", "ssl", "tempfile"};

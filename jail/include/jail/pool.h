@@ -27,7 +27,8 @@ enum class Lever : std::uint8_t { on, off };
 enum class FrozenHeap : std::uint8_t { if_large, never, always };
 struct Levers {
   // A fork runs a small program before it is ready, so that the pages which every program writes
-  // are its own when the real one comes.
+  // are its own when the real one comes. Not where somebody waits for the jail: it costs more than
+  // it saves the one program.
   Lever rehearsal = Lever::on;
   // The end of a program is reported before its memory is taken apart.
   Lever memory_holder = Lever::on;
@@ -52,6 +53,9 @@ struct TemplateSpec {
   std::vector<std::string> imports;  // modules, in this order
   std::string warm_up;               // Python, run once after the imports
   std::string after_fork;            // Python, run in each jail before it is ready
+  // Python that touches what programs use and changes nothing: run in the zygote, and before it is
+  // ready in each jail that nobody waits for.
+  std::string rehearsal;
   Levers levers;
 };
 

@@ -119,7 +119,8 @@ void apply_or_leave(const wire::PlanHeader& plan, std::uint32_t phase, long* slo
   leave(1);
 }
 
-[[noreturn]] void become_init(const wire::PlanHeader& plan, LaunchFds& fds) {
+[[noreturn]] void become_init(const wire::PlanHeader& plan, LaunchFds& fds,
+                              std::uint32_t guest_work) {
   raw::call(SYS_close, request_socket);
   set_signal(SIGCHLD, SIG_DFL);
   block_all_signals();
@@ -128,7 +129,7 @@ void apply_or_leave(const wire::PlanHeader& plan, std::uint32_t phase, long* slo
   fill_slots(fds, slots);
   slots[wire::slot_zygote] = zygote_socket;
   apply_or_leave(plan, 0, slots);
-  supervise(plan, reinterpret_cast<char*>(const_cast<wire::PlanHeader*>(&plan)), slots);
+  supervise(plan, reinterpret_cast<char*>(const_cast<wire::PlanHeader*>(&plan)), slots, guest_work);
   leave(0);
 }
 
@@ -189,7 +190,7 @@ long start_zygote(const wire::PlanHeader& plan, long* slots) {
   leave(0);
 }
 
-void launch(LaunchFds& fds) {
+void launch(LaunchFds& fds, std::uint32_t guest_work) {
   wire::Message message{};
   message.type = wire::message_launched;
   int pidfd = -1;
@@ -213,7 +214,7 @@ void launch(LaunchFds& fds) {
     if (pid == 0) pid = raw::call(SYS_clone3, raw::address(&args), sizeof args);
     if (pid == 0) {
       if (plan->kind == wire::plan_host) become_host(*plan, fds);
-      become_init(*plan, fds);
+      become_init(*plan, fds, guest_work);
     }
     if (pid < 0) message.error = static_cast<std::int32_t>(-pid);
     if (joins && pidfd >= 0) networks.entered_by(pidfd);
@@ -250,7 +251,7 @@ void serve() {
     LaunchFds fds;
     if (got == sizeof request && request.magic == wire::plan_magic &&
         sort_fds(request, received, count, fds)) {
-      launch(fds);
+      launch(fds, request.guest_work);
     } else {
       for (std::size_t i = 0; i < count; ++i) raw::call(SYS_close, received[i]);
     }

@@ -43,10 +43,11 @@ std::uint64_t without(std::uint64_t all, std::uint64_t part) { return all > part
 
 class Init {
  public:
-  Init(const wire::PlanHeader& plan, char* base, long* slots)
+  Init(const wire::PlanHeader& plan, char* base, long* slots, std::uint32_t guest_work)
       : plan_(plan),
         base_(base),
         slots_(slots),
+        guest_work_(guest_work),
         control_(static_cast<int>(slots[wire::slot_control])),
         watch_(static_cast<int>(slots[wire::slot_proc]),
                static_cast<int>(slots[wire::slot_workspace]),
@@ -108,7 +109,7 @@ class Init {
   }
 
   long ask_zygote(int channel) {
-    wire::GuestRequest request{wire::plan_magic, 0};
+    wire::GuestRequest request{wire::plan_magic, 0, guest_work_};
     const long self = raw::call(SYS_pidfd_open, raw::call(SYS_getpid), 0);
     if (self < 0) return self;
     int fds[wire::most_guest_fds] = {
@@ -372,6 +373,7 @@ class Init {
   const wire::PlanHeader& plan_;
   char* base_;
   long* slots_;
+  std::uint32_t guest_work_;
   int control_;
   Watch watch_;
   wire::Order order_{};
@@ -397,8 +399,8 @@ class Init {
 
 }  // namespace
 
-void supervise(const wire::PlanHeader& plan, char* base, long* slots) {
-  Init(plan, base, slots).run();
+void supervise(const wire::PlanHeader& plan, char* base, long* slots, std::uint32_t guest_work) {
+  Init(plan, base, slots, guest_work).run();
 }
 
 }  // namespace jail::child

@@ -7,6 +7,7 @@
 namespace jail::child {
 
 // Returns when the jail is over: when init exits, the kernel kills whatever is left in it.
-void supervise(const wire::PlanHeader& plan, char* base, long* slots);
+// `guest_work`: wire::GuestWork bits, for a guest that is forked.
+void supervise(const wire::PlanHeader& plan, char* base, long* slots, std::uint32_t guest_work);
 
 }  // namespace jail::child

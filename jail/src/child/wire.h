@@ -77,6 +77,9 @@ struct PlanHeader {
   std::uint64_t cpu_limit_offset;
 };
 
+// What a fork does before it is ready.
+enum GuestWork : std::uint32_t { guest_rehearses = 1, guest_starts_memory_holder = 2 };
+
 // To a launcher. The descriptors that come along are those whose bit is set, in this order.
 enum LaunchFd : std::uint32_t {
   launch_plan = 1u << 0,
@@ -96,7 +99,8 @@ inline constexpr std::uint32_t launch_always =
     launch_plan | launch_control | launch_stdin | launch_stdout | launch_stderr;
 struct LaunchRequest {
   std::uint32_t magic;
-  std::uint32_t fds;  // LaunchFd bits
+  std::uint32_t fds;         // LaunchFd bits
+  std::uint32_t guest_work;  // GuestWork bits, of a forked jail
 };
 
 // The descriptors of a zygote, out of the way of what its interpreter opens.
@@ -116,9 +120,6 @@ inline constexpr int guest_channel_fd = 3;
 // Whether a zygote's memory becomes a file that its forks map.
 enum FrozenHeap : std::uint32_t { frozen_if_large = 0, never_frozen = 1, always_frozen = 2 };
 
-// What a fork does before it is ready.
-enum GuestWork : std::uint32_t { guest_rehearses = 1, guest_starts_memory_holder = 2 };
-
 // A file for the zygote: this, then texts of these sizes, one after the other.
 struct ZygoteSetup {
   std::uint32_t magic;
@@ -126,9 +127,9 @@ struct ZygoteSetup {
   std::uint32_t imports_bytes;  // of all of them
   std::uint32_t warm_up_bytes;
   std::uint32_t after_fork_bytes;
+  std::uint32_t rehearsal_bytes;
   std::uint32_t program_bytes;  // path of the file that guests run
   std::uint32_t frozen_heap;    // FrozenHeap
-  std::uint32_t guest_work;     // GuestWork bits
 };
 
 // A file for a guest: this, then texts, each ended by NUL: the whole argv, then the whole
@@ -145,6 +146,7 @@ struct Invocation {
 struct GuestRequest {
   std::uint32_t magic;
   std::uint32_t fds;
+  std::uint32_t work;  // GuestWork bits
 };
 inline constexpr std::size_t least_guest_fds = 5;
 inline constexpr std::size_t most_guest_fds = 7;

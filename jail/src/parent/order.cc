@@ -46,10 +46,11 @@ Result<void> set_non_blocking(const Fd& fd) {
   return {};
 }
 
-Result<void> send_launch_request(int socket, std::vector<LaunchArgument> arguments) {
+Result<void> send_launch_request(int socket, std::vector<LaunchArgument> arguments,
+                                 std::uint32_t guest_work) {
   std::sort(arguments.begin(), arguments.end(),
             [](const LaunchArgument& a, const LaunchArgument& b) { return a.kind < b.kind; });
-  wire::LaunchRequest request{wire::plan_magic, 0};
+  wire::LaunchRequest request{wire::plan_magic, 0, guest_work};
   int fds[wire::launch_fd_kinds];
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     request.fds |= arguments[i].kind;
@@ -104,7 +105,8 @@ Result<Jail> order_jail(const JailOrder& order) {
   }
   if (order.invocation >= 0) arguments.push_back({wire::launch_invocation, order.invocation});
   const auto now = std::chrono::steady_clock::now();
-  if (auto sent = send_launch_request(order.socket, std::move(arguments)); !sent) {
+  if (auto sent = send_launch_request(order.socket, std::move(arguments), order.guest_work);
+      !sent) {
     return sent.error();
   }
   state->plan = order.plan;

@@ -25,7 +25,9 @@ struct LaunchArgument {
   int fd;
 };
 // Errors: closed (the launcher is gone), exhausted, kernel.
-Result<void> send_launch_request(int socket, std::vector<LaunchArgument> arguments);
+// `guest_work`: wire::GuestWork bits.
+Result<void> send_launch_request(int socket, std::vector<LaunchArgument> arguments,
+                                 std::uint32_t guest_work = 0);
 
 struct JailOrder {
   int socket;  // of the launcher
@@ -34,6 +36,7 @@ struct JailOrder {
   Limits limits;
   const CgroupTree* cgroups = nullptr;  // where the jail gets a leaf; null: nowhere
   int invocation = -1;                  // of wire::Invocation; -1: the template's own
+  std::uint32_t guest_work = 0;         // wire::GuestWork bits, of a forked jail
 };
 
 // Does not wait.

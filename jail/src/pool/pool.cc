@@ -34,6 +34,8 @@ constexpr std::size_t made_at_once = 32;
 // its processor with it.
 constexpr milliseconds refill_delay{2};
 constexpr milliseconds tick{250};
+// A jail that is made for the stock so soon after a request found it empty goes to the next one.
+constexpr milliseconds pressed_after_miss{50};
 constexpr milliseconds first_retry{250};
 constexpr milliseconds last_retry{30'000};
 // Imports take seconds; a zygote that needs this long hangs.
@@ -59,7 +61,7 @@ Result<void> check(const TemplateSpec& spec, const PoolOptions& options) {
   for (const std::string& name : spec.imports) {
     if (name.empty() || name.find('\0') != name.npos) return invalid("template: an empty import");
   }
-  for (const std::string* text : {&spec.warm_up, &spec.after_fork}) {
+  for (const std::string* text : {&spec.warm_up, &spec.after_fork, &spec.rehearsal}) {
     if (text->find('\0') != text->npos) return invalid("template: a NUL in its Python");
   }
   if (options.most == 0) return invalid("pool: most is 0");
@@ -90,6 +92,7 @@ struct Pool::State {
     Clock::time_point since;
   };
   using Lock = std::unique_lock<std::mutex>;
+  enum class Waited : std::uint8_t { for_it, for_none };  // whether a request does
 
   bool is_forked() const { return spec.warmth == Warmth::forked; }
 
@@ -107,7 +110,8 @@ struct Pool::State {
   void look_at_hosts();
   std::size_t wanted() const;
   void refill(Lock& lock);
-  Result<Jail> make(Lock& lock, int invocation);
+  Result<Jail> make(Lock& lock, Waited waited, int invocation = -1);
+  std::uint32_t guest_work(Waited waited) const;
   Result<int> order_socket() const;
   void note_lease(Jail& jail, bool missed);
 
@@ -127,6 +131,7 @@ struct Pool::State {
   std::uint64_t last_source = source_first_jail;
   bool wake_is_near = false;
   Clock::time_point last_tick = Clock::now();
+  Clock::time_point last_miss{};  // when a request found nothing ready
   Clock::time_point retry_at{};
   milliseconds retry_after = first_retry;
   PoolState counts;
@@ -277,8 +282,16 @@ Result<int> Pool::State::order_socket() const {
   return Error{ErrorKind::exhausted, "make a jail: its zygote is not ready yet", 0, {}};
 }
 
+std::uint32_t Pool::State::guest_work(Waited waited) const {
+  std::uint32_t work = 0;
+  const bool rehearses = spec.levers.rehearsal == Lever::on && waited == Waited::for_none;
+  if (rehearses) work |= wire::guest_rehearses;
+  if (spec.levers.memory_holder == Lever::on) work |= wire::guest_starts_memory_holder;
+  return work;
+}
+
 // Called with the lock held; making the pipes and the request is done without it.
-Result<Jail> Pool::State::make(Lock& lock, int invocation) {
+Result<Jail> Pool::State::make(Lock& lock, Waited waited, int invocation) {
   const auto socket = order_socket();
   if (!socket) return socket.error();
   const std::shared_ptr<Host> used = host;
@@ -289,7 +302,8 @@ Result<Jail> Pool::State::make(Lock& lock, int invocation) {
                         plans.jail,
                         spec.jail.limits,
                         launcher.cgroups ? &*launcher.cgroups : nullptr,
-                        invocation};
+                        invocation,
+                        guest_work(waited)};
   auto jail = order_jail(order);
   lock.lock();
   if (!jail && jail.error().kind == ErrorKind::closed && used != nullptr && used == host) {
@@ -304,7 +318,8 @@ void Pool::State::refill(Lock& lock) {
   if (is_forked() && host == nullptr) return;
   for (std::size_t count = may ? wanted() : 0; count > 0; --count) {
     const auto since = Clock::now();
-    auto jail = make(lock, -1);
+    const bool pressed = ready.empty() && since - last_miss < pressed_after_miss;
+    auto jail = make(lock, pressed ? Waited::for_it : Waited::for_none);
     if (!jail) {
       fail(jail.error());
       return;
@@ -323,6 +338,7 @@ void Pool::State::note_lease(Jail& jail, bool missed) {
   if (missed) {
     demand.missed();
     ++counts.misses;
+    last_miss = Clock::now();
   }
   ++*leased;
   Jail::State::keep(jail,
@@ -375,7 +391,7 @@ Result<Jail> Pool::lease() {
     if (*state.leased + state.making.size() >= made_at_once + state.options.most) {
       return Error{ErrorKind::exhausted, "make a jail: too many are being made", 0, {}};
     }
-    auto made = state.make(lock, -1);
+    auto made = state.make(lock, State::Waited::for_it);
     if (!made) return made.error();
     jail.emplace(std::move(*made));
   } else {
@@ -400,7 +416,7 @@ Result<Jail> Pool::launch(const Invocation& invocation) {
   auto file = invocation_file(state.spec, invocation);
   if (!file) return file.error();
   State::Lock lock(state.mutex);
-  auto jail = state.make(lock, file->get());
+  auto jail = state.make(lock, State::Waited::for_it, file->get());
   if (jail) state.note_lease(*jail, true);
   return jail;
 }

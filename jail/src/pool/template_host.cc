@@ -24,6 +24,7 @@ std::string setup_text(const TemplateSpec& spec) {
   head.imports_bytes = static_cast<std::uint32_t>(names.size());
   head.warm_up_bytes = static_cast<std::uint32_t>(spec.warm_up.size() + 1);
   head.after_fork_bytes = static_cast<std::uint32_t>(spec.after_fork.size() + 1);
+  head.rehearsal_bytes = static_cast<std::uint32_t>(spec.rehearsal.size() + 1);
   head.program_bytes = static_cast<std::uint32_t>(spec.jail.argv.back().size() + 1);
   switch (spec.levers.frozen_heap) {
     case FrozenHeap::if_large:
@@ -36,11 +37,10 @@ std::string setup_text(const TemplateSpec& spec) {
       head.frozen_heap = wire::always_frozen;
       break;
   }
-  if (spec.levers.rehearsal == Lever::on) head.guest_work |= wire::guest_rehearses;
-  if (spec.levers.memory_holder == Lever::on) head.guest_work |= wire::guest_starts_memory_holder;
   std::string text(reinterpret_cast<const char*>(&head), sizeof head);
   text += names;
-  for (const std::string* part : {&spec.warm_up, &spec.after_fork, &spec.jail.argv.back()}) {
+  for (const std::string* part :
+       {&spec.warm_up, &spec.after_fork, &spec.rehearsal, &spec.jail.argv.back()}) {
     text.append(*part).push_back('\0');
   }
   return text;

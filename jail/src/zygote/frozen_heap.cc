@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "child/raw_syscall.h"
+#include "zygote/mappings.h"
 
 namespace jail::zygote {
 namespace {
@@ -19,70 +20,49 @@ namespace {
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t in_memory = (1ULL << 63) | (1ULL << 62);  // present or swapped: pagemap(5)
 
-struct Mapping {
+constexpr std::uint64_t block_bytes = 2 << 20;  // what one large page holds
+constexpr std::uint64_t block_pages = block_bytes / page_bytes;
+constexpr long madv_collapse = 25;  // Linux 6.1
+
+struct Area {
   std::uint64_t begin;
   std::uint64_t end;
+  std::uint64_t offset;  // in the file
   bool is_file;
 };
 
 // Static, since this library's own memory is the one thing that stays as it is: nothing else may be
 // written to between the copy of a page and the moment its new mapping stands.
-constexpr std::size_t most_mappings = 4096;
-Mapping mappings[most_mappings];
-char text[1 << 16];
+struct Areas {
+  static constexpr std::size_t most = 4096;
+  Area list[most];
+  std::size_t count;
+  bool too_many;
+};
+Areas areas;
 std::uint64_t entries[512];
 
-bool is_own(std::uint64_t begin, std::uint64_t end) {
+bool is_own(const Mapping& mapping) {
   const struct {
     const void* begin;
     std::size_t size;
-  } owns[] = {{mappings, sizeof mappings}, {text, sizeof text}, {entries, sizeof entries}};
+  } owns[] = {{&areas, sizeof areas}, {entries, sizeof entries}};
   for (const auto& own : owns) {
     const auto address = reinterpret_cast<std::uint64_t>(own.begin);
-    if (address < end && begin < address + own.size) return true;
+    if (address < mapping.end && mapping.begin < address + own.size) return true;
   }
   return false;
 }
 
-// One line of /proc/self/maps: "begin-end perms offset dev inode path".
-bool parse(char* line, Mapping& mapping) {
-  char* at = line;
-  mapping.begin = std::strtoull(at, &at, 16);
-  mapping.end = std::strtoull(at + 1, &at, 16);
-  if (std::strncmp(at, " rw-p ", 6) != 0) return false;
-  const char* path = std::strchr(line, '/');
-  const char* special = std::strchr(line, '[');
-  if (special != nullptr && std::strcmp(special, "[heap]") != 0) return false;
-  if (path != nullptr && std::strncmp(path, "/memfd:", 7) == 0) return false;
-  mapping.is_file = path != nullptr;
-  return !is_own(mapping.begin, mapping.end);
-}
-
-// How many there are, or a negative errno.
-long find_mappings() {
-  const int maps = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (maps < 0) return -errno;
-  std::size_t kept = 0;
-  std::size_t count = 0;
-  for (;;) {
-    const ssize_t got = ::read(maps, text + kept, sizeof text - 1 - kept);
-    if (got <= 0) break;
-    text[kept + static_cast<std::size_t>(got)] = '\0';
-    char* line = text;
-    while (char* newline = std::strchr(line, '\n')) {
-      *newline = '\0';
-      if (count == most_mappings) {
-        ::close(maps);
-        return -E2BIG;
-      }
-      if (parse(line, mappings[count])) ++count;
-      line = newline + 1;
-    }
-    kept = std::strlen(line);
-    std::memmove(text, line, kept);
-  }
-  ::close(maps);
-  return static_cast<long>(count);
+bool note(const Mapping& mapping, void*) {
+  if (std::strcmp(mapping.access, "rw-p") != 0 || is_own(mapping)) return true;
+  const char* name = mapping.name;
+  if (name[0] == '[' && std::strcmp(name, "[heap]") != 0) return true;
+  if (std::strncmp(name, "/memfd:", 7) == 0) return true;
+  areas.too_many = areas.count == Areas::most;
+  if (areas.too_many) return false;
+  areas.list[areas.count++] = {mapping.begin, mapping.end, 0, name[0] == '/'};
+  return true;
 }
 
 // From here on raw calls only: errno is memory that moves.
@@ -98,10 +78,10 @@ long copy_range(long file, std::uint64_t begin, std::uint64_t end, std::uint64_t
 }
 
 // Of anonymous memory only what is there; the rest is zero in a file as well.
-long copy_resident(long file, long pagemap, const Mapping& mapping, std::uint64_t offset) {
+long copy_resident(long file, long pagemap, const Area& area) {
   constexpr std::uint64_t batch = sizeof entries / sizeof entries[0];
-  for (std::uint64_t at = mapping.begin; at < mapping.end;) {
-    const std::uint64_t left = (mapping.end - at) / page_bytes;
+  for (std::uint64_t at = area.begin; at < area.end;) {
+    const std::uint64_t left = (area.end - at) / page_bytes;
     const std::uint64_t pages = left < batch ? left : batch;
     const long got = raw::call(SYS_pread64, pagemap, raw::address(entries),
                                static_cast<long>(pages * sizeof entries[0]),
@@ -113,7 +93,7 @@ long copy_resident(long file, long pagemap, const Mapping& mapping, std::uint64_
       while (run < known && (entries[run] & in_memory) != 0) ++run;
       if (run > i) {
         const long done = copy_range(file, at + i * page_bytes, at + run * page_bytes,
-                                     offset + (at - mapping.begin) + i * page_bytes);
+                                     area.offset + (at - area.begin) + i * page_bytes);
         if (done < 0) return done;
         i = run;
       } else {
@@ -125,19 +105,60 @@ long copy_resident(long file, long pagemap, const Mapping& mapping, std::uint64_
   return 0;
 }
 
-long move_all(long count, long file, long pagemap) {
+// Where each area goes in the file; its size. Memory that a large page can be mapped into keeps its
+// place within one.
+std::uint64_t lay_out() {
   std::uint64_t offset = 0;
-  for (long i = 0; i < count; ++i) {
-    const Mapping& mapping = mappings[i];
-    const std::uint64_t size = mapping.end - mapping.begin;
-    const long copied = mapping.is_file ? copy_range(file, mapping.begin, mapping.end, offset)
-                                        : copy_resident(file, pagemap, mapping, offset);
+  for (std::size_t i = 0; i < areas.count; ++i) {
+    Area& area = areas.list[i];
+    const std::uint64_t first_block = (area.begin + block_bytes - 1) & ~(block_bytes - 1);
+    if (first_block + block_bytes <= area.end) {
+      offset = ((offset + block_bytes - 1) & ~(block_bytes - 1)) + area.begin % block_bytes;
+    }
+    area.offset = offset;
+    offset += area.end - area.begin;
+  }
+  return offset;
+}
+
+long copy_all(long file, long pagemap) {
+  for (std::size_t i = 0; i < areas.count; ++i) {
+    const Area& area = areas.list[i];
+    const long copied = area.is_file ? copy_range(file, area.begin, area.end, area.offset)
+                                     : copy_resident(file, pagemap, area);
     if (copied < 0) return copied;
-    const long placed =
-        raw::call(SYS_mmap, static_cast<long>(mapping.begin), static_cast<long>(size),
-                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file, static_cast<long>(offset));
+  }
+  return 0;
+}
+
+// Large pages make it cheap to map what is around a page that is touched, and to unmap it at the
+// end. A kernel that has none for files in memory leaves the file as it is.
+void use_large_pages(long file, std::uint64_t size) {
+  const long reserved = raw::call(SYS_mmap, 0, static_cast<long>(size + block_bytes), PROT_NONE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (reserved < 0 && reserved > -4096) return;
+  const long begin =
+      (reserved + static_cast<long>(block_bytes) - 1) & -static_cast<long>(block_bytes);
+  const long mapped = raw::call(SYS_mmap, begin, static_cast<long>(size), PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_FIXED, file, 0);
+  auto* resident = reinterpret_cast<unsigned char*>(entries);
+  for (std::uint64_t at = 0; mapped == begin && at + block_bytes <= size; at += block_bytes) {
+    const long block = begin + static_cast<long>(at);
+    if (raw::call(SYS_mincore, block, block_bytes, raw::address(resident)) != 0) break;
+    std::uint64_t filled = 0;
+    for (std::uint64_t page = 0; page < block_pages; ++page) filled += resident[page] & 1;
+    if (filled >= block_pages / 2) raw::call(SYS_madvise, block, block_bytes, madv_collapse);
+  }
+  raw::call(SYS_munmap, reserved, static_cast<long>(size + block_bytes));
+}
+
+long map_all(long file) {
+  for (std::size_t i = 0; i < areas.count; ++i) {
+    const Area& area = areas.list[i];
+    const long placed = raw::call(SYS_mmap, static_cast<long>(area.begin),
+                                  static_cast<long>(area.end - area.begin), PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_FIXED, file, static_cast<long>(area.offset));
     if (placed < 0 && placed > -4096) return placed;
-    offset += size;
   }
   return 0;
 }
@@ -145,15 +166,19 @@ long move_all(long count, long file, long pagemap) {
 }  // namespace
 
 int freeze_heap() {
-  const long count = find_mappings();
-  if (count < 0) return static_cast<int>(-count);
-  std::uint64_t total = 0;
-  for (long i = 0; i < count; ++i) total += mappings[i].end - mappings[i].begin;
+  areas.count = 0;
+  if (const int error = visit_mappings(note, nullptr); error != 0) return error;
+  if (areas.too_many) return E2BIG;
+  const std::uint64_t size = lay_out();
   const long file = ::memfd_create("jail-heap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   const long pagemap = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   if (file < 0 || pagemap < 0) return errno;
-  if (::ftruncate(static_cast<int>(file), static_cast<off_t>(total)) != 0) return errno;
-  long done = move_all(count, file, pagemap);
+  if (::ftruncate(static_cast<int>(file), static_cast<off_t>(size)) != 0) return errno;
+  long done = copy_all(file, pagemap);
+  if (done == 0) {
+    use_large_pages(file, size);
+    done = map_all(file);
+  }
   if (done == 0) {
     done = raw::call(SYS_fcntl, file, F_ADD_SEALS,
                      F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);

@@ -76,14 +76,12 @@ class Invocation {
       ::putenv(const_cast<char*>(at));
       append(python, variables, python.PyBytes_FromString(at));
     }
-    PyObject* names = python.PyDict_New();
-    python.PyDict_SetItemString(names, "__builtins__", python.PyEval_GetBuiltins());
+    PyObject* names = fresh_names(python);
     python.PyDict_SetItemString(names, "arguments", arguments);
     python.PyDict_SetItemString(names, "variables", variables);
     PyObject* code = python.Py_CompileString(tell_interpreter, "<invocation>", file_input);
-    PyObject* done = code == nullptr ? nullptr : python.PyEval_EvalCode(code, names, names);
-    const bool told = done != nullptr;
-    for (PyObject* object : {arguments, variables, names, code, done}) {
+    const bool told = evaluate(python, code, names);
+    for (PyObject* object : {arguments, variables, names, code}) {
       if (object != nullptr) python.Py_DecRef(object);
     }
     return told;
@@ -126,15 +124,9 @@ for mapping in (posix.environ, os.environ._data):
   std::uint32_t variables_ = 0;
 };
 
+// Null: there is nothing to run.
 void run_code(PythonApi& python, PyObject* code) {
-  PyObject* names = python.PyDict_New();
-  python.PyDict_SetItemString(names, "__builtins__", python.PyEval_GetBuiltins());
-  PyObject* done = python.PyEval_EvalCode(code, names, names);
-  python.Py_DecRef(names);
-  if (done != nullptr) {
-    python.Py_DecRef(done);
-    return;
-  }
+  if (code == nullptr || evaluate(python, code)) return;
   python.PyErr_Print();
   fail(wire::guest_channel_fd, -1, ECANCELED);
 }
@@ -156,7 +148,8 @@ wire::GuestReport waiting_report(bool holds_memory) {
 }  // namespace
 
 void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
-                  const GuestFds& fds) {
+                  const GuestOrder& order) {
+  const GuestFds& fds = order.fds;
   register_rseq();
   Invocation invocation;
   if (fds.invocation >= 0) {
@@ -166,7 +159,7 @@ void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
   long slots[wire::slot_count];
   for (long& slot : slots) slot = -1;
   for (int i = 0; i < 3; ++i) slots[wire::slot_stdin + i] = fds.streams[i];
-  const bool holds_memory = (setup.work & wire::guest_starts_memory_holder) != 0;
+  const bool holds_memory = (order.work & wire::guest_starts_memory_holder) != 0;
   if (const int error = holds_memory ? start_memory_holder() : 0; error != 0) {
     fail(wire::guest_channel_fd, -1, error);
   }
@@ -178,14 +171,16 @@ void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
 
   if (setup.frees_allocator) let_allocations_out();
   python.PyOS_AfterFork_Child();
-  for (PyObject* code : {setup.renew_threading, setup.after_fork}) {
-    if (code != nullptr) run_code(python, code);
-  }
+  run_code(python, setup.renew_threading);
+  run_code(python, setup.after_fork);
   if (invocation.given() && !invocation.tell(python)) {
     python.PyErr_Print();
     fail(wire::guest_channel_fd, -1, EINVAL);
   }
-  if ((setup.work & wire::guest_rehearses) != 0) program.rehearse();
+  if ((order.work & wire::guest_rehearses) != 0) {
+    program.rehearse();
+    run_code(python, setup.rehearsal);
+  }
   // The process that forked this one shares the zygote's memory. It is about to end; a program must
   // not meet it.
   while (::getppid() != 1) ::sched_yield();

@@ -12,9 +12,9 @@ struct GuestSetup {
   wire::PlanHeader* plan = nullptr;  // writable, its addresses filled in
   const char* program_path = nullptr;
   PyObject* renew_threading = nullptr;  // code, or null where nothing imported it
-  PyObject* after_fork = nullptr;       // the template's
-  std::uint32_t work = 0;               // wire::GuestWork bits
-  bool frees_allocator = false;         // the zygote called keep_allocations_in_heap()
+  PyObject* after_fork = nullptr;       // the template's, as is the next
+  PyObject* rehearsal = nullptr;
+  bool frees_allocator = false;  // the zygote called keep_allocations_in_heap()
 };
 
 // The descriptors of one wire::GuestRequest, in its order.
@@ -26,9 +26,15 @@ struct GuestFds {
   int invocation;
 };
 
+// What is this guest's own.
+struct GuestOrder {
+  std::uint32_t work;  // wire::GuestWork bits
+  GuestFds fds;
+};
+
 // Confines this process by the plan, warms it up, waits for init's word and runs the program. What
 // goes wrong before is reported to init.
 [[noreturn]] void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
-                               const GuestFds& fds);
+                               const GuestOrder& order);
 
 }  // namespace jail::zygote

@@ -101,10 +101,10 @@ void Program::remember_preloaded() {
   preloaded_ = python_.PyDict_Copy(modules);
   libraries_before_ = libraries_loaded();
   builtins_ = python_.PyDict_Copy(python_.PyEval_GetBuiltins());
-  PyObject* names = python_.PyDict_New();
-  if (PyObject* code = python_.Py_CompileString("def is_finalizing(): return True\n",
-                                                "<is_finalizing>", file_input)) {
-    python_.PyEval_EvalCode(code, names, names);
+  PyObject* names = fresh_names(python_);
+  PyObject* code =
+      python_.Py_CompileString("def is_finalizing(): return True\n", "<is_finalizing>", file_input);
+  if (evaluate(python_, code, names)) {
     is_finalizing_ = python_.PyDict_GetItemString(names, "is_finalizing");
   }
   // Kept for good: taking them apart would touch every page that they are on.

@@ -28,4 +28,23 @@ const char* load(PythonApi& python) {
   return nullptr;
 }
 
+PyObject* fresh_names(PythonApi& python) {
+  PyObject* names = python.PyDict_New();
+  python.PyDict_SetItemString(names, "__builtins__", python.PyEval_GetBuiltins());
+  return names;
+}
+
+bool evaluate(PythonApi& python, PyObject* code, PyObject* names) {
+  PyObject* done = code == nullptr ? nullptr : python.PyEval_EvalCode(code, names, names);
+  if (done != nullptr) python.Py_DecRef(done);
+  return done != nullptr;
+}
+
+bool evaluate(PythonApi& python, PyObject* code) {
+  PyObject* names = fresh_names(python);
+  const bool done = evaluate(python, code, names);
+  python.Py_DecRef(names);
+  return done;
+}
+
 }  // namespace jail::zygote

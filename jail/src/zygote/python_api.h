@@ -86,6 +86,12 @@ struct PythonApi {
 // The name that this interpreter lacks, or null when all were found.
 const char* load(PythonApi& python);
 
+// A dictionary with nothing but the builtins, for code to run in.
+PyObject* fresh_names(PythonApi& python);
+// False: an exception is set.
+bool evaluate(PythonApi& python, PyObject* code, PyObject* names);
+bool evaluate(PythonApi& python, PyObject* code);  // in fresh names
+
 // What the grammar's start symbol for a file is called in Py_CompileString() and PyRun_*().
 inline constexpr int file_input = 257;
 

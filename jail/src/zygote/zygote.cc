@@ -26,6 +26,7 @@
 #include "zygote/process_image.h"
 #include "zygote/program.h"
 #include "zygote/python_api.h"
+#include "zygote/text_tables.h"
 
 namespace jail::zygote {
 namespace {
@@ -86,7 +87,11 @@ class Zygote {
     program_.rehearse();
     freeze_garbage();
     program_.renew_main();
-    freeze_memory();
+    if (is_large()) {
+      freeze_memory();
+    } else if (const int error = copy_text_tables_at_fork(); error != 0) {
+      give_up("cannot write to its code: ", std::strerror(error));
+    }
     report_ready();
     serve();
   }
@@ -97,16 +102,19 @@ class Zygote {
     const auto* setup = reinterpret_cast<const wire::ZygoteSetup*>(at);
     if (setup->magic != wire::plan_magic) give_up("the template is of another build");
     imports_ = setup->imports;
-    guest_.work = setup->guest_work;
     frozen_heap_ = static_cast<wire::FrozenHeap>(setup->frozen_heap);
     names_ = at + sizeof *setup;
     warm_up_ = names_ + setup->imports_bytes;
     after_fork_ = warm_up_ + setup->warm_up_bytes;
-    guest_.program_path = after_fork_ + setup->after_fork_bytes;
+    rehearsal_ = after_fork_ + setup->after_fork_bytes;
+    guest_.program_path = rehearsal_ + setup->rehearsal_bytes;
   }
 
   void import_modules() {
-    if (frozen_heap_ != wire::never_frozen && imports_something()) keep_allocations_in_heap();
+    if (frozen_heap_ != wire::never_frozen && imports_something()) {
+      keep_allocations_in_heap();
+      guest_.frees_allocator = true;
+    }
     for (const char* name : thread_counts) ::setenv(name, "1", 1);
     const char* name = names_;
     for (std::uint32_t i = 0; i < imports_; ++i, name += std::strlen(name) + 1) {
@@ -118,22 +126,23 @@ class Zygote {
       python_.Py_DecRef(module);
     }
     if (PyObject* code = compile(warm_up_, "<warm_up>")) {
-      PyObject* names = python_.PyDict_New();
-      python_.PyDict_SetItemString(names, "__builtins__", python_.PyEval_GetBuiltins());
-      PyObject* done = python_.PyEval_EvalCode(code, names, names);
-      if (done == nullptr) {
-        python_.PyErr_Print();
-        give_up("warm_up failed");
-      }
-      python_.Py_DecRef(done);
-      python_.Py_DecRef(names);
+      run(code, "warm_up failed");
       python_.Py_DecRef(code);
     }
+    // What it imports or computes only once is there for all forks.
+    guest_.rehearsal = compile(rehearsal_, "<rehearsal>");
+    if (guest_.rehearsal != nullptr) run(guest_.rehearsal, "rehearsal failed");
     if (python_.PyDict_GetItemString(python_.PyImport_GetModuleDict(), "threading") != nullptr) {
       guest_.renew_threading = compile(renew_threading, "<after_fork>");
     }
     guest_.after_fork = compile(after_fork_, "<after_fork>");
     for (const char* count : thread_counts) ::unsetenv(count);
+  }
+
+  void run(PyObject* code, const char* failed) {
+    if (evaluate(python_, code)) return;
+    python_.PyErr_Print();
+    give_up(failed);
   }
 
   PyObject* compile(const char* text, const char* name) {
@@ -190,13 +199,17 @@ class Zygote {
 
   // A bare interpreter stays small, and its allocator as it is.
   bool imports_something() const {
-    return imports_ > 0 || *warm_up_ != '\0' || frozen_heap_ == wire::always_frozen;
+    return imports_ > 0 || *warm_up_ != '\0' || *rehearsal_ != '\0' ||
+           frozen_heap_ == wire::always_frozen;
+  }
+
+  // Then fork() should copy as few page tables as can be, and otherwise all that spares a fault.
+  bool is_large() const {
+    if (frozen_heap_ == wire::never_frozen || !imports_something()) return false;
+    return frozen_heap_ == wire::always_frozen || resident_private_bytes() >= large_bytes;
   }
 
   void freeze_memory() {
-    if (frozen_heap_ == wire::never_frozen || !imports_something()) return;
-    guest_.frees_allocator = true;
-    if (frozen_heap_ == wire::frozen_if_large && resident_private_bytes() < large_bytes) return;
     if (const int error = freeze_heap(); error != 0) {
       give_up("cannot freeze its memory: ", std::strerror(error));
     }
@@ -242,7 +255,9 @@ class Zygote {
     }
     python_.PyOS_BeforeFork();
     const Forked forked = fork_into(fds.init, fds.cgroup);
-    if (forked.is_guest) become_guest(python_, program_, guest_, fds);
+    if (forked.is_guest) {
+      become_guest(python_, program_, guest_, {request.work, fds});
+    }
     python_.PyOS_AfterFork_Parent();
     if (forked.error != 0) {
       const wire::GuestReport report{-1, forked.error, 0, 0, 0, 0};
@@ -258,6 +273,7 @@ class Zygote {
   const char* names_ = nullptr;
   const char* warm_up_ = nullptr;
   const char* after_fork_ = nullptr;
+  const char* rehearsal_ = nullptr;
 };
 
 using Main = int (*)(int, char**, char**);

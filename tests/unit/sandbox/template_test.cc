@@ -35,6 +35,7 @@ std::string prepared(const std::string& members) {
 TEST(TemplateFile, EveryFieldIsRead) {
   const char* const members = R"-("rootfs": "/srv/root", "policy": "/etc/strict.json",
     "imports": ["json", "a_1.B"], "warm_up": "json.dumps(1)", "after_fork": "pass",
+    "rehearsal": "json.loads('1')",
     "limits": {"memory_limit_mb": 512}, "pool": {"least": 0, "usual": 3, "most": 64})-";
   const auto parsed = parse_template(forked(members), "mine.json");
   ASSERT_TRUE(parsed) << parsed.error().message();
@@ -46,6 +47,7 @@ TEST(TemplateFile, EveryFieldIsRead) {
   EXPECT_EQ(parsed->imports, (std::vector<std::string>{"json", "a_1.B"}));
   EXPECT_EQ(parsed->warm_up, "json.dumps(1)");
   EXPECT_EQ(parsed->after_fork, "pass");
+  EXPECT_EQ(parsed->rehearsal, "json.loads('1')");
   EXPECT_EQ(parsed->memory_limit_mb, 512u);
   EXPECT_EQ(parsed->pool.least, 0u);
   EXPECT_EQ(parsed->pool.usual, 3u);
