@@ -244,8 +244,8 @@ void Run::begin() {
   feed_input();
 }
 
-// What a program looks for first is there before it starts: as much of its input as the pipe holds, or
-// the end of it.
+// What a program looks for first is there before it starts: as much of its input as the pipe holds,
+// or the end of it.
 void Run::prepare_input() {
   jail::Fd input = jail_->take_stdin();
   if (request_.standard_input.empty() && options_.standard_input_fd < 0) return;

@@ -91,10 +91,16 @@ bool read_language(const Value& value, Template& into) {
 }
 
 bool read_warmth(const Value& value, Template& into) {
-  const std::string* word = value.as_string();
-  if (word == nullptr || (*word != "forked" && *word != "prepared")) return false;
-  into.warmth = *word == "forked" ? jail::Warmth::forked : jail::Warmth::prepared;
-  return true;
+  constexpr std::pair<std::string_view, jail::Warmth> known[] = {
+      {"prepared", jail::Warmth::prepared},
+      {"started", jail::Warmth::started},
+      {"forked", jail::Warmth::forked}};
+  for (const auto& [word, warmth] : known) {
+    if (value.as_string() == nullptr || *value.as_string() != word) continue;
+    into.warmth = warmth;
+    return true;
+  }
+  return false;
 }
 
 bool read_rootfs(const Value& value, Template& into) {
@@ -145,7 +151,7 @@ constexpr std::string_view python_code = "expected a string of Python without NU
 constexpr Field top_fields[] = {
     {"name", "expected 1 .. 32 of a-z, 0-9, - and _, and not none", read_name},
     {"language", "expected python, bash, javascript or typescript", read_language},
-    {"warmth", "expected forked or prepared", read_warmth},
+    {"warmth", "expected forked, started or prepared", read_warmth},
     {"rootfs", "expected host or an absolute path", read_rootfs},
     {"policy", "expected default or the absolute path of a policy file", read_policy},
     {"imports", "expected a list of at most 64 names of Python modules", read_imports},
@@ -185,7 +191,10 @@ Complaint check_together(const Object& fields, const Template& what) {
   }
   const bool forked = what.warmth == jail::Warmth::forked;
   if (forked && what.language != Language::python) {
-    return std::string("warmth: expected prepared; only python can be forked");
+    return std::string("warmth: expected prepared or started; only python can be forked");
+  }
+  if (what.warmth == jail::Warmth::started && what.language != Language::javascript) {
+    return std::string("warmth: expected prepared or forked; only javascript can be started");
   }
   for (const char* python_only : {"imports", "warm_up", "after_fork", "rehearsal"}) {
     if (!forked && fields.contains(python_only)) {

@@ -14,6 +14,11 @@ constexpr std::string_view prefixes[] = {"PYTHON", "LD_",       "LC_",   "MALLOC
                                          "KMP_",   "GOTO_",     "BLIS_", "MKL_",    "MPL",
                                          "NUMPY_", "OPENBLAS_", "NPY_",  "NUMEXPR_"};
 
+bool brings_package(const RunRequest& request) {
+  return std::any_of(request.files.begin(), request.files.end(),
+                     [](const InputFile& file) { return file.path == "package.json"; });
+}
+
 }  // namespace
 
 bool is_read_at_start(std::string_view variable) noexcept {
@@ -27,7 +32,9 @@ WarmFit warm_fit(const jail::TemplateSpec& spec, const RunRequest& request,
   if (std::uint64_t{request.memory_limit_mb} << 20 > spec.most_memory_bytes) return WarmFit::cold;
   if (cpu > spec.most_cpu) return WarmFit::cold;
   const bool same_env = request.env.empty() || environment_of(request) == spec.jail.env;
-  if (same_env && arguments_of(request) == spec.jail.argv) return WarmFit::lease;
+  // An interpreter that waits for its program has looked for this already.
+  const bool late_package = spec.warmth == jail::Warmth::started && brings_package(request);
+  if (same_env && arguments_of(request) == spec.jail.argv && !late_package) return WarmFit::lease;
   if (spec.warmth != jail::Warmth::forked) return WarmFit::cold;
   if (same_env) return WarmFit::launch;
   // Modules read what they like when they are imported.

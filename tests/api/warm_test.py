@@ -311,7 +311,7 @@ class OwnTemplates(PoolTest):
             path.write_text('{"name": "bad", "language": "python", "warmth": "hot"}', encoding="utf-8")
             with self.assertRaises(live_server.DidNotStart) as raised:
                 live_server.LiveServer(environment={"SANDBOX_TEMPLATES_DIR": folder})
-            self.assertIn("bad.json: warmth: expected forked or prepared", str(raised.exception))
+            self.assertIn("bad.json: warmth: expected forked, started or prepared", str(raised.exception))
 
 
 class Turns(PoolTest):

@@ -295,6 +295,63 @@ TEST(Pool, APreparedJailTakesAnyProgram) {
   EXPECT_FALSE(pool->launch({{"argument"}, {}}));
 }
 
+jail::TemplateSpec node_template() {
+  jail::TemplateSpec spec;
+  spec.name = "node";
+  spec.warmth = jail::Warmth::started;
+  spec.jail = spec_for({"/usr/bin/node", "/workspace/main.py"});
+  return spec;
+}
+
+TEST(Pool, AStartedInterpreterWaitsForItsProgram) {
+  DrivenPool pool(node_template(), {.least = 1, .usual = 2, .most = 2});
+  ASSERT_TRUE(pool.until_ready(2)) << pool->state().trouble;
+  // Longer than a pipe holds, and as a file what it is in a cold jail.
+  const std::string code = "// " + std::string(200'000, 'x') + R"js(
+const fs = require("fs");
+const own = fs.lstatSync(__filename);
+console.log(own.isFile(), own.size === fs.readFileSync(__filename).length, fs.readdirSync("."),
+            process.argv.slice(1), process.execArgv, require.main === module);
+process.exit(5);
+)js";
+  auto jail = pool->lease();
+  ASSERT_TRUE(jail) << jail.error().message();
+  EXPECT_EQ(jail->phase(), jail::Phase::ready);
+  const Outcome outcome = finish(*jail, code);
+  EXPECT_EQ(outcome.out, "true true [ 'main.py' ] [ '/workspace/main.py' ] [] true\n")
+      << outcome.err;
+  EXPECT_EQ(outcome.report.exit_code, 5);
+  EXPECT_LT(outcome.report.phases.started, milliseconds(10));
+}
+
+TEST(Pool, AStartedInterpreterHasTheLimitsOfItsRun) {
+  DrivenPool pool(node_template(), {.least = 1, .usual = 1, .most = 1});
+  ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
+  jail::RunLimits limits;
+  limits.wall = milliseconds(300);
+  const Outcome late = run_warm(pool, "for (;;);", limits);
+  EXPECT_EQ(late.report.ended, Ended::timed_out);
+  EXPECT_LT(late.report.usage.cpu_user + late.report.usage.cpu_system, milliseconds(400));
+  ASSERT_TRUE(pool.until_ready());
+  const Outcome quick = run_warm(pool, "console.log(6*7)");
+  EXPECT_EQ(quick.out, "42\n");
+  EXPECT_LT(quick.report.usage.cpu_user + quick.report.usage.cpu_system, milliseconds(60))
+      << "what node used before the program came is not the program's";
+}
+
+TEST(Pool, AnInterpreterThatDoesNotComeToItsProgramIsTrouble) {
+  jail::TemplateSpec spec = node_template();
+  spec.jail.argv = {"/usr/bin/true", "/workspace/main.py"};
+  DrivenPool pool(spec);
+  EXPECT_TRUE(pool.until([](const auto& state) { return !state.trouble.empty(); }));
+  EXPECT_THAT(pool->state().trouble, HasSubstr("No child processes"));
+  EXPECT_EQ(pool->state().ready, 0u);
+  spec.jail.argv = {"/usr/bin/node", "/tmp/main.py"};
+  const auto outside = jail::Pool::open(launcher(), spec, {});
+  ASSERT_FALSE(outside);
+  EXPECT_THAT(outside.error().message(), HasSubstr("is not a file in /workspace"));
+}
+
 // A connection that was closed keeps its port for a minute: who got the same network namespace
 // would find it taken.
 TEST(Pool, ANetworkThatWasUsedServesNobodyElse) {

@@ -18,6 +18,9 @@ namespace jail {
 // How far a waiting jail has come.
 enum class Warmth : std::uint8_t {
   prepared,  // the jail stands; start() executes the program
+  // An interpreter runs in it and waits at the place where its program's file will be. It found out
+  // about its directory before: suits one that reads its program once and to the end, like node.
+  started,
   forked,  // the program is a fork of a warm CPython (the zygote) that waits before its first line
 };
 
@@ -44,7 +47,8 @@ struct TemplateSpec {
   std::string name;  // 1 to 32 of a-z, 0-9, '-' and '_'
   Warmth warmth = Warmth::forked;
   // As for a cold launch of the same program. With Warmth::forked argv is the interpreter and the
-  // program's file, which has to be written before start(). The limits are those that jails wait
+  // program's file, with Warmth::started it ends in the program's file, in the working directory;
+  // that has to be written before start(). The limits are those that jails wait
   // with; start() sets a run's own.
   JailSpec jail;
   std::uint64_t most_memory_bytes = 2048u << 20;  // that a start() may ask for

@@ -15,6 +15,7 @@
 
 #include "child/apply.h"
 #include "child/channel.h"
+#include "child/program_pipe.h"
 #include "child/raw_syscall.h"
 #include "child/watch.h"
 
@@ -27,6 +28,8 @@ constexpr std::uint64_t ns_per_ms = 1'000'000;
 constexpr std::uint64_t longest_pause_ns = 20 * ns_per_ms;
 constexpr std::uint64_t shortest_pause_ns = ns_per_ms / 2;
 constexpr std::uint64_t touched_bytes_per_ns = 8;
+// An interpreter that needs this long to want its program hangs.
+constexpr std::uint64_t longest_start_ns = 30'000 * ns_per_ms;
 
 std::uint64_t now_ns() {
   timespec t{};
@@ -56,10 +59,11 @@ class Init {
   void run() {
     watch_children();
     if (is_forked() && !join_guest()) return;
+    if (is_started() && !spawn_early()) return;
     wire::Message ready{};
     ready.type = wire::message_ready;
     if (send_message(control_, ready, static_cast<int>(slots_[wire::slot_workspace])) < 0) return;
-    if (!await_order() || !(is_forked() ? release_guest() : start_guest())) return;
+    if (!await_order() || !release()) return;
     while (!guest_ended_ && cause_ == wire::cause_none && !owner_gone_ && !start_failed_) step();
     if (owner_gone_ || start_failed_) return;
     end();
@@ -67,6 +71,7 @@ class Init {
 
  private:
   bool is_forked() const { return plan_.kind == wire::plan_forked; }
+  bool is_started() const { return plan_.kind == wire::plan_started; }
 
   void watch_children() {
     const unsigned long child_signal = 1UL << (SIGCHLD - 1);
@@ -147,8 +152,13 @@ class Init {
     return pair;
   }
 
-  // Lets the waiting guest go, under the limits of this run.
-  bool release_guest() {
+  bool release() {
+    if (is_forked()) return release_forked();
+    return is_started() ? release_started() : start_guest();
+  }
+
+  // For a guest that runs already.
+  long lower_limits() {
     const struct {
       int resource;
       const std::uint64_t* pair;
@@ -159,17 +169,79 @@ class Init {
       if (done != 0) break;
       done = raw::call(SYS_prlimit64, guest_, limit.resource, raw::address(limit.pair), 0);
     }
+    return done;
+  }
+
+  void begin_watch() {
     begin_ns_ = now_ns();
     exec_ns_ = begin_ns_;
     next_look_ns_ = begin_ns_ + shortest_pause_ns;
     // What it used while it was made is not this run's.
     order_.cpu_ns += (user_before_us_ + system_before_us_) * 1000;
+  }
+
+  // Lets the waiting guest go, under the limits of this run.
+  bool release_forked() {
+    long done = lower_limits();
+    begin_watch();
     const char go = 1;
     if (done == 0) done = send_bytes(channel_, &go, sizeof go, nullptr, 0);
     raw::call(SYS_close, channel_);
     if (done >= 0) return true;
     send_failure({-1, static_cast<std::int32_t>(-done)});
     return false;
+  }
+
+  // Starts the guest before there is an order, up to the point where it wants its program. False:
+  // it did not get there, and the owner knows or is gone.
+  bool spawn_early() {
+    const auto* name = base_ + plan_.program_offset;
+    const long made = program_.make(static_cast<int>(slots_[wire::slot_workspace]), name);
+    if (made < 0) {
+      send_failure({-1, static_cast<std::int32_t>(-made)});
+      return false;
+    }
+    if (!spawn_guest()) return false;
+    const std::uint64_t deadline = now_ns() + longest_start_ns;
+    long met = 0;
+    while (met == 0) {
+      pollfd watched[3] = {
+          {control_, POLLIN, 0}, {signals_, POLLIN, 0}, {start_report_, POLLIN, 0}};
+      const timespec pause{0, ns_per_ms};
+      raw::call(SYS_ppoll, raw::address(watched), 3, raw::address(&pause), 0);
+      if (watched[0].revents != 0) return false;  // there can be no order yet
+      if (watched[2].revents != 0) read_start_report();
+      if (watched[1].revents != 0) reap_ended();
+      if (start_failed_) return false;
+      if (exec_ns_ != 0) met = program_.meet_reader();
+      if (met == 0 && guest_ended_) met = -ECHILD;
+      if (met == 0 && now_ns() > deadline) met = -ETIMEDOUT;
+    }
+    if (met > 0) return true;
+    send_failure({-1, static_cast<std::int32_t>(-met)});
+    return false;
+  }
+
+  // Gives the waiting guest its program.
+  bool release_started() {
+    note_use_so_far();
+    long done = lower_limits();
+    begin_watch();
+    if (done == 0) done = program_.begin_pouring();
+    if (done >= 0) return true;
+    send_failure({-1, static_cast<std::int32_t>(-done)});
+    return false;
+  }
+
+  // The kernel tells the sum to the microsecond and its parts in hundredths of a second only: they
+  // are taken to be as in the whole run.
+  void note_use_so_far() {
+    // clock_getcpuclockid(3)'s number of the guest's clock, with system time.
+    const long clock = static_cast<long>(~static_cast<unsigned long>(guest_) << 3) | 2;
+    timespec used{};
+    if (raw::call(SYS_clock_gettime, clock, raw::address(&used)) != 0) return;
+    user_before_us_ = static_cast<std::uint64_t>(used.tv_sec) * 1'000'000u +
+                      static_cast<std::uint64_t>(used.tv_nsec) / 1000u;
   }
 
   // False: the owner is gone, or took the jail back before it ran anything.
@@ -185,10 +257,23 @@ class Init {
     }
   }
 
+  void split_use_before(std::uint64_t user_us, std::uint64_t system_us) {
+    const std::uint64_t before = user_before_us_ + system_before_us_;
+    const std::uint64_t all = user_us + system_us;
+    if (all == 0) return;
+    user_before_us_ = before * user_us / all;
+    system_before_us_ = before - user_before_us_;
+  }
+
   bool start_guest() {
     begin_ns_ = now_ns();
     lowered(plan_.data_limit_offset, order_.data_limit);
     lowered(plan_.cpu_limit_offset, order_.cpu_limit_s);
+    next_look_ns_ = begin_ns_ + shortest_pause_ns;
+    return spawn_guest();
+  }
+
+  bool spawn_guest() {
     int ends[2];
     long pid = raw::call(SYS_pipe2, raw::address(ends), O_CLOEXEC);
     if (pid == 0) {
@@ -205,7 +290,6 @@ class Init {
     guest_ = pid;
     start_report_ = ends[0];
     drop_lent();
-    next_look_ns_ = begin_ns_ + shortest_pause_ns;
     return true;
   }
 
@@ -233,8 +317,12 @@ class Init {
     const std::uint64_t pause = wake > now ? wake - now : 0;
     timespec timeout{static_cast<time_t>(pause / 1'000'000'000u),
                      static_cast<long>(pause % 1'000'000'000u)};
-    pollfd watched[3] = {{control_, POLLIN, 0}, {signals_, POLLIN, 0}, {start_report_, POLLIN, 0}};
-    if (raw::call(SYS_ppoll, raw::address(watched), 3, raw::address(&timeout), 0) <= 0) return;
+    pollfd watched[4] = {{control_, POLLIN, 0},
+                         {signals_, POLLIN, 0},
+                         {start_report_, POLLIN, 0},
+                         {program_.descriptor(), POLLOUT, 0}};
+    if (raw::call(SYS_ppoll, raw::address(watched), 4, raw::address(&timeout), 0) <= 0) return;
+    if (watched[3].revents != 0) program_.pour();
     if (watched[2].revents != 0) read_start_report();
     if (watched[1].revents != 0) reap_ended();
     if (watched[0].revents != 0 && !guest_ended_) read_order();
@@ -358,6 +446,8 @@ class Init {
     message.wait_status = wait_status_;
     if (guest_ != 0) {
       const rusage usage = reaped_usage();
+      if (is_started())
+        split_use_before(microseconds(usage.ru_utime), microseconds(usage.ru_stime));
       const std::uint64_t largest = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
       message.cpu_user_us = without(microseconds(usage.ru_utime), user_before_us_);
       message.cpu_system_us = without(microseconds(usage.ru_stime), system_before_us_);
@@ -384,7 +474,8 @@ class Init {
   long guest_ = 0;
   int signals_ = -1;
   int start_report_ = -1;
-  int channel_ = -1;  // to a forked guest that waits
+  int channel_ = -1;     // to a forked guest that waits
+  ProgramPipe program_;  // of a started guest
   std::uint64_t user_before_us_ = 0;
   std::uint64_t system_before_us_ = 0;
   std::int32_t wait_code_ = 0;

@@ -58,7 +58,8 @@ enum PlanKind : std::uint32_t {
   plan_cold = 0,  // a jail; execve
   plan_host =
       1,  // a template's host, a launcher inside namespaces of its own; execve of its zygote
-  plan_forked = 2,  // a jail made by a host; returns into the interpreter that was forked
+  plan_forked = 2,   // a jail made by a host; returns into the interpreter that was forked
+  plan_started = 3,  // a jail whose guest is executed at once and waits for its program; execve
 };
 
 struct PlanHeader {
@@ -75,6 +76,7 @@ struct PlanHeader {
   // Two pairs of soft and hard limit in the plan's bytes that an order to start fills in.
   std::uint64_t data_limit_offset;
   std::uint64_t cpu_limit_offset;
+  std::uint64_t program_offset;  // of plan_started: the program's name in the working directory
 };
 
 // What a fork does before it is ready.

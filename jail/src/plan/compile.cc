@@ -163,6 +163,20 @@ Result<Plan> compile(const JailSpec& spec, const HostFacts& host) {
   return finished(builder, std::move(plan));
 }
 
+Result<Plan> compile_started(const JailSpec& spec, const HostFacts& host) {
+  Result<Plan> plan = compile(spec, host);
+  if (!plan) return plan;
+  const std::string directory = spec.working_directory + "/";
+  const std::string& path = spec.argv.back();
+  const std::string name = path.starts_with(directory) ? path.substr(directory.size()) : "";
+  if (name.empty() || name.find('/') != name.npos) {
+    return invalid("argv: \"" + path + "\" is not a file in " + spec.working_directory);
+  }
+  plan->kind = wire::plan_started;
+  plan->program = Builder(*plan).intern(name);
+  return plan;
+}
+
 Result<Plan> compile_host(const JailSpec& spec, const HostFacts& host) {
   if (Result<void> checked = check(spec, host); !checked) return checked.error();
   Plan plan;

@@ -34,6 +34,7 @@ struct Plan {
   std::uint64_t page_bytes = 4096;
   std::uint32_t data_limit = 0;  // places in `bytes`, see wire::PlanHeader
   std::uint32_t cpu_limit = 0;
+  std::uint32_t program = 0;
 };
 
 // The facts about the host that a plan depends on, so that compile() itself asks nothing.
@@ -49,6 +50,10 @@ struct HostFacts {
 
 // Errors: ErrorKind::invalid, naming the field of the spec.
 Result<Plan> compile(const JailSpec& spec, const HostFacts& host);
+
+// For an interpreter that is started before its program is there; argv ends in the program's path,
+// which is in the working directory.
+Result<Plan> compile_started(const JailSpec& spec, const HostFacts& host);
 
 // The two plans of a template whose jails are forked from a zygote: that of the host, which makes
 // what its jails share and executes the zygote, and that of each jail in it.

@@ -48,6 +48,7 @@ Result<Fd> to_image(const Plan& plan) {
   header.page_bytes = plan.page_bytes;
   header.data_limit_offset = bytes_offset + plan.data_limit;
   header.cpu_limit_offset = bytes_offset + plan.cpu_limit;
+  header.program_offset = bytes_offset + plan.program;
 
   std::string bytes = plan.bytes;
   std::vector<std::uint64_t> places;

@@ -60,8 +60,9 @@ Result<TemplatePlans> TemplatePlans::make(const TemplateSpec& spec, const HostFa
   TemplatePlans plans;
   const JailSpec most = with_most(spec);
   const bool forked = spec.warmth == Warmth::forked;
-  auto jail =
-      forked ? compile_forked(most, facts, spec.levers.network_reuse) : compile(most, facts);
+  auto jail = forked ? compile_forked(most, facts, spec.levers.network_reuse)
+              : spec.warmth == Warmth::started ? compile_started(most, facts)
+                                               : compile(most, facts);
   if (!jail) return jail.error();
   auto jail_image = to_image(*jail);
   if (!jail_image) return jail_image.error();

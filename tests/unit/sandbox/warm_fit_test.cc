@@ -104,5 +104,14 @@ TEST(WarmFit, NodeIsToldTheNameOfItsFileAndItsHeapBeforehand) {
   EXPECT_EQ(warm_fit(javascript, request, 5s), WarmFit::cold);
 }
 
+TEST(WarmFit, ANodeThatWaitsHasLookedForItsPackageAlready) {
+  const auto javascript = spec_for(Language::javascript, jail::Warmth::started);
+  RunRequest request = program(Language::javascript, "console.log(1)");
+  request.files = {{"lib/package.json", "{}"}, {"data.json", "{}"}};
+  EXPECT_EQ(warm_fit(javascript, request, 5s), WarmFit::lease);
+  request.files.push_back({"package.json", "{}"});
+  EXPECT_EQ(warm_fit(javascript, request, 5s), WarmFit::cold);
+}
+
 }  // namespace
 }  // namespace runtime

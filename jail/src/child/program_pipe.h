@@ -1,0 +1,34 @@
+// What an interpreter that was started beforehand waits at: a FIFO where its program's file will
+// be.
+#pragma once
+
+namespace jail::child {
+
+// The interpreter opens it, as it would open the file, and reads until it ends. All results that
+// are negative are errnos.
+class ProgramPipe {
+ public:
+  // `workspace` is the directory that `name` is in.
+  long make(int workspace, const char* name);
+
+  // 1 once the interpreter has it open: from then on the name is free, for the program itself. 0:
+  // not yet.
+  long meet_reader();
+
+  // The program is there: hands it over, now or while pour() says so.
+  long begin_pouring();
+  // True while the pipe is full and there is more; to be called again when descriptor() takes more.
+  bool pour();
+
+  int descriptor() const { return pipe_; }  // -1: there is nothing to write
+
+ private:
+  void close();
+
+  int workspace_ = -1;
+  const char* name_ = nullptr;
+  int pipe_ = -1;
+  int file_ = -1;
+};
+
+}  // namespace jail::child
