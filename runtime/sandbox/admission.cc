@@ -4,6 +4,13 @@
 
 namespace runtime {
 
+std::optional<Admission::Place> Admission::take_free() {
+  const std::lock_guard lock(mutex_);
+  if (taken_ >= places_) return std::nullopt;
+  ++taken_;
+  return Place(*this);
+}
+
 Admission::Ticket Admission::ask(const std::string& caller, Answer answer) {
   auto ticket = std::make_shared<Answer>(std::move(answer));
   bool granted = false;

@@ -43,6 +43,9 @@ class Admission {
   // A request for a place. Dropping it, or withdraw(), leaves the queue.
   using Ticket = std::shared_ptr<Answer>;
 
+  // A place that is free at once.
+  std::optional<Place> take_free();
+
   // Calls `answer` once, at once or later, from whichever thread gave the place back or asked for
   // one. Null when the queue is full and no other caller has more in it than this one.
   Ticket ask(const std::string& caller, Answer answer);

@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
 
 #include "runtime/sandbox/language.h"
 
@@ -54,6 +57,11 @@ Status status_of(const jail::ExitReport& report) {
   return Status::killed;
 }
 
+asio::any_io_executor one_after_the_other(asio::any_io_executor executor) {
+  if (executor.target<asio::io_context::executor_type>() != nullptr) return executor;
+  return asio::make_strand(executor);
+}
+
 jail::Error queue_is_full() {
   return {jail::ErrorKind::exhausted, "run a program: the queue is full", 0, {}};
 }
@@ -63,7 +71,7 @@ jail::Error queue_is_full() {
 Run::Run(asio::any_io_executor executor, const RunnerOptions& runner,
          std::shared_ptr<Admission> admission, Launch launch, RunRequest request,
          RunOptions options, Finished finished)
-    : strand_(asio::make_strand(executor)),
+    : executor_(one_after_the_other(std::move(executor))),
       output_cap_(runner.output_cap_bytes),
       cpu_percent_(runner.cpu_percent),
       admission_(std::move(admission)),
@@ -71,33 +79,41 @@ Run::Run(asio::any_io_executor executor, const RunnerOptions& runner,
       request_(std::move(request)),
       options_(std::move(options)),
       finished_(std::move(finished)),
-      control_(strand_),
-      input_(strand_),
-      input_waiter_(strand_),
-      out_(strand_),
-      err_(strand_),
-      process_(strand_),
-      timer_(strand_) {
+      control_(executor_),
+      input_(executor_),
+      input_waiter_(executor_),
+      out_(executor_),
+      err_(executor_),
+      process_(executor_),
+      timer_(executor_) {
   out_.stream = Stream::standard_output;
   err_.stream = Stream::standard_error;
 }
 
 void Run::start() {
-  asio::post(strand_, [self = shared_from_this()] { self->ask_for_place(); });
+  asio::dispatch(executor_, [self = shared_from_this()] {
+    self->ask_for_place();
+    self->starting_ = false;
+  });
 }
 
 void Run::ask_for_place() {
   asked_at_ = Clock::now();
   options_.cancel.set_hook([weak = weak_from_this()] {
-    if (const auto self = weak.lock()) asio::post(self->strand_, [self] { self->cancel(); });
+    if (const auto self = weak.lock()) asio::post(self->executor_, [self] { self->cancel(); });
   });
   if (over_) return;
+  if (auto place = admission_->take_free()) {
+    place_ = std::move(*place);
+    launch(Way::any);
+    return;
+  }
   ticket_ = admission_->ask(
       options_.caller, [weak = weak_from_this()](std::optional<Admission::Place> place) {
         const auto self = weak.lock();
         if (self == nullptr) return;
         const auto held = std::make_shared<std::optional<Admission::Place>>(std::move(place));
-        asio::post(self->strand_, [self, held] {
+        asio::post(self->executor_, [self, held] {
           if (self->over_) return;
           if (!*held) {
             self->finish(queue_is_full());
@@ -144,7 +160,7 @@ WarmPool::Ticket Run::make_ticket() {
     const auto self = weak.lock();
     if (self == nullptr) return;
     const auto held = std::make_shared<jail::Result<Leased>>(std::move(leased));
-    asio::post(self->strand_, [self, held] {
+    asio::post(self->executor_, [self, held] {
       if (self->over_) return;
       self->lease_.reset();
       self->placed_at_ = Clock::now();
@@ -230,7 +246,7 @@ void Run::begin() {
   options_.gate.set_hook([weak = weak_from_this()] {
     const auto self = weak.lock();
     if (self == nullptr) return;
-    asio::post(self->strand_, [self] {
+    asio::post(self->executor_, [self] {
       if (!self->over_) self->resume_output();
     });
   });
@@ -271,6 +287,12 @@ void Run::resume_output() {
   }
 }
 
+void Run::keep(Output& output, std::string_view bytes) const {
+  const std::size_t room = output_cap_ - output.kept.size();
+  output.kept.append(bytes.substr(0, room));
+  if (bytes.size() > room) output.truncated = true;
+}
+
 // Reads what is there; closes the descriptor at its end.
 void Run::read_output(Output& output) {
   std::array<char, chunk_bytes> buffer;
@@ -285,10 +307,9 @@ void Run::read_output(Output& output) {
     }
     const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
     if (options_.on_output) options_.on_output(output.stream, bytes);
-    if (!options_.collect_output) continue;
-    const std::size_t room = output_cap_ - output.kept.size();
-    output.kept.append(bytes.substr(0, room));
-    if (bytes.size() > room) output.truncated = true;
+    if (options_.collect_output) keep(output, bytes);
+    // The pipe is empty, and who waits for it hears of more.
+    if (!ending_ && bytes.size() < buffer.size()) return;
   }
 }
 
@@ -344,7 +365,7 @@ void Run::refill_input() {
       if (!error && !self->over_) self->read_input_source();
     });
   } else {
-    asio::post(strand_, [self = shared_from_this()] {
+    asio::post(executor_, [self = shared_from_this()] {
       if (!self->over_) self->read_input_source();
     });
   }
@@ -471,6 +492,12 @@ void Run::finish(jail::Result<RunResult> result) {
   err_.descriptor.close(ignored);
   drop_jail();
   place_ = Admission::Place();
+  if (!starting_) return tell(std::move(result));
+  const auto held = std::make_shared<jail::Result<RunResult>>(std::move(result));
+  asio::post(executor_, [self = shared_from_this(), held] { self->tell(std::move(*held)); });
+}
+
+void Run::tell(jail::Result<RunResult> result) {
   if (const Finished finished = std::exchange(finished_, nullptr)) finished(std::move(result));
 }
 

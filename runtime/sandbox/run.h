@@ -1,9 +1,9 @@
-// One run from its place in the queue to its result: drives one Jail on a strand of its own.
+// One run from its place in the queue to its result: drives one Jail.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,11 +26,14 @@ class Run : public std::enable_shared_from_this<Run> {
                                                                    const WarmPool::Ticket&)>;
 
   // What `launch` uses must outlive the run, unless the run's executor is stopped before: an
-  // executor that is destroyed drops its runs. `finished` is called once, on the run's strand.
+  // executor that is destroyed drops its runs. `finished` is called once, on an executor of the
+  // run's, which does one thing after the other: `executor` itself where that is an io_context,
+  // which has one thread here, else a strand over it. Not from within start().
   Run(boost::asio::any_io_executor executor, const RunnerOptions& runner,
       std::shared_ptr<Admission> admission, Launch launch, RunRequest request, RunOptions options,
       Finished finished);
 
+  // Does what can be done at once before it returns, where it is called on `executor`.
   void start();
 
  private:
@@ -60,6 +63,7 @@ class Run : public std::enable_shared_from_this<Run> {
   jail::RunLimits limits_of_request() const;
   void watch_output(Output& output);
   void read_output(Output& output);
+  void keep(Output& output, std::string_view bytes) const;
   void resume_output();
   void watch_input_source();
   void prepare_input();
@@ -74,9 +78,10 @@ class Run : public std::enable_shared_from_this<Run> {
   void complete();
   void drop_jail();
   void finish(jail::Result<RunResult> result);
+  void tell(jail::Result<RunResult> result);
   RunResult result_of(const jail::ExitReport& report);
 
-  boost::asio::strand<boost::asio::any_io_executor> strand_;
+  const boost::asio::any_io_executor executor_;
   const std::size_t output_cap_;
   const std::uint32_t cpu_percent_;
   const std::shared_ptr<Admission> admission_;
@@ -104,6 +109,7 @@ class Run : public std::enable_shared_from_this<Run> {
   Clock::time_point asked_at_;
   Clock::time_point placed_at_;
   Clock::time_point started_at_;
+  bool starting_ = true;
   bool launched_again_ = false;
   bool ending_ = false;  // the program is over, its result is being put together
   bool over_ = false;

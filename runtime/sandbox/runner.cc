@@ -218,16 +218,16 @@ class JailRunner final : public Runner {
   template <class Handler>
   void begin(Handler handler, RunRequest request, RunOptions options) {
     ++total_;
+    const asio::any_io_executor executor = asio::get_associated_executor(handler);
     const auto shared = std::make_shared<Handler>(std::move(handler));
     const auto run = std::make_shared<Run>(
-        executor_, options_, admission_,
+        executor, options_, admission_,
         [this](const RunRequest& what, Run::Way way, const WarmPool::Ticket& later) {
           return jail_for(what, way, later);
         },
         std::move(request), std::move(options),
-        [shared, sweeper = sweeper_](Result<RunResult> result) {
+        [shared, executor, sweeper = sweeper_](Result<RunResult> result) {
           if (sweeper != nullptr) sweeper->sweep_soon();
-          const auto executor = asio::get_associated_executor(*shared);
           asio::dispatch(executor, [shared, result = std::move(result)]() mutable {
             std::move (*shared)(std::move(result));
           });

@@ -83,9 +83,9 @@ class OutputGate {
 struct RunOptions {
   Cancel cancel;
   std::string caller;  // those who wait take turns by it; empty is one of them
-  // Called on the runner's executor when the program starts. Empty: nobody asks.
+  // Called on the run's executor when the program starts. Empty: nobody asks.
   std::function<void()> on_start;
-  // Called on the runner's executor with every byte as it comes, past the output cap too; a slow
+  // Called on the run's executor with every byte as it comes, past the output cap too; a slow
   // callee slows the program down. Empty: output is only collected.
   std::function<void(Stream, std::string_view)> on_output;
   bool collect_output = true;
@@ -109,11 +109,13 @@ struct RunnerState {
   std::vector<PoolReport> pools;  // of the templates that keep jails
 };
 
-// Thread-safe. Must outlive its runs.
+// Thread-safe. Must outlive its runs. A run happens on the executor of who awaits it, which may be
+// an io_context of one thread or anything over which a strand can be made.
 class Runner {
  public:
   // SIGPIPE must be ignored in this process: a guest may close its standard input at any time.
   // Starts the launcher process; call it before anything secret is in this process's environment.
+  // `executor` is for the jails that wait.
   // Errors: everything that keeps this host from running jails, with a hint.
   static jail::Result<std::unique_ptr<Runner>> create(boost::asio::any_io_executor executor,
                                                       RunnerOptions options);

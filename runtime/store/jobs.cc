@@ -16,6 +16,8 @@ using jail::Result;
 
 // What nobody waits for is written this much later.
 constexpr std::chrono::milliseconds gathering{5};
+// So often the writer looks again by itself before it sleeps until it is woken.
+constexpr int most_idle_turns = 20;
 // Results that wait for a slow disk; beyond this much they are not kept.
 constexpr std::size_t max_waiting_bytes = 64u << 20;
 constexpr const char* not_stored = "the result could not be stored";
@@ -45,26 +47,29 @@ Jobs::~Jobs() {
 }
 
 void Jobs::add(Task task) {
+  bool wake = task.awaited;
   {
     const std::lock_guard lock(mutex_);
     waiting_bytes_ += task.bytes;
     awaited_ = awaited_ || task.awaited;
-    // The writer wakes for the first one and for one that somebody waits for.
-    if (!tasks_.empty() && !task.awaited) {
-      tasks_.push_back(std::move(task));
-      return;
-    }
+    wake = wake || (asleep_ && tasks_.empty());
     tasks_.push_back(std::move(task));
   }
-  changed_.notify_one();
+  if (wake) changed_.notify_one();
 }
 
 // The start and the end of a short program then are one transaction, and it does not share its
-// processor with either.
+// processor with either. While jobs come one after the other nobody wakes the writer: that would
+// take a turn of the processor from a program that is about to start.
 void Jobs::gather(std::unique_lock<std::mutex>& lock) {
-  changed_.wait(lock, [this] { return closing_ || !tasks_.empty(); });
+  if (idle_turns_ >= most_idle_turns) {
+    asleep_ = true;
+    changed_.wait(lock, [this] { return closing_ || !tasks_.empty(); });
+    asleep_ = false;
+  }
   changed_.wait_for(lock, gathering, [this] { return closing_ || awaited_; });
   awaited_ = false;
+  idle_turns_ = tasks_.empty() ? idle_turns_ + 1 : 0;
 }
 
 void Jobs::write_tasks() {
@@ -73,9 +78,10 @@ void Jobs::write_tasks() {
     {
       std::unique_lock lock(mutex_);
       gather(lock);
-      if (tasks_.empty()) return;
+      if (tasks_.empty() && closing_) return;
       tasks.swap(tasks_);
     }
+    if (tasks.empty()) continue;
     perform(tasks);
     std::size_t bytes = 0;
     for (const Task& task : tasks) bytes += task.bytes;

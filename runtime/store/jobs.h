@@ -80,12 +80,14 @@ class Jobs {
   Logger& logger_;
   std::atomic<std::uint64_t> errors_{0};
   bool failing_ = false;  // the writer's
+  int idle_turns_ = 0;    // the writer's: without a task, in a row
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Task> tasks_;
   bool awaited_ = false;  // one of tasks_ is
   std::size_t waiting_bytes_ = 0;
+  bool asleep_ = false;  // until it is woken
   bool closing_ = false;
   std::map<std::string, Live> live_;
   std::thread writer_;

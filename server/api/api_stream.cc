@@ -1,7 +1,7 @@
 // WS /stream: one program, its output as it comes.
 #include <array>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <functional>
 #include <memory>
@@ -61,7 +61,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
     return [weak = weak_from_this(), what] {
       const auto self = weak.lock();
       if (self == nullptr) return;
-      asio::post(self->channel_->executor(), [self, what] { ((*self).*what)(); });
+      asio::dispatch(self->channel_->executor(), [self, what] { ((*self).*what)(); });
     };
   }
 
@@ -146,8 +146,8 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
     options.on_output = [self = shared_from_this()](runtime::Stream stream,
                                                     std::string_view bytes) {
       self->flow_.add(bytes.size());
-      asio::post(self->channel_->executor(),
-                 [self, stream, bytes = std::string(bytes)] { self->output(stream, bytes); });
+      asio::dispatch(self->channel_->executor(),
+                     [self, stream, bytes = std::string(bytes)] { self->output(stream, bytes); });
     };
     const auto ran =
         co_await run_program(services_, asker_, job, std::move(request), std::move(options));

@@ -8,7 +8,6 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <chrono>
@@ -28,6 +27,7 @@
 #include "server/cli/host_checks.h"
 #include "server/cli/notify.h"
 #include "server/cli/take_cgroup.h"
+#include "server/cli/workers.h"
 #include "server/http/http_server.h"
 
 namespace server {
@@ -56,10 +56,12 @@ asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signa
   co_return clean;
 }
 
-// Workers that hang do not get here, and systemd restarts the service.
-asio::awaitable<void> show_life(Notifier notifier, std::chrono::microseconds period) {
+// Where a worker hangs this gets no further, and systemd restarts the service.
+asio::awaitable<void> show_life(Notifier notifier, std::chrono::microseconds period,
+                                const Workers& workers) {
   asio::steady_timer timer(co_await asio::this_coro::executor);
   for (;;) {
+    co_await workers.visit();
     notifier.tell("WATCHDOG=1");
     timer.expires_after(period / 2);
     co_await timer.async_wait(asio::use_awaitable);
@@ -100,7 +102,7 @@ void log_pool(runtime::Logger& logger, std::string_view name, std::string_view r
 
 int serve_with(const runtime::Config& config, const std::optional<std::string>& usual_jobs,
                const Notifier& notifier, runtime::Runner& runner, ApiOptions api_options,
-               asio::thread_pool& pool, runtime::Logger& logger) {
+               Workers& workers, runtime::Logger& logger) {
   const runtime::JobBounds bounds{.kept = config.jobs_kept,
                                   .max_bytes = std::uint64_t{config.jobs_max_mb} << 20};
   auto table = runtime::open_job_table(config.jobs_path, usual_jobs, bounds, logger);
@@ -115,19 +117,20 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
   Api api(std::move(api_options), {runner, jobs, metrics, logger});
   HttpOptions options;
   options.max_connections = config.api_max_connections;
-  HttpServer http(pool.get_executor(), options, api, logger);
+  const auto first = workers.executors().front();
+  HttpServer http(workers.executors(), options, api, logger);
   if (const auto listening = http.listen(config.api_host, config.api_port); !listening) {
     return fail(listening.error().message());
   }
   // Caught before anybody is told that we listen: who sees the line may send a signal at once.
-  const auto signals = std::make_shared<asio::signal_set>(pool.get_executor(), SIGINT, SIGTERM);
+  const auto signals = std::make_shared<asio::signal_set>(first, SIGINT, SIGTERM);
   logger.info("agent-sandbox " + version + " listening on " + url_of(config.api_host, http.port()));
   if (notifier.watchdog()) {
-    asio::co_spawn(pool, show_life(notifier, *notifier.watchdog()), asio::detached);
+    asio::co_spawn(first, show_life(notifier, *notifier.watchdog(), workers), asio::detached);
   }
   notifier.tell("READY=1");
   const bool clean =
-      asio::co_spawn(pool, serve_until_signal(signals, api, http, config.drain, notifier, logger),
+      asio::co_spawn(first, serve_until_signal(signals, api, http, config.drain, notifier, logger),
                      asio::use_future)
           .get();
   if (clean) {
@@ -135,8 +138,7 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
   } else {
     logger.error("stopped with requests unanswered");
   }
-  pool.stop();
-  pool.join();
+  workers.stop();
   return clean ? 0 : exit_own_failure;
 }
 
@@ -172,19 +174,19 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   runtime::set_pool_size(*templates, config->sandbox_pool_size);
   raise_descriptor_limit();
   runtime::Logger logger({.level = config->log_level, .format = config->log_format, .write = {}});
-  asio::thread_pool pool(std::max(2u, std::thread::hardware_concurrency()));
+  Workers workers(std::max(2u, std::thread::hardware_concurrency()));
   runtime::RunnerOptions limits = runner_options(*config, *cgroup);
   limits.root = std::make_shared<const jail::Root>(root->view);
   limits.templates = *templates;
   limits.on_pool_trouble = [&logger](std::string_view name, std::string_view reason) {
     log_pool(logger, name, reason);
   };
-  const auto runner = runtime::Runner::create(pool.get_executor(), std::move(limits));
+  const auto runner = runtime::Runner::create(workers.executors().back(), std::move(limits));
   if (!runner) return fail(runner.error().message());
   log_limits(logger, *cgroup);
   logger.info("programs run on " + runtime::describe(*root));
   return serve_with(*config, usual_jobs, notifier, **runner,
-                    api_options(*config, std::move(*root), std::move(*templates), version), pool,
+                    api_options(*config, std::move(*root), std::move(*templates), version), workers,
                     logger);
 }
 

@@ -31,15 +31,17 @@ void close_on_exec(int fd) { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
 }  // namespace
 
-HttpServer::HttpServer(asio::any_io_executor executor, HttpOptions options, Handler& handler,
-                       runtime::Logger& logger)
-    : strand_(asio::make_strand(executor)),
+HttpServer::HttpServer(std::vector<asio::any_io_executor> executors, HttpOptions options,
+                       Handler& handler, runtime::Logger& logger)
+    : executor_(executors.front()),
       options_(options),
       budget_(options.max_bodies_bytes),
       handler_(handler),
       logger_(logger),
-      acceptor_(strand_),
-      changed_(strand_) {}
+      acceptor_(executor_),
+      changed_(executor_) {
+  for (auto& executor : executors) workers_.push_back({.executor = std::move(executor)});
+}
 
 jail::Result<void> HttpServer::listen(const std::string& host, std::uint16_t port) {
   const auto failure = [&](const error_code& error) {
@@ -66,48 +68,60 @@ jail::Result<void> HttpServer::listen(const std::string& host, std::uint16_t por
     acceptor_.close(ignored);
     return failure(error);
   }
-  asio::co_spawn(strand_, accept_loop(), asio::detached);
+  asio::co_spawn(executor_, accept_loop(), asio::detached);
   return {};
 }
 
 asio::awaitable<void> HttpServer::accept_loop() {
   while (acceptor_.is_open()) {
-    asio::any_io_executor session_strand = asio::make_strand(strand_.get_inner_executor());
-    auto [error, socket] = co_await acceptor_.async_accept(session_strand, as_values);
+    Worker& worker = least_busy();
+    auto [error, socket] = co_await acceptor_.async_accept(worker.executor, as_values);
     if (error == asio::error::operation_aborted) co_return;
     if (!error) {
-      start_session(std::move(socket));
+      start_session(std::move(socket), worker);
       continue;
     }
     // Out of descriptors, most likely: the connection stays in the backlog until some are back.
     logger_.warning("accept failed", {{"error", error.message()}});
-    asio::steady_timer pause(strand_, accept_pause);
+    asio::steady_timer pause(executor_, accept_pause);
     co_await pause.async_wait(as_values);
   }
 }
 
-void HttpServer::start_session(tcp::socket socket) {
+HttpServer::Worker& HttpServer::least_busy() {
+  return *std::min_element(workers_.begin(), workers_.end(), [](const Worker& a, const Worker& b) {
+    return a.connections < b.connections;
+  });
+}
+
+void HttpServer::start_session(tcp::socket socket, Worker& worker) {
   close_on_exec(socket.native_handle());
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
-  const auto strand = socket.get_executor();
   const auto session = Session::create(std::move(socket), options_, budget_, handler_, logger_);
   if (sessions_.size() < options_.max_connections) {
     sessions_.insert(session);
+    ++worker.connections;
     if (draining_) session->drain();
-    asio::co_spawn(strand, session->run(),
-                   asio::bind_executor(strand_, [this, session](std::exception_ptr) {
+    asio::co_spawn(worker.executor, session->run(),
+                   asio::bind_executor(executor_, [this, session, &worker](std::exception_ptr) {
                      sessions_.erase(session);
-                     changed_.cancel();
+                     end_session(worker);
                    }));
   } else if (turned_away_ < max_turned_away) {
     ++turned_away_;
-    asio::co_spawn(strand, session->turn_away(),
-                   asio::bind_executor(strand_, [this](std::exception_ptr) {
+    ++worker.connections;
+    asio::co_spawn(worker.executor, session->turn_away(),
+                   asio::bind_executor(executor_, [this, session, &worker](std::exception_ptr) {
                      --turned_away_;
-                     changed_.cancel();
+                     end_session(worker);
                    }));
   }
+}
+
+void HttpServer::end_session(Worker& worker) {
+  --worker.connections;
+  changed_.cancel();
 }
 
 std::vector<std::weak_ptr<Session>> HttpServer::open_sessions() const {
@@ -140,7 +154,7 @@ asio::awaitable<bool> HttpServer::drain_all(std::chrono::milliseconds patience) 
   }
   if (!before.empty()) {
     // Clients whose connections were just closed may be on their way back: they hear it, too.
-    asio::steady_timer grace(strand_, options_.drain_grace);
+    asio::steady_timer grace(executor_, options_.drain_grace);
     co_await grace.async_wait(as_values);
   }
   error_code ignored;
@@ -155,7 +169,7 @@ asio::awaitable<bool> HttpServer::drain_all(std::chrono::milliseconds patience) 
 }
 
 asio::awaitable<bool> HttpServer::stop(std::chrono::milliseconds patience) {
-  co_return co_await asio::co_spawn(strand_, drain_all(patience), asio::use_awaitable);
+  co_return co_await asio::co_spawn(executor_, drain_all(patience), asio::use_awaitable);
 }
 
 }  // namespace server

@@ -5,7 +5,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -18,12 +17,14 @@
 
 namespace server {
 
-// Everything but the constructor and listen() runs on a strand of the executor. The server outlives
-// the executor's threads, or stop() was awaited before.
+// A connection belongs to one of the executors from its first byte to its last; the first of them
+// also accepts and stops. The server outlives their threads, or stop() was awaited before.
 class HttpServer {
  public:
-  HttpServer(boost::asio::any_io_executor executor, HttpOptions options, Handler& handler,
-             runtime::Logger& logger);
+  // At least one executor, and what is given to one is done one after the other: strands, or loops
+  // of one thread.
+  HttpServer(std::vector<boost::asio::any_io_executor> executors, HttpOptions options,
+             Handler& handler, runtime::Logger& logger);
 
   // `host` is an IP address or "localhost". Accepts from now on.
   // Errors: the address cannot be bound.
@@ -38,15 +39,24 @@ class HttpServer {
   boost::asio::awaitable<bool> stop(std::chrono::milliseconds patience);
 
  private:
+  // One of the executors, and how many connections it has.
+  struct Worker {
+    boost::asio::any_io_executor executor;
+    std::size_t connections = 0;
+  };
+
   boost::asio::awaitable<void> accept_loop();
-  void start_session(boost::asio::ip::tcp::socket socket);
+  Worker& least_busy();
+  void start_session(boost::asio::ip::tcp::socket socket, Worker& worker);
+  void end_session(Worker& worker);
   bool all_ended(const std::vector<std::weak_ptr<Session>>& sessions) const;
   boost::asio::awaitable<bool> wait_for(std::vector<std::weak_ptr<Session>> sessions,
                                         std::chrono::milliseconds patience);
   boost::asio::awaitable<bool> drain_all(std::chrono::milliseconds patience);
   std::vector<std::weak_ptr<Session>> open_sessions() const;
 
-  boost::asio::strand<boost::asio::any_io_executor> strand_;
+  std::vector<Worker> workers_;
+  const boost::asio::any_io_executor executor_;  // of the first worker
   const HttpOptions options_;
   BodyBudget budget_;
   Handler& handler_;

@@ -4,9 +4,7 @@
 
 #include <array>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -15,7 +13,9 @@
 #include <optional>
 #include <utility>
 
+#include "server/http/deadline.h"
 #include "server/http/head_check.h"
+#include "server/http/incoming.h"
 #include "server/http/uuid.h"
 
 namespace server {
@@ -26,13 +26,8 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 using Parser = http::request_parser<http::string_body>;
-using asio::experimental::awaitable_operators::operator&&;
 
 constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
-constexpr std::size_t read_bytes = 16u << 10;
-// While a request is worked on, what the client already sends is kept up to here. A client that
-// sends more is no longer watched for going away until it is its turn again.
-constexpr std::size_t max_read_ahead = 64u << 10;
 // Bytes that the parser cannot use yet, such as half of a chunk's header.
 constexpr std::size_t max_unparsed = 32u << 10;
 
@@ -45,7 +40,9 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   BeastSession(asio::ip::tcp::socket socket, HttpOptions options, BodyBudget& budget,
                Handler& handler, runtime::Logger& logger)
       : socket_(std::move(socket)),
-        deadline_(socket_.get_executor()),
+        deadline_(std::make_shared<Deadline>(socket_.get_executor())),
+        incoming_(std::make_shared<Incoming>(socket_)),
+        buffer_(incoming_->buffer()),
         options_(options),
         budget_(budget),
         handler_(handler),
@@ -69,6 +66,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     Response busy = problem(503, "too many connections", {{"Retry-After", "1"}});
     co_await send(std::move(busy), Connection::close);
     co_await linger();
+    disarm();
     close();
   }
 
@@ -125,6 +123,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   asio::awaitable<void> hand_over() {
     Response switched;
     switched.status = 101;
+    co_await incoming_->stop();
     if (buffer_.size() > 0) {
       Response early = problem(400, "the connection was used before the server switched protocols");
       co_await send(std::move(early), Connection::close);
@@ -245,10 +244,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   asio::awaitable<Response> work(std::string body) {
     gone_ = std::stop_source();
     working_ = true;
-    co_return co_await (call_handler(std::move(body)) && watch());
-  }
-
-  asio::awaitable<Response> call_handler(std::string body) {
+    incoming_->watch([this] { gone_.request_stop(); });
     Response response;
     try {
       RequestHead head = head_;
@@ -258,29 +254,13 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
       response = problem(500, "internal error");
     }
     working_ = false;
-    error_code ignored;
-    socket_.cancel(ignored);  // ends watch()
+    incoming_->unwatch();
     co_return response;
-  }
-
-  // Only reading tells that the client went away. What it sends meanwhile is its next request.
-  asio::awaitable<void> watch() {
-    while (working_ && buffer_.size() < max_read_ahead) {
-      const auto [error, count] =
-          co_await socket_.async_read_some(buffer_.prepare(read_bytes), as_values);
-      buffer_.commit(count);
-      if (!error) continue;
-      if (working_) gone_.request_stop();
-      co_return;
-    }
   }
 
   asio::awaitable<bool> read_more() {
     if (late_) co_return false;
-    const auto [error, count] =
-        co_await socket_.async_read_some(buffer_.prepare(read_bytes), as_values);
-    buffer_.commit(count);
-    co_return !error;
+    co_return co_await incoming_->more();
   }
 
   asio::awaitable<void> send_continue() {
@@ -314,24 +294,20 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     disarm();
   }
 
-  // The timer and the socket share a strand, but a read may be between two steps when the timer
-  // fires: late_ stops the next one.
+  // A read may be between two steps when its time is over: late_ stops the next one.
   void arm(std::chrono::milliseconds time, AtDeadline action) {
     late_ = false;
-    deadline_.expires_after(time);
-    deadline_.async_wait([self = shared_from_this(), action, round = ++round_](error_code error) {
-      if (error || round != self->round_) return;
-      self->late_ = true;
-      if (action == AtDeadline::close) return self->close();
+    deadline_->set(time, [this, action] {
+      late_ = true;
+      if (action == AtDeadline::close) return close();
       error_code ignored;
-      self->socket_.cancel(ignored);
+      socket_.cancel(ignored);
     });
   }
 
   void disarm() {
-    ++round_;
     late_ = false;
-    deadline_.cancel();
+    deadline_->clear();
   }
 
   void close() {
@@ -356,17 +332,17 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   }
 
   asio::ip::tcp::socket socket_;
-  asio::steady_timer deadline_;
+  const std::shared_ptr<Deadline> deadline_;
+  const std::shared_ptr<Incoming> incoming_;
+  boost::beast::flat_buffer& buffer_;  // what came in; the next request starts in it
   const HttpOptions options_;
   BodyBudget& budget_;
   Handler& handler_;
   runtime::Logger& logger_;
 
-  boost::beast::flat_buffer buffer_;  // read and not yet used; the next request starts in it
   RequestHead head_;
   std::size_t head_bytes_ = 0;
   std::uint64_t served_ = 0;
-  std::uint64_t round_ = 0;  // tells a timer that fires late from the one that counts
   Clock::time_point started_;
   std::stop_source gone_;
   bool idle_ = false;

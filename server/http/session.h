@@ -38,7 +38,7 @@ class Session {
                                          runtime::Logger& logger);
   virtual ~Session() = default;
 
-  // Serves until the connection ends. Keeps the session alive meanwhile.
+  // Serves until the connection ends. The session outlives it, and so it does the one below.
   virtual boost::asio::awaitable<void> run() = 0;
 
   // Answers with 503 and ends; for a connection beyond the limit.

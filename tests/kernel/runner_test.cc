@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <boost/asio/io_context.hpp>
 #include <filesystem>
 #include <fstream>
 
@@ -15,6 +16,7 @@
 namespace {
 
 using namespace runtime;
+namespace asio = boost::asio;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
@@ -130,6 +132,35 @@ TEST_F(RunnerTest, OutputIsSeenAsItComes) {
   EXPECT_EQ(result.get()->standard_output, "");
   ::close(ends[0]);
   ::close(ends[1]);
+}
+
+// Whatever a run tells comes from the loop that waits for it, and before its result.
+TEST_F(RunnerTest, RunsStayOnTheLoopOfTheirCallers) {
+  create();
+  asio::io_context loop(1);
+  int told = 0;
+  int told_elsewhere = 0;
+  const auto note = [&, here = std::this_thread::get_id()] {
+    std::this_thread::get_id() == here ? ++told : ++told_elsewhere;
+  };
+  std::vector<std::string> outputs(3);
+  const auto work = [&](std::size_t index) -> asio::awaitable<void> {
+    RunOptions options;
+    options.on_start = note;
+    options.on_output = [&, index](Stream, std::string_view bytes) {
+      note();
+      outputs[index] += bytes;
+    };
+    RunRequest request = python("print('x' * 100000)");
+    const auto result = co_await runner_->run(std::move(request), std::move(options));
+    EXPECT_TRUE(result);
+    EXPECT_EQ(outputs[index].size(), 100'001u);
+    note();
+  };
+  for (std::size_t i = 0; i < outputs.size(); ++i) asio::co_spawn(loop, work(i), asio::detached);
+  loop.run();
+  EXPECT_GE(told, 9);
+  EXPECT_EQ(told_elsewhere, 0);
 }
 
 TEST_F(RunnerTest, CancelEndsARun) {

@@ -25,7 +25,7 @@ class ApiTest : public HttpTest {
 
   void serve(ApiOptions options) {
     api_ = std::make_unique<Api>(std::move(options), Services{runner_, jobs_, metrics_, logger_});
-    server_ = std::make_unique<HttpServer>(pool_.get_executor(), HttpOptions{}, *api_, logger_);
+    server_ = std::make_unique<HttpServer>(executors(pool_), HttpOptions{}, *api_, logger_);
     ASSERT_TRUE(server_->listen("127.0.0.1", 0).has_value());
   }
 

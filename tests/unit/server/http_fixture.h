@@ -5,12 +5,16 @@
 
 #include <atomic>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
+#include <boost/asio/write.hpp>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "server/http/http_server.h"
@@ -19,7 +23,8 @@
 namespace server {
 
 // Echoes the body. /refused is turned away by its head; /wait works until its client is gone, or
-// for `longest`; /throw fails as no handler should.
+// for `longest`; /block keeps its thread for as long; /throw fails as no handler should; /switch
+// leaves HTTP and echoes what comes in fours.
 class FakeHandler final : public Handler {
  public:
   std::optional<Response> admit(const RequestHead& head) const override {
@@ -32,10 +37,24 @@ class FakeHandler final : public Handler {
     ++handled;
     if (head.path == "/throw") throw std::runtime_error("on purpose");
     if (head.path == "/wait") co_await wait(std::move(gone));
+    if (head.path == "/block") std::this_thread::sleep_for(longest);
     Response response;
     response.body = std::move(body);
     response.headers.push_back({"X-Path", head.path});
     co_return response;
+  }
+
+  bool takes_over(const RequestHead& head) const override { return head.path == "/switch"; }
+
+  boost::asio::awaitable<void> take_over(boost::asio::ip::tcp::socket socket, RequestHead,
+                                         BodyBudget&, std::stop_token) override {
+    std::string text(4, ' ');
+    for (;;) {
+      co_await boost::asio::async_read(socket, boost::asio::buffer(text),
+                                       boost::asio::use_awaitable);
+      co_await boost::asio::async_write(socket, boost::asio::buffer(text),
+                                        boost::asio::use_awaitable);
+    }
   }
 
   std::atomic<int> handled{0};
@@ -58,6 +77,11 @@ class FakeHandler final : public Handler {
   static constexpr std::chrono::milliseconds tick{5};
 };
 
+// Two, as a server with two workers has them.
+inline std::vector<boost::asio::any_io_executor> executors(boost::asio::thread_pool& pool) {
+  return {boost::asio::make_strand(pool), boost::asio::make_strand(pool)};
+}
+
 class HttpTest : public ::testing::Test {
  protected:
   ~HttpTest() override {
@@ -66,7 +90,7 @@ class HttpTest : public ::testing::Test {
   }
 
   void start(HttpOptions options = {}) {
-    server_ = std::make_unique<HttpServer>(pool_.get_executor(), options, handler_, logger_);
+    server_ = std::make_unique<HttpServer>(executors(pool_), options, handler_, logger_);
     const auto listening = server_->listen("127.0.0.1", 0);
     ASSERT_TRUE(listening.has_value()) << listening.error().message();
   }

@@ -48,6 +48,37 @@ TEST_F(HttpTest, KeepsWhatIsPipelinedWhileItWorks) {
   EXPECT_EQ(handler_.gone_seen, 0);
 }
 
+// What the next protocol begins with is not taken for a request.
+TEST_F(HttpTest, ASwitchBehindAPipelinedRequestReadsNothingAhead) {
+  start();
+  handler_.longest = 50ms;
+  TestClient client = this->client();
+  client.send(post("/wait", "first"));
+  EXPECT_TRUE(eventually([&] { return handler_.handled == 1; }));
+  client.send(get("/switch"));
+  EXPECT_EQ(client.receive()->body, "first");
+  std::this_thread::sleep_for(20ms);
+  for (const std::string four : {"ping", "pong"}) {
+    client.send(four);
+    EXPECT_EQ(client.take(4), four);
+  }
+}
+
+TEST_F(HttpTest, ConnectionsAreDividedAmongTheExecutors) {
+  start();
+  handler_.longest = 400ms;
+  TestClient blocked = client();
+  EXPECT_EQ(blocked.exchange(get("/one")).status, 200);
+  TestClient free = client();
+  EXPECT_EQ(free.exchange(get("/two")).status, 200);
+  const auto begun = std::chrono::steady_clock::now();
+  blocked.send(get("/block"));
+  EXPECT_TRUE(eventually([&] { return handler_.handled == 3; }));
+  EXPECT_EQ(free.exchange(get("/three")).status, 200);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 400ms);
+  EXPECT_EQ(blocked.receive()->status, 200);
+}
+
 TEST_F(HttpTest, ReadsARequestThatComesByteByByte) {
   start();
   TestClient client = this->client();

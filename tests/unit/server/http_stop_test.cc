@@ -24,7 +24,7 @@ TEST_F(HttpTest, ConnectionsBeyondTheLimitHear503) {
 
 TEST_F(HttpTest, APortInUseIsNamed) {
   start();
-  HttpServer other(pool_.get_executor(), {}, handler_, logger_);
+  HttpServer other(executors(pool_), {}, handler_, logger_);
   const auto result = other.listen("127.0.0.1", server_->port());
   ASSERT_FALSE(result.has_value());
   EXPECT_THAT(result.error().message(), HasSubstr(std::to_string(server_->port())));
@@ -89,7 +89,7 @@ TEST_F(HttpTest, AStoppedServerAcceptsNoMore) {
   start();
   const std::uint16_t port = server_->port();
   EXPECT_TRUE(stop(1s));
-  HttpServer again(pool_.get_executor(), {}, handler_, logger_);
+  HttpServer again(executors(pool_), {}, handler_, logger_);
   EXPECT_TRUE(again.listen("127.0.0.1", port).has_value());
   EXPECT_TRUE(boost::asio::co_spawn(pool_, again.stop(0ms), boost::asio::use_future).get());
 }

@@ -66,6 +66,14 @@ std::optional<Answer> TestClient::receive(std::string_view method) {
   return answer;
 }
 
+std::string TestClient::take(std::size_t count) {
+  while (pending_.size() < count && fill()) {
+  }
+  const std::string taken = pending_.substr(0, count);
+  pending_.erase(0, taken.size());
+  return taken;
+}
+
 bool TestClient::at_end() {
   char byte;
   return pending_.empty() && ::recv(socket_.get(), &byte, 1, 0) == 0;

@@ -26,6 +26,8 @@ class TestClient {
   // One response; nothing when the connection ends before it is complete, or nothing comes for
   // five seconds. `method` HEAD: no body is expected.
   std::optional<Answer> receive(std::string_view method = "GET");
+  // As many bytes that are no HTTP; fewer when the connection ends or nothing comes.
+  std::string take(std::size_t count);
   // True when the server closed the connection and nothing is left to read.
   bool at_end();
   bool has_input_within(std::chrono::milliseconds time);

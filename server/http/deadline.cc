@@ -1,0 +1,33 @@
+#include "server/http/deadline.h"
+
+#include <utility>
+
+namespace server {
+
+void Deadline::set(std::chrono::milliseconds from_now, std::function<void()> late) {
+  due_ = Clock::now() + from_now;
+  late_ = std::move(late);
+  if (!ticking_ || due_ < timer_.expiry()) start_timer();
+}
+
+void Deadline::clear() { late_ = nullptr; }
+
+// A wait that is under way ends as cancelled. Where it ended by itself just now it looks too early,
+// and that does no harm.
+void Deadline::start_timer() {
+  ticking_ = true;
+  timer_.expires_at(due_);
+  timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    if (!error && self != nullptr) self->look();
+  });
+}
+
+void Deadline::look() {
+  ticking_ = false;
+  if (!late_) return;
+  if (Clock::now() < due_) return start_timer();
+  std::exchange(late_, nullptr)();
+}
+
+}  // namespace server
