@@ -205,6 +205,15 @@ class ServerTest(unittest.TestCase):
     def execute(self, code, **fields):
         return self.client.execute(code, **fields)
 
+    def pools(self):
+        return self.client.send("GET", "/health").json["pools"]
+
+    def wait_for(self, condition, seconds=20):
+        self.assertTrue(host_view.wait_until(condition, seconds * TIME_SCALE), self.pools())
+
+    def wait_until_warm(self, name="python", count=1):
+        self.wait_for(lambda: self.pools()[name]["warm"] >= count)
+
     def seconds(self, code, **fields):
         """The answer and how long it took to come."""
         started = time.monotonic()

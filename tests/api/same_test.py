@@ -54,13 +54,15 @@ class Program:
         text = path.read_text(encoding="utf-8")
 
         def field(name, default):
-            found = re.search(rf"^# {name}: *(.*)$", text, re.MULTILINE)
+            found = re.search(rf"^(?:#|//) {name}: *(.*)$", text, re.MULTILINE)
             return found.group(1).strip() if found else default
 
+        language, templates = {".py": ("python", "python data"), ".js": ("javascript", "javascript")}[path.suffix]
         extra = path.with_suffix(".json")
-        request = {"code": text, **(json.loads(extra.read_text(encoding="utf-8")) if extra.exists() else {})}
+        request = {"code": text, "language": language,
+                   **(json.loads(extra.read_text(encoding="utf-8")) if extra.exists() else {})}
         return cls(path.stem, field("Ends", "success"), request,
-                   tuple(field("Template", "python data").split()), field("Needs", None))
+                   tuple(field("Template", templates).split()), field("Needs", None))
 
     def wrong_end(self, answer):
         """Why this is no end that the program may have, cold or warm, or None."""
@@ -69,7 +71,7 @@ class Program:
         return None if ended == self.ends else f"{ended}, not {self.ends}: {answer['stderr'][-1500:]}"
 
 
-ALL = [Program.read(path) for path in sorted(PROGRAMS.glob("[0-9]*.py"))]
+ALL = [Program.read(path) for path in sorted(PROGRAMS.glob("[0-9]*.[pj][ys]"))]
 ALL += [Program(*each) for each in sources.requests()]
 
 
@@ -88,10 +90,11 @@ class Same(live_server.ServerTest):
             if found["status"] != "success":
                 self.skipTest(f"the host's python3 has no {program.needs}")
 
-    def need_template(self, name):
-        answer = self.client.post({"code": "pass", "template": name, "timeout_seconds": 60})
+    def need_template(self, name, language="python"):
+        answer = self.client.post({"code": "0", "language": language, "template": name, "timeout_seconds": 60})
         if answer.status == 400 and name != "python":
             self.skipTest(f"no template {name} here: {answer.json['detail']}")
+        self.wait_until_warm(name)
 
     def cold(self, program):
         """The cold answer; two of them are the same, or the comparison would prove nothing."""
@@ -106,7 +109,7 @@ class Same(live_server.ServerTest):
         return first
 
     def compare(self, program, template):
-        self.need_template(template)
+        self.need_template(template, program.request.get("language", "python"))
         cold, warm = self.cold(program), self.run_as(program, template)
         read_before = READ_AT_START if template == "python" else ANY
         if not any(read_before.match(name) for name in program.request.get("env", ())):
@@ -246,11 +249,23 @@ class Comparison(unittest.TestCase):
     def test_every_program_says_what_it_observes(self):
         self.assertGreater(len(ALL), 200)
         self.assertEqual(len(ALL), len({program.name for program in ALL}))
-        for path in PROGRAMS.glob("[0-9]*.py"):
-            self.assertRegex(path.read_text(encoding="utf-8"), r"(?m)^# Observes: \w", path.name)
+        for path in PROGRAMS.glob("[0-9]*.[pj][ys]"):
+            self.assertRegex(path.read_text(encoding="utf-8"), r"(?m)^(#|//) Observes: \w", path.name)
+
+
+def cold_test(program):
+    def test(self):
+        self.cold(program)
+    return test
+
+
+def warm_test(program, template):
+    def test(self):
+        self.compare(program, template)
+    return test
 
 
 for each in ALL:
-    setattr(Same, f"test_cold_{each.name}", lambda test, program=each: test.cold(program))
+    setattr(Same, f"test_cold_{each.name}", cold_test(each))
     for kind in each.templates:
-        setattr(Same, f"test_{kind}_{each.name}", lambda test, program=each, name=kind: test.compare(program, name))
+        setattr(Same, f"test_{kind}_{each.name}", warm_test(each, kind))

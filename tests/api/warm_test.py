@@ -21,17 +21,8 @@ HAS_NODE = os.access("/usr/bin/node", os.X_OK)
 
 
 class PoolTest(live_server.ServerTest):
-    def pools(self):
-        return self.client.send("GET", "/health").json["pools"]
-
     def pool(self, name="python"):
         return self.pools()[name]
-
-    def wait_for(self, condition, seconds=20):
-        self.assertTrue(host_view.wait_until(condition, seconds * SCALE), self.pools())
-
-    def wait_until_warm(self, name="python", count=1):
-        self.wait_for(lambda: self.pool(name)["warm"] >= count)
 
     def warm(self, code, **fields):
         self.wait_until_warm()

@@ -1,0 +1,8 @@
+// Ends: error 1
+// Observes: an error that nobody catches: its line, its stack, what was printed before.
+process.stdout.write("before\n");
+function inner(value) {
+  return value.missing.field;
+}
+process.on("exit", (code) => console.log("exit", code));
+inner({});
