@@ -1,8 +1,9 @@
 // An HTTP client that costs little: raw sockets, one thread, answers looked at with a few searches.
 //
-//   bench_http_load PORT PATH BODY_FILE EXPECTED
+//   bench_http_load SERVER PATH BODY_FILE EXPECTED
 //
-// Sends the file's content as JSON to http://127.0.0.1:PORT/PATH over kept connections. An answer
+// Sends the file's content as JSON to PATH of SERVER, a port of 127.0.0.1 or the path of a Unix
+// socket, over kept connections. An answer
 // is good when it is a 200 and has EXPECTED somewhere; 503 is counted as refused; everything else
 // ends the command. Commands on stdin, each answered by a line of JSON with times in microseconds:
 //   closed CLIENTS COUNT [PAUSE_MS]   each client sends its next request when it has its answer;
@@ -17,6 +18,7 @@
 #include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,7 +46,7 @@ using bench::microseconds;
 using bench::Times;
 
 struct Target {
-  std::uint16_t port = 0;
+  std::string server;
   std::string request;
   std::string expected;
 };
@@ -75,15 +77,11 @@ Answer parse(std::string_view received) {
 
 class Connection {
  public:
-  explicit Connection(std::uint16_t port)
-      : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const int on = 1;
-    if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-        ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) {
+  explicit Connection(const std::string& server)
+      : socket_(
+            ::socket(server.starts_with('/') ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    if (!(server.starts_with('/') ? connect_unix(server)
+                                  : connect_tcp(std::atoi(server.c_str())))) {
       throw std::runtime_error(std::string("connecting failed: ") + std::strerror(errno));
     }
   }
@@ -120,6 +118,23 @@ class Connection {
   }
 
  private:
+  bool connect_unix(const std::string& path) const {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    return ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  }
+
+  bool connect_tcp(int port) const {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int on = 1;
+    return ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+           ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0;
+  }
+
   int socket_;
   bool busy_ = false;
   Clock::time_point due_;
@@ -182,7 +197,7 @@ class Loop {
   Loop(const Target& target, std::size_t connections)
       : target_(target), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
     for (std::size_t i = 0; i < connections; ++i) {
-      connections_.push_back(std::make_unique<Connection>(target.port));
+      connections_.push_back(std::make_unique<Connection>(target.server));
       epoll_event event{};
       event.events = EPOLLIN;
       event.data.ptr = connections_.back().get();
@@ -297,7 +312,7 @@ Line answer(const Target& target, const std::string& command) {
 
 int main(int count, char** arguments) {
   if (count != 5) {
-    std::fprintf(stderr, "usage: bench_http_load PORT PATH BODY_FILE EXPECTED\n");
+    std::fprintf(stderr, "usage: bench_http_load SERVER PATH BODY_FILE EXPECTED\n");
     return 2;
   }
   std::ifstream file(arguments[3]);
@@ -307,9 +322,7 @@ int main(int count, char** arguments) {
   request << "POST " << arguments[2] << " HTTP/1.1\r\nHost: 127.0.0.1\r\n"
           << "Content-Type: application/json\r\nContent-Length: " << body.str().size() << "\r\n\r\n"
           << body.str();
-  const Target target{.port = static_cast<std::uint16_t>(std::atoi(arguments[1])),
-                      .request = request.str(),
-                      .expected = arguments[4]};
+  const Target target{.server = arguments[1], .request = request.str(), .expected = arguments[4]};
   for (std::string command; std::getline(std::cin, command);) {
     try {
       answer(target, command).print();

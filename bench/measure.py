@@ -201,14 +201,7 @@ class Run:
     # --- over HTTP
 
     def add_http(self):
-        jobs = self.directory / "jobs"
-        jobs.mkdir(mode=0o700)
-        user = ()
-        if os.geteuid() == 0:
-            os.chown(jobs, USER, USER)
-            user = ("--user", str(USER))
-        self.server = live_server.LiveServer(*user, binary=self.binary(), environment={"JOBS_PATH": str(jobs / "jobs.sqlite")})
-        self.open.callback(self.server.stop)
+        self.server = self._serve("tcp")
         warm = self._wait_for_warm({"code": CODE, "template": "python"})
         cold = {"template": "none"} if warm is None else {}
         self._open_http("http, cold", {"code": CODE, **cold}, EXPECTED, self.plan.cold)
@@ -216,16 +209,32 @@ class Run:
             self.figures.missing["http, warm"] = warm
             return
         self._open_http("http, warm", {"code": CODE}, EXPECTED, self.plan.requests)
+        unix = self._serve("unix", API_HOST=f"unix:{self.directory}/unix/api.sock")
+        self._wait_for_warm({"code": CODE, "template": "python"}, unix)
+        self._open_http("http over a unix socket, warm", {"code": CODE}, EXPECTED, self.plan.requests, unix)
         no_data = self._wait_for_warm({"code": PANDAS, "template": "data"})
         if no_data:
             self.figures.missing["http, warm, pandas"] = no_data
         else:
             self._open_http("http, warm, pandas", {"code": PANDAS, "template": "data"}, PANDAS_EXPECTED, self.plan.requests)
 
-    def _wait_for_warm(self, body):
+    def _serve(self, name, **environment):
+        """A server with a place of its own for its files, which belongs to whom it becomes."""
+        place = self.directory / name
+        place.mkdir(mode=0o700)
+        user = ()
+        if os.geteuid() == 0:
+            os.chown(place, USER, USER)
+            user = ("--user", str(USER))
+        server = live_server.LiveServer(*user, binary=self.binary(),
+                                        environment={"JOBS_PATH": str(place / "jobs.sqlite"), **environment})
+        self.open.callback(server.stop)
+        return server
+
+    def _wait_for_warm(self, body, server=None):
         """Why there are no warm answers, or nothing."""
         until = time.monotonic() + 20
-        with self.server.client() as client:
+        with (server or self.server).client() as client:
             while True:
                 answer = client.post(body)
                 if answer.status != 200:
@@ -236,11 +245,12 @@ class Run:
                     return f"template {body.get('template')} gave no warm answer within 20 s"
                 time.sleep(0.1)
 
-    def _open_http(self, name, body, expected, count):
+    def _open_http(self, name, body, expected, count, server=None):
+        server = server or self.server
         path = self.directory / f"{len(self.http)}.json"
         path.write_text(json.dumps(body), encoding="utf-8")
-        worker = self.open.enter_context(Worker(self.program("bench_http_load"), str(self.server.port), "/execute", str(path),
-                                                f'"stdout":{json.dumps(expected + chr(10))}'))
+        worker = self.open.enter_context(Worker(self.program("bench_http_load"), server.path or str(server.port), "/execute",
+                                                str(path), f'"stdout":{json.dumps(expected + chr(10))}'))
         self.http[name] = worker
         self._add_http(name, worker, count)
 

@@ -223,8 +223,15 @@ bool is_loopback(std::string_view host) {
   return IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
 }
 
+std::optional<std::string> unix_path(std::string_view host) {
+  constexpr std::string_view scheme = "unix:";
+  if (!host.starts_with(scheme)) return std::nullopt;
+  return std::string(host.substr(scheme.size()));
+}
+
 jail::Result<void> check_exposure(const Config& config) {
-  if (is_loopback(config.api_host) || !config.api_keys.empty()) return {};
+  if (is_loopback(config.api_host) || unix_path(config.api_host)) return {};
+  if (!config.api_keys.empty()) return {};
   return jail::Error{
       jail::ErrorKind::refused,
       "API_HOST " + config.api_host + " can be reached by others and no API key is configured", 0,

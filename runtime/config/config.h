@@ -35,8 +35,9 @@ struct ProviderConfig {
 std::vector<ProviderConfig> known_providers();
 
 struct Config {
-  std::string api_host = "127.0.0.1";
-  std::uint16_t api_port = 8000;
+  std::string api_host = "127.0.0.1";  // or "unix:" and a path, see unix_path()
+  std::uint16_t api_port = 8000;       // where there is no path
+  std::uint32_t api_socket_mode = 0600;
   std::vector<Secret> api_keys;
   std::vector<std::string> api_allowed_hosts;  // beside the loopback names
   std::uint32_t api_max_connections = 512;
@@ -97,6 +98,9 @@ jail::Result<Config> load_config(const ConfigSources& sources);
 const ProviderConfig* active_provider(const Config& config);
 
 bool is_loopback(std::string_view host);
+
+// Of the Unix socket that an API_HOST names; nothing where it is an address.
+std::optional<std::string> unix_path(std::string_view host);
 
 // Refuses an address that others can reach while no key is configured.
 jail::Result<void> check_exposure(const Config& config);

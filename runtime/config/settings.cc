@@ -1,6 +1,7 @@
 #include "runtime/config/settings.h"
 
 #include <arpa/inet.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <charconv>
@@ -76,10 +77,26 @@ bool is_address(const std::string& host) {
          ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
+// With the zero that ends it, it has to fit into an address.
+bool is_socket_path(std::string_view path) {
+  return path.starts_with('/') && !path.ends_with('/') && path.find('\0') == path.npos &&
+         path.size() < sizeof sockaddr_un::sun_path;
+}
+
 bool apply_host(Config& config, std::string_view text) {
-  if (!is_address(std::string(text))) return false;
+  const auto path = unix_path(text);
+  if (path ? !is_socket_path(*path) : !is_address(std::string(text))) return false;
   config.api_host = text;
   return true;
+}
+
+// Connecting needs the right to write.
+bool apply_socket_mode(Config& config, std::string_view text) {
+  std::uint32_t mode = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
+  if (error != std::errc() || end != text.data() + text.size()) return false;
+  config.api_socket_mode = mode;
+  return (mode & 0600) == 0600 && (mode & ~0666u) == 0;
 }
 
 bool apply_keys(Config& config, std::string_view text) {
@@ -186,7 +203,10 @@ void add_server_settings(std::vector<Setting>& settings) {
                        Setting::Kind kind = Setting::Kind::plain) {
     settings.push_back({name, file_key(name), std::move(allowed), std::move(apply), kind});
   };
-  add("API_HOST", "an IP address or localhost", apply_host);
+  add("API_HOST", "an IP address, localhost, or unix: and an absolute path of at most 107 bytes",
+      apply_host);
+  add("API_SOCKET_MODE", "an octal mode from 0600 to 0666, for reading and writing alone",
+      apply_socket_mode);
   add("API_PORT", "an integer 0 .. 65535 (0: any free port)",
       integer<std::uint16_t>(&Config::api_port, 0, 65535));
   add("API_KEYS", "keys without blanks, separated by commas", apply_keys,

@@ -36,8 +36,8 @@ class Api final : public Handler {
                                           std::stop_token gone) override;
   void answered(const RequestHead& head, int status) override;
   bool takes_over(const RequestHead& head) const override;
-  boost::asio::awaitable<void> take_over(boost::asio::ip::tcp::socket socket, RequestHead head,
-                                         BodyBudget& budget, std::stop_token gone) override;
+  boost::asio::awaitable<void> take_over(Socket socket, RequestHead head, BodyBudget& budget,
+                                         std::stop_token gone) override;
 
   // From now on no program is taken any more; what can be read can still be read. Thread-safe.
   void drain() { draining_.request_stop(); }

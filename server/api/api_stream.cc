@@ -247,7 +247,7 @@ bool Api::takes_over(const RequestHead& head) const {
   return match && match->route == Route::stream;
 }
 
-awaitable<void> Api::take_over(asio::ip::tcp::socket socket, RequestHead head, BodyBudget& budget,
+awaitable<void> Api::take_over(Socket socket, RequestHead head, BodyBudget& budget,
                                std::stop_token gone) {
   auto channel = Channel::create(std::move(socket), {});
   const auto session = std::make_shared<StreamSession>(std::move(channel), services_,

@@ -116,7 +116,8 @@ void define_exec(Commands& commands) {
 void define_serve(Commands& commands) {
   CLI::App& serve = *commands.app.add_subcommand("serve", "Answer POST /execute over HTTP");
   Raw& raw = commands.raw;
-  serve.add_option("--host", raw.host, "Address to listen on [127.0.0.1]")->type_name("H");
+  serve.add_option("--host", raw.host, "Address to listen on, or unix:/path [127.0.0.1]")
+      ->type_name("H");
   serve.add_option("--port", raw.port, "Port to listen on; 0 for any [8000]")->type_name("P");
   serve.add_option("--config", raw.config, "Configuration file [agent-sandbox.json]")
       ->type_name("FILE");

@@ -68,7 +68,14 @@ asio::awaitable<void> show_life(Notifier notifier, std::chrono::microseconds per
   }
 }
 
-std::string url_of(const std::string& host, std::uint16_t port) {
+jail::Result<Listener> listen(const runtime::Config& config) {
+  const auto path = runtime::unix_path(config.api_host);
+  return path ? listen_unix(*path, config.api_socket_mode)
+              : listen_tcp(config.api_host, config.api_port);
+}
+
+std::string place_of(const std::string& host, std::uint16_t port) {
+  if (runtime::unix_path(host)) return host;
   const bool v6 = host.find(':') != host.npos;
   return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
@@ -119,12 +126,13 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
   options.max_connections = config.api_max_connections;
   const auto first = workers.executors().front();
   HttpServer http(workers.executors(), options, api, logger);
-  if (const auto listening = http.listen(config.api_host, config.api_port); !listening) {
-    return fail(listening.error().message());
-  }
+  auto listener = listen(config);
+  if (!listener) return fail(listener.error().message());
+  const std::string place = place_of(config.api_host, listener->port);
+  http.listen(std::move(*listener));
   // Caught before anybody is told that we listen: who sees the line may send a signal at once.
   const auto signals = std::make_shared<asio::signal_set>(first, SIGINT, SIGTERM);
-  logger.info("agent-sandbox " + version + " listening on " + url_of(config.api_host, http.port()));
+  logger.info("agent-sandbox " + version + " listening on " + place);
   if (notifier.watchdog()) {
     asio::co_spawn(first, show_life(notifier, *notifier.watchdog(), workers), asio::detached);
   }

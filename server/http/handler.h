@@ -2,13 +2,13 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <optional>
 #include <stop_token>
 #include <string>
 
 #include "server/http/body_budget.h"
 #include "server/http/message.h"
+#include "server/http/socket.h"
 
 namespace server {
 
@@ -31,9 +31,8 @@ class Handler {
 
   // The head is read, nothing is answered yet. The connection is over when it returns. `budget` is
   // for what is read from it.
-  virtual boost::asio::awaitable<void> take_over(boost::asio::ip::tcp::socket socket,
-                                                 RequestHead head, BodyBudget& budget,
-                                                 std::stop_token gone);
+  virtual boost::asio::awaitable<void> take_over(Socket socket, RequestHead head,
+                                                 BodyBudget& budget, std::stop_token gone);
 
   // Told of every answer, also of those that no other function here has seen. `head` is empty where
   // the connection was turned away.

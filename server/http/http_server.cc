@@ -1,14 +1,14 @@
 #include "server/http/http_server.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
 #include <utility>
@@ -17,7 +17,6 @@ namespace server {
 namespace {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
@@ -43,33 +42,14 @@ HttpServer::HttpServer(std::vector<asio::any_io_executor> executors, HttpOptions
   for (auto& executor : executors) workers_.push_back({.executor = std::move(executor)});
 }
 
-jail::Result<void> HttpServer::listen(const std::string& host, std::uint16_t port) {
-  const auto failure = [&](const error_code& error) {
-    return jail::Error{jail::ErrorKind::refused,
-                       "listen on " + host + " port " + std::to_string(port), error.value(),
-                       error == asio::error::address_in_use
-                           ? "another process listens there; choose another with API_PORT or --port"
-                           : ""};
-  };
-  error_code error;
-  const auto address = asio::ip::make_address(host == "localhost" ? "127.0.0.1" : host, error);
-  if (error) return failure(error);
-  const tcp::endpoint endpoint(address, port);
-  acceptor_.open(endpoint.protocol(), error);
-  if (error) return failure(error);
-  close_on_exec(acceptor_.native_handle());
-  // A restart must not wait for the old connections' TIME_WAIT; two listeners stay impossible.
-  acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error) acceptor_.bind(endpoint, error);
-  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-  if (!error) port_ = acceptor_.local_endpoint(error).port();
-  if (error) {
-    error_code ignored;
-    acceptor_.close(ignored);
-    return failure(error);
-  }
+void HttpServer::listen(Listener listener) {
+  listener_ = std::move(listener);
+  const int fd = listener_.socket.release();
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  acceptor_.assign(Socket::protocol_type(address.ss_family, 0), fd);
   asio::co_spawn(executor_, accept_loop(), asio::detached);
-  return {};
 }
 
 asio::awaitable<void> HttpServer::accept_loop() {
@@ -94,10 +74,10 @@ HttpServer::Worker& HttpServer::least_busy() {
   });
 }
 
-void HttpServer::start_session(tcp::socket socket, Worker& worker) {
+void HttpServer::start_session(Socket socket, Worker& worker) {
   close_on_exec(socket.native_handle());
   error_code ignored;
-  socket.set_option(tcp::no_delay(true), ignored);
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);  // no Unix socket has it
   const auto session = Session::create(std::move(socket), options_, budget_, handler_, logger_);
   if (sessions_.size() < options_.max_connections) {
     sessions_.insert(session);
@@ -157,6 +137,7 @@ asio::awaitable<bool> HttpServer::drain_all(std::chrono::milliseconds patience) 
     asio::steady_timer grace(executor_, options_.drain_grace);
     co_await grace.async_wait(as_values);
   }
+  listener_.file.remove();
   error_code ignored;
   acceptor_.close(ignored);
   const auto end = std::chrono::steady_clock::now() + last_patience;

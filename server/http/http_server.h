@@ -1,18 +1,17 @@
-// Listens on one address and keeps a session for each connection.
+// Listens on one address or Unix socket and keeps a session for each connection.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
-#include <cstdint>
 #include <memory>
-#include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "jail/result.h"
+#include "server/http/listener.h"
 #include "server/http/session.h"
 
 namespace server {
@@ -26,12 +25,8 @@ class HttpServer {
   HttpServer(std::vector<boost::asio::any_io_executor> executors, HttpOptions options,
              Handler& handler, runtime::Logger& logger);
 
-  // `host` is an IP address or "localhost". Accepts from now on.
-  // Errors: the address cannot be bound.
-  jail::Result<void> listen(const std::string& host, std::uint16_t port);
-
-  // As bound, also where 0 was asked for.
-  std::uint16_t port() const noexcept { return port_; }
+  // Accepts from now on.
+  void listen(Listener listener);
 
   // Answers what runs, and meanwhile goes on accepting, so that what comes hears from the handler
   // that the server stops. After `patience` what still runs is told that nobody waits for it. False
@@ -47,7 +42,7 @@ class HttpServer {
 
   boost::asio::awaitable<void> accept_loop();
   Worker& least_busy();
-  void start_session(boost::asio::ip::tcp::socket socket, Worker& worker);
+  void start_session(Socket socket, Worker& worker);
   void end_session(Worker& worker);
   bool all_ended(const std::vector<std::weak_ptr<Session>>& sessions) const;
   boost::asio::awaitable<bool> wait_for(std::vector<std::weak_ptr<Session>> sessions,
@@ -61,12 +56,12 @@ class HttpServer {
   BodyBudget budget_;
   Handler& handler_;
   runtime::Logger& logger_;
-  boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::basic_socket_acceptor<Socket::protocol_type> acceptor_;
+  Listener listener_;  // its socket is the acceptor's, which is closed after its file is removed
   boost::asio::steady_timer changed_;  // its wait ends early when a session ends
   std::unordered_set<std::shared_ptr<Session>> sessions_;
   std::uint32_t turned_away_ = 0;  // sessions that only hear 503
   bool draining_ = false;
-  std::uint16_t port_ = 0;
 };
 
 }  // namespace server

@@ -3,11 +3,12 @@
 
 #include <array>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <cstddef>
 #include <functional>
 #include <memory>
+
+#include "server/http/socket.h"
 
 namespace server {
 
@@ -15,7 +16,7 @@ namespace server {
 // outlives whoever reads or watches.
 class Incoming : public std::enable_shared_from_this<Incoming> {
  public:
-  explicit Incoming(boost::asio::ip::tcp::socket& socket) : socket_(socket) {}
+  explicit Incoming(Socket& socket) : socket_(socket) {}
 
   // Read and not yet used.
   boost::beast::flat_buffer& buffer() noexcept { return buffer_; }
@@ -42,7 +43,7 @@ class Incoming : public std::enable_shared_from_this<Incoming> {
   void start();
   void take(const boost::system::error_code& error, std::size_t count);
 
-  boost::asio::ip::tcp::socket& socket_;
+  Socket& socket_;
   // Not in the buffer, which may be used while a read goes on.
   std::array<char, 16u << 10> block_;
   std::weak_ptr<Read> read_;         // the one that goes on

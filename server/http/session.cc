@@ -37,8 +37,8 @@ std::string_view text_of(const boost::beast::flat_buffer& buffer) {
 
 class BeastSession final : public Session, public std::enable_shared_from_this<BeastSession> {
  public:
-  BeastSession(asio::ip::tcp::socket socket, HttpOptions options, BodyBudget& budget,
-               Handler& handler, runtime::Logger& logger)
+  BeastSession(Socket socket, HttpOptions options, BodyBudget& budget, Handler& handler,
+               runtime::Logger& logger)
       : socket_(std::move(socket)),
         deadline_(std::make_shared<Deadline>(socket_.get_executor())),
         incoming_(std::make_shared<Incoming>(socket_)),
@@ -286,7 +286,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   // Reads and forgets until the client closes, so that it gets to read our last words.
   asio::awaitable<void> linger() {
     error_code error;
-    socket_.shutdown(asio::ip::tcp::socket::shutdown_send, error);
+    socket_.shutdown(Socket::shutdown_send, error);
     arm(options_.linger_timeout, AtDeadline::close);
     do {
       buffer_.clear();
@@ -331,7 +331,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
                              {"ms", static_cast<double>(took.count()) / 1000}});
   }
 
-  asio::ip::tcp::socket socket_;
+  Socket socket_;
   const std::shared_ptr<Deadline> deadline_;
   const std::shared_ptr<Incoming> incoming_;
   boost::beast::flat_buffer& buffer_;  // what came in; the next request starts in it
@@ -356,9 +356,8 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
 
 }  // namespace
 
-std::shared_ptr<Session> Session::create(asio::ip::tcp::socket socket, HttpOptions options,
-                                         BodyBudget& budget, Handler& handler,
-                                         runtime::Logger& logger) {
+std::shared_ptr<Session> Session::create(Socket socket, HttpOptions options, BodyBudget& budget,
+                                         Handler& handler, runtime::Logger& logger) {
   return std::make_shared<BeastSession>(std::move(socket), options, budget, handler, logger);
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +10,7 @@
 #include "runtime/observe/logger.h"
 #include "server/http/body_budget.h"
 #include "server/http/handler.h"
+#include "server/http/socket.h"
 
 namespace server {
 
@@ -33,9 +33,8 @@ struct HttpOptions {
 class Session {
  public:
   // The socket's executor is a strand; what is passed by reference outlives the session.
-  static std::shared_ptr<Session> create(boost::asio::ip::tcp::socket socket, HttpOptions options,
-                                         BodyBudget& budget, Handler& handler,
-                                         runtime::Logger& logger);
+  static std::shared_ptr<Session> create(Socket socket, HttpOptions options, BodyBudget& budget,
+                                         Handler& handler, runtime::Logger& logger);
   virtual ~Session() = default;
 
   // Serves until the connection ends. The session outlives it, and so it does the one below.

@@ -23,7 +23,7 @@ constexpr std::size_t buffer_bytes = 64u << 10;
 
 class BeastChannel final : public Channel {
  public:
-  BeastChannel(asio::ip::tcp::socket socket, ChannelOptions options)
+  BeastChannel(Socket socket, ChannelOptions options)
       : stream_(std::move(socket)), options_(options) {
     stream_.text(true);
     stream_.read_message_max(0);  // counted in read(), which can still answer
@@ -96,13 +96,13 @@ class BeastChannel final : public Channel {
     });
   }
 
-  websocket::stream<asio::ip::tcp::socket> stream_;
+  websocket::stream<Socket> stream_;
   const ChannelOptions options_;
 };
 
 }  // namespace
 
-std::unique_ptr<Channel> Channel::create(asio::ip::tcp::socket socket, ChannelOptions options) {
+std::unique_ptr<Channel> Channel::create(Socket socket, ChannelOptions options) {
   return std::make_unique<BeastChannel>(std::move(socket), options);
 }
 

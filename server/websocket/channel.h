@@ -2,7 +2,6 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -11,6 +10,7 @@
 
 #include "server/http/body_budget.h"
 #include "server/http/message.h"
+#include "server/http/socket.h"
 
 namespace server {
 
@@ -35,8 +35,7 @@ enum class CloseCode : std::uint16_t {
 // the same time, each once.
 class Channel {
  public:
-  static std::unique_ptr<Channel> create(boost::asio::ip::tcp::socket socket,
-                                         ChannelOptions options);
+  static std::unique_ptr<Channel> create(Socket socket, ChannelOptions options);
   virtual ~Channel() = default;
 
   virtual boost::asio::any_io_executor executor() = 0;

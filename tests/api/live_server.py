@@ -6,6 +6,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
@@ -19,6 +20,7 @@ BINARY = os.environ.get("AGENT_SANDBOX_BIN", "")
 TIME_SCALE = float(os.environ.get("JAIL_TEST_TIME_SCALE", "1"))
 # The line that says where it listens may be text or JSON; the port is the last number of an address.
 LISTENING = re.compile(r"listening.*?[:\"\s](\d{2,5})\b(?!\.\d)", re.IGNORECASE)
+LISTENING_UNIX = re.compile(r"listening on unix:([^\s\"]+)")
 
 
 class DidNotStart(Exception):
@@ -36,7 +38,8 @@ class LiveServer:
         self.temporary = os.path.join(self.directory, "tmp")
         os.mkdir(self.temporary)
         os.chmod(self.temporary, 0o1777)
-        self.log, self._listens, self.port, self._proxy = [], threading.Event(), None, None
+        self.log, self._listens, self._proxy = [], threading.Event(), None
+        self.port, self.path = None, None  # one of them, once it listens
         self._process = subprocess.Popen(
             [binary, "serve", "--port", port, *arguments], cwd=self.directory, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
@@ -46,7 +49,7 @@ class LiveServer:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self._listens.wait(20 * TIME_SCALE)
-        if self.port is None:
+        if self.port is None and self.path is None:
             self._process.kill()
             self._process.wait()
             self._reader.join(5)
@@ -56,9 +59,12 @@ class LiveServer:
     def _read(self):
         for line in self._process.stdout:
             self.log.append(line)
-            found = LISTENING.search(line)
-            if found and self.port is None:
-                self.port = int(found.group(1))
+            unix, tcp = LISTENING_UNIX.search(line), LISTENING.search(line)
+            if unix and self.path is None:
+                self.path = unix.group(1)
+                self._listens.set()
+            elif tcp and self.port is None and self.path is None:
+                self.port = int(tcp.group(1))
                 self._listens.set()
         self._listens.set()
 
@@ -107,6 +113,8 @@ class LiveServer:
         return self._process.returncode
 
     def client(self, **headers):
+        if self.path:
+            return Client(None, headers, connection=UnixConnection(self.path))
         if LiveServer.make_proxy is None:
             return Client(self.port, headers)
         if self._proxy is None:
@@ -126,11 +134,22 @@ class Answer:
         return f"{self.status} {self.body[:600]!r}"
 
 
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=60 * TIME_SCALE)
+        self._path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
 class Client:
     """One keep-alive connection."""
 
-    def __init__(self, port, headers=None, host="127.0.0.1", timeout=60 * TIME_SCALE):
-        self._connection = http.client.HTTPConnection(host, port, timeout=timeout)
+    def __init__(self, port, headers=None, host="127.0.0.1", timeout=60 * TIME_SCALE, connection=None):
+        self._connection = connection or http.client.HTTPConnection(host, port, timeout=timeout)
         self._headers = headers or {}
 
     def __enter__(self):

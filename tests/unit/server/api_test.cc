@@ -26,7 +26,7 @@ class ApiTest : public HttpTest {
   void serve(ApiOptions options) {
     api_ = std::make_unique<Api>(std::move(options), Services{runner_, jobs_, metrics_, logger_});
     server_ = std::make_unique<HttpServer>(executors(pool_), HttpOptions{}, *api_, logger_);
-    ASSERT_TRUE(server_->listen("127.0.0.1", 0).has_value());
+    listen();
   }
 
   ~ApiTest() override {
@@ -165,6 +165,13 @@ TEST_F(ApiTest, AServerForOthersDoesNotJudgeTheirHostNames) {
   runtime::Config config;
   config.api_host = "0.0.0.0";
   config.api_keys.emplace_back("key");
+  serve(api_options(config, full_root(), runtime::shipped_templates(), "1.2.3"));
+  EXPECT_EQ(exchange("GET /health HTTP/1.1\r\nHost: sandbox.example\r\n\r\n").status, 200);
+}
+
+TEST_F(ApiTest, NoPageReachesAUnixSocketSoAnyHostNameIsFine) {
+  runtime::Config config;
+  config.api_host = "unix:/run/agent-sandbox.sock";
   serve(api_options(config, full_root(), runtime::shipped_templates(), "1.2.3"));
   EXPECT_EQ(exchange("GET /health HTTP/1.1\r\nHost: sandbox.example\r\n\r\n").status, 200);
 }

@@ -46,8 +46,8 @@ class FakeHandler final : public Handler {
 
   bool takes_over(const RequestHead& head) const override { return head.path == "/switch"; }
 
-  boost::asio::awaitable<void> take_over(boost::asio::ip::tcp::socket socket, RequestHead,
-                                         BodyBudget&, std::stop_token) override {
+  boost::asio::awaitable<void> take_over(Socket socket, RequestHead, BodyBudget&,
+                                         std::stop_token) override {
     std::string text(4, ' ');
     for (;;) {
       co_await boost::asio::async_read(socket, boost::asio::buffer(text),
@@ -91,8 +91,14 @@ class HttpTest : public ::testing::Test {
 
   void start(HttpOptions options = {}) {
     server_ = std::make_unique<HttpServer>(executors(pool_), options, handler_, logger_);
-    const auto listening = server_->listen("127.0.0.1", 0);
-    ASSERT_TRUE(listening.has_value()) << listening.error().message();
+    listen();
+  }
+
+  void listen() {
+    auto listener = listen_tcp("127.0.0.1", 0);
+    ASSERT_TRUE(listener) << listener.error().message();
+    port_ = listener->port;
+    server_->listen(std::move(*listener));
   }
 
   std::future<bool> stopping(std::chrono::milliseconds patience) {
@@ -100,7 +106,7 @@ class HttpTest : public ::testing::Test {
   }
   bool stop(std::chrono::milliseconds patience) { return stopping(patience).get(); }
 
-  TestClient client() { return TestClient(server_->port()); }
+  TestClient client() { return TestClient(port_); }
   Answer exchange(std::string_view bytes) { return client().exchange(bytes); }
 
   std::vector<std::string> log_lines() {
@@ -129,6 +135,7 @@ class HttpTest : public ::testing::Test {
   FakeHandler handler_;
   boost::asio::thread_pool pool_{2};
   std::unique_ptr<HttpServer> server_;
+  std::uint16_t port_ = 0;
 };
 
 }  // namespace server

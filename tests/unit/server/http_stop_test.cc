@@ -24,10 +24,9 @@ TEST_F(HttpTest, ConnectionsBeyondTheLimitHear503) {
 
 TEST_F(HttpTest, APortInUseIsNamed) {
   start();
-  HttpServer other(executors(pool_), {}, handler_, logger_);
-  const auto result = other.listen("127.0.0.1", server_->port());
+  const auto result = listen_tcp("127.0.0.1", port_);
   ASSERT_FALSE(result.has_value());
-  EXPECT_THAT(result.error().message(), HasSubstr(std::to_string(server_->port())));
+  EXPECT_THAT(result.error().message(), HasSubstr(std::to_string(port_)));
   EXPECT_THAT(result.error().message(), HasSubstr("another process listens there"));
 }
 
@@ -87,11 +86,8 @@ TEST_F(HttpTest, StopCancelsWhatRunsTooLong) {
 
 TEST_F(HttpTest, AStoppedServerAcceptsNoMore) {
   start();
-  const std::uint16_t port = server_->port();
   EXPECT_TRUE(stop(1s));
-  HttpServer again(executors(pool_), {}, handler_, logger_);
-  EXPECT_TRUE(again.listen("127.0.0.1", port).has_value());
-  EXPECT_TRUE(boost::asio::co_spawn(pool_, again.stop(0ms), boost::asio::use_future).get());
+  EXPECT_TRUE(listen_tcp("127.0.0.1", port_).has_value());
 }
 
 }  // namespace

@@ -169,6 +169,15 @@ TEST_F(ConfigTest, BadValuesAreRefused) {
   const std::pair<const char*, const char*> cases[] = {
       {"API_HOST", "example.com"},
       {"API_HOST", "127.0.0.1:80"},
+      {"API_HOST", "unix:"},
+      {"API_HOST", "unix:relative"},
+      {"API_HOST", "unix:/directory/"},
+      {"API_SOCKET_MODE", "0400"},
+      {"API_SOCKET_MODE", "0060"},
+      {"API_SOCKET_MODE", "0700"},
+      {"API_SOCKET_MODE", "01600"},
+      {"API_SOCKET_MODE", "0680"},
+      {"API_SOCKET_MODE", "rw"},
       {"API_PORT", "65536"},
       {"API_PORT", "80 "},
       {"API_PORT", "8e3"},
@@ -261,9 +270,27 @@ TEST_F(ConfigTest, TheFirstProviderWithAKeyIsActive) {
   EXPECT_EQ(active_provider(config)->name, "ollama");
 }
 
+TEST_F(ConfigTest, ListensOnAUnixSocket) {
+  EXPECT_EQ(load().api_socket_mode, 0600u);
+  EXPECT_EQ(unix_path(load().api_host), std::nullopt);
+  write("agent-sandbox.json", R"({"api_host": "unix:/run/a b.sock", "api_socket_mode": "0660"})");
+  EXPECT_EQ(unix_path(load().api_host), "/run/a b.sock");
+  EXPECT_EQ(load().api_socket_mode, 0660u);
+  EXPECT_THAT(error_in_file(R"({"api_host": "unix:/a\u0000b"})"), HasSubstr("api_host"));
+}
+
+TEST_F(ConfigTest, ThePathOfASocketFitsIntoItsAddress) {
+  const std::string longest = "unix:/" + std::string(106, 'x');
+  sources_.flags = {{"API_HOST", longest, "--host"}};
+  EXPECT_EQ(load().api_host, longest);
+  sources_.flags = {{"API_HOST", longest + "x", "--host"}};
+  EXPECT_THAT(error(), AllOf(HasSubstr("--host"), HasSubstr("at most 107 bytes")));
+}
+
 TEST_F(ConfigTest, OnlyLoopbackIsServedWithoutAKey) {
   Config config;
-  for (const char* host : {"127.0.0.1", "127.8.8.8", "localhost", "::1", "::ffff:127.0.0.1"}) {
+  for (const char* host :
+       {"127.0.0.1", "127.8.8.8", "localhost", "::1", "::ffff:127.0.0.1", "unix:/a"}) {
     config.api_host = host;
     EXPECT_TRUE(check_exposure(config).has_value()) << host;
   }
