@@ -144,12 +144,11 @@ class Connection {
 // What the answers of one command said.
 struct Tally {
   Times total;
-  Times done_at;                // since the start of the command
   std::array<Times, 3> phases;  // timings_us of the answers
   std::uint64_t warm = 0;
   std::uint64_t refused = 0;
 
-  void take(const Target& target, const Answer& answer, double taken, double at) {
+  void take(const Target& target, const Answer& answer, double taken) {
     if (answer.status == 503) {
       ++refused;
       return;
@@ -159,7 +158,6 @@ struct Tally {
                                std::string(answer.body.substr(0, 400)));
     }
     total.push_back(taken);
-    done_at.push_back(at);
     if (answer.body.find("\"warm\":true") != std::string_view::npos) ++warm;
     static constexpr std::array<std::string_view, 3> names = {
         "\"queued\":", "\"started\":", "\"ran\":"};
@@ -170,14 +168,6 @@ struct Tally {
     }
   }
 
-  // Answers a second in the tenth of the run that begins after `from` tenths of its answers.
-  double rate_of_tenth(std::size_t from) const {
-    const std::size_t size = done_at.size() / 10;
-    if (size == 0) return 0;
-    const double begun = from == 0 ? 0 : done_at[from * size - 1];
-    return static_cast<double>(size) * 1e6 / (done_at[(from + 1) * size - 1] - begun);
-  }
-
   Line line(double seconds) const {
     return Line()
         .times("total", total)
@@ -186,9 +176,7 @@ struct Tally {
         .times("ran", phases[2])
         .number("warm", static_cast<double>(warm))
         .number("refused", static_cast<double>(refused))
-        .number("per_second", static_cast<double>(total.size()) / seconds)
-        .number("first_tenth_per_second", rate_of_tenth(0))
-        .number("last_tenth_per_second", rate_of_tenth(9));
+        .number("per_second", static_cast<double>(total.size()) / seconds);
   }
 };
 
@@ -219,7 +207,7 @@ class Loop {
     }
     while (answered < count) {
       wait(nullptr, [&](Connection& connection, const Answer& answer) {
-        take(connection, answer, begun);
+        take(connection, answer);
         ++answered;
         if (pause_ms > 0) ::usleep(static_cast<useconds_t>(pause_ms * 1e3));
         if (sent++ < count) connection.send(target_.request, Clock::now());
@@ -258,7 +246,7 @@ class Loop {
         pause.tv_nsec = std::chrono::nanoseconds(left).count() % 1'000'000'000;
       }
       wait(next < seconds ? &pause : nullptr, [&](Connection& connection, const Answer& answer) {
-        take(connection, answer, begun);
+        take(connection, answer);
         --running;
       });
     }
@@ -280,9 +268,8 @@ class Loop {
     }
   }
 
-  void take(const Connection& connection, const Answer& answer, Clock::time_point begun) {
-    const auto now = Clock::now();
-    tally_.take(target_, answer, microseconds(now - connection.due()), microseconds(now - begun));
+  void take(const Connection& connection, const Answer& answer) {
+    tally_.take(target_, answer, microseconds(Clock::now() - connection.due()));
   }
 
   const Target& target_;

@@ -24,6 +24,7 @@ DATA = ("--template", "data", "--imports", DATA_IMPORTS, "--warm-up", SHIPPED["w
 PARTS = ("launchers", "floor", "in_process", "http", "memory")
 CLIENTS = 8
 PAUSE_MS = 3  # that nothing happens in before a request, once what it needs is there
+IN_STOCK = 500  # requests that use up the jails which a pool has in stock: these would flatter a rate
 REFILL_MS = 10  # over HTTP, where nobody sees when the pool is full again
 USER = 60800  # who a server becomes that root starts: no jail runs as root
 
@@ -40,6 +41,7 @@ class Plan:
     pandas_seconds: float  # the same for launchers that import pandas
     pandas_floods: tuple   # of which launchers
     long_run: int          # warm requests of 8 clients, to see whether the rate sags
+    fresh_floods: int      # of a fresh server, in turn with the one that had the long run
     loads: tuple           # of the sustained rate, for open loops
     load_seconds: float
     jails: int             # that wait at once, to see what they keep
@@ -49,10 +51,10 @@ class Plan:
 
 QUICK = Plan(rounds=5, launches=2, pandas_rounds=2, requests=30, cold=3,
              floods=1, flood_seconds=1.5, pandas_seconds=5, pandas_floods=("python3",),
-             long_run=5_000, loads=(0.5,), load_seconds=3, jails=100, state_mb=0, refills=20)
+             long_run=5_000, fresh_floods=4, loads=(0.5,), load_seconds=3, jails=100, state_mb=0, refills=20)
 FULL = Plan(rounds=30, launches=2, pandas_rounds=6, requests=50, cold=4,
             floods=3, flood_seconds=3, pandas_seconds=8, pandas_floods=("python3", "bubblewrap"),
-            long_run=100_000, loads=(0.25, 0.5, 0.75, 0.9, 1.1), load_seconds=8, jails=1_000, state_mb=1_024, refills=50)
+            long_run=100_000, fresh_floods=6, loads=(0.25, 0.5, 0.75, 0.9, 1.1), load_seconds=8, jails=1_000, state_mb=1_024, refills=50)
 
 
 def say(words):
@@ -69,6 +71,7 @@ class Run:
         self.steps = []       # (period in rounds, what to do): the interleaved part
         self.floods = []      # the same for rates
         self.server = None
+        self.bodies = 0  # written for load workers
         self.http = {}        # name -> Worker
         self.warm = None      # in process
 
@@ -246,13 +249,16 @@ class Run:
                 time.sleep(0.1)
 
     def _open_http(self, name, body, expected, count, server=None):
-        server = server or self.server
-        path = self.directory / f"{len(self.http)}.json"
-        path.write_text(json.dumps(body), encoding="utf-8")
-        worker = self.open.enter_context(Worker(self.program("bench_http_load"), server.path or str(server.port), "/execute",
-                                                str(path), f'"stdout":{json.dumps(expected + chr(10))}'))
+        worker = self._load_worker(server or self.server, body, expected)
         self.http[name] = worker
         self._add_http(name, worker, count)
+
+    def _load_worker(self, server, body, expected):
+        self.bodies += 1
+        path = self.directory / f"{self.bodies}.json"
+        path.write_text(json.dumps(body), encoding="utf-8")
+        return self.open.enter_context(Worker(self.program("bench_http_load"), server.path or str(server.port), "/execute",
+                                              str(path), f'"stdout":{json.dumps(expected + chr(10))}'))
 
     def _add_http(self, name, worker, count):
         def run():
@@ -291,16 +297,25 @@ class Run:
         if not worker:
             return
         before = self._server_size()
-        worker.ask("closed", CLIENTS, 500)  # what the pool has in stock would flatter the first tenth
-        answer = worker.ask("closed", CLIENTS, self.plan.long_run)
+        worker.ask("closed", CLIENTS, IN_STOCK)
+        self.figures.add_rate("long run", worker.ask("closed", CLIENTS, self.plan.long_run)["per_second"])
         time.sleep(2)
         after = self._server_size()
-        self.figures.add_rate("long run, first tenth", answer["first_tenth_per_second"])
-        self.figures.add_rate("long run, last tenth", answer["last_tenth_per_second"])
-        self.figures.add_rate("long run", answer["per_second"])
+        self._compare_with_a_fresh_server(worker)
         for word, one, two in zip(("resident MB", "descriptors", "processes"), before, after):
             self.figures.numbers[f"server, {word} before the long run"] = one
             self.figures.numbers[f"server, {word} after {self.plan.long_run} requests"] = two
+
+    def _compare_with_a_fresh_server(self, aged):
+        """In turn, so that what else the machine does meets both."""
+        fresh_server = self._serve("fresh")
+        self._wait_for_warm({"code": CODE, "template": "python"}, fresh_server)
+        fresh = self._load_worker(fresh_server, {"code": CODE}, EXPECTED)
+        fresh.ask("closed", CLIENTS, IN_STOCK)
+        for _ in range(self.plan.fresh_floods):
+            for name, worker in (("a fresh server", fresh), ("after the long run", aged)):
+                answer = worker.ask("closed", CLIENTS, self._enough("http, warm"))
+                self.figures.add_rate(f"{name}, {CLIENTS} clients", answer["per_second"])
 
     def _server_size(self):
         pid = self.server.pid
