@@ -25,7 +25,8 @@ PARTS = ("launchers", "floor", "in_process", "http", "memory")
 CLIENTS = 8
 PAUSE_MS = 3  # that nothing happens in before a request, once what it needs is there
 IN_STOCK = 500  # requests that use up the jails which a pool has in stock: these would flatter a rate
-REFILL_MS = 10  # over HTTP, where nobody sees when the pool is full again
+# Over HTTP nobody sees when the pool is full again: longer than a jail takes to be made.
+REFILL_MS, DATA_REFILL_MS = 10, 50
 USER = 60800  # who a server becomes that root starts: no jail runs as root
 
 
@@ -219,7 +220,8 @@ class Run:
         if no_data:
             self.figures.missing["http, warm, pandas"] = no_data
         else:
-            self._open_http("http, warm, pandas", {"code": PANDAS, "template": "data"}, PANDAS_EXPECTED, self.plan.requests)
+            self._open_http("http, warm, pandas", {"code": PANDAS, "template": "data"}, PANDAS_EXPECTED, self.plan.requests,
+                            pause_ms=DATA_REFILL_MS)
 
     def _serve(self, name, **environment):
         """A server with a place of its own for its files, which belongs to whom it becomes."""
@@ -248,10 +250,10 @@ class Run:
                     return f"template {body.get('template')} gave no warm answer within 20 s"
                 time.sleep(0.1)
 
-    def _open_http(self, name, body, expected, count, server=None):
+    def _open_http(self, name, body, expected, count, server=None, pause_ms=REFILL_MS):
         worker = self._load_worker(server or self.server, body, expected)
         self.http[name] = worker
-        self._add_http(name, worker, count)
+        self._add_http(name, worker, count, pause_ms)
 
     def _load_worker(self, server, body, expected):
         self.bodies += 1
@@ -260,9 +262,9 @@ class Run:
         return self.open.enter_context(Worker(self.program("bench_http_load"), server.path or str(server.port), "/execute",
                                               str(path), f'"stdout":{json.dumps(expected + chr(10))}'))
 
-    def _add_http(self, name, worker, count):
+    def _add_http(self, name, worker, count, pause_ms):
         def run():
-            answer = worker.ask("closed", 1, count, REFILL_MS)
+            answer = worker.ask("closed", 1, count, pause_ms)
             self.figures.add(name, answer["total"])
             if answer["queued"]:
                 spent = [sum(parts) for parts in zip(answer["queued"], answer["started"], answer["ran"])]
