@@ -133,7 +133,7 @@ class Run:
             self.figures.missing["go-judge"] = judge.missing
         else:
             self.figures.peers.append("go-judge")
-            self._add_http("go-judge", judge.load, self.plan.launches)
+            self._add_http("go-judge", judge.load, self.plan.launches, REFILL_MS)
 
     def _add_launcher(self, launchers, name, series, count, every, flood_seconds):
         def launch():
