@@ -142,10 +142,10 @@ void Run::give_up_at_deadline() {
   });
 }
 
-void Run::launch(Way way) {
+void Run::launch(Way way, const Failed& failed) {
   placed_at_ = Clock::now();
   const WarmPool::Ticket ticket = make_ticket();
-  auto leased = launch_(request_, way, ticket);
+  auto leased = launch_(request_, way, failed, ticket);
   if (leased) {
     take(std::move(*leased));
     return;
@@ -176,6 +176,7 @@ void Run::take(jail::Result<Leased> leased) {
   }
   pooled_ = leased->pooled;
   warm_ = leased->warm;
+  launcher_ = std::move(leased->launcher);
   jail_.emplace(std::move(leased->jail));
   control_.assign(jail_->control_fd());
   watch_control();
@@ -217,7 +218,7 @@ void Run::launch_again() {
   if (input_.is_open()) input_.close();
   input_written_ = 0;
   drop_jail();
-  launch(Way::cold);
+  launch(Way::cold, std::exchange(launcher_, nullptr));
 }
 
 jail::RunLimits Run::limits_of_request() const {
@@ -242,6 +243,7 @@ void Run::begin() {
   }
   request_.files.clear();
   started_at_ = Clock::now();
+  launcher_.reset();
   if (options_.on_start) options_.on_start();
   options_.gate.set_hook([weak = weak_from_this()] {
     const auto self = weak.lock();

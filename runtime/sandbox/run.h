@@ -20,10 +20,12 @@ class Run : public std::enable_shared_from_this<Run> {
  public:
   using Finished = std::function<void(jail::Result<RunResult>)>;
   enum class Way : std::uint8_t { any, cold };
+  // Whose jail came to nothing: it is dead, or about to be, though it may still take orders.
+  using Failed = std::shared_ptr<jail::Launcher>;
   // A jail for the request; nothing where the ticket is to be called with one later. Errors that
   // come later ask for a cold one.
-  using Launch = std::function<std::optional<jail::Result<Leased>>(const RunRequest&, Way,
-                                                                   const WarmPool::Ticket&)>;
+  using Launch = std::function<std::optional<jail::Result<Leased>>(
+      const RunRequest&, Way, const Failed&, const WarmPool::Ticket&)>;
 
   // What `launch` uses must outlive the run, unless the run's executor is stopped before: an
   // executor that is destroyed drops its runs. `finished` is called once, on an executor of the
@@ -52,7 +54,7 @@ class Run : public std::enable_shared_from_this<Run> {
 
   void ask_for_place();
   void give_up_at_deadline();
-  void launch(Way way);
+  void launch(Way way, const Failed& failed = nullptr);
   WarmPool::Ticket make_ticket();
   void take(jail::Result<Leased> leased);
   bool may_launch_again(const jail::Error& error) const;
@@ -94,6 +96,7 @@ class Run : public std::enable_shared_from_this<Run> {
   Admission::Place place_;
   WarmPool::Ticket lease_;  // while it waits for a jail
   std::optional<jail::Jail> jail_;
+  Failed launcher_;  // what made the jail
   bool pooled_ = false;
   bool warm_ = false;
   Descriptor control_;

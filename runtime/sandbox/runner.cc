@@ -222,9 +222,8 @@ class JailRunner final : public Runner {
     const auto shared = std::make_shared<Handler>(std::move(handler));
     const auto run = std::make_shared<Run>(
         executor, options_, admission_,
-        [this](const RunRequest& what, Run::Way way, const WarmPool::Ticket& later) {
-          return jail_for(what, way, later);
-        },
+        [this](const RunRequest& what, Run::Way way, const Run::Failed& failed,
+               const WarmPool::Ticket& later) { return jail_for(what, way, failed, later); },
         std::move(request), std::move(options),
         [shared, executor, sweeper = sweeper_](Result<RunResult> result) {
           if (sweeper != nullptr) sweeper->sweep_soon();
@@ -284,13 +283,13 @@ class JailRunner final : public Runner {
   }
 
   std::optional<Result<Leased>> jail_for(const RunRequest& request, Run::Way way,
-                                         const WarmPool::Ticket& later) {
+                                         const Run::Failed& failed, const WarmPool::Ticket& later) {
     Prepared* const prepared = prepared_for(request);
-    if (prepared == nullptr) return launch(request, ground_);
-    if (prepared->pool == nullptr) return launch(request, prepared->ground);
+    if (prepared == nullptr) return launch(request, ground_, failed);
+    if (prepared->pool == nullptr) return launch(request, prepared->ground, failed);
     if (way == Run::Way::any) {
       const WarmFit fit = warm_fit(prepared->pool->spec(), request, cpu_of(request.timeout));
-      if (fit == WarmFit::cold) return launch(request, prepared->ground);
+      if (fit == WarmFit::cold) return launch(request, prepared->ground, failed);
       std::optional<jail::Invocation> invocation;
       if (fit == WarmFit::launch) {
         invocation = {.arguments = request.args, .env = environment_of(request)};
@@ -301,20 +300,23 @@ class JailRunner final : public Runner {
       if (!leased || *leased) return leased;
     }
     ++prepared->cold;
-    return launch(request, prepared->ground);
+    return launch(request, prepared->ground, failed);
   }
 
-  Result<Leased> launch(const RunRequest& request, const Ground& ground) {
+  Result<Leased> launch(const RunRequest& request, const Ground& ground,
+                        const Run::Failed& failed) {
     const jail::JailSpec spec = spec_of(request, ground);
-    const auto launcher = launchers_->current();
-    Result<jail::Jail> jail = launcher->launch(spec);
-    if (!jail && jail.error().kind == jail::ErrorKind::closed) {
-      const auto next = launchers_->after(launcher);
-      if (!next) return next.error();
-      jail = (*next)->launch(spec);
+    std::shared_ptr<Launcher> launcher = launchers_->current();
+    if (launcher != failed) {
+      Result<jail::Jail> jail = launcher->launch(spec);
+      if (jail) return Leased{.jail = std::move(*jail), .launcher = std::move(launcher)};
+      if (jail.error().kind != jail::ErrorKind::closed) return jail.error();
     }
+    auto next = launchers_->after(launcher);
+    if (!next) return next.error();
+    Result<jail::Jail> jail = (*next)->launch(spec);
     if (!jail) return jail.error();
-    return Leased{.jail = std::move(*jail)};
+    return Leased{.jail = std::move(*jail), .launcher = std::move(*next)};
   }
 
   const asio::any_io_executor executor_;

@@ -154,7 +154,10 @@ Result<Leased> WarmPool::lease(jail::Pool& pool,
   }
   const bool forked = spec_.warmth == jail::Warmth::forked;
   const bool warm = forked || jail->phase() == jail::Phase::ready;
-  return Leased{.jail = std::move(*jail), .pooled = true, .warm = warm};
+  return Leased{.jail = std::move(*jail),
+                .pooled = true,
+                .warm = warm,
+                .launcher = forked ? nullptr : launcher_};
 }
 
 std::optional<Result<Leased>> WarmPool::take(const std::optional<jail::Invocation>& invocation,

@@ -24,6 +24,8 @@ struct Leased {
   jail::Jail jail;
   bool pooled = false;  // made for a pool: start() takes the run's own limits
   bool warm = false;    // it waited, or is a fork of a warm interpreter
+  // What made it; null where that was a template's host.
+  std::shared_ptr<jail::Launcher> launcher;
 };
 
 // Thread-safe.

@@ -183,24 +183,25 @@ int Program::execute(const char* path, PyObject* globals) {
   }
   python_.Py_DecRef(name);
   PyObject* done = python_.PyRun_FileExFlags(file, path, file_input, globals, globals, 1, nullptr);
+  // What is printed comes before what is said about an error.
+  PyObject* type;
+  PyObject* value;
+  PyObject* traceback;
+  python_.PyErr_Fetch(&type, &value, &traceback);
+  for (const char* stream : {"stderr", "stdout"}) {
+    if (!flush(stream)) drop_error();
+  }
+  python_.PyErr_Restore(type, value, traceback);
   int status = 0;
-  if (done == nullptr) {
-    PyObject* type;
-    PyObject* value;
-    PyObject* traceback;
-    python_.PyErr_Fetch(&type, &value, &traceback);
-    if (!flush("stderr")) drop_error();
-    if (!flush("stdout")) drop_error();
-    python_.PyErr_Restore(type, value, traceback);
-    if (python_.PyErr_ExceptionMatches(*python_.SystemExit) != 0) return status_of_system_exit();
+  if (done != nullptr) {
+    python_.Py_DecRef(done);
+  } else if (python_.PyErr_ExceptionMatches(*python_.SystemExit) != 0) {
+    return status_of_system_exit();
+  } else {
     // The class itself: the interpreter takes no subclass for an interrupt.
     interrupted_ = python_.PyErr_Occurred() == *python_.KeyboardInterrupt;
     python_.PyErr_Print();
     status = 1;
-  } else {
-    python_.Py_DecRef(done);
-    if (!flush("stderr")) drop_error();
-    if (!flush("stdout")) drop_error();
   }
   for (const char* own : {"__file__", "__cached__"}) {
     if (python_.PyDict_DelItemString(globals, own) != 0) drop_error();
