@@ -24,10 +24,6 @@ inline runtime::ProgramRoot full_root() {
 
 class FakeRunner final : public runtime::Runner {
  public:
-// GCC 12 under ASan takes Asio's coroutine frames, from aligned_alloc() and back by free(), for a
-// mismatch of new and delete.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
   boost::asio::awaitable<jail::Result<runtime::RunResult>> run(
       runtime::RunRequest request, runtime::RunOptions options) override {
     {
@@ -48,7 +44,6 @@ class FakeRunner final : public runtime::Runner {
     }
     co_return answer;
   }
-#pragma GCC diagnostic pop
 
   jail::Result<std::string> explain(const runtime::RunRequest&) override {
     return std::string("no plan");
