@@ -3,12 +3,11 @@
 //   bench_http_load SERVER PATH BODY_FILE EXPECTED
 //
 // Sends the file's content as JSON to PATH of SERVER, a port of 127.0.0.1 or the path of a Unix
-// socket, over kept connections. An answer
-// is good when it is a 200 and has EXPECTED somewhere; 503 is counted as refused; everything else
-// ends the command. Commands on stdin, each answered by a line of JSON with times in microseconds:
+// socket, over kept connections. An answer is good when it is a 200 and has EXPECTED somewhere; 503
+// is counted as refused; everything else ends the command. Commands on stdin, each answered by a
+// line of JSON with times in microseconds:
 //   closed CLIENTS COUNT [PAUSE_MS]   each client sends its next request when it has its answer;
-//   one
-//                                     client alone may wait before that, so that a pool is full
+//                                     one client alone may wait before that, so that a pool is full
 //   open RATE SECONDS CONNECTIONS     requests come when they come, on the average RATE a second,
 //                                     and a time counts from the moment that a request was due,
 //                                     also while all connections are busy

@@ -6,9 +6,15 @@ namespace runtime {
 
 std::optional<Admission::Place> Admission::take_free() {
   const std::lock_guard lock(mutex_);
-  if (taken_ >= places_) return std::nullopt;
-  ++taken_;
+  if (!take_one()) return std::nullopt;
   return Place(*this);
+}
+
+// With the lock held.
+bool Admission::take_one() {
+  const bool there = taken_ < places_;
+  if (there) ++taken_;
+  return there;
 }
 
 Admission::Ticket Admission::ask(const std::string& caller, Answer answer) {
@@ -17,10 +23,8 @@ Admission::Ticket Admission::ask(const std::string& caller, Answer answer) {
   Ticket pushed_out;
   {
     const std::lock_guard lock(mutex_);
-    granted = taken_ < places_;
-    if (granted) {
-      ++taken_;
-    } else {
+    granted = take_one();
+    if (!granted) {
       if (queued_ >= queue_limit_) {
         pushed_out = make_room_for(caller);
         if (pushed_out == nullptr) return nullptr;

@@ -61,6 +61,7 @@ class Admission {
     std::deque<Ticket> tickets;  // never empty
   };
 
+  bool take_one();
   void give_back();
   std::deque<Line>::iterator line_of(const std::string& caller);
   Ticket make_room_for(const std::string& caller);

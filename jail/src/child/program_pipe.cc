@@ -40,13 +40,12 @@ long ProgramPipe::begin_pouring() {
   return 0;
 }
 
-bool ProgramPipe::pour() {
+void ProgramPipe::pour() {
   for (;;) {
     const long sent = raw::call(SYS_sendfile, pipe_, file_, 0, most_at_once);
     if (sent == -EINTR || sent > 0) continue;
-    if (sent == -EAGAIN) return true;
-    close();  // its end, or an interpreter that is gone
-    return false;
+    if (sent != -EAGAIN) close();  // its end, or an interpreter that is gone
+    return;
   }
 }
 

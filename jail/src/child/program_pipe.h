@@ -15,10 +15,10 @@ class ProgramPipe {
   // not yet.
   long meet_reader();
 
-  // The program is there: hands it over, now or while pour() says so.
+  // The program is there: hands over what the pipe takes.
   long begin_pouring();
-  // True while the pipe is full and there is more; to be called again when descriptor() takes more.
-  bool pour();
+  // The rest, when descriptor() takes more.
+  void pour();
 
   int descriptor() const { return pipe_; }  // -1: there is nothing to write
 

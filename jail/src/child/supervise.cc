@@ -187,9 +187,7 @@ class Init {
     const char go = 1;
     if (done == 0) done = send_bytes(channel_, &go, sizeof go, nullptr, 0);
     raw::call(SYS_close, channel_);
-    if (done >= 0) return true;
-    send_failure({-1, static_cast<std::int32_t>(-done)});
-    return false;
+    return done >= 0 || refused(done);
   }
 
   // Starts the guest before there is an order, up to the point where it wants its program. False:
@@ -197,10 +195,7 @@ class Init {
   bool spawn_early() {
     const auto* name = base_ + plan_.program_offset;
     const long made = program_.make(static_cast<int>(slots_[wire::slot_workspace]), name);
-    if (made < 0) {
-      send_failure({-1, static_cast<std::int32_t>(-made)});
-      return false;
-    }
+    if (made < 0) return refused(made);
     if (!spawn_guest()) return false;
     const std::uint64_t deadline = now_ns() + longest_start_ns;
     long met = 0;
@@ -217,9 +212,7 @@ class Init {
       if (met == 0 && guest_ended_) met = -ECHILD;
       if (met == 0 && now_ns() > deadline) met = -ETIMEDOUT;
     }
-    if (met > 0) return true;
-    send_failure({-1, static_cast<std::int32_t>(-met)});
-    return false;
+    return met > 0 || refused(met);
   }
 
   // Gives the waiting guest its program.
@@ -228,9 +221,7 @@ class Init {
     long done = lower_limits();
     begin_watch();
     if (done == 0) done = program_.begin_pouring();
-    if (done >= 0) return true;
-    send_failure({-1, static_cast<std::int32_t>(-done)});
-    return false;
+    return done >= 0 || refused(done);
   }
 
   // The kernel tells the sum to the microsecond and its parts in hundredths of a second only: they
@@ -283,10 +274,7 @@ class Init {
       if (pid == 0) become_guest(ends[1]);
       raw::call(SYS_close, ends[1]);
     }
-    if (pid < 0 || signals_ < 0) {
-      send_failure({-1, static_cast<std::int32_t>(pid < 0 ? -pid : -signals_)});
-      return false;
-    }
+    if (pid < 0 || signals_ < 0) return refused(pid < 0 ? pid : signals_);
     guest_ = pid;
     start_report_ = ends[0];
     drop_lent();
@@ -375,6 +363,12 @@ class Init {
     } else {
       exec_ns_ = now_ns();
     }
+  }
+
+  // By the kernel, in no call of the plan. Tells the owner; false, for whoever returns it.
+  bool refused(long result) {
+    send_failure({-1, static_cast<std::int32_t>(-result)});
+    return false;
   }
 
   void send_failure(const Failure& failure) {

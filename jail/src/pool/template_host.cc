@@ -54,15 +54,25 @@ JailSpec with_most(const TemplateSpec& spec) {
   return most;
 }
 
+Result<Plan> compile_jail(const TemplateSpec& spec, const HostFacts& facts) {
+  const JailSpec most = with_most(spec);
+  switch (spec.warmth) {
+    case Warmth::forked:
+      return compile_forked(most, facts, spec.levers.network_reuse);
+    case Warmth::started:
+      return compile_started(most, facts);
+    case Warmth::prepared:
+      break;
+  }
+  return compile(most, facts);
+}
+
 }  // namespace
 
 Result<TemplatePlans> TemplatePlans::make(const TemplateSpec& spec, const HostFacts& facts) {
   TemplatePlans plans;
-  const JailSpec most = with_most(spec);
   const bool forked = spec.warmth == Warmth::forked;
-  auto jail = forked ? compile_forked(most, facts, spec.levers.network_reuse)
-              : spec.warmth == Warmth::started ? compile_started(most, facts)
-                                               : compile(most, facts);
+  auto jail = compile_jail(spec, facts);
   if (!jail) return jail.error();
   auto jail_image = to_image(*jail);
   if (!jail_image) return jail_image.error();

@@ -105,15 +105,19 @@ long copy_resident(long file, long pagemap, const Area& area) {
   return 0;
 }
 
+std::uint64_t up_to_block(std::uint64_t place) {
+  return (place + block_bytes - 1) & ~(block_bytes - 1);
+}
+
 // Where each area goes in the file; its size. Memory that a large page can be mapped into keeps its
 // place within one.
 std::uint64_t lay_out() {
   std::uint64_t offset = 0;
   for (std::size_t i = 0; i < areas.count; ++i) {
     Area& area = areas.list[i];
-    const std::uint64_t first_block = (area.begin + block_bytes - 1) & ~(block_bytes - 1);
+    const std::uint64_t first_block = up_to_block(area.begin);
     if (first_block + block_bytes <= area.end) {
-      offset = ((offset + block_bytes - 1) & ~(block_bytes - 1)) + area.begin % block_bytes;
+      offset = up_to_block(offset) + area.begin % block_bytes;
     }
     area.offset = offset;
     offset += area.end - area.begin;
@@ -137,8 +141,7 @@ void use_large_pages(long file, std::uint64_t size) {
   const long reserved = raw::call(SYS_mmap, 0, static_cast<long>(size + block_bytes), PROT_NONE,
                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (reserved < 0 && reserved > -4096) return;
-  const long begin =
-      (reserved + static_cast<long>(block_bytes) - 1) & -static_cast<long>(block_bytes);
+  const auto begin = static_cast<long>(up_to_block(static_cast<std::uint64_t>(reserved)));
   const long mapped = raw::call(SYS_mmap, begin, static_cast<long>(size), PROT_READ | PROT_WRITE,
                                 MAP_SHARED | MAP_FIXED, file, 0);
   auto* resident = reinterpret_cast<unsigned char*>(entries);

@@ -126,12 +126,12 @@ class Zygote {
       python_.Py_DecRef(module);
     }
     if (PyObject* code = compile(warm_up_, "<warm_up>")) {
-      run(code, "warm_up failed");
+      run_or_give_up(code, "warm_up failed");
       python_.Py_DecRef(code);
     }
     // What it imports or computes only once is there for all forks.
     guest_.rehearsal = compile(rehearsal_, "<rehearsal>");
-    if (guest_.rehearsal != nullptr) run(guest_.rehearsal, "rehearsal failed");
+    if (guest_.rehearsal != nullptr) run_or_give_up(guest_.rehearsal, "rehearsal failed");
     if (python_.PyDict_GetItemString(python_.PyImport_GetModuleDict(), "threading") != nullptr) {
       guest_.renew_threading = compile(renew_threading, "<after_fork>");
     }
@@ -139,7 +139,7 @@ class Zygote {
     for (const char* count : thread_counts) ::unsetenv(count);
   }
 
-  void run(PyObject* code, const char* failed) {
+  void run_or_give_up(PyObject* code, const char* failed) {
     if (evaluate(python_, code)) return;
     python_.PyErr_Print();
     give_up(failed);
