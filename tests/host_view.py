@@ -41,6 +41,12 @@ def descendants(root):
     return found
 
 
+def parent_of(pid):
+    """None when it has ended."""
+    status = _status(pid)
+    return status[0] if status else None
+
+
 def command_line(pid):
     try:
         text = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -72,6 +78,12 @@ def open_descriptors(pid):
 def resident_bytes(pid):
     text = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     return int(re.search(r"^VmRSS:\s+(\d+) kB", text, re.MULTILINE).group(1)) * 1024
+
+
+def has_sanitizer(pid):
+    """Told by the terabytes of addresses that one reserves for the shadow of its process's memory."""
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[0]) * os.sysconf("SC_PAGESIZE") > 1 << 40
 
 
 def mounts():

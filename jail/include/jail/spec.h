@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <ctime>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +16,10 @@ namespace jail {
 
 enum class NodeKind : std::uint8_t { directory, file };
 
-// A read-only view of a directory or file of the host, recursive, nosuid and nodev.
+// A read-only view of a directory or file of the host, nosuid and nodev. A directory is shown by an
+// overlay mount of the jail's own, so that no lock on what is in it reaches another jail: nothing
+// may be mounted below it. The inode of a file is the host's, and a lock on it is seen by all who
+// can open it; where that matters, and it fits, make it a TextFile.
 struct ReadOnlyBind {
   std::string source;  // absolute path on the host; symbolic links are followed
   std::string target;  // absolute path in the jail
@@ -31,6 +36,7 @@ struct Link {
 struct TextFile {
   std::string target;
   std::string text;
+  std::optional<timespec> modified = std::nullopt;  // when the jail is made, where there is none
 };
 
 struct Root {

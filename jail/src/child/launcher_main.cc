@@ -13,6 +13,7 @@
 
 #include "child/apply.h"
 #include "child/channel.h"
+#include "child/launch_fds.h"
 #include "child/network_pool.h"
 #include "child/raw_syscall.h"
 #include "child/relocate.h"
@@ -31,20 +32,6 @@ constexpr int own_image = 4;
 int zygote_socket = -1;
 long zygote = 0;
 NetworkPool networks;
-
-// The descriptors of a request, by their bit in wire::LaunchFd.
-struct LaunchFds {
-  int fd[wire::launch_fd_kinds];
-
-  int of(wire::LaunchFd kind) const { return fd[__builtin_ctz(kind)]; }
-  void close(std::uint32_t kinds = ~0u) {
-    for (std::size_t i = 0; i < wire::launch_fd_kinds; ++i) {
-      if (fd[i] < 0 || (kinds & (1u << i)) == 0) continue;
-      raw::call(SYS_close, fd[i]);
-      fd[i] = -1;
-    }
-  }
-};
 
 [[noreturn]] void leave(int status) {
   for (;;) raw::call(SYS_exit_group, status);
@@ -70,19 +57,20 @@ void block_all_signals() {
 }
 
 // Turns offsets into addresses of this mapping. The parent built the plan and sealed it, so what is
-// checked here is only that both are of one build.
-wire::PlanHeader* map_plan(int fd) {
+// checked here is only that both are of one build. 0 or a negative errno.
+long map_plan(int fd, wire::PlanHeader*& plan) {
   wire::PlanHeader probe{};
   if (raw::call(SYS_pread64, fd, raw::address(&probe), sizeof probe, 0) != sizeof probe ||
       probe.magic != wire::plan_magic) {
-    return nullptr;
+    return -EINVAL;
   }
   const long mapped = raw::call(SYS_mmap, 0, static_cast<long>(probe.size), PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE, fd, 0);
-  if (mapped < 0 && mapped > -4096) return nullptr;
+  if (mapped < 0 && mapped > -4096) return mapped;
   char* base = reinterpret_cast<char*>(mapped);
   relocate(base);
-  return reinterpret_cast<wire::PlanHeader*>(base);
+  plan = reinterpret_cast<wire::PlanHeader*>(base);
+  return 0;
 }
 
 void fill_slots(const LaunchFds& fds, long* slots) {
@@ -194,10 +182,11 @@ void launch(LaunchFds& fds, std::uint32_t guest_work) {
   wire::Message message{};
   message.type = wire::message_launched;
   int pidfd = -1;
-  wire::PlanHeader* plan = map_plan(fds.of(wire::launch_plan));
+  wire::PlanHeader* plan = nullptr;
+  const long mapped = map_plan(fds.of(wire::launch_plan), plan);
   fds.close(wire::launch_plan);
-  if (plan == nullptr) {
-    message.error = EINVAL;
+  if (mapped < 0) {
+    message.error = static_cast<std::int32_t>(-mapped);
   } else {
     clone_args args{};
     args.flags = plan->clone_flags | CLONE_PIDFD | CLONE_CLEAR_SIGHAND;
@@ -223,20 +212,6 @@ void launch(LaunchFds& fds, std::uint32_t guest_work) {
   send_message(fds.of(wire::launch_control), message, pidfd);
   if (pidfd >= 0) raw::call(SYS_close, pidfd);
   fds.close();
-}
-
-// Which of the received descriptors is what; false where they are not what the request says.
-bool sort_fds(const wire::LaunchRequest& request, const int* received, std::size_t count,
-              LaunchFds& fds) {
-  std::size_t next = 0;
-  std::size_t named = 0;
-  for (std::size_t i = 0; i < wire::launch_fd_kinds; ++i) {
-    fds.fd[i] = -1;
-    if ((request.fds & (1u << i)) == 0) continue;
-    ++named;
-    if (next < count) fds.fd[i] = received[next++];
-  }
-  return named == count && (request.fds & wire::launch_always) == wire::launch_always;
 }
 
 void serve() {

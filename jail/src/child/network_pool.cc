@@ -122,13 +122,23 @@ NetworkPool::Entry* NetworkPool::find_free() {
 
 // The kernel lets init go last: when it is gone, so is all that was in there.
 void NetworkPool::look_for_ended() {
+  // No empty places: more of them than RLIMIT_NOFILE would be refused.
   pollfd users[capacity];
-  for (std::size_t i = 0; i < capacity; ++i) users[i] = {entries_[i].user, POLLIN, 0};
+  Entry* used[capacity];
+  std::size_t count = 0;
+  for (Entry& entry : entries_) {
+    if (entry.user < 0) continue;
+    users[count] = {entry.user, POLLIN, 0};
+    used[count++] = &entry;
+  }
   const timespec at_once{};
-  if (raw::call(SYS_ppoll, raw::address(users), capacity, raw::address(&at_once), 0) <= 0) return;
-  for (std::size_t i = 0; i < capacity; ++i) {
+  if (raw::call(SYS_ppoll, raw::address(users), static_cast<long>(count), raw::address(&at_once),
+                0) <= 0) {
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
     if (users[i].revents == 0) continue;
-    Entry& entry = entries_[i];
+    Entry& entry = *used[i];
     raw::call(SYS_close, entry.user);
     entry.user = -1;
     if (join(entry.network) == 0 && no_packet_has_passed()) continue;

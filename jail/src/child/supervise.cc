@@ -235,9 +235,15 @@ class Init {
                       static_cast<std::uint64_t>(used.tv_nsec) / 1000u;
   }
 
-  // False: the owner is gone, or took the jail back before it ran anything.
+  // False: the owner is gone, or took the jail back before it ran anything; or the guest that waits
+  // has died, of which the owner hears before it gives this jail a program.
   bool await_order() {
     for (;;) {
+      pollfd watched[2] = {{control_, POLLIN, 0}, {signals_, POLLIN, 0}};
+      raw::call(SYS_ppoll, raw::address(watched), guest_ != 0 ? 2 : 1, 0, 0);
+      if (watched[1].revents != 0) reap_ended();
+      if (guest_ended_) return refused(-ECHILD);
+      if (watched[0].revents == 0) continue;
       const long got = receive(control_, &order_, sizeof order_, nullptr, 0, nullptr, 0);
       if (got == -EINTR) continue;
       if (got != sizeof order_) return false;

@@ -10,7 +10,7 @@ namespace jail::wire {
 // A plan is one block of memory, built by the parent in a memfd and mapped by the launcher:
 // PlanHeader, then the calls of init, the calls of the guest, the relocations, the bytes.
 inline constexpr std::uint32_t plan_magic = 0x4e414c50;
-inline constexpr std::size_t slot_count = 64;
+inline constexpr std::size_t slot_count = 128;
 
 // Slots that are filled before the first call. The plan fills the others by Call::result_slot.
 enum Slot : std::uint8_t {

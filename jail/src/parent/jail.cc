@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -26,9 +27,11 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
-microseconds as_microseconds(std::uint64_t ns) {
-  return duration_cast<microseconds>(nanoseconds(ns));
-}
+// A century, so that sums of what a report says stay numbers.
+constexpr std::uint64_t longest_us = 100ull * 366 * 24 * 3600 * 1'000'000;
+
+microseconds bounded(std::uint64_t us) { return microseconds(std::min(us, longest_us)); }
+microseconds as_microseconds(std::uint64_t ns) { return bounded(ns / 1000); }
 
 void judge_wait_status(const wire::Message& message, const Limits& limits, ExitReport& report) {
   if (message.wait_code == CLD_EXITED) {
@@ -46,8 +49,8 @@ void judge_wait_status(const wire::Message& message, const Limits& limits, ExitR
 }
 
 void fill_report(const wire::Message& message, const Limits& limits, ExitReport& report) {
-  report.usage.cpu_user = microseconds(message.cpu_user_us);
-  report.usage.cpu_system = microseconds(message.cpu_system_us);
+  report.usage.cpu_user = bounded(message.cpu_user_us);
+  report.usage.cpu_system = bounded(message.cpu_system_us);
   report.usage.memory_peak_bytes = message.memory_peak_bytes;
   report.phases.started = as_microseconds(message.started_ns);
   report.phases.ran = as_microseconds(message.ran_ns);
@@ -68,6 +71,15 @@ void fill_report(const wire::Message& message, const Limits& limits, ExitReport&
       report.ended = Ended::timed_out;
       break;
   }
+}
+
+// Whoever made the jail is gone, or says what it does not say at this point.
+Result<Phase> give_up(Jail& jail) {
+  if (jail.phase() == Phase::launching) {
+    return Error{ErrorKind::closed, "make a jail: its launcher or init is gone", 0, {}};
+  }
+  jail.kill(Ended::killed);
+  return jail.phase();
 }
 
 // Not valid with errno when it fails, as when the file is there already.
@@ -139,21 +151,22 @@ Result<Phase> Jail::advance() {
       case Reading::nothing:
         return state.phase;
       case Reading::over:
-        if (state.phase == Phase::launching) {
-          return Error{ErrorKind::closed, "make a jail: its launcher or init is gone", 0, {}};
-        }
-        kill(Ended::killed);
-        return state.phase;
+        return give_up(*this);
+      case Reading::no_room:
+        return no_room_for_descriptor();
       case Reading::got:
         break;
     }
     const wire::Message& message = received.message;
     switch (message.type) {
       case wire::message_launched:
+        if (state.process.valid()) return give_up(*this);
         if (message.error != 0) return launch_error(message.error);
         state.process = std::move(received.fd);
         break;
       case wire::message_ready:
+        // A jail that became ready once more could be started once more.
+        if (state.phase != Phase::launching) return give_up(*this);
         state.workspace = std::move(received.fd);
         state.report.phases.set_up =
             duration_cast<microseconds>(steady_clock::now() - state.launched_at);
@@ -164,10 +177,13 @@ Result<Phase> Jail::advance() {
         return Error{ErrorKind::kernel, step, message.error, step_hint(message, step)};
       }
       case wire::message_ended:
+        if (state.phase == Phase::launching) return give_up(*this);
         fill_report(message, state.limits, state.report);
         state.add_accounting();
         state.phase = Phase::ended;
         break;
+      default:
+        return give_up(*this);
     }
   }
   return state.phase;

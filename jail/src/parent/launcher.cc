@@ -9,10 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "parent/jail_state.h"
 #include "parent/launcher_state.h"
 #include "parent/order.h"
 #include "parent/sealed_file.h"
+#include "parent/shared_inodes.h"
 #include "plan/plan.h"
 
 extern "C" const char jail_launcher_image_begin[];
@@ -24,12 +27,12 @@ namespace {
 // The numbers that the launcher gets its descriptors at (see launcher_main.cc).
 constexpr int launcher_socket = 3;
 constexpr int launcher_image = 4;
-constexpr int first_unused = 5;
+constexpr int first_held = 5;  // and up: open for as long as it lives, and for nothing else
 
 // posix_spawn_file_actions and attributes, with the destructors that they lack.
 class SpawnSetup {
  public:
-  SpawnSetup(int socket, int image) {
+  SpawnSetup(int socket, int image, const std::vector<Fd>& held) {
     ::posix_spawn_file_actions_init(&actions_);
     ::posix_spawnattr_init(&attributes_);
     for (int fd = 0; fd < 3; ++fd) {
@@ -37,7 +40,9 @@ class SpawnSetup {
     }
     ::posix_spawn_file_actions_adddup2(&actions_, socket, launcher_socket);
     ::posix_spawn_file_actions_adddup2(&actions_, image, launcher_image);
-    ::posix_spawn_file_actions_addclosefrom_np(&actions_, first_unused);
+    int next = first_held;
+    for (const Fd& fd : held) ::posix_spawn_file_actions_adddup2(&actions_, fd.get(), next++);
+    ::posix_spawn_file_actions_addclosefrom_np(&actions_, next);
     sigset_t signals;
     ::sigfillset(&signals);
     ::posix_spawnattr_setsigdefault(&attributes_, &signals);
@@ -95,11 +100,16 @@ Result<Launcher> Launcher::start(LauncherOptions options) {
   if (!image) return image.error();
   auto sockets = socket_pair();
   if (!sockets) return sockets.error();
+  auto held = hold_shared_inodes();
+  if (!held) return held.error();
   const Fd socket = moved_up(sockets->second);
   const Fd program = moved_up(*image);
-  if (!socket.valid() || !program.valid()) return system_error("duplicate a descriptor");
+  for (Fd& fd : *held) fd = moved_up(fd);
+  const bool moved =
+      std::all_of(held->begin(), held->end(), [](const Fd& fd) { return fd.valid(); });
+  if (!socket.valid() || !program.valid() || !moved) return system_error("duplicate a descriptor");
 
-  const SpawnSetup setup(socket.get(), program.get());
+  const SpawnSetup setup(socket.get(), program.get(), *held);
   const std::string path = "/proc/self/fd/" + std::to_string(launcher_image);
   char name[] = "jail-launcher";
   char* arguments[] = {name, nullptr};

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "jail/launcher.h"
 #include "plan/plan.h"
@@ -8,6 +10,8 @@
 namespace jail {
 
 struct Launcher::State {
+  static Launcher make(std::unique_ptr<State> state) { return Launcher(std::move(state)); }
+
   Fd socket;
   Fd process;
   HostFacts host;

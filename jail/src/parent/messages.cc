@@ -5,7 +5,14 @@
 
 #include <cstring>
 
+#include "parent/order.h"
+
 namespace jail {
+
+Error no_room_for_descriptor() {
+  errno = EMFILE;
+  return system_error("take a jail's descriptor");
+}
 
 Error launch_error(int error) {
   Error result{ErrorKind::kernel, "clone a jail", error, {}};
@@ -36,7 +43,15 @@ Error launch_error(int error) {
 
 // What usually stands behind a step that the kernel refuses.
 std::string step_hint(const wire::Message& message, const std::string& step) {
-  if (message.phase != 0 || (message.error != EPERM && message.error != EACCES)) return {};
+  if (message.phase != 0) return {};
+  if (step.find("overlay") != std::string::npos) {
+    return message.error == EINVAL
+               ? "something is mounted below that directory, or it stands on two overlays already; "
+                 "a root built for jails (rootfs/build) has neither"
+               : "each jail has a root by overlayfs, which the kernel must offer to user "
+                 "namespaces";
+  }
+  if (message.error != EPERM && message.error != EACCES) return {};
   if (step.find("proc") != std::string::npos) {
     return "inside a container whose /proc is masked no new /proc can be mounted; see "
            "agent-sandbox "
@@ -46,7 +61,9 @@ std::string step_hint(const wire::Message& message, const std::string& step) {
 }
 
 Reading receive(int socket, Received& out) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  // Room for one descriptor: what CMSG_SPACE() rounds up to takes two, and the kernel would open a
+  // second one that nobody closes.
+  alignas(cmsghdr) char control[CMSG_LEN(sizeof(int))] = {};
   iovec part{&out.message, sizeof out.message};
   msghdr header{};
   header.msg_iov = &part;
@@ -57,8 +74,8 @@ Reading receive(int socket, Received& out) {
   do {
     got = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   } while (got < 0 && errno == EINTR);
-  if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Reading::nothing;
-  if (got != static_cast<ssize_t>(sizeof out.message)) return Reading::over;
+  if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? Reading::nothing : Reading::over;
+  // Taken first: it is this process's also where what it came with is no message.
   for (cmsghdr* part_header = CMSG_FIRSTHDR(&header); part_header != nullptr;
        part_header = CMSG_NXTHDR(&header, part_header)) {
     if (part_header->cmsg_level == SOL_SOCKET && part_header->cmsg_type == SCM_RIGHTS) {
@@ -67,7 +84,12 @@ Reading receive(int socket, Received& out) {
       out.fd.reset(fd);
     }
   }
-  return Reading::got;
+  const bool whole =
+      got == static_cast<ssize_t>(sizeof out.message) && (header.msg_flags & MSG_TRUNC) == 0;
+  if (!whole) return Reading::over;
+  // One that came along found no number here; a second one, which nobody sends, is not missed.
+  const bool lost = (header.msg_flags & MSG_CTRUNC) != 0 && !out.fd.valid();
+  return lost ? Reading::no_room : Reading::got;
 }
 
 }  // namespace jail

@@ -15,10 +15,18 @@ struct Received {
   Fd fd;
 };
 
-enum class Reading { got, nothing, over };
+enum class Reading {
+  got,
+  nothing,
+  over,
+  no_room,  // a descriptor came along for which this process has no number left
+};
 
-// Does not wait.
+// Does not wait. Of what is no message nothing but its descriptor is taken.
 Reading receive(int socket, Received& out);
+
+// Of Reading::no_room.
+Error no_room_for_descriptor();
 
 // Of a clone3 that failed with this errno.
 Error launch_error(int error);

@@ -70,7 +70,8 @@ Result<void> send_launch_request(int socket, std::vector<LaunchArgument> argumen
   rights->cmsg_len = CMSG_LEN(bytes);
   std::memcpy(CMSG_DATA(rights), fds, bytes);
   for (;;) {
-    if (::sendmsg(socket, &header, MSG_NOSIGNAL) >= 0) return {};
+    // A launcher that stands still must not make its owner's event loop stand still.
+    if (::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return {};
     if (errno == EINTR) continue;
     Error error = system_error("ask the launcher for a jail");
     if (error.sys_errno == EPIPE || error.sys_errno == ECONNRESET) error.kind = ErrorKind::closed;

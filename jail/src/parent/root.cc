@@ -6,11 +6,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <iterator>
 #include <memory>
+#include <optional>
 
 #include "jail/fd.h"
 #include "jail/result.h"
 #include "jail/spec.h"
+#include "parent/small_files.h"
 
 namespace jail {
 namespace {
@@ -26,11 +29,22 @@ constexpr const char* shown_of_etc[] = {
 // Links into /usr where /usr is merged, directories of their own where not.
 constexpr const char* beside_usr[] = {"/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin"};
 
+void show_file(Root& root, const Fd& file, const std::string& source, const std::string& target) {
+  if (std::optional<TextFile> copy = small_file(file, target)) {
+    root.files.push_back(std::move(*copy));
+  } else {
+    root.binds.push_back({source, target, NodeKind::file});
+  }
+}
+
 void show(Root& root, const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return;
-  root.binds.push_back(
-      {path, path, S_ISDIR(status.st_mode) ? NodeKind::directory : NodeKind::file});
+  if (S_ISDIR(status.st_mode)) {
+    root.binds.push_back({path, path, NodeKind::directory});
+  } else {
+    show_file(root, Fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)), path, path);
+  }
 }
 
 void show_or_link(Root& root, const std::string& path) {
@@ -45,9 +59,9 @@ void show_or_link(Root& root, const std::string& path) {
 
 // No link is followed, neither on the way nor at the end: one with an absolute text would lead out
 // of the tree and into the host's own.
-Fd open_below(const Fd& tree, const std::string& path) {
+Fd open_below(const Fd& tree, const std::string& path, std::uint64_t flags = O_PATH) {
   open_how how{};
-  how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+  how.flags = flags | O_NOFOLLOW | O_CLOEXEC;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
   return Fd(
       static_cast<int>(::syscall(SYS_openat2, tree.get(), path.c_str() + 1, &how, sizeof how)));
@@ -65,14 +79,14 @@ void show_below(Root& root, const Fd& tree, const std::string& directory, const 
   } else if (S_ISDIR(status.st_mode)) {
     root.binds.push_back({directory + path, path, NodeKind::directory});
   } else if (S_ISREG(status.st_mode)) {
-    root.binds.push_back({directory + path, path, NodeKind::file});
+    show_file(root, open_below(tree, path, O_RDONLY | O_NONBLOCK), directory + path, path);
   }
 }
 
-std::vector<TextFile> own_files() {
+void add_own_files(Root& root) {
   const std::string uid = std::to_string(guest_uid);
   const std::string gid = std::to_string(guest_gid);
-  return {
+  const TextFile files[] = {
       {"/etc/passwd",
        "root:x:0:0:root:/root:/usr/sbin/nologin\n"
        "sandbox:x:" +
@@ -83,6 +97,7 @@ std::vector<TextFile> own_files() {
       {"/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n"},
       {"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"},
   };
+  root.files.insert(root.files.end(), std::begin(files), std::end(files));
 }
 
 Error refused(const std::string& path, const std::string& why, int error = 0) {
@@ -113,7 +128,7 @@ Root host_root() {
   show(root, "/usr");
   for (const char* path : beside_usr) show_or_link(root, path);
   for (const char* path : shown_of_etc) show(root, path);
-  root.files = own_files();
+  add_own_files(root);
   return root;
 }
 
@@ -134,7 +149,7 @@ Result<Root> directory_root(const std::string& path) {
   show_below(root, tree, directory, "/usr");
   for (const char* name : beside_usr) show_below(root, tree, directory, name);
   for (const char* name : shown_of_etc) show_below(root, tree, directory, name);
-  root.files = own_files();
+  add_own_files(root);
   return root;
 }
 

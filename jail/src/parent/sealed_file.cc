@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "parent/order.h"
+
 namespace jail {
 namespace {
 
@@ -20,14 +22,7 @@ int create(const char* name, SealedUse use) {
   return fd < 0 && errno == EINVAL ? ::memfd_create(name, flags) : fd;
 }
 
-Error failed(const char* name) {
-  const int error = errno;
-  return {error == EMFILE || error == ENFILE || error == ENOMEM ? ErrorKind::exhausted
-                                                                : ErrorKind::kernel,
-          std::string("keep ") + name + " in memory",
-          error,
-          {}};
-}
+Error failed(const char* name) { return system_error(std::string("keep ") + name + " in memory"); }
 
 }  // namespace
 

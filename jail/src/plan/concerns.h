@@ -1,10 +1,16 @@
 // The parts of a plan, one kernel concern a file. compile() calls them in this order.
 #pragma once
 
+#include <string>
+
 #include "jail/spec.h"
 #include "plan/builder.h"
 
 namespace jail {
+
+// The device nodes that a jail shows, the host's own: nobody may make one in a user namespace.
+inline constexpr const char* devices[] = {"null", "zero", "full", "random", "urandom"};
+inline std::string path_of_device(const char* name) { return std::string("/dev/") + name; }
 
 // Init's part.
 void add_identity(Builder& builder, const HostFacts& host);         // identity.cc

@@ -113,6 +113,7 @@ struct Pool::State {
   Result<Jail> make(Lock& lock, Waited waited, int invocation = -1);
   std::uint32_t guest_work(Waited waited) const;
   Result<int> order_socket() const;
+  std::optional<Jail> take_ready();
   void note_lease(Jail& jail, bool missed);
 
   const Launcher::State& launcher;
@@ -331,6 +332,19 @@ void Pool::State::refill(Lock& lock) {
   }
 }
 
+// The first one that is alive: its event may not have been seen yet.
+std::optional<Jail> Pool::State::take_ready() {
+  while (!ready.empty()) {
+    Jail jail = std::move(ready.front().second);
+    ready.pop_front();
+    unwatch(jail.control_fd());
+    const auto phase = jail.advance();
+    if (phase && *phase == Phase::ready) return jail;
+    ++counts.failures;
+  }
+  return std::nullopt;
+}
+
 // Counted as leased until its owner gives it up.
 void Pool::State::note_lease(Jail& jail, bool missed) {
   demand.leased();
@@ -385,8 +399,8 @@ void Pool::advance() {
 Result<Jail> Pool::lease() {
   State& state = *state_;
   State::Lock lock(state.mutex);
-  std::optional<Jail> jail;
-  const bool missed = state.ready.empty();
+  std::optional<Jail> jail = state.take_ready();
+  const bool missed = !jail;
   if (missed) {
     if (*state.leased + state.making.size() >= made_at_once + state.options.most) {
       return Error{ErrorKind::exhausted, "make a jail: too many are being made", 0, {}};
@@ -394,10 +408,6 @@ Result<Jail> Pool::lease() {
     auto made = state.make(lock, State::Waited::for_it);
     if (!made) return made.error();
     jail.emplace(std::move(*made));
-  } else {
-    jail.emplace(std::move(state.ready.front().second));
-    state.ready.pop_front();
-    state.unwatch(jail->control_fd());
   }
   state.note_lease(*jail, missed);
   if (!state.wake_is_near) {

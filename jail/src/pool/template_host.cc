@@ -8,6 +8,7 @@
 
 #include "parent/messages.h"
 #include "parent/sealed_file.h"
+#include "parent/small_files.h"
 
 extern "C" const char jail_zygote_image_begin[];
 extern "C" const char jail_zygote_image_end[];
@@ -69,9 +70,12 @@ Result<Plan> compile_jail(const TemplateSpec& spec, const HostFacts& facts) {
 
 }  // namespace
 
-Result<TemplatePlans> TemplatePlans::make(const TemplateSpec& spec, const HostFacts& facts) {
+Result<TemplatePlans> TemplatePlans::make(const TemplateSpec& asked, const HostFacts& facts) {
   TemplatePlans plans;
-  const bool forked = spec.warmth == Warmth::forked;
+  const bool forked = asked.warmth == Warmth::forked;
+  TemplateSpec spec = asked;
+  // Made once for the host, and in each of its jails then one mount less.
+  if (forked) spec.jail.root = with_small_directories_copied(std::move(spec.jail.root));
   auto jail = compile_jail(spec, facts);
   if (!jail) return jail.error();
   auto jail_image = to_image(*jail);
@@ -149,6 +153,8 @@ Result<void> TemplateHost::advance() {
       case Reading::over:
         if (is_ready()) return {};
         return with_words({ErrorKind::closed, "start a zygote", 0, {}});
+      case Reading::no_room:
+        return no_room_for_descriptor();
       case Reading::got:
         break;
     }
@@ -158,6 +164,12 @@ Result<void> TemplateHost::advance() {
         process_ = std::move(received.fd);
         break;
       case wire::message_ready:
+        // Without its pidfd nobody would see it end; with a second one nobody would watch the
+        // first.
+        if (is_ready() || !received.fd.valid()) {
+          return with_words(
+              {ErrorKind::closed, "start a zygote: it is not ready as it says", 0, {}});
+        }
         zygote_ = std::move(received.fd);
         break;
       default: {

@@ -21,7 +21,7 @@ struct TemplatePlans {
   Fd preloaded;
   Fd setup;
 
-  static Result<TemplatePlans> make(const TemplateSpec& spec, const HostFacts& facts);
+  static Result<TemplatePlans> make(const TemplateSpec& asked, const HostFacts& facts);
 };
 
 // Used under its pool's lock.

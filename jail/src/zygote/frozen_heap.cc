@@ -57,11 +57,16 @@ bool is_own(const Mapping& mapping) {
 bool note(const Mapping& mapping, void*) {
   if (std::strcmp(mapping.access, "rw-p") != 0 || is_own(mapping)) return true;
   const char* name = mapping.name;
-  if (name[0] == '[' && std::strcmp(name, "[heap]") != 0) return true;
+  const bool is_heap = std::strcmp(name, "[heap]") == 0;
+  if (name[0] == '[' && !is_heap) return true;
   if (std::strncmp(name, "/memfd:", 7) == 0) return true;
   areas.too_many = areas.count == Areas::most;
   if (areas.too_many) return false;
-  areas.list[areas.count++] = {mapping.begin, mapping.end, 0, name[0] == '/'};
+  // The heap's first page is never given back. As anonymous memory it is what shows a guest its
+  // "[heap]", also when the guest has trimmed all that was anonymous behind the frozen part.
+  const std::uint64_t begin = mapping.begin + (is_heap ? page_bytes : 0);
+  if (begin == mapping.end) return true;
+  areas.list[areas.count++] = {begin, mapping.end, 0, name[0] == '/'};
   return true;
 }
 

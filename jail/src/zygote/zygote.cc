@@ -18,6 +18,7 @@
 #include <initializer_list>
 
 #include "child/channel.h"
+#include "child/hold_inode.h"
 #include "child/relocate.h"
 #include "child/wire.h"
 #include "zygote/fork_into.h"
@@ -92,6 +93,7 @@ class Zygote {
     } else if (const int error = copy_text_tables_at_fork(); error != 0) {
       give_up("cannot write to its code: ", std::strerror(error));
     }
+    hold_program();
     report_ready();
     serve();
   }
@@ -213,6 +215,13 @@ class Zygote {
     if (const int error = freeze_heap(); error != 0) {
       give_up("cannot freeze its memory: ", std::strerror(error));
     }
+  }
+
+  // What /proc/self/exe is in each of its forks: one inode for all of them.
+  void hold_program() {
+    const int program = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    const int error = program < 0 ? errno : hold_inode(program);
+    if (error != 0) give_up("cannot hold its program's file: ", std::strerror(error));
   }
 
   void report_ready() {

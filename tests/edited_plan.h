@@ -1,0 +1,146 @@
+// Jails by plans that were changed after they were compiled: with a step left out, or one that
+// fails. Made from the library's insides (jail/src); the library itself can leave nothing out.
+#pragma once
+
+#include <poll.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jail/launcher.h"
+#include "parent/launcher_state.h"
+#include "parent/order.h"
+#include "plan/plan.h"
+#include "pool/template_host.h"
+
+namespace edited {
+
+enum class List : std::uint8_t { init, guest };
+
+inline jail::CallList& calls_of(jail::Plan& plan, List list) {
+  return list == List::init ? plan.init : plan.guest;
+}
+
+// Of no system call. A kernel has to say ENOSYS.
+inline constexpr std::int32_t unknown_call = 0x7fff;
+
+// The call at `index` becomes another one without arguments, and its result is not looked at.
+inline void exchange(jail::Plan& plan, List list, std::size_t index, std::int32_t number) {
+  jail::wire::Call call{};
+  call.number = number;
+  call.result_slot = jail::wire::slot_none;
+  calls_of(plan, list).calls.at(index) = call;
+}
+
+// Takes out what the calls do whose purpose fits. Returns how many those were.
+template <class Fits>
+std::size_t leave_out(jail::Plan& plan, const Fits& fits) {
+  std::size_t count = 0;
+  for (const List list : {List::init, List::guest}) {
+    const std::vector<jail::CallText>& texts = calls_of(plan, list).texts;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (!fits(texts[i].purpose)) continue;
+      exchange(plan, list, i, SYS_getpid);
+      ++count;
+    }
+  }
+  return count;
+}
+
+// A cold jail by this very plan.
+inline jail::Result<jail::Jail> launch(const jail::Launcher& launcher, jail::Plan plan,
+                                       const jail::Limits& limits) {
+  const auto image = jail::to_image(plan);
+  if (!image) return image.error();
+  return jail::order_jail({launcher.state().socket.get(), image->get(),
+                           std::make_shared<const jail::Plan>(std::move(plan)), limits});
+}
+
+using Edit = std::function<void(jail::Plan&)>;
+
+// A zygote with its host, and jails that are forked from it.
+class Template {
+ public:
+  // Empty edits leave a plan as it is.
+  static jail::Result<Template> start(const jail::Launcher& launcher,
+                                      const jail::TemplateSpec& spec, const Edit& edit_host,
+                                      const Edit& edit_jail) {
+    auto plans = jail::TemplatePlans::make(spec, launcher.state().host);
+    if (!plans) return plans.error();
+    Template made;
+    made.limits_ = spec.jail.limits;
+    made.plans_ = std::make_unique<jail::TemplatePlans>(std::move(*plans));
+    if (auto done = apply(edit_host, made.plans_->host, made.plans_->host_image); !done) {
+      return done.error();
+    }
+    if (auto done = apply(edit_jail, made.plans_->jail, made.plans_->jail_image); !done) {
+      return done.error();
+    }
+    auto host = jail::TemplateHost::start(launcher.state().socket.get(), *made.plans_);
+    if (!host) return host.error();
+    made.host_ = std::make_unique<jail::TemplateHost>(std::move(*host));
+    return made;
+  }
+
+  // An Error says why its zygote will never be ready.
+  jail::Result<void> wait_until_ready(std::chrono::milliseconds at_most) {
+    const auto deadline = std::chrono::steady_clock::now() + at_most;
+    while (!host_->is_ready()) {
+      if (auto done = host_->advance(); !done) return done;
+      if (std::chrono::steady_clock::now() > deadline) {
+        return jail::Error{jail::ErrorKind::exhausted, "wait for a zygote", ETIMEDOUT, {}};
+      }
+      pollfd watched{host_->control_fd(), POLLIN, 0};
+      ::poll(&watched, 1, 20);
+    }
+    return {};
+  }
+
+  jail::Result<jail::Jail> order() const { return order(plans_->jail, plans_->jail_image); }
+
+  // Init's part is in each order; the guest's part the zygote has had since it started.
+  jail::Result<jail::Jail> order(const Edit& edit_init) const {
+    auto plan = plans_->jail;
+    jail::Fd image;
+    if (auto done = apply(edit_init, plan, image); !done) return done.error();
+    return order(plan, image);
+  }
+
+  const jail::Plan& jail_plan() const { return *plans_->jail; }
+  const jail::Plan& host_plan() const { return *plans_->host; }
+  int zygote_fd() const { return host_->zygote_fd(); }
+
+ private:
+  Template() = default;
+
+  static jail::Result<void> apply(const Edit& edit, std::shared_ptr<const jail::Plan>& plan,
+                                  jail::Fd& image) {
+    if (!edit) return {};
+    jail::Plan changed = *plan;
+    edit(changed);
+    auto made = jail::to_image(changed);
+    if (!made) return made.error();
+    image = std::move(*made);
+    plan = std::make_shared<const jail::Plan>(std::move(changed));
+    return {};
+  }
+
+  jail::Result<jail::Jail> order(const std::shared_ptr<const jail::Plan>& plan,
+                                 const jail::Fd& image) const {
+    jail::JailOrder order{host_->socket(), image.get(), plan, limits_};
+    order.guest_work = jail::wire::guest_starts_memory_holder;
+    return jail::order_jail(order);
+  }
+
+  std::unique_ptr<jail::TemplatePlans> plans_;  // the host looks at them
+  std::unique_ptr<jail::TemplateHost> host_;
+  jail::Limits limits_;
+};
+
+}  // namespace edited

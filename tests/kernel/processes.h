@@ -1,0 +1,33 @@
+// What the host sees of jails: processes and descriptors, and what is left of them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <set>
+#include <thread>
+
+namespace kernel_ring {
+
+// Of this process.
+std::size_t open_descriptors();
+
+std::set<pid_t> children_of(pid_t parent);
+std::set<pid_t> descendants_of(pid_t ancestor);
+bool is_gone(pid_t pid);
+
+// The process behind a pidfd of this process; -1 when it has ended.
+pid_t process_of(int pidfd);
+
+// Whether `condition()` comes true within five seconds.
+template <class Condition>
+bool soon(Condition condition) {
+  for (int i = 0; i < 5000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+}  // namespace kernel_ring
