@@ -147,6 +147,10 @@ Failure apply_flags(const std::vector<Setting>& settings, const std::vector<Flag
   return std::nullopt;
 }
 
+bool is_reached_by_others(const Config& config) {
+  return !is_loopback(config.api_host) && !unix_path(config.api_host);
+}
+
 std::string seconds_text(std::chrono::milliseconds duration) {
   json::Writer writer;
   writer.number(static_cast<double>(duration.count()) / 1000);
@@ -229,8 +233,13 @@ std::optional<std::string> unix_path(std::string_view host) {
   return std::string(host.substr(scheme.size()));
 }
 
+std::uint32_t connections_per_peer(const Config& config) {
+  if (config.api_max_connections_per_peer) return *config.api_max_connections_per_peer;
+  return is_reached_by_others(config) ? std::max(1u, config.api_max_connections / 2) : 0;
+}
+
 jail::Result<void> check_exposure(const Config& config) {
-  if (is_loopback(config.api_host) || unix_path(config.api_host)) return {};
+  if (!is_reached_by_others(config)) return {};
   if (!config.api_keys.empty()) return {};
   return jail::Error{
       jail::ErrorKind::refused,

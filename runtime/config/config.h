@@ -22,6 +22,12 @@ struct Ceilings {
   std::uint32_t memory_limit_mb = 2048;
 };
 
+// Requests in a stretch of time.
+struct Rate {
+  std::uint32_t requests = 0;  // 0: no bound
+  std::chrono::seconds time{1};
+};
+
 inline constexpr std::chrono::milliseconds min_timeout{50};
 inline constexpr std::uint32_t min_memory_limit_mb = 32;
 
@@ -41,6 +47,10 @@ struct Config {
   std::vector<Secret> api_keys;
   std::vector<std::string> api_allowed_hosts;  // beside the loopback names
   std::uint32_t api_max_connections = 512;
+  std::optional<std::uint32_t> api_max_connections_per_peer;  // nothing: see connections_per_peer()
+  std::uint32_t api_key_concurrency = 0;  // programs of one key, running and waiting; 0: no bound
+  Rate api_key_rate;
+  std::uint32_t api_key_burst = 0;  // 0: as many as the rate has requests
 
   std::chrono::milliseconds sandbox_timeout{5000};
   std::uint32_t sandbox_memory_limit_mb = 256;
@@ -101,6 +111,10 @@ bool is_loopback(std::string_view host);
 
 // Of the Unix socket that an API_HOST names; nothing where it is an address.
 std::optional<std::string> unix_path(std::string_view host);
+
+// How many connections one peer may have; 0: no bound of its own. As configured, else half of all
+// where others can reach the server: on loopback and at a Unix socket every peer looks the same.
+std::uint32_t connections_per_peer(const Config& config);
 
 // Refuses an address that others can reach while no key is configured.
 jail::Result<void> check_exposure(const Config& config);

@@ -13,6 +13,8 @@ namespace {
 
 using Apply = std::function<bool(Config&, std::string_view)>;
 
+constexpr std::uint32_t max_requests = 1'000'000;
+
 std::string lower(std::string_view text) {
   std::string result(text);
   for (char& c : result) {
@@ -105,6 +107,24 @@ bool apply_keys(Config& config, std::string_view text) {
   config.api_keys.clear();
   for (const std::string& key : *keys) config.api_keys.emplace_back(key);
   return true;
+}
+
+// "20/s", "600/m", "5000/h", "0".
+bool apply_key_rate(Config& config, std::string_view text) {
+  config.api_key_rate = {};
+  if (text == "0") return true;
+  if (text.ends_with("/s")) {
+    config.api_key_rate.time = std::chrono::seconds(1);
+  } else if (text.ends_with("/m")) {
+    config.api_key_rate.time = std::chrono::minutes(1);
+  } else if (text.ends_with("/h")) {
+    config.api_key_rate.time = std::chrono::hours(1);
+  } else {
+    return false;
+  }
+  const auto requests = number_in<std::uint32_t>(text.substr(0, text.size() - 2), 1, max_requests);
+  if (requests) config.api_key_rate.requests = *requests;
+  return requests.has_value();
 }
 
 bool apply_allowed_hosts(Config& config, std::string_view text) {
@@ -215,6 +235,18 @@ void add_server_settings(std::vector<Setting>& settings) {
       Setting::Kind::list);
   add("API_MAX_CONNECTIONS", "an integer 1 .. 65536",
       integer<std::uint32_t>(&Config::api_max_connections, 1, 65536));
+  add("API_MAX_CONNECTIONS_PER_PEER", "an integer 0 .. 65536 (0: no bound of its own)",
+      [](Config& config, std::string_view text) {
+        config.api_max_connections_per_peer = number_in<std::uint32_t>(text, 0, 65536);
+        return config.api_max_connections_per_peer.has_value();
+      });
+  add("API_KEY_CONCURRENCY", "an integer 0 .. 65536 (0: no bound)",
+      integer<std::uint32_t>(&Config::api_key_concurrency, 0, 65536));
+  add("API_KEY_RATE",
+      "requests 1 .. 1000000 and their time, as in 20/s, 600/m or 5000/h (0: no bound)",
+      apply_key_rate);
+  add("API_KEY_BURST", "an integer 1 .. 1000000",
+      integer<std::uint32_t>(&Config::api_key_burst, 1, max_requests));
   add("LOG_LEVEL", "debug, info, warning or error", apply_log_level);
   add("LOG_FORMAT", "text or json", apply_log_format);
   add(

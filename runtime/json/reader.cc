@@ -128,15 +128,6 @@ class Copier {
     return invalid(place_, "nested deeper than " + std::to_string(max_depth) + " levels");
   }
 
-  // A key as it reads in a place: bare where that is unambiguous.
-  static std::string named(std::string_view key) {
-    constexpr std::string_view plain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-    const bool bare =
-        !key.empty() && key.size() <= 64 && key.find_first_not_of(plain) == std::string_view::npos;
-    return bare ? std::string(key) : quoted(key);
-  }
-
   std::string place_;
 };
 

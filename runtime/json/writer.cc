@@ -127,6 +127,13 @@ std::string quoted(std::string_view text, std::size_t max_bytes) {
   return std::move(writer).take();
 }
 
+std::string named(std::string_view key) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  const bool bare = !key.empty() && key.size() <= 64 && key.find_first_not_of(plain) == key.npos;
+  return bare ? std::string(key) : quoted(key);
+}
+
 void Writer::before_value() {
   if (comma_) text_ += ',';
   comma_ = true;

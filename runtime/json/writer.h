@@ -16,6 +16,10 @@ bool is_utf8(std::string_view bytes) noexcept;
 // `text` as a JSON string, cut after `max_bytes` of its own bytes; for naming what somebody sent.
 std::string quoted(std::string_view text, std::size_t max_bytes = 64);
 
+// A key as it reads in the name of a place ("body.args[1]"): bare where that is unambiguous, else
+// quoted.
+std::string named(std::string_view key);
+
 // The caller pairs begin and end and gives each member of an object a key; the writer puts the
 // commas.
 class Writer {

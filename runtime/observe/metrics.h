@@ -21,7 +21,7 @@ struct Metrics {
   Histogram total;         // from the accepted request to its result
   Counters outcomes;       // status, language
   Counters responses;      // route, status class: "/execute", "2xx"
-  Counters rejected;       // reason: "busy", "stopping", "connections"
+  Counters rejected;  // reason: "busy", "stopping", "connections"; "rate", "concurrency", "peer"
 
   struct Phase {
     std::string_view name;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/json/reader.h"
+#include "runtime/json/writer.h"
 #include "runtime/policy/symbols.h"
 
 namespace runtime::policy {
@@ -19,8 +20,11 @@ using jail::Result;
 using json::Value;
 using Tests = std::vector<ArgumentTest>;
 
-// A rule of a file becomes one jail::Rule for each combination of its `any_of` values.
+// A rule of a file becomes one jail::Rule for each combination of its `any_of` values. What is
+// beyond these bounds fits no filter, and would take memory and time before that shows.
 constexpr std::size_t max_combinations = 1024;
+constexpr std::size_t max_conditions = 16;
+constexpr std::size_t max_rules = 16'384;
 
 // Where a value stands in the file, for errors: "strict.json", "rules[3].when[0]".
 class Place {
@@ -43,8 +47,6 @@ class Place {
   std::string path_;
 };
 
-std::string quoted(std::string_view name) { return "\"" + std::string(name) + "\""; }
-
 const Value* find(const json::Object& object, std::string_view name) {
   const auto found = object.find(name);
   return found == object.end() ? nullptr : &found->second;
@@ -58,7 +60,7 @@ Result<const json::Object*> object_with(const Value& value, const Place& place,
     if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
       std::string list;
       for (const std::string_view one : allowed) list.append(list.empty() ? "" : ", ").append(one);
-      return place.field(name).error("unknown field; allowed are " + list);
+      return place.field(json::named(name)).error("unknown field; allowed are " + list);
     }
   }
   return object;
@@ -91,7 +93,7 @@ Result<Decision> decision(const Value* value, const Place& place) {
   if (*word == "allow") return Decision{jail::Verdict::allow, 0};
   if (*word == "kill") return Decision{jail::Verdict::kill, 0};
   if (const auto number = error_number(*word)) return Decision{jail::Verdict::error, *number};
-  return place.error("unknown decision " + quoted(*word) +
+  return place.error("unknown decision " + json::quoted(*word) +
                      "; must be allow, kill or the name of an error such as EPERM");
 }
 
@@ -114,7 +116,7 @@ Result<std::uint32_t> number(const Value& value, const Place& place) {
     return parsed;
   }
   if (const auto known = argument_value(*word)) return *known;
-  return place.error("unknown name " + quoted(*word));
+  return place.error("unknown name " + json::quoted(*word));
 }
 
 // One number, or a list of them that are or-ed together.
@@ -181,6 +183,9 @@ Result<std::vector<Tests>> combinations(const json::Object& rule, const Place& p
   if (find(rule, "when") == nullptr) return ways;
   const auto conditions = non_empty_array(rule, place, "when");
   if (!conditions) return conditions.error();
+  if ((*conditions)->size() > max_conditions) {
+    return place.field("when").error("more than 16 conditions");
+  }
   for (std::size_t i = 0; i < (*conditions)->size(); ++i) {
     const auto alternatives = condition((**conditions)[i], place.field("when").item(i));
     if (!alternatives) return alternatives.error();
@@ -212,6 +217,9 @@ Result<void> append_rules(const Value& value, const Place& place, jail::Policy& 
   if (!ways) return ways.error();
   const auto syscalls = non_empty_array(fields, place, "syscalls");
   if (!syscalls) return syscalls.error();
+  if ((*syscalls)->size() * ways->size() > max_rules - policy.rules.size()) {
+    return place.error("with it the policy has more than 16384 rules");
+  }
   for (std::size_t i = 0; i < (*syscalls)->size(); ++i) {
     const auto name = text(&(**syscalls)[i], place.field("syscalls").item(i));
     if (!name) return name.error();

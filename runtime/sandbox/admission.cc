@@ -4,6 +4,40 @@
 
 namespace runtime {
 
+// With a lock of its own, so that claims and places do not wait for one another.
+struct Admission::Claims {
+  std::mutex mutex;
+  std::map<std::string, std::uint32_t> counts;  // none is 0
+};
+
+Admission::Admission(std::uint32_t places, std::uint32_t queue, std::uint32_t a_caller)
+    : places_(places),
+      queue_limit_(queue),
+      caller_limit_(a_caller),
+      claims_(std::make_shared<Claims>()) {}
+
+std::optional<Admission::Claim> Admission::claim(const std::string& caller) {
+  Claim claim;
+  if (caller_limit_ == 0) return claim;
+  const std::lock_guard lock(claims_->mutex);
+  claim.caller_ = claims_->counts.try_emplace(caller, 0).first;
+  if (claim.caller_->second >= caller_limit_) return std::nullopt;
+  ++claim.caller_->second;
+  claim.claims_ = claims_;
+  return claim;
+}
+
+Admission::Claim::~Claim() {
+  if (claims_ == nullptr) return;
+  const std::lock_guard lock(claims_->mutex);
+  if (--caller_->second == 0) claims_->counts.erase(caller_);
+}
+
+void Admission::Claim::swap(Claim& other) noexcept {
+  claims_.swap(other.claims_);
+  std::swap(caller_, other.caller_);
+}
+
 std::optional<Admission::Place> Admission::take_free() {
   const std::lock_guard lock(mutex_);
   if (!take_one()) return std::nullopt;

@@ -1,10 +1,11 @@
 // How many runs may go on at once, and who waits for a place. Callers take turns: one that asks for
-// many delays its own requests, not those of the others.
+// many delays its own requests, not those of the others; and each may have a bound of its own.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,8 +16,33 @@ namespace runtime {
 
 // Thread-safe. Must outlive its places.
 class Admission {
+  struct Claims;
+
  public:
-  Admission(std::uint32_t places, std::uint32_t queue) : places_(places), queue_limit_(queue) {}
+  // `a_caller`: how many requests of each caller may run and wait together; 0: no bound.
+  Admission(std::uint32_t places, std::uint32_t queue, std::uint32_t a_caller = 0);
+
+  // A request of a caller, counted until the Claim goes. May outlive the Admission.
+  class Claim {
+   public:
+    Claim() = default;
+    Claim(Claim&& other) noexcept { swap(other); }
+    Claim& operator=(Claim&& other) noexcept {
+      swap(other);
+      return *this;
+    }
+    ~Claim();
+
+   private:
+    friend class Admission;
+    void swap(Claim& other) noexcept;
+
+    std::shared_ptr<Claims> claims_;  // null: not counted
+    std::map<std::string, std::uint32_t>::iterator caller_;
+  };
+
+  // To be had before a place is asked for. Nothing where the caller has as many as it may.
+  std::optional<Claim> claim(const std::string& caller);
 
   // A place that is given back when the Place goes.
   class Place {
@@ -69,6 +95,8 @@ class Admission {
   mutable std::mutex mutex_;
   const std::uint32_t places_;
   const std::uint32_t queue_limit_;
+  const std::uint32_t caller_limit_;
+  const std::shared_ptr<Claims> claims_;
   std::uint32_t taken_ = 0;
   std::uint32_t queued_ = 0;
   std::deque<Line> lines_;  // whose turn is next is in front

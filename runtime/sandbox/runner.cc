@@ -150,7 +150,8 @@ class JailRunner final : public Runner {
              Ground ground)
       : executor_(std::move(executor)),
         options_(std::move(options)),
-        admission_(std::make_shared<Admission>(options_.max_running, options_.max_queued)),
+        admission_(std::make_shared<Admission>(options_.max_running, options_.max_queued,
+                                               options_.max_of_a_caller)),
         launchers_(std::make_shared<Launchers>(std::move(launcher), options_.cgroups)),
         ground_(std::move(ground)) {
     if (options_.cgroups) sweeper_ = std::make_shared<LeafSweeper>(executor_, *options_.cgroups);
@@ -183,6 +184,10 @@ class JailRunner final : public Runner {
       templates_.push_back(std::move(prepared));
     }
     return {};
+  }
+
+  std::optional<Admission::Claim> claim(const std::string& caller) override {
+    return admission_->claim(caller);
   }
 
   asio::awaitable<Result<RunResult>> run(RunRequest request, RunOptions options) override {

@@ -17,6 +17,7 @@
 #include "jail/pool.h"
 #include "jail/result.h"
 #include "jail/spec.h"
+#include "runtime/sandbox/admission.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
 #include "runtime/sandbox/template.h"
@@ -27,6 +28,7 @@ struct RunnerOptions {
   std::size_t output_cap_bytes = 1u << 20;  // a stream
   std::uint32_t max_running = 16;           // jails alive at once
   std::uint32_t max_queued = 256;           // requests that wait for a place
+  std::uint32_t max_of_a_caller = 0;        // of both, for each caller; 0: no bound
   std::uint32_t cpu_percent = 100;          // of one core, for each jail
   // Where each jail gets a leaf; without it rlimits and a watchdog hold the limits.
   std::optional<jail::CgroupTree> cgroups;
@@ -120,6 +122,10 @@ class Runner {
   static jail::Result<std::unique_ptr<Runner>> create(boost::asio::any_io_executor executor,
                                                       RunnerOptions options);
   virtual ~Runner() = default;
+
+  // For whoever serves callers that need not be fair: to be held while a request of `caller` runs
+  // or waits. Nothing where it has as many of them as it may.
+  virtual std::optional<Admission::Claim> claim(const std::string& caller) = 0;
 
   // An Error here is a failure of ours or of the host; ErrorKind::exhausted: the queue is full,
   // try again later. What the program did is always a RunResult.

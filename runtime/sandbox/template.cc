@@ -170,7 +170,7 @@ Complaint read_object(const Object& object, std::span<const Field> fields,
     if (field == fields.end()) {
       std::string known;
       for (const Field& f : fields) known += (known.empty() ? "" : ", ") + std::string(f.name);
-      return prefix + name + ": unknown field; known are " + known;
+      return prefix + json::named(name) + ": unknown field; known are " + known;
     }
     if (field->read != nullptr ? !field->read(member, into) : member.as_object() == nullptr) {
       return prefix + name + ": " + std::string(field->expected);

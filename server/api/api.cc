@@ -1,5 +1,6 @@
 #include "server/api/api.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -34,6 +35,26 @@ std::string why_no_task(const runtime::Config& config) {
 // A load balancer has no key, and what it gets to see is bare; the interface is no secret.
 bool is_open(Route route) { return route == Route::health || route == Route::openapi; }
 
+// What makes the server run a program or read the disk. Its operator sees how it is doing whatever
+// callers do.
+bool is_rated(Route route) {
+  return route == Route::execute || route == Route::stream || route == Route::jobs ||
+         route == Route::job;
+}
+
+std::optional<RequestRate> rate_of_keys(const runtime::Config& config) {
+  const runtime::Rate& rate = config.api_key_rate;
+  if (rate.requests == 0) return std::nullopt;
+  return RequestRate{.interval = std::chrono::nanoseconds(rate.time) / rate.requests,
+                     .burst = config.api_key_burst > 0 ? config.api_key_burst : rate.requests};
+}
+
+std::unique_ptr<RateLimit> rate_limit_of(const ApiOptions& options) {
+  if (!options.key_rate) return nullptr;
+  return std::make_unique<RateLimit>(*options.key_rate,
+                                     std::max<std::size_t>(1, options.keys.size()));
+}
+
 std::string_view status_class(int status) {
   switch (status / 100) {
     case 1:
@@ -57,6 +78,7 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
   const bool local = runtime::is_loopback(config.api_host);
   options.host_check = local ? ApiOptions::HostCheck::local : ApiOptions::HostCheck::any;
   options.allowed_hosts = config.api_allowed_hosts;
+  options.key_rate = rate_of_keys(config);
   options.execute.default_timeout = config.sandbox_timeout;
   options.execute.default_memory_limit_mb = config.sandbox_memory_limit_mb;
   options.execute.ceilings = config.ceilings;
@@ -74,6 +96,7 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
 Api::Api(ApiOptions options, Services services)
     : options_(std::move(options)),
       services_(services),
+      rate_limit_(rate_limit_of(options_)),
       started_(std::chrono::steady_clock::now()) {
   for (const auto& key : options_.keys) owners_.push_back(services_.jobs.owner_of(key.reveal()));
 }
@@ -85,7 +108,9 @@ std::optional<Response> Api::admit(const RequestHead& head) const {
                    "Host: this server answers to localhost only; API_ALLOWED_HOSTS adds names");
   }
   const auto match = match_route(head.path);
-  if (!(match && is_open(match->route)) && !has_key(head, options_.keys)) {
+  const auto key = key_shown(head, options_.keys);
+  const bool may_ask = key || options_.keys.empty();
+  if (!may_ask && !(match && is_open(match->route))) {
     return problem(401, "expected a valid key in Authorization: Bearer or in X-API-Key",
                    {{"WWW-Authenticate", "Bearer"}});
   }
@@ -99,6 +124,9 @@ std::optional<Response> Api::admit(const RequestHead& head) const {
     services_.metrics.rejected.add({"stopping"});
     return problem(503, "the server is stopping", {{"Retry-After", "5"}});
   }
+  if (is_rated(match->route)) {
+    if (auto refusal = check_rate(key)) return refusal;
+  }
   if (match->route == Route::execute && !is_json(head)) {
     return problem(415, "Content-Type: expected application/json");
   }
@@ -107,6 +135,17 @@ std::optional<Response> Api::admit(const RequestHead& head) const {
     return problem(415, "Content-Encoding: expected none");
   }
   return std::nullopt;
+}
+
+// Whole seconds, so that whoever waits for them is not too early.
+std::optional<Response> Api::check_rate(std::optional<std::size_t> key) const {
+  if (rate_limit_ == nullptr) return std::nullopt;
+  const auto wait = rate_limit_->take(key.value_or(0), options_.clock());
+  if (wait.count() == 0) return std::nullopt;
+  const std::string seconds = std::to_string(std::chrono::ceil<std::chrono::seconds>(wait).count());
+  services_.metrics.rejected.add({"rate"});
+  return problem(429, "too many requests in a short time; try again in " + seconds + " s",
+                 {{"Retry-After", seconds}});
 }
 
 boost::asio::awaitable<Response> Api::handle(RequestHead head, std::string body,
@@ -141,7 +180,9 @@ boost::asio::awaitable<Response> Api::handle(RequestHead head, std::string body,
 void Api::answered(const RequestHead& head, int status) {
   const auto match = match_route(head.path);
   services_.metrics.responses.add({match ? match->label : "other", status_class(status)});
-  if (head.method.empty() && status == 503) services_.metrics.rejected.add({"connections"});
+  if (!head.method.empty()) return;
+  if (status == 503) services_.metrics.rejected.add({"connections"});
+  if (status == 429) services_.metrics.rejected.add({"peer"});
 }
 
 boost::asio::awaitable<Response> Api::execute(RequestHead head, std::string body,

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -10,6 +13,7 @@
 #include "runtime/sandbox/program_root.h"
 #include "server/api/decode_execute.h"
 #include "server/api/programs.h"
+#include "server/api/rate_limit.h"
 #include "server/api/routes.h"
 #include "server/http/handler.h"
 
@@ -20,6 +24,8 @@ struct ApiOptions {
   std::vector<runtime::Secret> keys;
   enum class HostCheck { any, local } host_check = HostCheck::local;
   std::vector<std::string> allowed_hosts;
+  std::optional<RequestRate> key_rate;  // of each key; without keys, of all callers together
+  std::function<RateLimit::Clock::time_point()> clock = &RateLimit::Clock::now;
   ExecuteRules execute;
   runtime::ProgramRoot root;
 };
@@ -52,6 +58,7 @@ class Api final : public Handler {
   Response stats() const;
   Response metrics() const;
   std::optional<Response> admit_stream(const RequestHead& head) const;
+  std::optional<Response> check_rate(std::optional<std::size_t> key) const;
   bool is_draining() const { return draining_.stop_requested(); }
   Response jobs_failed(const RequestHead& head, const jail::Error& error) const;
 
@@ -61,7 +68,8 @@ class Api final : public Handler {
 
   const ApiOptions options_;
   const Services services_;
-  std::vector<std::string> owners_;  // of jobs, in the order of the keys
+  std::vector<std::string> owners_;              // of jobs, in the order of the keys
+  const std::unique_ptr<RateLimit> rate_limit_;  // null: no bound
   const std::chrono::steady_clock::time_point started_;
   std::stop_source draining_;
 };

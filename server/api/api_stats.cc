@@ -141,7 +141,8 @@ Response Api::metrics() const {
       .sample({}, is_draining() ? 1 : 0);
   text.family("agent_sandbox_runs_total", "counter", "Programs that ended, by what became of them.")
       .counters({"status", "language"}, metrics.outcomes);
-  text.family("agent_sandbox_rejected_total", "counter", "What was answered 503, by the reason.")
+  text.family("agent_sandbox_rejected_total", "counter",
+              "What was answered 429 or 503, by the reason.")
       .counters({"reason"}, metrics.rejected);
   text.family("agent_sandbox_http_responses_total", "counter", "Answers over HTTP.")
       .counters({"route", "status"}, metrics.responses);

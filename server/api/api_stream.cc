@@ -101,6 +101,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
     CloseCode code = why.status >= 500 ? CloseCode::own_failure : CloseCode::policy;
     if (why.status == 503) code = CloseCode::going_away;
     if (why.status == 413) code = CloseCode::too_large;
+    if (why.status == 429) code = CloseCode::try_later;
     end("error", why.body, code);
   }
 

@@ -41,10 +41,13 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The name in "name", "name:port" and "[address]:port".
+// The name in "name", "name:port" and "[address]:port"; all of what is none of these.
 std::string_view name_of(std::string_view host) {
-  if (host.starts_with('[')) return host.substr(0, host.find(']')).substr(1);
-  return host.substr(0, host.find(':'));
+  if (!host.starts_with('[')) return host.substr(0, host.find(':'));
+  const std::size_t end = std::min(host.find(']'), host.size());
+  const std::string_view behind = host.substr(std::min(end + 1, host.size()));
+  if (!behind.empty() && !behind.starts_with(':')) return host;
+  return host.substr(1, end - 1);
 }
 
 }  // namespace

@@ -51,6 +51,13 @@ boost::asio::awaitable<std::variant<Ran, Response>> run_program(Services service
                                                                 Job job,
                                                                 runtime::RunRequest request,
                                                                 runtime::RunOptions options) {
+  const auto claim = services.runner.claim(asker.owner);
+  if (!claim) {
+    services.metrics.rejected.add({"concurrency"});
+    co_return problem(429,
+                      "too many programs of this caller run or wait; try again when one has ended",
+                      {{"Retry-After", "1"}});
+  }
   const auto began = Clock::now();
   const auto encoding = request.output_encoding;
   const std::string_view language = runtime::name_of(request.language);

@@ -10,6 +10,7 @@
 #include "runtime/sandbox/runner.h"
 #include "server/cli/drop_privileges.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/host_exposure.h"
 #include "server/cli/run_once.h"
 #include "server/cli/take_cgroup.h"
 
@@ -156,8 +157,10 @@ int doctor(const DoctorOptions& options, runtime::Environment environment,
     std::fprintf(stderr, "agent-sandbox: %s\n", dropped.error().message().c_str());
     return exit_own_failure;
   }
-  diagnosis.checks = check_host();
+  const HostFiles files;
+  diagnosis.checks = check_host(files);
   diagnosis.checks.push_back(check_cgroup(cgroup));
+  for (Check& check : check_surface(files)) diagnosis.checks.push_back(std::move(check));
   if (!loaded) {
     diagnosis.checks.push_back({.name = "configuration",
                                 .state = Check::State::missing,

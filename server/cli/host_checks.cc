@@ -2,12 +2,10 @@
 
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,7 +14,6 @@
 #include <cstring>
 #include <optional>
 
-#include "runtime/config/text_file.h"
 #include "runtime/sandbox/template.h"
 
 namespace server {
@@ -30,42 +27,16 @@ std::string error_text(int number) {
   return ::strerror_r(number, room, sizeof room);
 }
 
-// The first line of a small file of /proc or /sys; nothing where it does not exist.
-std::optional<std::string> first_line(const std::string& path) {
-  const auto text = runtime::read_text_file(path, 64u << 10);
-  if (!text) return std::nullopt;
-  return text->substr(0, text->find('\n'));
-}
-
-// A number below /proc/sys.
-std::optional<std::uint64_t> setting(const std::string& name) {
-  const auto text = first_line("/proc/sys/" + name);
-  if (!text) return std::nullopt;
-  std::uint64_t value = 0;
-  const auto parsed = std::from_chars(text->data(), text->data() + text->size(), value);
-  return parsed.ec == std::errc() ? std::optional(value) : std::nullopt;
-}
-
-// errno of unshare(CLONE_NEWUSER) in a process of its own.
-int try_user_namespace() {
-  const pid_t child = ::fork();
-  if (child < 0) return errno;
-  if (child == 0) ::_exit(::unshare(CLONE_NEWUSER) == 0 ? 0 : errno);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return errno;
+std::string why_no_user_namespace(const HostFiles& files) {
+  if (files.first_line("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1") {
+    return "AppArmor gives them no power: sysctl kernel.apparmor_restrict_unprivileged_userns=0, "
+           "or "
+           "a profile for this program with `userns,`";
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
-}
-
-std::string why_no_user_namespace() {
-  if (first_line("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1") {
-    return "AppArmor restricts them: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
-  }
-  if (first_line("/proc/sys/kernel/unprivileged_userns_clone") == "0") {
+  if (files.first_line("/proc/sys/kernel/unprivileged_userns_clone") == "0") {
     return "sysctl kernel.unprivileged_userns_clone=1";
   }
-  if (first_line("/proc/sys/user/max_user_namespaces") == "0") {
+  if (files.setting("user/max_user_namespaces") == 0u) {
     return "sysctl user.max_user_namespaces=65536";
   }
   return "in a container: its seccomp profile forbids them; use one that allows unshare, mount and "
@@ -96,28 +67,14 @@ Check check_kernel(std::string_view release) {
   return check;
 }
 
-Check check_core_pattern(std::string_view pattern) {
-  Check check{.name = "core dumps",
-              .state = Check::State::good,
-              .found = "core_pattern is " + std::string(pattern),
-              .advice = {}};
-  if (pattern.starts_with('|')) {
-    check.state = Check::State::notice;
-    check.advice =
-        "the kernel runs that program as root when a guest crashes; jails forbid dumps, and "
-        "sysctl kernel.core_pattern=core closes the way";
-  }
-  return check;
-}
-
-Check check_user_namespaces() {
-  const auto most = first_line("/proc/sys/user/max_user_namespaces").value_or("unknown");
-  if (const int error = try_user_namespace(); error != 0) {
+Check check_user_namespaces(const HostFiles& files, const Trial& trial) {
+  if (trial.error != 0) {
     return {.name = "user namespaces",
             .state = Check::State::missing,
-            .found = "cannot be made: " + error_text(error),
-            .advice = why_no_user_namespace()};
+            .found = "cannot be used: " + describe(trial),
+            .advice = why_no_user_namespace(files)};
   }
+  const auto most = files.first_line("/proc/sys/user/max_user_namespaces").value_or("unknown");
   return {.name = "user namespaces",
           .state = Check::State::good,
           .found = "can be made; at most " + most,
@@ -151,18 +108,18 @@ Check check_landlock() {
       .advice = "boot with lsm=landlock,... for a second layer over the mounts, once it is used"};
 }
 
-PoolBounds pool_bounds() {
+PoolBounds pool_bounds(const HostFiles& files) {
   PoolBounds bounds;
   rlimit descriptors{};
   if (::getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_max != RLIM_INFINITY) {
     bounds.descriptors = descriptors.rlim_max;
   }
-  bounds.pipe_pages = setting("fs/pipe-user-pages-soft");
+  bounds.pipe_pages = files.setting("fs/pipe-user-pages-soft");
   if (bounds.pipe_pages == 0u) bounds.pipe_pages.reset();  // means: no limit
-  bounds.keys = setting("kernel/keys/maxkeys");
-  bounds.user_namespaces = setting("user/max_user_namespaces");
+  bounds.keys = files.setting("kernel/keys/maxkeys");
+  bounds.user_namespaces = files.setting("user/max_user_namespaces");
   for (const char* kind : {"pid", "mnt", "net", "ipc", "uts", "cgroup"}) {
-    const auto most = setting("user/max_" + std::string(kind) + "_namespaces");
+    const auto most = files.setting("user/max_" + std::string(kind) + "_namespaces");
     if (most) bounds.other_namespaces = std::min(*most, bounds.other_namespaces.value_or(*most));
   }
   return bounds;
@@ -214,15 +171,13 @@ Check check_pool_bounds(const PoolBounds& bounds) {
   return check;
 }
 
-std::vector<Check> check_host() {
+std::vector<Check> check_host(const HostFiles& files) {
   std::vector<Check> checks;
   checks.push_back(check_kernel(kernel_release()));
-  checks.push_back(check_user_namespaces());
+  checks.push_back(check_user_namespaces(files, try_user_namespace()));
   checks.push_back(check_seccomp());
-  checks.push_back(
-      check_core_pattern(first_line("/proc/sys/kernel/core_pattern").value_or("unreadable")));
   checks.push_back(check_landlock());
-  checks.push_back(check_pool_bounds(pool_bounds()));
+  checks.push_back(check_pool_bounds(pool_bounds(files)));
   return checks;
 }
 

@@ -1,4 +1,5 @@
-// What this host offers for making jails, found out by trying rather than by reading settings.
+// What this host offers for making jails, found out by trying rather than by reading settings. What
+// it offers to a program that gets out of one: host_exposure.h.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,9 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "server/cli/host_files.h"
+#include "server/cli/host_trials.h"
 
 namespace server {
 
@@ -25,11 +29,8 @@ std::string kernel_release();
 // By the text of uname -r. Everything before 6.1 is missing.
 Check check_kernel(std::string_view release);
 
-// A pipe there is run as root outside of every namespace, with the guest's memory as its input.
-Check check_core_pattern(std::string_view pattern);
-
-// Makes a user namespace in a child process.
-Check check_user_namespaces();
+// Where they cannot be used the files say who forbids it.
+Check check_user_namespaces(const HostFiles& files, const Trial& trial);
 Check check_seccomp();
 Check check_landlock();
 
@@ -42,12 +43,12 @@ struct PoolBounds {
   std::optional<std::uint64_t> other_namespaces;  // the least of pid, mnt, net, ipc, uts and cgroup
 };
 
-PoolBounds pool_bounds();
+PoolBounds pool_bounds(const HostFiles& files);
 
 // How many jails can wait at once, and the bound that is met first.
 Check check_pool_bounds(const PoolBounds& bounds);
 
 // All of them, in the order of the report. To be called while there is only one thread.
-std::vector<Check> check_host();
+std::vector<Check> check_host(const HostFiles& files);
 
 }  // namespace server

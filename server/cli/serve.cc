@@ -124,6 +124,7 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
   Api api(std::move(api_options), {runner, jobs, metrics, logger});
   HttpOptions options;
   options.max_connections = config.api_max_connections;
+  options.max_connections_per_peer = runtime::connections_per_peer(config);
   const auto first = workers.executors().front();
   HttpServer http(workers.executors(), options, api, logger);
   auto listener = listen(config);

@@ -39,6 +39,7 @@ runtime::RunnerOptions runner_options(const runtime::Config& config,
   runtime::RunnerOptions options;
   options.max_running = config.sandbox_max_running;
   options.max_queued = config.sandbox_max_queued;
+  options.max_of_a_caller = config.api_key_concurrency;
   options.cpu_percent = static_cast<std::uint32_t>(std::lround(config.sandbox_cpu_limit * 100));
   options.usual_memory_mb = config.sandbox_memory_limit_mb;
   options.most_memory_mb = config.ceilings.memory_limit_mb;

@@ -29,13 +29,6 @@ class Seen {
   std::array<bool, single.size()> seen_{};
 };
 
-bool is_printable(std::string_view line) {
-  return std::all_of(line.begin(), line.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return (byte >= 0x20 && byte != 0x7F) || c == '\t';
-  });
-}
-
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
@@ -54,6 +47,13 @@ std::optional<std::string> check_value(std::string_view name, std::string_view v
   return std::nullopt;
 }
 
+// Nothing where `line` is another header's.
+std::optional<std::string_view> value_of(std::string_view name, std::string_view line) {
+  const std::size_t colon = line.find(':');
+  if (!equal_ignoring_case(line.substr(0, colon), name)) return std::nullopt;
+  return trimmed(line.substr(colon + 1));
+}
+
 std::optional<std::string> check_line(std::string_view line, Seen& seen) {
   if (line.front() == ' ' || line.front() == '\t') return "folded header lines are not accepted";
   const std::size_t colon = line.find(':');
@@ -68,6 +68,17 @@ std::optional<std::string> check_line(std::string_view line, Seen& seen) {
   return check_value(name, trimmed(line.substr(colon + 1)));
 }
 
+// Of "GET http://host:1/path HTTP/1.1"; nothing where the target is a path or "*".
+std::optional<std::string_view> authority_of(std::string_view request_line) {
+  const std::size_t scheme = request_line.find("://");
+  const std::size_t target = std::min(request_line.find(' '), request_line.size());
+  if (scheme == request_line.npos || request_line.substr(target).starts_with(" /")) {
+    return std::nullopt;
+  }
+  const std::string_view rest = request_line.substr(scheme + 3);
+  return rest.substr(0, rest.find_first_of("/?# "));
+}
+
 std::optional<std::string> check_framing(const Seen& seen, bool http_1_0) {
   if (seen.has("Transfer-Encoding") && seen.has("Content-Length")) {
     return "both Transfer-Encoding and Content-Length";
@@ -79,9 +90,17 @@ std::optional<std::string> check_framing(const Seen& seen, bool http_1_0) {
 
 }  // namespace
 
+bool is_printable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte >= 0x20 && byte != 0x7F) || c == '\t';
+  });
+}
+
 std::optional<std::string> check_head(std::string_view head) {
   Seen seen;
   bool http_1_0 = false;
+  std::optional<std::string_view> authority;
   int number = 0;
   for (; !head.empty(); ++number) {
     const std::size_t end = head.find('\n');
@@ -93,10 +112,15 @@ std::optional<std::string> check_head(std::string_view head) {
     if (!is_printable(line)) return "control characters in the head";
     if (number == 0) {
       http_1_0 = line.ends_with(" HTTP/1.0");
+      authority = authority_of(line);
       continue;
     }
     if (number > max_header_lines) return "more than 100 header lines";
     if (auto complaint = check_line(line, seen)) return complaint;
+    const auto host = value_of("Host", line);
+    if (authority && host && !equal_ignoring_case(*authority, *host)) {
+      return "a request target that names another host than Host does";
+    }
   }
   return check_framing(seen, http_1_0);
 }

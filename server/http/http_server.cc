@@ -13,6 +13,8 @@
 #include <exception>
 #include <utility>
 
+#include "server/http/peer.h"
+
 namespace server {
 namespace {
 
@@ -78,25 +80,42 @@ void HttpServer::start_session(Socket socket, Worker& worker) {
   close_on_exec(socket.native_handle());
   error_code ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);  // no Unix socket has it
+  const std::string peer = peer_of(socket.native_handle());
   const auto session = Session::create(std::move(socket), options_, budget_, handler_, logger_);
-  if (sessions_.size() < options_.max_connections) {
+  if (auto why = why_too_many(peer); !why) {
     sessions_.insert(session);
+    const auto counted = peers_.try_emplace(peer, 0).first;
+    ++counted->second;
     ++worker.connections;
     if (draining_) session->drain();
-    asio::co_spawn(worker.executor, session->run(),
-                   asio::bind_executor(executor_, [this, session, &worker](std::exception_ptr) {
-                     sessions_.erase(session);
-                     end_session(worker);
-                   }));
+    asio::co_spawn(
+        worker.executor, session->run(),
+        asio::bind_executor(executor_, [this, session, counted, &worker](std::exception_ptr) {
+          sessions_.erase(session);
+          if (--counted->second == 0) peers_.erase(counted);
+          end_session(worker);
+        }));
   } else if (turned_away_ < max_turned_away) {
     ++turned_away_;
     ++worker.connections;
-    asio::co_spawn(worker.executor, session->turn_away(),
+    asio::co_spawn(worker.executor, session->turn_away(std::move(*why)),
                    asio::bind_executor(executor_, [this, session, &worker](std::exception_ptr) {
                      --turned_away_;
                      end_session(worker);
                    }));
   }
+}
+
+std::optional<Response> HttpServer::why_too_many(const std::string& peer) const {
+  if (sessions_.size() >= options_.max_connections) {
+    return problem(503, "too many connections", {{"Retry-After", "1"}});
+  }
+  const auto counted = peers_.find(peer);
+  const std::uint32_t most = options_.max_connections_per_peer;
+  if (most > 0 && counted != peers_.end() && counted->second >= most) {
+    return problem(429, "too many connections from one address", {{"Retry-After", "1"}});
+  }
+  return std::nullopt;
 }
 
 void HttpServer::end_session(Worker& worker) {

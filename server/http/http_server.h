@@ -6,7 +6,10 @@
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -43,6 +46,7 @@ class HttpServer {
   boost::asio::awaitable<void> accept_loop();
   Worker& least_busy();
   void start_session(Socket socket, Worker& worker);
+  std::optional<Response> why_too_many(const std::string& peer) const;
   void end_session(Worker& worker);
   bool all_ended(const std::vector<std::weak_ptr<Session>>& sessions) const;
   boost::asio::awaitable<bool> wait_for(std::vector<std::weak_ptr<Session>> sessions,
@@ -60,7 +64,8 @@ class HttpServer {
   Listener listener_;  // its socket is the acceptor's, which is closed after its file is removed
   boost::asio::steady_timer changed_;  // its wait ends early when a session ends
   std::unordered_set<std::shared_ptr<Session>> sessions_;
-  std::uint32_t turned_away_ = 0;  // sessions that only hear 503
+  std::map<std::string, std::uint32_t> peers_;  // how many of the sessions each has
+  std::uint32_t turned_away_ = 0;               // sessions that only hear why
   bool draining_ = false;
 };
 

@@ -31,6 +31,46 @@ constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
 // Bytes that the parser cannot use yet, such as half of a chunk's header.
 constexpr std::size_t max_unparsed = 32u << 10;
 
+// Of a body in chunks: the last chunk and an empty line.
+constexpr std::size_t shortest_end = 5;
+
+// Of all chunks of a body together.
+constexpr std::size_t max_extension_bytes = 4u << 10;
+
+// Beast takes any byte in a quoted extension, where others may see the end of a line, and any
+// number of them.
+struct ChunkExtensions {
+  void operator()(std::uint64_t, boost::beast::string_view text, error_code& error) {
+    bytes += text.size();
+    const bool fine = bytes <= max_extension_bytes && is_printable({text.data(), text.size()});
+    if (!fine) error = http::error::bad_chunk_extension;
+  }
+
+  std::size_t bytes = 0;
+};
+
+// Whether `unparsed`, where a chunk begins, has its whole line, and a quoted extension that does
+// not end in it: Beast waits for that end beyond the line.
+bool leaves_quote_open(std::string_view unparsed) {
+  if (unparsed.starts_with("\r\n")) unparsed.remove_prefix(2);
+  const std::size_t end = unparsed.substr(0, 2 * max_extension_bytes).find("\r\n");
+  bool open = false;
+  for (std::size_t i = 0; end != unparsed.npos && i < end; ++i) {
+    if (open && unparsed[i] == '\\') {
+      ++i;
+    } else if (unparsed[i] == '"') {
+      open = !open;
+    }
+  }
+  return open;
+}
+
+// Whether a body's end began and has not all of its bytes, which Beast takes for granted when it
+// looks again.
+bool is_begun_end(std::string_view unparsed) {
+  return unparsed.size() < shortest_end && unparsed.starts_with("0\r\n");
+}
+
 std::string_view text_of(const boost::beast::flat_buffer& buffer) {
   return {static_cast<const char*>(buffer.data().data()), buffer.size()};
 }
@@ -60,11 +100,10 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     close();
   }
 
-  asio::awaitable<void> turn_away() override {
+  asio::awaitable<void> turn_away(Response why) override {
     const auto self = shared_from_this();
     head_.request_id = make_uuid();
-    Response busy = problem(503, "too many connections", {{"Retry-After", "1"}});
-    co_await send(std::move(busy), Connection::close);
+    co_await send(std::move(why), Connection::close);
     co_await linger();
     disarm();
     close();
@@ -98,15 +137,17 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     whole_ = false;
     lost_ = false;
     Parser parser;
+    ChunkExtensions extensions;
+    parser.on_chunk_header(extensions);
     BodyBudget::Share share(budget_);
     std::optional<Response> response = co_await receive(parser, share);
     disarm();
     if (lost_) co_return false;
+    skip_body_ = head_.method == "HEAD";
     if (!response && handler_.takes_over(head_)) {
       co_await hand_over();
       co_return false;
     }
-    skip_body_ = head_.method == "HEAD";
     const bool wants_more = parser.is_header_done() && parser.keep_alive();
     if (!response) response = co_await work(std::move(parser.get().body()));
     const Connection connection = whole_ && wants_more && !draining_ && !gone_.stop_requested()
@@ -153,7 +194,9 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
       if (!equal_ignoring_case(*expect, "100-continue")) {
         co_return problem(417, "Expect: only 100-continue is known");
       }
-      if (buffer_.size() == 0 && !parser.is_done()) co_await send_continue();
+      // A client of HTTP/1.0 would take it for the answer.
+      const bool waits = buffer_.size() == 0 && !parser.is_done() && parser.get().version() > 10;
+      if (waits) co_await send_continue();
     }
     co_return co_await receive_body(parser, share);
   }
@@ -221,16 +264,20 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     parser.eager(true);
     while (!parser.is_done()) {
       error_code error;
-      if (buffer_.size() > 0) buffer_.consume(parser.put(buffer_.data(), error));
+      const bool early = parser.chunked() && is_begun_end(text_of(buffer_));
+      if (buffer_.size() > 0 && !early) buffer_.consume(parser.put(buffer_.data(), error));
       if (error == http::error::body_limit) co_return too_large();
       if (!share.cover(parser.get().body().size())) {
         co_return problem(503, "too many large requests at once", {{"Retry-After", "1"}});
       }
-      const bool starved = error == http::error::need_more || buffer_.size() == 0;
+      if (!error && parser.is_done()) break;  // what is left belongs to the next request
+      const bool starved =
+          early || buffer_.size() == 0 ||
+          (error == http::error::need_more && !leaves_quote_open(text_of(buffer_)));
       if ((error && !starved) || buffer_.size() > max_unparsed) {
         co_return problem(400, "the request's body is not framed as HTTP/1.1 says");
       }
-      if (parser.is_done() || !starved) continue;
+      if (!starved) continue;
       if (co_await read_more()) continue;
       if (late_) co_return problem(408, "the request's body did not arrive in time");
       lost_ = true;

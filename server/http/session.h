@@ -19,6 +19,7 @@ struct HttpOptions {
   std::size_t max_body_bytes = 16u << 20;
   std::size_t max_bodies_bytes = 256u << 20;  // of all connections together
   std::uint32_t max_connections = 512;
+  std::uint32_t max_connections_per_peer = 0;      // see peer_of(); 0: no bound of its own
   std::chrono::milliseconds head_timeout{10'000};  // first byte of a head to its last
   std::chrono::milliseconds body_timeout{30'000};
   std::chrono::milliseconds idle_timeout{60'000};  // between two requests
@@ -40,8 +41,8 @@ class Session {
   // Serves until the connection ends. The session outlives it, and so it does the one below.
   virtual boost::asio::awaitable<void> run() = 0;
 
-  // Answers with 503 and ends; for a connection beyond the limit.
-  virtual boost::asio::awaitable<void> turn_away() = 0;
+  // Says why and ends; for a connection beyond a limit.
+  virtual boost::asio::awaitable<void> turn_away(Response why) = 0;
 
   // Ends when the request at hand, or one that comes within the grace, is answered. Thread-safe.
   virtual void drain() = 0;

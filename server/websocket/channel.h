@@ -22,13 +22,14 @@ struct ChannelOptions {
   std::chrono::milliseconds close_timeout{3'000};
 };
 
-// RFC 6455, 7.4.
+// RFC 6455, 7.4, and IANA's registry.
 enum class CloseCode : std::uint16_t {
   normal = 1000,
   going_away = 1001,
   policy = 1008,
   too_large = 1009,
   own_failure = 1011,
+  try_later = 1013,
 };
 
 // Everything happens on the socket's executor, a strand. Reading, writing and closing may go on at

@@ -79,6 +79,28 @@ class BadRequests(live_server.ServerTest):
             with self.subTest(value):
                 self.refused(b'{"code": "x", "timeout_seconds": ' + value + b"}", 400)
 
+    def test_numbers_past_every_bound(self):
+        digits = b"1" + b"0" * 400
+        for value in (digits, b"-" + digits, b"1" * 1_000_000, b"0." + b"0" * 400 + b"1", digits + b".5", b"1e400", b"-1e400",
+                      b"1e" + b"9" * 400, b"1e-" + b"9" * 400, b"1E+309", b"1" + b"0" * 308, b"9007199254740993",
+                      b"9223372036854775808", b"-9223372036854775809", b"18446744073709551616"):
+            with self.subTest(value[:40]):
+                self.refused(b'{"code": "x", "memory_limit_mb": ' + value + b"}", 400)
+                self.refused(b'{"code": "x", "timeout_seconds": ' + value + b"}", 400)
+                self.refused(b'{"code": "x", "unknown": [' + value + b"]}", 400)
+                self.refused(b'{"code": "x", "args": [' + value + b"]}", 400)
+
+    def test_depth_and_number_of_values(self):
+        def nested(levels):
+            return b'{"code": "x", "unknown": ' + b"[" * levels + b"]" * levels + b"}"
+
+        # The object is a level itself.
+        self.refused(nested(31), 400, "unknown")
+        self.assertNotIn("32 levels", self.refused(nested(31), 400)["detail"])
+        self.assertIn("32 levels", self.refused(nested(32), 400)["detail"])
+        self.refused(b'{"a":' * 1_000_000, 400)
+        self.assertIn("100000 values", self.refused(b'{"code": "x", "args": [' + b'"",' * 100_000 + b'""]}', 400)["detail"])
+
     def test_memory(self):
         for value in ("lots", 31, 0, -1, 2049, 1.5, None, True, 2 ** 63, "256"):
             with self.subTest(str(value)):

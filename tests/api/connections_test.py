@@ -2,6 +2,7 @@
 import concurrent.futures
 import json
 import os
+import pathlib
 import signal
 import socket
 import time
@@ -117,6 +118,84 @@ class Connections(live_server.ServerTest):
 
     def guests(self, word):
         return [pid for pid, line in self.server.processes().items() if word in line]
+
+
+    def test_a_head_that_does_not_come_is_not_waited_for(self):
+        with socket.create_connection(("127.0.0.1", self.server.port), 30) as silent, \
+                socket.create_connection(("127.0.0.1", self.server.port), 30) as trickling:
+            began, sent = time.monotonic(), 0
+            request = HEAD + b"X: " + b"y" * 10_000
+            trickling.settimeout(0.5)
+            answer = None
+            while answer is None and time.monotonic() - began < 20:
+                trickling.sendall(request[sent:sent + 1])
+                sent += 1
+                try:
+                    answer = trickling.recv(65536)
+                except TimeoutError:
+                    pass
+            self.assertRegex(answer, rb"^HTTP/1.1 408 ")
+            self.assertGreater(sent, 10)
+            self.assertAlmostEqual(10, time.monotonic() - began, delta=3)
+            self.assertEqual(b"", silent.recv(100))
+            self.assertLess(time.monotonic() - began, 14)
+
+
+class Floods(live_server.ServerTest):
+    """More connections than there may be, of one peer and of all together."""
+
+    environment = {"API_MAX_CONNECTIONS": "12", "API_MAX_CONNECTIONS_PER_PEER": "8"}
+
+    def open(self, count, peer):
+        connections = [socket.create_connection(("127.0.0.1", self.server.port), 10, (peer, 0)) for _ in range(count)]
+        for connection in connections:
+            self.addCleanup(connection.close)
+        return connections
+
+    def held(self):
+        """Connections that the server has not closed yet: established, or closed by the other side alone."""
+        rows = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
+        return sum(row[1].endswith(f":{self.server.port:04X}") and row[3] in ("01", "08") for row in rows)
+
+    def ask(self, connection):
+        """The status, or 0 where the connection was closed without a word."""
+        try:
+            connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            return int((connection.recv(65536).split() + [b"", b"0"])[1])
+        except OSError:
+            return 0
+
+    def close_all(self, connections):
+        for connection in connections:
+            connection.close()
+        self.assertTrue(host_view.wait_until(lambda: self.ask(self.open(1, "127.0.0.9")[0]) == 200, 10))
+
+    def test_one_peer_leaves_room_for_others(self):
+        greedy = self.open(30, "127.0.0.2")
+        statuses = [self.ask(connection) for connection in greedy]
+        self.assertEqual([200] * 8 + [429] * 22, statuses)
+        other = self.open(1, "127.0.0.3")[0]
+        self.assertEqual(200, self.ask(other))
+        greedy[0].close()
+        self.assertTrue(host_view.wait_until(lambda: self.ask(self.open(1, "127.0.0.2")[0]) == 200, 5), "it has room again")
+        self.close_all([*greedy, other])
+
+    def test_all_together_are_bounded(self):
+        connections = [connection for peer in range(20, 26) for connection in self.open(3, f"127.0.0.{peer}")]
+        statuses = [self.ask(connection) for connection in connections]
+        self.assertEqual([200] * 12 + [503] * 6, statuses)
+        self.close_all(connections)
+
+    def test_a_flood_ends_with_the_flood(self):
+        flood = self.open(300, "127.0.0.4")
+        # Beyond the 64 that hear why, they are closed at once.
+        self.assertTrue(host_view.wait_until(lambda: self.held() <= 8 + 64, 5), self.held())
+        self.assertEqual(200, self.ask(self.open(1, "127.0.0.5")[0]))
+        self.close_all(flood)
+        self.assertTrue(host_view.wait_until(lambda: self.held() <= 2, 10), self.held())
+        with self.server.client() as client:
+            rejected = client.send("GET", "/stats").json["rejected"]
+            self.assertGreaterEqual(rejected["peer"], 22)
 
 
 class TheEnd(live_server.ServerTest):

@@ -73,6 +73,21 @@ class Jobs(live_server.ServerTest):
             for path in (f"/jobs/{uuid.uuid4()}", "/jobs/x", "/jobs/..", f"/api/v1/jobs/{uuid.uuid4()}"):
                 self.assertEqual(404, self.client.send(method, path).status, path)
 
+    def test_ids_cannot_be_guessed(self):
+        ids = [uuid.UUID(self.execute("pass", template="none", language="bash")["job_id"]) for _ in range(64)]
+        requests = [uuid.UUID(self.client.send("GET", "/health").headers["X-Request-Id"]) for _ in range(64)]
+        for made in (ids, requests):
+            self.assertEqual(64, len(set(made)))
+            self.assertEqual({(4, uuid.RFC_4122)}, {(one.version, one.variant) for one in made})
+            # 122 of the 128 bits are random: each is seen both ways.
+            seen_set = seen_clear = 0
+            for one in made:
+                seen_set |= one.int
+                seen_clear |= ~one.int & (1 << 128) - 1
+            self.assertEqual(122, (seen_set & seen_clear).bit_count())
+            # Neither the time nor a counter: sorted is not the order they were made in.
+            self.assertNotEqual(sorted(made), made)
+
     def test_cancelling_ends_the_program_and_answers_its_caller(self):
         with concurrent.futures.ThreadPoolExecutor(1) as pool, self.server.client() as other:
             caller = pool.submit(other.execute, "print('begun', flush=True)\nimport time; time.sleep(50)",

@@ -45,9 +45,25 @@ class Keys(live_server.ServerTest):
         with self.server.client() as client:
             self.assertEqual(401, client.post(b"{").status)
 
-    def test_keys_are_in_no_log(self):
-        self.status(Authorization=f"Bearer {KEY}")
-        self.assertNotIn(KEY, "".join(self.server.log))
+    def test_keys_are_in_no_log_and_no_answer(self):
+        for level, log_format in (("info", "text"), ("debug", "json")):
+            server = live_server.LiveServer(environment={**self.environment, "LOG_LEVEL": level, "LOG_FORMAT": log_format})
+            self.addCleanup(server.stop)
+            with server.client() as client:
+                answers = [client.send(method, path, body, **headers) for method, path, body, headers in (
+                    ("POST", "/execute", b'{"code": "print(1)"}', {"Content-Type": "application/json", "X-API-Key": KEY}),
+                    ("POST", "/execute", b"{", {"Content-Type": "application/json", "Authorization": f"Bearer {KEY}"}),
+                    ("POST", "/execute", b"{}", {"Content-Type": f"text/{KEY}", "X-API-Key": KEY}),
+                    ("GET", "/jobs", None, {"X-API-Key": KEY}), ("GET", f"/jobs?key={KEY}", None, {"X-API-Key": KEY}),
+                    ("GET", f"/none?key={KEY}", None, {"Authorization": KEY}), ("GET", "/stats", None, {"X-API-Key": KEY}),
+                    ("GET", "/metrics", None, {"X-API-Key": KEY}), ("GET", "/health", None, {"X-API-Key": KEY}),
+                    ("GET", "/stream", None, {"X-API-Key": KEY}), ("BREW", "/execute", None, {"X-API-Key": KEY}))]
+            self.assertEqual([200, 400, 415, 200, 400, 401, 200, 200, 200, 426, 405], [answer.status for answer in answers])
+            server.stop()
+            said = "".join(server.log) + "".join(str(answer.headers) + answer.body.decode() for answer in answers)
+            self.assertGreater(said.count("request_id"), 10)
+            self.assertNotIn(KEY, said)
+            self.assertNotIn("another-key", said)
 
 
 class Starting(live_server.ServerTest):
@@ -80,6 +96,12 @@ class Starting(live_server.ServerTest):
                 self.assertNotEqual(0, process.returncode)
                 self.assertIn(name, process.stderr + process.stdout)
                 self.assertEqual(1, len((process.stderr + process.stdout).strip().splitlines()), process.stderr)
+
+    def test_a_bad_key_is_not_repeated(self):
+        for value in ("s3cret word", "s3cret,,", "s3cret\x7f"):
+            said = self.refuses(API_KEYS=value)
+            self.assertIn("API_KEYS", said)
+            self.assertNotIn("s3cret", said)
 
     def test_unknown_key_in_the_file(self):
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:

@@ -2,7 +2,6 @@
 import http.client
 import json
 import os
-import pathlib
 import re
 import shutil
 import signal
@@ -81,9 +80,7 @@ class LiveServer:
 
     def launcher(self):
         """The one process that the server starts before it listens."""
-        return next((pid for pid in sorted(self.processes())
-                     if int(pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2]
-                            .split()[1]) == self.pid), None)
+        return next((pid for pid in sorted(self.processes()) if host_view.parent_of(pid) == self.pid), None)
 
     def wait_until_running(self, count=1, seconds=10):
         """Whether as many programs have their place; what waits in pools is not counted."""

@@ -27,6 +27,15 @@ EXCLUDED = {
     },
     "stats": {"Figures.test_standard_client": "a client of its own"},
     "keys": {},
+    "rate_limits": {
+        "Rate": "time passes in the proxy as well",
+        "Streams": "the proxy speaks no WebSocket",
+        "Handshakes": "the proxy speaks no WebSocket",
+        "Concurrency.test_a_client_that_leaves_makes_room": "the proxy does not leave with its client",
+        "Concurrency.test_a_flood_of_one_key_is_not_felt_by_another": "it is about how long answers take",
+        "Defaults": "a load",
+        "WithoutKeys": "a load",
+    },
 }
 
 
@@ -135,3 +144,6 @@ class Answers(unittest.TestCase):
 
     def test_keys(self):
         self.through_the_proxy("keys")
+
+    def test_rate_limits(self):
+        self.through_the_proxy("rate_limits")

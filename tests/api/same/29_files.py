@@ -1,12 +1,12 @@
 # Observes: the tree as the program finds it: names, modes, owners, the mounts that can be written to. There may be
-# more or fewer of the others, and mounts below these.
+# more or fewer of the others, and mounts below these; a directory of /etc may be a copy.
 import os
 import stat
 for folder in ("/", "/workspace", "/tmp", "/dev", "/dev/shm/", "/etc"):
     for name in sorted(os.listdir(folder)):
         found = os.lstat(os.path.join(folder, name))
         size = found.st_size if stat.S_ISREG(found.st_mode) and folder != "/etc" else "-"
-        print(folder, name, stat.filemode(found.st_mode), found.st_uid, found.st_gid, size, found.st_rdev if folder == "/dev" else "-")
+        print(folder, name, stat.filemode(found.st_mode), *((found.st_uid, found.st_gid) if folder != "/etc" else ()), size, found.st_rdev if folder == "/dev" else "-")
 topmost = {}
 for line in open("/proc/self/mountinfo"):
     fields, rest = line.rstrip().split(" - ")

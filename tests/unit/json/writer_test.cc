@@ -75,5 +75,12 @@ TEST(Writer, QuotedCutsBetweenCharacters) {
   EXPECT_EQ(quoted("ab\xC3\xA9", 3), "\"ab...\"");
 }
 
+TEST(Writer, PlacesAreNamedByBareKeysWhereTheyCan) {
+  EXPECT_EQ(named("memory_limit-2"), "memory_limit-2");
+  EXPECT_EQ(named(""), "\"\"");
+  EXPECT_EQ(named("a.b"), "\"a.b\"");
+  EXPECT_EQ(named("a\n"), "\"a\\n\"");
+}
+
 }  // namespace
 }  // namespace runtime::json

@@ -169,6 +169,27 @@ TEST(PolicyJson, CombinationsAreBounded) {
               testing::HasSubstr("rules[0].when: more than 1024 combinations"));
 }
 
+TEST(PolicyJson, RulesAndConditionsAreBounded) {
+  std::string many = R"({"argument": 0, "equal": 0})";
+  for (int i = 0; i < 16; ++i) many += R"(, {"argument": 0, "equal": 0})";
+  EXPECT_EQ(refusal_of(with_condition(many)), "test.json: rules[0].when: more than 16 conditions");
+  std::string calls = R"("kill")";
+  for (int i = 0; i < 16'384; ++i) calls += R"(, "kill")";
+  EXPECT_EQ(
+      refusal_of(document(R"({"syscalls": [)" + calls + R"(], "decision": "allow", "why": "w"})")),
+      "test.json: rules[0]: with it the policy has more than 16384 rules");
+}
+
+TEST(PolicyJson, ErrorsAreOneLine) {
+  EXPECT_EQ(refusal_of(document(R"({"syscalls": ["x"], "decision": "a\nb", "why": "w"})")),
+            "test.json: rules[0].decision: unknown decision \"a\\nb\"; must be allow, kill or the "
+            "name of an error such as EPERM");
+  EXPECT_EQ(refusal_of(with_condition(R"({"argument": 0, "equal": "\u001b[2J"})")),
+            "test.json: rules[0].when[0].equal: unknown name \"\\u001b[2J\"");
+  EXPECT_THAT(refusal_of(document(R"({"because\n": "y"})")),
+              testing::StartsWith("test.json: rules[0].\"because\\n\": unknown field"));
+}
+
 TEST(PolicyJson, BrokenJsonIsRefused) {
   EXPECT_THAT(refusal_of("{"), testing::StartsWith("test.json"));
   EXPECT_THAT(refusal_of(document(R"({"why": "a", "why": "b"})")), testing::HasSubstr("why"));

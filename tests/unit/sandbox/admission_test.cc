@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -136,6 +138,63 @@ TEST(Admission, WhoWithdrawsLeavesTheTurnToTheSameCaller) {
   EXPECT_TRUE(admission.withdraw(ticket));
   EXPECT_EQ(admission.queued(), 2u);
   EXPECT_EQ(callers.run(), (std::vector<std::string>{"a", "b", "a"}));
+}
+
+TEST(Admission, ACallerHasABoundOfItsOwn) {
+  Admission admission(10, 10, 2);
+  auto first = admission.claim("a");
+  auto second = admission.claim("a");
+  ASSERT_TRUE(first && second);
+  EXPECT_FALSE(admission.claim("a"));
+  EXPECT_TRUE(admission.claim("b")) << "another caller";
+  first.reset();
+  EXPECT_TRUE(admission.claim("a"));
+  const auto moved = std::move(second);
+  auto third = admission.claim("a");
+  EXPECT_TRUE(third);
+  EXPECT_FALSE(admission.claim("a")) << "a claim that was moved counts once";
+}
+
+TEST(Admission, WithoutABoundEveryClaimIsGranted) {
+  Admission admission(1, 0);
+  std::vector<std::optional<Admission::Claim>> held;
+  for (int i = 0; i < 1000; ++i) held.push_back(admission.claim("a"));
+  EXPECT_TRUE(
+      std::all_of(held.begin(), held.end(), [](const auto& one) { return one.has_value(); }));
+}
+
+TEST(Admission, AClaimMayOutliveIt) {
+  auto admission = std::make_unique<Admission>(1, 1, 1);
+  auto claim = admission->claim("a");
+  ASSERT_TRUE(claim);
+  admission.reset();
+  claim.reset();
+}
+
+TEST(Admission, ClaimsOfManyThreadsAreCountedRight) {
+  Admission admission(1, 1, 3);
+  std::atomic<int> inside = 0;
+  std::atomic<int> granted = 0;
+  std::atomic<bool> too_many = false;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 2000; ++i) {
+        const auto claim = admission.claim("a");
+        if (!claim) continue;
+        if (++inside > 3) too_many = true;
+        ++granted;
+        --inside;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(too_many);
+  EXPECT_GT(granted, 0);
+  std::vector<std::optional<Admission::Claim>> all;
+  for (int i = 0; i < 4; ++i) all.push_back(admission.claim("a"));
+  EXPECT_TRUE(all[0] && all[1] && all[2]) << "one was not given back";
+  EXPECT_FALSE(all[3]);
 }
 
 TEST(Admission, NeverHasMoreThanItsPlaces) {

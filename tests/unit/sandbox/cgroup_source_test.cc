@@ -119,18 +119,18 @@ class Search : public testing::Test {
   jail::Result<CgroupFound> search(const std::string& configured) {
     CgroupSteps steps;
     steps.own_directory = [this]() -> jail::Result<std::string> {
-      taken_.push_back("look");
+      taken_.emplace_back("look");
       if (!has_own_) return error("no own one");
       return std::string("/own");
     };
     steps.named_own_directory = []() -> jail::Result<std::string> { return std::string("/unit"); };
     steps.adopt = [this](const std::string& directory) -> jail::Result<void> {
-      taken_.push_back("adopt " + directory);
+      taken_.emplace_back("adopt " + directory);
       if (adoptions_++ < refused_adoptions_) return error(directory + " is not ours");
       return {};
     };
     steps.enter_scope = [this]() -> jail::Result<std::string> {
-      taken_.push_back("scope");
+      taken_.emplace_back("scope");
       if (!has_systemd_) return error("no systemd");
       return std::string("/scope");
     };

@@ -83,15 +83,16 @@ TEST_F(ProgramRootTest, LinksInTheTreeStayLinks) {
   // Followed on the host, this one would show the host's file.
   fs::create_symlink("/etc/hostname", place_ + "/etc/localtime");
   fs::create_directory_symlink("/etc/ssl", place_ + "/etc/ssl");
-  std::ofstream(place_ + "/etc/mime.types") << "";
+  std::ofstream(place_ + "/etc/mime.types") << "of the tree";
   const auto root = jail::directory_root(place_);
   ASSERT_TRUE(root) << root.error().message();
   std::vector<std::string> links;
   for (const auto& link : root->links) links.push_back(link.target + " " + link.points_to);
   EXPECT_THAT(links, ElementsAre("/bin usr/bin", "/etc/localtime /etc/hostname"));
   for (const auto& bind : root->binds) EXPECT_THAT(bind.source, HasSubstr(place_));
-  EXPECT_TRUE(std::any_of(root->binds.begin(), root->binds.end(),
-                          [](const auto& bind) { return bind.target == "/etc/mime.types"; }));
+  EXPECT_TRUE(std::any_of(root->files.begin(), root->files.end(), [](const auto& file) {
+    return file.target == "/etc/mime.types" && file.text == "of the tree";
+  }));
 }
 
 TEST_F(ProgramRootTest, RefusesWhatOthersMayWriteInto) {

@@ -78,6 +78,7 @@ TEST(TemplateFile, ErrorsNameTheFileAndTheField) {
       {R"({"name": ")" + long_name + "\"}", "name: expected"},
       {R"({"name": 1})", "name: expected"},
       {forked(R"("extra": 1)"), "mine.json: extra: unknown field; known are name, language"},
+      {forked(R"("ex\ntra": 1)"), R"(mine.json: "ex\ntra": unknown field; known are name)"},
       {R"({"language": "perl"})", "language: expected python, bash"},
       {R"({"warmth": "held"})", "warmth: expected forked, started or prepared"},
       {forked(R"("rootfs": "root")"), "rootfs: expected host or an absolute path"},

@@ -218,6 +218,99 @@ TEST_F(ApiTest, AFullQueueIsA503WithRetryAfter) {
   EXPECT_EQ(answer.headers.at("retry-after"), "1");
 }
 
+TEST_F(ApiTest, AKeyHasABoundOnItsPrograms) {
+  serve({"first", "second"});
+  runner_.admission = std::make_unique<runtime::Admission>(10, 10, 1);
+  runner_.duration = 10s;
+  const auto request = [](const std::string& key) {
+    return post("/execute", R"({"code": "x"})", "X-API-Key: " + key + "\r\n");
+  };
+  TestClient holding = client();
+  holding.send(request("first"));
+  ASSERT_TRUE(eventually([&] { return runner_.started == 1; }));
+  const Answer refused = exchange(request("first"));
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(refused.headers.at("retry-after"), "1");
+  EXPECT_THAT(detail_of(refused), HasSubstr("try again"));
+  EXPECT_THAT(exchange(get("/stats", "X-API-Key: first\r\n")).body,
+              HasSubstr(R"("rejected":{"concurrency":1})"));
+  TestClient other = client();
+  other.send(request("second"));
+  EXPECT_TRUE(eventually([&] { return runner_.started == 2; }));
+  holding.close();
+  EXPECT_TRUE(eventually([&] { return runner_.cancelled == 1; }));
+  TestClient next = client();
+  next.send(request("first"));
+  EXPECT_TRUE(eventually([&] { return runner_.started == 3; }));
+}
+
+// The clock stands still until the test says so.
+class RatedApiTest : public ApiTest {
+ protected:
+  void serve_rated(std::vector<std::string> keys) {
+    runtime::Config config;
+    for (std::string& key : keys) config.api_keys.emplace_back(std::move(key));
+    config.api_key_rate = {.requests = 30, .time = 60s};
+    config.api_key_burst = 2;
+    ApiOptions options = api_options(config, full_root(), runtime::shipped_templates(), "1.2.3");
+    options.clock = [this] { return RateLimit::Clock::time_point(now_.load()); };
+    serve(std::move(options));
+  }
+
+  static std::string request(const std::string& key) {
+    return post("/execute", R"({"code": "x"})", "X-API-Key: " + key + "\r\n");
+  }
+
+  std::atomic<RateLimit::Clock::duration> now_{1000s};
+};
+
+TEST_F(RatedApiTest, AKeyThatAsksTooOftenIsToldWhenToComeBack) {
+  serve_rated({"first", "second"});
+  EXPECT_EQ(exchange(request("first")).status, 200);
+  EXPECT_EQ(exchange(request("first")).status, 200);
+  Answer refused = exchange(request("first"));
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(refused.headers.at("retry-after"), "2");
+  EXPECT_THAT(detail_of(refused), HasSubstr("try again in 2 s"));
+  now_ = now_.load() + 1400ms;
+  refused = exchange(request("first"));
+  EXPECT_EQ(refused.headers.at("retry-after"), "1") << "0.6 s, in whole seconds";
+  EXPECT_EQ(exchange(request("second")).status, 200) << "a key of its own";
+  now_ = now_.load() + 600ms;
+  EXPECT_EQ(exchange(request("first")).status, 200);
+  EXPECT_EQ(exchange(request("first")).status, 429);
+  EXPECT_EQ(runner_.started, 4);
+  EXPECT_THAT(exchange(get("/stats", "X-API-Key: first\r\n")).body,
+              HasSubstr(R"("rejected":{"rate":3})"));
+  EXPECT_THAT(exchange(get("/metrics", "X-API-Key: first\r\n")).body,
+              HasSubstr("agent_sandbox_rejected_total{reason=\"rate\"} 3\n"));
+}
+
+TEST_F(RatedApiTest, JobsAndStreamsCountAndWhatAnOperatorReadsDoesNot) {
+  serve_rated({"first"});
+  const std::string key = "X-API-Key: first\r\n";
+  for (int i = 0; i < 20; ++i) {
+    for (const char* path : {"/health", "/stats", "/metrics", "/openapi.json"}) {
+      EXPECT_EQ(exchange(get(path, key)).status, 200) << path;
+    }
+    EXPECT_EQ(exchange(request("wrong")).status, 401);
+    EXPECT_EQ(exchange(get("/none", key)).status, 404);
+  }
+  EXPECT_EQ(exchange(get("/jobs", key)).status, 200);
+  EXPECT_EQ(exchange(get("/stream", key)).status, 426) << "counted, though it is no handshake";
+  for (const char* path :
+       {"/jobs", "/jobs/x", "/stream", "/ws/stream", "/api/v1/jobs", "/api/v1/stream"}) {
+    EXPECT_EQ(exchange(get(path, key)).status, 429) << path;
+  }
+}
+
+TEST_F(RatedApiTest, WithoutKeysAllCallersAreOne) {
+  serve_rated({});
+  EXPECT_EQ(exchange(request("a")).status, 200);
+  EXPECT_EQ(exchange(request("b")).status, 200);
+  EXPECT_EQ(exchange(request("c")).status, 429);
+}
+
 TEST_F(ApiTest, OurOwnFailureIsLoggedAndNotToldInFull) {
   serve();
   runner_.answer = jail::Error{jail::ErrorKind::kernel, "mount /secret/path", 1, {}};

@@ -58,12 +58,6 @@ TEST(HostChecks, KernelsFrom61OnAreGood) {
   }
 }
 
-TEST(HostChecks, ACorePipeIsNoticed) {
-  EXPECT_EQ(check_core_pattern("core").state, Check::State::good);
-  EXPECT_EQ(check_core_pattern("|/usr/lib/systemd/systemd-coredump %P").state,
-            Check::State::notice);
-}
-
 TEST(HostChecks, TheBoundThatIsMetFirstIsNamed) {
   PoolBounds bounds;
   EXPECT_EQ(check_pool_bounds(bounds).found, "no bound on how many jails there can be");

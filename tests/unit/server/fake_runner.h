@@ -6,7 +6,9 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,10 @@ class FakeRunner final : public runtime::Runner {
     co_return answer;
   }
 
+  std::optional<runtime::Admission::Claim> claim(const std::string& caller) override {
+    return admission->claim(caller);
+  }
+
   jail::Result<std::string> explain(const runtime::RunRequest&) override {
     return std::string("no plan");
   }
@@ -56,6 +62,7 @@ class FakeRunner final : public runtime::Runner {
     return requests_;
   }
 
+  std::unique_ptr<runtime::Admission> admission = std::make_unique<runtime::Admission>(1, 0);
   jail::Result<runtime::RunResult> answer = runtime::RunResult{};
   runtime::RunnerState state_now;
   std::chrono::milliseconds duration{0};

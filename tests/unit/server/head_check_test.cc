@@ -33,6 +33,19 @@ TEST(HeadCheck, RefusesWhatTwoReadersReadDifferently) {
       {with("Content-Length: 9999999999999999999\r\n"), "one decimal number"},
       {with("Transfer-Encoding: gzip, chunked\r\n"), "chunked and nothing else"},
       {with("Transfer-Encoding: identity\r\n"), "chunked and nothing else"},
+      {with("Transfer-Encoding: xchunked\r\n"), "chunked and nothing else"},
+      {with("Transfer-Encoding: chunked, chunked\r\n"), "chunked and nothing else"},
+      {with("Transfer-Encoding: \"chunked\"\r\n"), "chunked and nothing else"},
+      {with("Transfer-Encoding: chunked;x\r\n"), "chunked and nothing else"},
+      {with("Transfer-Encoding:\r\n"), "chunked and nothing else"},
+      {with("Transfer-Encoding : chunked\r\n"), "blanks in a header's name"},
+      {with("Transfer-Encoding:\x0b"
+            "chunked\r\n"),
+       "control"},
+      {with("Content-Length: -0\r\n"), "one decimal number"},
+      {with("Content-Length: 1 1\r\n"), "one decimal number"},
+      {with("Content-Length: 1e1\r\n"), "one decimal number"},
+      {with("Content-Length: 1_0\r\n"), "one decimal number"},
       {with("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"), "more than one"},
       {with("Host: b\r\n"), "more than one Host"},
       {with("Authorization: a\r\nauthorization: b\r\n"), "more than one Authorization"},
@@ -52,6 +65,23 @@ TEST(HeadCheck, RefusesWhatTwoReadersReadDifferently) {
   };
   for (const auto& [head, words] : cases) {
     EXPECT_THAT(complaint_of(head), ::testing::HasSubstr(words)) << head;
+  }
+}
+
+TEST(HeadCheck, ATargetNamesTheHostThatHostNames) {
+  for (const char* head :
+       {"GET http://a/x HTTP/1.1\r\nHost: A\r\n\r\n",
+        "GET http://a:80?x HTTP/1.1\r\nHost: a:80\r\n\r\n",
+        "GET /x?y=http://b/ HTTP/1.1\r\nHost: a\r\n\r\n", "GET http://a/ HTTP/1.0\r\n\r\n",
+        "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", "CONNECT b:443 HTTP/1.1\r\nHost: b:443\r\n\r\n"}) {
+    EXPECT_EQ(complaint_of(head), "fine") << head;
+  }
+  for (const char* head :
+       {"GET http://b/x HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET http://a:80/ HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET http://a@b/ HTTP/1.1\r\nHost: a\r\n\r\n", "GET http://b HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET http:///x HTTP/1.1\r\nHost: a\r\n\r\n", "GET http://b/ HTTP/1.0\r\nHost: a\r\n\r\n"}) {
+    EXPECT_THAT(complaint_of(head), ::testing::HasSubstr("another host")) << head;
   }
 }
 

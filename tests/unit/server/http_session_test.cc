@@ -36,6 +36,23 @@ TEST_F(HttpTest, AnswersPipelinedRequestsInOrder) {
   }
 }
 
+// More of them than the parser may leave unused of one body.
+TEST_F(HttpTest, AnswersManyPipelinedRequestsThatComeAtOnce) {
+  start();
+  handler_.longest = 100ms;
+  TestClient client = this->client();
+  std::string all = post("/wait", "first");
+  for (int i = 0; i < 100; ++i) all += post("/" + std::to_string(i), std::string(1000, 'x'));
+  client.send(all);
+  EXPECT_EQ(client.receive()->body, "first");
+  for (int i = 0; i < 100; ++i) {
+    const auto answer = client.receive();
+    ASSERT_TRUE(answer.has_value()) << i;
+    ASSERT_EQ(answer->status, 200) << i;
+    EXPECT_EQ(answer->headers.at("x-path"), "/" + std::to_string(i));
+  }
+}
+
 TEST_F(HttpTest, KeepsWhatIsPipelinedWhileItWorks) {
   start();
   handler_.longest = 50ms;
@@ -99,11 +116,113 @@ TEST_F(HttpTest, ReadsChunks) {
 
 TEST_F(HttpTest, RefusesBadChunksAndCloses) {
   start();
+  const std::string zeros(80'000, '0');
+  for (const std::string& body : std::vector<std::string>{
+           "zz\r\nhello\r\n0\r\n\r\n",
+           "0x5\r\nhello\r\n0\r\n\r\n",
+           "+5\r\nhello\r\n0\r\n\r\n",
+           "-5\r\nhello\r\n0\r\n\r\n",
+           " 5\r\nhello\r\n0\r\n\r\n",
+           "5 \r\nhello\r\n0\r\n\r\n",
+           "\r\n0\r\n\r\n",
+           "5\nhello\n0\n\n\r\n\r\n",
+           "5\rhello\r\n0\r\n\r\n",
+           "4\r\nhello\r\n0\r\n\r\n",
+           "5\r\nhelloX\r\n0\r\n\r\n",
+           "5\r\nhello\n0\r\n\r\n",
+           "5;\r\nhello\r\n0\r\n\r\n",
+           "5;=x\r\nhello\r\n0\r\n\r\n",
+           "5;x=\"\n\"\r\nhello\r\n0\r\n\r\n",
+           std::string("5;x=\"\0\"\r\nhello\r\n0\r\n\r\n", 21),
+           "10000000000000005\r\nhello\r\n0\r\n\r\n",
+           "fffffffffffffffff\r\nhello\r\n0\r\n\r\n",
+           "0\r\nContent-Length: 5\r\n\r\n",
+           "0\r\nX : y\r\n\r\n",
+           "0\r\nX: y\n\r\n\r\n",
+           "0\r\nno colon\r\n\r\n",
+           zeros + "5\r\nhello\r\n0\r\n\r\n",
+           "5;x=" + zeros + "\r\nhello\r\n0\r\n\r\n",
+           "0\r\nX: " + zeros + "\r\n\r\n",
+       }) {
+    TestClient client = this->client();
+    const Answer answer = client.exchange(
+        "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + body + get("/next"));
+    EXPECT_EQ(answer.status, 400) << body.substr(0, 60);
+    client.stop_sending();
+    EXPECT_TRUE(client.at_end()) << body.substr(0, 60) << ": what follows is taken for a request";
+  }
+  EXPECT_EQ(handler_.handled, 0);
+}
+
+// A chunk more than 64 bits can count, and one of as much as they can.
+TEST_F(HttpTest, AChunkLargerThanAnyBodyIsTooLarge) {
+  start();
+  for (const char* size : {"ffffffffffffffff", "7fffffffffffffff", "1000001"}) {
+    const Answer answer =
+        exchange("POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" +
+                 std::string(size) + "\r\nhello");
+    EXPECT_EQ(answer.status, 413) << size;
+  }
+}
+
+TEST_F(HttpTest, ChunkExtensionsAreBoundedTogether) {
+  start();
+  const auto with_extensions = [](int chunks) {
+    std::string request = "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (int i = 0; i < chunks; ++i) request += "1;x=" + std::string(97, 'y') + "\r\nz\r\n";
+    return request + "0\r\n\r\n";
+  };
+  EXPECT_EQ(exchange(with_extensions(40)).body, std::string(40, 'z'));
+  EXPECT_EQ(exchange(with_extensions(41)).status, 400);
+}
+
+// A trailer comes after everything was decided: it changes nothing.
+TEST_F(HttpTest, TrailersAreForgotten) {
+  start();
   TestClient client = this->client();
   const Answer answer = client.exchange(
-      "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n");
-  EXPECT_EQ(answer.status, 400);
-  EXPECT_TRUE(client.at_end());
+      "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "5\r\nhello\r\n0\r\nX-Request-Id: 6ba7b810-9dad-11d1-80b4-00c04fd430c8\r\nHost: b\r\n\r\n");
+  EXPECT_EQ(answer.body, "hello");
+  EXPECT_NE(answer.headers.at("x-request-id"), "6ba7b810-9dad-11d1-80b4-00c04fd430c8");
+  EXPECT_EQ(client.exchange(get("/next")).status, 200);
+}
+
+TEST_F(HttpTest, RefusesChunkExtensionsThatOthersMayReadDifferently) {
+  start();
+  for (const std::string& extension : {std::string(";a=\"\n\""), std::string(";a=\"\0\"", 6)}) {
+    TestClient client = this->client();
+    const Answer answer =
+        client.exchange("POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1" +
+                        extension + "\r\nx\r\n0\r\n\r\n");
+    EXPECT_EQ(answer.status, 400) << extension;
+    EXPECT_TRUE(client.at_end());
+  }
+  EXPECT_EQ(handler_.handled, 0);
+}
+
+// A parser that looks for the quote's end behind the line waits for what never comes.
+TEST_F(HttpTest, RefusesChunkExtensionsWhoseQuoteStaysOpen) {
+  start();
+  for (const std::string chunks :
+       {"1;a=\"\r\nx\r\n0\r\n\r\n", "0;a=\"x\\\"\r\n\r\n", "1\r\nx\r\n0;a=\"b\";c=\"\r\n\r\n"}) {
+    TestClient client = this->client();
+    const Answer answer = client.exchange(
+        "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks);
+    EXPECT_EQ(answer.status, 400) << chunks;
+    EXPECT_TRUE(client.at_end());
+  }
+  EXPECT_EQ(handler_.handled, 0);
+}
+
+TEST_F(HttpTest, TakesChunkExtensionsWithQuotes) {
+  start();
+  TestClient client = this->client();
+  const Answer answer = client.exchange(
+      "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "1;a=\"\\\"\"\r\nx\r\n0;b=\"c\"\r\n\r\n");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(handler_.handled, 1);
 }
 
 TEST_F(HttpTest, SpeaksHttp10) {
@@ -142,6 +261,25 @@ TEST_F(HttpTest, AskedForItSaysContinue) {
   client.send("body");
   EXPECT_EQ(client.receive()->body, "body");
   EXPECT_EQ(exchange(get("/a", "Expect: miracles\r\n")).status, 417);
+}
+
+TEST_F(HttpTest, Http10IsNotToldToContinue) {
+  start();
+  TestClient client = this->client();
+  client.send("POST /a HTTP/1.0\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_FALSE(client.has_input_within(50ms));
+  EXPECT_EQ(client.exchange("body").body, "body");
+}
+
+TEST_F(HttpTest, ARefusedSwitchSaysWhyAlsoBehindAHead) {
+  start();
+  TestClient client = this->client();
+  client.send("HEAD /a HTTP/1.1\r\nHost: a\r\n\r\n" + get("/switch") + "early");
+  EXPECT_EQ(client.receive("HEAD")->status, 200);
+  const auto refusal = client.receive();
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->status, 400);
+  EXPECT_THAT(refusal->body, HasSubstr("before the server switched"));
 }
 
 TEST_F(HttpTest, RefusesByTheHeadWithoutReadingTheBody) {
@@ -274,6 +412,22 @@ TEST_F(HttpTest, AClientThatNeverReadsIsDropped) {
   client.send(post("/a", std::string(12u << 20, 'x')));
   EXPECT_TRUE(eventually([&] { return !log_lines().empty(); }));
   EXPECT_FALSE(client.receive().has_value()) << "the whole answer fitted into socket buffers";
+}
+
+// A byte now and then keeps no answer waiting: the deadline is for all of it.
+TEST_F(HttpTest, AClientThatReadsSlowlyIsDropped) {
+  start({.write_timeout = 300ms});
+  TestClient client = this->client();
+  client.send(post("/a", std::string(12u << 20, 'x')));
+  const auto began = std::chrono::steady_clock::now();
+  std::size_t read = 0;
+  while (log_lines().empty() && std::chrono::steady_clock::now() - began < 5s) {
+    read += client.take(16384).size();
+    std::this_thread::sleep_for(10ms);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 3s);
+  while (const std::size_t more = client.take(1u << 20).size()) read += more;
+  EXPECT_LT(read, 12u << 20);
 }
 
 TEST_F(HttpTest, ADisconnectIsSeenWhileTheWorkRuns) {

@@ -22,6 +22,23 @@ TEST_F(HttpTest, ConnectionsBeyondTheLimitHear503) {
   EXPECT_EQ(first.exchange(get("/a")).status, 200);
 }
 
+TEST_F(HttpTest, OnePeerMayNotHaveThemAll) {
+  start({.max_connections_per_peer = 2});
+  TestClient first = client();
+  TestClient second = client();
+  EXPECT_EQ(first.exchange(get("/a")).status, 200);
+  EXPECT_EQ(second.exchange(get("/a")).status, 200);
+  const Answer answer = exchange(get("/a"));
+  EXPECT_EQ(answer.status, 429);
+  EXPECT_EQ(answer.headers.at("retry-after"), "1");
+  EXPECT_THAT(answer.body, HasSubstr("one address"));
+  TestClient other(port_, "127.0.0.2");
+  EXPECT_EQ(other.exchange(get("/a")).status, 200);
+  second.close();
+  EXPECT_TRUE(eventually([&] { return exchange(get("/a")).status == 200; }));
+  EXPECT_EQ(first.exchange(get("/a")).status, 200);
+}
+
 TEST_F(HttpTest, APortInUseIsNamed) {
   start();
   const auto result = listen_tcp("127.0.0.1", port_);

@@ -20,7 +20,8 @@ struct Answer {
 
 class TestClient {
  public:
-  explicit TestClient(std::uint16_t port);
+  // `from`: the address that the server sees.
+  explicit TestClient(std::uint16_t port, const std::string& from = "127.0.0.1");
 
   void send(std::string_view bytes);
   // One response; nothing when the connection ends before it is complete, or nothing comes for

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <tuple>
 
 namespace runtime {
 namespace {
@@ -182,6 +183,19 @@ TEST_F(ConfigTest, BadValuesAreRefused) {
       {"API_PORT", "80 "},
       {"API_PORT", "8e3"},
       {"API_MAX_CONNECTIONS", "0"},
+      {"API_MAX_CONNECTIONS_PER_PEER", "-1"},
+      {"API_KEY_CONCURRENCY", "65537"},
+      {"API_KEY_CONCURRENCY", "many"},
+      {"API_KEY_RATE", "20"},
+      {"API_KEY_RATE", "0/s"},
+      {"API_KEY_RATE", "-1/s"},
+      {"API_KEY_RATE", "1.5/s"},
+      {"API_KEY_RATE", "20/d"},
+      {"API_KEY_RATE", "20 /s"},
+      {"API_KEY_RATE", "/s"},
+      {"API_KEY_RATE", "1000001/s"},
+      {"API_KEY_BURST", "0"},
+      {"API_KEY_BURST", "1000001"},
       {"API_KEYS", ","},
       {"API_KEYS", "a,,b"},
       {"API_KEYS", "a b"},
@@ -285,6 +299,42 @@ TEST_F(ConfigTest, ThePathOfASocketFitsIntoItsAddress) {
   EXPECT_EQ(load().api_host, longest);
   sources_.flags = {{"API_HOST", longest + "x", "--host"}};
   EXPECT_THAT(error(), AllOf(HasSubstr("--host"), HasSubstr("at most 107 bytes")));
+}
+
+TEST_F(ConfigTest, ARateIsRequestsAndTheirTime) {
+  EXPECT_EQ(load().api_key_rate.requests, 0u);
+  EXPECT_EQ(load().api_key_concurrency, 0u);
+  const std::tuple<const char*, std::uint32_t, std::chrono::seconds> cases[] = {
+      {"20/s", 20, 1s}, {"600/m", 600, 60s}, {"1/h", 1, 3600s}, {"1000000/s", 1'000'000, 1s}};
+  for (const auto& [text, requests, time] : cases) {
+    sources_.environment = {{"API_KEY_RATE", text}};
+    EXPECT_EQ(load().api_key_rate.requests, requests) << text;
+    EXPECT_EQ(load().api_key_rate.time, time) << text;
+  }
+  write("agent-sandbox.json",
+        R"({"api_key_rate": "5/s", "api_key_burst": 7, "api_key_concurrency": 3})");
+  sources_.environment = {{"API_KEY_RATE", "0"}};
+  EXPECT_EQ(load().api_key_rate.requests, 0u) << "what the file has is taken back";
+  EXPECT_EQ(load().api_key_burst, 7u);
+  EXPECT_EQ(load().api_key_concurrency, 3u);
+  EXPECT_THAT(error_with("API_KEY_RATE", "fast"),
+              HasSubstr("API_KEY_RATE in the environment: \"fast\" is not allowed; expected "
+                        "requests 1 .. 1000000 and their time, as in 20/s"));
+}
+
+TEST_F(ConfigTest, OnePeerHasHalfOfTheConnectionsWhereOthersReachTheServer) {
+  Config config;
+  EXPECT_EQ(connections_per_peer(config), 0u);
+  config.api_host = "unix:/a";
+  EXPECT_EQ(connections_per_peer(config), 0u);
+  config.api_host = "0.0.0.0";
+  EXPECT_EQ(connections_per_peer(config), 256u);
+  config.api_max_connections = 1;
+  EXPECT_EQ(connections_per_peer(config), 1u);
+  config.api_max_connections_per_peer = 0;
+  EXPECT_EQ(connections_per_peer(config), 0u);
+  sources_.environment = {{"API_MAX_CONNECTIONS_PER_PEER", "5"}};
+  EXPECT_EQ(connections_per_peer(load()), 5u);
 }
 
 TEST_F(ConfigTest, OnlyLoopbackIsServedWithoutAKey) {

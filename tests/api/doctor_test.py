@@ -1,0 +1,122 @@
+"""`agent-sandbox doctor` on this very host: what it says is what the host's own files say, whichever that is."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import host_view
+import live_server
+
+NAMES = ["kernel", "user namespaces", "seccomp", "landlock", "warm pools", "cgroup v2", "core dumps", "overlayfs", "vsock", "ptrace",
+         "bpf", "io_uring", "swap", "KSM", "SMT", "processor", "root", "self test"]
+
+
+def content(path):
+    try:
+        return pathlib.Path(path).read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return None
+
+
+class Doctor(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        host_view.become_subreaper()
+        cls.before = host_view.mounts()
+        cls.json = cls.run_doctor("--json")
+        cls.text = cls.run_doctor()
+        cls.report = json.loads(cls.json.stdout)
+        cls.checks = {check["name"]: check for check in cls.report["checks"]}
+
+    @staticmethod
+    def run_doctor(*arguments, **environment):
+        with tempfile.TemporaryDirectory(prefix="agent-sandbox-doctor.") as folder:
+            os.chmod(folder, 0o755)
+            return subprocess.run([live_server.BINARY, "doctor", *arguments], capture_output=True, text=True, check=False, timeout=60,
+                                  cwd=folder, env={"PATH": os.environ["PATH"], "HOME": folder, "SANDBOX_ROOTFS": "host", **environment})
+
+    def is_noticed(self, name, noticed):
+        check = self.checks[name]
+        self.assertEqual("note" if noticed else "ok", check["state"], check)
+        self.assertTrue(check["found"])
+        self.assertEqual(noticed, bool(check["advice"]), check)
+
+    def test_every_check_is_there_in_order(self):
+        self.assertEqual(NAMES, [check["name"] for check in self.report["checks"]])
+        for check in self.report["checks"]:
+            self.assertEqual({"name", "state", "found", "advice"}, set(check))
+            self.assertIn(check["state"], ("ok", "note", "missing"))
+
+    def test_exit_status_and_last_line_say_whether_jails_run(self):
+        run = all(check["state"] != "missing" for check in self.report["checks"])
+        self.assertEqual(run, self.report["jails_run"])
+        for finished in (self.json, self.text):
+            self.assertEqual((0 if run else 1, ""), (finished.returncode, finished.stderr))
+        self.assertEqual("Jails can run here." if run else "Jails cannot run here.", self.text.stdout.splitlines()[-1])
+        self.assertEqual(host_view.no_user_namespaces() is None, self.checks["user namespaces"]["state"] == "ok")
+
+    def test_text_is_a_line_for_each_check_and_one_for_its_advice(self):
+        lines = iter(self.text.stdout.splitlines()[1:])
+        for check in self.report["checks"]:
+            line = next(lines)
+            self.assertEqual((check["state"], check["name"]), (line[:9].strip(), line[9:27].strip()))
+            if check["name"] != "self test":
+                self.assertEqual(check["found"], line[27:])
+            if check["advice"]:
+                self.assertEqual(" " * 27 + check["advice"], next(lines))
+        self.assertEqual(2, len(list(lines)))
+
+    def test_swap(self):
+        swaps = [line.split()[0] for line in (content("/proc/swaps") or "").splitlines()[1:]]
+        self.is_noticed("swap", bool(swaps))
+        for place in swaps:
+            self.assertIn(place, self.checks["swap"]["found"])
+
+    def test_same_page_merging(self):
+        self.is_noticed("KSM", content("/sys/kernel/mm/ksm/run") == "1")
+
+    def test_smt(self):
+        self.is_noticed("SMT", content("/sys/devices/system/cpu/smt/active") == "1")
+
+    def test_ptrace(self):
+        self.is_noticed("ptrace", content("/proc/sys/kernel/yama/ptrace_scope") in (None, "0"))
+
+    def test_core_pattern(self):
+        pattern = content("/proc/sys/kernel/core_pattern")
+        self.is_noticed("core dumps", pattern.startswith("|"))
+        self.assertIn(pattern, self.checks["core dumps"]["found"])
+
+    def test_bpf_and_io_uring(self):
+        self.is_noticed("bpf", content("/proc/sys/kernel/unprivileged_bpf_disabled") == "0")
+        self.is_noticed("io_uring", False)
+
+    def test_processor(self):
+        files = list(pathlib.Path("/sys/devices/system/cpu/vulnerabilities").glob("*"))
+        open_to = sorted(file.name for file in files if "Vulnerable" in content(file))
+        if files:
+            self.is_noticed("processor", bool(open_to))
+        self.assertIn(", ".join(open_to), self.checks["processor"]["found"])
+
+    def test_vsock(self):
+        tried = subprocess.run(["/usr/bin/python3", "-c", "import socket; socket.socket(40, socket.SOCK_STREAM)"],
+                               capture_output=True, check=False)
+        self.is_noticed("vsock", tried.returncode == 0)
+
+    def test_overlay(self):
+        script = ("mount -t tmpfs t /tmp && mkdir -p /tmp/a /tmp/b/c /tmp/d && "
+                  "mount -t overlay o -o ro,lowerdir=/tmp/a:/tmp/b /tmp/d && test -d /tmp/d/c")
+        tried = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script], capture_output=True, text=True,
+                               check=False)
+        self.assertEqual("missing" if tried.returncode else "ok", self.checks["overlayfs"]["state"], tried.stderr)
+
+    def test_trying_leaves_nothing_behind(self):
+        self.assertEqual(self.before, host_view.mounts())
+        self.assertEqual({}, host_view.left_behind())
+
+    def test_bad_configuration_is_a_check_of_its_own(self):
+        finished = self.run_doctor("--json", API_PORT="many")
+        checks = {check["name"]: check for check in json.loads(finished.stdout)["checks"]}
+        self.assertEqual((1, "missing"), (finished.returncode, checks["configuration"]["state"]))
+        self.assertIn("API_PORT", checks["configuration"]["found"])

@@ -1,0 +1,294 @@
+"""Processes of the server that are killed at each phase, and descriptors that run out, while requests come: each is
+answered by what its own program did or by a plain word that it was not to be, and the service goes on."""
+import collections
+import concurrent.futures
+import contextlib
+import http.client
+import os
+import pathlib
+import random
+import signal
+import socket
+import tempfile
+import threading
+import time
+
+import host_view
+import live_server
+
+SCALE = live_server.TIME_SCALE
+
+
+def name_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+    except OSError:
+        return "(gone)"
+
+
+def kill(pids):
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+class FaultTest(live_server.ServerTest):
+    environment = {"SANDBOX_POOL_SIZE": "4", "JOBS_PATH": ":memory:"}
+
+    def tearDown(self):
+        """Whatever happened: programs run, warm ones too, and nothing is left of the others."""
+        for _ in range(3):
+            self.assertEqual("42\n", self.execute("print(6*7)", timeout_seconds=30)["stdout"])
+        self.wait_for(lambda: self.execute("print(6*7)", timeout_seconds=30)["warm"])
+        self.assertIsNone(self.server.exit_status)
+        self.wait_for(lambda: self.client.send("GET", "/health").json["runs"]["running"] == 0)
+        self.wait_for(lambda: not [line for line in self.server.processes().values() if "for-long" in line])
+
+    def named(self, name):
+        return [pid for pid in self.server.processes() if name_of(pid) == name]
+
+    def begin(self, **fields):
+        """A program that runs until it is killed; yields the list that its answer comes into."""
+        answers = []
+
+        def run():
+            with self.server.client() as client:
+                answers.append(client.post({"code": "import time\nprint('runs', flush=True)\ntime.sleep(50)",
+                                            "timeout_seconds": 55, "args": ["for-long"], **fields}))
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        self.addCleanup(thread.join)
+        # Until then it would be run once more by another jail.
+        self.wait_for(lambda: any("for-long" in line for line in self.server.processes().values()))
+        time.sleep(0.5 * SCALE)
+        return answers
+
+    def expect_killed(self, answers):
+        """At once, and as what happened."""
+        self.assertTrue(host_view.wait_until(lambda: answers, 5 * SCALE), "no answer")
+        self.assertEqual(200, answers[0].status, answers)
+        result = answers[0].json
+        self.assertEqual(("killed", False, None), (result["status"], result["success"], result["exit_code"]), result)
+
+
+class KilledOnce(FaultTest):
+    def test_init_of_a_program_that_runs(self):
+        for template in ("none", "python"):
+            if template == "python":
+                self.wait_until_warm()
+            waiting = set(self.named("jail-init"))
+            answers = self.begin(template=template)
+            guest = next(pid for pid, line in self.server.processes().items() if "for-long" in line)
+            init = host_view.parent_of(guest)
+            self.assertEqual("jail-init", name_of(init), waiting)
+            kill([init])
+            self.expect_killed(answers)
+
+    def test_inits_that_wait(self):
+        self.wait_until_warm(count=2)
+        inits = self.named("jail-init")
+        kill(inits)
+        self.wait_for(lambda: not any(map(host_view.alive, inits)))
+        for _ in range(4):
+            self.assertEqual("42\n", self.execute("print(6*7)", timeout_seconds=30)["stdout"])
+
+    def test_guests_that_wait(self):
+        self.wait_until_warm(count=2)
+        inits = self.named("jail-init")
+        guests = [pid for init in inits for pid in host_view.descendants(init)]
+        kill(guests)
+        # Their inits see it, and end.
+        self.wait_for(lambda: not any(map(host_view.alive, [*guests, *inits])))
+        for _ in range(4):
+            self.assertEqual("42\n", self.execute("print(6*7)", timeout_seconds=30)["stdout"])
+
+    def test_host_of_a_template(self):
+        self.wait_until_warm(count=2)
+        answers = self.begin()
+        below = [*self.named("jail-template"), *self.named("jail-init")]
+        kill(self.named("jail-template"))
+        self.expect_killed(answers)
+        self.wait_for(lambda: not any(map(host_view.alive, below)))
+        self.assertEqual("42\n", self.execute("print(6*7)", timeout_seconds=30)["stdout"])
+
+    def test_zygote_that_holds_a_request(self):
+        """Its jail is asked for, and does not come: the program is run by another."""
+        self.wait_until_warm()
+        zygotes = [pid for host in self.named("jail-template") for pid in host_view.descendants(host)
+                   if name_of(pid) == "python3" and host_view.parent_of(pid) == host]
+        self.assertTrue(zygotes)
+        for pid in zygotes:
+            os.kill(pid, signal.SIGSTOP)
+        answers = []
+
+        def run():
+            with self.server.client() as client:
+                answers.append(client.execute("import sys; print(sys.argv[1])", args=["mine"], timeout_seconds=30))
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.assertTrue(self.server.wait_until_running())
+        time.sleep(0.2)
+        self.assertEqual([], answers)
+        kill(zygotes)
+        self.assertTrue(host_view.wait_until(lambda: answers, 10 * SCALE), "no answer")
+        self.assertEqual(("success", "mine\n"), (answers[0]["status"], answers[0]["stdout"]))
+
+
+class KilledUnderLoad(FaultTest):
+    def load(self, fault, seconds):
+        """What came back while `fault()` struck again and again: answers by what they are."""
+        seen, wrong, stop = collections.Counter(), [], threading.Event()
+
+        def run(worker):
+            with self.server.client() as client:
+                for number in range(100_000):
+                    if stop.is_set():
+                        return
+                    word = f"{worker}-{number}"
+                    answer = client.post({"code": f"import sys\nprint('{word}')\nsys.exit(7)", "timeout_seconds": 30,
+                                          "template": "none" if number % 3 == 0 else "python"})
+                    kind = self.kind(answer, word)
+                    seen[kind] += 1
+                    if kind == "wrong":
+                        wrong.append(answer)
+
+        threads = [threading.Thread(target=run, args=(worker,)) for worker in range(6)]
+        for thread in threads:
+            thread.start()
+        try:
+            deadline = time.monotonic() + seconds * SCALE
+            while time.monotonic() < deadline:
+                fault()
+                time.sleep(0.2)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual([], wrong)
+        self.assertGreater(seen["its own"], 10, seen)
+        return seen
+
+    @staticmethod
+    def kind(answer, word):
+        if answer.status in (500, 503):
+            return "refused" if answer.json["status"] == answer.status else "wrong"
+        result = answer.json
+        ended = (answer.status, result.get("status"), result.get("exit_code"), result.get("stdout"))
+        if ended == (200, "error", 7, f"{word}\n"):
+            return "its own"
+        return "killed" if ended[:3] == (200, "killed", None) and ended[3] in ("", f"{word}\n") else "wrong"
+
+    def test_inits(self):
+        rounds = random.Random(1)
+        seen = self.load(lambda: kill(rounds.sample(inits, 1) if (inits := self.named("jail-init")) else []), 3)
+        self.assertLess(seen["refused"], seen["its own"], seen)
+
+    def test_hosts(self):
+        self.load(lambda: kill(self.named("jail-template")), 2)
+
+    def test_launchers(self):
+        self.load(lambda: kill(self.named("jail-launcher")), 2)
+
+    def test_everything_below_the_server(self):
+        self.load(lambda: kill(self.server.processes()), 2)
+
+
+class Shortage(live_server.ServerTest):
+    """A server that can never open enough."""
+
+    LIMIT = 100
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if cls.obstacle:
+            return
+        cls.folder = tempfile.TemporaryDirectory()
+        os.chmod(cls.folder.name, 0o755)
+        few = pathlib.Path(cls.folder.name, "few")
+        few.write_text(f'#!/bin/sh\nulimit -n {cls.LIMIT}\nexec {live_server.BINARY} "$@"\n', encoding="utf-8")
+        few.chmod(0o755)
+        cls.server.stop()
+        cls.server = live_server.LiveServer(binary=str(few), environment={"SANDBOX_POOL_SIZE": "0", "JOBS_PATH": ":memory:"})
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        if cls.server:
+            cls.folder.cleanup()
+
+    def test_descriptors_for_runs(self):
+        self.assertEqual("42\n", self.execute("print(6*7)")["stdout"])
+        self.wait_for(lambda: len(self.server.processes()) == 1)
+        before = host_view.open_descriptors(self.server.pid)
+
+        def run(_):
+            with self.server.client() as client:
+                return client.post({"code": "import time\ntime.sleep(0.3)\nprint(6*7)", "timeout_seconds": 20})
+
+        statuses = collections.Counter()
+        for _ in range(3):
+            with concurrent.futures.ThreadPoolExecutor(32) as threads:
+                for answer in threads.map(run, range(32)):
+                    statuses[answer.status] += 1
+                    if answer.status == 200:
+                        self.assertEqual("42\n", answer.json["stdout"], answer)
+                    else:
+                        self.assertIn(answer.status, (500, 503), answer)
+                        self.assertRegex(answer.headers["Content-Type"], "^application/problem\\+json")
+        self.assertGreater(statuses[200], 0, statuses)
+        self.assertGreater(statuses[500] + statuses[503], 0, statuses)
+        self.assertIn("Too many open files", "".join(self.server.log))
+        for _ in range(3):
+            self.assertEqual("42\n", self.execute("print(6*7)")["stdout"])
+        self.wait_for(lambda: len(self.server.processes()) == 1)
+        self.wait_for(lambda: host_view.open_descriptors(self.server.pid) <= before)
+
+    def test_descriptors_for_connections(self):
+        """Who comes too late waits; who is connected goes on, and the server does not spin."""
+        self.execute("pass")
+        with contextlib.ExitStack() as stack:
+            for _ in range(2 * self.LIMIT):
+                stack.enter_context(socket.create_connection(("127.0.0.1", self.server.port), 10))
+            before = self.processor_seconds()
+            time.sleep(1)
+            self.assertLess(self.processor_seconds() - before, 0.5, "it spins")
+            self.assertEqual(200, self.client.send("GET", "/health").status)
+        with self.server.client() as late:
+            self.assertEqual("42\n", late.execute("print(6*7)")["stdout"])
+
+    def processor_seconds(self):
+        fields = pathlib.Path(f"/proc/{self.server.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class KilledServer(live_server.ServerTest):
+    """At any moment of its life; the next one starts where it was."""
+
+    def test_at_any_moment(self):
+        rounds = random.Random(3)
+        for _ in range(6):
+            server = live_server.LiveServer(environment={"SANDBOX_POOL_SIZE": "4", "JOBS_PATH": ":memory:"})
+            self.addCleanup(server.stop)
+            for number in range(8):
+                live_server.send_and_forget(server, "import os, time\nos.fork()\ntime.sleep(20)", timeout_seconds=30,
+                                            template=("none", "python")[number % 2])
+            # From the first zygote that starts to programs that all run.
+            time.sleep(rounds.random() * 0.6 * SCALE)
+            below = server.processes()
+            server.kill()
+            self.assertTrue(host_view.wait_until(lambda: not [pid for pid in below if host_view.alive(pid)], 10 * SCALE),
+                            {pid: line for pid, line in below.items() if host_view.alive(pid)})
+        self.assertEqual("42\n", self.execute("print(6*7)")["stdout"])
+
+    def test_control_a_request_to_a_killed_server_has_no_answer(self):
+        server = live_server.LiveServer()
+        self.addCleanup(server.stop)
+        with server.client() as client:
+            client.execute("pass")
+            server.kill()
+            with self.assertRaises((OSError, http.client.HTTPException)):
+                client.execute("pass")
