@@ -1,4 +1,3 @@
-#include <grp.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -6,22 +5,20 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/leave_root.h"
+
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   ::signal(SIGPIPE, SIG_IGN);
   // Started as root, with the directory given to the user made for the tests.
   if (::geteuid() == 0) {
-    constexpr uid_t user = 60801;
     const char* parent = std::getenv("JAIL_TEST_CGROUP");
     if (parent != nullptr) {
       for (const char* file : {"", "/cgroup.procs", "/cgroup.subtree_control", "/cgroup.threads"}) {
-        if (::chown((std::string(parent) + file).c_str(), user, user) != 0) return 1;
+        if (::chown((std::string(parent) + file).c_str(), test_user, test_user) != 0) return 1;
       }
     }
-    if (::setgroups(0, nullptr) != 0 || ::setresgid(user, user, user) != 0 ||
-        ::setresuid(user, user, user) != 0) {
-      return 1;
-    }
+    if (!leave_root()) return 1;
   }
   return RUN_ALL_TESTS();
 }

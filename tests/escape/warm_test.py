@@ -246,48 +246,104 @@ for family, address in ((socket.AF_INET, ("127.0.0.1", 8080)), (socket.AF_UNIX, 
         self.assertEqual((alone["stdout"], ""), (beside["stdout"], beside["stderr"]))
         self.assertEqual("left\n", running.result()["stdout"])
 
-    # Locks and watches on an inode that two jails share pass bits between them. The built-in root's files are shared by
-    # cold jails as well; a warm jail must not add any, such as the file that its frozen heap comes from.
-    PATHS = ["/proc/self/exe", "/usr/bin/python3.11", "/usr/lib/python3.11/os.py", "/etc/passwd", "/etc", "/", "/tmp", "/workspace", "/proc",
-             "/dev", "/dev/null", "/proc/self/ns/user", "/proc/self/ns/net", "/proc/self/ns/pid", "/proc/self/ns/mnt", "/proc/self/map_files/*"]
+    # Whatever one jail locks, another one that tries and asks for locks of every kind gets the answers that it gets alone.
+    LOCKED = ["/", "/*", "/dev/*", "/etc/*", "/etc/*/*", "/usr", "/usr/lib", "/usr/bin/python3*", "/usr/lib/python3*/os.py", "/proc/self/exe",
+              "/proc/self/ns/*", "/proc/self/fd/*", "/proc/self/map_files/*", "/proc/self/cwd", "/proc/self/root", "/proc/version", "/proc/self/maps"]
     LOCK = r"""
-import fcntl, glob, json, os, sys, time
+import errno, fcntl, glob, json, os, struct, sys, time
 settings = json.loads(sys.stdin.read())
-held, refused, seen = [], [], set()
-for pattern in settings["paths"]:
-    for path in glob.glob(pattern):
-        try:
-            descriptor = os.open(path, os.O_RDONLY)
-        except OSError:
+RECORD = "hhqqi4x"
+KINDS = {"write": fcntl.F_WRLCK, "read": fcntl.F_RDLCK}
+
+def lock_record(file, command, kind, start):
+    fcntl.fcntl(file, command, struct.pack(RECORD, KINDS[kind], os.SEEK_SET, start, 3, 0))
+
+def conflict(file, command, kind):
+    kind, _, start, length, _ = struct.unpack(RECORD, fcntl.fcntl(file, command, struct.pack(RECORD, KINDS[kind], os.SEEK_SET, 0, 0, 0)))
+    return [kind, start, length]
+
+WAYS = {"exclusive": lambda file: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB), "shared": lambda file: fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)}
+LOOKS = {}
+for name, locking, asking, place in (("record", fcntl.F_SETLK, fcntl.F_GETLK, 20), ("open record", fcntl.F_OFD_SETLK, fcntl.F_OFD_GETLK, 5)):
+    for kind in KINDS:
+        WAYS[f"{name} {kind}"] = lambda file, all=(locking, kind, place): lock_record(file, *all)
+        LOOKS[f"who has a {name}, {kind}"] = lambda file, all=(asking, kind): conflict(file, *all)
+
+def answer(way, file):
+    try:
+        return way(file) or "done"
+    except OSError as error:
+        return errno.errorcode.get(error.errno, error.errno)
+
+def opened(path, mode):
+    try:
+        return os.open(path, mode | os.O_NONBLOCK)
+    except OSError:
+        return None
+
+answers, kept = {}, []
+for path in sorted({path for pattern in settings["paths"] for path in glob.glob(pattern)}):
+    for mode in (os.O_RDWR, os.O_RDONLY):
+        if settings["wait"]:  # by one descriptor, since closing another one drops the records
+            file = opened(path, mode)
+            if file is not None:
+                # The stronger one of each pair, and the weaker one where that is refused.
+                pairs = zip(*[iter(WAYS.values())] * 2)
+                kept += [file] * any([answer(strong, file) == "done" or answer(weak, file) == "done" for strong, weak in pairs])
+                break
             continue
-        found = os.fstat(descriptor)
-        if (found.st_dev, found.st_ino) in seen:
-            continue  # by another name, so that it would refuse itself
-        seen.add((found.st_dev, found.st_ino))
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            held.append(descriptor)
-        except BlockingIOError:
-            refused.append(path if "map_files" not in path else "/proc/self/map_files")
-        except OSError:
-            pass
-print(json.dumps(refused), flush=True)
+        for name, way in {**WAYS, **LOOKS}.items():
+            file = opened(path, mode)
+            if file is not None:
+                answers[f"{path} {mode} {name}"] = answer(way, file)
+                os.close(file)
+print(json.dumps(len(kept) if settings["wait"] else answers), flush=True)
 time.sleep(settings["wait"])
 """
 
-    def locks_seen(self, template):
-        def settings(wait):
-            return json.dumps({"paths": self.PATHS, "wait": wait})
-        with self.beside(self.LOCK, template=template, stdin=settings(2.5)) as holding:
-            seen = self.run_warm(self.LOCK, template=template, stdin=settings(0))
-            self.assertFalse(holding.done(), "they were not there at the same time")
-        self.assertEqual([], json.loads(holding.result()["stdout"]))
-        self.assertEqual("success", seen["status"], seen["stderr"])
-        return set(json.loads(seen["stdout"]))
+    def locks(self, wait, paths=None, **fields):
+        return {"stdin": json.dumps({"paths": paths or self.LOCKED, "wait": wait}), **fields}
 
-    def look_locks_reach_no_further_than_between_cold_jails(self):
-        cold, warm = self.locks_seen("none"), self.locks_seen(self.template)
-        self.assertEqual(set(), warm - cold, "only warm jails share these")
+    def look_locks_reach_no_other_jail(self):
+        for template in ("none", self.template):
+            alone = self.run_warm(self.LOCK, **self.locks(0, template=template))
+            self.assertEqual("success", alone["status"], alone["stderr"])
+            alone = json.loads(alone["stdout"])
+            self.assertGreater(len(alone), 500, "the locks were not tried")
+            with self.beside(self.LOCK, **self.locks(4, template=template)) as holding:
+                beside = self.run_warm(self.LOCK, **self.locks(0, template=template))
+                self.assertFalse(holding.done(), "they were not there at the same time")
+            self.assertGreater(int(holding.result()["stdout"]), 100, "nothing was locked")
+            seen = {name: (given, alone.get(name)) for name, given in json.loads(beside["stdout"]).items()
+                    if given != alone.get(name) and not self.is_of_one_process(name)}
+            self.assertEqual({}, seen, f"template {template}")
+
+    @staticmethod
+    def is_of_one_process(name):
+        return name.startswith("/proc/self/fd/")  # the numbers of what glob itself has open
+
+    def look_locks_in_one_jail_are_seen(self):
+        """The control: a lock that reaches is found by the same program."""
+        paths = ["/tmp/*"]
+        within = self.run_warm(f"""
+import json, os, subprocess, sys
+open("/tmp/file", "w").close()
+open("/tmp/lock.py", "w").write({self.LOCK!r})
+def start(wait):
+    child = subprocess.Popen([sys.executable, "/tmp/lock.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    child.stdin.write(json.dumps({{"paths": {paths!r}, "wait": wait}}))
+    child.stdin.close()
+    return child
+alone = json.loads(start(0).stdout.readline())
+holder = start(30)
+holder.stdout.readline()
+beside = json.loads(start(0).stdout.readline())
+holder.kill()
+print(sorted({{name.split(" ", 2)[2] for name in alone if alone[name] != beside[name]}}))
+""")
+        names = ["exclusive", "shared", *(f"{who}{name}{kind}" for who, kinds in (("", (" read", " write")), ("who has a ", (", read", ", write")))
+                                          for name in ("record", "open record") for kind in kinds)]
+        self.assertEqual(f"{sorted(names)}\n", within["stdout"], within["stderr"])
 
     def look_leases_and_watches_are_refused(self):
         result = self.run_warm(PRELUDE + r"""
@@ -357,11 +413,12 @@ class Planted(WarmRing):
         "zygote_descriptors": "import os\nos.dup(1)\n",
         "zygote_processes": "import os, time\nif os.fork() == 0:\n    time.sleep(15)\n    os._exit(0)\n",
         "zygote_sockets": "import socket\nkept = socket.socket(socket.AF_UNIX)\nkept.bind('\\0zygote')\nkept.listen()\n",
+        "interpreter_objects": "import os\nkept = open('/etc/passwd')\n",
     }
 
     def test_control_attacks_find_what_was_planted(self):
         for name, plant in self.PLANTS.items():
-            text = (WARM_ATTACKS / f"{name}.py").read_text(encoding="utf-8")
+            text = next(attack.text for attack in ALL if attack.name == name)
             self.assertRegex(self.run_warm(plant + PRELUDE + text)["stdout"], "^ESCAPED: ", name)
             self.assertRegex(self.run_warm(PRELUDE + text)["stdout"], "^CONTAINED: ", name)
 

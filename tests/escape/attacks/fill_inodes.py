@@ -5,7 +5,7 @@ for folder in ("/tmp", "/workspace", "/dev/shm"):
         continue
     count = 0
     try:
-        while count < 200000:
+        while count < 60000:
             os.close(os.open(f"{folder}/{count}", os.O_CREAT | os.O_WRONLY))
             count += 1
         escapes.append(f"{folder} took {count} files")

@@ -1,0 +1,16 @@
+# Tries: to answer more than once: children that come back from the fork into the rest of the program, and end as it does
+# but with other words and another status, before their parent and after it.
+# Report: error with exit code 7; what a child returns is nobody's answer.
+# Expect: status=error exit=7 last=the parent leaves
+import time
+children = [os.fork() for _ in range(2)]
+if children[0] == 0:
+    print("CONTAINED: a child was the first to end", flush=True)
+    sys.exit(0)
+if children[1] == 0:
+    time.sleep(1)
+    print("ESCAPED: a child answers after its parent", flush=True)
+    sys.exit(0)
+os.waitpid(children[0], 0)
+print("the parent leaves", flush=True)
+sys.exit(7)

@@ -1,0 +1,38 @@
+"""The hostile programs of others, where they are: a folder with run_hostile.py and the set `public`, named by
+AGENT_SANDBOX_HOSTILE or lying beside the project."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
+import live_server  # noqa: E402
+
+BESIDE = pathlib.Path(__file__).resolve().parents[3] / "shared" / "hostile"
+CORPUS = pathlib.Path(os.environ.get("AGENT_SANDBOX_HOSTILE", BESIDE))
+# Their limit of 10 s, so often, is the longest that a request may ask for.
+MOST_SCALE = 6
+
+
+def scale(clients):
+    """How often each deadline: clients that keep the processors busy share them with the program that is watched."""
+    return min(live_server.TIME_SCALE * max(1, clients / (2 * os.cpu_count())), MOST_SCALE)
+
+
+class HostileTest(live_server.ServerTest):
+    def setUp(self):
+        if not os.access(CORPUS / "run_hostile.py", os.R_OK):
+            self.skipTest(f"no hostile programs at {CORPUS}; name their folder by AGENT_SANDBOX_HOSTILE")
+        super().setUp()
+
+    def run_all(self, least, clients=1, kind=None, **extra):
+        """All of them, or those of a kind, of which there are `least` or more; `extra` goes into each request."""
+        rows = pathlib.Path(self.server.temporary, "rows.json")
+        command = [sys.executable, str(CORPUS / "run_hostile.py"), f"http://127.0.0.1:{self.server.port}", "public", "--json", str(rows),
+                   "--jobs", str(clients), "--scale", str(scale(clients)), "--extra", json.dumps(extra), *(["--kind", kind] if kind else [])]
+        finished = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual(0, finished.returncode, finished.stdout[-20000:])
+        results = [row["result"] for row in json.loads(rows.read_text(encoding="utf-8"))]
+        self.assertGreaterEqual(results.count("PASS"), least, finished.stdout[-20000:])
+        self.assertIsNone(self.server.exit_status)
