@@ -196,18 +196,19 @@ def as_user(uid, build, hold):
 def run_command(options):
     outcome = Outcome(options.name, options.name)
     print(f"\n=== {options.name} ...", flush=True)
-    last, kept = "", []
+    last, kept, named = "", [], []
     with subprocess.Popen(options.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace") as process:
         for line in process.stdout:
             print(line, end="", flush=True)
             last = line.strip() or last
             kept = [*kept[-40:], line]
+            named += re.findall(r"^FAILED ([^:]+): (.+)", line)
     closing = CLOSING.match(last)
     tail = "".join(kept)
     if closing:
-        outcome.passed = int(closing.group(1))
-        outcome.failed += [(options.name, tail)] * int(closing.group(2))
+        outcome.passed, failed = int(closing.group(1)), int(closing.group(2))
+        outcome.failed += (named + [(options.name, tail)] * failed)[:failed]
         for _ in range(int(closing.group(3) or 0)):
             outcome.skip(options.name, "see its output")
     if process.returncode and not outcome.failed:

@@ -123,6 +123,14 @@ class Counting(unittest.TestCase):
         self.assertEqual("5 passed, 2 failed, 1 skipped", self.command("echo 5 passed, 2 failed, 1 skipped; exit 1"))
         self.assertEqual("5 passed, 1 failed, 0 skipped", self.command("echo 5 passed, 0 failed; exit 1"))
 
+    def test_commands_name_what_failed(self):
+        self.rings("command", "--record", self.record, "--name", "n", "--", "sh", "-c",
+                   "echo FAILED one: why; echo more; echo 5 passed, 2 failed; exit 1")
+        line, text = self.closing()
+        self.assertEqual("5 passed, 2 failed, 0 skipped", line)
+        self.assertIn("FAILED [n] one: why\n", text)
+        self.assertIn("FAILED [n] n: 5 passed, 2 failed\n", text)
+
     def test_record_is_what_close_adds_up(self):
         self.record.write_text("".join(json.dumps({"name": "n", "passed": 2, "failed": [["a", "b"]], "skipped": [], "seconds": 1})
                                        + "\n" for _ in range(3)), encoding="utf-8")
