@@ -1,7 +1,7 @@
 #include <mutex>
 #include <utility>
 
-#include "runtime/sandbox/runner.h"
+#include "runtime/sandbox/cancel.h"
 
 namespace runtime {
 

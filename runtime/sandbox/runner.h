@@ -18,6 +18,7 @@
 #include "jail/result.h"
 #include "jail/spec.h"
 #include "runtime/sandbox/admission.h"
+#include "runtime/sandbox/cancel.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
 #include "runtime/sandbox/template.h"
@@ -46,23 +47,6 @@ struct RunnerOptions {
 };
 
 enum class Stream : std::uint8_t { standard_output, standard_error };
-
-// Lets the owner of a run end it from another thread or strand. Copies name the same run.
-// Thread-safe. Cancelling twice, or after the end, does nothing.
-class Cancel {
- public:
-  Cancel();
-  void request() const;
-  bool requested() const noexcept;
-
-  // For whoever runs: called once when the end is asked for, at once if it was already. Empty: no
-  // longer interested.
-  void set_hook(std::function<void()> hook) const;
-
- private:
-  struct State;
-  std::shared_ptr<State> state_;
-};
 
 // Lets whoever takes a program's output say that it has enough for now. While it is closed the
 // output is not read, and the program waits in its writes; its deadline goes on. Copies name the

@@ -1,0 +1,93 @@
+// One interface to every language model that we can speak to.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "runtime/config/config.h"
+#include "runtime/llm/chat.h"
+#include "runtime/sandbox/cancel.h"
+
+namespace runtime::llm {
+
+enum class Fault : std::uint8_t {
+  bad_request,   // the provider takes no such request (400, 422)
+  unauthorized,  // no or a wrong key (401, 403)
+  not_found,     // no such model or path (404)
+  rate_limited,  // 429
+  unavailable,   // 5xx, or nobody could be reached
+  interrupted,   // the connection ended within the answer
+  malformed,     // an answer that is not what the provider promises
+  timed_out,     // CallOptions::deadline
+  cancelled,
+  exhausted,  // nothing left to play: a cassette's end
+};
+
+// What went wrong with a call, for a person: who, what, and what to do about it. Never holds a key.
+struct Failure {
+  Fault fault = Fault::malformed;
+  std::string provider;
+  int status = 0;       // of HTTP; 0: there was none
+  std::string message;  // "groq: 401 Invalid API Key; check GROQ_API_KEY"
+  std::optional<std::chrono::milliseconds>
+      retry_after;  // as the provider asked, after the last try
+  std::uint32_t tries = 1;
+};
+
+// A value or a Failure. Reading the side that is not there terminates.
+template <class T>
+class [[nodiscard]] Outcome {
+ public:
+  Outcome(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(runtime/explicit)
+  Outcome(Failure failure)
+      : state_(std::in_place_index<1>, std::move(failure)) {}  // NOLINT(runtime/explicit)
+
+  explicit operator bool() const noexcept { return state_.index() == 0; }
+  T& operator*() & noexcept { return *std::get_if<0>(&state_); }
+  const T& operator*() const& noexcept { return *std::get_if<0>(&state_); }
+  T&& operator*() && noexcept { return std::move(*std::get_if<0>(&state_)); }
+  T* operator->() noexcept { return std::get_if<0>(&state_); }
+  const T* operator->() const noexcept { return std::get_if<0>(&state_); }
+  const Failure& failure() const noexcept { return *std::get_if<1>(&state_); }
+
+ private:
+  std::variant<T, Failure> state_;
+};
+
+struct CallOptions {
+  Cancel cancel;
+  std::chrono::milliseconds deadline{120'000};  // of the whole call, its tries and waits included
+  // Called on the caller's executor with the text of the answer as it comes. Empty: the answer is
+  // not streamed. A try that fails after it was called is not repeated: what was said stays said.
+  std::function<void(std::string_view)> on_text;
+};
+
+// Thread-safe. Must outlive its calls; a call happens on the executor of who awaits it.
+class Provider {
+ public:
+  virtual ~Provider() = default;
+
+  virtual std::string_view name() const noexcept = 0;  // "groq"
+  virtual const std::string& default_model() const noexcept = 0;
+
+  virtual boost::asio::awaitable<Outcome<ChatResponse>> complete(ChatRequest request,
+                                                                 CallOptions options) = 0;
+  // Names that ChatRequest::model may have.
+  virtual boost::asio::awaitable<Outcome<std::vector<std::string>>> list_models(
+      CallOptions options) = 0;
+  // Whether it answers and takes our key: lists the models.
+  virtual boost::asio::awaitable<Outcome<std::chrono::milliseconds>> health(
+      CallOptions options) = 0;
+};
+
+}  // namespace runtime::llm
