@@ -1,7 +1,7 @@
+#include "runtime/sandbox/cancel.h"
+
 #include <mutex>
 #include <utility>
-
-#include "runtime/sandbox/cancel.h"
 
 namespace runtime {
 
