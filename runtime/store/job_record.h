@@ -12,15 +12,20 @@ namespace runtime {
 using JobTime = std::chrono::system_clock::time_point;
 
 // The status of a job that waits or runs, and that of one whose program could not be run to its
-// end by a fault that was not its own. All others are those of a RunResult.
+// end by a fault that was not its own. All others are those of a RunResult or of a TaskResult.
 inline constexpr const char* job_running = "running";
 inline constexpr const char* job_failed = "failed";
+
+// What a job is: one program, or a task for the agent.
+inline constexpr const char* code_job = "code";
+inline constexpr const char* task_job = "task";
 
 struct JobStart {
   std::string id;
   std::string owner;  // Jobs::owner_of() the key that asked; empty where no keys are configured
+  std::string kind = code_job;
   std::string language;
-  std::string code_sha256;
+  std::string code_sha256;  // of the program, or of the task
   JobTime created;
 };
 
@@ -34,6 +39,7 @@ struct JobEnd {
 
 struct JobSummary {
   std::string id;
+  std::string kind;
   std::string status;
   std::string language;
   std::string code_sha256;
@@ -46,6 +52,8 @@ struct JobSummary {
 struct JobRecord {
   JobSummary summary;
   std::string result;
+  // What Jobs::checkpoint() was told, with commas between, as long as there is no result.
+  std::string checkpoints;
 };
 
 struct JobQuery {

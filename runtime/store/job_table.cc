@@ -10,10 +10,11 @@ using jail::Result;
 
 // "agsb": tells our files from everybody else's.
 constexpr std::int64_t application_id = 0x61677362;
-constexpr std::int64_t schema_version = 1;
+constexpr std::int64_t schema_version = 2;
 // What a row costs beside its result.
 constexpr std::uint64_t row_bytes = 512;
 constexpr const char* restarted = "the server ended before the program did";
+constexpr const char* restarted_task = "the server ended before the task did";
 
 constexpr const char* schema = R"sql(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -29,13 +30,22 @@ CREATE TABLE jobs (
   execution_time_ms REAL,
   bytes INTEGER NOT NULL DEFAULT 0,
   error TEXT NOT NULL DEFAULT '',
-  result TEXT NOT NULL DEFAULT '');
+  result TEXT NOT NULL DEFAULT '',
+  kind TEXT NOT NULL DEFAULT 'code',
+  checkpoints TEXT NOT NULL DEFAULT '');
 CREATE INDEX jobs_by_time ON jobs (created, id);
 INSERT INTO settings VALUES ('salt', lower(hex(randomblob(32))));
 )sql";
 
+// What a file of version 1 lacks. The columns come behind the others, as in the schema.
+constexpr const char* from_version_1 = R"sql(
+ALTER TABLE jobs ADD COLUMN kind TEXT NOT NULL DEFAULT 'code';
+ALTER TABLE jobs ADD COLUMN checkpoints TEXT NOT NULL DEFAULT '';
+PRAGMA user_version=2;
+)sql";
+
 constexpr const char* summary_columns =
-    "id, status, language, code_sha256, created, finished, execution_time_ms, error";
+    "id, status, language, code_sha256, created, finished, execution_time_ms, error, kind";
 
 std::int64_t to_milliseconds(JobTime time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
@@ -53,6 +63,7 @@ JobSummary summary_of(const Statement& row) {
   if (!row.null_at(5)) summary.finished = from_milliseconds(row.integer_at(5));
   if (!row.null_at(6)) summary.execution_time_ms = row.number_at(6);
   summary.error = row.text_at(7);
+  summary.kind = row.text_at(8);
   return summary;
 }
 
@@ -129,12 +140,18 @@ Result<void> JobTable::make_tables() {
     return database_.run(schema + ("PRAGMA application_id=" + std::to_string(application_id)) +
                          ";PRAGMA user_version=" + std::to_string(schema_version));
   }
-  if (*owner != application_id || *version != schema_version) {
+  if (*owner != application_id || *version < 1 || *version > schema_version) {
     return jail::Error{jail::ErrorKind::unsupported,
                        "it holds tables of another program or another version",
                        0,
                        {}};
   }
+  return update_tables(*version);
+}
+
+// Within the transaction of make_tables(): a file is of one version or of the next, never between.
+Result<void> JobTable::update_tables(std::int64_t version) {
+  if (version == 1) return database_.run(from_version_1);
   return {};
 }
 
@@ -153,12 +170,11 @@ Result<void> JobTable::fail_running() {
   if (!found) return found.error();
   found_running_ = static_cast<std::uint32_t>(*found);
   auto statement = database_.prepare(
-      "UPDATE jobs SET status = ?, error = ?, finished = ?, bytes = ? WHERE status = 'running'");
+      "UPDATE jobs SET status = ?, error = CASE kind WHEN 'task' THEN ? ELSE ? END, finished = ?,"
+      " bytes = ? + length(CAST(checkpoints AS BLOB)) WHERE status = 'running'");
   if (!statement) return statement.error();
-  statement->text(job_failed)
-      .text(restarted)
-      .integer(to_milliseconds(std::chrono::system_clock::now()));
-  statement->integer(row_bytes);
+  statement->text(job_failed).text(restarted_task).text(restarted);
+  statement->integer(to_milliseconds(std::chrono::system_clock::now())).integer(row_bytes);
   return run_once(*statement);
 }
 
@@ -174,26 +190,37 @@ Result<void> JobTable::count() {
 
 Result<void> JobTable::insert(const JobStart& start) {
   auto statement = database_.prepare(
-      "INSERT INTO jobs (id, owner, status, language, code_sha256, created)"
-      " VALUES (?, ?, ?, ?, ?, ?)");
+      "INSERT INTO jobs (id, owner, status, language, code_sha256, created, kind)"
+      " VALUES (?, ?, ?, ?, ?, ?, ?)");
   if (!statement) return statement.error();
   statement->text(start.id).text(start.owner).text(job_running).text(start.language);
-  statement->text(start.code_sha256).integer(to_milliseconds(start.created));
+  statement->text(start.code_sha256).integer(to_milliseconds(start.created)).text(start.kind);
+  return run_once(*statement);
+}
+
+Result<void> JobTable::checkpoint(const std::string& id, const std::string& document) {
+  auto statement = database_.prepare(
+      "UPDATE jobs SET checkpoints = iif(checkpoints = '', ?1, checkpoints || ',' || ?1)"
+      " WHERE id = ?2 AND status = 'running'");
+  if (!statement) return statement.error();
+  statement->text(document).text(id);
   return run_once(*statement);
 }
 
 Result<void> JobTable::finish(const std::string& id, const JobEnd& end) {
-  const std::uint64_t bytes = end.result.size() + row_bytes;
   auto statement = database_.prepare(
-      "UPDATE jobs SET status = ?, finished = ?, execution_time_ms = ?, bytes = ?, error = ?,"
-      " result = ? WHERE id = ? AND status = 'running' RETURNING seq");
+      "UPDATE jobs SET status = ?1, finished = ?2, execution_time_ms = ?3, error = ?4, result = ?5,"
+      " checkpoints = iif(?5 = '', checkpoints, ''),"
+      " bytes = ?6 + iif(?5 = '', length(CAST(checkpoints AS BLOB)), length(CAST(?5 AS BLOB)))"
+      " WHERE id = ?7 AND status = 'running' RETURNING bytes");
   if (!statement) return statement.error();
   statement->text(end.status).integer(to_milliseconds(end.finished));
   end.execution_time_ms ? statement->number(*end.execution_time_ms) : statement->null();
-  statement->integer(static_cast<std::int64_t>(bytes)).text(end.error).text(end.result).text(id);
+  statement->text(end.error).text(end.result).integer(row_bytes).text(id);
   const auto found = statement->step();
   if (!found) return found.error();
   if (!*found) return {};
+  const auto bytes = static_cast<std::uint64_t>(statement->integer_at(0));
   if (const auto done = statement->step(); !done) return done.error();
   ++finished_;
   bytes_ += bytes;
@@ -226,7 +253,7 @@ Result<void> JobTable::remove(const std::string& id) {
 Result<std::optional<JobRecord>> JobTable::find(const std::string& id,
                                                 const std::optional<std::string>& owner) {
   auto statement = database_.prepare("SELECT " + std::string(summary_columns) +
-                                     ", result FROM jobs WHERE id = ?1"
+                                     ", result, checkpoints FROM jobs WHERE id = ?1"
                                      " AND (?2 IS NULL OR owner = ?2)");
   if (!statement) return statement.error();
   statement->text(id);
@@ -236,7 +263,8 @@ Result<std::optional<JobRecord>> JobTable::find(const std::string& id,
   if (!*row) return std::optional<JobRecord>();
   JobRecord record;
   record.summary = summary_of(*statement);
-  record.result = statement->text_at(8);
+  record.result = statement->text_at(9);
+  record.checkpoints = statement->text_at(10);
   return std::optional<JobRecord>(std::move(record));
 }
 

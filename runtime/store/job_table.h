@@ -20,11 +20,15 @@ struct JobBounds {
 // For one thread at a time. Errors are Database's.
 class JobTable {
  public:
-  // Makes the table where the file is new or empty, and marks every job that still "runs" there as
+  // Makes the table where the file is new or empty, brings that of an older version up to date, and
+  // marks every job that still "runs" there as
   // failed: whoever ran it is dead, since nobody else can hold the file.
   static jail::Result<JobTable> open(const std::string& path, JobBounds bounds);
 
   jail::Result<void> insert(const JobStart& start);
+  // Adds to what is kept of a job that runs.
+  jail::Result<void> checkpoint(const std::string& id, const std::string& document);
+  // Where there is a result the checkpoints go: it says the same and more.
   // Drops the oldest finished jobs beyond the bounds, perhaps this one too.
   jail::Result<void> finish(const std::string& id, const JobEnd& end);
   jail::Result<void> remove(const std::string& id);
@@ -45,6 +49,7 @@ class JobTable {
   JobTable(Database database, JobBounds bounds) : database_(std::move(database)), bounds_(bounds) {}
   jail::Result<void> set_up();
   jail::Result<void> make_tables();
+  jail::Result<void> update_tables(std::int64_t version);
   jail::Result<void> read_salt();
   jail::Result<void> fail_running();
   jail::Result<void> count();

@@ -154,6 +154,22 @@ void Jobs::begin(JobStart start, Cancel cancel) {
   add(std::move(task));
 }
 
+void Jobs::checkpoint(std::string id, std::string document) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_bytes_ + document.size() > max_waiting_bytes) {
+      ++errors_;
+      return;
+    }
+  }
+  Task task;
+  task.bytes = document.size();
+  task.work = [id = std::move(id), document = std::move(document)](JobTable& table) {
+    return table.checkpoint(id, document);
+  };
+  add(std::move(task));
+}
+
 void Jobs::end(std::string id, JobEnd end) {
   bool too_slow = false;
   {

@@ -1,0 +1,166 @@
+// Files that an older version wrote, and tasks with what is kept of them while they run.
+#include <gmock/gmock.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "runtime/store/job_table.h"
+
+namespace runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+// As version 1 made it, with one job that ended and one that its server did not outlive.
+constexpr const char* version_1 = R"sql(
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE jobs (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  owner TEXT NOT NULL,
+  status TEXT NOT NULL,
+  language TEXT NOT NULL,
+  code_sha256 TEXT NOT NULL,
+  created INTEGER NOT NULL,
+  finished INTEGER,
+  execution_time_ms REAL,
+  bytes INTEGER NOT NULL DEFAULT 0,
+  error TEXT NOT NULL DEFAULT '',
+  result TEXT NOT NULL DEFAULT '');
+CREATE INDEX jobs_by_time ON jobs (created, id);
+INSERT INTO settings VALUES
+  ('salt', '0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef');
+INSERT INTO jobs (id, owner, status, language, code_sha256, created, finished, execution_time_ms,
+                  bytes, result)
+  VALUES ('old', 'me', 'success', 'bash', 'abc', 1700000000000, 1700000001000, 1.5, 514, '{}');
+INSERT INTO jobs (id, owner, status, language, code_sha256, created)
+  VALUES ('cut', 'me', 'running', 'python', 'def', 1700000002000);
+PRAGMA application_id=1634169698;
+)sql";
+
+class JobHistory : public ::testing::Test {
+ protected:
+  JobHistory() {
+    std::string pattern = std::filesystem::temp_directory_path() / "job-file.XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+  }
+  ~JobHistory() override { std::filesystem::remove_all(directory_); }
+
+  std::string path() const { return directory_ / "jobs.sqlite"; }
+
+  void write_old_file(const std::string& more) {
+    auto database = Database::open(path());
+    ASSERT_TRUE(database.has_value());
+    const auto done = database->run(version_1 + more);
+    ASSERT_TRUE(done.has_value()) << done.error().message();
+  }
+
+  JobTable open() {
+    auto table = JobTable::open(path(), {});
+    EXPECT_TRUE(table.has_value()) << table.error().message();
+    return std::move(*table);
+  }
+
+  static JobRecord must_find(JobTable& table, const std::string& id) {
+    auto record = table.find(id, std::nullopt);
+    EXPECT_TRUE(record.has_value() && record->has_value()) << id;
+    return record && *record ? std::move(**record) : JobRecord();
+  }
+
+  static JobStart task_of(const std::string& id) {
+    JobStart start;
+    start.id = id;
+    start.kind = task_job;
+    start.language = "python";
+    start.created = JobTime(1'700'000'000'000ms);
+    return start;
+  }
+
+  std::filesystem::path directory_;
+};
+
+TEST_F(JobHistory, OfVersion1KeepsItsJobs) {
+  write_old_file("PRAGMA user_version=1");
+  for (int round = 0; round < 2; ++round) {
+    JobTable table = open();
+    EXPECT_EQ(table.found_running(), round == 0 ? 1u : 0u);
+    EXPECT_EQ(table.salt().substr(0, 4), "0123");
+    const JobRecord old = must_find(table, "old");
+    EXPECT_EQ(old.summary.kind, "code");
+    EXPECT_EQ(old.summary.status, "success");
+    EXPECT_EQ(old.summary.language, "bash");
+    EXPECT_EQ(old.summary.execution_time_ms, 1.5);
+    EXPECT_EQ(old.result, "{}");
+    EXPECT_EQ(old.checkpoints, "");
+    const JobRecord cut = must_find(table, "cut");
+    EXPECT_EQ(cut.summary.status, "failed");
+    EXPECT_THAT(cut.summary.error, HasSubstr("before the program did"));
+    EXPECT_EQ(table.list({})->jobs.size(), 2u);
+  }
+  JobTable table = open();
+  ASSERT_TRUE(table.insert(task_of("new")).has_value());
+  ASSERT_TRUE(table.checkpoint("new", "1").has_value());
+  EXPECT_EQ(must_find(table, "new").checkpoints, "1");
+}
+
+TEST_F(JobHistory, OfALaterVersionIsLeftAlone) {
+  for (const char* version : {"PRAGMA user_version=3", "PRAGMA user_version=0"}) {
+    std::filesystem::remove(path());
+    write_old_file(version);
+    const auto table = JobTable::open(path(), {});
+    ASSERT_FALSE(table.has_value()) << version;
+    EXPECT_EQ(table.error().kind, jail::ErrorKind::unsupported);
+  }
+}
+
+TEST_F(JobHistory, ATaskThatItsServerDidNotOutliveKeepsItsHistory) {
+  {
+    JobTable table = open();
+    ASSERT_TRUE(table.insert(task_of("t")).has_value());
+    ASSERT_TRUE(table.checkpoint("t", R"({"attempt":1})").has_value());
+    ASSERT_TRUE(table.checkpoint("t", R"({"attempt":2,"x":"ü"})").has_value());
+    EXPECT_EQ(must_find(table, "t").summary.status, "running");
+  }
+  JobTable table = open();
+  const JobRecord record = must_find(table, "t");
+  EXPECT_EQ(record.summary.kind, "task");
+  EXPECT_EQ(record.summary.status, "failed");
+  EXPECT_THAT(record.summary.error, HasSubstr("before the task did"));
+  EXPECT_EQ(record.result, "");
+  EXPECT_EQ(record.checkpoints, R"({"attempt":1},{"attempt":2,"x":"ü"})");
+  EXPECT_EQ(table.list({})->jobs.at(0).kind, "task");
+  ASSERT_TRUE(table.checkpoint("t", "late").has_value());
+  EXPECT_EQ(must_find(table, "t").checkpoints, record.checkpoints) << "it has ended";
+}
+
+TEST_F(JobHistory, AResultTakesThePlaceOfTheCheckpoints) {
+  JobTable table = open();
+  for (const char* result : {"{}", ""}) {
+    const std::string id = std::string("t") + result;
+    ASSERT_TRUE(table.insert(task_of(id)).has_value());
+    ASSERT_TRUE(table.checkpoint(id, "1").has_value());
+    JobEnd end;
+    end.status = "completed";
+    end.result = result;
+    ASSERT_TRUE(table.finish(id, end).has_value());
+    EXPECT_EQ(must_find(table, id).checkpoints, *result == '\0' ? "1" : "");
+  }
+}
+
+TEST_F(JobHistory, CheckpointsCountAsMuchAsResults) {
+  const std::string large(100'000, 'x');
+  auto table = JobTable::open(":memory:", {.kept = 10, .max_bytes = 250'000});
+  ASSERT_TRUE(table.has_value());
+  for (const char* id : {"a", "b", "c"}) {
+    ASSERT_TRUE(table->insert(task_of(id)).has_value());
+    ASSERT_TRUE(table->checkpoint(id, large).has_value());
+    JobEnd end;
+    end.status = "failed";
+    ASSERT_TRUE(table->finish(id, end).has_value());
+  }
+  EXPECT_EQ(table->list({})->jobs.size(), 2u);
+}
+
+}  // namespace
+}  // namespace runtime
