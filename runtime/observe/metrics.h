@@ -20,6 +20,7 @@ struct Metrics {
   Histogram ran;           // from there to its end
   Histogram total;         // from the accepted request to its result
   Counters outcomes;       // status, language
+  Counters tasks;          // status
   Counters responses;      // route, status class: "/execute", "2xx"
   Counters rejected;  // reason: "busy", "stopping", "connections"; "rate", "concurrency", "peer"
 

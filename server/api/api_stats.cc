@@ -106,6 +106,8 @@ Response Api::stats() const {
   write_counts(writer, counts_by(metrics.outcomes, 0));
   writer.key("by_language");
   write_counts(writer, counts_by(metrics.outcomes, 1));
+  writer.key("tasks");
+  write_counts(writer, counts_by(metrics.tasks, 0));
   writer.key("rejected");
   write_counts(writer, counts_by(metrics.rejected, 0));
   writer.key("latency_ms").begin_object();
@@ -141,6 +143,8 @@ Response Api::metrics() const {
       .sample({}, is_draining() ? 1 : 0);
   text.family("agent_sandbox_runs_total", "counter", "Programs that ended, by what became of them.")
       .counters({"status", "language"}, metrics.outcomes);
+  text.family("agent_sandbox_tasks_total", "counter", "Tasks that ended, by what became of them.")
+      .counters({"status"}, metrics.tasks);
   text.family("agent_sandbox_rejected_total", "counter",
               "What was answered 429 or 503, by the reason.")
       .counters({"reason"}, metrics.rejected);

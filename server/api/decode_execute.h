@@ -1,4 +1,5 @@
-// The body of POST /execute into a RunRequest, with every rule that the interface documents.
+// The body of POST /execute into a RunRequest or a TaskRequest, with every rule that the interface
+// documents.
 #pragma once
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/agent/task.h"
 #include "runtime/config/config.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/template.h"
@@ -23,6 +25,12 @@ inline constexpr std::size_t max_artifact_globs = 64;
 // The kernel takes no single argument beyond this, and starts a program with a few times as much.
 inline constexpr std::size_t max_args_env_bytes = 128u << 10;
 
+struct TaskRules {
+  std::uint32_t default_max_attempts = 3;
+  // By the name of each provider that there is: why it cannot be used; empty: it can.
+  std::map<std::string, std::string, std::less<>> providers;
+};
+
 struct ExecuteRules {
   std::chrono::milliseconds default_timeout{5000};
   std::uint32_t default_memory_limit_mb = 256;
@@ -30,11 +38,15 @@ struct ExecuteRules {
   // Why programs of a language cannot run here; the others can.
   std::map<runtime::Language, std::string> why_no_language;
   std::vector<runtime::Template> templates;  // what a request may name
-  std::string why_no_task;                   // what a request with `task` is answered with, 424
+  std::string why_no_task;  // what a request with `task` is answered with, 424; empty: it is taken
+  TaskRules tasks;
 };
 
 // The Response is a problem for the client, 400 or 424. Nothing in the body is ever ignored.
-std::variant<runtime::RunRequest, Response> decode_execute(std::string_view body,
-                                                           const ExecuteRules& rules);
+using Decoded = std::variant<runtime::RunRequest, runtime::agent::TaskRequest, Response>;
+Decoded decode_execute(std::string_view body, const ExecuteRules& rules);
+
+// Whether a request with `code` may have it.
+bool is_code_field(std::string_view name);
 
 }  // namespace server

@@ -11,7 +11,8 @@ namespace {
 using runtime::json::Writer;
 
 void write_summary(Writer& writer, const runtime::JobSummary& summary) {
-  writer.key("job_id").string(summary.id).key("status").string(summary.status);
+  writer.key("job_id").string(summary.id).key("kind").string(summary.kind);
+  writer.key("status").string(summary.status);
   writer.key("language").string(summary.language);
   writer.key("code_sha256").string(summary.code_sha256);
   writer.key("created_at").string(utc_text(summary.created));
@@ -45,6 +46,13 @@ std::string encode_job(const runtime::JobRecord& record) {
   write_summary(writer, record.summary);
   writer.key("result");
   record.result.empty() ? writer.null() : writer.json(record.result);
+  writer.key("history");
+  const bool is_task = record.summary.kind == runtime::task_job;
+  if (is_task && record.result.empty()) {
+    writer.json("[" + record.checkpoints + "]");
+  } else {
+    writer.null();
+  }
   writer.end_object();
   return std::move(writer).take();
 }

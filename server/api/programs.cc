@@ -10,19 +10,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-void count(runtime::Metrics& metrics, const runtime::RunResult& result, std::string_view language,
-           Clock::duration total) {
-  metrics.queued.observe(result.timings.queued);
-  // A program that was cancelled before it started has not been timed.
-  if (result.timings.started.count() > 0) {
-    metrics.started.observe(result.timings.started);
-    (result.warm ? metrics.started_warm : metrics.started_cold).observe(result.timings.started);
-    metrics.ran.observe(result.timings.ran);
-  }
-  metrics.total.observe(std::chrono::duration_cast<std::chrono::microseconds>(total));
-  metrics.outcomes.add({runtime::to_string(result.status), language});
-}
-
 Response not_run(Services& services, const Asker& asker, const Job& job, std::string_view language,
                  const jail::Error& error) {
   services.logger.error(
@@ -47,6 +34,24 @@ Response not_run(Services& services, const Asker& asker, const Job& job, std::st
 
 }  // namespace
 
+void count_program(runtime::Metrics& metrics, const runtime::RunResult& result,
+                   std::string_view language, std::chrono::microseconds total) {
+  metrics.queued.observe(result.timings.queued);
+  // A program that was cancelled before it started has not been timed.
+  if (result.timings.started.count() > 0) {
+    metrics.started.observe(result.timings.started);
+    (result.warm ? metrics.started_warm : metrics.started_cold).observe(result.timings.started);
+    metrics.ran.observe(result.timings.ran);
+  }
+  metrics.total.observe(total);
+  metrics.outcomes.add({runtime::to_string(result.status), language});
+}
+
+Response too_many_of_a_caller() {
+  return problem(429, "too many programs of this caller run or wait; try again when one has ended",
+                 {{"Retry-After", "1"}});
+}
+
 boost::asio::awaitable<std::variant<Ran, Response>> run_program(Services services, Asker asker,
                                                                 Job job,
                                                                 runtime::RunRequest request,
@@ -54,9 +59,7 @@ boost::asio::awaitable<std::variant<Ran, Response>> run_program(Services service
   const auto claim = services.runner.claim(asker.owner);
   if (!claim) {
     services.metrics.rejected.add({"concurrency"});
-    co_return problem(429,
-                      "too many programs of this caller run or wait; try again when one has ended",
-                      {{"Retry-After", "1"}});
+    co_return too_many_of_a_caller();
   }
   const auto began = Clock::now();
   const auto encoding = request.output_encoding;
@@ -71,7 +74,8 @@ boost::asio::awaitable<std::variant<Ran, Response>> run_program(Services service
   options.caller = asker.owner;
   auto result = co_await services.runner.run(std::move(request), std::move(options));
   if (!result) co_return not_run(services, asker, job, language, result.error());
-  count(services.metrics, *result, language, Clock::now() - began);
+  count_program(services.metrics, *result, language,
+                std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began));
   services.logger.info("run", {{"request_id", asker.request_id},
                                {"job_id", job.id},
                                {"status", runtime::to_string(result->status)},

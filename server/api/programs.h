@@ -3,9 +3,13 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <chrono>
 #include <string>
+#include <string_view>
 #include <variant>
 
+#include "runtime/agent/agent_runtime.h"
+#include "runtime/agent/lessons.h"
 #include "runtime/observe/logger.h"
 #include "runtime/observe/metrics.h"
 #include "runtime/sandbox/runner.h"
@@ -21,6 +25,8 @@ struct Services {
   runtime::Jobs& jobs;
   runtime::Metrics& metrics;
   runtime::Logger& logger;
+  runtime::agent::AgentRuntime* agent = nullptr;   // null: no task is taken
+  runtime::agent::LessonStore* lessons = nullptr;  // null: none are kept
 };
 
 struct Asker {
@@ -32,6 +38,12 @@ struct Ran {
   runtime::Status status;
   std::string result;  // as /execute answers it
 };
+
+void count_program(runtime::Metrics& metrics, const runtime::RunResult& result,
+                   std::string_view language, std::chrono::microseconds total);
+
+// 429.
+Response too_many_of_a_caller();
 
 // The Response is the problem that kept it from running.
 boost::asio::awaitable<std::variant<Ran, Response>> run_program(Services services, Asker asker,

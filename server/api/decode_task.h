@@ -1,0 +1,28 @@
+// A request with `task` into a TaskRequest.
+#pragma once
+
+#include <string_view>
+#include <variant>
+
+#include "runtime/agent/task.h"
+#include "runtime/json/reader.h"
+#include "server/api/decode_execute.h"
+#include "server/http/message.h"
+
+namespace server {
+
+inline constexpr std::size_t max_task_characters = 10'000;
+inline constexpr std::size_t max_tests_bytes = 256u << 10;
+inline constexpr std::size_t max_model_bytes = 200;
+
+// The Response is 400 for a bad field, and 424 where there is no provider for it.
+std::variant<runtime::agent::TaskRequest, Response> decode_task(const runtime::json::Object& body,
+                                                                const ExecuteRules& rules);
+
+// Whether a request with `task` may have it.
+bool is_task_field(std::string_view name);
+
+// The task's rules hold at every front door.
+bool is_task_text(std::string_view text);
+
+}  // namespace server

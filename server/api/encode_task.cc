@@ -1,0 +1,119 @@
+#include "server/api/encode_task.h"
+
+#include <utility>
+
+#include "runtime/json/writer.h"
+#include "server/http/utc_text.h"
+
+namespace server {
+namespace {
+
+namespace agent = runtime::agent;
+using runtime::json::Writer;
+
+void write_strings(Writer& writer, std::string_view name, const std::vector<std::string>& texts) {
+  writer.key(name).begin_array();
+  for (const std::string& text : texts) writer.string(text);
+  writer.end_array();
+}
+
+void write_usage(Writer& writer, const runtime::llm::Usage& usage) {
+  writer.begin_object();
+  writer.key("input_tokens").integer(static_cast<std::int64_t>(usage.input_tokens));
+  writer.key("output_tokens").integer(static_cast<std::int64_t>(usage.output_tokens));
+  writer.end_object();
+}
+
+void write_critique(Writer& writer, const std::optional<agent::Critique>& critique) {
+  writer.key("critique");
+  if (!critique) {
+    writer.null();
+    return;
+  }
+  writer.begin_object().key("diagnosis").string(critique->diagnosis);
+  writer.key("fix").string(critique->fix);
+  writer.key("should_retry").boolean(critique->should_retry);
+  writer.key("confidence").number(critique->confidence).end_object();
+}
+
+void write_votes(Writer& writer, const std::vector<agent::Vote>& votes) {
+  writer.key("votes").begin_array();
+  for (const agent::Vote& vote : votes) {
+    writer.begin_object().key("role").string(vote.role);
+    writer.key("approves").boolean(vote.approves);
+    writer.key("confidence").number(vote.confidence);
+    write_strings(writer, "findings", vote.findings);
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
+void shorten(std::string& output, bool& truncated) {
+  if (output.size() <= max_history_output_bytes) return;
+  output.resize(max_history_output_bytes);
+  truncated = true;
+}
+
+void write_result(Writer& writer, const agent::Attempt& attempt, const Job& job) {
+  writer.key("execution_result");
+  if (!attempt.result) {
+    writer.null();
+    return;
+  }
+  runtime::RunResult shown = *attempt.result;
+  shorten(shown.standard_output, shown.stdout_truncated);
+  shorten(shown.standard_error, shown.stderr_truncated);
+  writer.json(encode_result(shown, job, runtime::OutputEncoding::utf8));
+}
+
+void write_or_null(Writer& writer, std::string_view name, const std::string& text) {
+  writer.key(name);
+  text.empty() ? writer.null() : writer.string(text);
+}
+
+}  // namespace
+
+std::string encode_attempt(const agent::Attempt& attempt, const Job& job) {
+  Writer writer;
+  writer.begin_object().key("attempt").integer(attempt.number);
+  writer.key("candidate").integer(attempt.candidate);
+  writer.key("code").string(attempt.code).key("reasoning").string(attempt.reasoning);
+  write_strings(writer, "dependencies", attempt.dependencies);
+  write_result(writer, attempt, job);
+  write_critique(writer, attempt.critique);
+  write_votes(writer, attempt.votes);
+  writer.key("usage");
+  write_usage(writer, attempt.usage);
+  writer.end_object();
+  return std::move(writer).take();
+}
+
+std::string encode_task(const agent::TaskResult& result, const Job& job,
+                        std::chrono::system_clock::time_point completed) {
+  Writer writer;
+  writer.begin_object().key("job_id").string(job.id);
+  writer.key("status").string(agent::to_string(result.status));
+  writer.key("success").boolean(result.success());
+  writer.key("output").string(result.output).key("code").string(result.code);
+  write_strings(writer, "dependencies", result.dependencies);
+  writer.key("reasoning").string(result.reasoning);
+  writer.key("attempts").integer(result.attempts);
+  writer.key("history").begin_array();
+  for (const agent::Attempt& attempt : result.history) writer.json(encode_attempt(attempt, job));
+  writer.end_array();
+  writer.key("usage").begin_object();
+  for (const auto& [provider, usage] : result.usage) {
+    writer.key(provider);
+    write_usage(writer, usage);
+  }
+  writer.end_object();
+  writer.key("execution_time_ms").integer(result.execution_time.count());
+  write_or_null(writer, "error", result.error);
+  writer.key("provider_status");
+  result.provider_status > 0 ? writer.integer(result.provider_status) : writer.null();
+  writer.key("created_at").string(utc_text(job.created));
+  writer.key("completed_at").string(utc_text(completed)).end_object();
+  return std::move(writer).take();
+}
+
+}  // namespace server
