@@ -8,38 +8,23 @@
 #include "server/api/encode.h"
 #include "server/api/guard.h"
 #include "server/api/openapi.h"
+#include "server/api/task_rules.h"
 
 namespace server {
 namespace {
 
-std::string why_no_task(const runtime::Config& config) {
-  if (const auto* provider = runtime::active_provider(config)) {
-    return "task: the agent that works with the configured provider (" + provider->name +
-           ") is not available yet; send code instead";
-  }
-  if (config.llm_provider) {
-    return "task: the key of the configured provider (" + *config.llm_provider +
-           ") is not set; set its *_API_KEY";
-  }
-  std::string names;
-  for (const auto& provider : config.providers) {
-    std::string name = provider.name + "_API_KEY";
-    for (char& c : name) {
-      if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-    }
-    if (provider.name != "ollama") names += name + ", ";
-  }
-  return "task: no LLM provider is configured; set one of " + names + "or LLM_PROVIDER=ollama";
-}
-
 // A load balancer has no key, and what it gets to see is bare; the interface is no secret.
 bool is_open(Route route) { return route == Route::health || route == Route::openapi; }
+
+bool runs_programs(Route route) {
+  return route == Route::execute || route == Route::stream || route == Route::benchmark;
+}
 
 // What makes the server run a program or read the disk. Its operator sees how it is doing whatever
 // callers do.
 bool is_rated(Route route) {
-  return route == Route::execute || route == Route::stream || route == Route::jobs ||
-         route == Route::job;
+  return runs_programs(route) || route == Route::jobs || route == Route::job ||
+         route == Route::lessons || route == Route::lesson;
 }
 
 std::optional<RequestRate> rate_of_keys(const runtime::Config& config) {
@@ -83,6 +68,7 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
   options.execute.default_memory_limit_mb = config.sandbox_memory_limit_mb;
   options.execute.ceilings = config.ceilings;
   options.execute.why_no_task = why_no_task(config);
+  options.execute.tasks = task_rules(config);
   for (const runtime::Language language : runtime::all_languages) {
     if (auto why = runtime::why_not_available(language, root)) {
       options.execute.why_no_language.emplace(language, std::move(*why));
@@ -119,15 +105,14 @@ std::optional<Response> Api::admit(const RequestHead& head) const {
     return problem(405, "expected " + std::string(match->methods),
                    {{"Allow", std::string(match->methods)}});
   }
-  const bool runs_programs = match->route == Route::execute || match->route == Route::stream;
-  if (runs_programs && is_draining()) {
+  if (runs_programs(match->route) && is_draining()) {
     services_.metrics.rejected.add({"stopping"});
     return problem(503, "the server is stopping", {{"Retry-After", "5"}});
   }
   if (is_rated(match->route)) {
     if (auto refusal = check_rate(key)) return refusal;
   }
-  if (match->route == Route::execute && !is_json(head)) {
+  if (head.method == "POST" && !is_json(head)) {
     return problem(415, "Content-Type: expected application/json");
   }
   if (match->route == Route::stream) return admit_stream(head);
@@ -155,6 +140,8 @@ boost::asio::awaitable<Response> Api::handle(RequestHead head, std::string body,
   switch (match ? match->route : Route::stream) {
     case Route::execute:
       co_return co_await execute(std::move(head), std::move(body), std::move(gone));
+    case Route::benchmark:
+      co_return co_await benchmark(std::move(head), std::move(body), std::move(gone));
     case Route::health:
       co_return health(head);
     case Route::jobs:
@@ -162,6 +149,11 @@ boost::asio::awaitable<Response> Api::handle(RequestHead head, std::string body,
     case Route::job:
       if (head.method == "DELETE") co_return co_await cancel_job(std::move(head), std::move(id));
       co_return co_await job(std::move(head), std::move(id));
+    case Route::lessons:
+      if (head.method == "DELETE") co_return co_await erase_lessons(std::move(head), std::nullopt);
+      co_return co_await list_lessons(std::move(head));
+    case Route::lesson:
+      co_return co_await erase_lessons(std::move(head), std::move(id));
     case Route::metrics:
       co_return metrics();
     case Route::openapi: {
@@ -190,6 +182,9 @@ boost::asio::awaitable<Response> Api::execute(RequestHead head, std::string body
   auto decoded = decode_execute(body, options_.execute);
   if (auto* refusal = std::get_if<Response>(&decoded)) co_return std::move(*refusal);
   body = std::string();  // up to 16 MiB that nobody needs while the program runs
+  if (auto* task = std::get_if<runtime::agent::TaskRequest>(&decoded)) {
+    co_return co_await execute_task(std::move(head), std::move(*task), std::move(gone));
+  }
   auto& request = std::get<runtime::RunRequest>(decoded);
   runtime::RunOptions run_options;
   const std::stop_callback on_gone(gone, [cancel = run_options.cancel] { cancel.request(); });

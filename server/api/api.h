@@ -51,6 +51,13 @@ class Api final : public Handler {
  private:
   boost::asio::awaitable<Response> execute(RequestHead head, std::string body,
                                            std::stop_token gone);
+  boost::asio::awaitable<Response> execute_task(RequestHead head,
+                                                runtime::agent::TaskRequest request,
+                                                std::stop_token gone);
+  boost::asio::awaitable<Response> benchmark(RequestHead head, std::string body,
+                                             std::stop_token gone);
+  boost::asio::awaitable<Response> list_lessons(RequestHead head);
+  boost::asio::awaitable<Response> erase_lessons(RequestHead head, std::optional<std::string> id);
   boost::asio::awaitable<Response> list_jobs(RequestHead head);
   boost::asio::awaitable<Response> job(RequestHead head, std::string id);
   boost::asio::awaitable<Response> cancel_job(RequestHead head, std::string id);
@@ -61,6 +68,7 @@ class Api final : public Handler {
   std::optional<Response> check_rate(std::optional<std::size_t> key) const;
   bool is_draining() const { return draining_.stop_requested(); }
   Response jobs_failed(const RequestHead& head, const jail::Error& error) const;
+  Response lessons_failed(const RequestHead& head, const jail::Error& error) const;
 
   Asker asker_of(const RequestHead& head) const;
   std::optional<std::string> owner_filter(const RequestHead& head) const;

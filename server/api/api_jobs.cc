@@ -1,48 +1,26 @@
 // The routes below /jobs.
 #include <algorithm>
-#include <charconv>
-#include <map>
 #include <utility>
 
 #include "runtime/json/writer.h"
 #include "server/api/api.h"
 #include "server/api/encode_jobs.h"
+#include "server/api/query.h"
 #include "server/http/uuid.h"
 
 namespace server {
 namespace {
 
 constexpr std::uint32_t max_limit = 200;
-constexpr std::string_view statuses[] = {"running", "success",   "error",
-                                         "timeout", "failed",    "out_of_memory",
-                                         "killed",  "violation", "cancelled"};
-
-using Parameters = std::map<std::string, std::string, std::less<>>;
-
-// None of the values that are allowed needs %-encoding. Nothing where a name repeats.
-std::optional<Parameters> parameters_of(std::string_view query) {
-  Parameters parameters;
-  while (!query.empty()) {
-    const std::string_view pair = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(pair.size() + 1, query.size()));
-    if (pair.empty()) continue;
-    const std::size_t sign = std::min(pair.find('='), pair.size());
-    const std::string_view value = pair.substr(std::min(sign + 1, pair.size()));
-    if (!parameters.emplace(pair.substr(0, sign), value).second) return std::nullopt;
-  }
-  return parameters;
-}
+constexpr std::string_view statuses[] = {"running",   "success",       "error",  "timeout",
+                                         "failed",    "out_of_memory", "killed", "violation",
+                                         "cancelled", "completed"};
 
 // The complaint, or nothing.
 std::optional<std::string> read_parameter(std::string_view name, const std::string& value,
                                           runtime::JobQuery& query) {
   if (name == "limit") {
-    const char* end = value.data() + value.size();
-    const auto [stop, error] = std::from_chars(value.data(), end, query.limit);
-    const bool fits = query.limit >= 1 && query.limit <= max_limit;
-    if (error != std::errc() || stop != end || !fits) {
-      return "limit: expected an integer 1 .. " + std::to_string(max_limit);
-    }
+    return read_limit(value, max_limit, query.limit);
   } else if (name == "cursor") {
     if (!runtime::is_job_cursor(value)) return "cursor: expected the next_cursor of another page";
     query.cursor = value;

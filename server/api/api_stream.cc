@@ -1,4 +1,4 @@
-// WS /stream: one program, its output as it comes.
+// WS /stream: one program, its output as it comes; or one task, step by step.
 #include <array>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -11,12 +11,14 @@
 #include "runtime/json/writer.h"
 #include "server/api/api.h"
 #include "server/api/guard.h"
+#include "server/api/tasks.h"
 #include "server/websocket/event_writer.h"
 #include "server/websocket/utf8_chunks.h"
 
 namespace server {
 namespace {
 
+namespace agent = runtime::agent;
 namespace asio = boost::asio;
 using asio::awaitable;
 using asio::experimental::awaitable_operators::operator&&;
@@ -124,7 +126,11 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
       fail(*refusal);
       co_return;
     }
-    co_await (run(std::move(std::get<runtime::RunRequest>(decoded))) && watch());
+    if (auto* task = std::get_if<agent::TaskRequest>(&decoded)) {
+      co_await (solve(std::move(*task)) && watch());
+    } else {
+      co_await (run(std::move(std::get<runtime::RunRequest>(decoded))) && watch());
+    }
   }
 
   // A client that goes away cancels its run. One that says more breaks the rules.
@@ -139,7 +145,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
   awaitable<void> run(runtime::RunRequest request) {
     const Job job = make_job();
     encoding_ = request.output_encoding;
-    started_ = start_of(job, request);
+    started_ = start_of(job, runtime::code_job, request.language);
     runtime::RunOptions options;
     options.cancel = cancel_;
     options.gate = gate_;
@@ -168,15 +174,44 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
     end("complete", std::move(complete).take(), CloseCode::normal);
   }
 
-  static std::string start_of(const Job& job, const runtime::RunRequest& request) {
+  awaitable<void> solve(agent::TaskRequest request) {
+    const Job job = make_job();
+    started_ = start_of(job, runtime::task_job, runtime::Language::python);
+    agent::TaskOptions options;
+    options.cancel = cancel_;
+    options.gate = gate_;
+    options.on_event = [self = shared_from_this()](const agent::Event& event) {
+      self->flow_.add(event.data.size());
+      asio::dispatch(self->channel_->executor(), [self, event] { self->step(event); });
+    };
+    const auto ran =
+        co_await run_task(services_, asker_, job, std::move(request), std::move(options));
+    if (const auto* refusal = std::get_if<Response>(&ran)) {
+      fail(*refusal);
+      co_return;
+    }
+    say_started();
+    end("complete", std::get<RanTask>(ran).result, CloseCode::normal);
+  }
+
+  void step(const agent::Event& event) {
+    if (over_) {
+      flow_.remove(event.data.size());
+      return;
+    }
+    say_started();
+    writer_.send(agent::name_of(event.type), event.data, event.data.size());
+  }
+
+  static std::string start_of(const Job& job, std::string_view kind, runtime::Language language) {
     Writer writer;
-    writer.begin_object().key("job_id").string(job.id);
-    writer.key("language").string(runtime::name_of(request.language)).end_object();
+    writer.begin_object().key("job_id").string(job.id).key("kind").string(kind);
+    writer.key("language").string(runtime::name_of(language)).end_object();
     return std::move(writer).take();
   }
 
   void say_started() {
-    if (!over_) writer_.send("started", started_);
+    if (!over_ && !started_.empty()) writer_.send("started", std::exchange(started_, {}));
   }
 
   Utf8Chunks& chunks_of(runtime::Stream stream) {

@@ -16,16 +16,28 @@ struct Entry {
 };
 
 // `both`: below /api/v1 too.
-constexpr std::array<Entry, 8> entries = {{
+constexpr std::array<Entry, 10> entries = {{
+    {"/benchmark", Route::benchmark, "POST"},
     {"/execute", Route::execute, "POST"},
     {"/health", Route::health, read_only},
     {"/jobs", Route::jobs, read_only},
+    {"/lessons", Route::lessons, "GET, HEAD, DELETE"},
     {"/stats", Route::stats, read_only},
     {"/stream", Route::stream, "GET"},
     {"/ws/stream", Route::stream, "GET", Entry::Where::plain},
     {"/metrics", Route::metrics, read_only, Entry::Where::plain},
     {"/openapi.json", Route::openapi, read_only},
 }};
+
+// What has an id behind its path.
+constexpr std::array<Entry, 2> parents = {{
+    {"/jobs/", Route::job, "GET, HEAD, DELETE"},
+    {"/lessons/", Route::lesson, "DELETE"},
+}};
+
+std::string_view label_of(Route route) {
+  return route == Route::job ? "/jobs/{id}" : "/lessons/{id}";
+}
 
 }  // namespace
 
@@ -37,12 +49,11 @@ std::optional<RouteMatch> match_route(std::string_view path) {
     const std::string_view label = entry.route == Route::stream ? "/stream" : entry.path;
     return RouteMatch{entry.route, label, entry.methods, {}};
   }
-  constexpr std::string_view jobs = "/jobs/";
-  if (path.starts_with(jobs)) {
-    const std::string_view id = path.substr(jobs.size());
-    if (!id.empty() && id.find('/') == id.npos) {
-      return RouteMatch{Route::job, "/jobs/{id}", "GET, HEAD, DELETE", id};
-    }
+  for (const Entry& entry : parents) {
+    if (!path.starts_with(entry.path)) continue;
+    const std::string_view id = path.substr(entry.path.size());
+    if (id.empty() || id.find('/') != id.npos) continue;
+    return RouteMatch{entry.route, label_of(entry.route), entry.methods, id};
   }
   return std::nullopt;
 }

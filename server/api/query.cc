@@ -1,0 +1,29 @@
+#include "server/api/query.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace server {
+
+std::optional<Parameters> parameters_of(std::string_view query) {
+  Parameters parameters;
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    if (pair.empty()) continue;
+    const std::size_t sign = std::min(pair.find('='), pair.size());
+    const std::string_view value = pair.substr(std::min(sign + 1, pair.size()));
+    if (!parameters.emplace(pair.substr(0, sign), value).second) return std::nullopt;
+  }
+  return parameters;
+}
+
+std::optional<std::string> read_limit(const std::string& value, std::uint32_t highest,
+                                      std::uint32_t& limit) {
+  const char* end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, limit);
+  if (error == std::errc() && stop == end && limit >= 1 && limit <= highest) return std::nullopt;
+  return "limit: expected an integer 1 .. " + std::to_string(highest);
+}
+
+}  // namespace server
