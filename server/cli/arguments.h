@@ -1,49 +1,95 @@
 // The command line into values; the only user of CLI11.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "runtime/agent/task.h"
 #include "runtime/config/config.h"
 #include "runtime/sandbox/run_request.h"
 
 namespace server {
 
+struct FileOption {
+  std::string source;       // on the host
+  std::string destination;  // below the working directory
+};
+
+// What programs get.
+struct ProgramOptions {
+  std::optional<std::chrono::milliseconds> timeout;
+  std::optional<std::uint32_t> memory_limit_mb;
+  std::vector<FileOption> files;
+};
+
+// Where and as whom they run.
+struct HostOptions {
+  std::optional<std::string> user;
+  std::vector<runtime::FlagSetting> flags;
+};
+
 struct ExecOptions {
   std::optional<std::string> code;  // -c
   std::string file;                 // or this; "-" is standard input
   std::optional<runtime::Language> language;
-  std::optional<std::chrono::milliseconds> timeout;
-  std::optional<std::uint32_t> memory_limit_mb;
+  ProgramOptions program;
   std::vector<std::pair<std::string, std::string>> env;
-  struct File {
-    std::string source;       // on the host
-    std::string destination;  // below the working directory
-  };
-  std::vector<File> files;
   struct Artifact {
     std::string glob;
     std::string directory;  // on the host
   };
   std::vector<Artifact> artifacts;
   std::vector<std::string> args;  // after --
-  std::optional<std::string> user;
-  std::vector<runtime::FlagSetting> flags;
+  HostOptions host;
   enum class Mode { stream, json, explain } mode = Mode::stream;
+};
+
+struct RunTaskOptions {
+  std::string task;  // "-" is standard input
+  std::optional<std::uint32_t> max_attempts;
+  std::uint32_t candidates = 1;
+  std::string tests_file;  // empty: none
+  ProgramOptions program;
+  runtime::agent::Team team = runtime::agent::Team::coder;
+  runtime::agent::TestsByModel tests_by_model = runtime::agent::TestsByModel::none;
+  runtime::agent::Lessons lessons = runtime::agent::Lessons::used;
+  std::string provider;
+  std::string model;
+  std::string trace_file;  // empty: none
+  enum class Output { text, json } output = Output::text;
+  enum class Detail { usual, all } detail = Detail::usual;
+  HostOptions host;
+};
+
+struct BenchmarkOptions {
+  std::string suite = "quick";  // or a file
+  std::optional<std::uint32_t> max_problems;
+  std::optional<std::uint32_t> max_attempts;
+  std::string provider;
+  std::string model;
+  enum class Format { table, json, markdown } format = Format::table;
+  HostOptions host;
+};
+
+struct LessonsOptions {
+  enum class Action { list, erase } action = Action::list;
+  std::string id;  // of the one to erase; empty: all
+  enum class Format { text, json } format = Format::text;
+  std::optional<std::string> user;
 };
 
 struct ServeOptions {
   std::optional<std::string> config_path;
-  std::optional<std::string> user;
-  std::vector<runtime::FlagSetting> flags;
+  HostOptions host;
 };
 
 struct DoctorOptions {
-  std::optional<std::string> user;
-  std::vector<runtime::FlagSetting> flags;
+  HostOptions host;
   enum class Format { text, json } format = Format::text;
 };
 
@@ -54,8 +100,10 @@ struct Finished {
   std::string error;
 };
 
+using Command = std::variant<ExecOptions, RunTaskOptions, BenchmarkOptions, LessonsOptions,
+                             ServeOptions, DoctorOptions, Finished>;
+
 // `args` without the program's name.
-std::variant<ExecOptions, ServeOptions, DoctorOptions, Finished> parse_arguments(
-    std::vector<std::string> args, const std::string& version);
+Command parse_arguments(std::vector<std::string> args, const std::string& version);
 
 }  // namespace server

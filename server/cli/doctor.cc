@@ -147,13 +147,13 @@ int doctor(const DoctorOptions& options, runtime::Environment environment,
   const std::vector<std::string> places = runtime::default_root_places(environment);
   Diagnosis diagnosis;
   runtime::ConfigSources sources;
-  sources.flags = options.flags;
+  sources.flags = options.host.flags;
   sources.environment = std::move(environment);
   runtime::find_default_files(sources);
   auto loaded = runtime::load_config(sources);
   const runtime::Config config = loaded ? std::move(*loaded) : runtime::Config();
-  const auto cgroup = take_cgroup(config, options.user, sources.environment);
-  if (const auto dropped = drop_privileges(options.user); !dropped) {
+  const auto cgroup = take_cgroup(config, options.host.user, sources.environment);
+  if (const auto dropped = drop_privileges(options.host.user); !dropped) {
     std::fprintf(stderr, "agent-sandbox: %s\n", dropped.error().message().c_str());
     return exit_own_failure;
   }

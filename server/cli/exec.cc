@@ -115,8 +115,9 @@ runtime::RunRequest request_of(ExecOptions options, std::string code,
   request.args = std::move(options.args);
   request.env = std::move(options.env);
   for (const auto& artifact : options.artifacts) request.artifacts.push_back(artifact.glob);
-  request.timeout = options.timeout.value_or(config.sandbox_timeout);
-  request.memory_limit_mb = options.memory_limit_mb.value_or(config.sandbox_memory_limit_mb);
+  request.timeout = options.program.timeout.value_or(config.sandbox_timeout);
+  request.memory_limit_mb =
+      options.program.memory_limit_mb.value_or(config.sandbox_memory_limit_mb);
   return request;
 }
 
@@ -202,11 +203,12 @@ int exec(ExecOptions options, runtime::Environment environment) {
   }
   auto program = read_program(options);
   if (!program) return fail(exit_usage, program.error().message());
-  auto files = read_input_files(options.files);
+  auto files = read_input_files(options.program.files);
   if (!files) return fail(exit_usage, files.error().message());
   const runtime::Language language = language_of(options);
   const auto own_name = runtime::file_name_of(language, program->code);
-  const runtime::InputFileLimits no_total{.files = options.files.size(), .total_bytes = SIZE_MAX};
+  const runtime::InputFileLimits no_total{.files = options.program.files.size(),
+                                          .total_bytes = SIZE_MAX};
   if (const auto ok = check_input_files(*files, own_name, no_total); !ok) {
     return fail(exit_usage, "--file: " + ok.error().doing);
   }
@@ -214,12 +216,12 @@ int exec(ExecOptions options, runtime::Environment environment) {
   runtime::ConfigSources sources;
   sources.environment = std::move(environment);
   runtime::find_default_files(sources);
-  sources.flags = options.flags;
+  sources.flags = options.host.flags;
   const auto config = runtime::load_config(sources);
   if (!config) return fail(exit_own_failure, config.error().message());
-  const auto cgroup = take_cgroup(*config, options.user, sources.environment);
+  const auto cgroup = take_cgroup(*config, options.host.user, sources.environment);
   if (!cgroup) return fail(exit_own_failure, cgroup.error().message());
-  if (const auto dropped = drop_privileges(options.user); !dropped) {
+  if (const auto dropped = drop_privileges(options.host.user); !dropped) {
     return fail(exit_own_failure, dropped.error().message());
   }
   const auto directories = ArtifactDirectories::open(options.artifacts);

@@ -67,10 +67,10 @@ bool store_one(int directory, const jail::CollectedFile& file) {
 }  // namespace
 
 jail::Result<std::vector<runtime::InputFile>> read_input_files(
-    const std::vector<ExecOptions::File>& files) {
+    const std::vector<FileOption>& files) {
   std::vector<runtime::InputFile> read;
   std::size_t room = max_input_bytes;
-  for (const ExecOptions::File& file : files) {
+  for (const FileOption& file : files) {
     auto content = runtime::read_text_file(file.source, room);
     if (!content) {
       jail::Error error = content.error();

@@ -13,7 +13,7 @@ namespace server {
 
 // Reads the sources, as whoever this process is. Errors name the file.
 jail::Result<std::vector<runtime::InputFile>> read_input_files(
-    const std::vector<ExecOptions::File>& files);
+    const std::vector<FileOption>& files);
 
 // Where artefacts go: directories that exist, or are made, and can be written before the program
 // starts, so that its results are not lost for a typing error.

@@ -164,16 +164,16 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   const auto usual_jobs = runtime::usual_jobs_path(environment);
   const Notifier notifier(environment);
   sources.environment = std::move(environment);
-  sources.flags = options.flags;
+  sources.flags = options.host.flags;
   runtime::find_default_files(sources);
   const auto config = runtime::load_config(sources);
   if (!config) return fail(config.error().message());
   if (const auto exposure = runtime::check_exposure(*config); !exposure) {
     return fail(exposure.error().message());
   }
-  auto cgroup = take_cgroup(*config, options.user, sources.environment);
+  auto cgroup = take_cgroup(*config, options.host.user, sources.environment);
   if (!cgroup) return fail(cgroup.error().message());
-  if (const auto dropped = drop_privileges(options.user); !dropped) {
+  if (const auto dropped = drop_privileges(options.host.user); !dropped) {
     return fail(dropped.error().message());
   }
   auto root = runtime::find_program_root(config->rootfs, root_places);

@@ -28,7 +28,8 @@ TEST(Arguments, ExecTakesCode) {
   const ExecOptions options = exec_of({"exec", "-c", "print(1)"});
   EXPECT_EQ(options.code, "print(1)");
   EXPECT_EQ(options.mode, ExecOptions::Mode::stream);
-  EXPECT_FALSE(options.language || options.timeout || options.memory_limit_mb || options.user);
+  EXPECT_FALSE(options.language || options.program.timeout || options.program.memory_limit_mb ||
+               options.host.user);
 }
 
 TEST(Arguments, ExecTakesEveryOption) {
@@ -38,23 +39,23 @@ TEST(Arguments, ExecTakesEveryOption) {
   EXPECT_FALSE(options.code.has_value());
   EXPECT_EQ(options.file, "a.sh");
   EXPECT_EQ(options.language, runtime::Language::bash);
-  EXPECT_EQ(options.timeout, 500ms);
-  EXPECT_EQ(options.memory_limit_mb, 64u);
+  EXPECT_EQ(options.program.timeout, 500ms);
+  EXPECT_EQ(options.program.memory_limit_mb, 64u);
   const std::vector<std::pair<std::string, std::string>> env = {{"A", "b=c"}, {"B", ""}};
   EXPECT_EQ(options.env, env);
   EXPECT_EQ(options.mode, ExecOptions::Mode::json);
-  EXPECT_EQ(options.user, "me");
+  EXPECT_EQ(options.host.user, "me");
   EXPECT_EQ(options.args, (std::vector<std::string>{"-x", "--", "--json"}));
 }
 
 TEST(Arguments, FilesAndArtifactsArePartedAtTheLastColon) {
   const ExecOptions options = exec_of(
       {"exec", "--file", "data/a.csv", "--file", "a:b:in/c", "--artifact", "*:x:out", "p.py"});
-  ASSERT_EQ(options.files.size(), 2u);
-  EXPECT_EQ(options.files[0].source, "data/a.csv");
-  EXPECT_EQ(options.files[0].destination, "a.csv");
-  EXPECT_EQ(options.files[1].source, "a:b");
-  EXPECT_EQ(options.files[1].destination, "in/c");
+  ASSERT_EQ(options.program.files.size(), 2u);
+  EXPECT_EQ(options.program.files[0].source, "data/a.csv");
+  EXPECT_EQ(options.program.files[0].destination, "a.csv");
+  EXPECT_EQ(options.program.files[1].source, "a:b");
+  EXPECT_EQ(options.program.files[1].destination, "in/c");
   ASSERT_EQ(options.artifacts.size(), 1u);
   EXPECT_EQ(options.artifacts[0].glob, "*:x");
   EXPECT_EQ(options.artifacts[0].directory, "out");

@@ -1,0 +1,194 @@
+#include "server/cli/agent_arguments.h"
+
+#include <CLI/CLI.hpp>
+
+#include "server/api/decode_task.h"
+#include "server/cli/common_arguments.h"
+
+namespace server {
+namespace {
+
+namespace agent = runtime::agent;
+
+// As CLI11 hands them over.
+struct Raw {
+  std::string task;
+  std::uint32_t attempts = 0;
+  std::uint32_t candidates = 1;
+  std::string tests;
+  bool verbose = false;
+  bool swarm = false;
+  bool json = false;
+  bool markdown = false;
+  bool write_tests = false;
+  bool no_lessons = false;
+  std::string provider;
+  std::string model;
+  std::string trace;
+  std::string suite;
+  std::uint32_t limit = 0;
+  std::string id;
+  bool all = false;
+  ProgramArguments program;
+  HostArguments host;
+};
+
+void add_model(CLI::App& command, Raw& raw) {
+  command.add_option("--provider", raw.provider, "Which provider, by name [as configured]")
+      ->type_name("P");
+  command.add_option("--model", raw.model, "Which of its models [as configured]")->type_name("M");
+}
+
+void add_attempts(CLI::App& command, Raw& raw) {
+  command
+      .add_option("-a,--attempts", raw.attempts,
+                  "How often a program may be tried, 1 .. 10 [MAX_REFLEXION_ATTEMPTS, 3]")
+      ->type_name("N")
+      ->check(CLI::Range(1u, agent::most_attempts));
+}
+
+CLI::App& define_run(CLI::App& app, Raw& raw) {
+  CLI::App& run = *app.add_subcommand("run", "Let a model solve a task, in jails");
+  run.add_option("task", raw.task, "What is to be done; - reads it from standard input")
+      ->type_name("TASK");
+  add_attempts(run, raw);
+  run.add_flag("-v,--verbose", raw.verbose, "Show the model's reasons and what programs write");
+  run.add_flag("--swarm", raw.swarm, "Architect, coder, critic, security and optimizer together");
+  run.add_option("--candidates", raw.candidates,
+                 "Solutions generated and run side by side, 1 .. 8 [1]")
+      ->type_name("N")
+      ->check(CLI::Range(1u, agent::most_candidates));
+  run.add_flag("--json", raw.json, "Print the result as POST /execute returns it");
+  run.add_option("--tests", raw.tests, "Python appended to each program, which must then exit 0")
+      ->type_name("FILE");
+  run.add_flag("--write-tests", raw.write_tests, "Let the model write tests first");
+  add_program_arguments(run, raw.program);
+  add_model(run, raw);
+  run.add_option("--trace", raw.trace, "Write what happened as a page of HTML")->type_name("FILE");
+  run.add_flag("--no-lessons", raw.no_lessons, "Neither recall nor learn from this task");
+  add_host_arguments(run, raw.host);
+  run.footer(
+      "Progress goes to standard error, the output of the program that solved the task to\n"
+      "standard output. The exit status is 0 when it is solved, 1 when not; 2: usage, 125: our "
+      "own\n"
+      "failure, 130: interrupted.");
+  return run;
+}
+
+CLI::App& define_benchmark(CLI::App& app, Raw& raw) {
+  CLI::App& benchmark =
+      *app.add_subcommand("benchmark", "Let a model solve a suite of tasks, and count");
+  benchmark
+      .add_option("--suite", raw.suite,
+                  "quick, algorithms, error_recovery, data, math, strings, hard, full, or "
+                  "humaneval:FILE, mbpp:FILE [quick]")
+      ->type_name("S");
+  benchmark.add_option("--limit", raw.limit, "Only the first N tasks")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 100'000u));
+  add_attempts(benchmark, raw);
+  add_model(benchmark, raw);
+  auto* json = benchmark.add_flag("--json", raw.json, "For machines");
+  benchmark.add_flag("--markdown", raw.markdown, "For a README")->excludes(json);
+  add_host_arguments(benchmark, raw.host);
+  return benchmark;
+}
+
+struct LessonCommands {
+  CLI::App* whole = nullptr;
+  CLI::App* list = nullptr;
+  CLI::App* erase = nullptr;
+};
+
+LessonCommands define_lessons(CLI::App& app, Raw& raw) {
+  LessonCommands commands;
+  commands.whole = app.add_subcommand("lessons", "What was learnt from tasks of this user");
+  commands.whole->add_option("--user", raw.host.user, "Whose, when started as root")
+      ->type_name("NAME");
+  commands.list = commands.whole->add_subcommand("list", "Show them, newest first");
+  commands.list->add_flag("--json", raw.json, "For machines");
+  commands.erase = commands.whole->add_subcommand("erase", "Forget one, or all of them");
+  auto* id = commands.erase->add_option("id", raw.id, "The lesson's id, as list shows it");
+  commands.erase->add_flag("--all", raw.all, "All of them")->excludes(id);
+  return commands;
+}
+
+Command run_options(const CLI::App& run, const Raw& raw) {
+  RunTaskOptions options;
+  if (raw.task.empty()) return usage("run: expected TASK, or - to read it from standard input");
+  if (!is_task_text(raw.task)) {
+    return usage("run: expected a TASK of 1 .. " + std::to_string(max_task_characters) +
+                 " characters");
+  }
+  options.task = raw.task;
+  if (run.count("--attempts") > 0) options.max_attempts = raw.attempts;
+  options.candidates = raw.candidates;
+  options.tests_file = raw.tests;
+  if (auto mistake = read_program_arguments(run, raw.program, options.program)) return *mistake;
+  if (raw.swarm) options.team = agent::Team::swarm;
+  if (raw.write_tests) options.tests_by_model = agent::TestsByModel::first;
+  if (raw.no_lessons) options.lessons = agent::Lessons::off;
+  options.provider = raw.provider;
+  options.model = raw.model;
+  options.trace_file = raw.trace;
+  if (raw.json) options.output = RunTaskOptions::Output::json;
+  if (raw.verbose) options.detail = RunTaskOptions::Detail::all;
+  read_host_arguments(run, raw.host, options.host);
+  return options;
+}
+
+Command benchmark_options(const CLI::App& benchmark, const Raw& raw) {
+  BenchmarkOptions options;
+  if (!raw.suite.empty()) options.suite = raw.suite;
+  if (benchmark.count("--limit") > 0) options.max_problems = raw.limit;
+  if (benchmark.count("--attempts") > 0) options.max_attempts = raw.attempts;
+  options.provider = raw.provider;
+  options.model = raw.model;
+  if (raw.json) options.format = BenchmarkOptions::Format::json;
+  if (raw.markdown) options.format = BenchmarkOptions::Format::markdown;
+  read_host_arguments(benchmark, raw.host, options.host);
+  return options;
+}
+
+Command lessons_options(const LessonCommands& commands, const Raw& raw) {
+  LessonsOptions options;
+  if (commands.whole->count("--user") > 0) options.user = raw.host.user;
+  if (commands.erase->parsed()) {
+    if (raw.id.empty() && !raw.all) {
+      return usage("lessons erase: expected the id of a lesson, or --all");
+    }
+    options.action = LessonsOptions::Action::erase;
+    options.id = raw.id;
+    return options;
+  }
+  if (!commands.list->parsed()) return usage("lessons: expected list or erase");
+  if (raw.json) options.format = LessonsOptions::Format::json;
+  return options;
+}
+
+}  // namespace
+
+struct AgentCommands::State {
+  Raw raw;
+  CLI::App* run = nullptr;
+  CLI::App* benchmark = nullptr;
+  LessonCommands lessons;
+};
+
+AgentCommands::AgentCommands() : state_(std::make_unique<State>()) {}
+AgentCommands::~AgentCommands() = default;
+
+void AgentCommands::define(CLI::App& app) {
+  state_->run = &define_run(app, state_->raw);
+  state_->benchmark = &define_benchmark(app, state_->raw);
+  state_->lessons = define_lessons(app, state_->raw);
+}
+
+std::optional<Command> AgentCommands::parsed() const {
+  if (state_->run->parsed()) return run_options(*state_->run, state_->raw);
+  if (state_->benchmark->parsed()) return benchmark_options(*state_->benchmark, state_->raw);
+  if (state_->lessons.whole->parsed()) return lessons_options(state_->lessons, state_->raw);
+  return std::nullopt;
+}
+
+}  // namespace server

@@ -1,0 +1,96 @@
+#include "server/cli/common_arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+
+#include "server/cli/exit_codes.h"
+
+namespace server {
+namespace {
+
+// The last colon parts the two, so that a source with a colon in it needs its destination said.
+std::optional<FileOption> file_option(const std::string& entry) {
+  const std::size_t colon = entry.rfind(':');
+  FileOption file;
+  file.source = entry.substr(0, colon);
+  file.destination = colon == entry.npos ? file.source.substr(file.source.rfind('/') + 1)
+                                         : entry.substr(colon + 1);
+  if (file.source.empty() || file.destination.empty()) return std::nullopt;
+  return file;
+}
+
+std::optional<Finished> read_limits(const CLI::App& command, const ProgramArguments& raw,
+                                    ProgramOptions& options) {
+  if (command.count("--timeout") > 0) {
+    // The operator's ceilings are for clients; who types this is the operator.
+    if (!(raw.timeout >= 0.05 && raw.timeout <= 86400)) {
+      return usage("--timeout: expected a number 0.05 .. 86400");
+    }
+    options.timeout = std::chrono::milliseconds(std::llround(raw.timeout * 1000));
+  }
+  if (command.count("--memory") > 0) {
+    if (raw.memory < runtime::min_memory_limit_mb || raw.memory > 1u << 20) {
+      return usage("--memory: expected an integer 32 .. 1048576");
+    }
+    options.memory_limit_mb = raw.memory;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Finished usage(const std::string& text) {
+  return {.exit_code = exit_usage,
+          .output = {},
+          .error = "agent-sandbox: " + text + "\nagent-sandbox --help says more.\n"};
+}
+
+void add_program_arguments(CLI::App& command, ProgramArguments& raw) {
+  command.add_option("--timeout", raw.timeout, "Seconds until a program is ended")->type_name("S");
+  command.add_option("--memory", raw.memory, "Memory limit in MB")->type_name("MB");
+  command
+      .add_option("--file", raw.files, "A file for its working directory, DEST there; may repeat")
+      ->type_name("SRC[:DEST]")
+      ->allow_extra_args(false);  // one a time: the next word may be something else
+}
+
+std::optional<Finished> read_program_arguments(const CLI::App& command, const ProgramArguments& raw,
+                                               ProgramOptions& options) {
+  if (auto mistake = read_limits(command, raw, options)) return mistake;
+  for (const std::string& entry : raw.files) {
+    auto file = file_option(entry);
+    if (!file) return usage("--file " + entry + ": expected SRC or SRC:DEST");
+    options.files.push_back(std::move(*file));
+  }
+  return std::nullopt;
+}
+
+void add_root_and_user(CLI::App& command, HostArguments& raw) {
+  command
+      .add_option("--rootfs", raw.rootfs,
+                  "What programs see: a directory made by rootfs/build, or host [the built one "
+                  "where there is one]")
+      ->type_name("DIR");
+  command.add_option("--user", raw.user, "Run as this user or uid when started as root")
+      ->type_name("NAME");
+}
+
+void add_host_arguments(CLI::App& command, HostArguments& raw) {
+  command.add_option("--cgroup", raw.cgroup, "auto, own, none or a cgroup v2 directory [auto]")
+      ->type_name("DIR");
+  command.add_flag("--require-cgroup", raw.require_cgroup, "Refuse to run without a cgroup");
+  add_root_and_user(command, raw);
+}
+
+void read_host_arguments(const CLI::App& command, const HostArguments& raw, HostOptions& options) {
+  if (command.count("--user") > 0) options.user = raw.user;
+  if (command.count("--rootfs") > 0) {
+    options.flags.push_back({"SANDBOX_ROOTFS", raw.rootfs, "--rootfs"});
+  }
+  if (!raw.cgroup.empty()) options.flags.push_back({"SANDBOX_CGROUP", raw.cgroup, "--cgroup"});
+  if (raw.require_cgroup) {
+    options.flags.push_back({"SANDBOX_REQUIRE_CGROUP", "true", "--require-cgroup"});
+  }
+}
+
+}  // namespace server

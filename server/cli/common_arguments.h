@@ -1,0 +1,42 @@
+// What several subcommands take alike, from CLI11 into values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/cli/arguments.h"
+
+namespace CLI {
+class App;
+}
+
+namespace server {
+
+Finished usage(const std::string& text);
+
+// As CLI11 hands them over; they outlive its parse().
+struct ProgramArguments {
+  double timeout = 0;
+  std::uint32_t memory = 0;
+  std::vector<std::string> files;
+};
+
+struct HostArguments {
+  std::string user;
+  std::string rootfs;
+  std::string cgroup;
+  bool require_cgroup = false;
+};
+
+void add_program_arguments(CLI::App& command, ProgramArguments& raw);
+// What is wrong with them, or nothing.
+std::optional<Finished> read_program_arguments(const CLI::App& command, const ProgramArguments& raw,
+                                               ProgramOptions& options);
+
+void add_root_and_user(CLI::App& command, HostArguments& raw);
+void add_host_arguments(CLI::App& command, HostArguments& raw);  // root and user among them
+void read_host_arguments(const CLI::App& command, const HostArguments& raw, HostOptions& options);
+
+}  // namespace server
