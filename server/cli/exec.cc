@@ -4,12 +4,10 @@
 
 #include <array>
 #include <atomic>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 
 #include "runtime/config/text_file.h"
 #include "runtime/json/writer.h"
@@ -22,6 +20,7 @@
 #include "server/cli/drop_privileges.h"
 #include "server/cli/exec_files.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/interrupt.h"
 #include "server/cli/run_once.h"
 #include "server/cli/take_cgroup.h"
 #include "server/cli/write_all.h"
@@ -55,36 +54,6 @@ class Passthrough {
  private:
   runtime::Cancel cancel_;
   std::atomic<int> error_{0};
-};
-
-// The first signal ends the program, a second one ends us: the jail dies with its launcher.
-class Interrupt {
- public:
-  Interrupt(asio::any_io_executor executor, runtime::Cancel cancel)
-      : signals_(executor, SIGINT, SIGTERM), cancel_(std::move(cancel)) {
-    struct sigaction hangup {};
-    // Started by nohup it goes on when the terminal is gone.
-    if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {
-      signals_.add(SIGHUP);
-    }
-    wait();
-  }
-
-  int signal() const { return signal_; }
-
- private:
-  void wait() {
-    signals_.async_wait([this](const boost::system::error_code& error, int number) {
-      if (error) return;
-      if (signal_.exchange(number) != 0) std::_Exit(exit_signal_base + number);
-      cancel_.request();
-      wait();
-    });
-  }
-
-  asio::signal_set signals_;
-  runtime::Cancel cancel_;
-  std::atomic<int> signal_{0};
 };
 
 struct Program {
