@@ -88,11 +88,7 @@ Complaint read_lessons(const Value& value, const ExecuteRules&, TaskRequest& req
 Complaint read_provider(const Value& value, const ExecuteRules& rules, TaskRequest& request) {
   const std::string* name = value.as_string();
   if (name == nullptr || !rules.tasks.providers.contains(*name)) {
-    std::string names;
-    for (const auto& [known, why] : rules.tasks.providers) {
-      names += (names.empty() ? "" : ", ") + known;
-    }
-    return "expected one of " + names;
+    return unknown_provider(rules.tasks);
   }
   request.provider = *name;
   return std::nullopt;
@@ -141,6 +137,12 @@ std::optional<Response> check_provider(const TaskRequest& request, const Execute
 }
 
 }  // namespace
+
+std::string unknown_provider(const TaskRules& rules) {
+  std::string names;
+  for (const auto& [known, why] : rules.providers) names += (names.empty() ? "" : ", ") + known;
+  return "expected one of " + names;
+}
 
 bool is_task_text(std::string_view text) {
   const auto characters = std::count_if(text.begin(), text.end(), [](char c) {

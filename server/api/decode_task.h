@@ -1,6 +1,7 @@
 // A request with `task` into a TaskRequest.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -21,6 +22,9 @@ std::variant<runtime::agent::TaskRequest, Response> decode_task(const runtime::j
 
 // Whether a request with `task` may have it.
 bool is_task_field(std::string_view name);
+
+// "expected one of anthropic, groq".
+std::string unknown_provider(const TaskRules& rules);
 
 // The task's rules hold at every front door.
 bool is_task_text(std::string_view text);

@@ -1,5 +1,7 @@
 #include "server/api/task_rules.h"
 
+#include "server/api/decode_task.h"
+
 namespace server {
 namespace {
 
@@ -32,6 +34,14 @@ std::string why_no_task(const runtime::Config& config) {
     if (needs_key(provider)) names += key_variable(provider.name) + ", ";
   }
   return "task: no LLM provider is configured; set one of " + names + "or LLM_PROVIDER=ollama";
+}
+
+std::string why_no_provider(const runtime::Config& config, const std::string& name) {
+  if (name.empty()) return why_no_task(config);
+  const TaskRules rules = task_rules(config);
+  const auto found = rules.providers.find(name);
+  if (found == rules.providers.end()) return "provider: " + unknown_provider(rules);
+  return found->second.empty() ? std::string() : "provider: " + found->second;
 }
 
 TaskRules task_rules(const runtime::Config& config) {

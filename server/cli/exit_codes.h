@@ -5,6 +5,7 @@
 
 namespace server {
 
+inline constexpr int exit_not_solved = 1;
 inline constexpr int exit_usage = 2;
 inline constexpr int exit_timeout = 124;
 inline constexpr int exit_own_failure = 125;

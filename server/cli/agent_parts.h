@@ -1,0 +1,33 @@
+// The agent and what it is made of, from the configuration.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/agent/agent_runtime.h"
+#include "runtime/agent/lessons.h"
+#include "runtime/config/config.h"
+#include "runtime/config/environment.h"
+#include "runtime/llm/http_client.h"
+#include "runtime/llm/provider.h"
+#include "runtime/observe/logger.h"
+#include "runtime/sandbox/runner.h"
+
+namespace server {
+
+// Goes before the executors of its tasks do. Its members go in the order in which they stand on one
+// another.
+struct Agent {
+  std::unique_ptr<runtime::llm::HttpClient> http;
+  std::vector<std::unique_ptr<runtime::llm::Provider>> providers;
+  std::unique_ptr<runtime::agent::LessonStore> lessons;   // null: switched off
+  std::unique_ptr<runtime::agent::AgentRuntime> runtime;  // null: no provider is configured
+};
+
+// Starts threads: to be called after the runner was made, and after root ended. Errors: a provider
+// or the place of lessons cannot be used as configured.
+jail::Result<Agent> make_agent(const runtime::Config& config,
+                               const runtime::Environment& environment, runtime::Runner& runner,
+                               runtime::Logger& logger);
+
+}  // namespace server

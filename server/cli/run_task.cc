@@ -1,0 +1,187 @@
+#include "server/cli/run_task.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_future.hpp>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "jail/fd.h"
+#include "runtime/config/text_file.h"
+#include "runtime/sandbox/input_files.h"
+#include "runtime/sandbox/language.h"
+#include "server/api/decode_task.h"
+#include "server/api/encode_task.h"
+#include "server/api/task_rules.h"
+#include "server/cli/agent_parts.h"
+#include "server/cli/exec_files.h"
+#include "server/cli/exit_codes.h"
+#include "server/cli/interrupt.h"
+#include "server/cli/local_runner.h"
+#include "server/cli/plain_text.h"
+#include "server/cli/progress.h"
+#include "server/cli/task_trace.h"
+#include "server/cli/write_all.h"
+
+namespace server {
+namespace {
+
+namespace agent = runtime::agent;
+namespace asio = boost::asio;
+
+int fail(int exit_code, const std::string& text) {
+  std::fprintf(stderr, "agent-sandbox: %s\n", text.c_str());
+  return exit_code;
+}
+
+// What is read and opened as whoever called.
+struct Brief {
+  agent::TaskRequest request;
+  jail::Fd trace;
+};
+
+jail::Error mistake(std::string text) { return {jail::ErrorKind::invalid, std::move(text), 0, {}}; }
+
+jail::Result<std::string> read_task(const std::string& argument) {
+  if (argument != "-") return argument;
+  auto text = runtime::read_text(STDIN_FILENO, "standard input", agent::max_task_bytes);
+  if (!text) return text;
+  while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
+  if (is_task_text(*text)) return text;
+  return mistake("standard input: expected a task of 1 .. " + std::to_string(max_task_characters) +
+                 " characters");
+}
+
+jail::Result<Brief> read_brief(const RunTaskOptions& options) {
+  Brief brief;
+  auto task = read_task(options.task);
+  if (!task) return task.error();
+  brief.request.task = std::move(*task);
+  if (!options.tests_file.empty()) {
+    auto tests = runtime::read_text_file(options.tests_file, max_tests_bytes);
+    if (!tests) return tests.error();
+    brief.request.tests = std::move(*tests);
+  }
+  auto files = read_input_files(options.program.files);
+  if (!files) return files.error();
+  brief.request.files = std::move(*files);
+  const auto own_name = runtime::file_name_of(runtime::Language::python, {});
+  if (const auto ok = check_input_files(brief.request.files, own_name, {}); !ok) {
+    return mistake("--file: " + ok.error().doing);
+  }
+  if (!options.trace_file.empty()) {
+    brief.trace = jail::Fd(
+        ::open(options.trace_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!brief.trace.valid()) {
+      return jail::Error{
+          jail::ErrorKind::kernel, "--trace: write " + options.trace_file, errno, {}};
+    }
+  }
+  return brief;
+}
+
+void complete_request(agent::TaskRequest& request, const RunTaskOptions& options,
+                      const runtime::Config& config) {
+  request.max_attempts = options.max_attempts.value_or(config.max_reflexion_attempts);
+  request.candidates = options.candidates;
+  request.timeout = options.program.timeout.value_or(config.sandbox_timeout);
+  request.memory_limit_mb =
+      options.program.memory_limit_mb.value_or(config.sandbox_memory_limit_mb);
+  request.team = options.team;
+  request.tests_by_model = options.tests_by_model;
+  request.lessons = options.lessons;
+  request.provider = options.provider;
+  request.model = options.model;
+}
+
+bool is_terminal_for_us(int fd, const runtime::Environment& environment) {
+  const auto term = environment.find("TERM");
+  const bool dumb = term == environment.end() || term->second.empty() || term->second == "dumb";
+  return ::isatty(fd) == 1 && !dumb;
+}
+
+// https://no-color.org: set and not empty.
+ProgressStyle style_of(const RunTaskOptions& options, const runtime::Environment& environment,
+                       ProgressPlace place, std::uint32_t max_attempts) {
+  const auto no_colour = environment.find("NO_COLOR");
+  const bool unwanted = no_colour != environment.end() && !no_colour->second.empty();
+  const bool coloured = place == ProgressPlace::terminal && !unwanted;
+  return {.colours = coloured ? ProgressStyle::Colours::ansi : ProgressStyle::Colours::none,
+          .detail = options.detail,
+          .max_attempts = max_attempts};
+}
+
+int report(const agent::TaskResult& result, const RunTaskOptions& options, const Job& job) {
+  std::string text;
+  if (options.output == RunTaskOptions::Output::json) {
+    text = encode_task(result, job, std::chrono::system_clock::now()) + "\n";
+  } else if (result.success()) {
+    text = plain_text(result.output);
+    if (!text.empty() && !text.ends_with('\n') && ::isatty(STDOUT_FILENO) == 1) text += "\n";
+  }
+  if (!write_all(STDOUT_FILENO, text)) {
+    const jail::Error error{jail::ErrorKind::kernel, "write output", errno, {}};
+    return fail(exit_own_failure, error.message());
+  }
+  return result.success() ? 0 : exit_not_solved;
+}
+
+int solve(LocalRunner& local, Agent& parts, Brief brief, const RunTaskOptions& options) {
+  const Job job = make_job();
+  const auto strand = asio::make_strand(*local.pool);
+  const bool quiet = options.output == RunTaskOptions::Output::json &&
+                     options.detail == RunTaskOptions::Detail::usual;
+  const ProgressPlace place = is_terminal_for_us(STDERR_FILENO, local.environment)
+                                  ? ProgressPlace::terminal
+                                  : ProgressPlace::lines;
+  const auto style = style_of(options, local.environment, place, brief.request.max_attempts);
+  const auto progress =
+      quiet ? nullptr : std::make_shared<Progress>(strand, STDERR_FILENO, place, style);
+  const auto trace = std::make_shared<TaskTrace>(brief.request);
+  agent::TaskOptions task;
+  task.on_event = [progress, trace](const agent::Event& event) {
+    trace->add(event);
+    if (progress != nullptr) progress->add(event);
+  };
+  Interrupt interrupt(strand, task.cancel);
+  if (progress != nullptr) asio::post(strand, [progress] { progress->start(); });
+  auto future = asio::co_spawn(
+      strand, parts.runtime->run(std::move(brief.request), std::move(task)), asio::use_future);
+  const agent::TaskResult result = future.get();
+  local.pool->stop();
+  local.pool->join();
+  if (progress != nullptr) progress->finish(result);
+  if (brief.trace.valid() && !write_all(brief.trace.get(), trace->page(result))) {
+    const jail::Error error{jail::ErrorKind::kernel, "write " + options.trace_file, errno, {}};
+    return fail(exit_own_failure, error.message());
+  }
+  const int exit_code = report(result, options, job);
+  return interrupt.signal() != 0 ? exit_signal_base + interrupt.signal() : exit_code;
+}
+
+}  // namespace
+
+int run_task(RunTaskOptions options, runtime::Environment environment) {
+  auto brief = read_brief(options);
+  if (!brief) return fail(exit_usage, brief.error().message());
+  auto local = start_local_runner(options.host, std::move(environment));
+  if (!local) return fail(exit_own_failure, local.error().message());
+  if (const std::string why = why_no_provider(local->config, options.provider); !why.empty()) {
+    return fail(exit_own_failure, why);
+  }
+  complete_request(brief->request, options, local->config);
+  runtime::Logger logger(
+      {.level = runtime::LogLevel::warning, .format = local->config.log_format, .write = {}});
+  auto parts = make_agent(local->config, local->environment, *local->runner, logger);
+  if (!parts) return fail(exit_own_failure, parts.error().message());
+  if (parts->runtime == nullptr) return fail(exit_own_failure, why_no_task(local->config));
+  return solve(*local, *parts, std::move(*brief), options);
+}
+
+}  // namespace server
