@@ -74,7 +74,12 @@ struct Config {
   std::uint32_t jobs_max_mb = 256;
   std::chrono::milliseconds drain{20'000};
 
-  Secret qdrant_url;
+  bool lessons = true;
+  std::optional<std::string> lessons_path;  // nothing: beside the file of jobs
+  std::uint32_t lessons_kept = 2000;
+  Secret qdrant_url;  // empty: lessons are in SQLite
+  Secret qdrant_api_key;
+  std::string embedding_model;  // empty: the provider's default
   Secret redis_url;
 
   LogLevel log_level = LogLevel::info;

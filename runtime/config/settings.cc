@@ -170,10 +170,26 @@ bool is_url(std::string_view text) {
          !text.ends_with("//");
 }
 
+bool is_database_path(std::string_view text) {
+  return text == ":memory:" || (text.starts_with('/') && !text.ends_with('/'));
+}
+
 bool apply_jobs_path(Config& config, std::string_view text) {
-  if (text != ":memory:" && (!text.starts_with('/') || text.ends_with('/'))) return false;
+  if (!is_database_path(text)) return false;
   config.jobs_path = text;
   return true;
+}
+
+bool apply_lessons_path(Config& config, std::string_view text) {
+  if (!is_database_path(text)) return false;
+  config.lessons_path = text;
+  return true;
+}
+
+bool apply_lessons(Config& config, std::string_view text) {
+  const std::string word = lower(text);
+  config.lessons = word != "off" && word != "false" && word != "0";
+  return !config.lessons || word == "on" || word == "true" || word == "1";
 }
 
 bool apply_drain(Config& config, std::string_view text) {
@@ -257,6 +273,13 @@ void add_server_settings(std::vector<Setting>& settings) {
       },
       Setting::Kind::secret);
   add(
+      "QDRANT_API_KEY", "a key without blanks",
+      [](Config& config, std::string_view text) {
+        config.qdrant_api_key = Secret(std::string(text));
+        return is_visible_ascii(text);
+      },
+      Setting::Kind::secret);
+  add(
       "REDIS_URL", "a redis://, rediss:// or unix:// URL",
       [](Config& config, std::string_view text) {
         config.redis_url = Secret(std::string(text));
@@ -275,6 +298,15 @@ void add_operating_settings(std::vector<Setting>& settings) {
       integer<std::uint32_t>(&Config::jobs_kept, 0, 1'000'000));
   add("JOBS_MAX_MB", "an integer 1 .. 1048576",
       integer<std::uint32_t>(&Config::jobs_max_mb, 1, 1u << 20));
+  add("LESSONS", "on or off", apply_lessons);
+  add("LESSONS_PATH", "an absolute path, or :memory:", apply_lessons_path);
+  add("LESSONS_KEPT", "an integer 1 .. 1000000",
+      integer<std::uint32_t>(&Config::lessons_kept, 1, 1'000'000));
+  add("EMBEDDING_MODEL", "a model's name without blanks",
+      [](Config& config, std::string_view text) {
+        config.embedding_model = text;
+        return !text.empty() && is_visible_ascii(text);
+      });
   add("DRAIN_SECONDS", "a number 0 .. 3600", apply_drain);
 }
 

@@ -109,4 +109,13 @@ jail::Result<Statement> Database::prepare(std::string_view sql) {
   return Statement(statement);
 }
 
+jail::Result<void> Database::transaction(const std::function<jail::Result<void>()>& work) {
+  if (auto begun = run("BEGIN IMMEDIATE"); !begun) return begun;
+  auto done = work();
+  if (done) done = run("COMMIT");
+  // Some errors have rolled back by themselves; then this one says so, which changes nothing.
+  if (!done) static_cast<void>(run("ROLLBACK").has_value());
+  return done;
+}
+
 }  // namespace runtime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -51,6 +52,8 @@ class Database {
 
   jail::Result<void> run(const std::string& sql);
   jail::Result<Statement> prepare(std::string_view sql);
+  // All of `work` or nothing of it.
+  jail::Result<void> transaction(const std::function<jail::Result<void>()>& work);
 
  private:
   struct Close {

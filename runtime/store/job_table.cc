@@ -301,14 +301,10 @@ Result<JobPage> JobTable::list(const JobQuery& query) {
 }
 
 Result<void> JobTable::transaction(const std::function<Result<void>()>& work) {
-  if (auto begun = database_.run("BEGIN IMMEDIATE"); !begun) return begun;
   const std::uint64_t finished = finished_;
   const std::uint64_t bytes = bytes_;
-  auto done = work();
-  if (done) done = database_.run("COMMIT");
+  auto done = database_.transaction(work);
   if (done) return done;
-  // Some errors have rolled back by themselves; then this one says so, which changes nothing.
-  static_cast<void>(database_.run("ROLLBACK").has_value());
   finished_ = finished;
   bytes_ = bytes;
   return done;

@@ -354,5 +354,28 @@ TEST_F(ConfigTest, OnlyLoopbackIsServedWithoutAKey) {
   }
 }
 
+TEST_F(ConfigTest, Lessons) {
+  EXPECT_TRUE(load().lessons);
+  EXPECT_EQ(load().lessons_path, std::nullopt);
+  EXPECT_EQ(load().lessons_kept, 2000u);
+  sources_.environment = {{"LESSONS", "OFF"},
+                          {"LESSONS_PATH", "/srv/l.sqlite"},
+                          {"LESSONS_KEPT", "10"},
+                          {"QDRANT_API_KEY", "secret"},
+                          {"EMBEDDING_MODEL", "embed"}};
+  const Config config = load();
+  EXPECT_FALSE(config.lessons);
+  EXPECT_EQ(config.lessons_path, "/srv/l.sqlite");
+  EXPECT_EQ(config.lessons_kept, 10u);
+  EXPECT_EQ(config.qdrant_api_key.reveal(), "secret");
+  EXPECT_EQ(config.embedding_model, "embed");
+  EXPECT_THAT(error_with("LESSONS", "maybe"), HasSubstr("on or off"));
+  EXPECT_THAT(error_with("LESSONS_PATH", "relative"), HasSubstr("absolute path"));
+  EXPECT_THAT(error_with("LESSONS_KEPT", "0"), HasSubstr("1 .. 1000000"));
+  const std::string hidden = error_with("QDRANT_API_KEY", "with blank");
+  EXPECT_THAT(hidden, HasSubstr("QDRANT_API_KEY"));
+  EXPECT_THAT(hidden, Not(HasSubstr("with blank")));
+}
+
 }  // namespace
 }  // namespace runtime
