@@ -30,4 +30,8 @@ jail::Result<Agent> make_agent(const runtime::Config& config,
                                const runtime::Environment& environment, runtime::Runner& runner,
                                runtime::Logger& logger);
 
+// The lessons alone, with what they stand on; nothing where they are switched off.
+jail::Result<void> add_lessons(Agent& parts, const runtime::Config& config,
+                               const runtime::Environment& environment, runtime::Logger& logger);
+
 }  // namespace server

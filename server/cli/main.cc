@@ -9,9 +9,12 @@
 
 #include "runtime/config/environment.h"
 #include "server/cli/arguments.h"
+#include "server/cli/benchmark.h"
 #include "server/cli/doctor.h"
 #include "server/cli/exec.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/lessons.h"
+#include "server/cli/run_task.h"
 #include "server/cli/serve.h"
 
 namespace {
@@ -32,6 +35,15 @@ int dispatch(std::vector<std::string> args) {
   }
   if (const auto* serve = std::get_if<server::ServeOptions>(&options)) {
     return server::serve(*serve, runtime::process_environment(), version);
+  }
+  if (auto* run = std::get_if<server::RunTaskOptions>(&options)) {
+    return server::run_task(std::move(*run), runtime::process_environment());
+  }
+  if (const auto* benchmark = std::get_if<server::BenchmarkOptions>(&options)) {
+    return server::benchmark(*benchmark, runtime::process_environment());
+  }
+  if (const auto* lessons = std::get_if<server::LessonsOptions>(&options)) {
+    return server::lessons(*lessons, runtime::process_environment());
   }
   if (const auto* doctor = std::get_if<server::DoctorOptions>(&options)) {
     return server::doctor(*doctor, runtime::process_environment(), version);

@@ -1,0 +1,109 @@
+#include "server/cli/lessons.h"
+
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "server/api/encode_lessons.h"
+#include "server/cli/agent_parts.h"
+#include "server/cli/drop_privileges.h"
+#include "server/cli/exit_codes.h"
+#include "server/cli/plain_text.h"
+#include "server/cli/write_all.h"
+#include "server/http/utc_text.h"
+
+namespace server {
+namespace {
+
+namespace agent = runtime::agent;
+namespace asio = boost::asio;
+
+constexpr std::uint32_t page_size = 200;
+constexpr std::size_t line_characters = 200;
+
+int fail(const std::string& text) {
+  std::fprintf(stderr, "agent-sandbox: %s\n", text.c_str());
+  return exit_own_failure;
+}
+
+// A future's value has a default.
+template <class Value>
+asio::awaitable<std::optional<Value>> optional_of(asio::awaitable<Value> work) {
+  co_return co_await std::move(work);
+}
+
+template <class Value>
+Value wait_for(asio::thread_pool& pool, asio::awaitable<Value> work) {
+  return *asio::co_spawn(pool, optional_of(std::move(work)), asio::use_future).get();
+}
+
+std::string text_of(const agent::Lesson& lesson) {
+  std::string text = plain_line(lesson.id, 80) + "  " + utc_text(lesson.learnt) + "  seen " +
+                     std::to_string(lesson.seen) + "\n";
+  text += "  task: " + plain_line(lesson.task, line_characters) + "\n";
+  if (!lesson.error.empty()) text += "  error: " + plain_line(lesson.error, line_characters) + "\n";
+  return text + "  advice: " + plain_line(lesson.advice, line_characters) + "\n";
+}
+
+// All pages; as JSON each is one line, as GET /lessons answers it.
+int list(agent::LessonStore& store, asio::thread_pool& pool, LessonsOptions::Format format) {
+  std::optional<std::string> cursor;
+  do {
+    const auto page = wait_for(pool, store.list("", page_size, cursor));
+    if (!page) return fail(page.error().message());
+    std::string text;
+    if (format == LessonsOptions::Format::json) {
+      text = encode_lessons(*page) + "\n";
+    } else {
+      for (const agent::Lesson& lesson : page->lessons) text += text_of(lesson);
+    }
+    if (!write_all(STDOUT_FILENO, text)) return exit_own_failure;
+    cursor = page->next_cursor;
+  } while (cursor);
+  return 0;
+}
+
+int erase(agent::LessonStore& store, asio::thread_pool& pool, const std::string& id) {
+  const auto one = id.empty() ? std::nullopt : std::optional(id);
+  const auto erased = wait_for(pool, store.erase("", one));
+  if (!erased) return fail(erased.error().message());
+  if (one && *erased == 0) {
+    std::fprintf(stderr, "agent-sandbox: no such lesson\n");
+    return exit_usage;
+  }
+  std::printf("%llu erased\n", static_cast<unsigned long long>(*erased));
+  return 0;
+}
+
+}  // namespace
+
+int lessons(const LessonsOptions& options, runtime::Environment environment) {
+  runtime::ConfigSources sources;
+  sources.environment = std::move(environment);
+  runtime::find_default_files(sources);
+  const auto config = runtime::load_config(sources);
+  if (!config) return fail(config.error().message());
+  if (const auto dropped = drop_privileges(options.user); !dropped) {
+    return fail(dropped.error().message());
+  }
+  if (!config->lessons) return fail("no lessons are kept: LESSONS is off");
+  runtime::Logger logger(
+      {.level = runtime::LogLevel::warning, .format = config->log_format, .write = {}});
+  asio::thread_pool pool(1);
+  Agent parts;
+  if (const auto made = add_lessons(parts, *config, sources.environment, logger); !made) {
+    return fail(made.error().message());
+  }
+  const int exit_code = options.action == LessonsOptions::Action::list
+                            ? list(*parts.lessons, pool, options.format)
+                            : erase(*parts.lessons, pool, options.id);
+  pool.join();
+  return exit_code;
+}
+
+}  // namespace server
