@@ -156,7 +156,10 @@ HttpFault CurlTransfer::fault_of(CURLcode code) const {
   fault.status = head_.status();
   fault.kind = too_large_ ? HttpFault::too_large : kind_of(code, fault.status);
   const std::string reason = reason_[0] != '\0' ? reason_.data() : curl_easy_strerror(code);
-  if (fault.kind == HttpFault::too_large) {
+  if (head_bytes_ > max_head_bytes) {
+    fault.text =
+        "the head of the reply is larger than " + std::to_string(max_head_bytes) + " bytes";
+  } else if (fault.kind == HttpFault::too_large) {
     fault.text = "the reply is larger than " + std::to_string(max_bytes_) + " bytes";
   } else if (code == CURLE_PEER_FAILED_VERIFICATION) {
     fault.text = "the server's certificate is not trusted: " + reason;

@@ -51,7 +51,6 @@ class CurlTransfer {
   const HttpRequest request_;  // libcurl reads the body where it is
   const std::shared_ptr<HttpCall> call_;
   const std::size_t max_bytes_;
-  const std::string max_text_;
   CURL* const easy_;
   curl_slist* lines_ = nullptr;
   CURLcode set_up_ = CURLE_OK;

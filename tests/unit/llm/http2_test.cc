@@ -73,7 +73,7 @@ class Http2Test : public ::testing::Test {
 
   // What nghttpd says of its connections and frames goes into the file `log`.
   void serve(const std::string& certificate) {
-    { const jail::Fd free = bound_socket(port_); }
+    if (port_ == 0) const jail::Fd free = bound_socket(port_);
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_addopen(&actions, 1, path("log").c_str(),
@@ -214,6 +214,16 @@ TEST_F(Http2Test, AServerThatDies) {
   EXPECT_THAT(fetched(client, get(url())), StartsWith("unreachable(0): "));
 }
 
+TEST_F(Http2Test, AKeptConnectionThatTheServerClosedIsReplaced) {
+  HttpClient client(trusting("own"));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(fetched(client, post(url("/echo"), "a")), "200 a");
+    stop();
+    serve("own");
+  }
+  EXPECT_EQ(fetched(client, post(url("/echo"), "a")), "200 a");
+}
+
 TEST_F(Http2Test, AnAuthorityThatNobodyKnows) {
   HttpClient client;
   const std::string text = fetched(client, post(url(), "{}"));
@@ -251,8 +261,8 @@ TEST_F(Http2Test, NoFileOfAuthorities) {
 
 TEST_F(Http2Test, AServerWithoutTlsIsNotTalkedTo) {
   LoopbackServer server([](LoopbackServer::Peer& peer) {
-    peer.read_request();
     peer.send(reply_with("a"));
+    peer.left_within(10s);
   });
   HttpClient client;
   const std::string text =
