@@ -56,7 +56,8 @@ std::string_view status_class(int status) {
 }  // namespace
 
 ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
-                       std::vector<runtime::Template> templates, std::string version) {
+                       std::vector<runtime::Template> templates, std::string version,
+                       const std::vector<std::string>& providers) {
   ApiOptions options;
   options.version = std::move(version);
   options.keys = config.api_keys;
@@ -68,7 +69,7 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
   options.execute.default_memory_limit_mb = config.sandbox_memory_limit_mb;
   options.execute.ceilings = config.ceilings;
   options.execute.why_no_task = why_no_task(config);
-  options.execute.tasks = task_rules(config);
+  options.execute.tasks = task_rules(config, providers);
   for (const runtime::Language language : runtime::all_languages) {
     if (auto why = runtime::why_not_available(language, root)) {
       options.execute.why_no_language.emplace(language, std::move(*why));

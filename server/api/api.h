@@ -30,8 +30,10 @@ struct ApiOptions {
   runtime::ProgramRoot root;
 };
 
+// `providers`: the names of those that tasks may use.
 ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
-                       std::vector<runtime::Template> templates, std::string version);
+                       std::vector<runtime::Template> templates, std::string version,
+                       const std::vector<std::string>& providers = {});
 
 class Api final : public Handler {
  public:

@@ -29,14 +29,6 @@ Complaint read_task(const Value& value, const ExecuteRules&, TaskRequest& reques
   return std::nullopt;
 }
 
-Complaint read_attempts(const Value& value, const ExecuteRules&, TaskRequest& request) {
-  if (!is_integer_in(value, 1, agent::most_attempts)) {
-    return "expected an integer 1 .. " + std::to_string(agent::most_attempts);
-  }
-  request.max_attempts = static_cast<std::uint32_t>(*value.as_integer());
-  return std::nullopt;
-}
-
 Complaint read_candidates(const Value& value, const ExecuteRules&, TaskRequest& request) {
   if (!is_integer_in(value, 1, agent::most_candidates)) {
     return "expected an integer 1 .. " + std::to_string(agent::most_candidates);
@@ -85,30 +77,20 @@ Complaint read_lessons(const Value& value, const ExecuteRules&, TaskRequest& req
   return std::nullopt;
 }
 
-Complaint read_provider(const Value& value, const ExecuteRules& rules, TaskRequest& request) {
-  const std::string* name = value.as_string();
-  if (name == nullptr || !rules.tasks.providers.contains(*name)) {
-    return unknown_provider(rules.tasks);
-  }
-  request.provider = *name;
-  return std::nullopt;
+Complaint read_most_attempts(const Value& value, const ExecuteRules&, TaskRequest& request) {
+  return read_attempts(value, request.max_attempts);
 }
 
-// It becomes a part of paths at some providers; which names there are they know best.
-Complaint read_model(const Value& value, const ExecuteRules&, TaskRequest& request) {
-  const std::string* name = value.as_string();
-  const bool visible = name != nullptr && std::all_of(name->begin(), name->end(),
-                                                      [](char c) { return c > ' ' && c < 0x7F; });
-  if (!visible || name->empty() || name->size() > max_model_bytes) {
-    return "expected a model's name of 1 .. " + std::to_string(max_model_bytes) +
-           " characters without blanks";
-  }
-  request.model = *name;
-  return std::nullopt;
+Complaint read_its_provider(const Value& value, const ExecuteRules& rules, TaskRequest& request) {
+  return read_provider(value, rules, request.provider);
+}
+
+Complaint read_its_model(const Value& value, const ExecuteRules&, TaskRequest& request) {
+  return read_model(value, request.model);
 }
 
 constexpr Field<TaskRequest> task_fields[] = {{"task", read_task},
-                                              {"max_attempts", read_attempts},
+                                              {"max_attempts", read_most_attempts},
                                               {"tests", read_tests},
                                               {"write_tests", read_write_tests},
                                               {"files", read_input_files},
@@ -117,26 +99,50 @@ constexpr Field<TaskRequest> task_fields[] = {{"task", read_task},
                                               {"swarm", read_swarm},
                                               {"candidates", read_candidates},
                                               {"lessons", read_lessons},
-                                              {"provider", read_provider},
-                                              {"model", read_model}};
+                                              {"provider", read_its_provider},
+                                              {"model", read_its_model}};
 
 Complaint only_with_code(std::string_view name) {
   if (!is_code_field(name)) return std::nullopt;
   return "only a request with code has it, this one has task";
 }
 
-// Nothing where a provider is there for it.
-std::optional<Response> check_provider(const TaskRequest& request, const ExecuteRules& rules) {
-  if (request.provider.empty()) {
-    if (rules.why_no_task.empty()) return std::nullopt;
-    return problem(424, rules.why_no_task);
+}  // namespace
+
+Complaint read_attempts(const Value& value, std::uint32_t& attempts) {
+  if (!is_integer_in(value, 1, agent::most_attempts)) {
+    return "expected an integer 1 .. " + std::to_string(agent::most_attempts);
   }
-  const std::string& why = rules.tasks.providers.find(request.provider)->second;
+  attempts = static_cast<std::uint32_t>(*value.as_integer());
+  return std::nullopt;
+}
+
+Complaint read_provider(const Value& value, const ExecuteRules& rules, std::string& provider) {
+  const std::string* name = value.as_string();
+  if (name == nullptr || !rules.tasks.providers.contains(*name)) {
+    return unknown_provider(rules.tasks);
+  }
+  provider = *name;
+  return std::nullopt;
+}
+
+Complaint read_model(const Value& value, std::string& model) {
+  const std::string* name = value.as_string();
+  if (name == nullptr || !runtime::is_model_name(*name)) {
+    return "expected a model's name without blanks and ..";
+  }
+  model = *name;
+  return std::nullopt;
+}
+
+std::optional<Response> refuse_without_provider(const std::string& provider,
+                                                const ExecuteRules& rules) {
+  if (!rules.why_no_task.empty()) return problem(424, rules.why_no_task);
+  if (provider.empty()) return std::nullopt;
+  const std::string& why = rules.tasks.providers.find(provider)->second;
   if (why.empty()) return std::nullopt;
   return problem(424, "provider: " + why);
 }
-
-}  // namespace
 
 std::string unknown_provider(const TaskRules& rules) {
   std::string names;
@@ -170,7 +176,7 @@ std::variant<TaskRequest, Response> decode_task(const Object& body, const Execut
   if (const auto files = runtime::check_input_files(request.files, own_name, {}); !files) {
     return problem(400, "files: " + files.error().doing);
   }
-  if (auto refusal = check_provider(request, rules)) return std::move(*refusal);
+  if (auto refusal = refuse_without_provider(request.provider, rules)) return std::move(*refusal);
   return request;
 }
 

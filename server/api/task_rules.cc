@@ -1,5 +1,8 @@
 #include "server/api/task_rules.h"
 
+#include <algorithm>
+
+#include "runtime/llm/providers.h"
 #include "server/api/decode_task.h"
 
 namespace server {
@@ -7,48 +10,42 @@ namespace {
 
 std::string key_variable(const std::string& provider) {
   std::string name = provider + "_API_KEY";
-  for (char& c : name) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
   return name;
 }
 
-// Ollama runs beside us and takes no key.
-bool needs_key(const runtime::ProviderConfig& provider) { return provider.name != "ollama"; }
-
-std::string why_not(const runtime::ProviderConfig& provider) {
-  if (!needs_key(provider) || !provider.api_key.empty()) return {};
-  return provider.name + " is not configured; set " + key_variable(provider.name);
+std::string how_to_configure(const runtime::Config& config, const std::string& provider) {
+  if (provider == config.replay.name) return "set REPLAY_CASSETTE";
+  if (provider == "ollama") return "set LLM_PROVIDER=ollama or OLLAMA_BASE_URL";
+  return "set " + key_variable(provider);
 }
 
 }  // namespace
 
 std::string why_no_task(const runtime::Config& config) {
-  if (runtime::active_provider(config) != nullptr) return {};
-  if (config.llm_provider) {
-    return "task: the key of the configured provider (" + *config.llm_provider +
-           ") is not set; set " + key_variable(*config.llm_provider);
-  }
-  std::string names;
-  for (const auto& provider : config.providers) {
-    if (needs_key(provider)) names += key_variable(provider.name) + ", ";
-  }
-  return "task: no LLM provider is configured; set one of " + names + "or LLM_PROVIDER=ollama";
+  const std::string why = runtime::llm::why_no_provider(config);
+  return why.empty() ? why : "task: " + why;
 }
 
-std::string why_no_provider(const runtime::Config& config, const std::string& name) {
-  if (name.empty()) return why_no_task(config);
-  const TaskRules rules = task_rules(config);
-  const auto found = rules.providers.find(name);
-  if (found == rules.providers.end()) return "provider: " + unknown_provider(rules);
-  return found->second.empty() ? std::string() : "provider: " + found->second;
-}
-
-TaskRules task_rules(const runtime::Config& config) {
+TaskRules task_rules(const runtime::Config& config, const std::vector<std::string>& providers) {
   TaskRules rules;
   rules.default_max_attempts = config.max_reflexion_attempts;
-  for (const auto& provider : config.providers) rules.providers[provider.name] = why_not(provider);
+  std::vector<std::string> known = {config.replay.name};
+  for (const auto& provider : config.providers) known.push_back(provider.name);
+  for (const std::string& name : known) {
+    const bool there = std::find(providers.begin(), providers.end(), name) != providers.end();
+    rules.providers[name] =
+        there ? "" : name + " is not configured; " + how_to_configure(config, name);
+  }
   return rules;
+}
+
+std::string why_not_provider(const TaskRules& rules, const std::string& provider) {
+  const auto found = rules.providers.find(provider);
+  if (found == rules.providers.end()) return unknown_provider(rules);
+  return found->second;
 }
 
 }  // namespace server

@@ -2,18 +2,20 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "runtime/config/config.h"
 #include "server/api/decode_execute.h"
 
 namespace server {
 
-// Empty where a provider is configured; else the variable to set.
+// What to set so that tasks are taken, for a person; empty where they are.
 std::string why_no_task(const runtime::Config& config);
 
-// The same for a task that names a provider; empty as name: it names none.
-std::string why_no_provider(const runtime::Config& config, const std::string& name);
+// `providers`: the names of those that can be asked.
+TaskRules task_rules(const runtime::Config& config, const std::vector<std::string>& providers);
 
-TaskRules task_rules(const runtime::Config& config);
+// Why a task that names `provider` is not taken; empty: it is.
+std::string why_not_provider(const TaskRules& rules, const std::string& provider);
 
 }  // namespace server

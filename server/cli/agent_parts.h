@@ -15,8 +15,8 @@
 
 namespace server {
 
-// Goes before the executors of its tasks do. Its members go in the order in which they stand on one
-// another.
+// `runtime` is there where `providers` are. Goes before the executors of its tasks do. Its members
+// go in the order in which they stand on one another.
 struct Agent {
   std::unique_ptr<runtime::llm::HttpClient> http;
   std::vector<std::unique_ptr<runtime::llm::Provider>> providers;
@@ -29,6 +29,8 @@ struct Agent {
 jail::Result<Agent> make_agent(const runtime::Config& config,
                                const runtime::Environment& environment, runtime::Runner& runner,
                                runtime::Logger& logger);
+
+std::vector<std::string> provider_names(const Agent& agent);
 
 // The lessons alone, with what they stand on; nothing where they are switched off.
 jail::Result<void> add_lessons(Agent& parts, const runtime::Config& config,

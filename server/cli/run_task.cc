@@ -172,15 +172,17 @@ int run_task(RunTaskOptions options, runtime::Environment environment) {
   if (!brief) return fail(exit_usage, brief.error().message());
   auto local = start_local_runner(options.host, std::move(environment));
   if (!local) return fail(exit_own_failure, local.error().message());
-  if (const std::string why = why_no_provider(local->config, options.provider); !why.empty()) {
-    return fail(exit_own_failure, why);
-  }
   complete_request(brief->request, options, local->config);
   runtime::Logger logger(
       {.level = runtime::LogLevel::warning, .format = local->config.log_format, .write = {}});
   auto parts = make_agent(local->config, local->environment, *local->runner, logger);
   if (!parts) return fail(exit_own_failure, parts.error().message());
   if (parts->runtime == nullptr) return fail(exit_own_failure, why_no_task(local->config));
+  if (!options.provider.empty()) {
+    const TaskRules rules = task_rules(local->config, provider_names(*parts));
+    const std::string why = why_not_provider(rules, options.provider);
+    if (!why.empty()) return fail(exit_own_failure, "--provider: " + why);
+  }
   return solve(*local, *parts, std::move(*brief), options);
 }
 

@@ -22,6 +22,7 @@
 #include "runtime/sandbox/runner.h"
 #include "runtime/store/job_place.h"
 #include "server/api/api.h"
+#include "server/cli/agent_parts.h"
 #include "server/cli/drop_privileges.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/host_checks.h"
@@ -108,8 +109,8 @@ void log_pool(runtime::Logger& logger, std::string_view name, std::string_view r
 }
 
 int serve_with(const runtime::Config& config, const std::optional<std::string>& usual_jobs,
-               const Notifier& notifier, runtime::Runner& runner, ApiOptions api_options,
-               Workers& workers, runtime::Logger& logger) {
+               const Notifier& notifier, runtime::Runner& runner, Agent& agent,
+               ApiOptions api_options, Workers& workers, runtime::Logger& logger) {
   const runtime::JobBounds bounds{.kept = config.jobs_kept,
                                   .max_bytes = std::uint64_t{config.jobs_max_mb} << 20};
   auto table = runtime::open_job_table(config.jobs_path, usual_jobs, bounds, logger);
@@ -121,7 +122,8 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
   runtime::Jobs jobs(std::move(*table), logger);
   runtime::Metrics metrics;
   const std::string version = api_options.version;
-  Api api(std::move(api_options), {runner, jobs, metrics, logger});
+  Api api(std::move(api_options),
+          {runner, jobs, metrics, logger, agent.runtime.get(), agent.lessons.get()});
   HttpOptions options;
   options.max_connections = config.api_max_connections;
   options.max_connections_per_peer = runtime::connections_per_peer(config);
@@ -192,11 +194,16 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   };
   const auto runner = runtime::Runner::create(workers.executors().back(), std::move(limits));
   if (!runner) return fail(runner.error().message());
+  auto agent = make_agent(*config, sources.environment, **runner, logger);
+  if (!agent) return fail(agent.error().message());
+  const auto providers = provider_names(*agent);
   log_limits(logger, *cgroup);
   logger.info("programs run on " + runtime::describe(*root));
-  return serve_with(*config, usual_jobs, notifier, **runner,
-                    api_options(*config, std::move(*root), std::move(*templates), version), workers,
-                    logger);
+  if (!providers.empty()) logger.info("tasks are solved by " + providers.front());
+  return serve_with(
+      *config, usual_jobs, notifier, **runner, *agent,
+      api_options(*config, std::move(*root), std::move(*templates), version, providers), workers,
+      logger);
 }
 
 }  // namespace server

@@ -1,0 +1,62 @@
+#include "server/cli/agent_parts.h"
+
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "runtime/lessons/lesson_place.h"
+#include "runtime/lessons/sqlite_lessons.h"
+#include "runtime/llm/providers.h"
+
+namespace server {
+namespace {
+
+jail::Result<void> add_http(Agent& parts) {
+  try {
+    parts.http = std::make_unique<runtime::llm::HttpClient>();
+  } catch (const std::system_error& error) {
+    return jail::Error{
+        jail::ErrorKind::exhausted, "start the HTTP client", error.code().value(), {}};
+  }
+  return {};
+}
+
+}  // namespace
+
+jail::Result<void> add_lessons(Agent& parts, const runtime::Config& config,
+                               const runtime::Environment& environment, runtime::Logger& logger) {
+  if (!config.lessons) return {};
+  auto table = runtime::lessons::open_lesson_table(
+      config.lessons_path, runtime::lessons::usual_lessons_path(config, environment),
+      runtime::lessons::bounds_of(config), logger);
+  if (!table) return table.error();
+  parts.lessons = std::make_unique<runtime::lessons::SqliteLessons>(std::move(*table));
+  return {};
+}
+
+jail::Result<Agent> make_agent(const runtime::Config& config,
+                               const runtime::Environment& environment, runtime::Runner& runner,
+                               runtime::Logger& logger) {
+  Agent parts;
+  if (auto added = add_http(parts); !added) return added.error();
+  if (auto added = add_lessons(parts, config, environment, logger); !added) return added.error();
+  // Programs run without a provider, so that a missing key stops nothing but tasks.
+  if (runtime::active_provider(config) == nullptr) return parts;
+  auto providers = runtime::llm::make_providers(config, *parts.http);
+  if (!providers) return providers.error();
+  parts.providers = std::move(*providers);
+  runtime::agent::AgentParts wanted;
+  wanted.runner = &runner;
+  for (const auto& provider : parts.providers) wanted.providers.push_back(provider.get());
+  wanted.lessons = parts.lessons.get();
+  parts.runtime = std::make_unique<runtime::agent::AgentRuntime>(std::move(wanted));
+  return parts;
+}
+
+std::vector<std::string> provider_names(const Agent& agent) {
+  std::vector<std::string> names;
+  for (const auto& provider : agent.providers) names.emplace_back(provider->name());
+  return names;
+}
+
+}  // namespace server
