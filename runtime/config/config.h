@@ -72,8 +72,8 @@ struct Config {
   std::optional<std::string> llm_provider;  // as configured; active_provider() says which is used
   // Every known one; of those whose key is set the first is preferred.
   std::vector<ProviderConfig> providers = known_providers();
-  ProviderConfig replay = {.name = "replay"};  // plays replay_cassette, and takes no key
-  std::string replay_cassette;                 // a file; empty: none
+  ProviderConfig replay{"replay", {}, {}, {}, {}};  // plays replay_cassette, and takes no key
+  std::string replay_cassette;                      // a file; empty: none
   std::uint32_t max_reflexion_attempts = 3;
 
   std::optional<std::string> jobs_path;  // nothing: the usual place
