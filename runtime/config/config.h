@@ -72,10 +72,8 @@ struct Config {
   std::optional<std::string> llm_provider;  // as configured; active_provider() says which is used
   // Every known one; of those whose key is set the first is preferred.
   std::vector<ProviderConfig> providers = known_providers();
-  // Plays replay_cassette, and takes no key.
-  ProviderConfig replay = {
-      .name = "replay", .api_key = {}, .model = {}, .base_url = {}, .api_version = {}};
-  std::string replay_cassette;  // a file; empty: none
+  ProviderConfig replay{"replay", {}, {}, {}, {}};  // plays replay_cassette, and takes no key
+  std::string replay_cassette;                      // a file; empty: none
   std::uint32_t max_reflexion_attempts = 3;
 
   std::optional<std::string> jobs_path;  // nothing: the usual place

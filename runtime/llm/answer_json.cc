@@ -1,6 +1,5 @@
 #include "runtime/llm/answer_json.h"
 
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -220,7 +219,7 @@ class Search {
   }
 
   jail::Result<json::Value> result() {
-    if (best_ && size_ >= lost_) return std::move(*best_);
+    if (size_ > 0 && size_ >= lost_) return json::parse(best_, "answer");
     if (!error_.empty()) return wrong(error_);
     return wrong("there is no JSON object in the answer; write one, and nothing else");
   }
@@ -239,15 +238,15 @@ class Search {
   }
 
   void take(std::string object, std::size_t size) {
-    auto value = json::parse(object, "answer");
+    const auto value = json::parse(object, "answer");
     if (!value) return lose(size, value.error().doing);
-    if (best_ && size < size_) return;
-    best_ = std::move(*value);
+    if (size < size_) return;
+    best_ = std::move(object);
     size_ = size;
   }
 
-  std::optional<json::Value> best_;
-  std::size_t size_ = 0;
+  std::string best_;
+  std::size_t size_ = 0;  // of the best, as it is written; 0: there is none
   std::size_t lost_ = 0;
   std::string error_;
 };

@@ -99,18 +99,21 @@ HttpProvider::HttpProvider(Endpoint endpoint, std::unique_ptr<const WireFormat> 
 asio::awaitable<Outcome<ChatResponse>> HttpProvider::complete(ChatRequest request,
                                                               CallOptions options) {
   if (request.model.empty()) request.model = endpoint_.model;
-  Call call = begin(options, request.model);
-  if (const auto obstacle = obstacle_in(request)) {
+  auto chat = std::make_shared<const Chat>(Chat{std::move(request), std::move(options.on_text)});
+  return converse(std::move(chat), std::move(options));
+}
+
+asio::awaitable<Outcome<ChatResponse>> HttpProvider::converse(std::shared_ptr<const Chat> chat,
+                                                              CallOptions options) {
+  Call call = begin(options, chat->request.model);
+  if (const auto obstacle = obstacle_in(chat->request)) {
     Failure failure;
     failure.fault = Fault::bad_request;
     failure.provider = endpoint_.provider;
     failure.message = endpoint_.provider + ": " + foreign_text(*obstacle, endpoint_.api_key);
     co_return failure;
   }
-  Try<ChatResponse> attempt = [this, request = std::move(request),
-                               on_text = std::move(options.on_text)](Call now) {
-    return try_chat(request, on_text, std::move(now));
-  };
+  Try<ChatResponse> attempt = [this, chat](Call now) { return try_chat(chat, std::move(now)); };
   co_return co_await repeat<ChatResponse>(std::move(call), std::move(attempt));
 }
 
@@ -164,56 +167,67 @@ asio::awaitable<Outcome<Value>> HttpProvider::repeat(Call call, Try<Value> attem
   }
 }
 
-asio::awaitable<HttpProvider::Tried<ChatResponse>> HttpProvider::try_chat(ChatRequest request,
-                                                                          OnText on_text,
-                                                                          Call call) {
-  const SchemaUse use = schema_use(request.model);
-  const Delivery delivery = on_text ? Delivery::streamed : Delivery::whole;
-  const auto decoder = on_text ? format_->stream_decoder() : nullptr;
-  Said said = Said::nothing;
-  const OnText say = [&](std::string_view text) {
-    said = Said::something;
-    on_text(text);
-  };
+asio::awaitable<HttpProvider::Tried<ChatResponse>> HttpProvider::try_chat(
+    std::shared_ptr<const Chat> chat, Call call) {
+  const auto hearing = std::make_shared<Hearing>();
+  hearing->schema_use = schema_use(chat->request.model);
   FetchOptions fetch;
   fetch.deadline = call.deadline;
   fetch.cancel = call.cancel;
-  if (decoder) {
-    fetch.on_body = [&](int status, std::string_view bytes) {
-      if (is_success(status)) decoder->add(bytes, say);
-    };
-  }
-  HttpRequest http = format_->encode(request, endpoint_, delivery, use);
-  HttpOutcome outcome = co_await client_.fetch(std::move(http), std::move(fetch));
-  const auto* broken = std::get_if<HttpFault>(&outcome);
-  const bool began = broken != nullptr && decoder && is_success(broken->status);
-  if (broken != nullptr && (!began || broken->kind != HttpFault::interrupted)) {
-    co_return stumble(call, *broken, said);
-  }
+  if (chat->on_text) listen(chat, hearing, fetch);
+  const Delivery delivery = chat->on_text ? Delivery::streamed : Delivery::whole;
+  HttpRequest http = format_->encode(chat->request, endpoint_, delivery, hearing->schema_use);
+  const HttpOutcome outcome = co_await client_.fetch(std::move(http), std::move(fetch));
+  co_return judge(*chat, call, *hearing, outcome);
+}
+
+void HttpProvider::listen(const std::shared_ptr<const Chat>& chat,
+                          const std::shared_ptr<Hearing>& hearing, FetchOptions& fetch) const {
+  hearing->decoder = format_->stream_decoder();
+  hearing->say = [chat, said = &hearing->said](std::string_view text) {
+    *said = Said::something;
+    chat->on_text(text);
+  };
+  fetch.on_body = [hearing](int status, std::string_view bytes) {
+    if (is_success(status)) hearing->decoder->add(bytes, hearing->say);
+  };
+}
+
+HttpProvider::Tried<ChatResponse> HttpProvider::judge(const Chat& chat, const Call& call,
+                                                      Hearing& hearing,
+                                                      const HttpOutcome& outcome) {
   // A connection that broke after the answer's last word, or its error, takes nothing away.
+  const auto* broken = std::get_if<HttpFault>(&outcome);
+  const bool heard = broken != nullptr && broken->kind == HttpFault::interrupted &&
+                     is_success(broken->status) && hearing.decoder;
+  if (broken != nullptr && !heard) return stumble(call, *broken, hearing.said);
   const HttpReply no_reply;
-  const HttpReply& reply = broken == nullptr ? std::get<HttpReply>(outcome) : no_reply;
-  const bool failed = broken == nullptr && !is_success(reply.status);
-  Answer answer = failed    ? Answer(format_->decode_error(reply.status, reply.body))
-                  : decoder ? decoder->finish(say)
-                            : format_->decode_reply(reply.body);
+  const HttpReply& reply = heard ? no_reply : std::get<HttpReply>(outcome);
+  Answer answer = read(hearing, reply);
   if (auto* response = std::get_if<ChatResponse>(&answer)) {
     response->request_id = foreign_text(request_id_of(reply), endpoint_.api_key);
     response->tries = call.story.tries;
     response->latency = std::chrono::duration_cast<milliseconds>(Clock::now() - call.started);
-    co_return std::move(*response);
+    return std::move(*response);
   }
   auto& fault = std::get<ProviderFault>(answer);
-  if (broken != nullptr && fault.status == 0) co_return stumble(call, *broken, said);
-  const bool refused_schema = request.schema && use == SchemaUse::enforced &&
-                              said == Said::nothing && refuses_schema(fault);
-  Stumble result = stumble(call, std::move(fault), reply, said);
+  if (heard && fault.status == 0) return stumble(call, *broken, hearing.said);
+  const bool refused_schema = chat.request.schema && hearing.schema_use == SchemaUse::enforced &&
+                              hearing.said == Said::nothing && refuses_schema(fault);
+  Stumble result = stumble(call, std::move(fault), reply, hearing.said);
   if (refused_schema) {
-    ask_for_schema(request.model);
+    ask_for_schema(chat.request.model);
     result.then = Stumble::Then::repeat;
     result.asked = milliseconds(0);
   }
-  co_return result;
+  return result;
+}
+
+Answer HttpProvider::read(Hearing& hearing, const HttpReply& reply) const {
+  if (reply.status != 0 && !is_success(reply.status)) {
+    return format_->decode_error(reply.status, reply.body);
+  }
+  return hearing.decoder ? hearing.decoder->finish(hearing.say) : format_->decode_reply(reply.body);
 }
 
 asio::awaitable<HttpProvider::Tried<std::vector<std::string>>> HttpProvider::try_models(Call call) {

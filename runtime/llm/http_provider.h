@@ -38,6 +38,10 @@ class HttpProvider final : public Provider {
  private:
   using Clock = std::chrono::steady_clock;
 
+  struct Chat {
+    ChatRequest request;
+    OnText on_text;  // empty: the answer is not streamed
+  };
   struct Call {
     CallStory story;
     Clock::time_point started;
@@ -56,12 +60,25 @@ class HttpProvider final : public Provider {
   using Try = std::function<boost::asio::awaitable<Tried<Value>>(Call)>;
   // Whether some of the answer has reached the caller, who would get it twice.
   enum class Said : std::uint8_t { nothing, something };
+  // What has come of an answer so far.
+  struct Hearing {
+    SchemaUse schema_use = SchemaUse::enforced;
+    std::unique_ptr<StreamDecoder> decoder;  // none: the answer comes whole
+    OnText say;
+    Said said = Said::nothing;
+  };
 
   Call begin(const CallOptions& options, std::string model) const;
   template <class Value>
   boost::asio::awaitable<Outcome<Value>> repeat(Call call, Try<Value> attempt);
-  boost::asio::awaitable<Tried<ChatResponse>> try_chat(ChatRequest request, OnText on_text,
-                                                       Call call);
+  boost::asio::awaitable<Outcome<ChatResponse>> converse(std::shared_ptr<const Chat> chat,
+                                                         CallOptions options);
+  boost::asio::awaitable<Tried<ChatResponse>> try_chat(std::shared_ptr<const Chat> chat, Call call);
+  void listen(const std::shared_ptr<const Chat>& chat, const std::shared_ptr<Hearing>& hearing,
+              FetchOptions& fetch) const;
+  Tried<ChatResponse> judge(const Chat& chat, const Call& call, Hearing& hearing,
+                            const HttpOutcome& outcome);
+  Answer read(Hearing& hearing, const HttpReply& reply) const;
   boost::asio::awaitable<Tried<std::vector<std::string>>> try_models(Call call);
 
   Stumble stumble(const Call& call, const HttpFault& fault, Said said) const;
