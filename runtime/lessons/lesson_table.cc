@@ -163,8 +163,10 @@ Result<std::vector<std::int64_t>> LessonTable::those_with_enough(
     const std::string& owner, const std::vector<std::string>& words) {
   std::map<std::int64_t, std::size_t> found;
   for (const std::string& word : words) {
+    // CROSS keeps SQLite from asking the index once for each lesson of the owner.
     auto statement = database_.prepare(
-        "SELECT lessons.seq FROM lesson_words JOIN lessons ON lessons.seq = lesson_words.rowid"
+        "SELECT lessons.seq FROM lesson_words CROSS JOIN lessons ON lessons.seq = "
+        "lesson_words.rowid"
         " WHERE lesson_words MATCH ? AND lessons.owner = ?");
     if (!statement) return statement.error();
     statement->text(as_query(word)).text(owner);
@@ -194,7 +196,7 @@ Result<std::vector<Lesson>> LessonTable::recall(const std::string& owner, const 
   for (const std::string& word : words) query += (query.empty() ? "" : " OR ") + as_query(word);
   auto statement = database_.prepare(
       "SELECT " + std::string(columns) +
-      ", lessons.seq FROM lesson_words JOIN lessons ON lessons.seq = lesson_words.rowid"
+      ", lessons.seq FROM lesson_words CROSS JOIN lessons ON lessons.seq = lesson_words.rowid"
       " WHERE lesson_words MATCH ? AND lessons.owner = ?"
       " ORDER BY bm25(lesson_words, 8.0, 1.0, 2.0), lessons.seen DESC, lessons.learnt DESC");
   if (!statement) return statement.error();

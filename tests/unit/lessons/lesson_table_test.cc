@@ -189,7 +189,7 @@ TEST_F(LessonTableTest, TextsAreCut) {
 }
 
 TEST_F(LessonTableTest, PagesAreInOrderAndComplete) {
-  for (int i = 0; i < 7; ++i) learn(lesson("task" + std::to_string(i), "a", i / 2));
+  for (int i = 0; i < 7; ++i) learn(lesson("task" + std::to_string(i), "a", 1 + i / 2));
   std::vector<std::string> seen;
   std::optional<std::string> cursor;
   for (int page = 0; page < 4; ++page) {
