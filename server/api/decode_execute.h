@@ -39,8 +39,8 @@ struct ExecuteRules {
   std::map<runtime::Language, std::string> why_no_language;
   std::vector<runtime::Template> templates;  // what a request may name
   std::string why_no_task;  // what a request with `task` is answered with, 424; empty: it is taken
-  TaskRules tasks;
-  std::vector<std::string> suites;  // that POST /benchmark may name
+  TaskRules tasks = {};
+  std::vector<std::string> suites = {};  // that POST /benchmark may name
 };
 
 // The Response is a problem for the client, 400 or 424. Nothing in the body is ever ignored.

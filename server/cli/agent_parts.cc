@@ -7,6 +7,7 @@
 #include "runtime/lessons/lesson_place.h"
 #include "runtime/lessons/sqlite_lessons.h"
 #include "runtime/llm/providers.h"
+#include "server/api/task_rules.h"
 
 namespace server {
 namespace {
@@ -57,6 +58,14 @@ std::vector<std::string> provider_names(const Agent& agent) {
   std::vector<std::string> names;
   for (const auto& provider : agent.providers) names.emplace_back(provider->name());
   return names;
+}
+
+std::string why_not_taken(const runtime::Config& config, const Agent& agent,
+                          const std::string& provider) {
+  if (agent.runtime == nullptr) return why_no_task(config);
+  if (provider.empty()) return {};
+  const std::string why = why_not_provider(task_rules(config, provider_names(agent)), provider);
+  return why.empty() ? why : "--provider: " + why;
 }
 
 }  // namespace server

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/agent/agent_runtime.h"
@@ -31,6 +32,10 @@ jail::Result<Agent> make_agent(const runtime::Config& config,
                                runtime::Logger& logger);
 
 std::vector<std::string> provider_names(const Agent& agent);
+
+// Why no task is taken, or none for that provider where one is named; empty: it is.
+std::string why_not_taken(const runtime::Config& config, const Agent& agent,
+                          const std::string& provider);
 
 // The lessons alone, with what they stand on; nothing where they are switched off.
 jail::Result<void> add_lessons(Agent& parts, const runtime::Config& config,

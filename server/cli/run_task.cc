@@ -18,7 +18,6 @@
 #include "runtime/sandbox/language.h"
 #include "server/api/decode_task.h"
 #include "server/api/encode_task.h"
-#include "server/api/task_rules.h"
 #include "server/cli/agent_parts.h"
 #include "server/cli/exec_files.h"
 #include "server/cli/exit_codes.h"
@@ -177,11 +176,9 @@ int run_task(RunTaskOptions options, runtime::Environment environment) {
       {.level = runtime::LogLevel::warning, .format = local->config.log_format, .write = {}});
   auto parts = make_agent(local->config, local->environment, *local->runner, logger);
   if (!parts) return fail(exit_own_failure, parts.error().message());
-  if (parts->runtime == nullptr) return fail(exit_own_failure, why_no_task(local->config));
-  if (!options.provider.empty()) {
-    const TaskRules rules = task_rules(local->config, provider_names(*parts));
-    const std::string why = why_not_provider(rules, options.provider);
-    if (!why.empty()) return fail(exit_own_failure, "--provider: " + why);
+  if (const std::string why = why_not_taken(local->config, *parts, options.provider);
+      !why.empty()) {
+    return fail(exit_own_failure, why);
   }
   return solve(*local, *parts, std::move(*brief), options);
 }

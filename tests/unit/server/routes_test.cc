@@ -9,13 +9,25 @@ namespace {
 
 TEST(Routes, Paths) {
   const std::pair<std::string_view, Route> cases[] = {
-      {"/execute", Route::execute},      {"/api/v1/execute", Route::execute},
-      {"/health", Route::health},        {"/jobs", Route::jobs},
-      {"/api/v1/jobs", Route::jobs},     {"/jobs/x", Route::job},
-      {"/api/v1/jobs/x", Route::job},    {"/stats", Route::stats},
-      {"/metrics", Route::metrics},      {"/openapi.json", Route::openapi},
-      {"/stream", Route::stream},        {"/ws/stream", Route::stream},
+      {"/execute", Route::execute},
+      {"/api/v1/execute", Route::execute},
+      {"/health", Route::health},
+      {"/jobs", Route::jobs},
+      {"/api/v1/jobs", Route::jobs},
+      {"/jobs/x", Route::job},
+      {"/api/v1/jobs/x", Route::job},
+      {"/stats", Route::stats},
+      {"/metrics", Route::metrics},
+      {"/openapi.json", Route::openapi},
+      {"/stream", Route::stream},
+      {"/ws/stream", Route::stream},
       {"/api/v1/stream", Route::stream},
+      {"/benchmark", Route::benchmark},
+      {"/api/v1/benchmark", Route::benchmark},
+      {"/lessons", Route::lessons},
+      {"/api/v1/lessons", Route::lessons},
+      {"/lessons/x", Route::lesson},
+      {"/api/v1/lessons/x", Route::lesson},
   };
   for (const auto& [path, route] : cases) {
     const auto match = match_route(path);
@@ -24,6 +36,9 @@ TEST(Routes, Paths) {
   }
   EXPECT_EQ(match_route("/jobs/an-id")->id, "an-id");
   EXPECT_EQ(match_route("/api/v1/jobs/an-id")->label, "/jobs/{id}");
+  EXPECT_EQ(match_route("/lessons/an-id")->id, "an-id");
+  EXPECT_EQ(match_route("/lessons/an-id")->label, "/lessons/{id}");
+  EXPECT_EQ(match_route("/lessons/an-id")->methods, "DELETE");
 }
 
 TEST(Routes, QueriesAreApart) {
@@ -34,9 +49,9 @@ TEST(Routes, QueriesAreApart) {
 }
 
 TEST(Routes, WhatIsNone) {
-  for (const char* path :
-       {"", "/", "/jobs/", "/jobs/a/b", "/execute/", "/api/v1", "/api/v1/", "/api/v1/metrics",
-        "/api/v1/ws/stream", "/api/v1/api/v1/jobs", "/Jobs"}) {
+  for (const char* path : {"", "/", "/jobs/", "/jobs/a/b", "/lessons/", "/lessons/a/b",
+                           "/benchmark/x", "/execute/", "/api/v1", "/api/v1/", "/api/v1/metrics",
+                           "/api/v1/ws/stream", "/api/v1/api/v1/jobs", "/Jobs"}) {
     EXPECT_FALSE(match_route(path).has_value()) << path;
   }
 }
