@@ -1,0 +1,101 @@
+// Write, run, learn, try again: one task from its text to its result, as a machine whose states are
+// types. Each state's function does its work and returns the next state.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/agent/agent_runtime.h"
+#include "runtime/agent/drafting.h"
+#include "runtime/agent/model_calls.h"
+#include "runtime/agent/swarm.h"
+#include "runtime/agent/task_scope.h"
+#include "runtime/agent/trial.h"
+
+namespace runtime::agent {
+
+// What earlier tasks taught is looked up.
+struct Recalling {};
+// A model writes tests: before there is a program, or because those it wrote may be wrong.
+struct WritingTests {};
+// The programs of a round are written.
+struct Drafting {};
+// They run.
+struct Executing {
+  std::vector<Attempt> drafts;
+};
+// Of several programs some passed; the best is run once more, so that luck does not win.
+struct Verifying {
+  std::vector<std::size_t> passed;  // in the history, the best first
+};
+// None passed, and there is a round left.
+struct Critiquing {
+  std::size_t subject = 0;  // in the history: the best of the round
+};
+struct Finished {
+  std::optional<Stop> stop;  // nothing: solved
+};
+
+using State =
+    std::variant<Recalling, WritingTests, Drafting, Executing, Verifying, Critiquing, Finished>;
+
+class ReflexionLoop {
+ public:
+  // On `executor`, which does one thing after the other. What `parts` points at and `provider`
+  // must outlive it.
+  ReflexionLoop(const boost::asio::any_io_executor& executor, const AgentParts& parts,
+                llm::Provider& provider, TaskRequest request, TaskOptions options);
+
+  // Once.
+  boost::asio::awaitable<TaskResult> run();
+
+ private:
+  boost::asio::awaitable<State> enter(Recalling);
+  boost::asio::awaitable<State> enter(WritingTests);
+  boost::asio::awaitable<State> enter(Drafting);
+  boost::asio::awaitable<State> enter(Executing state);
+  boost::asio::awaitable<State> enter(Verifying state);
+  boost::asio::awaitable<State> enter(Critiquing state);
+  boost::asio::awaitable<State> enter(Finished state);
+
+  Brief known() const;
+  DraftOrder order_for(std::uint32_t candidate) const;
+  boost::asio::awaitable<Drafted> draft_one(std::uint32_t candidate);
+  boost::asio::awaitable<Tried> try_one(std::size_t index, std::string why);
+  std::optional<Stop> record(std::size_t index, Tried tried);
+  State after_runs();
+  State after_failure();
+  State after_critique(std::size_t subject);
+  bool tests_are_in_doubt();
+  void report_round();
+  boost::asio::awaitable<void> learn();
+  TaskResult result_of(const Finished& end) const;
+
+  const AgentParts parts_;
+  TaskScope scope_;
+  ModelCalls calls_;
+  Swarm swarm_;
+  const std::uint32_t rounds_;
+  const std::uint32_t candidates_;
+
+  std::vector<Lesson> lessons_;
+  std::string model_tests_;
+  std::uint32_t failed_only_on_tests_ = 0;  // rounds in a row
+  bool tests_rewritten_ = false;
+
+  std::vector<Attempt> history_;
+  std::vector<Part> failed_in_;        // of each in the history
+  std::uint32_t round_ = 1;            // the one that goes on
+  std::uint32_t executed_ = 0;         // rounds that ran something
+  std::size_t round_begin_ = 0;        // in the history
+  std::size_t reported_ = 0;           // of the history, to TaskOptions::on_attempt
+  std::optional<std::size_t> chosen_;  // the best of the last round that ran
+};
+
+}  // namespace runtime::agent

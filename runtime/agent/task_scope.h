@@ -1,0 +1,60 @@
+// What all parts of one task share: what was asked, who watches, when it must end, what it has
+// spent.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "runtime/agent/agent_runtime.h"
+#include "runtime/agent/cancel_fan.h"
+#include "runtime/agent/event_feed.h"
+#include "runtime/agent/task.h"
+
+namespace runtime::agent {
+
+// Why a task ends before it is solved.
+struct Stop {
+  TaskStatus status = TaskStatus::failed;
+  std::string error;
+  int provider_status = 0;
+};
+
+// Used on one executor that does one thing after the other.
+class TaskScope {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // From now on time runs, and what TaskOptions::cancel ends is everything in branches.
+  TaskScope(const boost::asio::any_io_executor& executor, TaskRequest request, TaskOptions options);
+
+  const TaskRequest& request() const noexcept { return request_; }
+  const TaskOptions& options() const noexcept { return options_; }
+  const EventFeed& events() const noexcept { return events_; }
+  Clock::duration elapsed() const { return Clock::now() - started_; }
+
+  CancelFan::Branch branch() const { return fan_.branch(); }
+  // Whether it was cancelled or its time is over.
+  std::optional<Stop> ended() const;
+  // Returns early when the task ends.
+  boost::asio::awaitable<void> wait(std::chrono::milliseconds duration) const;
+
+  void spend(std::uint64_t tokens) noexcept { spent_ += tokens; }
+  std::uint64_t tokens_left() const noexcept;
+
+ private:
+  const TaskRequest request_;
+  const TaskOptions options_;
+  const EventFeed events_;
+  const Clock::time_point started_;
+  const Clock::time_point deadline_;
+  const CancelFan fan_;
+  boost::asio::steady_timer timer_;
+  std::uint64_t spent_ = 0;
+};
+
+}  // namespace runtime::agent

@@ -1,0 +1,196 @@
+"""Runs a program and then its tests in the program's names, and tells by its own exit status whether
+the tests came to their end. Standard input holds a line "token length-of-program length-of-tests",
+then both.
+
+The judge is the first process of the jail, whose exit status is the verdict. The program runs in a
+child, which is sent the tests, with a number that nobody could know before, once the program is over,
+and sends the number back once the tests are. The last line of the judge on standard error is the
+token and the part that failed; the child never sees the token.
+"""
+import builtins
+import os
+import select
+import sys
+# By names of this file's own, and with builtins of its own: the program may put others in the places
+# of those that everybody uses.
+from os import close, dup2, read, write
+from os import open as open_fd
+from sys import __excepthook__ as plain_hook, exit as leave, setprofile, settrace
+
+__builtins__ = dict(vars(builtins))
+
+TESTS = "/tmp/tests.py"
+NUMBER = 16  # bytes
+
+
+def read_exactly(fd, count):
+    parts = []
+    while count > 0:
+        part = read(fd, min(count, 1 << 16))
+        if not part:
+            break
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+
+def write_all(fd, content):
+    while content:
+        content = content[write(fd, content):]
+
+
+def is_end_of_tests(end):
+    """Whether a SystemExit is what unittest.main() and the like end with when all went well, and not
+    the program's way out of a test."""
+    if end.code is not None and not (type(end.code) in (int, bool) and end.code == 0):
+        return False
+    frame = end.__traceback__.tb_next
+    while frame is not None:
+        name = frame.tb_frame.f_code.co_filename
+        if name != TESTS and "/unittest/" not in name:
+            return False
+        frame = frame.tb_next
+    return True
+
+
+def show(hook, error):
+    """As the interpreter would, without the frame of this file."""
+    trace = error.__traceback__.tb_next
+    try:
+        hook(type(error), error.with_traceback(trace), trace)
+    except BaseException:
+        plain_hook(type(error), error, trace)
+
+
+def keep_for_tracebacks(tests):
+    try:
+        fd = open_fd(TESTS, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        write_all(fd, tests)
+        close(fd)
+    except OSError:
+        pass
+
+
+def run_program(names):
+    """The status that it failed with, or nothing."""
+    try:
+        with open(__file__, "rb") as file:
+            exec(compile(file.read(), __file__, "exec"), names)
+    except SystemExit as end:
+        if end.code not in (None, 0):
+            return end.code
+    except BaseException as error:
+        show(sys.excepthook, error)
+        return 1
+    return None
+
+
+def run_tests(tests, names):
+    try:
+        exec(compile(tests, TESTS, "exec"), names)
+    except SystemExit as end:
+        if not is_end_of_tests(end):
+            return end.code or "SystemExit: the program left in the middle of its tests"
+    except BaseException as error:
+        show(plain_hook, error)
+        return 1
+    return None
+
+
+def perform(orders, reports):
+    streams = sys.stdout, sys.stderr
+    read(orders, 1)
+    dup2(open_fd(os.devnull, os.O_RDONLY), 0)
+    main = type(sys)("__main__")
+    main.__file__ = __file__
+    main.__builtins__ = builtins
+    sys.modules["__main__"] = main
+
+    failure = run_program(main.__dict__)
+    if failure is not None:
+        leave(failure)
+
+    settrace(None)
+    setprofile(None)
+    for stream in streams:
+        stream.flush()
+    dup2(2, 1)  # what the program printed is its output, what it prints in its tests is not
+    write(reports, b"r")
+    number = read_exactly(orders, NUMBER)
+    tests = read_exactly(orders, int(read_exactly(orders, 16), 16))
+    keep_for_tracebacks(tests)
+    failure = run_tests(tests, main.__dict__)
+    if failure is None:
+        write(reports, number)
+    leave(failure)
+
+
+def hear(child, orders, reports, tests):
+    """What the child said, and its wait status. A process that it left behind may hold the pipe open,
+    so the end of the child ends it too."""
+    number = os.urandom(NUMBER)
+    heard = b""
+    status = None
+    while True:
+        readable = select.select([reports], [], [], 0.02 if status is None else 0)[0]
+        if readable:
+            part = read(reports, 64)
+            if not part:
+                break
+            if not heard:
+                try:
+                    write_all(orders, number + b"%016x" % len(tests) + tests)
+                except BrokenPipeError:
+                    pass
+            heard += part
+        elif status is not None:
+            break
+        if status is None:
+            pid, ended = os.waitpid(child, os.WNOHANG)
+            status = ended if pid else None
+    if status is None:
+        status = os.waitpid(child, 0)[1]
+    return heard, heard == b"r" + number, status
+
+
+def judge(child, orders, reports):
+    given = read_exactly(0, 1 << 40)
+    head, _, rest = given.partition(b"\n")
+    token, length, _ = head.split()
+    program, tests = rest[:int(length)], rest[int(length):]
+    with open(__file__, "wb") as file:
+        file.write(program)
+    write(orders, b"g")
+    heard, proven, status = hear(child, orders, reports, tests)
+    code = os.waitstatus_to_exitcode(status)
+    if proven and code == 0:
+        os._exit(0)
+    if not heard:
+        part, words = b"program", b"The program failed before its tests.\n" if code else b""
+    else:
+        part, words = b"tests", b"The program ran to its end; its tests failed.\n"
+    if code == 0:
+        words = b"The process ended with status 0 before the tests had.\n"
+    write_all(2, words + token + b" " + part + b"\n")
+    if code < 0:
+        import signal
+        if -code not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code or 1)
+
+
+def start():
+    for_child, orders = os.pipe()
+    reports, for_judge = os.pipe()
+    child = os.fork()
+    if child == 0:
+        close(orders)
+        close(reports)
+        perform(for_child, for_judge)
+    close(for_child)
+    close(for_judge)
+    judge(child, orders, reports)
+
+
+start()

@@ -1,0 +1,94 @@
+#include "runtime/agent/trial.h"
+
+#include <sys/random.h>
+
+#include <array>
+#include <utility>
+
+extern "C" const char runtime_test_driver[];
+
+namespace runtime::agent {
+namespace {
+
+namespace asio = boost::asio;
+using std::chrono::milliseconds;
+
+// A full queue is waited for: what the program cost so far is more than the wait.
+constexpr std::array<milliseconds, 5> waits = {milliseconds(100), milliseconds(300),
+                                               milliseconds(900), milliseconds(2700),
+                                               milliseconds(5000)};
+
+std::string random_token() {
+  std::array<unsigned char, 16> bytes{};
+  while (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+  }
+  std::string token;
+  for (const unsigned char byte : bytes) {
+    token += static_cast<char>('a' + (byte >> 4));
+    token += static_cast<char>('a' + (byte & 15));
+  }
+  return token;
+}
+
+RunRequest request_for(const TaskRequest& task, const std::string& code, const std::string& tests,
+                       const std::string& token) {
+  RunRequest request;
+  request.files = task.files;
+  request.timeout = task.timeout;
+  request.memory_limit_mb = task.memory_limit_mb;
+  if (tests.empty()) {
+    request.code = code;
+    return request;
+  }
+  request.code = runtime_test_driver;
+  request.standard_input = token + ' ' + std::to_string(code.size()) + ' ' +
+                           std::to_string(tests.size()) + '\n' + code + tests;
+  return request;
+}
+
+// Takes the driver's last line, and what may stand behind it, off what the program wrote.
+Part take_part(RunResult& result, const std::string& token) {
+  const std::size_t line = result.standard_error.rfind(token);
+  if (line == std::string::npos) return Part::program;
+  const std::string_view rest = std::string_view(result.standard_error).substr(line + token.size());
+  const Part part = rest.starts_with(" tests") ? Part::tests : Part::program;
+  result.standard_error.resize(line);
+  return part;
+}
+
+}  // namespace
+
+asio::awaitable<Tried> try_program(const TaskScope& scope, Runner& runner, std::string code,
+                                   std::string tests, Output output) {
+  const std::string token = random_token();
+  EventFeed::Output live(scope.events());
+  for (std::size_t turn = 0;; ++turn) {
+    if (auto stop = scope.ended()) co_return std::move(*stop);
+    const CancelFan::Branch branch = scope.branch();
+    RunOptions options;
+    options.cancel = branch.cancel();
+    options.caller = scope.options().caller;
+    options.gate = scope.options().gate;
+    if (output == Output::shown && scope.events().watched()) {
+      // The driver's last line is not the program's; it comes in one piece.
+      options.on_output = [&live, &token](Stream stream, std::string_view bytes) {
+        live.add(stream, bytes.substr(0, bytes.find(token)));
+      };
+    }
+    RunRequest request = request_for(scope.request(), code, tests, token);
+    auto result = co_await runner.run(std::move(request), std::move(options));
+    live.finish();
+    if (result) {
+      TrialResult trial;
+      trial.result = std::move(*result);
+      if (!tests.empty()) trial.failed_in = take_part(trial.result, token);
+      co_return std::move(trial);
+    }
+    if (auto stop = scope.ended()) co_return std::move(*stop);
+    const bool full = result.error().kind == jail::ErrorKind::exhausted;
+    if (!full || turn == waits.size()) co_return Stop{.error = result.error().message()};
+    co_await scope.wait(waits[turn]);
+  }
+}
+
+}  // namespace runtime::agent
