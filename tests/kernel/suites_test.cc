@@ -1,0 +1,61 @@
+// Every reference solution of the benchmark passes its tests in a jail, and every wrong one fails.
+#include <future>
+#include <string>
+#include <vector>
+
+#include "runtime/benchmark/suite.h"
+#include "tests/kernel/runner_fixture.h"
+
+namespace {
+
+using runtime::benchmark::SuiteTask;
+
+class SuitePrograms : public RunnerTest, public testing::WithParamInterface<std::string> {
+ protected:
+  static runtime::RunRequest request_for(const SuiteTask& task, const std::string& program) {
+    runtime::RunRequest request = python(program + "\n\n" + task.tests);
+    request.files = task.files;
+    request.timeout = std::chrono::milliseconds(20'000);
+    request.memory_limit_mb = 512;
+    return request;
+  }
+
+  bool has_tables() {
+    return run(python("import numpy, pandas")).status == runtime::Status::success;
+  }
+};
+
+TEST_P(SuitePrograms, DecideByTheirTests) {
+  runtime::RunnerOptions options;
+  options.max_running = 2;
+  create(std::move(options));
+  ASSERT_NE(runner_, nullptr);
+  if (GetParam() == "data" && !has_tables())
+    GTEST_SKIP() << "no numpy or pandas for /usr/bin/python3";
+  const auto suite = runtime::benchmark::shipped_suite(GetParam());
+  ASSERT_TRUE(suite) << suite.error().message();
+  std::vector<std::future<Outcome>> right;
+  std::vector<std::future<Outcome>> wrong;
+  for (const SuiteTask& task : suite->tasks) {
+    right.push_back(begin(request_for(task, task.solution)));
+    wrong.push_back(begin(request_for(task, task.wrong)));
+  }
+  for (std::size_t i = 0; i < suite->tasks.size(); ++i) {
+    const std::string& id = suite->tasks[i].id;
+    const Outcome passing = right[i].get();
+    const Outcome failing = wrong[i].get();
+    ASSERT_TRUE(passing) << id << ": " << passing.error().message();
+    ASSERT_TRUE(failing) << id << ": " << failing.error().message();
+    EXPECT_EQ(to_string(passing->status), "success") << id << ": " << passing->standard_error;
+    EXPECT_TRUE(failing->status == runtime::Status::error ||
+                failing->status == runtime::Status::timeout)
+        << id << ": the wrong program ends with " << to_string(failing->status);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, SuitePrograms,
+                         testing::Values("quick", "algorithms", "error_recovery", "data", "math",
+                                         "strings", "hard"),
+                         [](const auto& suite) { return suite.param; });
+
+}  // namespace
