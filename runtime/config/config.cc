@@ -177,9 +177,17 @@ std::vector<ProviderConfig> known_providers() {
   std::vector<ProviderConfig> providers;
   for (const char* name :
        {"groq", "openrouter", "anthropic", "google", "openai", "cerebras", "ollama"}) {
-    providers.push_back({.name = name, .api_key = {}, .model = {}, .base_url = {}});
+    ProviderConfig provider;
+    provider.name = name;
+    providers.push_back(std::move(provider));
   }
   return providers;
+}
+
+bool is_model_name(std::string_view name) {
+  constexpr std::size_t longest = 256;
+  return !name.empty() && name.size() <= longest && name.find("..") == name.npos &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < 0x7F; });
 }
 
 void find_default_files(ConfigSources& sources) {
@@ -205,14 +213,22 @@ jail::Result<Config> load_config(const ConfigSources& sources) {
   return config;
 }
 
+bool is_usable(const Config& config, const ProviderConfig& provider) {
+  if (provider.name == config.replay.name) return !config.replay_cassette.empty();
+  // Ollama runs beside us and takes no key, and neither may what somebody else's base URL leads to;
+  // the others answer nothing without one.
+  return !provider.api_key.empty() || provider.name == "ollama" ||
+         (provider.name == "openai" && !provider.base_url.empty());
+}
+
 const ProviderConfig* active_provider(const Config& config) {
+  const bool plays = config.llm_provider ? *config.llm_provider == config.replay.name
+                                         : !config.replay_cassette.empty();
+  if (plays) return is_usable(config, config.replay) ? &config.replay : nullptr;
   for (const ProviderConfig& provider : config.providers) {
     const bool chosen =
         config.llm_provider ? provider.name == *config.llm_provider : !provider.api_key.empty();
-    if (!chosen) continue;
-    // Ollama runs beside us and takes no key; the others answer nothing without one.
-    const bool usable = !provider.api_key.empty() || provider.name == "ollama";
-    return usable ? &provider : nullptr;
+    if (chosen) return is_usable(config, provider) ? &provider : nullptr;
   }
   return nullptr;
 }

@@ -32,13 +32,18 @@ inline constexpr std::chrono::milliseconds min_timeout{50};
 inline constexpr std::uint32_t min_memory_limit_mb = 32;
 
 struct ProviderConfig {
-  std::string name;      // "groq"
-  Secret api_key;        // empty: not set
-  std::string model;     // empty: the provider's default
-  std::string base_url;  // empty: the provider's default
+  std::string name;         // "groq"
+  Secret api_key;           // empty: not set
+  std::string model;        // empty: the provider's default
+  std::string base_url;     // empty: the provider's default
+  std::string api_version;  // empty: the provider's default; of anthropic and google alone
 };
 
+// Those behind HTTP.
 std::vector<ProviderConfig> known_providers();
+
+// A model's name, and nothing that would lead to another place in a URL or a log.
+bool is_model_name(std::string_view name);
 
 struct Config {
   std::string api_host = "127.0.0.1";  // or "unix:" and a path, see unix_path()
@@ -67,6 +72,8 @@ struct Config {
   std::optional<std::string> llm_provider;  // as configured; active_provider() says which is used
   // Every known one; of those whose key is set the first is preferred.
   std::vector<ProviderConfig> providers = known_providers();
+  ProviderConfig replay{"replay", {}, {}, {}, {}};  // plays replay_cassette, and takes no key
+  std::string replay_cassette;                      // a file; empty: none
   std::uint32_t max_reflexion_attempts = 3;
 
   std::optional<std::string> jobs_path;  // nothing: the usual place
@@ -104,8 +111,12 @@ void find_default_files(ConfigSources& sources);
 // is allowed. The value of a secret is never in it.
 jail::Result<Config> load_config(const ConfigSources& sources);
 
-// The provider that answers task requests; null where none is configured.
+// The provider that answers task requests; null where none is configured. A cassette that is named
+// goes before a key: who plays one does not mean to pay for a model.
 const ProviderConfig* active_provider(const Config& config);
+
+// Whether it can be asked with what is configured.
+bool is_usable(const Config& config, const ProviderConfig& provider);
 
 bool is_loopback(std::string_view host);
 

@@ -1,0 +1,235 @@
+#include "runtime/llm/curl_loop.h"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace runtime::llm {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+// So many events are handled before the loop looks at what else it has to do.
+constexpr int events_a_turn = 64;
+
+int new_epoll() {
+  const int fd = ::epoll_create1(EPOLL_CLOEXEC);
+  if (fd < 0) throw std::system_error(errno, std::generic_category(), "epoll_create1");
+  return fd;
+}
+
+// Signals are for threads that expect them; a write to a connection that is gone raises SIGPIPE.
+template <class Body>
+std::thread without_signals(Body body) {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    std::thread thread(std::move(body));
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return thread;
+  } catch (const std::system_error&) {
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+}
+
+HttpFault client_goes() {
+  HttpFault fault;
+  fault.kind = HttpFault::cancelled;
+  fault.text = "the client goes";
+  return fault;
+}
+
+}  // namespace
+
+CurlLoop::Library::Library() { curl_global_init(CURL_GLOBAL_DEFAULT); }
+CurlLoop::Library::~Library() { curl_global_cleanup(); }
+
+CurlLoop::CurlLoop(HttpClientOptions options)
+    : options_(std::move(options)),
+      busy_(io_.get_executor()),
+      sockets_(io_, new_epoll()),
+      timer_(io_),
+      multi_(curl_multi_init()) {
+  if (multi_ == nullptr) throw std::system_error(ENOMEM, std::generic_category(), "curl_multi");
+  curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &CurlLoop::on_watch);
+  curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETDATA, this);
+  curl_multi_setopt(multi_.get(), CURLMOPT_TIMERFUNCTION, &CurlLoop::on_timer);
+  curl_multi_setopt(multi_.get(), CURLMOPT_TIMERDATA, this);
+  thread_ = without_signals([this] { run(); });
+}
+
+CurlLoop::~CurlLoop() { close(); }
+
+void CurlLoop::run() {
+  wait_for_sockets();
+  io_.run();
+}
+
+void CurlLoop::begin(std::shared_ptr<HttpCall> call, HttpRequest request) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) {
+    call->finish(client_goes());
+    return;
+  }
+  asio::post(io_, [this, call = std::move(call), request = std::move(request)]() mutable {
+    add(std::move(call), std::move(request));
+  });
+}
+
+void CurlLoop::drop(const std::shared_ptr<HttpCall>& call) {
+  const std::lock_guard lock(mutex_);
+  if (!closed_) asio::post(io_, [this, call] { remove(call.get()); });
+}
+
+void CurlLoop::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    closed_ = true;
+    asio::post(io_, [this] { end_all(); });
+  }
+  thread_.join();
+}
+
+void CurlLoop::add(std::shared_ptr<HttpCall> call, HttpRequest request) {
+  if (!call->wanted()) return;
+  const HttpCall* const key = call.get();
+  const CurlTransfer::Sockets sockets{
+      .open = &CurlLoop::open_socket, .close = &CurlLoop::close_socket, .context = this};
+  auto transfer =
+      std::make_unique<CurlTransfer>(options_, sockets, std::move(request), std::move(call));
+  const char* obstacle = transfer->obstacle();
+  if (obstacle == nullptr) {
+    const CURLMcode code = curl_multi_add_handle(multi_.get(), transfer->easy());
+    if (code != CURLM_OK) obstacle = curl_multi_strerror(code);
+  }
+  if (obstacle == nullptr) {
+    transfers_.emplace(key, std::move(transfer));
+    return;
+  }
+  HttpFault fault;
+  fault.text = std::string("the request cannot be set up: ") + obstacle;
+  transfer->call().finish(std::move(fault));
+}
+
+// Never from within a callback of libcurl, which then still has the transfer in its hands: what
+// leads here was posted, or comes after curl_multi_socket_action().
+void CurlLoop::remove(const HttpCall* call) {
+  const auto found = transfers_.find(call);
+  if (found == transfers_.end()) return;
+  curl_multi_remove_handle(multi_.get(), found->second->easy());
+  transfers_.erase(found);
+}
+
+// Everything that was posted before is done by now, and after closed_ nothing is posted.
+void CurlLoop::end_all() {
+  for (const auto& [call, transfer] : transfers_) {
+    curl_multi_remove_handle(multi_.get(), transfer->easy());
+    transfer->call().finish(client_goes());
+  }
+  transfers_.clear();
+  // What libcurl still says while it ends finds the set and the timer in place.
+  multi_.reset();
+  timer_.cancel();
+  sockets_.close();
+  busy_.reset();
+}
+
+void CurlLoop::wait_for_sockets() {
+  sockets_.async_wait(asio::posix::stream_descriptor::wait_read, [this](error_code error) {
+    if (error) return;
+    on_sockets();
+    wait_for_sockets();
+  });
+}
+
+// One event at a time: what is done for the first one may close the socket of the second, and give
+// its number to a new one.
+void CurlLoop::on_sockets() {
+  epoll_event event{};
+  for (int i = 0; i < events_a_turn; ++i) {
+    if (::epoll_wait(sockets_.native_handle(), &event, 1, 0) <= 0) return;
+    int events = 0;  // libcurl looks for itself, where there is trouble
+    if ((event.events & (EPOLLERR | EPOLLHUP)) == 0) {
+      if ((event.events & EPOLLIN) != 0) events |= CURL_CSELECT_IN;
+      if ((event.events & EPOLLOUT) != 0) events |= CURL_CSELECT_OUT;
+    }
+    act(event.data.fd, events);
+  }
+}
+
+void CurlLoop::act(curl_socket_t socket, int events) {
+  int running = 0;
+  curl_multi_socket_action(multi_.get(), socket, events, &running);
+  collect_ended();
+}
+
+void CurlLoop::collect_ended() {
+  int left = 0;
+  while (const CURLMsg* const message = curl_multi_info_read(multi_.get(), &left)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    const CURLcode code = message->data.result;  // the message goes with its transfer
+    char* self = nullptr;
+    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &self);
+    auto& transfer = *reinterpret_cast<CurlTransfer*>(self);
+    transfer.finish(code);
+    remove(&transfer.call());
+  }
+}
+
+// A socket that is watched already is one that the kernel knows, so nothing here can disagree with
+// it: a closed one has left the set, whatever its number means now.
+int CurlLoop::on_watch(CURL* /*easy*/, curl_socket_t socket, int what, void* self,
+                       void* /*unused*/) {
+  const int set = static_cast<CurlLoop*>(self)->sockets_.native_handle();
+  epoll_event event{};
+  event.data.fd = socket;
+  if (what == CURL_POLL_REMOVE) {
+    ::epoll_ctl(set, EPOLL_CTL_DEL, socket, &event);
+    return 0;
+  }
+  if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
+  if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
+  if (::epoll_ctl(set, EPOLL_CTL_MOD, socket, &event) == 0) return 0;
+  return errno == ENOENT ? ::epoll_ctl(set, EPOLL_CTL_ADD, socket, &event) : -1;
+}
+
+// libcurl must not be called from here, not even for a time that is over.
+int CurlLoop::on_timer(CURLM* /*multi*/, long milliseconds, void* self) {
+  auto& loop = *static_cast<CurlLoop*>(self);
+  if (milliseconds < 0) {
+    loop.timer_.cancel();
+    return 0;
+  }
+  loop.timer_.expires_after(std::chrono::milliseconds(milliseconds));
+  loop.timer_.async_wait([&loop](error_code error) {
+    if (!error && loop.multi_ != nullptr) loop.act(CURL_SOCKET_TIMEOUT, 0);
+  });
+  return 0;
+}
+
+curl_socket_t CurlLoop::open_socket(void* /*self*/, curlsocktype /*purpose*/,
+                                    curl_sockaddr* address) {
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+// Out of the set first: another process may hold the socket for the moment between its fork and its
+// exec, and then the kernel keeps it there.
+int CurlLoop::close_socket(void* self, curl_socket_t socket) {
+  epoll_event unused{};
+  ::epoll_ctl(static_cast<CurlLoop*>(self)->sockets_.native_handle(), EPOLL_CTL_DEL, socket,
+              &unused);
+  return ::close(socket);
+}
+
+}  // namespace runtime::llm

@@ -1,0 +1,76 @@
+// libcurl on an Asio loop with a thread of its own. Nobody else calls libcurl.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "runtime/llm/curl_transfer.h"
+#include "runtime/llm/http_call.h"
+
+namespace runtime::llm {
+
+class CurlLoop {
+ public:
+  explicit CurlLoop(HttpClientOptions options);
+  ~CurlLoop();
+  CurlLoop(const CurlLoop&) = delete;
+  CurlLoop& operator=(const CurlLoop&) = delete;
+
+  // From any thread, also after close().
+  void begin(std::shared_ptr<HttpCall> call, HttpRequest request);
+  // Nobody waits for it any more: its stream or connection is closed.
+  void drop(const std::shared_ptr<HttpCall>& call);
+  // Ends all calls. When it returns the thread is gone.
+  void close();
+
+ private:
+  // Undoes curl_global_init(), which counts.
+  struct Library {
+    Library();
+    ~Library();
+    Library(const Library&) = delete;
+    Library& operator=(const Library&) = delete;
+  };
+
+  struct MultiEnd {
+    void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
+  };
+
+  void run();
+  void add(std::shared_ptr<HttpCall> call, HttpRequest request);
+  void remove(const HttpCall* call);
+  void end_all();
+  void wait_for_sockets();
+  void on_sockets();
+  void act(curl_socket_t socket, int events);
+  void collect_ended();
+
+  static int on_watch(CURL* easy, curl_socket_t socket, int what, void* self, void* unused);
+  static int on_timer(CURLM* multi, long milliseconds, void* self);
+  static curl_socket_t open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
+  static int close_socket(void* self, curl_socket_t socket);
+
+  const Library library_;
+  const HttpClientOptions options_;
+  boost::asio::io_context io_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> busy_;
+  // An epoll instance with all sockets of libcurl, of which Asio sees but this one descriptor.
+  boost::asio::posix::stream_descriptor sockets_;
+  boost::asio::steady_timer timer_;
+  std::unique_ptr<CURLM, MultiEnd> multi_;  // null: ended; a timer that ran out may come later
+  std::map<const HttpCall*, std::unique_ptr<CurlTransfer>> transfers_;
+
+  std::mutex mutex_;
+  bool closed_ = false;
+  std::thread thread_;
+};
+
+}  // namespace runtime::llm

@@ -1,0 +1,185 @@
+#include "runtime/llm/curl_transfer.h"
+
+#include <algorithm>
+
+namespace runtime::llm {
+namespace {
+
+constexpr std::size_t max_head_bytes = 256u << 10;
+
+bool has_header(const HttpRequest& request, std::string_view name) {
+  return std::any_of(request.headers.begin(), request.headers.end(), [&](const auto& header) {
+    return curl_strequal(header.first.c_str(), std::string(name).c_str()) != 0;
+  });
+}
+
+HttpFault::Kind kind_of(CURLcode code, int status) {
+  switch (code) {
+    case CURLE_FILESIZE_EXCEEDED:
+      return HttpFault::too_large;
+    case CURLE_PARTIAL_FILE:
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_WRITE_ERROR:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+    case CURLE_WEIRD_SERVER_REPLY:
+      return HttpFault::interrupted;
+    default:
+      return status == 0 ? HttpFault::unreachable : HttpFault::interrupted;
+  }
+}
+
+}  // namespace
+
+CurlTransfer::CurlTransfer(const HttpClientOptions& options, Sockets sockets, HttpRequest request,
+                           std::shared_ptr<HttpCall> call)
+    : request_(std::move(request)),
+      call_(std::move(call)),
+      max_bytes_(options.max_reply_bytes),
+      easy_(curl_easy_init()) {
+  if (easy_ == nullptr) {
+    set_up_ = CURLE_OUT_OF_MEMORY;
+    return;
+  }
+  set(CURLOPT_PRIVATE, this);
+  set(CURLOPT_ERRORBUFFER, reason_.data());
+  set(CURLOPT_NOSIGNAL, 1L);
+  // A resolver that waits for a silent server is left behind, not waited for.
+  set(CURLOPT_QUICK_EXIT, 1L);
+  set(CURLOPT_OPENSOCKETFUNCTION, sockets.open);
+  set(CURLOPT_OPENSOCKETDATA, sockets.context);
+  set(CURLOPT_CLOSESOCKETFUNCTION, sockets.close);
+  set(CURLOPT_CLOSESOCKETDATA, sockets.context);
+  set(CURLOPT_HEADERFUNCTION, &CurlTransfer::on_header);
+  set(CURLOPT_HEADERDATA, this);
+  set(CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
+  set(CURLOPT_WRITEDATA, this);
+  set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(options.max_reply_bytes));
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
+  set(CURLOPT_USERAGENT, options.user_agent.c_str());
+  set_trust(options);
+  set_request();
+}
+
+CurlTransfer::~CurlTransfer() {
+  curl_easy_cleanup(easy_);
+  curl_slist_free_all(lines_);
+}
+
+// The value goes through C's variable arguments: it must have the very type that the option takes.
+template <class Value>
+void CurlTransfer::set(CURLoption option, Value value) {
+  const CURLcode code = curl_easy_setopt(easy_, option, value);
+  if (set_up_ == CURLE_OK) set_up_ = code;
+}
+
+const char* CurlTransfer::obstacle() const noexcept {
+  return set_up_ == CURLE_OK ? nullptr : curl_easy_strerror(set_up_);
+}
+
+void CurlTransfer::set_trust(const HttpClientOptions& options) {
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_FOLLOWLOCATION, 0L);
+  set(CURLOPT_SSL_VERIFYPEER, 1L);
+  set(CURLOPT_SSL_VERIFYHOST, 2L);
+  set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  if (!options.ca_file.empty()) {
+    set(CURLOPT_CAINFO, options.ca_file.c_str());
+    set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
+  }
+  set(CURLOPT_PROXY, options.proxy.c_str());  // empty: none, and the environment is not asked
+  set(CURLOPT_NOPROXY, "");
+  set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+}
+
+void CurlTransfer::add_header(const std::string& line) {
+  curl_slist* const longer = curl_slist_append(lines_, line.c_str());
+  if (longer == nullptr) {
+    set_up_ = CURLE_OUT_OF_MEMORY;
+  } else {
+    lines_ = longer;
+  }
+}
+
+void CurlTransfer::set_request() {
+  set(CURLOPT_URL, request_.url.c_str());
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  // Calls at once share the first connection where TLS can say that it takes several. Without TLS
+  // nobody says so before the first reply, which a model may think about for a minute.
+  const bool encrypted = curl_strnequal(request_.url.c_str(), "https:", 6) != 0;
+  set(CURLOPT_PIPEWAIT, encrypted ? 1L : 0L);
+  if (request_.method == "HEAD") {
+    set(CURLOPT_NOBODY, 1L);
+  } else if (request_.method == "GET" && request_.body.empty()) {
+    set(CURLOPT_HTTPGET, 1L);
+  } else {
+    if (request_.method == "POST" || !request_.body.empty()) {
+      set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+      set(CURLOPT_POSTFIELDS, request_.body.data());
+    }
+    set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+  }
+  for (const auto& [name, value] : request_.headers) {
+    // libcurl reads "Name:" as the wish to leave a header out.
+    add_header(value.empty() ? name + ";" : name + ": " + value);
+  }
+  add_header("Expect:");
+  if (!has_header(request_, "Content-Type")) add_header("Content-Type:");
+  set(CURLOPT_HTTPHEADER, lines_);
+}
+
+std::size_t CurlTransfer::on_header(char* line, std::size_t size, std::size_t count, void* self) {
+  auto& transfer = *static_cast<CurlTransfer*>(self);
+  const std::size_t length = size * count;
+  transfer.head_bytes_ += length;
+  transfer.too_large_ = transfer.head_bytes_ > max_head_bytes;
+  if (transfer.too_large_ || !transfer.call_->wanted()) return 0;
+  transfer.head_.feed({line, length});
+  return length;
+}
+
+// What is not taken ends the transfer.
+std::size_t CurlTransfer::on_body(char* bytes, std::size_t size, std::size_t count, void* self) {
+  auto& transfer = *static_cast<CurlTransfer*>(self);
+  const std::size_t length = size * count;
+  transfer.too_large_ = length > transfer.max_bytes_ - transfer.body_bytes_;
+  if (transfer.too_large_ || !transfer.call_->wanted()) return 0;
+  transfer.body_bytes_ += length;
+  transfer.call_->add(transfer.head_.status(), {bytes, length});
+  return length;
+}
+
+HttpFault CurlTransfer::fault_of(CURLcode code) const {
+  HttpFault fault;
+  fault.status = head_.status();
+  fault.kind = too_large_ ? HttpFault::too_large : kind_of(code, fault.status);
+  const std::string reason = reason_[0] != '\0' ? reason_.data() : curl_easy_strerror(code);
+  if (head_bytes_ > max_head_bytes) {
+    fault.text =
+        "the head of the reply is larger than " + std::to_string(max_head_bytes) + " bytes";
+  } else if (fault.kind == HttpFault::too_large) {
+    fault.text = "the reply is larger than " + std::to_string(max_bytes_) + " bytes";
+  } else if (code == CURLE_PEER_FAILED_VERIFICATION) {
+    fault.text = "the server's certificate is not trusted: " + reason;
+  } else if (code == CURLE_SSL_CACERT_BADFILE) {
+    fault.text = "the file of trusted certificates cannot be used: " + reason;
+  } else {
+    fault.text = reason;
+  }
+  return fault;
+}
+
+void CurlTransfer::finish(CURLcode code) {
+  if (code != CURLE_OK) {
+    call_->finish(fault_of(code));
+    return;
+  }
+  HttpReply reply;
+  reply.status = head_.status();
+  reply.headers = std::move(head_.headers());
+  call_->finish(std::move(reply));
+}
+
+}  // namespace runtime::llm

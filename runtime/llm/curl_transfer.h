@@ -1,0 +1,64 @@
+// One request as libcurl runs it. All of it happens on the thread of its CurlLoop.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "runtime/llm/http_call.h"
+#include "runtime/llm/http_text.h"
+
+namespace runtime::llm {
+
+class CurlTransfer {
+ public:
+  // Who opens and closes the sockets. A connection outlives the transfer that made it, so the
+  // context outlives them all.
+  struct Sockets {
+    curl_opensocket_callback open;
+    curl_closesocket_callback close;
+    void* context;
+  };
+
+  CurlTransfer(const HttpClientOptions& options, Sockets sockets, HttpRequest request,
+               std::shared_ptr<HttpCall> call);
+  ~CurlTransfer();
+  CurlTransfer(const CurlTransfer&) = delete;
+  CurlTransfer& operator=(const CurlTransfer&) = delete;
+
+  CURL* easy() const noexcept { return easy_; }
+  HttpCall& call() const noexcept { return *call_; }
+  // Null: it can run. Else what could not be set up.
+  const char* obstacle() const noexcept;
+
+  // Tells the call how it ended.
+  void finish(CURLcode code);
+
+ private:
+  void set_request();
+  void set_trust(const HttpClientOptions& options);
+  void add_header(const std::string& line);
+  template <class Value>
+  void set(CURLoption option, Value value);
+  HttpFault fault_of(CURLcode code) const;
+
+  static std::size_t on_header(char* line, std::size_t size, std::size_t count, void* self);
+  static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self);
+
+  const HttpRequest request_;  // libcurl reads the body where it is
+  const std::shared_ptr<HttpCall> call_;
+  const std::size_t max_bytes_;
+  CURL* const easy_;
+  curl_slist* lines_ = nullptr;
+  CURLcode set_up_ = CURLE_OK;
+  std::array<char, CURL_ERROR_SIZE> reason_{};
+  HeadReader head_;
+  std::size_t head_bytes_ = 0;
+  std::size_t body_bytes_ = 0;
+  bool too_large_ = false;
+};
+
+}  // namespace runtime::llm

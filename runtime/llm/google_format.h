@@ -1,0 +1,33 @@
+// generateContent, as Google defines it for Gemini.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "runtime/llm/wire_format.h"
+
+namespace runtime::llm {
+
+class GoogleFormat final : public WireFormat {
+ public:
+  // The version counts where the base URL names none.
+  explicit GoogleFormat(std::string api_version = "v1beta")
+      : api_version_(std::move(api_version)) {}
+
+  HttpRequest encode(const ChatRequest& request, const Endpoint& endpoint, Delivery delivery,
+                     SchemaUse schema_use) const override;
+  Answer decode_reply(std::string_view body) const override;
+  std::unique_ptr<StreamDecoder> stream_decoder() const override;
+  ProviderFault decode_error(int status, std::string_view body) const override;
+  HttpRequest encode_models(const Endpoint& endpoint) const override;
+  Models decode_models(std::string_view body) const override;
+  bool repeats(int status) const override;
+  RetryRules retry_rules() const override;
+
+ private:
+  HttpRequest request_to(const Endpoint& endpoint, std::string method, std::string_view path) const;
+
+  const std::string api_version_;
+};
+
+}  // namespace runtime::llm

@@ -1,0 +1,298 @@
+#include "runtime/llm/http_provider.h"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "runtime/config/config.h"
+#include "runtime/json/reader.h"
+#include "runtime/json/writer.h"
+#include "runtime/llm/backoff.h"
+
+namespace runtime::llm {
+namespace {
+
+namespace asio = boost::asio;
+using std::chrono::milliseconds;
+
+// In less than this no provider answers, so that a try would only hide why the last one failed.
+constexpr milliseconds shortest_try{100};
+constexpr milliseconds longest_deadline{24 * 3'600'000};
+constexpr std::size_t most_refusing_models = 1'000;
+
+bool is_object(const std::string& text) {
+  const auto value = json::parse(text, "it");
+  return value && value->as_object() != nullptr;
+}
+
+// What would make the text of the request no JSON, or its URL another one.
+std::optional<std::string> obstacle_in(const ChatRequest& request) {
+  if (!request.model.empty() && !is_model_name(request.model)) {
+    return json::quoted(request.model) + " is no name of a model";
+  }
+  if (request.schema && !is_object(request.schema->schema)) {
+    return "the schema " + json::quoted(request.schema->name) + " is no JSON object";
+  }
+  for (const Tool& tool : request.tools) {
+    if (!is_object(tool.parameters)) {
+      return "the parameters of the tool " + json::quoted(tool.name) + " are no JSON object";
+    }
+  }
+  for (const Message& message : request.messages) {
+    for (const ToolCall& call : message.tool_calls) {
+      if (is_object(call.arguments)) continue;
+      return "the arguments of the call " + json::quoted(call.id) + " are no JSON object";
+    }
+  }
+  return std::nullopt;
+}
+
+// Whether the wait came to its end. A cancel is looked for and not waited for: its one hook would
+// have to reach a timer that another thread may be about to destroy.
+asio::awaitable<bool> wait_out(milliseconds wait, Cancel cancel) {
+  constexpr milliseconds look_again{20};
+  const auto end = std::chrono::steady_clock::now() + wait;
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  while (!cancel.requested()) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= end) co_return true;
+    timer.expires_at(std::min(end, now + look_again));
+    const auto [error] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (error) co_return false;
+  }
+  co_return false;
+}
+
+// The provider's own word on it goes before its status.
+std::optional<bool> should_retry(const HttpReply& reply) {
+  const std::string* word = reply.header("x-should-retry");
+  if (word != nullptr && *word == "true") return true;
+  if (word != nullptr && *word == "false") return false;
+  return std::nullopt;
+}
+
+std::string request_id_of(const HttpReply& reply) {
+  for (const char* name : {"x-request-id", "request-id"}) {
+    if (const std::string* id = reply.header(name)) return *id;
+  }
+  return {};
+}
+
+bool is_success(int status) { return status >= 200 && status < 300; }
+
+HttpFault cancelled_fault() {
+  return {.kind = HttpFault::cancelled, .text = "cancelled", .status = 0, .body_began = false};
+}
+
+}  // namespace
+
+HttpProvider::HttpProvider(Endpoint endpoint, std::unique_ptr<const WireFormat> format,
+                           HttpClient& client)
+    : endpoint_(std::move(endpoint)),
+      format_(std::move(format)),
+      client_(client),
+      random_(std::random_device()()) {}
+
+asio::awaitable<Outcome<ChatResponse>> HttpProvider::complete(ChatRequest request,
+                                                              CallOptions options) {
+  if (request.model.empty()) request.model = endpoint_.model;
+  auto chat = std::make_shared<const Chat>(Chat{std::move(request), std::move(options.on_text)});
+  return converse(std::move(chat), std::move(options));
+}
+
+asio::awaitable<Outcome<ChatResponse>> HttpProvider::converse(std::shared_ptr<const Chat> chat,
+                                                              CallOptions options) {
+  Call call = begin(options, chat->request.model);
+  if (const auto obstacle = obstacle_in(chat->request)) {
+    Failure failure;
+    failure.fault = Fault::bad_request;
+    failure.provider = endpoint_.provider;
+    failure.message = endpoint_.provider + ": " + foreign_text(*obstacle, endpoint_.api_key);
+    co_return failure;
+  }
+  Try<ChatResponse> attempt = [this, chat](Call now) { return try_chat(chat, std::move(now)); };
+  co_return co_await repeat<ChatResponse>(std::move(call), std::move(attempt));
+}
+
+asio::awaitable<Outcome<std::vector<std::string>>> HttpProvider::list_models(CallOptions options) {
+  Call call = begin(options, {});
+  Try<std::vector<std::string>> attempt = [this](Call now) { return try_models(std::move(now)); };
+  co_return co_await repeat<std::vector<std::string>>(std::move(call), std::move(attempt));
+}
+
+asio::awaitable<Outcome<milliseconds>> HttpProvider::health(CallOptions options) {
+  const auto started = Clock::now();
+  const auto models = co_await list_models(std::move(options));
+  if (!models) co_return models.failure();
+  co_return std::chrono::duration_cast<milliseconds>(Clock::now() - started);
+}
+
+HttpProvider::Call HttpProvider::begin(const CallOptions& options, std::string model) const {
+  Call call;
+  call.story.model = std::move(model);
+  call.story.tries = 0;
+  call.story.deadline = std::clamp(options.deadline, milliseconds(0), longest_deadline);
+  call.started = Clock::now();
+  call.deadline = call.started + call.story.deadline;
+  call.cancel = options.cancel;
+  return call;
+}
+
+template <class Value>
+asio::awaitable<Outcome<Value>> HttpProvider::repeat(Call call, Try<Value> attempt) {
+  const RetryRules rules = format_->retry_rules();
+  std::optional<Failure> before;
+  for (;;) {
+    ++call.story.tries;
+    Tried<Value> tried = co_await attempt(call);
+    if (auto* value = std::get_if<Value>(&tried)) co_return std::move(*value);
+    Stumble& last = std::get<Stumble>(tried);
+    if (last.failure.fault == Fault::timed_out && before) {
+      last.failure.message += "; the try before it: " + before->message;
+    }
+    if (last.then == Stumble::Then::give_up || call.story.tries >= rules.tries) {
+      co_return std::move(last.failure);
+    }
+    const auto wait = wait_before(call.story.tries - 1, chance(), last.asked, rules.backoff);
+    if (!wait || Clock::now() + *wait + shortest_try > call.deadline) {
+      co_return std::move(last.failure);
+    }
+    if (!co_await wait_out(*wait, call.cancel)) {
+      co_return failure_of(endpoint_, call.story, cancelled_fault());
+    }
+    before = std::move(last.failure);
+  }
+}
+
+asio::awaitable<HttpProvider::Tried<ChatResponse>> HttpProvider::try_chat(
+    std::shared_ptr<const Chat> chat, Call call) {
+  const auto hearing = std::make_shared<Hearing>();
+  hearing->schema_use = schema_use(chat->request.model);
+  FetchOptions fetch;
+  fetch.deadline = call.deadline;
+  fetch.cancel = call.cancel;
+  if (chat->on_text) listen(chat, hearing, fetch);
+  const Delivery delivery = chat->on_text ? Delivery::streamed : Delivery::whole;
+  HttpRequest http = format_->encode(chat->request, endpoint_, delivery, hearing->schema_use);
+  const HttpOutcome outcome = co_await client_.fetch(std::move(http), std::move(fetch));
+  co_return judge(*chat, call, *hearing, outcome);
+}
+
+void HttpProvider::listen(const std::shared_ptr<const Chat>& chat,
+                          const std::shared_ptr<Hearing>& hearing, FetchOptions& fetch) const {
+  hearing->decoder = format_->stream_decoder();
+  hearing->say = [chat, said = &hearing->said](std::string_view text) {
+    *said = Said::something;
+    chat->on_text(text);
+  };
+  fetch.on_body = [hearing](int status, std::string_view bytes) {
+    if (is_success(status)) hearing->decoder->add(bytes, hearing->say);
+  };
+}
+
+HttpProvider::Tried<ChatResponse> HttpProvider::judge(const Chat& chat, const Call& call,
+                                                      Hearing& hearing,
+                                                      const HttpOutcome& outcome) {
+  // A connection that broke after the answer's last word, or its error, takes nothing away.
+  const auto* broken = std::get_if<HttpFault>(&outcome);
+  const bool heard = broken != nullptr && broken->kind == HttpFault::interrupted &&
+                     is_success(broken->status) && hearing.decoder;
+  if (broken != nullptr && !heard) return stumble(call, *broken, hearing.said);
+  const HttpReply no_reply;
+  const HttpReply& reply = heard ? no_reply : std::get<HttpReply>(outcome);
+  Answer answer = read(hearing, reply);
+  if (auto* response = std::get_if<ChatResponse>(&answer)) {
+    response->request_id = foreign_text(request_id_of(reply), endpoint_.api_key);
+    response->tries = call.story.tries;
+    response->latency = std::chrono::duration_cast<milliseconds>(Clock::now() - call.started);
+    return std::move(*response);
+  }
+  auto& fault = std::get<ProviderFault>(answer);
+  if (heard && fault.status == 0) return stumble(call, *broken, hearing.said);
+  const bool refused_schema = chat.request.schema && hearing.schema_use == SchemaUse::enforced &&
+                              hearing.said == Said::nothing && refuses_schema(fault);
+  Stumble result = stumble(call, std::move(fault), reply, hearing.said);
+  if (refused_schema) {
+    ask_for_schema(chat.request.model);
+    result.then = Stumble::Then::repeat;
+    result.asked = milliseconds(0);
+  }
+  return result;
+}
+
+Answer HttpProvider::read(Hearing& hearing, const HttpReply& reply) const {
+  if (reply.status != 0 && !is_success(reply.status)) {
+    return format_->decode_error(reply.status, reply.body);
+  }
+  return hearing.decoder ? hearing.decoder->finish(hearing.say) : format_->decode_reply(reply.body);
+}
+
+asio::awaitable<HttpProvider::Tried<std::vector<std::string>>> HttpProvider::try_models(Call call) {
+  FetchOptions fetch;
+  fetch.deadline = call.deadline;
+  fetch.cancel = call.cancel;
+  HttpRequest http = format_->encode_models(endpoint_);
+  const HttpOutcome outcome = co_await client_.fetch(std::move(http), std::move(fetch));
+  if (const auto* broken = std::get_if<HttpFault>(&outcome)) {
+    co_return stumble(call, *broken, Said::nothing);
+  }
+  const HttpReply& reply = std::get<HttpReply>(outcome);
+  Models models = is_success(reply.status)
+                      ? format_->decode_models(reply.body)
+                      : Models(format_->decode_error(reply.status, reply.body));
+  if (auto* fault = std::get_if<ProviderFault>(&models)) {
+    co_return stumble(call, std::move(*fault), reply, Said::nothing);
+  }
+  co_return std::move(std::get<0>(models));
+}
+
+HttpProvider::Stumble HttpProvider::stumble(const Call& call, const HttpFault& fault,
+                                            Said said) const {
+  Stumble result;
+  result.failure = failure_of(endpoint_, call.story, fault);
+  const bool waits_for_it = format_->retry_rules().unreachable == RetryRules::Unreachable::repeated;
+  const bool passing = fault.kind == HttpFault::interrupted ||
+                       (fault.kind == HttpFault::unreachable && waits_for_it);
+  if (passing && said == Said::nothing) result.then = Stumble::Then::repeat;
+  return result;
+}
+
+HttpProvider::Stumble HttpProvider::stumble(const Call& call, ProviderFault fault,
+                                            const HttpReply& reply, Said said) const {
+  Stumble result;
+  result.asked = asked_wait(reply, std::chrono::system_clock::now());
+  if (!result.asked) result.asked = fault.wait;
+  if (fault.fault == Fault::malformed && !reply.body.empty()) {
+    fault.text += "; it begins with " + json::quoted(reply.body);
+  }
+  result.failure = failure_of(endpoint_, call.story, fault, result.asked);
+  // Whoever says when to come back wants one to, also where the provider's own client gives up.
+  const bool invited = result.asked && (fault.status == 429 || fault.status == 503);
+  const bool spent = fault.code == "insufficient_quota";
+  bool repeated = fault.fault == Fault::interrupted;
+  if (fault.status != 0) repeated = (format_->repeats(fault.status) || invited) && !spent;
+  if (said == Said::nothing && should_retry(reply).value_or(repeated)) {
+    result.then = Stumble::Then::repeat;
+  }
+  return result;
+}
+
+double HttpProvider::chance() {
+  const std::lock_guard lock(mutex_);
+  return std::uniform_real_distribution<double>(0, 1)(random_);
+}
+
+SchemaUse HttpProvider::schema_use(const std::string& model) {
+  const std::lock_guard lock(mutex_);
+  return without_schemas_.contains(model) ? SchemaUse::asked_for : SchemaUse::enforced;
+}
+
+void HttpProvider::ask_for_schema(const std::string& model) {
+  const std::lock_guard lock(mutex_);
+  if (without_schemas_.size() < most_refusing_models) without_schemas_.insert(model);
+}
+
+}  // namespace runtime::llm

@@ -1,0 +1,98 @@
+// A provider behind HTTP: one wire format, one endpoint, and patience.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "runtime/llm/failure_text.h"
+#include "runtime/llm/http_client.h"
+#include "runtime/llm/provider.h"
+#include "runtime/llm/wire_format.h"
+
+namespace runtime::llm {
+
+class HttpProvider final : public Provider {
+ public:
+  // The client outlives it.
+  HttpProvider(Endpoint endpoint, std::unique_ptr<const WireFormat> format, HttpClient& client);
+
+  std::string_view name() const noexcept override { return endpoint_.provider; }
+  const std::string& default_model() const noexcept override { return endpoint_.model; }
+
+  boost::asio::awaitable<Outcome<ChatResponse>> complete(ChatRequest request,
+                                                         CallOptions options) override;
+  boost::asio::awaitable<Outcome<std::vector<std::string>>> list_models(
+      CallOptions options) override;
+  boost::asio::awaitable<Outcome<std::chrono::milliseconds>> health(CallOptions options) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Chat {
+    ChatRequest request;
+    OnText on_text;  // empty: the answer is not streamed
+  };
+  struct Call {
+    CallStory story;
+    Clock::time_point started;
+    Clock::time_point deadline;
+    Cancel cancel;
+  };
+  // A try that came to nothing.
+  struct Stumble {
+    Failure failure;
+    enum class Then : std::uint8_t { give_up, repeat } then = Then::give_up;
+    std::optional<std::chrono::milliseconds> asked;  // to wait, by the provider
+  };
+  template <class Value>
+  using Tried = std::variant<Value, Stumble>;
+  template <class Value>
+  using Try = std::function<boost::asio::awaitable<Tried<Value>>(Call)>;
+  // Whether some of the answer has reached the caller, who would get it twice.
+  enum class Said : std::uint8_t { nothing, something };
+  // What has come of an answer so far.
+  struct Hearing {
+    SchemaUse schema_use = SchemaUse::enforced;
+    std::unique_ptr<StreamDecoder> decoder;  // none: the answer comes whole
+    OnText say;
+    Said said = Said::nothing;
+  };
+
+  Call begin(const CallOptions& options, std::string model) const;
+  template <class Value>
+  boost::asio::awaitable<Outcome<Value>> repeat(Call call, Try<Value> attempt);
+  boost::asio::awaitable<Outcome<ChatResponse>> converse(std::shared_ptr<const Chat> chat,
+                                                         CallOptions options);
+  boost::asio::awaitable<Tried<ChatResponse>> try_chat(std::shared_ptr<const Chat> chat, Call call);
+  void listen(const std::shared_ptr<const Chat>& chat, const std::shared_ptr<Hearing>& hearing,
+              FetchOptions& fetch) const;
+  Tried<ChatResponse> judge(const Chat& chat, const Call& call, Hearing& hearing,
+                            const HttpOutcome& outcome);
+  Answer read(Hearing& hearing, const HttpReply& reply) const;
+  boost::asio::awaitable<Tried<std::vector<std::string>>> try_models(Call call);
+
+  Stumble stumble(const Call& call, const HttpFault& fault, Said said) const;
+  Stumble stumble(const Call& call, ProviderFault fault, const HttpReply& reply, Said said) const;
+  double chance();
+  SchemaUse schema_use(const std::string& model);
+  void ask_for_schema(const std::string& model);
+
+  const Endpoint endpoint_;
+  const std::unique_ptr<const WireFormat> format_;
+  HttpClient& client_;
+  std::mutex mutex_;
+  std::mt19937_64 random_;
+  std::set<std::string> without_schemas_;  // models that take none as a parameter
+};
+
+}  // namespace runtime::llm

@@ -1,0 +1,245 @@
+#include "runtime/llm/replay_provider.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/config/text_file.h"
+#include "runtime/json/reader.h"
+#include "runtime/json/writer.h"
+#include "runtime/llm/wire_json.h"
+
+namespace runtime::llm {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::size_t max_cassette_bytes = 256u << 20;
+// The role whose answers are the solutions, which no schema of its own need name.
+constexpr std::string_view solving_role = "coder";
+
+bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// Prompts indent, wrap and trim what they quote.
+std::string with_single_spaces(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (!is_blank(c)) {
+      result += c;
+    } else if (!result.empty() && result.back() != ' ') {
+      result += ' ';
+    }
+  }
+  if (result.ends_with(' ')) result.pop_back();
+  return result;
+}
+
+bool is_word(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+// Where `task` stands in `prompt` and is no part of longer words; npos: nowhere.
+std::size_t place_of(std::string_view task, std::string_view prompt) {
+  for (std::size_t at = prompt.find(task); at != prompt.npos; at = prompt.find(task, at + 1)) {
+    const std::size_t end = at + task.size();
+    const bool begins = at == 0 || !is_word(task.front()) || !is_word(prompt[at - 1]);
+    const bool ends = end == prompt.size() || !is_word(task.back()) || !is_word(prompt[end]);
+    if (begins && ends) return at;
+  }
+  return prompt.npos;
+}
+
+jail::Error wrong(std::string text) { return {jail::ErrorKind::invalid, std::move(text), 0, {}}; }
+
+// The texts of a list of answers; nothing where it is none.
+std::optional<std::vector<std::string>> answers_of(const json::Value* list) {
+  if (list == nullptr || list->as_array() == nullptr) return std::nullopt;
+  std::vector<std::string> answers;
+  for (const json::Value& item : *list->as_array()) {
+    if (item.as_string() == nullptr && item.as_object() == nullptr) return std::nullopt;
+    answers.push_back(item.as_string() != nullptr ? *item.as_string() : text_of(item));
+  }
+  return answers;
+}
+
+void write_empty(json::Writer& writer, const json::Value& schema) {
+  const std::string type = text_member(&schema, "type");
+  if (type == "array") {
+    writer.begin_array().end_array();
+  } else if (type == "object") {
+    writer.begin_object().end_object();
+  } else if (type == "boolean") {
+    writer.boolean(false);
+  } else if (type == "number" || type == "integer") {
+    writer.integer(0);
+  } else {
+    writer.string("");
+  }
+}
+
+// Cassettes hold programs; where an object with a program in it is wanted, it is put into one.
+std::string as_wanted(const std::string& answer, const std::optional<AnswerSchema>& wanted) {
+  if (!wanted) return answer;
+  const auto schema = json::parse(wanted->schema, "schema");
+  const json::Value* properties = schema ? member(*schema, "properties") : nullptr;
+  if (member(properties, "code") == nullptr) return answer;
+  const auto value = json::parse(answer, "answer");
+  if (value && value->as_object() != nullptr) return answer;
+  json::Writer writer;
+  writer.begin_object();
+  for (const auto& [key, property] : *properties->as_object()) {
+    writer.key(key);
+    if (key == "code") {
+      writer.string(answer);
+    } else {
+      write_empty(writer, property);
+    }
+  }
+  writer.end_object();
+  return std::move(writer).take();
+}
+
+// In pieces, as a model would say it.
+void say(std::string_view text, const OnText& on_text) {
+  constexpr std::size_t piece = 64;
+  while (!text.empty()) {
+    std::size_t size = std::min(piece, text.size());
+    while (size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) ++size;
+    on_text(text.substr(0, size));
+    text.remove_prefix(size);
+  }
+}
+
+}  // namespace
+
+jail::Result<std::unique_ptr<ReplayProvider>> ReplayProvider::open(const std::string& path) {
+  const auto text = read_text_file(path, max_cassette_bytes);
+  if (!text) return text.error();
+  return parse(*text, path);
+}
+
+jail::Result<std::unique_ptr<ReplayProvider>> ReplayProvider::parse(std::string_view text,
+                                                                    std::string_view name) {
+  std::vector<Record> records;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (std::all_of(line.begin(), line.end(), is_blank)) continue;
+    auto record = read_record(line, std::string(name) + ", line " + std::to_string(number));
+    if (!record) return record.error();
+    records.push_back(std::move(*record));
+  }
+  if (records.empty()) return wrong(std::string(name) + ": there is no record in this cassette");
+  return std::unique_ptr<ReplayProvider>(new ReplayProvider(std::string(name), std::move(records)));
+}
+
+jail::Result<ReplayProvider::Record> ReplayProvider::read_record(std::string_view line,
+                                                                 const std::string& place) {
+  const auto value = json::parse(line, place);
+  if (!value) return value.error();
+  Record record;
+  record.shown_task = text_member(&*value, "task");
+  record.task = with_single_spaces(record.shown_task);
+  record.model = text_member(&*value, "model");
+  if (record.task.empty()) return wrong(place + ": \"task\" must be a text");
+  auto answers = answers_of(member(*value, "answers"));
+  if (!answers) return wrong(place + ": \"answers\" must be a list of texts or objects");
+  record.tracks[""].answers = std::move(*answers);
+  const json::Value* roles = member(*value, "roles");
+  if (roles == nullptr) return record;
+  if (roles->as_object() == nullptr) return wrong(place + ": \"roles\" must be an object");
+  for (const auto& [role, list] : *roles->as_object()) {
+    auto lines = answers_of(&list);
+    if (!lines) return wrong(place + ": \"roles\" must have lists of texts or objects");
+    record.tracks[role].answers = std::move(*lines);
+  }
+  return record;
+}
+
+// The task that a prompt is about opens what the user says; others may follow, as examples. One
+// task may begin like another: the longest that begins there counts.
+std::vector<ReplayProvider::Record*> ReplayProvider::records_for(const ChatRequest& request) {
+  std::string prompt;
+  std::string behind;  // what others say counts where the user names no task
+  for (const Message& message : request.messages) {
+    (message.speaker == Speaker::user ? prompt : behind) += message.text + '\n';
+  }
+  for (const std::string& text : {with_single_spaces(prompt), with_single_spaces(behind)}) {
+    std::vector<Record*> found;
+    std::size_t first = text.npos;
+    for (Record& record : records_) {
+      const std::size_t at = place_of(record.task, text);
+      if (at == text.npos || at > first) continue;
+      const bool closer = at < first || record.task.size() > found.front()->task.size();
+      if (closer) found.clear();
+      if (closer || record.task == found.front()->task) found.push_back(&record);
+      first = at;
+    }
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+Failure ReplayProvider::exhausted(std::string text) const {
+  Failure failure;
+  failure.fault = Fault::exhausted;
+  failure.provider = std::string(provider_name);
+  failure.message = "replay: " + std::move(text) + " (REPLAY_CASSETTE: " + cassette_ + ")";
+  return failure;
+}
+
+Outcome<ChatResponse> ReplayProvider::play(const ChatRequest& request) {
+  std::string role = request.schema ? request.schema->name : std::string();
+  if (role == solving_role) role.clear();
+  const std::lock_guard lock(mutex_);
+  const std::vector<Record*> records = records_for(request);
+  if (records.empty()) return exhausted("the cassette has no task that this prompt is about");
+  std::size_t played = 0;
+  for (Record* record : records) {
+    const auto track = record->tracks.find(role);
+    if (track == record->tracks.end()) continue;
+    const std::vector<std::string>& answers = track->second.answers;
+    played += track->second.played;
+    if (track->second.played >= answers.size()) continue;
+    ChatResponse response;
+    response.text = as_wanted(answers[track->second.played++], request.schema);
+    response.model = record->model.empty() ? model_ : record->model;
+    return response;
+  }
+  const std::string who = role.empty() ? "" : " of the role " + json::quoted(role);
+  const std::string task = json::quoted(records.front()->shown_task);
+  if (played == 0) return exhausted("the cassette has no answers" + who + " for " + task);
+  return exhausted("the cassette's " + std::to_string(played) + " answers" + who + " for " + task +
+                   " are all played");
+}
+
+asio::awaitable<Outcome<ChatResponse>> ReplayProvider::complete(ChatRequest request,
+                                                                CallOptions options) {
+  const auto started = std::chrono::steady_clock::now();
+  if (options.cancel.requested()) {
+    Failure failure;
+    failure.fault = Fault::cancelled;
+    failure.provider = std::string(provider_name);
+    failure.message = "replay: cancelled";
+    co_return failure;
+  }
+  Outcome<ChatResponse> outcome = play(request);
+  if (outcome) {
+    if (options.on_text) say(outcome->text, options.on_text);
+    outcome->latency = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::steady_clock::now() - started);
+  }
+  co_return outcome;
+}
+
+asio::awaitable<Outcome<std::vector<std::string>>> ReplayProvider::list_models(CallOptions) {
+  std::vector<std::string> names{model_};
+  co_return names;
+}
+
+asio::awaitable<Outcome<std::chrono::milliseconds>> ReplayProvider::health(CallOptions) {
+  co_return std::chrono::milliseconds(0);
+}
+
+}  // namespace runtime::llm

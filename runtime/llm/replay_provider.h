@@ -1,0 +1,69 @@
+// A provider that plays a cassette: recorded answers, for demonstrations and tests without a key.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jail/result.h"
+#include "runtime/llm/provider.h"
+
+namespace runtime::llm {
+
+// A cassette is a file of JSON objects, one a line:
+//   {"task": "...", "answers": ["...", ...], "roles": {"critic": ["...", ...]}}
+// The n-th time that a model is asked to solve the task it answers answers[n]; whoever else is
+// asked by a schema of that name answers by `roles`. An answer is a string or a JSON object. Other
+// fields are left to those who made it; of several lines with the same task each is played in turn.
+class ReplayProvider final : public Provider {
+ public:
+  static constexpr std::string_view provider_name = "replay";
+
+  // Errors: the file cannot be read; invalid, with the line that is no record.
+  static jail::Result<std::unique_ptr<ReplayProvider>> open(const std::string& path);
+  // `name` is for messages.
+  static jail::Result<std::unique_ptr<ReplayProvider>> parse(std::string_view text,
+                                                             std::string_view name);
+
+  std::string_view name() const noexcept override { return provider_name; }
+  const std::string& default_model() const noexcept override { return model_; }
+
+  boost::asio::awaitable<Outcome<ChatResponse>> complete(ChatRequest request,
+                                                         CallOptions options) override;
+  boost::asio::awaitable<Outcome<std::vector<std::string>>> list_models(
+      CallOptions options) override;
+  boost::asio::awaitable<Outcome<std::chrono::milliseconds>> health(CallOptions options) override;
+
+ private:
+  struct Track {
+    std::vector<std::string> answers;
+    std::size_t played = 0;
+  };
+  struct Record {
+    std::string task;  // with single spaces
+    std::string shown_task;
+    std::string model;
+    std::map<std::string, Track, std::less<>> tracks;  // by role; "" solves the task
+  };
+
+  ReplayProvider(std::string name, std::vector<Record> records)
+      : cassette_(std::move(name)), records_(std::move(records)) {}
+  static jail::Result<Record> read_record(std::string_view line, const std::string& place);
+  std::vector<Record*> records_for(const ChatRequest& request);
+  Outcome<ChatResponse> play(const ChatRequest& request);
+  Failure exhausted(std::string text) const;
+
+  const std::string cassette_;
+  const std::string model_ = "cassette";
+  std::mutex mutex_;
+  std::vector<Record> records_;
+};
+
+}  // namespace runtime::llm
