@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/benchmark/suite.h"
 #include "runtime/sandbox/language.h"
 #include "server/api/encode.h"
 #include "server/api/guard.h"
@@ -70,6 +71,7 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
   options.execute.ceilings = config.ceilings;
   options.execute.why_no_task = why_no_task(config);
   options.execute.tasks = task_rules(config, providers);
+  options.execute.suites = runtime::benchmark::suite_names();
   for (const runtime::Language language : runtime::all_languages) {
     if (auto why = runtime::why_not_available(language, root)) {
       options.execute.why_no_language.emplace(language, std::move(*why));
