@@ -16,10 +16,10 @@ using namespace std::chrono_literals;
 using runtime::json::Object;
 using ::testing::HasSubstr;
 
-constexpr std::string_view cassette = R"({"task": "Add 1 and 1", "answers": ["print(1+1)"]
+constexpr std::string_view cassette = R"json({"task": "Add 1 and 1", "answers": ["print(1+1)"]
 }
 {"task": "Never", "answers": ["a", "b", "c"]}
-)";
+)json";
 
 class TaskApiTest : public HttpTest {
  protected:
