@@ -1,0 +1,38 @@
+#include "tests/unit/agent/fake_jails.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+
+namespace runtime::agent {
+
+boost::asio::awaitable<FakeJails::Answer> FakeJails::run(RunRequest request, RunOptions options) {
+  requests.push_back(request);
+  most_at_once = std::max(most_at_once, ++at_once_);
+  const boost::asio::any_io_executor executor = co_await boost::asio::this_coro::executor;
+  co_await boost::asio::post(executor, boost::asio::use_awaitable);
+  Answer answer = program(request);
+  const bool waits = hang;
+  boost::asio::steady_timer timer(executor);
+  while (hang && !options.cancel.requested()) {
+    timer.expires_after(std::chrono::milliseconds(2));
+    co_await timer.async_wait(boost::asio::use_awaitable);
+  }
+  --at_once_;
+  if (waits) {
+    RunResult killed;
+    killed.status = Status::cancelled;
+    ++cancelled;
+    co_return killed;
+  }
+  if (answer && options.on_output) {
+    options.on_output(Stream::standard_output, answer->standard_output);
+    options.on_output(Stream::standard_error, answer->standard_error);
+  }
+  co_return answer;
+}
+
+}  // namespace runtime::agent
