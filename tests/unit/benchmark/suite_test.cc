@@ -117,17 +117,14 @@ TEST(SuiteOfLines, RecordedPrograms) {
 }
 
 TEST(SuiteOfLines, WhatIsNoProblemIsRefusedWithItsLine) {
-  for (const char* bad : {"[]", "{}", "7", R"({"id": "x", "code": "print(1)"})
-    ",
-    R"({"task_id": "x", "entry_point": "f"})",
-        R"({"test_list": []})"
-}) {
-  const auto suite = suite_of_lines(one_line(human_eval) + "\n" + bad, "f.jsonl");
-  ASSERT_FALSE(suite.has_value()) << bad;
-  EXPECT_THAT(suite.error().message(), HasSubstr("f.jsonl line 2")) << bad;
-}
-EXPECT_THAT(suite_of_lines("{", "f.jsonl").error().message(), HasSubstr("line 1"));
-EXPECT_THAT(suite_of_lines("\n", "f.jsonl").error().message(), HasSubstr("no problems"));
+  for (const char* bad : {"[]", "{}", "7", R"x({"id": "x", "code": "print(1)"})x",
+                          R"({"task_id": "x", "entry_point": "f"})", R"({"test_list": []})"}) {
+    const auto suite = suite_of_lines(one_line(human_eval) + "\n" + bad, "f.jsonl");
+    ASSERT_FALSE(suite.has_value()) << bad;
+    EXPECT_THAT(suite.error().message(), HasSubstr("f.jsonl line 2")) << bad;
+  }
+  EXPECT_THAT(suite_of_lines("{", "f.jsonl").error().message(), HasSubstr("line 1"));
+  EXPECT_THAT(suite_of_lines("\n", "f.jsonl").error().message(), HasSubstr("no problems"));
 }
 
 TEST(FindSuite, ReadsAFile) {
