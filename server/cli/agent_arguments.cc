@@ -79,9 +79,10 @@ CLI::App& define_benchmark(CLI::App& app, Raw& raw) {
   CLI::App& benchmark =
       *app.add_subcommand("benchmark", "Let a model solve a suite of tasks, and count");
   benchmark
-      .add_option("--suite", raw.suite,
-                  "quick, algorithms, error_recovery, data, math, strings, hard, full, or a file of "
-                  "HumanEval or MBPP, one problem a line [quick]")
+      .add_option(
+          "--suite", raw.suite,
+          "quick, algorithms, error_recovery, data, math, strings, hard, full, or a file of "
+          "HumanEval or MBPP, one problem a line [quick]")
       ->type_name("S");
   benchmark.add_option("--limit", raw.limit, "Only the first N tasks")
       ->type_name("N")

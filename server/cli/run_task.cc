@@ -142,10 +142,11 @@ int solve(LocalRunner& local, Agent& parts, Brief brief, const RunTaskOptions& o
   const auto style = style_of(options, local.environment, place, brief.request.max_attempts);
   const auto progress =
       quiet ? nullptr : std::make_shared<Progress>(strand, STDERR_FILENO, place, style);
-  const auto trace = std::make_shared<TaskTrace>(brief.request);
+  const auto trace =
+      brief.trace.valid() ? std::make_shared<TaskTrace>(brief.request.task) : nullptr;
   agent::TaskOptions task;
   task.on_event = [progress, trace](const agent::Event& event) {
-    trace->add(event);
+    if (trace != nullptr) trace->add(event);
     if (progress != nullptr) progress->add(event);
   };
   Interrupt interrupt(strand, task.cancel);
@@ -156,7 +157,7 @@ int solve(LocalRunner& local, Agent& parts, Brief brief, const RunTaskOptions& o
   local.pool->stop();
   local.pool->join();
   if (progress != nullptr) progress->finish(result);
-  if (brief.trace.valid() && !write_all(brief.trace.get(), trace->page(result))) {
+  if (trace != nullptr && !write_all(brief.trace.get(), trace->page(result))) {
     const jail::Error error{jail::ErrorKind::kernel, "write " + options.trace_file, errno, {}};
     return fail(exit_own_failure, error.message());
   }

@@ -1,46 +1,35 @@
-// What happened in a task, as one page of HTML that needs nothing else.
+// Keeps the events of a task for the page that --trace writes.
 #pragma once
 
 #include <chrono>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/agent/event.h"
 #include "runtime/agent/task.h"
+#include "runtime/agent/trace_html.h"
 
 namespace server {
 
+// On the executor of its task.
 class TaskTrace {
  public:
-  explicit TaskTrace(const runtime::agent::TaskRequest& request);
+  explicit TaskTrace(std::string task) : task_(std::move(task)) {}
 
-  void add(const runtime::agent::Event& event);
-  // The task, its timeline, and each attempt with what changed in its program.
-  std::string page(const runtime::agent::TaskResult& result) const;
+  void add(const runtime::agent::Event& event) {
+    const auto now = std::chrono::steady_clock::now();
+    events_.push_back({event, std::chrono::duration_cast<std::chrono::milliseconds>(now - began_)});
+  }
+
+  std::string page(const runtime::agent::TaskResult& result) const {
+    return runtime::agent::trace_html(task_, result, events_);
+  }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  struct Entry {
-    std::chrono::milliseconds at;
-    std::string type;
-    std::string data;  // of one or, for what comes in pieces, of several events
-  };
-
   const std::string task_;
-  const Clock::time_point began_;
-  std::vector<Entry> entries_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::vector<runtime::agent::TracedEvent> events_;
 };
-
-// A line of one text or both.
-struct DiffLine {
-  enum class Side { both, before, after } side = Side::both;
-  std::string_view text;
-};
-
-// The shortest way from one text to the other. Where both are long: all of one, then all of the
-// other.
-std::vector<DiffLine> diff_of(std::string_view before, std::string_view after);
 
 }  // namespace server

@@ -162,19 +162,33 @@ class Tasks(task_server.TaskTest):
         self.assertIn("ANTHROPIC_API_KEY", answer.json["detail"])
 
 
-class Swarms(task_server.TaskTest):
-    _approves = {"vote": "approve", "findings": [], "confidence": 0.9}
-    records = (
-        record("Together", SOLVED, SOLVED,
-               architect=[{"plan": "add", "pitfalls": []}] * 2,
-               reviewer=[_approves] * 4, security=[_approves] * 4, critic=[_approves] * 4,
-               optimizer=[{"code": SOLVED, "findings": [], "vote": "approve", "confidence": 0.9}] * 2),
-    ) if False else (record("Together", SOLVED),)
+APPROVES = {"approve": True, "confidence": 0.9, "findings": []}
+REJECTS = {"approve": False, "confidence": 0.9, "findings": ["it is unsafe"]}
 
-    def test_a_swarm_without_words_still_answers(self):
-        result = self.solve("Together", swarm=True)
-        self.assertIn(result["status"], ("completed", "failed"))
-        self.assertEqual(result["success"], result["status"] == "completed")
+
+def together(task, *codes, security):
+    """A record for all roles of a swarm; `security`: its votes, the others approve."""
+    return record(task, *codes, critic=[APPROVES] * 8, security=security,
+                  architect=[{"plan": "add", "pitfalls": ["none"]}] * 4,
+                  optimizer=[APPROVES | {"code": ""}] * 8)
+
+
+class Swarms(task_server.TaskTest):
+    records = (
+        together("Together", SOLVED, SOLVED, security=[APPROVES] * 8),
+        together("Objected", "print(0)", SOLVED, SOLVED, security=[REJECTS] + [APPROVES] * 8),
+    )
+
+    def test_consensus(self):
+        result = self.solve("Together", swarm=True, max_attempts=1)
+        self.assertTrue(result["success"], result)
+        votes = result["history"][0]["votes"]
+        self.assertLessEqual({"critic", "security"}, {vote["role"] for vote in votes})
+        self.assertEqual({True}, {vote["approves"] for vote in votes})
+
+    def test_findings_go_back_to_the_coder(self):
+        result = self.solve("Objected", swarm=True, max_attempts=1)
+        self.assertEqual((True, SOLVED), (result["success"], result["code"]), result)
 
 
 class Leaving(live_server.ServerTest):
