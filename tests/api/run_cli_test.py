@@ -1,0 +1,240 @@
+"""agent-sandbox run, benchmark and lessons: exit statuses, streams, terminals."""
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import host_view
+import live_server
+import task_server
+from task_server import record
+
+SOLVED = "print(40 + 2)"
+BROKEN = "raise ValueError('not yet \\x1b[2J')"
+NASTY = "print('\\x1b]0;owned\\x07 \\x9b2J \\u202e done')"
+ESCAPES = re.compile(r"\x1b\[[0-9;]*[mK]")
+
+RECORDS = (
+    record("Solved at once", SOLVED),
+    record("Solved at the second attempt", BROKEN, SOLVED),
+    record("Never solved", BROKEN, BROKEN, BROKEN),
+    record("Nasty", NASTY),
+    record("Tested", "def one(): return 1"),
+    record("Read", "print(open('data.txt').read())"),
+    record("Wait long", "import time; time.sleep(40)"),
+    record("Many lines", "def f(x):\n    # a comment\n    return 'text'\nprint(f(1))"),
+)
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        if reason := host_view.no_user_namespaces():
+            self.skipTest(f"no user namespaces for this user: {reason}")
+        self.cassette = task_server.Cassette(*RECORDS)
+        self.addCleanup(self.cassette.remove)
+        directory = tempfile.TemporaryDirectory(prefix="agent-sandbox-run.")
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
+        os.chmod(self.directory, 0o777)
+
+    def environment(self, **more):
+        return {"PATH": os.environ["PATH"], "HOME": self.directory, "SANDBOX_ROOTFS": "host", "TERM": "xterm",
+                "LESSONS_PATH": os.path.join(self.directory, "lessons.sqlite"), **self.cassette.environment, **more}
+
+    def start(self, *arguments, environment=None, **streams):
+        return subprocess.Popen([live_server.BINARY, *arguments], cwd=self.directory,
+                                env=environment or self.environment(), **streams)
+
+    def run_it(self, *arguments, input=None, **more):
+        finished = subprocess.run(
+            [live_server.BINARY, *arguments], cwd=self.directory, env=self.environment(**more), input=input,
+            capture_output=True, timeout=120 * live_server.TIME_SCALE, check=False)
+        return finished.returncode, finished.stdout.decode(), finished.stderr.decode()
+
+    def write(self, name, text):
+        path = os.path.join(self.directory, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, 0o644)
+        return path
+
+
+class Run(Command):
+    def test_solved(self):
+        status, out, progress = self.run_it("run", "Solved at once")
+        self.assertEqual((0, "42\n"), (status, out), progress)
+        self.assertIn("attempt 1 of 3", progress)
+        self.assertIn(SOLVED, progress)
+        self.assertIn("solved (1 attempt", progress)
+        self.assertNotIn("\x1b", progress)
+
+    def test_a_second_attempt(self):
+        status, out, progress = self.run_it("run", "Solved at the second attempt", "-v")
+        self.assertEqual((0, "42\n"), (status, out), progress)
+        self.assertLess(progress.index("attempt 1 of 3"), progress.index("attempt 2 of 3"))
+        self.assertIn("ValueError: not yet", progress)
+        self.assertIn("it is wrong", progress)
+
+    def test_not_solved(self):
+        status, out, progress = self.run_it("run", "Never solved", "-a", "2")
+        self.assertEqual((1, ""), (status, out))
+        self.assertIn("not solved (2 attempts", progress)
+
+    def test_json_is_what_execute_answers(self):
+        status, out, progress = self.run_it("run", "Never solved", "-a", "1", "--json")
+        result = json.loads(out)
+        self.assertEqual((1, False, 1, ""), (status, result["success"], len(result["history"]), progress))
+        self.assertIn("\x1b[2J", result["history"][0]["execution_result"]["stderr"])
+        server = live_server.LiveServer(environment={"JOBS_PATH": ":memory:", **self.cassette.environment})
+        self.addCleanup(server.stop)
+        with server.client() as client:
+            self.assertEqual(set(client.post({"task": "Solved at once"}).json), set(result))
+
+    def test_nothing_moves_the_cursor(self):
+        for arguments in (["-v"], []):
+            status, out, progress = self.run_it("run", "Nasty", *arguments)
+            self.assertEqual(0, status, progress)
+            for text in (out, progress):
+                self.assertNotRegex(text, "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
+            self.assertIn("done", out)
+
+    def test_tests_and_files(self):
+        tests = self.write("tests.py", "assert one() == 1\n")
+        self.assertEqual(0, self.run_it("run", "Tested", "--tests", tests)[0])
+        self.write("tests.py", "assert one() == 2\n")
+        self.assertEqual(1, self.run_it("run", "Tested", "--tests", tests, "-a", "1")[0])
+        source = self.write("source.txt", "from a file")
+        status, out, progress = self.run_it("run", "Read", "--file", f"{source}:data.txt")
+        self.assertEqual((0, "from a file\n"), (status, out), progress)
+
+    def test_the_task_may_come_from_standard_input(self):
+        status, out, progress = self.run_it("run", "-", input=b"Solved at once\n")
+        self.assertEqual((0, "42\n"), (status, out), progress)
+        self.assertEqual(2, self.run_it("run", "-", input=b"\n")[0])
+
+    def test_a_trace_is_written(self):
+        path = os.path.join(self.directory, "trace.html")
+        self.assertEqual(0, self.run_it("run", "Solved at the second attempt", "--trace", path)[0])
+        with open(path, encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn("<!doctype html>", page.lower())
+        self.assertIn("ValueError", page)
+        self.assertNotIn("<script", page)
+        self.assertNotIn("\x1b", page)
+        self.assertEqual(2, self.run_it("run", "Solved at once", "--trace", "/nowhere/x.html")[0])
+
+    def test_usage(self):
+        for arguments in (["run"], ["run", "t", "-a", "0"], ["run", "t", "--tests", "/nowhere"],
+                          ["run", "t", "--file", "/nowhere"], ["run", "t", "u"], ["lessons"]):
+            with self.subTest(arguments):
+                self.assertEqual(2, self.run_it(*arguments)[0])
+
+    def test_without_a_provider(self):
+        status, out, error = self.run_it("run", "t", LLM_PROVIDER="", REPLAY_CASSETTE="")
+        self.assertEqual((125, ""), (status, out))
+        self.assertIn("GROQ_API_KEY", error)
+        status, _, error = self.run_it("run", "t", "--provider", "openai")
+        self.assertEqual(125, status)
+        self.assertIn("OPENAI_API_KEY", error)
+        self.assertEqual(125, self.run_it("run", "t", REPLAY_CASSETTE="/nowhere")[0])
+
+    def test_interrupted(self):
+        process = self.start("run", "Wait long", "--timeout", "60", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        seen = b""
+        while b"time.sleep(40)" not in seen:
+            ready, _, _ = select.select([process.stderr], [], [], 30)
+            self.assertTrue(ready, seen)
+            piece = os.read(process.stderr.fileno(), 4096)
+            self.assertTrue(piece, seen)
+            seen += piece
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(130, process.wait(20))
+        self.assertIn(b"cancelled", process.stderr.read())
+        self.assertTrue(host_view.wait_until(lambda: not host_view.descendants(process.pid), 5))
+
+
+class Terminal(Command):
+    def on_terminal(self, *arguments, **more):
+        """What a terminal gets to see, both streams together."""
+        master, slave = pty.openpty()
+        process = self.start(*arguments, environment=self.environment(**more), stdin=slave, stdout=slave, stderr=slave)
+        os.close(slave)
+        seen = b""
+        try:
+            while piece := os.read(master, 4096):
+                seen += piece
+        except OSError:  # the other end is closed
+            pass
+        finally:
+            os.close(master)
+        return process.wait(30), seen.decode()
+
+    def test_live(self):
+        status, seen = self.on_terminal("run", "Many lines")
+        self.assertEqual(0, status, seen)
+        self.assertIn("\r\x1b[K", seen)
+        self.assertRegex(seen, "[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]")
+        self.assertIn("\x1b[35mdef\x1b[0m", seen)
+        self.assertIn("\x1b[2m# a comment\x1b[0m", seen)
+        self.assertIn("\x1b[32m'text'\x1b[0m", seen)
+        self.assertTrue(ESCAPES.sub("", seen).replace("\r\n", "\n").endswith("text\n"), seen)
+
+    def test_no_color(self):
+        status, seen = self.on_terminal("run", "Many lines", NO_COLOR="1")
+        self.assertEqual(0, status, seen)
+        self.assertNotRegex(seen, r"\x1b\[[0-9;]*m")
+        self.assertIn("\r\x1b[K", seen)
+
+    def test_a_dumb_terminal_gets_lines(self):
+        status, seen = self.on_terminal("run", "Many lines", TERM="dumb")
+        self.assertEqual(0, status, seen)
+        self.assertNotIn("\x1b", seen)
+
+    def test_what_guests_write_is_tamed(self):
+        status, seen = self.on_terminal("run", "Nasty", "-v")
+        self.assertEqual(0, status, seen)
+        self.assertNotRegex(ESCAPES.sub("", seen), "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e]")
+
+
+class Learning(Command):
+    def test_lessons_are_listed_and_erased(self):
+        self.assertEqual((0, "", ""), self.run_it("lessons", "list"))
+        self.assertEqual(0, self.run_it("run", "Solved at the second attempt")[0])
+        status, out, _ = self.run_it("lessons", "list")
+        self.assertEqual(0, status)
+        self.assertIn("task: Solved at the second attempt", out)
+        self.assertNotIn("\x1b", out)
+        [lesson] = json.loads(self.run_it("lessons", "list", "--json")[1])["lessons"]
+        self.assertEqual(2, self.run_it("lessons", "erase", "no-such-id")[0])
+        self.assertEqual((0, "1 erased\n", ""), self.run_it("lessons", "erase", lesson["id"]))
+        self.assertEqual((0, "0 erased\n", ""), self.run_it("lessons", "erase", "--all"))
+
+    def test_switched_off(self):
+        self.assertEqual(0, self.run_it("run", "Solved at the second attempt", "--no-lessons")[0])
+        self.assertEqual("", self.run_it("lessons", "list")[1])
+        self.assertEqual(125, self.run_it("lessons", "list", LESSONS="off")[0])
+
+
+class Benchmarks(Command):
+    def test_a_suite_that_the_cassette_does_not_know(self):
+        status, out, progress = self.run_it("benchmark", "--limit", "1", "--json")
+        report = json.loads(out)
+        self.assertEqual((0, "quick", 1, 0), (status, report["suite"], report["run"], report["solved"]), progress)
+        status, out, _ = self.run_it("benchmark", "--limit", "1", "--markdown")
+        self.assertEqual(0, status)
+        self.assertIn("|", out)
+        self.assertIn("pass@1", self.run_it("benchmark", "--limit", "1")[1])
+
+    def test_a_suite_that_is_none(self):
+        status, _, error = self.run_it("benchmark", "--suite", "/nowhere")
+        self.assertEqual(2, status)
+        self.assertIn("--suite", error)
