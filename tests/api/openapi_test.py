@@ -29,7 +29,6 @@ EXCLUDED = {
     "keys": {},
     "task": {
         "Leaving": "the proxy does not leave with its client",
-        "Tasks.test_cancelled_by_delete": "the proxy does one request at a time",
         "Killed": "servers that start and end; the answers are those of Tasks",
         "Many": "a load",
     },
