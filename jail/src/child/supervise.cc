@@ -31,12 +31,16 @@ constexpr std::uint64_t touched_bytes_per_ns = 8;
 // An interpreter that needs this long to want its program hangs.
 constexpr std::uint64_t longest_start_ns = 30'000 * ns_per_ms;
 
-std::uint64_t now_ns() {
+std::uint64_t read_clock(clockid_t clock) {
   timespec t{};
-  raw::call(SYS_clock_gettime, CLOCK_MONOTONIC, raw::address(&t));
+  raw::call(SYS_clock_gettime, clock, raw::address(&t));
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
          static_cast<std::uint64_t>(t.tv_nsec);
 }
+
+std::uint64_t now_ns() { return read_clock(CLOCK_MONOTONIC); }
+
+std::uint64_t own_cpu_ns() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 std::uint64_t microseconds(const timeval& t) {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000u + static_cast<std::uint64_t>(t.tv_usec);
@@ -323,7 +327,7 @@ class Init {
   }
 
   void look() {
-    const std::uint64_t before = now_ns();
+    const std::uint64_t before = own_cpu_ns();
     WatchedUsage usage = watch_.measure(order_.memory_bytes);
     if (usage.memory_bytes > order_.memory_bytes) {
       // A fork between two reads shows the same pages twice: only what is seen again counts.
@@ -338,13 +342,14 @@ class Init {
       cause_ = wire::cause_cpu;
       return;
     }
-    const std::uint64_t after = now_ns();
     std::uint64_t pause = (order_.memory_bytes - usage.memory_bytes) / touched_bytes_per_ns;
     if (pause > longest_pause_ns) pause = longest_pause_ns;
     if (pause < shortest_pause_ns) pause = shortest_pause_ns;
-    const std::uint64_t cost = after - before;
-    if (pause < 4 * cost) pause = 4 * cost;  // looking takes a fifth of a processor at the most
-    next_look_ns_ = after + pause;
+    // Looking takes a fifth of a processor at the most. Waiting for a turn on one costs nothing,
+    // and where the machine is busy a jail must not be watched the less for it.
+    const std::uint64_t cost = own_cpu_ns() - before;
+    if (pause < 4 * cost) pause = 4 * cost;
+    next_look_ns_ = now_ns() + pause;
   }
 
   static rusage reaped_usage() {

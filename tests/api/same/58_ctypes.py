@@ -3,6 +3,7 @@ import ctypes
 import ctypes.util
 import os
 libc = ctypes.CDLL(None, use_errno=True)
+print("[heap]" in open("/proc/self/maps").read())
 print(libc.getpid() == os.getpid(), libc.gettid() == os.getpid(), libc.getppid(), 0 <= libc.sched_getcpu() < os.cpu_count())
 print(libc.close(999), ctypes.get_errno(), os.strerror(9), ctypes.util.find_library("m"))
 compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))(lambda a, b: a[0] - b[0])
