@@ -361,8 +361,8 @@ TEST_F(HttpEndTest, ANameThatNobodyHas) {
 // Stands in for a name server that does not answer: a test cannot give the C library another one.
 extern "C" __attribute__((visibility("default"))) int getaddrinfo(const char* name,
                                                                   const char* service,
-                                                                  const addrinfo* hints,
-                                                                  addrinfo** found) {
+                                                                  const addrinfo* req,
+                                                                  addrinfo** pai) {
   const std::string_view asked = name == nullptr ? "" : name;
   if (asked.substr(asked.find('.') + 1) == "invalid") {
     if (asked == runtime::llm::slow_name) std::this_thread::sleep_for(std::chrono::seconds(3));
@@ -370,5 +370,5 @@ extern "C" __attribute__((visibility("default"))) int getaddrinfo(const char* na
   }
   using Function = decltype(&::getaddrinfo);
   const auto real = reinterpret_cast<Function>(::dlsym(RTLD_NEXT, "getaddrinfo"));
-  return real(name, service, hints, found);
+  return real(name, service, req, pai);
 }

@@ -116,7 +116,8 @@ DeafPort::DeafPort() {
   address.sin_port = htons(port);
   for (int i = 0; i < 4; ++i) {
     waiting_.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    ::connect(waiting_.back().get(), reinterpret_cast<sockaddr*>(&address), sizeof(address));
+    static_cast<void>(
+        ::connect(waiting_.back().get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)));
   }
 }
 
