@@ -105,6 +105,11 @@ std::string meaning_of(int status) {
   }
 }
 
+// A status that promises an answer is no reason in itself.
+std::string status_text(int status) {
+  return std::to_string(status) + (status < 300 ? ", but " : " ");
+}
+
 Failure base_failure(const Endpoint& endpoint, const CallStory& story, Fault fault, int status) {
   Failure failure;
   failure.fault = fault;
@@ -180,7 +185,7 @@ Failure failure_of(const Endpoint& endpoint, const CallStory& story, const Provi
   if (text.empty()) text = meaning_of(fault.status);
   while (text.ends_with('.')) text.pop_back();
   failure.message = endpoint.provider + ": ";
-  if (fault.status != 0) failure.message += std::to_string(fault.status) + " ";
+  if (fault.status != 0) failure.message += status_text(fault.status);
   failure.message += text + advice(endpoint, story, fault, retry_after);
   return failure;
 }
@@ -206,8 +211,10 @@ Failure failure_of(const Endpoint& endpoint, const CallStory& story, const HttpF
       break;
     case HttpFault::interrupted:
       failure.fault = Fault::interrupted;
-      text = "the connection ended within the answer (" + text + ")" + tries_text(story.tries) +
-             "; try again";
+      text = (fault.status == 0
+                  ? "the connection ended before an answer ("
+                  : status_text(fault.status) + "the connection ended within the answer (") +
+             text + ")" + tries_text(story.tries) + "; try again";
       break;
     case HttpFault::too_large:
       failure.fault = Fault::malformed;

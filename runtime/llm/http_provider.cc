@@ -206,6 +206,7 @@ HttpProvider::Tried<ChatResponse> HttpProvider::judge(const Chat& chat, const Ca
   Answer answer = read(hearing, reply);
   if (auto* response = std::get_if<ChatResponse>(&answer)) {
     response->request_id = foreign_text(request_id_of(reply), endpoint_.api_key);
+    if (response->model.empty()) response->model = chat.request.model;
     response->tries = call.story.tries;
     response->latency = std::chrono::duration_cast<milliseconds>(Clock::now() - call.started);
     return std::move(*response);
@@ -268,7 +269,6 @@ HttpProvider::Stumble HttpProvider::stumble(const Call& call, ProviderFault faul
   if (fault.fault == Fault::malformed && !reply.body.empty()) {
     fault.text += "; it begins with " + json::quoted(reply.body);
   }
-  result.failure = failure_of(endpoint_, call.story, fault, result.asked);
   // Whoever says when to come back wants one to, also where the provider's own client gives up.
   const bool invited = result.asked && (fault.status == 429 || fault.status == 503);
   const bool spent = fault.code == "insufficient_quota";
@@ -277,6 +277,8 @@ HttpProvider::Stumble HttpProvider::stumble(const Call& call, ProviderFault faul
   if (said == Said::nothing && should_retry(reply).value_or(repeated)) {
     result.then = Stumble::Then::repeat;
   }
+  if (fault.status == 0) fault.status = reply.status;
+  result.failure = failure_of(endpoint_, call.story, fault, result.asked);
   return result;
 }
 

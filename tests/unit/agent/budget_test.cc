@@ -69,13 +69,25 @@ TEST_F(BudgetTest, CancelledWhileProgramsAreWritten) {
 
 TEST_F(BudgetTest, CancelledWhileProgramsRun) {
   TaskRequest request = long_task();
-  jails_.hang = true;
-  cancel_at_ = "executing";
+  jails_.program = [this](const RunRequest&) {
+    jails_.hang = true;
+    if (jails_.most_at_once == 2) cancel_.request();
+    return exited(0);
+  };
   const TaskResult result = run(std::move(request));
   expect_quick_cancel(result, 2);
   EXPECT_EQ(jails_.cancelled, 2);
   EXPECT_EQ(result.history[0].result->status, Status::cancelled);
   EXPECT_EQ(result.code, "print(42)");
+}
+
+TEST_F(BudgetTest, CancelledBeforeProgramsRun) {
+  TaskRequest request = long_task();
+  cancel_at_ = "executing";
+  const TaskResult result = run(std::move(request));
+  expect_quick_cancel(result, 2);
+  EXPECT_TRUE(jails_.requests.empty());
+  EXPECT_FALSE(result.history[0].result.has_value());
 }
 
 TEST_F(BudgetTest, CancelledWhileTheCriticThinks) {

@@ -45,10 +45,10 @@ TEST_F(LoopTest, LearnsFromAFailedAttempt) {
   EXPECT_EQ(result.history[0].critique->diagnosis, "one too few");
   EXPECT_EQ(result.history[0].usage.input_tokens, 200u);  // coder and critic
   EXPECT_FALSE(result.history[1].critique.has_value());
-  const std::string& critic = model_.of(Role::critic).at(0).user();
+  const std::string critic = model_.of(Role::critic).at(0).user();
   EXPECT_THAT(critic, HasSubstr("Print forty-two."));
   EXPECT_THAT(critic, HasSubstr("print(41)"));
-  const std::string& second = model_.of(Role::coder).at(1).user();
+  const std::string second = model_.of(Role::coder).at(1).user();
   for (const char* known : {"Print forty-two.", "print(41)", "Verdict: exit status 1 (failed)",
                             "wrong", "Traceback: boom", "one too few", "fix: one too few"}) {
     EXPECT_THAT(second, HasSubstr(known));
@@ -91,7 +91,7 @@ TEST_F(LoopTest, EveryEndOfAProgramIsToldToTheModel) {
   TaskRequest request = task();
   request.max_attempts = 4;
   EXPECT_FALSE(run(std::move(request)).success());
-  const std::string& last = model_.of(Role::coder).at(3).user();
+  const std::string last = model_.of(Role::coder).at(3).user();
   EXPECT_THAT(last, HasSubstr("Verdict: its time was used up"));
   EXPECT_THAT(last, HasSubstr("Verdict: killed at its memory limit"));
   EXPECT_THAT(last, HasSubstr("Verdict: died of SIGSEGV"));
@@ -203,14 +203,14 @@ TEST_F(LoopTest, PromptsKeepTheirBudgetAndTheTask) {
   };
   TaskRequest request = task(long_task);
   request.max_attempts = 10;
-  request.budget.prompt_tokens = 8000;
+  request.budget.prompt_tokens = 12'000;
   request.budget.tokens = 1'000'000;
   EXPECT_EQ(run(std::move(request)).attempts, 10u);
   for (const auto& asked : model_.asked) {
-    EXPECT_LE(asked.user().size() + asked.system().size(), 8000u * 4 + 200);
+    EXPECT_LE(asked.user().size() + asked.system().size(), 12'000u * 4);
     EXPECT_THAT(asked.user(), HasSubstr(long_task));
   }
-  const std::string& last = model_.of(Role::coder).at(9).user();
+  const std::string last = model_.of(Role::coder).at(9).user();
   EXPECT_THAT(last,
               HasSubstr("program_8 = 1\n" + std::string(6000, '#')));  // the youngest is whole
   EXPECT_THAT(last, HasSubstr("begin"));

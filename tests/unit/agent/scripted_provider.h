@@ -27,8 +27,8 @@ class ScriptedProvider final : public llm::Provider {
   struct Asked {
     Role role;
     llm::ChatRequest request;
-    const std::string& user() const { return request.messages[1].text; }
-    const std::string& system() const { return request.messages[0].text; }
+    std::string user() const { return request.messages[1].text; }
+    std::string system() const { return request.messages[0].text; }
   };
 
   void play(Role role, std::string text) { replies_[role].push_back({.text = std::move(text)}); }

@@ -61,7 +61,7 @@ TEST_F(SwarmTest, AgreesInTheFirstRound) {
   EXPECT_EQ(result.history[0].votes.size(), 3u);
   EXPECT_EQ(result.history[0].usage.input_tokens, 500u);
   EXPECT_EQ(jails_.requests.size(), 1u);
-  const std::string& coder = model_.of(Role::coder).at(0).user();
+  const std::string coder = model_.of(Role::coder).at(0).user();
   EXPECT_THAT(coder, HasSubstr("one loop"));
   EXPECT_THAT(coder, HasSubstr("overflow"));
   EXPECT_THAT(model_.of(Role::security).at(0).user(), HasSubstr("print(42)"));
@@ -80,7 +80,7 @@ TEST_F(SwarmTest, FindingsGoBackToTheCoder) {
   EXPECT_TRUE(result.success());
   EXPECT_EQ(result.code, "print(42)");
   EXPECT_EQ(result.attempts, 1u);
-  const std::string& second = model_.of(Role::coder).at(1).user();
+  const std::string second = model_.of(Role::coder).at(1).user();
   EXPECT_THAT(second, HasSubstr("eval of input"));
   EXPECT_THAT(second, HasSubstr("eval(input())"));
   EXPECT_THAT(model_.of(Role::reviewer).at(1).user(), Not(HasSubstr("eval of input")));

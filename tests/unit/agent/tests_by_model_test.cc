@@ -68,13 +68,14 @@ TEST_F(TestsByModelTest, AreNotDoubtedWhereProgramsFailThemselves) {
   EXPECT_EQ(model_.of(Role::tester).size(), 1u);
 }
 
-TEST_F(TestsByModelTest, ThatCannotBeWrittenEndTheTask) {
-  ScriptedProvider fresh;
-  TaskRequest request = tested_task();
-  for (int i = 0; i < 3; ++i) model_.play(Role::tester, "no");
-  run(tested_task());  // uses up the two good ones
+TEST_F(LoopTest, TestsThatCannotBeWrittenEndTheTask) {
+  model_.otherwise[Role::tester] = {.text = "no"};
+  TaskRequest request = task();
+  request.tests_by_model = TestsByModel::first;
   const TaskResult result = run(std::move(request));
   EXPECT_EQ(result.status, TaskStatus::failed);
+  EXPECT_THAT(result.error, HasSubstr("the tester's answer is not what was asked for"));
+  EXPECT_TRUE(jails_.requests.empty());
 }
 
 TEST_F(TestsByModelTest, ThoseOfTheCallerComeFirstAndAreNotShown) {

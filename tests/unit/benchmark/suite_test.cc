@@ -96,7 +96,7 @@ TEST(SuiteOfLines, Mbpp) {
   EXPECT_THAT(task.task, HasSubstr("assert twice(1) == 2\n"));
   EXPECT_THAT(task.task, Not(HasSubstr("twice(-1)")));
   EXPECT_EQ(task.tests,
-            "import math\nassert twice(1) == 2\nassert twice(0) == 0\nassert twice(-1) == -2");
+            "import math\nassert twice(1) == 2\nassert twice(0) == 0\nassert twice(-1) == -2\n");
 }
 
 TEST(SuiteOfLines, RecordedPrograms) {

@@ -221,6 +221,10 @@ TEST_F(ConfigTest, BadValuesAreRefused) {
       {"LLM_PROVIDER", "skynet"},
       {"GROQ_BASE_URL", "ftp://x"},
       {"OPENAI_MODEL", "a b"},
+      {"OPENAI_MODEL", "a/../b"},
+      {"GROQ_MODEL", "a\nb"},
+      {"ANTHROPIC_API_VERSION", "2024-01-01"},
+      {"GOOGLE_API_VERSION", "v2"},
       {"QDRANT_URL", "localhost"},
       {"REDIS_URL", "http://x"},
       {"LOG_LEVEL", "loud"},
@@ -270,6 +274,42 @@ TEST_F(ConfigTest, ADefaultFileThatCannotBeReadIsNoMissingOne) {
 TEST_F(ConfigTest, ACeilingBelowTheDefaultIsNamed) {
   EXPECT_EQ(error_in_file(R"({"ceilings": {"timeout_seconds": 2.5}})"),
             "SANDBOX_TIMEOUT_SECONDS: 5 is above ceilings.timeout_seconds, which is 2.5");
+}
+
+TEST_F(ConfigTest, ProvidersHaveVersionsModelsAndUrls) {
+  sources_.environment = {{"ANTHROPIC_API_VERSION", "2026-10-21"},
+                          {"GOOGLE_API_VERSION", "v1"},
+                          {"OPENROUTER_MODEL", "qwen/qwen-2.5-coder-32b-instruct:free"}};
+  const Config config = load();
+  for (const ProviderConfig& provider : config.providers) {
+    const std::string version = provider.name == "anthropic" ? "2026-10-21"
+                                : provider.name == "google"  ? "v1"
+                                                             : "";
+    EXPECT_EQ(provider.api_version, version) << provider.name;
+  }
+  EXPECT_EQ(config.providers[1].model, "qwen/qwen-2.5-coder-32b-instruct:free");
+}
+
+TEST_F(ConfigTest, ACassetteIsPlayedWithoutAKey) {
+  sources_.environment = {{"LLM_PROVIDER", "replay"}};
+  EXPECT_EQ(active_provider(load()), nullptr);
+  sources_.environment = {{"REPLAY_CASSETTE", "tape.jsonl"}};
+  EXPECT_EQ(load().replay_cassette, "tape.jsonl");
+  ASSERT_NE(active_provider(load()), nullptr);
+  EXPECT_EQ(active_provider(load())->name, "replay");
+  sources_.environment = {{"REPLAY_CASSETTE", "tape.jsonl"}, {"GROQ_API_KEY", "k"}};
+  EXPECT_EQ(active_provider(load())->name, "replay");
+  sources_.environment["LLM_PROVIDER"] = "groq";
+  EXPECT_EQ(active_provider(load())->name, "groq");
+}
+
+TEST_F(ConfigTest, OnlyWhatMayBeAskedWithoutAKeyIs) {
+  sources_.environment = {{"LLM_PROVIDER", "openai"}};
+  EXPECT_EQ(active_provider(load()), nullptr);
+  sources_.environment["OPENAI_BASE_URL"] = "http://127.0.0.1:8080/v1";
+  EXPECT_EQ(active_provider(load())->name, "openai");
+  sources_.environment = {{"LLM_PROVIDER", "groq"}, {"GROQ_BASE_URL", "http://127.0.0.1:8080/v1"}};
+  EXPECT_EQ(active_provider(load()), nullptr);
 }
 
 TEST_F(ConfigTest, TheFirstProviderWithAKeyIsActive) {

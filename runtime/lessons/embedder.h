@@ -1,0 +1,33 @@
+// Texts as vectors: near to each other where the texts mean the same.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jail/result.h"
+#include "runtime/config/config.h"
+#include "runtime/llm/http_client.h"
+
+namespace runtime::lessons {
+
+// Thread-safe. Must outlive its calls.
+class Embedder {
+ public:
+  virtual ~Embedder() = default;
+
+  // What makes the vectors; those of another model cannot be compared with these.
+  virtual const std::string& model() const noexcept = 0;
+  // As many numbers for each text; never none.
+  virtual boost::asio::awaitable<jail::Result<std::vector<float>>> embed(std::string text) = 0;
+};
+
+// Of the active provider, else of the first configured one that has embeddings: openai, openrouter,
+// google, ollama, and any other with a base URL of its own, which is taken to speak as OpenAI does.
+// `client` outlives it.
+// Errors: invalid, where there is none; the hint says what to set.
+jail::Result<std::unique_ptr<Embedder>> make_embedder(const Config& config,
+                                                      llm::HttpClient& client);
+
+}  // namespace runtime::lessons

@@ -1,0 +1,85 @@
+#include "runtime/lessons/json_calls.h"
+
+#include <utility>
+#include <variant>
+
+#include "runtime/json/writer.h"
+
+namespace runtime::lessons {
+namespace {
+
+using jail::Error;
+using jail::ErrorKind;
+
+constexpr std::size_t longest_reason = 200;
+
+// The services say why in one of these.
+std::string reason_in(const json::Value& value) {
+  for (const std::string_view path : {"status.error", "error.message", "error", "message"}) {
+    const json::Value* reason = at_path(value, path);
+    if (reason == nullptr || reason->as_string() == nullptr) continue;
+    return ": " + json::quoted(*reason->as_string(), longest_reason);
+  }
+  return {};
+}
+
+Error refused_by(const JsonService& service, int status, const json::Value& value) {
+  Error error{ErrorKind::kernel, service.name + " answered " + std::to_string(status), 0, {}};
+  error.doing += reason_in(value);
+  if (status == 401 || status == 403) {
+    error.kind = ErrorKind::refused;
+    error.hint = "check " + service.key_variable;
+  } else if (status == 429) {
+    error.kind = ErrorKind::exhausted;
+  }
+  return error;
+}
+
+bool is_for_the_caller(int status) {
+  return (status >= 200 && status < 300) || status == 404 || status == 409;
+}
+
+}  // namespace
+
+boost::asio::awaitable<jail::Result<JsonReply>> call_json(JsonService service, std::string method,
+                                                          std::string url, std::string body) {
+  llm::HttpRequest request;
+  request.method = std::move(method);
+  request.url = std::move(url);
+  request.headers = service.headers;
+  if (!body.empty()) request.headers.emplace_back("Content-Type", "application/json");
+  request.body = std::move(body);
+  llm::FetchOptions options;
+  options.deadline = std::chrono::steady_clock::now() + service.deadline;
+  const llm::HttpOutcome outcome =
+      co_await service.client->fetch(std::move(request), std::move(options));
+  if (const auto* fault = std::get_if<llm::HttpFault>(&outcome)) {
+    co_return Error{ErrorKind::closed, service.name + ": " + fault->text, 0, {}};
+  }
+  const auto& reply = std::get<llm::HttpReply>(outcome);
+  JsonReply answer;
+  answer.status = reply.status;
+  auto value = json::parse(reply.body, service.name);
+  if (value) answer.value = std::move(*value);
+  if (!is_for_the_caller(reply.status)) co_return refused_by(service, reply.status, answer.value);
+  if (!value && reply.status < 300) {
+    co_return Error{ErrorKind::invalid, service.name + " answered what is no JSON", 0, {}};
+  }
+  co_return answer;
+}
+
+const json::Value* at_path(const json::Value& value, std::string_view path) {
+  const json::Value* at = &value;
+  while (!path.empty()) {
+    const std::size_t dot = path.find('.');
+    const json::Object* object = at->as_object();
+    if (object == nullptr) return nullptr;
+    const auto found = object->find(path.substr(0, dot));
+    if (found == object->end()) return nullptr;
+    at = &found->second;
+    path.remove_prefix(dot == path.npos ? path.size() : dot + 1);
+  }
+  return at;
+}
+
+}  // namespace runtime::lessons

@@ -1,0 +1,36 @@
+// JSON over HTTP to the services that lessons in Qdrant need, with errors that say which of them.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "jail/result.h"
+#include "runtime/json/reader.h"
+#include "runtime/llm/http_client.h"
+
+namespace runtime::lessons {
+
+struct JsonService {
+  llm::HttpClient* client = nullptr;  // outlives the calls
+  std::string name;                   // "Qdrant"; for errors
+  std::string key_variable;           // "QDRANT_API_KEY"; what to check where the key is refused
+  llm::HttpHeaders headers;           // with the key
+  std::chrono::milliseconds deadline{15'000};
+};
+
+struct JsonReply {
+  int status = 0;
+  json::Value value;  // null where the body is empty
+};
+
+// Errors: nobody there, or an answer that is no JSON or has a status of 400 and more, but for 404
+// and 409, which the caller knows how to read.
+boost::asio::awaitable<jail::Result<JsonReply>> call_json(JsonService service, std::string method,
+                                                          std::string url, std::string body);
+
+// The member at the end of `path` ("result.points"); null: there is none.
+const json::Value* at_path(const json::Value& value, std::string_view path);
+
+}  // namespace runtime::lessons

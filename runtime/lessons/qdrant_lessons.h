@@ -1,0 +1,58 @@
+// Lessons in a Qdrant server, found again by what their tasks mean.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/agent/lessons.h"
+#include "runtime/lessons/embedder.h"
+#include "runtime/lessons/json_calls.h"
+#include "runtime/lessons/lesson_table.h"
+
+namespace runtime::lessons {
+
+struct QdrantOptions {
+  std::string url;                                   // "http://127.0.0.1:6333"
+  std::string api_key;                               // empty: none is sent
+  std::string collection = "agent_sandbox_lessons";  // and the model: each has one of its own
+  LessonBounds bounds;
+  double least_score = 0.35;  // of the cosine; what is less alike is no match
+};
+
+// Thread-safe. Must outlive its calls; so must `client`. The collection and its indexes are made
+// when they are needed first. Where two learn the same at once, one may not be counted.
+class QdrantLessons final : public agent::LessonStore {
+ public:
+  QdrantLessons(QdrantOptions options, std::unique_ptr<Embedder> embedder, llm::HttpClient& client);
+
+  boost::asio::awaitable<jail::Result<std::vector<agent::Lesson>>> recall(
+      std::string owner, std::string task, std::uint32_t limit) override;
+  boost::asio::awaitable<jail::Result<void>> learn(std::string owner,
+                                                   agent::Lesson lesson) override;
+  boost::asio::awaitable<jail::Result<agent::LessonPage>> list(
+      std::string owner, std::uint32_t limit, std::optional<std::string> cursor) override;
+  boost::asio::awaitable<jail::Result<std::uint64_t>> erase(std::string owner,
+                                                            std::optional<std::string> id) override;
+
+ private:
+  using Reply = jail::Result<JsonReply>;
+
+  boost::asio::awaitable<Reply> call(std::string method, std::string path, std::string body);
+  boost::asio::awaitable<jail::Result<void>> prepare(std::size_t dimensions);
+  boost::asio::awaitable<jail::Result<std::optional<agent::Lesson>>> find(std::string id);
+  boost::asio::awaitable<jail::Result<std::uint64_t>> count(std::string filter);
+  boost::asio::awaitable<jail::Result<void>> trim(std::uint32_t bound, std::string filter);
+
+  const QdrantOptions options_;
+  const std::unique_ptr<Embedder> embedder_;
+  const JsonService service_;
+  const std::string base_;  // of the collection's URLs
+  std::mutex mutex_;
+  bool prepared_ = false;
+};
+
+}  // namespace runtime::lessons
