@@ -133,6 +133,14 @@ class Copier {
 
 }  // namespace
 
+Value::Value() noexcept = default;
+Value::Value(Variant v) noexcept : v_(std::move(v)) {}
+Value::Value(const Value& other) = default;
+Value::Value(Value&& other) noexcept = default;
+Value& Value::operator=(const Value& other) = default;
+Value& Value::operator=(Value&& other) noexcept = default;
+Value::~Value() = default;
+
 jail::Result<Value> parse(std::string_view text, std::string_view what) {
   if (text.starts_with("\xEF\xBB\xBF")) return invalid(what, "starts with a byte order mark");
   if (count_values(text) > max_values) {

@@ -24,8 +24,14 @@ class Value {
  public:
   using Variant =
       std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object>;
-  Value() = default;
-  Value(Variant v) : v_(std::move(v)) {}  // NOLINT(runtime/explicit)
+  Value() noexcept;
+  Value(Variant v) noexcept;  // NOLINT(runtime/explicit)
+  // Not here: where g++ 12 sees into them, it takes members that a variant does not hold for unset.
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
 
   const bool* as_bool() const noexcept { return std::get_if<bool>(&v_); }
   const std::int64_t* as_integer() const noexcept { return std::get_if<std::int64_t>(&v_); }
