@@ -4,7 +4,9 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/lessons/embedder.h"
 #include "runtime/lessons/lesson_place.h"
+#include "runtime/lessons/qdrant_lessons.h"
 #include "runtime/lessons/sqlite_lessons.h"
 #include "runtime/llm/providers.h"
 #include "server/api/task_rules.h"
@@ -13,6 +15,7 @@ namespace server {
 namespace {
 
 jail::Result<void> add_http(Agent& parts) {
+  if (parts.http != nullptr) return {};
   try {
     parts.http = std::make_unique<runtime::llm::HttpClient>();
   } catch (const std::system_error& error) {
@@ -22,11 +25,29 @@ jail::Result<void> add_http(Agent& parts) {
   return {};
 }
 
+jail::Result<void> add_qdrant(Agent& parts, const runtime::Config& config) {
+  if (auto added = add_http(parts); !added) return added;
+  auto embedder = runtime::lessons::make_embedder(config, *parts.http);
+  if (!embedder) {
+    jail::Error error = embedder.error();
+    error.doing = "QDRANT_URL: " + error.doing;
+    return error;
+  }
+  runtime::lessons::QdrantOptions options;
+  options.url = config.qdrant_url.reveal();
+  options.api_key = config.qdrant_api_key.reveal();
+  options.bounds = runtime::lessons::bounds_of(config);
+  parts.lessons = std::make_unique<runtime::lessons::QdrantLessons>(
+      std::move(options), std::move(*embedder), *parts.http);
+  return {};
+}
+
 }  // namespace
 
 jail::Result<void> add_lessons(Agent& parts, const runtime::Config& config,
                                const runtime::Environment& environment, runtime::Logger& logger) {
   if (!config.lessons) return {};
+  if (!config.qdrant_url.empty()) return add_qdrant(parts, config);
   auto table = runtime::lessons::open_lesson_table(
       config.lessons_path, runtime::lessons::usual_lessons_path(config, environment),
       runtime::lessons::bounds_of(config), logger);

@@ -33,6 +33,7 @@ class Tasks(task_server.TaskTest):
         record("Given up", BROKEN, SOLVED, critic=[verdict(should_retry=False)]),
         record("Read a file", "print(open('in/x.txt').read() + open('y').read())"),
         record("Wait long", "import time; time.sleep(30)"),
+        record("Wait too long", "import time; time.sleep(30)"),
         record("Grow", "x = bytearray(400 << 20)\nx[::4096] = b'1' * len(x[::4096])"),
         record("Several at once", BROKEN, SOLVED, BROKEN),
         record("Print a lot", "print('x' * 300_000)"),
@@ -92,7 +93,7 @@ class Tasks(task_server.TaskTest):
 
     def test_limits_hold(self):
         started = time.monotonic()
-        result = self.solve("Wait long", timeout_seconds=0.5, max_attempts=1)
+        result = self.solve("Wait too long", timeout_seconds=0.5, max_attempts=1)
         self.assertEqual("timeout", result["history"][0]["execution_result"]["status"])
         self.assertLess(time.monotonic() - started, 20)
         result = self.solve("Grow", memory_limit_mb=64, max_attempts=1)
