@@ -121,12 +121,12 @@ TEST(Arguments, ServeTurnsFlagsIntoSettings) {
   const auto* options = std::get_if<ServeOptions>(&parsed);
   ASSERT_NE(options, nullptr);
   EXPECT_EQ(options->config_path, "c.json");
-  EXPECT_EQ(options->user, "me");
-  ASSERT_EQ(options->flags.size(), 4u);
-  EXPECT_EQ(options->flags[1].name, "API_PORT");
-  EXPECT_EQ(options->flags[1].value, "0");
-  EXPECT_EQ(options->flags[1].flag, "--port");
-  EXPECT_TRUE(std::get<ServeOptions>(parse({"serve"})).flags.empty());
+  EXPECT_EQ(options->host.user, "me");
+  ASSERT_EQ(options->host.flags.size(), 4u);
+  EXPECT_EQ(options->host.flags[1].name, "API_PORT");
+  EXPECT_EQ(options->host.flags[1].value, "0");
+  EXPECT_EQ(options->host.flags[1].flag, "--port");
+  EXPECT_TRUE(std::get<ServeOptions>(parse({"serve"})).host.flags.empty());
 }
 
 TEST(Arguments, TheCgroupIsASettingOfExecToo) {
@@ -138,11 +138,11 @@ TEST(Arguments, TheCgroupIsASettingOfExecToo) {
     EXPECT_EQ(flags[1].value, "true");
   };
   check(std::get<ServeOptions>(parse({"serve", "--cgroup", "/sys/fs/cgroup/a", "--require-cgroup"}))
-            .flags);
+            .host.flags);
   check(std::get<ExecOptions>(
             parse({"exec", "--cgroup", "/sys/fs/cgroup/a", "--require-cgroup", "-c", "1"}))
-            .flags);
-  EXPECT_TRUE(std::get<ExecOptions>(parse({"exec", "-c", "1"})).flags.empty());
+            .host.flags);
+  EXPECT_TRUE(std::get<ExecOptions>(parse({"exec", "-c", "1"})).host.flags.empty());
 }
 
 TEST(Arguments, DoctorHasTwoFormats) {
