@@ -117,7 +117,7 @@ TEST(DecodeExecute, RefusesWithTheFieldsNameAndWhatIsAllowed) {
       {R"({"code": 1})", {"code", "string"}},
       {R"({"code": null})", {"code", "string"}},
       {with(R"("Code": "x")"), {"\"Code\"", "unknown field", "code, language"}},
-      {with(R"("max_attempts": 2)"), {"\"max_attempts\"", "unknown field"}},
+      {with(R"("max_attempts": 2)"), {"\"max_attempts\"", "only a request with task"}},
       {with(R"("": 1)"), {"unknown field"}},
       {with(R"("language": "ruby")"), {"language", "python, bash, javascript or typescript"}},
       {with(R"("language": "Python")"), {"language", "python, bash, javascript or typescript"}},

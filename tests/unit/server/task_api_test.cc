@@ -16,10 +16,12 @@ using namespace std::chrono_literals;
 using runtime::json::Object;
 using ::testing::HasSubstr;
 
-constexpr std::string_view cassette = R"json({"task": "Add 1 and 1", "answers": ["print(1+1)"]
-}
-{"task": "Never", "answers": ["a", "b", "c"]}
-)json";
+constexpr std::string_view cassette =
+    R"x({"task": "Add 1 and 1", "answers": ["print(1+1)"]})x"
+    "\n"
+    R"x({"task": "Never", "answers": ["a", "b", "c"], "roles": {"critic": [{"diagnosis": "d",)x"
+    R"x( "fix": "f", "should_retry": true, "confidence": 0.5}]}})x"
+    "\n";
 
 class TaskApiTest : public HttpTest {
  protected:
