@@ -42,11 +42,11 @@ def free_port():
 
 
 class Mock:
-    def __init__(self):
+    def __init__(self, fixtures=HERE / "fixtures"):
         self.port = free_port()
         self._log = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
-            [NODE_MODULES / ".bin" / "llmock", "-p", str(self.port), "-f", str(HERE / "fixtures"), "--log-level", "warn",
+            [NODE_MODULES / ".bin" / "llmock", "-p", str(self.port), "-f", str(fixtures), "--log-level", "warn",
              "--strict"], stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT,
             env={"PATH": os.environ["PATH"], "AIMOCK_API_KEYS": KEY})
         deadline = time.monotonic() + 30
