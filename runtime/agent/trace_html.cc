@@ -39,6 +39,7 @@ h1 { font-size: 1.35rem; margin: 0 0 .5rem; } h2 { font-size: 1.1rem; margin: 2.
 h3 { font-size: .95rem; margin: 1rem 0 .3rem; }
 section.attempt { background: var(--card); border: 1px solid var(--line); border-radius: 8px;
   padding: .2rem 1rem 1rem; margin: 1rem 0; }
+section.attempt h2 { margin: .6rem 0 0; } p { margin: .3rem 0; }
 pre { margin: 0; padding: .6rem .8rem; background: var(--code); border-radius: 6px; overflow: auto;
   max-height: 36rem; font: 13px/1.45 ui-monospace, monospace; white-space: pre-wrap;
   overflow-wrap: anywhere; }
@@ -108,6 +109,12 @@ std::string percent(double share) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2f%%",
                 std::isfinite(share) ? std::fmin(std::fmax(share, 0), 1) * 100 : 0);
+  return text;
+}
+
+std::string share_text(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", std::isfinite(share) ? share : 0);
   return text;
 }
 
@@ -241,7 +248,7 @@ void critique_of(std::string& html, const Critique& critique) {
   html += "<h3>Critique</h3>\n<dl>\n";
   definition(html, "diagnosis", escaped(critique.diagnosis));
   definition(html, "fix", escaped(critique.fix));
-  definition(html, "confidence", percent(critique.confidence));
+  definition(html, "confidence", share_text(critique.confidence));
   definition(html, "worth another try", critique.should_retry ? "yes" : "no");
   html += "</dl>\n";
 }
@@ -251,7 +258,7 @@ void votes_of(std::string& html, const std::vector<Vote>& votes) {
   html += "<h3>Votes</h3>\n<dl>\n";
   for (const Vote& vote : votes) {
     std::string text = std::string(vote.approves ? "approves" : "rejects") + ", confidence " +
-                       percent(vote.confidence);
+                       share_text(vote.confidence);
     for (const std::string& finding : vote.findings) text += "<br>" + escaped(finding);
     definition(html, escaped(vote.role), text);
   }

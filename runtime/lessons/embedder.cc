@@ -86,7 +86,7 @@ class HttpEmbedder final : public Embedder {
                                 json::quoted(model_),
                             0, "set EMBEDDING_MODEL to an embedding model that it has"};
     }
-    auto vector = vector_of(numbers_in(reply->value, style_));
+    auto vector = vector_of(numbers_in(*reply->value, style_));
     if (!vector) {
       co_return jail::Error{
           jail::ErrorKind::invalid, service_.name + " answered without an embedding", 0, {}};

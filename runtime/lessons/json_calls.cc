@@ -39,6 +39,22 @@ bool is_for_the_caller(int status) {
   return (status >= 200 && status < 300) || status == 404 || status == 409;
 }
 
+jail::Result<JsonReply> read_outcome(const JsonService& service, const llm::HttpOutcome& outcome) {
+  if (const auto* fault = std::get_if<llm::HttpFault>(&outcome)) {
+    return Error{ErrorKind::closed, service.name + ": " + fault->text, 0, {}};
+  }
+  const auto& reply = std::get<llm::HttpReply>(outcome);
+  auto value = json::parse(reply.body, service.name);
+  if (!is_for_the_caller(reply.status)) {
+    return refused_by(service, reply.status, value ? *value : json::Value());
+  }
+  if (value || reply.status >= 300) {
+    auto held = std::make_shared<const json::Value>(value ? std::move(*value) : json::Value());
+    return JsonReply{reply.status, std::move(held)};
+  }
+  return Error{ErrorKind::invalid, service.name + " answered what is no JSON", 0, {}};
+}
+
 }  // namespace
 
 boost::asio::awaitable<jail::Result<JsonReply>> call_json(JsonService service, std::string method,
@@ -53,19 +69,7 @@ boost::asio::awaitable<jail::Result<JsonReply>> call_json(JsonService service, s
   options.deadline = std::chrono::steady_clock::now() + service.deadline;
   const llm::HttpOutcome outcome =
       co_await service.client->fetch(std::move(request), std::move(options));
-  if (const auto* fault = std::get_if<llm::HttpFault>(&outcome)) {
-    co_return Error{ErrorKind::closed, service.name + ": " + fault->text, 0, {}};
-  }
-  const auto& reply = std::get<llm::HttpReply>(outcome);
-  JsonReply answer;
-  answer.status = reply.status;
-  auto value = json::parse(reply.body, service.name);
-  if (value) answer.value = std::move(*value);
-  if (!is_for_the_caller(reply.status)) co_return refused_by(service, reply.status, answer.value);
-  if (!value && reply.status < 300) {
-    co_return Error{ErrorKind::invalid, service.name + " answered what is no JSON", 0, {}};
-  }
-  co_return answer;
+  co_return read_outcome(service, outcome);
 }
 
 const json::Value* at_path(const json::Value& value, std::string_view path) {

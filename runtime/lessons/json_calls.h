@@ -3,6 +3,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -22,7 +23,7 @@ struct JsonService {
 
 struct JsonReply {
   int status = 0;
-  json::Value value;  // null where the body is empty
+  std::shared_ptr<const json::Value> value;  // never null
 };
 
 // Errors: nobody there, or an answer that is no JSON or has a status of 400 and more, but for 404

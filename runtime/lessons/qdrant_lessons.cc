@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "runtime/json/writer.h"
+#include "runtime/lessons/qdrant_requests.h"
 #include "runtime/lessons/task_words.h"
 #include "runtime/store/digest.h"
 
@@ -17,15 +17,7 @@ using boost::asio::awaitable;
 using jail::Error;
 using jail::ErrorKind;
 using jail::Result;
-using json::Writer;
-
-// What was seen more often is kept longer; of what was seen as often, what was learnt later.
-constexpr std::int64_t rank_of_seen = 10'000'000'000'000;
-constexpr std::int64_t most_seen = 500;  // with the rank below 2^53, which all readers of JSON hold
-
-std::int64_t to_microseconds(std::chrono::system_clock::time_point time) {
-  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
-}
+using namespace qdrant;
 
 // The same lesson of the same owner always is the same point.
 std::string point_id(const std::string& owner, const Lesson& lesson) {
@@ -34,49 +26,17 @@ std::string point_id(const std::string& owner, const Lesson& lesson) {
          digest.substr(16, 4) + "-" + digest.substr(20, 12);
 }
 
+Lesson as_kept(const std::string& owner, Lesson lesson) {
+  Lesson kept = bounded(std::move(lesson));
+  if (kept.learnt.time_since_epoch().count() == 0) kept.learnt = std::chrono::system_clock::now();
+  kept.seen = 1;
+  kept.id = point_id(owner, kept);
+  return kept;
+}
+
 // Only what we have given out is put into a request.
 bool is_point_id(const std::string& id) {
   return id.size() == 36 && id.find_first_not_of("0123456789abcdef-") == id.npos;
-}
-
-// {"must": [...], "must_not": [...]} of conditions that are JSON already.
-struct Filter {
-  std::vector<std::string> must;
-  std::vector<std::string> must_not;
-
-  std::string text() const {
-    Writer writer;
-    writer.begin_object();
-    for (const auto& [name, conditions] :
-         {std::pair("must", &must), std::pair("must_not", &must_not)}) {
-      if (conditions->empty()) continue;
-      writer.key(name).begin_array();
-      for (const std::string& condition : *conditions) writer.json(condition);
-      writer.end_array();
-    }
-    writer.end_object();
-    return std::move(writer).take();
-  }
-};
-
-std::string owned_by(const std::string& owner) {
-  Writer writer;
-  writer.begin_object().key("key").string("owner").key("match").begin_object();
-  writer.key("value").string(owner).end_object().end_object();
-  return std::move(writer).take();
-}
-
-std::string has_id(const std::string& id) {
-  Writer writer;
-  writer.begin_object().key("has_id").begin_array().string(id).end_array().end_object();
-  return std::move(writer).take();
-}
-
-std::string learnt_before(std::int64_t time) {
-  Writer writer;
-  writer.begin_object().key("key").string("learnt").key("range").begin_object();
-  writer.key("lt").integer(time).end_object().end_object();
-  return std::move(writer).take();
 }
 
 std::string text_at(const json::Value& value, std::string_view path) {
@@ -114,46 +74,17 @@ Result<std::vector<Lesson>> lessons_at(const json::Value& answer, std::string_vi
   return lessons;
 }
 
-std::string upsert_body(const std::string& owner, const Lesson& lesson,
-                        const std::vector<float>& vector) {
-  const std::int64_t learnt = to_microseconds(lesson.learnt);
-  Writer writer;
-  writer.begin_object().key("points").begin_array().begin_object();
-  writer.key("id").string(lesson.id);
-  writer.key("vector").begin_array();
-  for (const float number : vector) writer.number(static_cast<double>(number));
-  writer.end_array();
-  writer.key("payload").begin_object();
-  writer.key("owner").string(owner);
-  writer.key("task").string(lesson.task);
-  writer.key("error").string(lesson.error);
-  writer.key("advice").string(lesson.advice);
-  writer.key("code").string(lesson.code);
-  writer.key("learnt").integer(learnt);
-  writer.key("seen").integer(lesson.seen);
-  writer.key("rank").integer(std::min<std::int64_t>(lesson.seen, most_seen) * rank_of_seen +
-                             learnt / 1000);
-  writer.end_object().end_object().end_array().end_object();
-  return std::move(writer).take();
+std::string others_of(const std::string& owner, const std::string& id) {
+  Filter filter;
+  filter.must.push_back(owned_by(owner));
+  filter.must_not.push_back(has_id(id));
+  return filter.text();
 }
 
-std::string scroll_body(const std::string& filter, std::uint32_t limit, std::string_view order,
-                        std::string_view direction) {
-  Writer writer;
-  writer.begin_object();
-  writer.key("filter").json(filter);
-  writer.key("limit").integer(limit);
-  writer.key("with_payload").boolean(true);
-  writer.key("order_by").begin_object().key("key").string(order);
-  writer.key("direction").string(direction).end_object();
-  writer.end_object();
-  return std::move(writer).take();
-}
-
-std::string with_filter(const std::string& filter) {
-  Writer writer;
-  writer.begin_object().key("filter").json(filter).end_object();
-  return std::move(writer).take();
+std::string all_but(const std::string& id) {
+  Filter filter;
+  filter.must_not.push_back(has_id(id));
+  return filter.text();
 }
 
 Error answered(int status) {
@@ -188,44 +119,51 @@ QdrantLessons::QdrantLessons(QdrantOptions options, std::unique_ptr<Embedder> em
 awaitable<QdrantLessons::Reply> QdrantLessons::call(std::string method, std::string path,
                                                     std::string body) {
   auto reply = co_await call_json(service_, std::move(method), base_ + path, std::move(body));
-  if (reply && reply->status == 404) {
-    const std::lock_guard lock(mutex_);
-    prepared_ = false;
-  }
+  if (reply && reply->status == 404) set_prepared(Prepared::no);
   co_return reply;
 }
 
-// Each step may have been done before, by this server or another.
-awaitable<Result<void>> QdrantLessons::prepare(std::size_t dimensions) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (prepared_) co_return Result<void>();
-  }
+awaitable<Result<void>> QdrantLessons::make_collection(std::size_t dimensions) {
   const auto there = co_await call("GET", "/exists", "");
   if (!there) co_return there.error();
-  const json::Value* exists = at_path(there->value, "result.exists");
-  if (exists == nullptr || exists->as_bool() == nullptr || !*exists->as_bool()) {
-    Writer writer;
-    writer.begin_object().key("vectors").begin_object();
-    writer.key("size").integer(static_cast<std::int64_t>(dimensions));
-    writer.key("distance").string("Cosine").end_object().end_object();
-    const auto made = co_await call("PUT", "", std::move(writer).take());
-    if (!made) co_return made.error();
-    if (made->status == 404) co_return answered(404);
+  const json::Value* exists = at_path(*there->value, "result.exists");
+  if (exists != nullptr && exists->as_bool() != nullptr && *exists->as_bool()) {
+    co_return Result<void>();
   }
-  // Filters and orders need an index each; the servers of others may insist on it.
-  for (const auto& [field, kind] : {std::pair("owner", "keyword"), std::pair("learnt", "integer"),
-                                    std::pair("rank", "integer")}) {
-    Writer writer;
-    writer.begin_object().key("field_name").string(field);
-    writer.key("field_schema").string(kind).end_object();
-    const auto made = co_await call("PUT", "/index?wait=true", std::move(writer).take());
-    if (!made) co_return made.error();
-    if (made->status != 200) co_return answered(made->status);
-  }
-  const std::lock_guard lock(mutex_);
-  prepared_ = true;
+  const auto made = co_await call("PUT", "", collection_body(dimensions));
+  if (!made) co_return made.error();
+  // 409: somebody else was faster.
+  if (made->status == 404) co_return answered(404);
   co_return Result<void>();
+}
+
+awaitable<Result<void>> QdrantLessons::make_index(std::string field, std::string kind) {
+  const auto made = co_await call("PUT", "/index?wait=true", index_body(field, kind));
+  if (!made) co_return made.error();
+  if (made->status != 200) co_return answered(made->status);
+  co_return Result<void>();
+}
+
+// Each step may have been done before, by this server or another. Orders need an index, and servers
+// may insist on one for filters.
+awaitable<Result<void>> QdrantLessons::prepare(std::size_t dimensions) {
+  if (is_prepared()) co_return Result<void>();
+  auto done = co_await make_collection(dimensions);
+  if (done) done = co_await make_index("owner", "keyword");
+  if (done) done = co_await make_index("learnt", "integer");
+  if (done) done = co_await make_index("rank", "integer");
+  if (done) set_prepared(Prepared::yes);
+  co_return done;
+}
+
+bool QdrantLessons::is_prepared() {
+  const std::lock_guard lock(mutex_);
+  return prepared_ == Prepared::yes;
+}
+
+void QdrantLessons::set_prepared(Prepared prepared) {
+  const std::lock_guard lock(mutex_);
+  prepared_ = prepared;
 }
 
 awaitable<Result<std::vector<Lesson>>> QdrantLessons::recall(std::string owner, std::string task,
@@ -235,44 +173,44 @@ awaitable<Result<std::vector<Lesson>>> QdrantLessons::recall(std::string owner, 
   const auto vector = co_await embedder_->embed(text);
   if (!vector) co_return vector.error();
   Filter filter;
-  filter.must = {owned_by(owner)};
-  Writer writer;
-  writer.begin_object().key("query").begin_array();
-  for (const float number : *vector) writer.number(static_cast<double>(number));
-  writer.end_array();
-  writer.key("filter").json(filter.text());
-  writer.key("limit").integer(limit);
-  writer.key("with_payload").boolean(true);
-  writer.key("score_threshold").number(options_.least_score);
-  writer.end_object();
-  const auto reply = co_await call("POST", "/points/query", std::move(writer).take());
+  filter.must.push_back(owned_by(owner));
+  const auto reply = co_await call("POST", "/points/query",
+                                   query_body(*vector, filter.text(), limit, options_.least_score));
   if (!reply) co_return reply.error();
   if (reply->status == 404) co_return std::vector<Lesson>();
-  co_return lessons_at(reply->value, "result.points");
+  co_return lessons_at(*reply->value, "result.points");
 }
 
 awaitable<Result<std::optional<Lesson>>> QdrantLessons::find(std::string id) {
-  Writer writer;
-  writer.begin_object().key("ids").begin_array().string(id).end_array();
-  writer.key("with_payload").boolean(true).end_object();
-  const auto reply = co_await call("POST", "/points", std::move(writer).take());
+  std::vector<std::string> ids(1, std::move(id));
+  const auto reply = co_await call("POST", "/points", ids_body("ids", ids));
   if (!reply) co_return reply.error();
   if (reply->status == 404) co_return std::optional<Lesson>();
-  auto found = lessons_at(reply->value, "result");
+  auto found = lessons_at(*reply->value, "result");
   if (!found) co_return found.error();
   if (found->empty()) co_return std::optional<Lesson>();
   co_return std::optional<Lesson>(std::move(found->front()));
 }
 
 awaitable<Result<void>> QdrantLessons::learn(std::string owner, Lesson lesson) {
-  lesson = bounded(std::move(lesson));
-  if (lesson.learnt.time_since_epoch().count() == 0)
-    lesson.learnt = std::chrono::system_clock::now();
-  lesson.seen = 1;
-  lesson.id = point_id(owner, lesson);
-  const auto vector = co_await embedder_->embed(lesson.task);
+  Lesson kept = as_kept(owner, std::move(lesson));
+  auto vector = co_await embedder_->embed(kept.task);
   if (!vector) co_return vector.error();
-  if (auto ready = co_await prepare(vector->size()); !ready) co_return ready;
+  auto done = co_await keep(owner, kept, std::move(*vector));
+  if (done) done = co_await trim_all(owner, kept.id);
+  co_return done;
+}
+
+awaitable<Result<void>> QdrantLessons::trim_all(std::string owner, std::string kept) {
+  auto done = co_await trim(options_.bounds.of_an_owner, others_of(owner, kept));
+  if (done) done = co_await trim(options_.bounds.kept, all_but(kept));
+  co_return done;
+}
+
+awaitable<Result<void>> QdrantLessons::keep(std::string owner, Lesson lesson,
+                                            std::vector<float> vector) {
+  auto ready = co_await prepare(vector.size());
+  if (!ready) co_return ready;
   const auto before = co_await find(lesson.id);
   if (!before) co_return before.error();
   if (*before) {
@@ -280,25 +218,17 @@ awaitable<Result<void>> QdrantLessons::learn(std::string owner, Lesson lesson) {
     lesson.learnt = std::max(lesson.learnt, (*before)->learnt);
     if (lesson.code.empty()) lesson.code = (*before)->code;
   }
-  const auto kept = co_await call("PUT", "/points?wait=true", upsert_body(owner, lesson, *vector));
+  std::string body = upsert_body(owner, lesson, vector);
+  const auto kept = co_await call("PUT", "/points?wait=true", std::move(body));
   if (!kept) co_return kept.error();
   if (kept->status != 200) co_return answered(kept->status);
-  Filter of_owner;
-  of_owner.must = {owned_by(owner)};
-  of_owner.must_not = {has_id(lesson.id)};
-  if (auto done = co_await trim(options_.bounds.of_an_owner, of_owner.text()); !done)
-    co_return done;
-  Filter of_all;
-  of_all.must_not = {has_id(lesson.id)};
-  co_return co_await trim(options_.bounds.kept, of_all.text());
+  co_return Result<void>();
 }
 
 awaitable<Result<std::uint64_t>> QdrantLessons::count(std::string filter) {
-  Writer writer;
-  writer.begin_object().key("filter").json(filter).key("exact").boolean(true).end_object();
-  const auto reply = co_await call("POST", "/points/count", std::move(writer).take());
+  const auto reply = co_await call("POST", "/points/count", count_body(filter));
   if (!reply) co_return reply.error();
-  co_return static_cast<std::uint64_t>(number_at(reply->value, "result.count"));
+  co_return static_cast<std::uint64_t>(number_at(*reply->value, "result.count"));
 }
 
 // `filter` leaves out the one that was just learnt, which is one of `bound`.
@@ -311,13 +241,11 @@ awaitable<Result<void>> QdrantLessons::trim(std::uint32_t bound, std::string fil
   const auto reply =
       co_await call("POST", "/points/scroll", scroll_body(filter, excess, "rank", "asc"));
   if (!reply) co_return reply.error();
-  const auto least = lessons_at(reply->value, "result.points");
+  const auto least = lessons_at(*reply->value, "result.points");
   if (!least) co_return least.error();
-  Writer writer;
-  writer.begin_object().key("points").begin_array();
-  for (const Lesson& lesson : *least) writer.string(lesson.id);
-  writer.end_array().end_object();
-  const auto dropped = co_await call("POST", "/points/delete?wait=true", std::move(writer).take());
+  std::vector<std::string> ids;
+  for (const Lesson& lesson : *least) ids.push_back(lesson.id);
+  const auto dropped = co_await call("POST", "/points/delete?wait=true", ids_body("points", ids));
   if (!dropped) co_return dropped.error();
   co_return Result<void>();
 }
@@ -326,7 +254,7 @@ awaitable<Result<LessonPage>> QdrantLessons::list(std::string owner, std::uint32
                                                   std::optional<std::string> cursor) {
   limit = std::clamp(limit, 1u, most_listed);
   Filter filter;
-  filter.must = {owned_by(owner)};
+  filter.must.push_back(owned_by(owner));
   if (cursor) {
     std::int64_t before = 0;
     const char* end = cursor->data() + cursor->size();
@@ -341,7 +269,7 @@ awaitable<Result<LessonPage>> QdrantLessons::list(std::string owner, std::uint32
   if (!reply) co_return reply.error();
   LessonPage page;
   if (reply->status == 404) co_return page;
-  auto lessons = lessons_at(reply->value, "result.points");
+  auto lessons = lessons_at(*reply->value, "result.points");
   if (!lessons) co_return lessons.error();
   page.lessons = std::move(*lessons);
   if (page.lessons.size() > limit) {
@@ -355,7 +283,7 @@ awaitable<Result<std::uint64_t>> QdrantLessons::erase(std::string owner,
                                                       std::optional<std::string> id) {
   if (id && !is_point_id(*id)) co_return std::uint64_t{0};
   Filter filter;
-  filter.must = {owned_by(owner)};
+  filter.must.push_back(owned_by(owner));
   if (id) filter.must.push_back(has_id(*id));
   const auto there = co_await count(filter.text());
   if (!there || *there == 0) co_return there;

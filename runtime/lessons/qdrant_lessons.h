@@ -40,19 +40,28 @@ class QdrantLessons final : public agent::LessonStore {
 
  private:
   using Reply = jail::Result<JsonReply>;
+  enum class Prepared : std::uint8_t { no, yes };
 
   boost::asio::awaitable<Reply> call(std::string method, std::string path, std::string body);
   boost::asio::awaitable<jail::Result<void>> prepare(std::size_t dimensions);
+  boost::asio::awaitable<jail::Result<void>> make_collection(std::size_t dimensions);
+  boost::asio::awaitable<jail::Result<void>> make_index(std::string field, std::string kind);
+  boost::asio::awaitable<jail::Result<void>> keep(std::string owner, agent::Lesson lesson,
+                                                  std::vector<float> vector);
   boost::asio::awaitable<jail::Result<std::optional<agent::Lesson>>> find(std::string id);
   boost::asio::awaitable<jail::Result<std::uint64_t>> count(std::string filter);
+  boost::asio::awaitable<jail::Result<void>> trim_all(std::string owner, std::string kept);
   boost::asio::awaitable<jail::Result<void>> trim(std::uint32_t bound, std::string filter);
+
+  bool is_prepared();
+  void set_prepared(Prepared prepared);
 
   const QdrantOptions options_;
   const std::unique_ptr<Embedder> embedder_;
   const JsonService service_;
   const std::string base_;  // of the collection's URLs
   std::mutex mutex_;
-  bool prepared_ = false;
+  Prepared prepared_ = Prepared::no;
 };
 
 }  // namespace runtime::lessons

@@ -18,7 +18,7 @@ TracedEvent event(EventType type, std::string json, std::chrono::milliseconds at
   return {{type, std::move(json)}, at};
 }
 
-std::string quoted(std::string_view text) {
+std::string as_json(std::string_view text) {
   json::Writer writer;
   writer.string(text);
   return std::move(writer).take();
@@ -117,8 +117,8 @@ TEST(TraceHtml, NothingThatComesFromOutsideIsMarkup) {
   std::vector<TracedEvent> events;
   for (int type = 0; type <= static_cast<int>(EventType::swarm); ++type) {
     const auto of = static_cast<EventType>(type);
-    events.push_back(event(of, quoted(text), 1ms));
-    events.push_back(event(of, "{" + quoted(text) + ": [" + quoted(text) + "]}", 2ms));
+    events.push_back(event(of, as_json(text), 1ms));
+    events.push_back(event(of, "{" + as_json(text) + ": [" + as_json(text) + "]}", 2ms));
     events.push_back(event(of, text, 3ms));  // no JSON at all
   }
   const std::string page = trace_html(text, result, events);
@@ -149,7 +149,7 @@ TEST(TraceHtml, IsBounded) {
   std::vector<TracedEvent> events;
   for (int i = 0; i < 50'000; ++i) {
     events.push_back(event(i % 2 == 0 ? EventType::swarm : EventType::token,
-                           quoted(std::string(500, 'z')), std::chrono::milliseconds(i)));
+                           as_json(std::string(500, 'z')), std::chrono::milliseconds(i)));
   }
   EXPECT_LT(trace_html("t", result, events).size(), 8u << 20);
 }
