@@ -21,10 +21,20 @@ std::string coded(const std::string& code) {
          R"(, "reasoning": "because", "dependencies": []})";
 }
 
-class AgentInJails : public RunnerTest {
+enum class Jails : std::uint8_t { made_for_each, waiting };
+
+class AgentInJails : public RunnerTest, public testing::WithParamInterface<Jails> {
  protected:
   void SetUp() override {
-    create();
+    RunnerOptions options;
+    if (GetParam() == Jails::waiting) {
+      Template python;
+      python.name = "python";
+      python.warmth = jail::Warmth::forked;
+      python.pool = {.least = 1, .usual = 2, .most = 4};
+      options.templates = {std::move(python)};
+    }
+    create(std::move(options));
     model_.otherwise[Role::critic] = {
         .text = R"({"diagnosis": "d", "fix": "f", "should_retry": true, "confidence": 0.5})"};
   }
@@ -34,12 +44,21 @@ class AgentInJails : public RunnerTest {
     parts.runner = runner_.get();
     parts.providers = {&model_};
     AgentRuntime runtime(std::move(parts));
+    wait_for_jail();
     auto promise = std::make_shared<std::promise<TaskResult>>();
     auto future = promise->get_future();
     boost::asio::co_spawn(pool_,
                           work_on(runtime.run(std::move(request), std::move(options)), promise),
                           boost::asio::detached);
     return future.get();
+  }
+
+  void wait_for_jail() const {
+    if (GetParam() == Jails::made_for_each) return;
+    for (int i = 0; i < 2000 && runner_->state().pools.at(0).state.ready == 0; ++i) {
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+    ASSERT_GT(runner_->state().pools.at(0).state.ready, 0u);
   }
 
   static boost::asio::awaitable<void> work_on(boost::asio::awaitable<TaskResult> task,
@@ -65,7 +84,7 @@ constexpr const char* right = "def f(x):\n    return x + 1\n";
 constexpr const char* wrong = "def f(x):\n    return x\n";
 constexpr const char* tests_of_f = "assert f(1) == 2, 'one more'\n";
 
-TEST_F(AgentInJails, SolvesATaskAtTheSecondAttempt) {
+TEST_P(AgentInJails, SolvesATaskAtTheSecondAttempt) {
   model_.play(Role::coder,
               coded("import sys\nprint(6 * 8, file=sys.stderr)\nraise ValueError(48)"));
   model_.play(Role::coder, coded("print(6 * 7)"));
@@ -79,12 +98,13 @@ TEST_F(AgentInJails, SolvesATaskAtTheSecondAttempt) {
   EXPECT_THAT(model_.of(Role::coder).at(1).user(), HasSubstr("ValueError: 48"));
 }
 
-TEST_F(AgentInJails, ProgramsThatKeepTheirTestsPass) {
+TEST_P(AgentInJails, ProgramsThatKeepTheirTestsPass) {
   const TaskResult result =
       judge(std::string(right) + "if __name__ == '__main__':\n    print('main')\n",
             "print('testing')\nassert f(1) == 2\n");
   EXPECT_TRUE(result.success()) << result.history.at(0).result->standard_error;
   EXPECT_EQ(result.output, "main\n");
+  EXPECT_EQ(result.history.at(0).result->warm, GetParam() == Jails::waiting);
   // As programs do that were not told of tests; the tests run all the same.
   EXPECT_TRUE(judge(std::string(right) + "import sys\nsys.exit(0)\n", tests_of_f).success());
   EXPECT_FALSE(judge(std::string(wrong) + "import sys\nsys.exit(0)\n", tests_of_f).success());
@@ -94,7 +114,7 @@ TEST_F(AgentInJails, ProgramsThatKeepTheirTestsPass) {
                   .success());
 }
 
-TEST_F(AgentInJails, AFailedTestIsShownAsPythonShowsIt) {
+TEST_P(AgentInJails, AFailedTestIsShownAsPythonShowsIt) {
   const TaskResult result = judge(wrong, tests_of_f);
   EXPECT_FALSE(result.success());
   const RunResult& run = *result.history.at(0).result;
@@ -108,7 +128,7 @@ TEST_F(AgentInJails, AFailedTestIsShownAsPythonShowsIt) {
   EXPECT_THAT(broken.history.at(0).result->standard_error, HasSubstr("SyntaxError"));
 }
 
-TEST_F(AgentInJails, TestsAreNotDodged) {
+TEST_P(AgentInJails, TestsAreNotDodged) {
   const std::string f = wrong;
   const std::string dodges[] = {
       "import os; os._exit(0)",
@@ -141,7 +161,7 @@ TEST_F(AgentInJails, TestsAreNotDodged) {
   EXPECT_TRUE(judge(right, tests_of_f).success());
 }
 
-TEST_F(AgentInJails, AProgramDoesNotSeeItsTestsBeforeItIsOver) {
+TEST_P(AgentInJails, AProgramDoesNotSeeItsTestsBeforeItIsOver) {
   const std::string spy =
       "import glob, gc, os, sys\n"
       "found = [p for p in glob.glob('/workspace/*') + glob.glob('/tmp/*')\n"
@@ -155,7 +175,7 @@ TEST_F(AgentInJails, AProgramDoesNotSeeItsTestsBeforeItIsOver) {
   EXPECT_EQ(result.output, "[]\n");
 }
 
-TEST_F(AgentInJails, WhereAProgramFailedIsKnown) {
+TEST_P(AgentInJails, WhereAProgramFailedIsKnown) {
   model_.otherwise[Role::coder] = {.text = coded(wrong)};
   model_.play(Role::tester, R"({"tests": "assert f(1) == 7", "reasoning": "r"})");
   model_.play(Role::tester, R"({"tests": "assert f(1) == 1", "reasoning": "r"})");
@@ -168,7 +188,7 @@ TEST_F(AgentInJails, WhereAProgramFailedIsKnown) {
   EXPECT_EQ(model_.of(Role::tester).size(), 2u);
 }
 
-TEST_F(AgentInJails, CandidatesRunInJailsOfTheirOwn) {
+TEST_P(AgentInJails, CandidatesRunInJailsOfTheirOwn) {
   model_.play(Role::coder, coded("import time; time.sleep(0.4); print('slow')"));
   model_.play(Role::coder, coded("print('fast')"));
   model_.play(Role::coder, coded("raise SystemExit(3)"));
@@ -181,7 +201,7 @@ TEST_F(AgentInJails, CandidatesRunInJailsOfTheirOwn) {
   EXPECT_EQ(runner_->state().total, 4u);
 }
 
-TEST_F(AgentInJails, CancellingKillsTheJail) {
+TEST_P(AgentInJails, CancellingKillsTheJail) {
   model_.play(Role::coder, coded("import time\nprint('here', flush=True)\ntime.sleep(30)"));
   TaskOptions options;
   const Cancel cancel = options.cancel;
@@ -201,5 +221,10 @@ TEST_F(AgentInJails, CancellingKillsTheJail) {
   }
   EXPECT_EQ(runner_->state().running, 0u);
 }
+
+INSTANTIATE_TEST_SUITE_P(, AgentInJails, testing::Values(Jails::made_for_each, Jails::waiting),
+                         [](const auto& tested) {
+                           return tested.param == Jails::waiting ? "Waiting" : "MadeForEach";
+                         });
 
 }  // namespace
