@@ -145,7 +145,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
   awaitable<void> run(runtime::RunRequest request) {
     const Job job = make_job();
     encoding_ = request.output_encoding;
-    started_ = start_of(job, runtime::code_job, request.language);
+    started_ = start_of(job, request);
     runtime::RunOptions options;
     options.cancel = cancel_;
     options.gate = gate_;
@@ -176,7 +176,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
 
   awaitable<void> solve(agent::TaskRequest request) {
     const Job job = make_job();
-    started_ = start_of(job, runtime::task_job, runtime::Language::python);
+    started_ = start_of(job);
     agent::TaskOptions options;
     options.cancel = cancel_;
     options.gate = gate_;
@@ -203,10 +203,17 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
     writer_.send(agent::name_of(event.type), event.data, event.data.size());
   }
 
-  static std::string start_of(const Job& job, std::string_view kind, runtime::Language language) {
+  static std::string start_of(const Job& job, const runtime::RunRequest& request) {
     Writer writer;
-    writer.begin_object().key("job_id").string(job.id).key("kind").string(kind);
-    writer.key("language").string(runtime::name_of(language)).end_object();
+    writer.begin_object().key("job_id").string(job.id);
+    writer.key("language").string(runtime::name_of(request.language)).end_object();
+    return std::move(writer).take();
+  }
+
+  static std::string start_of(const Job& job) {
+    Writer writer;
+    writer.begin_object().key("job_id").string(job.id).key("kind").string(runtime::task_job);
+    writer.end_object();
     return std::move(writer).take();
   }
 

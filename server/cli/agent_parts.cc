@@ -58,10 +58,12 @@ jail::Result<void> add_lessons(Agent& parts, const runtime::Config& config,
 
 jail::Result<Agent> make_agent(const runtime::Config& config,
                                const runtime::Environment& environment, runtime::Runner& runner,
-                               runtime::Logger& logger) {
+                               runtime::agent::Lessons lessons, runtime::Logger& logger) {
   Agent parts;
   if (auto added = add_http(parts); !added) return added.error();
-  if (auto added = add_lessons(parts, config, environment, logger); !added) return added.error();
+  if (lessons == runtime::agent::Lessons::used) {
+    if (auto added = add_lessons(parts, config, environment, logger); !added) return added.error();
+  }
   // Programs run without a provider, so that a missing key stops nothing but tasks.
   if (runtime::active_provider(config) == nullptr) return parts;
   auto providers = runtime::llm::make_providers(config, *parts.http);

@@ -26,10 +26,10 @@ struct Agent {
 };
 
 // Starts threads: to be called after the runner was made, and after root ended. Errors: a provider
-// or the place of lessons cannot be used as configured.
+// or the place of lessons cannot be used as configured. With Lessons::off that place is not opened.
 jail::Result<Agent> make_agent(const runtime::Config& config,
                                const runtime::Environment& environment, runtime::Runner& runner,
-                               runtime::Logger& logger);
+                               runtime::agent::Lessons lessons, runtime::Logger& logger);
 
 std::vector<std::string> provider_names(const Agent& agent);
 

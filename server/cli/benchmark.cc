@@ -83,7 +83,8 @@ int benchmark(const BenchmarkOptions &options, runtime::Environment environment)
   if (!local) return fail(exit_own_failure, local.error().message());
   runtime::Logger logger(
       {.level = runtime::LogLevel::warning, .format = local->config.log_format, .write = {}});
-  auto parts = make_agent(local->config, local->environment, *local->runner, logger);
+  auto parts =
+      make_agent(local->config, local->environment, *local->runner, agent::Lessons::off, logger);
   if (!parts) return fail(exit_own_failure, parts.error().message());
   if (const std::string why = why_not_taken(local->config, *parts, options.provider);
       !why.empty()) {

@@ -63,12 +63,22 @@ std::string indented(const std::string& text, const std::string& margin) {
   std::string lines;
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    lines += margin;
+    if (end > 0) lines += margin;
     lines += rest.substr(0, end);
     lines += "\n";
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return lines;
+}
+
+std::string time_text(const Object& data) {
+  const Value* value = member(data, "execution_time_ms");
+  if (value == nullptr) return {};
+  const double* exact = value->as_double();
+  const std::int64_t* whole = value->as_integer();
+  if (exact == nullptr && whole == nullptr) return {};
+  const double time = exact != nullptr ? *exact : static_cast<double>(*whole);
+  return ", " + std::to_string(std::llround(time)) + " ms";
 }
 
 std::string candidate_text(const Object& data) {
@@ -96,7 +106,7 @@ std::string ProgressText::code_text(const std::string& code) const {
 std::string ProgressText::result_text(const Object& data) const {
   const bool passed = text_of(data, "status") == "success";
   std::string text = painted(passed ? green : red, (passed ? "✓ " : "✗ ") + fate_of(data));
-  text += candidate_text(data);
+  text += candidate_text(data) + time_text(data);
   const std::string complaint = last_line_of(text_of(data, "stderr"));
   if (!passed && !complaint.empty()) text += ": " + complaint;
   return text + "\n";

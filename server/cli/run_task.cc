@@ -175,7 +175,8 @@ int run_task(RunTaskOptions options, runtime::Environment environment) {
   complete_request(brief->request, options, local->config);
   runtime::Logger logger(
       {.level = runtime::LogLevel::warning, .format = local->config.log_format, .write = {}});
-  auto parts = make_agent(local->config, local->environment, *local->runner, logger);
+  auto parts =
+      make_agent(local->config, local->environment, *local->runner, options.lessons, logger);
   if (!parts) return fail(exit_own_failure, parts.error().message());
   if (const std::string why = why_not_taken(local->config, *parts, options.provider);
       !why.empty()) {

@@ -194,7 +194,8 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   };
   const auto runner = runtime::Runner::create(workers.executors().back(), std::move(limits));
   if (!runner) return fail(runner.error().message());
-  auto agent = make_agent(*config, sources.environment, **runner, logger);
+  auto agent =
+      make_agent(*config, sources.environment, **runner, runtime::agent::Lessons::used, logger);
   if (!agent) return fail(agent.error().message());
   const auto providers = provider_names(*agent);
   log_limits(logger, *cgroup);

@@ -162,6 +162,21 @@ class Run(Command):
         self.assertTrue(host_view.wait_until(lambda: not host_view.descendants(process.pid), 5))
 
 
+class Slow(Command):
+    def test_interrupted_while_the_model_thinks(self):
+        model = task_server.SlowModel(lambda body: (30, "{}"))
+        self.addCleanup(model.stop)
+        environment = self.environment(**model.environment, REPLAY_CASSETTE="")
+        process = self.start("run", "anything", environment=environment, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+        self.assertTrue(host_view.wait_until(lambda: model.waiting == 1, 20))
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(130, process.wait(20))
+        self.assertLess(time.monotonic() - started, 5)
+        self.assertTrue(host_view.wait_until(lambda: model.left == 1, 5))
+
+
 class Terminal(Command):
     def on_terminal(self, *arguments, **more):
         """What a terminal gets to see, both streams together."""

@@ -36,6 +36,8 @@ class Tasks(task_server.TaskTest):
         record("Wait too long", "import time; time.sleep(30)"),
         record("Grow", "x = bytearray(400 << 20)\nx[::4096] = b'1' * len(x[::4096])"),
         record("Several at once", BROKEN, SOLVED, BROKEN),
+        record("Tests first", "def double(x): return x", "def double(x): return 2 * x",
+               tester=[{"tests": "assert double(3) == 6", "reasoning": "doubles"}]),
         record("Print a lot", "print('x' * 300_000)"),
         record("Odd", "import sys; sys.stdout.buffer.write(b'\\xff\\x1b[2J')"),
     )
@@ -80,6 +82,10 @@ class Tasks(task_server.TaskTest):
         self.assertEqual((True, 2), (result["success"], result["attempts"]))
         result = self.solve("Tested badly", tests="assert add(1, 2) == 3", max_attempts=2)
         self.assertEqual((False, 2), (result["success"], result["attempts"]))
+
+    def test_the_model_may_write_tests_first(self):
+        result = self.solve("Tests first", write_tests=True)
+        self.assertEqual((True, 2), (result["success"], result["attempts"]), result)
 
     def test_what_a_program_prints_is_no_verdict(self):
         result = self.solve("Forge a verdict", max_attempts=2)

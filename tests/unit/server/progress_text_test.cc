@@ -13,8 +13,9 @@ using ::testing::Not;
 
 const Event code{EventType::code,
                  R"({"attempt":1,"candidate":0,"code":"print(1)\n","reasoning":"why\u001b[2J"})"};
-const Event failed{EventType::execution_result,
-                   R"({"attempt":1,"candidate":1,"status":"error","exit_code":1,"signal":null,
+const Event failed{
+    EventType::execution_result,
+    R"({"attempt":1,"candidate":1,"status":"error","exit_code":1,"signal":null,"execution_time_ms":12.4,
                        "stderr":"Traceback\nValueError: bad \u001b]0;x\u0007\n"})"};
 
 TEST(ProgressText, AnAttempt) {
@@ -24,7 +25,7 @@ TEST(ProgressText, AnAttempt) {
   EXPECT_THAT(generating.doing, HasSubstr("coder"));
   EXPECT_EQ(words.of(code).text, "  print(1)\n");
   const auto result = words.of(failed);
-  EXPECT_THAT(result.text, HasSubstr("error, exit status 1 (candidate 2): ValueError: bad"));
+  EXPECT_THAT(result.text, HasSubstr("error, exit status 1 (candidate 2), 12 ms: ValueError: bad"));
   const auto critique =
       words.of({EventType::critique, R"({"attempt":1,"diagnosis":"off by one","fix":"add one"})"});
   EXPECT_THAT(critique.text, HasSubstr("off by one"));
