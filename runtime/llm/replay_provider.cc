@@ -16,6 +16,11 @@ namespace asio = boost::asio;
 constexpr std::size_t max_cassette_bytes = 256u << 20;
 // The role whose answers are the solutions, which no schema of its own need name.
 constexpr std::string_view solving_role = "coder";
+// Recordings of programs have no critiques, which the next program of theirs does not need.
+constexpr std::string_view critic_role = "critic";
+constexpr std::string_view no_critique =
+    R"({"diagnosis": "The cassette has no critique.", "fix": "Try the next program.",)"
+    R"( "should_retry": true, "confidence": 0})";
 
 bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
@@ -196,15 +201,23 @@ Outcome<ChatResponse> ReplayProvider::play(const ChatRequest& request) {
   const std::vector<Record*> records = records_for(request);
   if (records.empty()) return exhausted("the cassette has no task that this prompt is about");
   std::size_t played = 0;
+  bool is_recorded = false;
   for (Record* record : records) {
     const auto track = record->tracks.find(role);
     if (track == record->tracks.end()) continue;
+    is_recorded = true;
     const std::vector<std::string>& answers = track->second.answers;
     played += track->second.played;
     if (track->second.played >= answers.size()) continue;
     ChatResponse response;
     response.text = as_wanted(answers[track->second.played++], request.schema);
     response.model = record->model.empty() ? model_ : record->model;
+    return response;
+  }
+  if (role == critic_role && !is_recorded) {
+    ChatResponse response;
+    response.text = no_critique;
+    response.model = model_;
     return response;
   }
   const std::string who = role.empty() ? "" : " of the role " + json::quoted(role);

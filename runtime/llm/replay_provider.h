@@ -20,8 +20,9 @@ namespace runtime::llm {
 // A cassette is a file of JSON objects, one a line:
 //   {"task": "...", "answers": ["...", ...], "roles": {"critic": ["...", ...]}}
 // The n-th time that a model is asked to solve the task it answers answers[n]; whoever else is
-// asked by a schema of that name answers by `roles`. An answer is a string or a JSON object. Other
-// fields are left to those who made it; of several lines with the same task each is played in turn.
+// asked by a schema of that name answers by `roles`; a critic for whom nothing was recorded says so
+// and that it is worth another try. An answer is a string or a JSON object. Other fields are left
+// to those who made it; of several lines with the same task each is played in turn.
 class ReplayProvider final : public Provider {
  public:
   static constexpr std::string_view provider_name = "replay";

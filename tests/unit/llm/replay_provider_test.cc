@@ -76,8 +76,17 @@ TEST(ReplayProvider, OthersThanTheCoderHaveAnswersOfTheirOwn) {
   const auto provider = cassette(tape);
   EXPECT_EQ(ask(*provider, about("add one hundred", "critic", "{}")), R"({"fix":"f"})");
   EXPECT_THAT(ask(*provider, about("add one hundred", "critic", "{}")), HasSubstr("\"critic\""));
-  EXPECT_THAT(ask(*provider, about("add one", "critic", "{}")), HasSubstr("has no answers"));
+  EXPECT_THAT(ask(*provider, about("add one", "architect", "{}")), HasSubstr("has no answers"));
   EXPECT_EQ(ask(*provider, about("add one", "coder", "{}")), "a1");
+}
+
+TEST(ReplayProvider, ACriticOfWhomNothingIsRecordedAsksForTheNextProgram) {
+  const auto provider = cassette(tape);
+  for (int time = 0; time < 2; ++time) {
+    EXPECT_THAT(ask(*provider, about("add one", "critic", "{}")),
+                HasSubstr("\"should_retry\": true"));
+  }
+  EXPECT_EQ(ask(*provider, about("add one")), "a1");
 }
 
 TEST(ReplayProvider, AProgramIsPutIntoTheObjectThatIsWanted) {
