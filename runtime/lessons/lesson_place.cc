@@ -1,14 +1,9 @@
 #include "runtime/lessons/lesson_place.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 
-#include "jail/fd.h"
+#include "runtime/store/database_place.h"
 #include "runtime/store/job_place.h"
 
 namespace runtime::lessons {
@@ -18,12 +13,8 @@ using jail::Result;
 
 constexpr const char* file_name = "lessons.sqlite";
 
-// The database would be made with the umask's mode; lessons are their owner's alone.
 Result<LessonTable> open_file(const std::string& path, LessonBounds bounds) {
-  if (path != in_memory) {
-    const jail::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (!file.valid()) return jail::Error{jail::ErrorKind::kernel, "open it", errno, {}};
-  }
+  if (auto made = make_private_file(path); !made) return made.error();
   return LessonTable::open(path, bounds);
 }
 
@@ -37,24 +28,8 @@ jail::Error about(const std::string& path, jail::Error error) {
   return error;
 }
 
-// One older damaged file is kept beside it; two would fill a disk that is the cause of the damage.
-Result<void> set_aside(const std::string& path) {
-  if (::rename(path.c_str(), (path + ".damaged").c_str()) != 0) {
-    return jail::Error{jail::ErrorKind::kernel, "rename it", errno, {}};
-  }
-  // A log that belongs to the damaged file must not be played into the next one.
-  ::unlink((path + "-wal").c_str());
-  ::unlink((path + "-shm").c_str());
-  return {};
-}
-
 Result<LessonTable> open_usual(const std::string& path, LessonBounds bounds, Logger& logger) {
-  if (path != in_memory) {
-    std::error_code ignored;
-    const auto directory = std::filesystem::path(path).parent_path();
-    std::filesystem::create_directories(directory.parent_path(), ignored);
-    ::mkdir(directory.c_str(), 0700);
-  }
+  make_private_directory(path);
   auto table = open_file(path, bounds);
   if (table || table.error().kind != jail::ErrorKind::invalid) return table;
   if (auto moved = set_aside(path); !moved) return moved.error();

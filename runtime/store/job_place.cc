@@ -1,14 +1,8 @@
 #include "runtime/store/job_place.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
 
-#include "jail/fd.h"
+#include "runtime/store/database_place.h"
 
 namespace runtime {
 namespace {
@@ -18,17 +12,8 @@ using jail::Result;
 // Nobody chose to spend memory on it.
 constexpr std::uint64_t max_bytes_in_memory = 32ull << 20;
 
-// The database would be made with the umask's mode; results are their owner's alone.
-Result<void> make_private_file(const std::string& path) {
-  const jail::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file.valid()) return jail::Error{jail::ErrorKind::kernel, "open it", errno, {}};
-  return {};
-}
-
 Result<JobTable> open_file(const std::string& path, JobBounds bounds) {
-  if (path != in_memory) {
-    if (auto made = make_private_file(path); !made) return made.error();
-  }
+  if (auto made = make_private_file(path); !made) return made.error();
   return JobTable::open(path, bounds);
 }
 
@@ -44,21 +29,8 @@ jail::Error about(const std::string& path, jail::Error error) {
   return error;
 }
 
-// One older damaged file is kept beside it; two would fill a disk that is the cause of the damage.
-Result<void> set_aside(const std::string& path) {
-  if (::rename(path.c_str(), (path + ".damaged").c_str()) != 0) {
-    return jail::Error{jail::ErrorKind::kernel, "rename it", errno, {}};
-  }
-  // A log that belongs to the damaged file must not be played into the next one.
-  ::unlink((path + "-wal").c_str());
-  return {};
-}
-
 Result<JobTable> open_usual(const std::string& path, JobBounds bounds, Logger& logger) {
-  std::error_code ignored;
-  const auto directory = std::filesystem::path(path).parent_path();
-  std::filesystem::create_directories(directory.parent_path(), ignored);
-  ::mkdir(directory.c_str(), 0700);
+  make_private_directory(path);
   auto table = open_file(path, bounds);
   if (table || table.error().kind != jail::ErrorKind::invalid) return table;
   if (auto moved = set_aside(path); !moved) return moved.error();

@@ -6,11 +6,10 @@
 
 #include "runtime/config/environment.h"
 #include "runtime/observe/logger.h"
+#include "runtime/store/database_place.h"
 #include "runtime/store/job_table.h"
 
 namespace runtime {
-
-inline constexpr const char* in_memory = ":memory:";
 
 // jobs.sqlite in $STATE_DIRECTORY (systemd's), else in agent-sandbox of $XDG_STATE_HOME, else of
 // ~/.local/state; nothing where none of them is set.
