@@ -85,6 +85,7 @@ TEST(FailureText, AShortKeyIsOneOnlyWhereItStandsAlone) {
 
 TEST(FailureText, ForeignWordsAreOneBoundedLine) {
   EXPECT_EQ(foreign_text("a\r\nb\x1b[31m\tc \x7f", Secret()), "a b [31m c");
+  EXPECT_EQ(foreign_text("a\u009b31m \u0085caf\u00e9", Secret()), "a 31m caf\u00e9");
   EXPECT_LE(foreign_text(std::string(5'000, 'x'), Secret()).size(), 300u);
   std::string wide;
   for (int i = 0; i < 300; ++i) wide += "\xc3\xa9";
