@@ -174,6 +174,8 @@ std::string variable_of(std::string_view provider, std::string_view suffix) {
 }
 
 std::string shown_url(std::string_view url) {
+  // Some put a key behind the question mark.
+  url = url.substr(0, url.find_first_of("?#"));
   const std::size_t scheme = url.find("://");
   const std::size_t host = scheme == url.npos ? 0 : scheme + 3;
   const std::string_view authority = url.substr(host, url.find('/', host) - host);

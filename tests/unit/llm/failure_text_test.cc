@@ -63,6 +63,12 @@ TEST(FailureText, WhoCannotBeReachedIsNamedWithItsVariable) {
             "connection refused");
 }
 
+TEST(FailureText, SecretsOfAUrlAreNotShown) {
+  EXPECT_EQ(shown_url("https://me:secret@h:1/v1"), "https://h:1/v1");
+  EXPECT_EQ(shown_url("https://h/v1?key=secret#more"), "https://h/v1");
+  EXPECT_EQ(shown_url("https://h?key=secret@x"), "https://h");
+}
+
 TEST(FailureText, NoKeyIsRepeated) {
   for (const char* text : {"Incorrect API key provided: gsk_ABCDEFGHIJKLMNOP1234.",
                            "key=gsk_ABCDEFGHIJKLMNOP1234x", "you sent gsk_ABCDEFGHI****1234",
