@@ -25,6 +25,10 @@ std::chrono::milliseconds since(Clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
 }
 
+std::uint32_t attempts_of(const BenchmarkOptions& options) {
+  return std::clamp(options.max_attempts, 1u, agent::most_attempts);
+}
+
 // Each task has a Cancel of its own, since one names one run.
 class CancelAll {
  public:
@@ -130,7 +134,7 @@ awaitable<BenchmarkReport> run_on_strand(Strand strand, Suite suite, BenchmarkOp
   BenchmarkReport report;
   report.suite = progress->suite.name;
   report.asked = static_cast<std::uint32_t>(progress->suite.tasks.size());
-  report.max_attempts = progress->options.max_attempts;
+  report.max_attempts = attempts_of(progress->options);
   for (auto& score : progress->scores) {
     if (score) report.tasks.push_back(std::move(*score));
   }
@@ -171,7 +175,7 @@ agent::TaskRequest request_for(const SuiteTask& task, const BenchmarkOptions& op
   request.task = task.task;
   request.tests = task.tests;
   request.files = task.files;
-  request.max_attempts = std::clamp(options.max_attempts, 1u, agent::most_attempts);
+  request.max_attempts = attempts_of(options);
   request.timeout = options.timeout;
   request.memory_limit_mb = options.memory_limit_mb;
   request.team = options.team;

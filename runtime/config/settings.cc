@@ -8,28 +8,14 @@
 #include <cmath>
 #include <optional>
 
+#include "runtime/config/setting_text.h"
+
 namespace runtime {
 namespace {
 
 using Apply = std::function<bool(Config&, std::string_view)>;
 
 constexpr std::uint32_t max_requests = 1'000'000;
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
-std::string upper(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return result;
-}
 
 template <class Number>
 std::optional<Number> number_in(std::string_view text, Number low, Number high) {
@@ -60,25 +46,6 @@ std::optional<bool> boolean(std::string_view text) {
   if (word == "true" || word == "1") return true;
   if (word == "false" || word == "0") return false;
   return std::nullopt;
-}
-
-// Comma separated, blanks around the items dropped; nothing where an item is empty.
-std::optional<std::vector<std::string>> items(std::string_view text) {
-  std::vector<std::string> result;
-  while (true) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    std::string_view item = text.substr(0, comma);
-    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
-    while (!item.empty() && item.back() == ' ') item.remove_suffix(1);
-    if (item.empty()) return std::nullopt;
-    result.emplace_back(item);
-    if (comma == text.size()) return result;
-    text.remove_prefix(comma + 1);
-  }
-}
-
-bool is_visible_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
 }
 
 bool is_address(const std::string& host) {
@@ -171,15 +138,6 @@ bool apply_log_format(Config& config, std::string_view text) {
   if (word != "text" && word != "json") return false;
   config.log_format = word == "json" ? LogFormat::json : LogFormat::text;
   return true;
-}
-
-bool is_url(std::string_view text) {
-  return is_visible_ascii(text) && (text.starts_with("http://") || text.starts_with("https://")) &&
-         !text.ends_with("//");
-}
-
-bool is_database_path(std::string_view text) {
-  return text == ":memory:" || (text.starts_with('/') && !text.ends_with('/'));
 }
 
 bool apply_jobs_path(Config& config, std::string_view text) {
@@ -332,10 +290,10 @@ void add_operating_settings(std::vector<Setting>& settings) {
   add("LESSONS_PATH", "an absolute path, or :memory:", apply_lessons_path);
   add("LESSONS_KEPT", "an integer 1 .. 1000000",
       integer<std::uint32_t>(&Config::lessons_kept, 1, 1'000'000));
-  add("EMBEDDING_MODEL", "a model's name without blanks",
+  add("EMBEDDING_MODEL", "a model's name without blanks and ..",
       [](Config& config, std::string_view text) {
         config.embedding_model = text;
-        return !text.empty() && is_visible_ascii(text);
+        return is_model_name(text);
       });
   add("DRAIN_SECONDS", "a number 0 .. 3600", apply_drain);
 }

@@ -136,15 +136,24 @@ std::unique_ptr<Embedder> embedder_of(const Config& config, const ProviderConfig
       service.headers.emplace_back("Authorization", "Bearer " + key);
     }
   }
+  std::string path(form.base_path);
+  if (form.style == Form::Style::google && !provider.api_version.empty()) {
+    path = "/" + provider.api_version;
+  }
   std::string url = provider.base_url.empty() ? std::string(form.base_url) : provider.base_url;
   std::string model =
       config.embedding_model.empty() ? std::string(form.model) : config.embedding_model;
-  return std::make_unique<HttpEmbedder>(std::move(service),
-                                        llm::with_path(std::move(url), form.base_path),
+  // Google's list of models has its names with this in front; the URL has it already.
+  constexpr std::string_view collection = "models/";
+  if (form.style == Form::Style::google && model.starts_with(collection)) {
+    model.erase(0, collection.size());
+  }
+  return std::make_unique<HttpEmbedder>(std::move(service), llm::with_path(std::move(url), path),
                                         std::move(model), form.style);
 }
 
-// Ollama needs no key, so only its URL or model says that somebody has one.
+// Ollama can be asked without anything being set, so only its URL or model says that somebody has
+// one.
 bool is_set(const ProviderConfig& provider) {
   return !provider.api_key.empty() || !provider.base_url.empty() || !provider.model.empty();
 }
@@ -158,7 +167,8 @@ Result<std::unique_ptr<Embedder>> make_embedder(const Config& config, llm::HttpC
   }
   for (const ProviderConfig& provider : config.providers) {
     const auto form = form_of(provider);
-    if (form && is_set(provider)) return embedder_of(config, provider, *form, client);
+    const bool asked = is_set(provider) && is_usable(config, provider);
+    if (form && asked) return embedder_of(config, provider, *form, client);
   }
   return jail::Error{jail::ErrorKind::invalid,
                      "QDRANT_URL is set, but no configured provider makes embeddings", 0,

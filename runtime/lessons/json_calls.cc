@@ -3,7 +3,9 @@
 #include <utility>
 #include <variant>
 
+#include "runtime/config/secret.h"
 #include "runtime/json/writer.h"
+#include "runtime/llm/failure_text.h"
 
 namespace runtime::lessons {
 namespace {
@@ -13,19 +15,30 @@ using jail::ErrorKind;
 
 constexpr std::size_t longest_reason = 200;
 
+// Services repeat the key that they refuse. It is the header's value, or what follows "Bearer".
+std::string without_keys(std::string text, const JsonService& service) {
+  for (const auto& [name, value] : service.headers) {
+    const Secret key(value.substr(value.find(' ') + 1));
+    text = llm::redacted(std::move(text), key);
+  }
+  return text;
+}
+
 // The services say why in one of these.
-std::string reason_in(const json::Value& value) {
+std::string reason_in(const json::Value& value, const JsonService& service) {
+  constexpr std::size_t looked_at = 4096;
   for (const std::string_view path : {"status.error", "error.message", "error", "message"}) {
     const json::Value* reason = at_path(value, path);
     if (reason == nullptr || reason->as_string() == nullptr) continue;
-    return ": " + json::quoted(*reason->as_string(), longest_reason);
+    const std::string text = without_keys(reason->as_string()->substr(0, looked_at), service);
+    return ": " + json::quoted(llm::foreign_text(text, Secret(), longest_reason), longest_reason);
   }
   return {};
 }
 
 Error refused_by(const JsonService& service, int status, const json::Value& value) {
   Error error{ErrorKind::kernel, service.name + " answered " + std::to_string(status), 0, {}};
-  error.doing += reason_in(value);
+  error.doing += reason_in(value, service);
   if (status == 401 || status == 403) {
     error.kind = ErrorKind::refused;
     error.hint = "check " + service.key_variable;

@@ -19,6 +19,10 @@ using jail::ErrorKind;
 using jail::Result;
 using namespace qdrant;
 
+constexpr std::int64_t latest = 8'000'000'000'000'000;  // microseconds: in the year 2223
+constexpr std::int64_t most_seen = 4'000'000'000;
+constexpr std::int64_t most_points = 1'000'000'000'000;
+
 // The same lesson of the same owner always is the same point.
 std::string point_id(const std::string& owner, const Lesson& lesson) {
   const std::string digest = sha256(owner + '\0' + digest_of(lesson));
@@ -44,11 +48,15 @@ std::string text_at(const json::Value& value, std::string_view path) {
   return found != nullptr && found->as_string() != nullptr ? *found->as_string() : std::string();
 }
 
-std::int64_t number_at(const json::Value& value, std::string_view path) {
+// Others may write to the collection, too: neither a time nor a count goes beyond its type.
+std::int64_t number_at(const json::Value& value, std::string_view path, std::int64_t most) {
   const json::Value* found = at_path(value, path);
   if (found == nullptr) return 0;
-  if (const auto* real = found->as_double()) return static_cast<std::int64_t>(*real);
-  return found->as_integer() != nullptr ? *found->as_integer() : 0;
+  if (const auto* real = found->as_double()) {
+    return static_cast<std::int64_t>(std::clamp(*real, 0.0, static_cast<double>(most)));
+  }
+  return found->as_integer() == nullptr ? 0
+                                        : std::clamp<std::int64_t>(*found->as_integer(), 0, most);
 }
 
 Lesson lesson_of(const json::Value& point) {
@@ -59,9 +67,9 @@ Lesson lesson_of(const json::Value& point) {
   lesson.advice = text_at(point, "payload.advice");
   lesson.code = text_at(point, "payload.code");
   lesson.learnt = std::chrono::system_clock::time_point(
-      std::chrono::microseconds(number_at(point, "payload.learnt")));
-  lesson.seen = static_cast<std::uint32_t>(number_at(point, "payload.seen"));
-  return lesson;
+      std::chrono::microseconds(number_at(point, "payload.learnt", latest)));
+  lesson.seen = static_cast<std::uint32_t>(number_at(point, "payload.seen", most_seen));
+  return bounded(std::move(lesson));
 }
 
 Result<std::vector<Lesson>> lessons_at(const json::Value& answer, std::string_view path) {
@@ -178,7 +186,9 @@ awaitable<Result<std::vector<Lesson>>> QdrantLessons::recall(std::string owner, 
                                    query_body(*vector, filter.text(), limit, options_.least_score));
   if (!reply) co_return reply.error();
   if (reply->status == 404) co_return std::vector<Lesson>();
-  co_return lessons_at(*reply->value, "result.points");
+  auto lessons = lessons_at(*reply->value, "result.points");
+  if (lessons && lessons->size() > limit) lessons->resize(limit);
+  co_return lessons;
 }
 
 awaitable<Result<std::optional<Lesson>>> QdrantLessons::find(std::string id) {
@@ -228,7 +238,7 @@ awaitable<Result<void>> QdrantLessons::keep(std::string owner, Lesson lesson,
 awaitable<Result<std::uint64_t>> QdrantLessons::count(std::string filter) {
   const auto reply = co_await call("POST", "/points/count", count_body(filter));
   if (!reply) co_return reply.error();
-  co_return static_cast<std::uint64_t>(number_at(*reply->value, "result.count"));
+  co_return static_cast<std::uint64_t>(number_at(*reply->value, "result.count", most_points));
 }
 
 // `filter` leaves out the one that was just learnt, which is one of `bound`.

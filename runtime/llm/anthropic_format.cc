@@ -118,7 +118,10 @@ class AnthropicStream final : public StreamDecoder {
   }
 
   Answer finish(const OnText& on_text) override {
+    const bool ended = !fault_ && finished_;
     if (const auto event = reader_.rest()) take(event->data, on_text);
+    // Half a piece behind the last word, where the connection broke, takes nothing away.
+    if (ended && fault_ && fault_->status == 0) fault_.reset();
     if (fault_) return std::move(*fault_);
     if (!any_) return malformed("the answer is no stream of events");
     if (!stopped_ && !finished_) {

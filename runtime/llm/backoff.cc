@@ -16,6 +16,10 @@ using std::chrono::system_clock;
 // Beyond any cap, and far from where clocks overflow.
 constexpr double longest_ms = 365.0 * 24 * 3600 * 1000;
 
+// Between these the clock holds every time, and the difference of any two.
+constexpr std::chrono::sys_seconds earliest{};
+constexpr std::chrono::sys_seconds latest{std::chrono::sys_days(std::chrono::year(2250) / 1 / 1)};
+
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
   if (first == text.npos) return {};
@@ -108,8 +112,10 @@ std::optional<system_clock::time_point> parse_http_date(std::string_view value) 
                                          std::chrono::month(*month),
                                          std::chrono::day(static_cast<unsigned>(day))};
   if (!date.ok()) return std::nullopt;
-  return std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
-         std::chrono::seconds(second);
+  const std::chrono::sys_seconds time = std::chrono::sys_days(date) + std::chrono::hours(hour) +
+                                        std::chrono::minutes(minute) + std::chrono::seconds(second);
+  // The clock counts finer than a year of four digits allows.
+  return std::clamp(time, earliest, latest);
 }
 
 std::optional<milliseconds> asked_wait(const HttpReply& reply, system_clock::time_point now) {

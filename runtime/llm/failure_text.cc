@@ -142,9 +142,14 @@ std::string redacted(std::string text, const Secret& secret) {
 std::string foreign_text(std::string_view text, const Secret& secret, std::size_t max_bytes) {
   constexpr std::size_t looked_at = 4096;
   std::string line;
-  for (const char c : json::repair_utf8(text.substr(0, looked_at))) {
+  const std::string repaired = json::repair_utf8(text.substr(0, looked_at));
+  for (std::size_t at = 0; at < repaired.size(); ++at) {
+    const char c = repaired[at];
     const auto byte = static_cast<unsigned char>(c);
-    const bool blank = byte < 0x20 || byte == 0x7F || c == ' ';
+    // Of the codes beyond ASCII those from C2 80 to C2 9F are controls, too; no half is ever here.
+    const bool control = byte == 0xC2 && static_cast<unsigned char>(repaired[at + 1]) < 0xA0;
+    if (control) ++at;
+    const bool blank = control || byte < 0x20 || byte == 0x7F || c == ' ';
     if (!blank) {
       line += c;
     } else if (!line.empty() && line.back() != ' ') {
@@ -169,6 +174,8 @@ std::string variable_of(std::string_view provider, std::string_view suffix) {
 }
 
 std::string shown_url(std::string_view url) {
+  // Some put a key behind the question mark.
+  url = url.substr(0, url.find_first_of("?#"));
   const std::size_t scheme = url.find("://");
   const std::size_t host = scheme == url.npos ? 0 : scheme + 3;
   const std::string_view authority = url.substr(host, url.find('/', host) - host);

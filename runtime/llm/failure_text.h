@@ -25,7 +25,7 @@ std::string foreign_text(std::string_view text, const Secret& secret, std::size_
 // "GROQ_API_KEY" for groq and "_API_KEY".
 std::string variable_of(std::string_view provider, std::string_view suffix);
 
-// A URL without user and password.
+// A URL without user, password and question, which may hold secrets.
 std::string shown_url(std::string_view url);
 
 // What a call was, for the words about its failure.

@@ -231,7 +231,10 @@ class GoogleStream final : public StreamDecoder {
   }
 
   Answer finish(const OnText& on_text) override {
+    const bool ended = !fault_ && answer_.finished();
     if (const auto event = reader_.rest()) take(event->data, on_text);
+    // Half a piece behind the last word, where the connection broke, takes nothing away.
+    if (ended && fault_ && fault_->status == 0) fault_.reset();
     if (fault_) return std::move(*fault_);
     if (!any_) return malformed("the answer is no stream of events");
     return answer_.finish();

@@ -196,10 +196,12 @@ void HttpProvider::listen(const std::shared_ptr<const Chat>& chat,
 HttpProvider::Tried<ChatResponse> HttpProvider::judge(const Chat& chat, const Call& call,
                                                       Hearing& hearing,
                                                       const HttpOutcome& outcome) {
-  // A connection that broke after the answer's last word, or its error, takes nothing away.
+  // A connection that broke after the answer's last word, or its error, takes nothing away, and
+  // neither does one that stays open for ever.
   const auto* broken = std::get_if<HttpFault>(&outcome);
-  const bool heard = broken != nullptr && broken->kind == HttpFault::interrupted &&
-                     is_success(broken->status) && hearing.decoder;
+  const bool ended = broken != nullptr && (broken->kind == HttpFault::interrupted ||
+                                           broken->kind == HttpFault::timed_out);
+  const bool heard = ended && is_success(broken->status) && hearing.decoder;
   if (broken != nullptr && !heard) return stumble(call, *broken, hearing.said);
   const HttpReply no_reply;
   const HttpReply& reply = heard ? no_reply : std::get<HttpReply>(outcome);

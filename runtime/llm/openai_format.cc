@@ -119,7 +119,10 @@ class OpenAiStream final : public StreamDecoder {
   }
 
   Answer finish(const OnText& on_text) override {
+    const bool ended = !fault_ && finished_;
     if (const auto event = reader_.rest()) take(event->data, on_text);
+    // Half a piece behind the last word, where the connection broke, takes nothing away.
+    if (ended && fault_ && fault_->status == 0) fault_.reset();
     if (fault_) return std::move(*fault_);
     if (!done_ && !finished_) {
       ProviderFault fault = malformed("the answer stops before its end");

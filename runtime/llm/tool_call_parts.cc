@@ -31,6 +31,8 @@ ToolCall& ToolCallParts::at(std::optional<std::int64_t> index, const std::string
     if (found->call.id.empty()) found->call.id = id;
     return found->call;
   }
+  // finish() refuses them all; looking through ever more of them would hold the thread up.
+  if (parts_.size() > most_calls) return parts_.back().call;
   Part part;
   part.index = index ? *index : static_cast<std::int64_t>(parts_.size());
   part.call.id = id;

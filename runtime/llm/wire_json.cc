@@ -1,6 +1,9 @@
 #include "runtime/llm/wire_json.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "runtime/config/config.h"
 
 namespace runtime::llm {
 namespace {
@@ -68,14 +71,16 @@ std::string text_member(const json::Value* value, std::string_view key) {
 }
 
 std::uint64_t count_member(const json::Value* value, std::string_view key) {
+  // Counts are added up for as long as a task lasts: sums of these do not overflow.
+  constexpr std::int64_t most = 1'000'000'000'000;
   const json::Value* found = member(value, key);
   if (found == nullptr) return 0;
   if (const auto* integer = found->as_integer()) {
-    return *integer > 0 ? static_cast<std::uint64_t>(*integer) : 0;
+    return static_cast<std::uint64_t>(std::clamp<std::int64_t>(*integer, 0, most));
   }
   const double* number = found->as_double();
-  return number != nullptr && *number > 0 && *number < 1e15 ? static_cast<std::uint64_t>(*number)
-                                                            : 0;
+  if (number == nullptr || !(*number > 0)) return 0;
+  return static_cast<std::uint64_t>(std::min(*number, static_cast<double>(most)));
 }
 
 const json::Array& items_of(const json::Value* value) {
@@ -174,7 +179,8 @@ Models models_of(std::string_view body, std::string_view list, std::string_view 
   }
   std::vector<std::string> names;
   for (const json::Value& entry : *entries->as_array()) {
-    if (std::string name = text_member(&entry, key); !name.empty()) {
+    // Nobody could ask for one that is no name, and a terminal might obey it.
+    if (std::string name = text_member(&entry, key); is_model_name(name)) {
       names.push_back(std::move(name));
     }
   }

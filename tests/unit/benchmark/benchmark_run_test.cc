@@ -130,6 +130,16 @@ TEST_F(BenchmarkRun, EachTaskIsSolvedOnceInBoundedNumbers) {
   EXPECT_EQ(report.usage().input_tokens, 2020u);
 }
 
+TEST_F(BenchmarkRun, CountsByTheAttemptsThatThereWere) {
+  BenchmarkOptions options;
+  options.max_attempts = 0;
+  const Solve solve = [](agent::TaskRequest request, Cancel) -> asio::awaitable<agent::TaskResult> {
+    co_return solved_at(request.max_attempts);
+  };
+  const BenchmarkReport report = run(suite_of(2), options, solve);
+  EXPECT_EQ(report.solved_within(report.max_attempts), 2u);
+}
+
 TEST_F(BenchmarkRun, OnlySoManyTasks) {
   BenchmarkOptions options;
   options.most_tasks = 3;

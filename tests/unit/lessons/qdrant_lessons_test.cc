@@ -206,16 +206,42 @@ TEST_F(QdrantLessonsTest, WhereNobodyIs) {
   EXPECT_THAT(found.error().message(), HasSubstr("Qdrant"));
 }
 
+// What others wrote into the collection, or what is no Qdrant at all.
+TEST_F(QdrantLessonsTest, AnswersThatNoQdrantGives) {
+  std::string points;
+  for (const std::string seen : {"1e300", "-1", "4294967296"}) {
+    points += (points.empty() ? "" : ",") + std::string(R"({"id":"x","payload":{"task":")") +
+              std::string(100'000, 't') + R"(","learnt":9223372036854775807,"seen":)" + seen + "}}";
+  }
+  const std::string body = R"({"result":{"points":[)" + points + "]}}";
+  llm::LoopbackServer server([&](llm::LoopbackServer::Peer& peer) {
+    peer.read_request();
+    peer.send("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+              body);
+  });
+  QdrantOptions options;
+  options.url = server.url("");
+  QdrantLessons lessons(std::move(options), std::make_unique<WordEmbedder>(), client_);
+  const auto found = get(lessons.recall("me", "count vowels", 2));
+  ASSERT_TRUE(found.has_value()) << found.error().message();
+  ASSERT_THAT(*found, SizeIs(2));
+  EXPECT_EQ((*found)[0].task.size(), max_task_text);
+  EXPECT_GT((*found)[0].seen, 1'000'000u);
+  EXPECT_GT((*found)[0].learnt, std::chrono::system_clock::now());
+  EXPECT_EQ((*found)[1].seen, 0u);
+}
+
 // --- embeddings, by what goes over the wire
 
 class EmbedderTest : public QdrantLessonsTest {
  protected:
   jail::Result<std::vector<float>> embed(Config config, const std::string& provider,
-                                         const std::string& reply) {
+                                         const std::string& reply,
+                                         const std::string& status = "200 OK") {
     llm::LoopbackServer server([&](llm::LoopbackServer::Peer& peer) {
       request_ = peer.read_request();
-      peer.send("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(reply.size()) + "\r\n\r\n" +
-                reply);
+      peer.send("HTTP/1.1 " + status + "\r\nContent-Length: " + std::to_string(reply.size()) +
+                "\r\n\r\n" + reply);
     });
     for (ProviderConfig& each : config.providers) {
       if (each.name != provider) continue;
@@ -257,6 +283,37 @@ TEST_F(EmbedderTest, Google) {
   EXPECT_THAT(request_, HasSubstr("POST /v1beta/models/gemini-embedding-001:embedContent "));
   EXPECT_THAT(request_, HasSubstr("x-goog-api-key: sk-1\r\n"));
   EXPECT_THAT(request_, HasSubstr(R"("content":{"parts":[{"text":"two words"}]})"));
+}
+
+TEST_F(EmbedderTest, GoogleWithAnotherVersionAndAModelAsItsListHasIt) {
+  Config config;
+  config.embedding_model = "models/mine";
+  for (ProviderConfig& each : config.providers) {
+    if (each.name == "google") each.api_version = "v1";
+  }
+  const auto vector = embed(config, "google", R"({"embedding":{"values":[0.5]}})");
+  ASSERT_TRUE(vector.has_value()) << vector.error().message();
+  EXPECT_THAT(request_, HasSubstr("POST /v1/models/mine:embedContent "));
+  EXPECT_THAT(request_, HasSubstr(R"("model":"models/mine")"));
+}
+
+TEST_F(EmbedderTest, AKeyThatIsRepeatedIsNotShown) {
+  const auto vector = embed({}, "openai", R"({"error":{"message":"Incorrect API key: sk-1."}})",
+                            "401 Unauthorized");
+  ASSERT_FALSE(vector.has_value());
+  EXPECT_THAT(vector.error().message(), HasSubstr("Incorrect API key"));
+  EXPECT_THAT(vector.error().message(), Not(HasSubstr("sk-1")));
+}
+
+TEST_F(EmbedderTest, AModelAloneMakesNobodyUsable) {
+  Config config;
+  for (ProviderConfig& each : config.providers) {
+    if (each.name == "anthropic" || each.name == "google") each.api_key = Secret("k");
+    if (each.name == "openrouter") each.model = "some/model";
+  }
+  const auto embedder = make_embedder(config, client_);
+  ASSERT_TRUE(embedder.has_value());
+  EXPECT_EQ((*embedder)->model(), "gemini-embedding-001");
 }
 
 TEST_F(EmbedderTest, WhatIsNoEmbeddingIsAnError) {

@@ -85,6 +85,12 @@ TEST(RetryAfter, WhatIsNoDate) {
   }
 }
 
+TEST(RetryAfter, YearsThatTheClockDoesNotHold) {
+  EXPECT_GT(parse_retry_after("Fri, 31 Dec 9999 23:59:59 GMT", example), 24h);
+  EXPECT_GT(parse_retry_after("Mon, 01 Jan 2300 00:00:00 GMT", example), 24h);
+  EXPECT_EQ(parse_retry_after("Mon, 01 Jan 1601 00:00:00 GMT", example), 0ms);
+}
+
 TEST(RetryAfter, MillisecondsGoBeforeSeconds) {
   HttpReply reply;
   EXPECT_EQ(asked_wait(reply, example), std::nullopt);

@@ -63,6 +63,12 @@ TEST(FailureText, WhoCannotBeReachedIsNamedWithItsVariable) {
             "connection refused");
 }
 
+TEST(FailureText, SecretsOfAUrlAreNotShown) {
+  EXPECT_EQ(shown_url("https://me:secret@h:1/v1"), "https://h:1/v1");
+  EXPECT_EQ(shown_url("https://h/v1?key=secret#more"), "https://h/v1");
+  EXPECT_EQ(shown_url("https://h?key=secret@x"), "https://h");
+}
+
 TEST(FailureText, NoKeyIsRepeated) {
   for (const char* text : {"Incorrect API key provided: gsk_ABCDEFGHIJKLMNOP1234.",
                            "key=gsk_ABCDEFGHIJKLMNOP1234x", "you sent gsk_ABCDEFGHI****1234",
@@ -85,6 +91,7 @@ TEST(FailureText, AShortKeyIsOneOnlyWhereItStandsAlone) {
 
 TEST(FailureText, ForeignWordsAreOneBoundedLine) {
   EXPECT_EQ(foreign_text("a\r\nb\x1b[31m\tc \x7f", Secret()), "a b [31m c");
+  EXPECT_EQ(foreign_text("a\u009b31m \u0085caf\u00e9", Secret()), "a 31m caf\u00e9");
   EXPECT_LE(foreign_text(std::string(5'000, 'x'), Secret()).size(), 300u);
   std::string wide;
   for (int i = 0; i < 300; ++i) wide += "\xc3\xa9";

@@ -215,6 +215,27 @@ TEST_F(HttpProviderTest, WhatWasSaidIsNotSaidAgain) {
   EXPECT_EQ(requests(), 1u);
 }
 
+// A server that never ends its stream: after the last word there is nothing to wait for, and before
+// it the answer is not whole.
+TEST_F(HttpProviderTest, AnAnswerIsWholeAtItsLastWordThoughNobodyHangsUp) {
+  const std::string head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+  const std::string piece =
+      "data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":null}]}\n\n";
+  const std::string end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+  for (const std::string& said : {piece, piece + end}) {
+    serve({head + said});
+    CallOptions options = within(200ms);
+    options.on_text = [](std::string_view) {};
+    const auto answer = ask(std::move(options));
+    EXPECT_EQ(static_cast<bool>(answer), said != piece);
+    if (answer) {
+      EXPECT_EQ(answer->text, "x");
+    } else {
+      EXPECT_EQ(answer.failure().fault, Fault::timed_out);
+    }
+  }
+}
+
 TEST_F(HttpProviderTest, AnErrorWithinAStreamThatSaidNothingIsRepeated) {
   const std::string events = "data: {\"error\": {\"code\": 502, \"message\": \"overloaded\"}}\n\n";
   serve({reply_with(events, "200 OK", "Content-Type: text/event-stream\r\n")});

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "tests/unit/llm/conversation.h"
 
@@ -157,6 +160,50 @@ TEST(OpenAiFormat, BrokenStreams) {
           "\"message\":\"gone\"},\"choices\":[{\"delta\":{},\"finish_reason\":\"error\"}]}\n\n");
   EXPECT_EQ(fault.fault, Fault::unavailable);
   EXPECT_EQ(fault.text, "gone");
+}
+
+TEST(OpenAiFormat, HalfAPieceBehindTheLastWordTakesNothingAway) {
+  const ChatResponse response =
+      stream(OpenAiFormat(Dialect::openai()),
+             "data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\n"
+             "data: {\"choices\":[],\"usage\":{\"prompt_tok");
+  EXPECT_EQ(response.text, "x");
+}
+
+TEST(OpenAiFormat, CountsOfTokensCanBeAddedUp) {
+  const ChatResponse response = whole(
+      OpenAiFormat(Dialect::openai()),
+      R"({"choices":[{"message":{"content":"x"}}],)"
+      R"("usage":{"prompt_tokens":9223372036854775807,"completion_tokens":-9223372036854775808}})");
+  EXPECT_LE(response.usage.input_tokens, 1'000'000'000'000u);
+  EXPECT_EQ(response.usage.output_tokens, 0u);
+}
+
+// Each has to be looked for among those before it.
+TEST(OpenAiFormat, ToolCallsWithoutEndHoldNobodyUp) {
+  const auto decoder = OpenAiFormat(Dialect::openai()).stream_decoder();
+  const std::clock_t begin = std::clock();
+  for (int event = 0; event < 4; ++event) {
+    std::string calls;
+    for (int call = 0; call < 45'000; ++call) {
+      const std::string comma = call == 0 ? "" : ",";
+      calls += comma + R"({"index":)" + std::to_string(event * 45'000 + call) + "}";
+    }
+    decoder->add(R"(data: {"choices":[{"delta":{"tool_calls":[)" + calls + "]}}]}\n\n",
+                 [](std::string_view) {});
+  }
+  decoder->add("data: [DONE]\n\n", [](std::string_view) {});
+  const Answer answer = decoder->finish([](std::string_view) {});
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 5);
+  ASSERT_TRUE(std::holds_alternative<ProviderFault>(answer));
+  EXPECT_THAT(std::get<ProviderFault>(answer).text, HasSubstr("too many tool calls"));
+}
+
+TEST(OpenAiFormat, ModelsThatNobodyCouldAskForAreLeftOut) {
+  const OpenAiFormat format(Dialect::openai());
+  EXPECT_EQ(std::get<0>(format.decode_models(
+                R"({"data":[{"id":"a/b:free"},{"id":"\u001b[31mred"},{"id":"a b"},{"id":""}]})")),
+            (std::vector<std::string>{"a/b:free"}));
 }
 
 TEST(OpenAiFormat, ErrorsAndModels) {

@@ -116,6 +116,14 @@ TEST(AnthropicFormat, AnErrorWithinAStream) {
             Fault::interrupted);
 }
 
+TEST(AnthropicFormat, HalfAPieceBehindTheLastWordTakesNothingAway) {
+  const ChatResponse response =
+      stream(AnthropicFormat(), R"(data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}
+
+data: {"type":"message_st)");
+  EXPECT_EQ(response.finish, Finish::stop);
+}
+
 // --- Google
 
 TEST(GoogleFormat, Request) {
@@ -201,6 +209,15 @@ data: {"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":"STOP"}]
   EXPECT_FALSE(format.repeats(501));
   EXPECT_EQ(std::get<0>(format.decode_models(R"({"models": [{"name": "models/g"}]})")),
             (std::vector<std::string>{"g"}));
+}
+
+TEST(GoogleFormat, HalfAPieceBehindTheLastWordTakesNothingAway) {
+  const ChatResponse response =
+      stream(GoogleFormat(),
+             R"(data: {"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}
+
+data: {"usageMeta)");
+  EXPECT_EQ(response.text, "a");
 }
 
 // --- Ollama

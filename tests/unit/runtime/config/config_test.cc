@@ -412,6 +412,7 @@ TEST_F(ConfigTest, Lessons) {
   EXPECT_THAT(error_with("LESSONS", "maybe"), HasSubstr("on or off"));
   EXPECT_THAT(error_with("LESSONS_PATH", "relative"), HasSubstr("absolute path"));
   EXPECT_THAT(error_with("LESSONS_KEPT", "0"), HasSubstr("1 .. 1000000"));
+  EXPECT_THAT(error_with("EMBEDDING_MODEL", "a/../b"), HasSubstr("a model's name"));
   const std::string hidden = error_with("QDRANT_API_KEY", "with blank");
   EXPECT_THAT(hidden, HasSubstr("QDRANT_API_KEY"));
   EXPECT_THAT(hidden, Not(HasSubstr("with blank")));

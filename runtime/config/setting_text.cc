@@ -1,0 +1,50 @@
+#include "runtime/config/setting_text.h"
+
+#include <algorithm>
+
+namespace runtime {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return result;
+}
+
+std::optional<std::vector<std::string>> items(std::string_view text) {
+  std::vector<std::string> result;
+  while (true) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    std::string_view item = text.substr(0, comma);
+    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
+    while (!item.empty() && item.back() == ' ') item.remove_suffix(1);
+    if (item.empty()) return std::nullopt;
+    result.emplace_back(item);
+    if (comma == text.size()) return result;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+bool is_visible_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
+}
+
+bool is_url(std::string_view text) {
+  return is_visible_ascii(text) && (text.starts_with("http://") || text.starts_with("https://")) &&
+         !text.ends_with("//");
+}
+
+bool is_database_path(std::string_view text) {
+  return text == ":memory:" || (text.starts_with('/') && !text.ends_with('/'));
+}
+
+}  // namespace runtime

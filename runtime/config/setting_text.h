@@ -1,0 +1,23 @@
+// What the texts of settings may look like.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace runtime {
+
+// Of ASCII alone.
+std::string lower(std::string_view text);
+std::string upper(std::string_view text);
+
+// Comma separated, blanks around the items dropped; nothing where an item is empty.
+std::optional<std::vector<std::string>> items(std::string_view text);
+
+bool is_visible_ascii(std::string_view text);
+bool is_url(std::string_view text);
+// An absolute path, or SQLite's name for a database in memory.
+bool is_database_path(std::string_view text);
+
+}  // namespace runtime
