@@ -37,7 +37,7 @@ std::optional<Stop> all_stopped(std::vector<std::variant<T, Stop>>& outcomes) {
 }
 
 bool shorten(std::string& output) {
-  // Twice is once: what was cut has a line of ours in it, too.
+  // What was cut has a line of ours in it, and is not cut again.
   if (output.size() <= kept_bytes + error_bytes) return false;
   output = head_and_tail(output, kept_bytes);
   return true;
@@ -262,7 +262,9 @@ State ReflexionLoop::after_critique(std::size_t subject) {
   report_round();
   const bool doubted = tests_are_in_doubt();
   if (critique && !critique->should_retry && critique->confidence >= sure && !doubted) {
-    return Finished{stop_at("the critic sees no solution: " + critique->diagnosis)};
+    // The whole of it is in the history; this goes into logs and lists.
+    return Finished{
+        stop_at("the critic sees no solution: " + head_and_tail(critique->diagnosis, error_bytes))};
   }
   shorten_outputs();
   ++round_;

@@ -205,6 +205,16 @@ TEST_F(BudgetTest, OutputOfEarlierRoundsIsShortened) {
   }
 }
 
+TEST_F(BudgetTest, ACriticsLastWordsAreBoundedInTheError) {
+  model_.otherwise[Role::coder] = {.text = coded("print(42)")};
+  model_.play(Role::critic, criticism("hopeless " + std::string(200'000, 'x'), false, 1));
+  fail_first(99);
+  const TaskResult result = run(task());
+  EXPECT_THAT(result.error, testing::StartsWith("the critic sees no solution: hopeless xxx"));
+  EXPECT_LT(result.error.size(), 1000u);
+  EXPECT_GT(result.history[0].critique->diagnosis.size(), 200'000u);
+}
+
 TEST_F(BudgetTest, WhatThrowsEndsTheTaskWithItsHistory) {
   model_.otherwise[Role::coder] = {.text = coded("print(42)")};
   model_.otherwise[Role::critic] = {.text = criticism("bad")};
