@@ -5,6 +5,8 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <exception>
+#include <string>
 #include <utility>
 
 #include "runtime/agent/reflexion_loop.h"
@@ -41,7 +43,13 @@ asio::awaitable<TaskResult> AgentRuntime::run(TaskRequest request, TaskOptions o
   }
   const auto executor = one_after_the_other(co_await asio::this_coro::executor);
   ReflexionLoop loop(executor, parts_, *provider, std::move(request), std::move(options));
-  co_return co_await asio::co_spawn(executor, loop.run(), asio::use_awaitable);
+  std::string failure;
+  try {
+    co_return co_await asio::co_spawn(executor, loop.run(), asio::use_awaitable);
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  co_return loop.broken_off("the agent failed: " + failure);
 }
 
 }  // namespace runtime::agent

@@ -63,7 +63,8 @@ llm::ChatRequest ModelCalls::request_for(const Question& question) const {
 std::optional<Stop> ModelCalls::allow(llm::ChatRequest& request) const {
   if (auto stop = scope_.ended()) return stop;
   const std::uint64_t prompt = estimate(request);
-  const std::uint64_t left = scope_.tokens_left();
+  const std::uint64_t free = scope_.tokens_left();
+  const std::uint64_t left = free - std::min(free, promised_);
   if (left < prompt + least_answer_tokens) {
     return Stop{.error = "the task's " + std::to_string(scope_.request().budget.tokens) +
                          " tokens are used up"};
@@ -105,7 +106,11 @@ asio::awaitable<Answered> ModelCalls::ask(Question question, llm::Usage& usage) 
   std::string wrong;
   for (int repeats = 0; repeats <= max_repeats; ++repeats) {
     if (auto stop = allow(request)) co_return std::move(*stop);
+    // Calls that go on at once would each take all that is left.
+    const std::uint64_t most = estimate(request) + request.max_output_tokens;
+    promised_ += most;
     auto response = co_await call(request, question.tokens);
+    promised_ -= most;
     if (!response) co_return stop_for(response.failure());
     count(request, *response, usage);
     if (auto stop = scope_.ended()) co_return std::move(*stop);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <variant>
@@ -52,6 +53,7 @@ class ModelCalls {
   TaskScope& scope_;
   llm::Provider& provider_;
   std::map<std::string, llm::Usage> usage_;
+  std::uint64_t promised_ = 0;  // tokens, to the calls that go on
 };
 
 }  // namespace runtime::agent

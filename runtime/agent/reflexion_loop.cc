@@ -18,6 +18,9 @@ constexpr double sure = 0.8;
 // So many rounds in a row that fail on nothing but tests of a model put these in doubt.
 constexpr std::uint32_t rounds_until_doubt = 2;
 constexpr std::size_t error_bytes = 500;
+// Of each stream of a program that was not the best, or not of the last round: more than any prompt
+// shows of it. A round can have sixteen megabytes of output, and a task ten rounds.
+constexpr std::size_t kept_bytes = 60u << 10;
 
 Stop stop_at(const std::string& error) { return {.error = error}; }
 
@@ -31,6 +34,13 @@ std::optional<Stop> all_stopped(std::vector<std::variant<T, Stop>>& outcomes) {
     if (!first) first = std::move(*stop);
   }
   return first;
+}
+
+bool shorten(std::string& output) {
+  // What was cut has a line of ours in it, and is not cut again.
+  if (output.size() <= kept_bytes + error_bytes) return false;
+  output = head_and_tail(output, kept_bytes);
+  return true;
 }
 
 std::string last_line_of(std::string_view text) {
@@ -68,6 +78,8 @@ asio::awaitable<TaskResult> ReflexionLoop::run() {
   if (!end.stop) co_await learn();
   co_return result_of(end);
 }
+
+TaskResult ReflexionLoop::broken_off(std::string why) { return result_of({.stop = stop_at(why)}); }
 
 // What every prompt is made of.
 Brief ReflexionLoop::known() const {
@@ -250,8 +262,11 @@ State ReflexionLoop::after_critique(std::size_t subject) {
   report_round();
   const bool doubted = tests_are_in_doubt();
   if (critique && !critique->should_retry && critique->confidence >= sure && !doubted) {
-    return Finished{stop_at("the critic sees no solution: " + critique->diagnosis)};
+    // The whole of it is in the history; this goes into logs and lists.
+    return Finished{
+        stop_at("the critic sees no solution: " + head_and_tail(critique->diagnosis, error_bytes))};
   }
+  shorten_outputs();
   ++round_;
   scope_.events().retrying(round_, rounds_);
   return doubted ? State(WritingTests{}) : State(Drafting{});
@@ -294,7 +309,16 @@ asio::awaitable<void> ReflexionLoop::learn() {
   static_cast<void>(ignored);
 }
 
-TaskResult ReflexionLoop::result_of(const Finished& end) const {
+void ReflexionLoop::shorten_outputs() {
+  for (std::size_t at = 0; at < history_.size(); ++at) {
+    if (at == chosen_ || !history_[at].result) continue;
+    RunResult& result = *history_[at].result;
+    result.stdout_truncated |= shorten(result.standard_output);
+    result.stderr_truncated |= shorten(result.standard_error);
+  }
+}
+
+TaskResult ReflexionLoop::result_of(const Finished& end) {
   TaskResult result;
   result.status = end.stop ? end.stop->status : TaskStatus::completed;
   if (end.stop) {
@@ -308,7 +332,7 @@ TaskResult ReflexionLoop::result_of(const Finished& end) const {
     result.dependencies = shown.dependencies;
     result.reasoning = shown.reasoning;
   }
-  result.history = history_;
+  result.history = std::move(history_);
   result.attempts = executed_;
   result.usage = calls_.usage();
   result.execution_time = std::chrono::duration_cast<std::chrono::milliseconds>(scope_.elapsed());

@@ -54,6 +54,8 @@ class ReflexionLoop {
 
   // Once.
   boost::asio::awaitable<TaskResult> run();
+  // What there is when run() has thrown.
+  TaskResult broken_off(std::string why);
 
  private:
   boost::asio::awaitable<State> enter(Recalling);
@@ -75,7 +77,8 @@ class ReflexionLoop {
   bool tests_are_in_doubt();
   void report_round();
   boost::asio::awaitable<void> learn();
-  TaskResult result_of(const Finished& end) const;
+  void shorten_outputs();
+  TaskResult result_of(const Finished& end);
 
   const AgentParts parts_;
   TaskScope scope_;

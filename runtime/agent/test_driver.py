@@ -11,6 +11,9 @@ import builtins
 import os
 import select
 import sys
+# Built into the interpreter: the judge imports nothing once the program could have put a file of
+# that name in its way.
+import _signal
 # By names of this file's own, and with builtins of its own: the program may put others in the places
 # of those that everybody uses.
 from os import close, dup2, read, write
@@ -39,18 +42,35 @@ def write_all(fd, content):
         content = content[write(fd, content):]
 
 
-def is_end_of_tests(end):
+def text_at(trace, tests):
+    """What the tests say from the expression on that raised; before Python 3.11 from its line on."""
+    code = trace.tb_frame.f_code
+    line, column = trace.tb_lineno, 0
+    if hasattr(code, "co_positions"):
+        line, _, column, _ = list(code.co_positions())[trace.tb_lasti // 2]
+    return tests.splitlines()[line - 1][column:].lstrip()
+
+
+def is_end_of_tests(end, tests):
     """Whether a SystemExit is what unittest.main() and the like end with when all went well, and not
-    the program's way out of a test."""
+    the program's way out of a test: the program may hand out sys.exit itself, which has no frame."""
+    if type(end) is not SystemExit:
+        return False
     if end.code is not None and not (type(end.code) in (int, bool) and end.code == 0):
         return False
-    frame = end.__traceback__.tb_next
-    while frame is not None:
-        name = frame.tb_frame.f_code.co_filename
+    trace = end.__traceback__.tb_next
+    if trace is None:
+        return False
+    while True:
+        name = trace.tb_frame.f_code.co_filename
         if name != TESTS and "/unittest/" not in name:
             return False
-        frame = frame.tb_next
-    return True
+        if trace.tb_next is None:
+            break
+        trace = trace.tb_next
+    if name != TESTS:
+        return name.endswith("/unittest/main.py")
+    return text_at(trace, tests).startswith((b"sys.exit(", b"exit(", b"quit(", b"raise "))
 
 
 def show(hook, error):
@@ -89,7 +109,7 @@ def run_tests(tests, names):
     try:
         exec(compile(tests, TESTS, "exec"), names)
     except SystemExit as end:
-        if not is_end_of_tests(end):
+        if not is_end_of_tests(end, tests):
             return end.code or "SystemExit: the program left in the middle of its tests"
     except BaseException as error:
         show(plain_hook, error)
@@ -98,7 +118,7 @@ def run_tests(tests, names):
 
 
 def perform(orders, reports):
-    streams = sys.stdout, sys.stderr
+    streams = [sys.stdout, sys.stderr]
     read(orders, 1)
     dup2(open_fd(os.devnull, os.O_RDONLY), 0)
     main = type(sys)("__main__")
@@ -112,14 +132,19 @@ def perform(orders, reports):
 
     settrace(None)
     setprofile(None)
-    for stream in streams:
-        stream.flush()
+    for stream in streams + [sys.stdout, sys.stderr]:
+        try:
+            stream.flush()
+        except Exception:  # the program took it apart or closed it
+            pass
+    names = main.__dict__
+    names["__name__"] = "__main__"  # tests that ask for it are not skipped
     dup2(2, 1)  # what the program printed is its output, what it prints in its tests is not
     write(reports, b"r")
     number = read_exactly(orders, NUMBER)
     tests = read_exactly(orders, int(read_exactly(orders, 16), 16))
     keep_for_tracebacks(tests)
-    failure = run_tests(tests, main.__dict__)
+    failure = run_tests(tests, names)
     if failure is None:
         write(reports, number)
     leave(failure)
@@ -173,9 +198,8 @@ def judge(child, orders, reports):
         words = b"The process ended with status 0 before the tests had.\n"
     write_all(2, words + token + b" " + part + b"\n")
     if code < 0:
-        import signal
-        if -code not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(-code, signal.SIG_DFL)
+        if -code not in (_signal.SIGKILL, _signal.SIGSTOP):
+            _signal.signal(-code, _signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code or 1)
 

@@ -1,5 +1,6 @@
 // What ends a task before it is solved: cancelling, time, tokens, a provider that fails.
 #include <chrono>
+#include <stdexcept>
 #include <thread>
 
 #include "tests/unit/agent/loop_fixture.h"
@@ -169,6 +170,62 @@ TEST_F(BudgetTest, TokensThatNobodyCountedAreEstimated) {
   fail_first(99);
   EXPECT_THAT(run(std::move(request)).error, HasSubstr("tokens are used up"));
   EXPECT_LE(model_.asked.size(), 4u);
+}
+
+TEST_F(BudgetTest, CallsAtOnceShareTheTokens) {
+  TaskRequest request = task(std::string(8000, 't'));
+  request.candidates = 8;
+  request.max_attempts = 1;
+  request.budget.tokens = 9000;
+  model_.usage_of_a_call = {.input_tokens = 2500, .output_tokens = 500};
+  model_.otherwise[Role::coder] = {.text = coded("print(42)")};
+  const TaskResult result = run(std::move(request));
+  EXPECT_TRUE(result.success()) << result.error;  // those that were answered go on
+  const llm::Usage& usage = result.usage.at("scripted");
+  EXPECT_LE(usage.input_tokens + usage.output_tokens, 9000u);
+}
+
+TEST_F(BudgetTest, OutputOfEarlierRoundsIsShortened) {
+  model_.otherwise[Role::coder] = {.text = coded("print('x' * 1000000)")};
+  model_.otherwise[Role::critic] = {.text = criticism("bad")};
+  jails_.program = [](const RunRequest&) {
+    return exited(1, std::string(1'000'000, 'x'), std::string(1'000'000, 'y') + "\nboom\n");
+  };
+  TaskRequest request = task();
+  request.max_attempts = 4;
+  const TaskResult result = run(std::move(request));
+  ASSERT_EQ(result.history.size(), 4u);
+  EXPECT_EQ(result.output.size(), 1'000'000u);
+  for (std::size_t at = 0; at < 2; ++at) {
+    const RunResult& earlier = *result.history[at].result;
+    EXPECT_LT(earlier.standard_output.size(), 64u << 10);
+    EXPECT_LT(earlier.standard_error.size(), 64u << 10);
+    EXPECT_TRUE(earlier.stdout_truncated);
+    EXPECT_TRUE(earlier.standard_error.ends_with("\nboom\n"));
+  }
+}
+
+TEST_F(BudgetTest, ACriticsLastWordsAreBoundedInTheError) {
+  model_.otherwise[Role::coder] = {.text = coded("print(42)")};
+  model_.play(Role::critic, criticism("hopeless " + std::string(200'000, 'x'), false, 1));
+  fail_first(99);
+  const TaskResult result = run(task());
+  EXPECT_THAT(result.error, testing::StartsWith("the critic sees no solution: hopeless xxx"));
+  EXPECT_LT(result.error.size(), 1000u);
+  EXPECT_GT(result.history[0].critique->diagnosis.size(), 200'000u);
+}
+
+TEST_F(BudgetTest, WhatThrowsEndsTheTaskWithItsHistory) {
+  model_.otherwise[Role::coder] = {.text = coded("print(42)")};
+  model_.otherwise[Role::critic] = {.text = criticism("bad")};
+  jails_.program = [this](const RunRequest&) {
+    if (jails_.requests.size() == 2) throw std::runtime_error("out of luck");
+    return exited(1);
+  };
+  const TaskResult result = run(task());
+  EXPECT_EQ(result.status, TaskStatus::failed);
+  EXPECT_EQ(result.error, "the agent failed: out of luck");
+  EXPECT_EQ(result.history.size(), 2u);
 }
 
 class FailingProvider : public BudgetTest, public testing::WithParamInterface<Role> {};
