@@ -324,6 +324,7 @@ TaskResult ReflexionLoop::result_of(const Finished& end) {
   if (end.stop) {
     result.error = end.stop->error;
     result.provider_status = end.stop->provider_status;
+    result.host_error = end.stop->host_error;
   }
   if (!history_.empty()) {
     const Attempt& shown = chosen_ ? history_[*chosen_] : history_.back();

@@ -86,7 +86,10 @@ struct TaskResult {
   std::uint32_t attempts = 0;               // executions
   std::map<std::string, llm::Usage> usage;  // by provider
   std::chrono::milliseconds execution_time{0};
-  std::string error;        // why it is not solved; empty when it is
+  std::string error;  // why it is not solved; empty when it is
+  // What this host would not do, where that ended it; else empty. For its owner: may name its
+  // paths.
+  std::string host_error;
   int provider_status = 0;  // of HTTP, where a provider's failure ended it; else 0
 
   bool success() const noexcept { return status == TaskStatus::completed; }

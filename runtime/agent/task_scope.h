@@ -22,6 +22,7 @@ struct Stop {
   TaskStatus status = TaskStatus::failed;
   std::string error;
   int provider_status = 0;
+  std::string host_error = {};  // as TaskResult::host_error
 };
 
 // Used on one executor that does one thing after the other.

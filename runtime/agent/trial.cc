@@ -46,6 +46,15 @@ RunRequest request_for(const TaskRequest& task, const std::string& code, const s
   return request;
 }
 
+Stop stopped_by(const jail::Error& error) {
+  Stop stop;
+  stop.error = error.kind == jail::ErrorKind::exhausted
+                   ? "too many programs run or wait on this host; try again"
+                   : "the program could not be started on this host";
+  stop.host_error = error.message();
+  return stop;
+}
+
 // Takes the driver's last line, and what may stand behind it, off what the program wrote.
 Part take_part(RunResult& result, const std::string& token) {
   const std::size_t line = result.standard_error.rfind(token);
@@ -86,7 +95,7 @@ asio::awaitable<Tried> try_program(const TaskScope& scope, Runner& runner, std::
     }
     if (auto stop = scope.ended()) co_return std::move(*stop);
     const bool full = result.error().kind == jail::ErrorKind::exhausted;
-    if (!full || turn == waits.size()) co_return Stop{.error = result.error().message()};
+    if (!full || turn == waits.size()) co_return stopped_by(result.error());
     co_await scope.wait(waits[turn]);
   }
 }

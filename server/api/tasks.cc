@@ -55,6 +55,11 @@ boost::asio::awaitable<std::variant<RanTask, Response>> run_task(Services servic
                                 {"status", status},
                                 {"attempts", std::int64_t{result.attempts}},
                                 {"error", result.error}});
+  if (!result.host_error.empty()) {
+    services.logger.error(
+        "run failed",
+        {{"request_id", asker.request_id}, {"job_id", job.id}, {"error", result.host_error}});
+  }
   RanTask ran{result.status, encode_task(result, job, completed)};
   runtime::JobEnd end;
   end.status = status;

@@ -188,7 +188,9 @@ std::string ProgressText::end_of(const agent::TaskResult& result) const {
   if (result.success()) return painted(green, "solved") + rest;
   const bool cancelled = result.status == agent::TaskStatus::cancelled;
   std::string text = painted(red, cancelled ? "cancelled" : "not solved") + rest;
-  if (!result.error.empty()) text += plain_line(result.error, line_characters * 2) + "\n";
+  for (const std::string& why : {result.error, result.host_error}) {
+    if (!why.empty()) text += plain_line(why, line_characters * 2) + "\n";
+  }
   return text;
 }
 

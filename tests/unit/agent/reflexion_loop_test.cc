@@ -225,7 +225,8 @@ TEST_F(LoopTest, AHostWithoutJailsEndsIt) {
   };
   const TaskResult result = run(task());
   EXPECT_EQ(result.status, TaskStatus::failed);
-  EXPECT_THAT(result.error, HasSubstr("make a user namespace"));
+  EXPECT_EQ(result.error, "the program could not be started on this host");
+  EXPECT_THAT(result.host_error, HasSubstr("make a user namespace"));
   ASSERT_EQ(result.history.size(), 1u);
   EXPECT_FALSE(result.history[0].result.has_value());
 }
