@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/agent/program_text.h"
+#include "runtime/json/members.h"
 #include "runtime/llm/answer_json.h"
 #include "runtime/llm/schema.h"
 
@@ -73,15 +74,9 @@ std::string_view schema_of(Role role) noexcept {
 
 Error wrong(std::string what) { return {jail::ErrorKind::invalid, std::move(what), 0, {}}; }
 
-std::string text_of(const Object& object, std::string_view key) {
-  const auto member = object.find(key);
-  const bool there = member != object.end() && member->second.as_string() != nullptr;
-  return there ? *member->second.as_string() : std::string();
-}
-
 bool flag_of(const Object& object, std::string_view key) {
-  const auto member = object.find(key);
-  return member != object.end() && member->second.as_bool() != nullptr && *member->second.as_bool();
+  const json::Value* flag = json::member(object, key);
+  return flag != nullptr && flag->as_bool() != nullptr && *flag->as_bool();
 }
 
 // Models like to be 95 % sure.
@@ -97,9 +92,9 @@ double share_of(const Object& object, std::string_view key) {
 
 std::vector<std::string> list_of(const Object& object, std::string_view key) {
   std::vector<std::string> list;
-  const auto member = object.find(key);
-  if (member == object.end() || member->second.as_array() == nullptr) return list;
-  for (const json::Value& item : *member->second.as_array()) {
+  const json::Value* items = json::member(object, key);
+  if (items == nullptr || items->as_array() == nullptr) return list;
+  for (const json::Value& item : *items->as_array()) {
     if (item.as_string() != nullptr) list.push_back(*item.as_string());
   }
   return list;
@@ -107,18 +102,18 @@ std::vector<std::string> list_of(const Object& object, std::string_view key) {
 
 Answer answer_of(Role role, const Object& object) {
   Answer answer;
-  answer.code = text_of(object, "code");
-  answer.reasoning = text_of(object, "reasoning");
+  answer.code = text_member(object, "code");
+  answer.reasoning = text_member(object, "reasoning");
   answer.dependencies = list_of(object, "dependencies");
-  answer.tests = text_of(object, "tests");
-  answer.plan = text_of(object, "plan");
+  answer.tests = text_member(object, "tests");
+  answer.plan = text_member(object, "plan");
   answer.findings = list_of(object, role == Role::architect ? "pitfalls" : "findings");
   if (answer.findings.size() > max_findings) answer.findings.resize(max_findings);
   answer.approves = flag_of(object, "approve");
   answer.confidence = share_of(object, "confidence");
   if (role != Role::critic) return answer;
-  answer.critique.diagnosis = text_of(object, "diagnosis");
-  answer.critique.fix = text_of(object, "fix");
+  answer.critique.diagnosis = text_member(object, "diagnosis");
+  answer.critique.fix = text_member(object, "fix");
   answer.critique.should_retry = flag_of(object, "should_retry");
   answer.critique.confidence = answer.confidence;
   return answer;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/benchmark/suite.h"
+#include "runtime/json/members.h"
 #include "runtime/json/reader.h"
 
 namespace runtime::benchmark {
@@ -12,11 +13,9 @@ using jail::Result;
 using json::Object;
 
 std::string text_at(const Object& object, std::string_view name) {
-  const auto found = object.find(name);
-  if (found == object.end()) return {};
-  if (const auto* text = found->second.as_string()) return *text;
-  if (const auto* number = found->second.as_integer()) return std::to_string(*number);
-  return {};
+  const json::Value* found = json::member(object, name);
+  if (found == nullptr || found->as_integer() == nullptr) return json::text_member(object, name);
+  return std::to_string(*found->as_integer());
 }
 
 // A list of strings as lines; a string as it is.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/config/text_file.h"
+#include "runtime/json/members.h"
 #include "runtime/json/reader.h"
 #include "runtime/json/writer.h"
 
@@ -22,11 +23,6 @@ constexpr std::string_view all_suites = "full";
 constexpr std::size_t max_file_bytes = 64u << 20;
 
 jail::Error invalid(std::string text) { return {jail::ErrorKind::invalid, std::move(text), 0, {}}; }
-
-const Value* member(const json::Object& object, std::string_view name) {
-  const auto found = object.find(name);
-  return found == object.end() ? nullptr : &found->second;
-}
 
 // A list of lines, so that programs can be read in the file.
 Result<std::string> text_of(const Value* value, const std::string& place) {

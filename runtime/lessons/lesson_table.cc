@@ -70,20 +70,6 @@ Lesson lesson_of(const Statement& row) {
   return lesson;
 }
 
-Result<void> run_once(Statement& statement) {
-  const auto row = statement.step();
-  if (!row) return row.error();
-  return {};
-}
-
-Result<std::int64_t> number_from(Database& database, std::string_view sql) {
-  auto statement = database.prepare(sql);
-  if (!statement) return statement.error();
-  const auto row = statement->step();
-  if (!row) return row.error();
-  return statement->integer_at(0);
-}
-
 // In quotation marks a word is a word, whatever it spells ("NOT", "near").
 std::string as_query(const std::string& word) {
   return '"' + word + (word.size() >= shortest_prefix ? "\"*" : "\"");
@@ -139,22 +125,11 @@ Result<void> LessonTable::set_up() {
 }
 
 Result<void> LessonTable::make_tables() {
-  const auto owner = number_from(database_, "PRAGMA application_id");
-  if (!owner) return owner.error();
-  const auto version = number_from(database_, "PRAGMA user_version");
+  const auto version = database_.make_tables({.application_id = application_id,
+                                              .oldest_version = schema_version,
+                                              .version = schema_version,
+                                              .schema = schema});
   if (!version) return version.error();
-  const auto tables = number_from(database_, "SELECT count(*) FROM sqlite_schema");
-  if (!tables) return tables.error();
-  if (*tables == 0) {
-    return database_.run(schema + ("PRAGMA application_id=" + std::to_string(application_id)) +
-                         ";PRAGMA user_version=" + std::to_string(schema_version));
-  }
-  if (*owner != application_id || *version != schema_version) {
-    return jail::Error{jail::ErrorKind::unsupported,
-                       "it holds tables of another program or another version",
-                       0,
-                       {}};
-  }
   return {};
 }
 
@@ -232,7 +207,7 @@ Result<void> LessonTable::keep(const std::string& owner, const Lesson& lesson) {
   statement->text(owner).text(digest_of(lesson)).text(lesson.task).text(lesson.error);
   statement->text(lesson.advice).text(lesson.code);
   statement->integer(to_milliseconds(dated ? lesson.learnt : std::chrono::system_clock::now()));
-  return run_once(*statement);
+  return statement->run();
 }
 
 Result<void> LessonTable::trim(const std::string& owner, const std::string& digest) {
@@ -249,7 +224,7 @@ Result<void> LessonTable::drop_beyond(std::uint32_t bound, const std::optional<s
   if (!statement) return statement.error();
   owner ? statement->text(*owner) : statement->null();
   statement->text(kept_digest).integer(bound);
-  return run_once(*statement);
+  return statement->run();
 }
 
 Result<agent::LessonPage> LessonTable::list(const std::string& owner, std::uint32_t limit,

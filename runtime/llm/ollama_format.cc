@@ -14,20 +14,6 @@ namespace {
 
 using json::Writer;
 
-std::string_view role_of(Speaker speaker) {
-  switch (speaker) {
-    case Speaker::system:
-      return "system";
-    case Speaker::user:
-      return "user";
-    case Speaker::assistant:
-      return "assistant";
-    case Speaker::tool:
-      break;
-  }
-  return "tool";
-}
-
 void write_message(Writer& writer, const Message& message) {
   writer.begin_object().key("role").string(role_of(message.speaker));
   if (message.speaker == Speaker::tool) writer.key("tool_name").string(message.tool_name);
@@ -46,13 +32,7 @@ void write_message(Writer& writer, const Message& message) {
 // No tool is the only way to say that none may be called.
 void write_tools(Writer& writer, const ChatRequest& request) {
   if (request.tools.empty() || request.tool_choice == ToolChoice::none) return;
-  writer.key("tools").begin_array();
-  for (const Tool& tool : request.tools) {
-    writer.begin_object().key("type").string("function").key("function").begin_object();
-    writer.key("name").string(tool.name).key("description").string(tool.description);
-    writer.key("parameters").json(tool.parameters).end_object().end_object();
-  }
-  writer.end_array();
+  write_functions(writer, request.tools);
 }
 
 class OllamaAnswer {

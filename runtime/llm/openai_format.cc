@@ -14,20 +14,6 @@ namespace {
 
 using json::Writer;
 
-std::string_view role_of(Speaker speaker) {
-  switch (speaker) {
-    case Speaker::system:
-      return "system";
-    case Speaker::user:
-      return "user";
-    case Speaker::assistant:
-      return "assistant";
-    case Speaker::tool:
-      break;
-  }
-  return "tool";
-}
-
 void write_message(Writer& writer, const Message& message) {
   writer.begin_object().key("role").string(role_of(message.speaker));
   if (message.speaker == Speaker::tool) {
@@ -53,13 +39,7 @@ void write_message(Writer& writer, const Message& message) {
 
 void write_tools(Writer& writer, const ChatRequest& request) {
   if (request.tools.empty()) return;
-  writer.key("tools").begin_array();
-  for (const Tool& tool : request.tools) {
-    writer.begin_object().key("type").string("function").key("function").begin_object();
-    writer.key("name").string(tool.name).key("description").string(tool.description);
-    writer.key("parameters").json(tool.parameters).end_object().end_object();
-  }
-  writer.end_array();
+  write_functions(writer, request.tools);
   const bool required = request.tool_choice == ToolChoice::required;
   const bool none = request.tool_choice == ToolChoice::none;
   writer.key("tool_choice").string(required ? "required" : none ? "none" : "auto");

@@ -53,21 +53,28 @@ int status_named_by(const json::Value& error) {
 
 }  // namespace
 
-const json::Value* member(const json::Value* value, std::string_view key) {
-  const json::Object* object = value == nullptr ? nullptr : value->as_object();
-  if (object == nullptr) return nullptr;
-  const auto found = object->find(key);
-  return found == object->end() ? nullptr : &found->second;
+std::string_view role_of(Speaker speaker) {
+  switch (speaker) {
+    case Speaker::system:
+      return "system";
+    case Speaker::user:
+      return "user";
+    case Speaker::assistant:
+      return "assistant";
+    case Speaker::tool:
+      break;
+  }
+  return "tool";
 }
 
-const json::Value* member(const json::Value& value, std::string_view key) {
-  return member(&value, key);
-}
-
-std::string text_member(const json::Value* value, std::string_view key) {
-  const json::Value* found = member(value, key);
-  const std::string* text = found == nullptr ? nullptr : found->as_string();
-  return text == nullptr ? std::string() : *text;
+void write_functions(json::Writer& writer, const std::vector<Tool>& tools) {
+  writer.key("tools").begin_array();
+  for (const Tool& tool : tools) {
+    writer.begin_object().key("type").string("function").key("function").begin_object();
+    writer.key("name").string(tool.name).key("description").string(tool.description);
+    writer.key("parameters").json(tool.parameters).end_object().end_object();
+  }
+  writer.end_array();
 }
 
 std::uint64_t count_member(const json::Value* value, std::string_view key) {

@@ -6,20 +6,25 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "runtime/json/members.h"
 #include "runtime/json/reader.h"
 #include "runtime/json/writer.h"
 #include "runtime/llm/wire_format.h"
 
 namespace runtime::llm {
 
-// Members of an object; null, empty or 0 where `value` is null, no object, or has no such member.
-const json::Value* member(const json::Value* value, std::string_view key);
-const json::Value* member(const json::Value& value, std::string_view key);
-std::string text_member(const json::Value* value, std::string_view key);
+using json::member;
+using json::text_member;
+// 0 where `value` is null, no object, or has no such member.
 std::uint64_t count_member(const json::Value* value, std::string_view key);
 // The items of an array; empty where it is none.
 const json::Array& items_of(const json::Value* value);
+
+// As OpenAI writes them and others after it: who speaks, and the member "tools".
+std::string_view role_of(Speaker speaker);
+void write_functions(json::Writer& writer, const std::vector<Tool>& tools);
 
 void write_value(json::Writer& writer, const json::Value& value);
 std::string text_of(const json::Value& value);

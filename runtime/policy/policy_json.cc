@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/json/members.h"
 #include "runtime/json/reader.h"
 #include "runtime/json/writer.h"
 #include "runtime/policy/symbols.h"
@@ -47,11 +48,6 @@ class Place {
   std::string path_;
 };
 
-const Value* find(const json::Object& object, std::string_view name) {
-  const auto found = object.find(name);
-  return found == object.end() ? nullptr : &found->second;
-}
-
 Result<const json::Object*> object_with(const Value& value, const Place& place,
                                         std::initializer_list<std::string_view> allowed) {
   const json::Object* object = value.as_object();
@@ -68,7 +64,7 @@ Result<const json::Object*> object_with(const Value& value, const Place& place,
 
 Result<const json::Array*> non_empty_array(const json::Object& object, const Place& place,
                                            std::string_view name) {
-  const Value* value = find(object, name);
+  const Value* value = member(object, name);
   if (value == nullptr) return place.field(name).error("missing");
   const json::Array* array = value->as_array();
   if (array == nullptr || array->empty()) {
@@ -152,14 +148,14 @@ Result<Tests> condition(const Value& value, const Place& place) {
   if (!object) return object.error();
   const json::Object& fields = **object;
 
-  const Value* argument = find(fields, "argument");
+  const Value* argument = member(fields, "argument");
   const std::int64_t* index = argument == nullptr ? nullptr : argument->as_integer();
   if (index == nullptr || *index < 0 || *index > 5) {
     return place.field("argument").error("must be an integer 0 .. 5");
   }
   ArgumentTest test;
   test.argument = static_cast<std::uint8_t>(*index);
-  if (const Value* bits = find(fields, "mask")) {
+  if (const Value* bits = member(fields, "mask")) {
     const auto parsed = mask(*bits, place.field("mask"));
     if (!parsed) return parsed.error();
     test.mask = *parsed;
@@ -170,7 +166,7 @@ Result<Tests> condition(const Value& value, const Place& place) {
   if (fields.count("any_of") != 0) return any_of(fields, test, place);
   const bool negated = fields.count("not_equal") != 0;
   const std::string_view name = negated ? "not_equal" : "equal";
-  const auto parsed = number(*find(fields, name), place.field(name));
+  const auto parsed = number(*member(fields, name), place.field(name));
   if (!parsed) return parsed.error();
   test.op = negated ? ArgumentTest::Op::not_equal : ArgumentTest::Op::equal;
   test.value = *parsed;
@@ -180,7 +176,7 @@ Result<Tests> condition(const Value& value, const Place& place) {
 // Every way to satisfy a rule's `when`; one way without any test where there is none.
 Result<std::vector<Tests>> combinations(const json::Object& rule, const Place& place) {
   std::vector<Tests> ways(1);
-  if (find(rule, "when") == nullptr) return ways;
+  if (member(rule, "when") == nullptr) return ways;
   const auto conditions = non_empty_array(rule, place, "when");
   if (!conditions) return conditions.error();
   if ((*conditions)->size() > max_conditions) {
@@ -209,9 +205,9 @@ Result<void> append_rules(const Value& value, const Place& place, jail::Policy& 
   if (!object) return object.error();
   const json::Object& fields = **object;
 
-  auto why = text(find(fields, "why"), place.field("why"));
+  auto why = text(member(fields, "why"), place.field("why"));
   if (!why) return why.error();
-  const auto decided = decision(find(fields, "decision"), place.field("decision"));
+  const auto decided = decision(member(fields, "decision"), place.field("decision"));
   if (!decided) return decided.error();
   const auto ways = combinations(fields, place);
   if (!ways) return ways.error();
@@ -239,10 +235,10 @@ Result<jail::Policy> parse_policy(std::string_view document, std::string_view wh
   const json::Object& fields = **object;
 
   jail::Policy policy;
-  auto name = text(find(fields, "name"), top.field("name"));
+  auto name = text(member(fields, "name"), top.field("name"));
   if (!name) return name.error();
   policy.name = std::move(*name);
-  const auto otherwise = decision(find(fields, "otherwise"), top.field("otherwise"));
+  const auto otherwise = decision(member(fields, "otherwise"), top.field("otherwise"));
   if (!otherwise) return otherwise.error();
   if (otherwise->verdict == jail::Verdict::allow) {
     return top.field("otherwise").error("must not be allow: a policy lists what is allowed");

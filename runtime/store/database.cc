@@ -64,6 +64,12 @@ jail::Result<bool> Statement::step() {
   return error_of(sqlite3_db_handle(statement_.get()), code);
 }
 
+jail::Result<void> Statement::run() {
+  const auto row = step();
+  if (!row) return row.error();
+  return {};
+}
+
 std::string Statement::text_at(int column) const {
   const auto* text = sqlite3_column_text(statement_.get(), column);
   if (text == nullptr) return {};
@@ -107,6 +113,38 @@ jail::Result<Statement> Database::prepare(std::string_view sql) {
                                       &statement, nullptr);
   if (code != SQLITE_OK) return error_of(handle_.get(), code);
   return Statement(statement);
+}
+
+jail::Result<std::int64_t> Database::number(std::string_view sql) {
+  auto statement = prepare(sql);
+  if (!statement) return statement.error();
+  const auto row = statement->step();
+  if (!row) return row.error();
+  return statement->integer_at(0);
+}
+
+jail::Result<std::int64_t> Database::make_tables(const TableFormat& format) {
+  const auto owner = number("PRAGMA application_id");
+  if (!owner) return owner.error();
+  const auto version = number("PRAGMA user_version");
+  if (!version) return version.error();
+  const auto tables = number("SELECT count(*) FROM sqlite_schema");
+  if (!tables) return tables.error();
+  if (*tables == 0) {
+    auto made =
+        run(format.schema + ("PRAGMA application_id=" + std::to_string(format.application_id)) +
+            ";PRAGMA user_version=" + std::to_string(format.version));
+    if (!made) return made.error();
+    return format.version;
+  }
+  if (*owner != format.application_id || *version < format.oldest_version ||
+      *version > format.version) {
+    return jail::Error{jail::ErrorKind::unsupported,
+                       "it holds tables of another program or another version",
+                       0,
+                       {}};
+  }
+  return *version;
 }
 
 jail::Result<void> Database::transaction(const std::function<jail::Result<void>()>& work) {

@@ -24,6 +24,8 @@ class Statement {
 
   // True: a row is there; false: the statement is done.
   jail::Result<bool> step();
+  // For one that has no rows, or whose rows nobody wants.
+  jail::Result<void> run();
 
   // Columns of the row, from 0. Null reads as empty and as 0.
   std::string text_at(int column) const;
@@ -42,6 +44,14 @@ class Statement {
   int bound_ = 0;
 };
 
+// By what a file is known as one of ours.
+struct TableFormat {
+  std::int64_t application_id;
+  std::int64_t oldest_version;  // that is still read
+  std::int64_t version;         // that `schema` makes
+  const char* schema;           // SQL; ends with a semicolon
+};
+
 // For one thread at a time.
 class Database {
  public:
@@ -52,6 +62,11 @@ class Database {
 
   jail::Result<void> run(const std::string& sql);
   jail::Result<Statement> prepare(std::string_view sql);
+  // The first column of the first row.
+  jail::Result<std::int64_t> number(std::string_view sql);
+  // The version of the tables in the file, which are made where it is empty. ErrorKind::unsupported
+  // where they are another program's or of a version that is not read.
+  jail::Result<std::int64_t> make_tables(const TableFormat& format);
   // All of `work` or nothing of it.
   jail::Result<void> transaction(const std::function<jail::Result<void>()>& work);
 

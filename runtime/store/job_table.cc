@@ -86,20 +86,6 @@ std::optional<Position> position_of(std::string_view cursor) {
   return position;
 }
 
-Result<std::int64_t> number_from(Database& database, std::string_view sql) {
-  auto statement = database.prepare(sql);
-  if (!statement) return statement.error();
-  const auto row = statement->step();
-  if (!row) return row.error();
-  return statement->integer_at(0);
-}
-
-Result<void> run_once(Statement& statement) {
-  const auto row = statement.step();
-  if (!row) return row.error();
-  return {};
-}
-
 }  // namespace
 
 bool is_job_cursor(const std::string& cursor) { return position_of(cursor).has_value(); }
@@ -130,22 +116,11 @@ Result<void> JobTable::set_up() {
 }
 
 Result<void> JobTable::make_tables() {
-  const auto owner = number_from(database_, "PRAGMA application_id");
-  if (!owner) return owner.error();
-  const auto version = number_from(database_, "PRAGMA user_version");
+  const auto version = database_.make_tables({.application_id = application_id,
+                                              .oldest_version = 1,
+                                              .version = schema_version,
+                                              .schema = schema});
   if (!version) return version.error();
-  const auto tables = number_from(database_, "SELECT count(*) FROM sqlite_schema");
-  if (!tables) return tables.error();
-  if (*tables == 0) {
-    return database_.run(schema + ("PRAGMA application_id=" + std::to_string(application_id)) +
-                         ";PRAGMA user_version=" + std::to_string(schema_version));
-  }
-  if (*owner != application_id || *version < 1 || *version > schema_version) {
-    return jail::Error{jail::ErrorKind::unsupported,
-                       "it holds tables of another program or another version",
-                       0,
-                       {}};
-  }
   return update_tables(*version);
 }
 
@@ -166,7 +141,7 @@ Result<void> JobTable::read_salt() {
 }
 
 Result<void> JobTable::fail_running() {
-  const auto found = number_from(database_, "SELECT count(*) FROM jobs WHERE status = 'running'");
+  const auto found = database_.number("SELECT count(*) FROM jobs WHERE status = 'running'");
   if (!found) return found.error();
   found_running_ = static_cast<std::uint32_t>(*found);
   auto statement = database_.prepare(
@@ -175,7 +150,7 @@ Result<void> JobTable::fail_running() {
   if (!statement) return statement.error();
   statement->text(job_failed).text(restarted_task).text(restarted);
   statement->integer(to_milliseconds(std::chrono::system_clock::now())).integer(row_bytes);
-  return run_once(*statement);
+  return statement->run();
 }
 
 Result<void> JobTable::count() {
@@ -195,7 +170,7 @@ Result<void> JobTable::insert(const JobStart& start) {
   if (!statement) return statement.error();
   statement->text(start.id).text(start.owner).text(job_running).text(start.language);
   statement->text(start.code_sha256).integer(to_milliseconds(start.created)).text(start.kind);
-  return run_once(*statement);
+  return statement->run();
 }
 
 Result<void> JobTable::checkpoint(const std::string& id, const std::string& document) {
@@ -204,7 +179,7 @@ Result<void> JobTable::checkpoint(const std::string& id, const std::string& docu
       " WHERE id = ?2 AND status = 'running'");
   if (!statement) return statement.error();
   statement->text(document).text(id);
-  return run_once(*statement);
+  return statement->run();
 }
 
 Result<void> JobTable::finish(const std::string& id, const JobEnd& end) {
@@ -247,7 +222,7 @@ Result<void> JobTable::remove(const std::string& id) {
   auto statement = database_.prepare("DELETE FROM jobs WHERE id = ? AND status = 'running'");
   if (!statement) return statement.error();
   statement->text(id);
-  return run_once(*statement);
+  return statement->run();
 }
 
 Result<std::optional<JobRecord>> JobTable::find(const std::string& id,

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/json/members.h"
 #include "runtime/json/reader.h"
 #include "server/cli/plain_text.h"
 #include "server/cli/python_colours.h"
@@ -24,16 +25,6 @@ constexpr const char* green = "\x1b[32m";
 constexpr const char* yellow = "\x1b[33m";
 constexpr std::size_t line_characters = 300;
 
-const Value* member(const Object& object, std::string_view name) {
-  const auto found = object.find(name);
-  return found == object.end() ? nullptr : &found->second;
-}
-
-std::string text_of(const Object& object, std::string_view name) {
-  const Value* value = member(object, name);
-  return value == nullptr || value->as_string() == nullptr ? std::string() : *value->as_string();
-}
-
 std::optional<std::int64_t> number_of(const Object& object, std::string_view name) {
   const Value* value = member(object, name);
   if (value == nullptr || value->as_integer() == nullptr) return std::nullopt;
@@ -42,11 +33,11 @@ std::optional<std::int64_t> number_of(const Object& object, std::string_view nam
 
 // "error, exit status 1".
 std::string fate_of(const Object& result) {
-  std::string fate = plain_line(text_of(result, "status"), 40);
+  std::string fate = plain_line(text_member(result, "status"), 40);
   if (const auto code = number_of(result, "exit_code"); code && *code != 0) {
     fate += ", exit status " + std::to_string(*code);
   }
-  if (const std::string signal = text_of(result, "signal"); !signal.empty()) {
+  if (const std::string signal = text_member(result, "signal"); !signal.empty()) {
     fate += ", " + plain_line(signal, 40);
   }
   return fate;
@@ -104,18 +95,18 @@ std::string ProgressText::code_text(const std::string& code) const {
 }
 
 std::string ProgressText::result_text(const Object& data) const {
-  const bool passed = text_of(data, "status") == "success";
+  const bool passed = text_member(data, "status") == "success";
   std::string text = painted(passed ? green : red, (passed ? "✓ " : "✗ ") + fate_of(data));
   text += candidate_text(data) + time_text(data);
-  const std::string complaint = last_line_of(text_of(data, "stderr"));
+  const std::string complaint = last_line_of(text_member(data, "stderr"));
   if (!passed && !complaint.empty()) text += ": " + complaint;
   return text + "\n";
 }
 
 std::string ProgressText::critique_text(const Object& data) const {
   std::string text = painted(yellow, "→ ");
-  text += plain_line(text_of(data, "diagnosis"), line_characters) + "\n";
-  const std::string fix = text_of(data, "fix");
+  text += plain_line(text_member(data, "diagnosis"), line_characters) + "\n";
+  const std::string fix = text_member(data, "fix");
   if (shows_all() && !fix.empty()) text += "  " + plain_line(fix, line_characters) + "\n";
   return text;
 }
@@ -138,13 +129,13 @@ ProgressStep ProgressText::of(const agent::Event& event) {
   const std::string attempt = attempt_text(shown_attempt_);
   switch (event.type) {
     case EventType::generating:
-      step.doing = attempt + ": " + plain_line(text_of(data, "role"), 40) + " writes";
+      step.doing = attempt + ": " + plain_line(text_member(data, "role"), 40) + " writes";
       break;
     case EventType::code:
-      if (const std::string why = text_of(data, "reasoning"); shows_all() && !why.empty()) {
+      if (const std::string why = text_member(data, "reasoning"); shows_all() && !why.empty()) {
         step.text += painted(dim, indented(plain_text(why), "  # "));
       }
-      step.text += code_text(text_of(data, "code"));
+      step.text += code_text(text_member(data, "code"));
       step.doing = attempt + ": the program is there";
       break;
     case EventType::executing:
@@ -161,7 +152,7 @@ ProgressStep ProgressText::of(const agent::Event& event) {
       step.text += critique_text(data);
       break;
     case EventType::swarm:
-      step.doing = attempt + ": " + plain_line(text_of(data, "role"), 40) + " has spoken";
+      step.doing = attempt + ": " + plain_line(text_member(data, "role"), 40) + " has spoken";
       if (shows_all()) step.text += painted(dim, plain_line(event.data, line_characters)) + "\n";
       break;
     case EventType::retrying:
