@@ -53,8 +53,8 @@ constexpr const char* columns =
 // Words of this many letters also find those that begin with them.
 constexpr std::size_t shortest_prefix = 5;
 
-std::int64_t to_milliseconds(std::chrono::system_clock::time_point time) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+std::int64_t to_microseconds(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
 }
 
 Lesson lesson_of(const Statement& row) {
@@ -65,7 +65,7 @@ Lesson lesson_of(const Statement& row) {
   lesson.advice = row.text_at(3);
   lesson.code = row.text_at(4);
   lesson.learnt =
-      std::chrono::system_clock::time_point(std::chrono::milliseconds(row.integer_at(5)));
+      std::chrono::system_clock::time_point(std::chrono::microseconds(row.integer_at(5)));
   lesson.seen = static_cast<std::uint32_t>(row.integer_at(6));
   return lesson;
 }
@@ -206,7 +206,7 @@ Result<void> LessonTable::keep(const std::string& owner, const Lesson& lesson) {
   const bool dated = lesson.learnt.time_since_epoch().count() != 0;
   statement->text(owner).text(digest_of(lesson)).text(lesson.task).text(lesson.error);
   statement->text(lesson.advice).text(lesson.code);
-  statement->integer(to_milliseconds(dated ? lesson.learnt : std::chrono::system_clock::now()));
+  statement->integer(to_microseconds(dated ? lesson.learnt : std::chrono::system_clock::now()));
   return statement->run();
 }
 
@@ -253,7 +253,7 @@ Result<agent::LessonPage> LessonTable::list(const std::string& owner, std::uint3
     if (!*row) return page;
     if (page.lessons.size() == limit) {
       const Lesson& last = page.lessons.back();
-      page.next_cursor = std::to_string(to_milliseconds(last.learnt)) + "." + last.id;
+      page.next_cursor = std::to_string(to_microseconds(last.learnt)) + "." + last.id;
       return page;
     }
     page.lessons.push_back(lesson_of(*statement));

@@ -16,6 +16,8 @@ constexpr std::uint64_t row_bytes = 512;
 constexpr const char* restarted = "the server ended before the program did";
 constexpr const char* restarted_task = "the server ended before the task did";
 
+// Times are microseconds since 1970: a caller's jobs, one after the other, are listed in their
+// order, and two of them fit into a millisecond.
 constexpr const char* schema = R"sql(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE jobs (
@@ -31,27 +33,47 @@ CREATE TABLE jobs (
   bytes INTEGER NOT NULL DEFAULT 0,
   error TEXT NOT NULL DEFAULT '',
   result TEXT NOT NULL DEFAULT '',
-  kind TEXT NOT NULL DEFAULT 'code',
-  checkpoints TEXT NOT NULL DEFAULT '');
+  kind TEXT NOT NULL DEFAULT 'code');
 CREATE INDEX jobs_by_time ON jobs (created, id);
 INSERT INTO settings VALUES ('salt', lower(hex(randomblob(32))));
 )sql";
 
-// What a file of version 1 lacks. The columns come behind the others, as in the schema.
+// A job's checkpoints are rows of their own: one more costs the same however many there are.
+constexpr const char* checkpoint_schema = R"sql(
+CREATE TABLE checkpoints (
+  job INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  document TEXT NOT NULL,
+  PRIMARY KEY (job, place)) WITHOUT ROWID;
+CREATE TRIGGER job_dropped AFTER DELETE ON jobs BEGIN
+  DELETE FROM checkpoints WHERE job = old.seq;
+END;
+CREATE TRIGGER job_ended AFTER UPDATE OF result ON jobs WHEN new.result <> '' BEGIN
+  DELETE FROM checkpoints WHERE job = new.seq;
+END;
+)sql";
+
+// Of the row of jobs at hand.
+constexpr const char* checkpoint_bytes =
+    "(SELECT coalesce(sum(length(CAST(document AS BLOB)) + 1), 0) FROM checkpoints"
+    " WHERE job = jobs.seq)";
+
+// What a file of version 1 lacks, beside the table of checkpoints. The column comes behind the
+// others, as in the schema. Its times are milliseconds.
 constexpr const char* from_version_1 = R"sql(
+UPDATE jobs SET created = created * 1000, finished = finished * 1000;
 ALTER TABLE jobs ADD COLUMN kind TEXT NOT NULL DEFAULT 'code';
-ALTER TABLE jobs ADD COLUMN checkpoints TEXT NOT NULL DEFAULT '';
 PRAGMA user_version=2;
 )sql";
 
 constexpr const char* summary_columns =
     "id, status, language, code_sha256, created, finished, execution_time_ms, error, kind";
 
-std::int64_t to_milliseconds(JobTime time) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+std::int64_t to_microseconds(JobTime time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
 }
 
-JobTime from_milliseconds(std::int64_t time) { return JobTime(std::chrono::milliseconds(time)); }
+JobTime from_microseconds(std::int64_t time) { return JobTime(std::chrono::microseconds(time)); }
 
 JobSummary summary_of(const Statement& row) {
   JobSummary summary;
@@ -59,8 +81,8 @@ JobSummary summary_of(const Statement& row) {
   summary.status = row.text_at(1);
   summary.language = row.text_at(2);
   summary.code_sha256 = row.text_at(3);
-  summary.created = from_milliseconds(row.integer_at(4));
-  if (!row.null_at(5)) summary.finished = from_milliseconds(row.integer_at(5));
+  summary.created = from_microseconds(row.integer_at(4));
+  if (!row.null_at(5)) summary.finished = from_microseconds(row.integer_at(5));
   if (!row.null_at(6)) summary.execution_time_ms = row.number_at(6);
   summary.error = row.text_at(7);
   summary.kind = row.text_at(8);
@@ -116,17 +138,18 @@ Result<void> JobTable::set_up() {
 }
 
 Result<void> JobTable::make_tables() {
+  const std::string all = std::string(schema) + checkpoint_schema;
   const auto version = database_.make_tables({.application_id = application_id,
                                               .oldest_version = 1,
                                               .version = schema_version,
-                                              .schema = schema});
+                                              .schema = all.c_str()});
   if (!version) return version.error();
   return update_tables(*version);
 }
 
 // Within the transaction of make_tables(): a file is of one version or of the next, never between.
 Result<void> JobTable::update_tables(std::int64_t version) {
-  if (version == 1) return database_.run(from_version_1);
+  if (version == 1) return database_.run(std::string(from_version_1) + checkpoint_schema);
   return {};
 }
 
@@ -146,10 +169,11 @@ Result<void> JobTable::fail_running() {
   found_running_ = static_cast<std::uint32_t>(*found);
   auto statement = database_.prepare(
       "UPDATE jobs SET status = ?, error = CASE kind WHEN 'task' THEN ? ELSE ? END, finished = ?,"
-      " bytes = ? + length(CAST(checkpoints AS BLOB)) WHERE status = 'running'");
+      " bytes = ? + " +
+      std::string(checkpoint_bytes) + " WHERE status = 'running'");
   if (!statement) return statement.error();
   statement->text(job_failed).text(restarted_task).text(restarted);
-  statement->integer(to_milliseconds(std::chrono::system_clock::now())).integer(row_bytes);
+  statement->integer(to_microseconds(std::chrono::system_clock::now())).integer(row_bytes);
   return statement->run();
 }
 
@@ -169,14 +193,15 @@ Result<void> JobTable::insert(const JobStart& start) {
       " VALUES (?, ?, ?, ?, ?, ?, ?)");
   if (!statement) return statement.error();
   statement->text(start.id).text(start.owner).text(job_running).text(start.language);
-  statement->text(start.code_sha256).integer(to_milliseconds(start.created)).text(start.kind);
+  statement->text(start.code_sha256).integer(to_microseconds(start.created)).text(start.kind);
   return statement->run();
 }
 
 Result<void> JobTable::checkpoint(const std::string& id, const std::string& document) {
   auto statement = database_.prepare(
-      "UPDATE jobs SET checkpoints = iif(checkpoints = '', ?1, checkpoints || ',' || ?1)"
-      " WHERE id = ?2 AND status = 'running'");
+      "INSERT INTO checkpoints (job, place, document)"
+      " SELECT seq, (SELECT coalesce(max(place) + 1, 0) FROM checkpoints WHERE job = jobs.seq), ?1"
+      " FROM jobs WHERE id = ?2 AND status = 'running'");
   if (!statement) return statement.error();
   statement->text(document).text(id);
   return statement->run();
@@ -185,11 +210,12 @@ Result<void> JobTable::checkpoint(const std::string& id, const std::string& docu
 Result<void> JobTable::finish(const std::string& id, const JobEnd& end) {
   auto statement = database_.prepare(
       "UPDATE jobs SET status = ?1, finished = ?2, execution_time_ms = ?3, error = ?4, result = ?5,"
-      " checkpoints = iif(?5 = '', checkpoints, ''),"
-      " bytes = ?6 + iif(?5 = '', length(CAST(checkpoints AS BLOB)), length(CAST(?5 AS BLOB)))"
+      " bytes = ?6 + iif(?5 = '', " +
+      std::string(checkpoint_bytes) +
+      ", length(CAST(?5 AS BLOB)))"
       " WHERE id = ?7 AND status = 'running' RETURNING bytes");
   if (!statement) return statement.error();
-  statement->text(end.status).integer(to_milliseconds(end.finished));
+  statement->text(end.status).integer(to_microseconds(end.finished));
   end.execution_time_ms ? statement->number(*end.execution_time_ms) : statement->null();
   statement->text(end.error).text(end.result).integer(row_bytes).text(id);
   const auto found = statement->step();
@@ -228,7 +254,10 @@ Result<void> JobTable::remove(const std::string& id) {
 Result<std::optional<JobRecord>> JobTable::find(const std::string& id,
                                                 const std::optional<std::string>& owner) {
   auto statement = database_.prepare("SELECT " + std::string(summary_columns) +
-                                     ", result, checkpoints FROM jobs WHERE id = ?1"
+                                     ", result, (SELECT coalesce(group_concat(document), '')"
+                                     " FROM (SELECT document FROM checkpoints"
+                                     " WHERE job = jobs.seq ORDER BY place))"
+                                     " FROM jobs WHERE id = ?1"
                                      " AND (?2 IS NULL OR owner = ?2)");
   if (!statement) return statement.error();
   statement->text(id);
@@ -268,7 +297,7 @@ Result<JobPage> JobTable::list(const JobQuery& query) {
     if (!*row) return page;
     if (page.jobs.size() == query.limit) {
       const JobSummary& last = page.jobs.back();
-      page.next_cursor = std::to_string(to_milliseconds(last.created)) + "." + last.id;
+      page.next_cursor = std::to_string(to_microseconds(last.created)) + "." + last.id;
       return page;
     }
     page.jobs.push_back(summary_of(*statement));

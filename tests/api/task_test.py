@@ -293,12 +293,16 @@ class Killed(live_server.ServerTest):
     def test_a_file_of_the_version_before_is_taken(self):
         server = live_server.LiveServer(environment={"JOBS_PATH": self.path})
         with server.client() as client:
-            job = client.execute("print(1)")["job_id"]
+            made = client.execute("print(1)")
+        job = made["job_id"]
         # stop() removes the server's directory, not the file of jobs.
         server.stop()
         with sqlite3.connect(self.path) as database:
+            database.execute("DROP TRIGGER job_dropped")
+            database.execute("DROP TRIGGER job_ended")
+            database.execute("DROP TABLE checkpoints")
             database.execute("ALTER TABLE jobs DROP COLUMN kind")
-            database.execute("ALTER TABLE jobs DROP COLUMN checkpoints")
+            database.execute("UPDATE jobs SET created = created / 1000, finished = finished / 1000")
             database.execute("PRAGMA user_version=1")
         database.close()
         again = live_server.LiveServer(environment={"JOBS_PATH": self.path})
@@ -306,6 +310,7 @@ class Killed(live_server.ServerTest):
         with again.client() as client:
             found = client.send("GET", f"/jobs/{job}").json
         self.assertEqual(("code", "success", "1\n"), (found["kind"], found["status"], found["result"]["stdout"]))
+        self.assertEqual(made["created_at"], found["created_at"])
 
 
 class Many(live_server.ServerTest):

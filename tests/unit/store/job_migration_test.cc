@@ -91,6 +91,8 @@ TEST_F(JobHistory, OfVersion1KeepsItsJobs) {
     EXPECT_EQ(old.summary.status, "success");
     EXPECT_EQ(old.summary.language, "bash");
     EXPECT_EQ(old.summary.execution_time_ms, 1.5);
+    EXPECT_EQ(old.summary.created, JobTime(1'700'000'000'000ms));
+    EXPECT_EQ(old.summary.finished, JobTime(1'700'000'001'000ms));
     EXPECT_EQ(old.result, "{}");
     EXPECT_EQ(old.checkpoints, "");
     const JobRecord cut = must_find(table, "cut");

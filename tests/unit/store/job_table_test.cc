@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 
 const JobTime epoch{1'700'000'000'000ms};
 
-JobStart start_of(const std::string& id, std::chrono::milliseconds after = 0ms,
+JobStart start_of(const std::string& id, std::chrono::microseconds after = 0ms,
                   const std::string& owner = "") {
   JobStart start;
   start.id = id;
@@ -118,6 +118,14 @@ TEST(JobTable, PagesFromNewToOldAlsoWhenTimesAreEqual) {
   JobQuery errors;
   errors.status = "error";
   EXPECT_THAT(ids_of(*table.list(errors)), ElementsAre("e", "d"));
+}
+
+TEST(JobTable, TwoOfOneMillisecondAreListedInTheirOrder) {
+  JobTable table = table_with({});
+  add(table, start_of("b", 1us), end_of("success", "{}"));
+  add(table, start_of("a", 2us), end_of("success", "{}"));
+  add(table, start_of("c", 3us), end_of("success", "{}"));
+  EXPECT_THAT(ids_of(*table.list({})), ElementsAre("c", "a", "b"));
 }
 
 TEST(JobTable, OnlyItsOwnCursorsAreCursors) {
