@@ -1,9 +1,9 @@
 #include "runtime/lessons/qdrant_lessons.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "runtime/lessons/qdrant_pages.h"
 #include "runtime/lessons/qdrant_requests.h"
 #include "runtime/lessons/task_words.h"
 #include "runtime/store/digest.h"
@@ -36,11 +36,6 @@ Lesson as_kept(const std::string& owner, Lesson lesson) {
   kept.seen = 1;
   kept.id = point_id(owner, kept);
   return kept;
-}
-
-// Only what we have given out is put into a request.
-bool is_point_id(const std::string& id) {
-  return id.size() == 36 && id.find_first_not_of("0123456789abcdef-") == id.npos;
 }
 
 std::string text_at(const json::Value& value, std::string_view path) {
@@ -265,15 +260,11 @@ awaitable<Result<LessonPage>> QdrantLessons::list(std::string owner, std::uint32
   limit = std::clamp(limit, 1u, most_listed);
   Filter filter;
   filter.must.push_back(owned_by(owner));
-  if (cursor) {
-    std::int64_t before = 0;
-    const char* end = cursor->data() + cursor->size();
-    const auto [rest, failed] = std::from_chars(cursor->data(), end, before);
-    if (failed != std::errc() || rest != end) {
-      co_return Error{ErrorKind::invalid, "cursor: expected a next_cursor", 0, {}};
-    }
-    filter.must.push_back(learnt_before(before));
+  const auto before = cursor ? read_cursor(*cursor) : std::nullopt;
+  if (cursor && !before) {
+    co_return Error{ErrorKind::invalid, "cursor: expected a next_cursor", 0, {}};
   }
+  if (before) go_on_after(*before, filter);
   const auto reply = co_await call("POST", "/points/scroll",
                                    scroll_body(filter.text(), limit + 1, "learnt", "desc"));
   if (!reply) co_return reply.error();
@@ -284,7 +275,7 @@ awaitable<Result<LessonPage>> QdrantLessons::list(std::string owner, std::uint32
   page.lessons = std::move(*lessons);
   if (page.lessons.size() > limit) {
     page.lessons.resize(limit);
-    page.next_cursor = std::to_string(to_microseconds(page.lessons.back().learnt));
+    page.next_cursor = cursor_after(before, page.lessons);
   }
   co_return page;
 }

@@ -48,10 +48,10 @@ std::string has_id(const std::string& id) {
   return std::move(writer).take();
 }
 
-std::string learnt_before(std::int64_t time) {
+std::string learnt_until(std::int64_t time) {
   Writer writer;
   writer.begin_object().key("key").string("learnt").key("range").begin_object();
-  writer.key("lt").integer(time).end_object().end_object();
+  writer.key("lte").integer(time).end_object().end_object();
   return std::move(writer).take();
 }
 

@@ -24,7 +24,7 @@ struct Filter {
 
 std::string owned_by(const std::string& owner);
 std::string has_id(const std::string& id);
-std::string learnt_before(std::int64_t time);
+std::string learnt_until(std::int64_t time);
 
 std::string collection_body(std::size_t dimensions);
 std::string index_body(const std::string& field, const std::string& kind);

@@ -18,20 +18,19 @@ KEY = "test-key-0123456789abcdef"
 # Where each provider's own paths are on the mock.
 BASES = {"openai": "/v1", "groq": "/openai/v1", "openrouter": "/api/v1", "cerebras": "/v1", "anthropic": "",
          "google": "/v1beta", "ollama": ""}
-LEAST_NODE = (20, 15)
 
 
-def obstacle():
-    """Why there can be no mock here; None: it can be started."""
+def obstacle(package="aimock", entry=".bin/llmock", least_node=(20, 15)):
+    """Why `package` cannot be used here; None: it can. `entry` is a file of it."""
     node = shutil.which("node")
     if node is None:
         return "node is missing (Debian: nodejs)"
     said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
     version = tuple(int(part) for part in re.findall(r"\d+", said)[:2])
-    if version < LEAST_NODE:
-        return f"node is {said.strip()}, and aimock needs 20.15"
-    if not (NODE_MODULES / ".bin" / "llmock").exists():
-        return f"aimock is not in {NODE_MODULES}; ./dev test installs it"
+    if version < least_node:
+        return f"node is {said.strip()}, and {package} needs {least_node[0]}.{least_node[1]}"
+    if not (NODE_MODULES / entry).exists():
+        return f"{package} is not in {NODE_MODULES}; ./dev test installs it"
     return None
 
 

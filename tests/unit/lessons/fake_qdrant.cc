@@ -36,8 +36,11 @@ void write_value(json::Writer& writer, const json::Value& value) {
   }
 }
 
-void write_point(json::Writer& writer, const std::string& id, const json::Object& payload) {
-  writer.begin_object().key("id").string(id).key("payload").begin_object();
+void write_point(json::Writer& writer, const std::string& id, const json::Object& payload,
+                 std::optional<double> score = std::nullopt) {
+  writer.begin_object().key("id").string(id);
+  if (score) writer.key("version").integer(0).key("score").number(*score);
+  writer.key("payload").begin_object();
   for (const auto& [name, value] : payload) {
     writer.key(name);
     write_value(writer, value);
@@ -56,8 +59,8 @@ bool holds(const json::Value& condition, const std::string& id, const json::Obje
     return field->second.as_string() != nullptr &&
            *field->second.as_string() == *wanted->as_string();
   }
-  const json::Value* bound = at_path(condition, "range.lt");
-  return bound != nullptr && number_of(field->second) < number_of(*bound);
+  const json::Value* bound = at_path(condition, "range.lte");
+  return bound != nullptr && number_of(field->second) <= number_of(*bound);
 }
 
 bool passes(const json::Value& body, const std::string& id, const json::Object& payload) {
@@ -96,15 +99,22 @@ bool is_uuid(const json::Value* id) {
   return id != nullptr && id->as_string() != nullptr && id->as_string()->size() == 36;
 }
 
+std::string header_in(const std::string& request, const std::string& name) {
+  const std::size_t begin = request.find("\r\n" + name + ": ");
+  if (begin == request.npos) return "";
+  const std::size_t value = begin + name.size() + 4;
+  return request.substr(value, request.find("\r\n", value) - value);
+}
+
 }  // namespace
 
 FakeQdrant::FakeQdrant(std::string api_key)
     : api_key_(std::move(api_key)),
       server_([this](llm::LoopbackServer::Peer& peer) { serve(peer); }) {}
 
-std::vector<std::string> FakeQdrant::requests() {
+std::vector<std::string> FakeQdrant::exchanges() {
   const std::lock_guard lock(mutex_);
-  return requests_;
+  return exchanges_;
 }
 
 std::size_t FakeQdrant::points() {
@@ -133,19 +143,23 @@ void FakeQdrant::serve(llm::LoopbackServer::Peer& peer) {
     const std::string method = line.substr(0, blank);
     const std::string target = line.substr(blank + 1, line.rfind(' ') - blank - 1);
     const std::string body = request.substr(request.find("\r\n\r\n") + 4);
-    const bool has_key = request.find("api-key: " + api_key_ + "\r\n") != request.npos;
+    json::Writer exchange;
+    exchange.begin_object().key("method").string(method).key("target").string(target);
     Answer answered{401, "\"Must provide an API key\""};
-    {
-      const std::lock_guard lock(mutex_);
-      requests_.push_back(method + " " + target + " " + body);
-      if (has_key) {
-        const auto value = json::parse(body.empty() ? "{}" : body, "body");
-        answered = value ? answer(method, target, *value) : Answer{400, bad};
-      }
+    const std::lock_guard lock(mutex_);
+    const auto value = json::parse(body.empty() ? "{}" : body, "body");
+    if (!body.empty()) {
+      exchange.key("content_type").string(header_in(request, "Content-Type")).key("body");
+      value ? exchange.json(body) : exchange.string(body);
+    }
+    if (header_in(request, "api-key") == api_key_) {
+      answered = value ? answer(method, target, *value) : Answer{400, bad};
     }
     const std::string text =
         answered.first == 200 ? R"({"time":0.001,"status":"ok","result":)" + answered.second + "}"
                               : R"({"time":0.001,"status":{"error":)" + answered.second + "}}";
+    exchange.key("status").integer(answered.first).key("answer").json(text).end_object();
+    exchanges_.push_back(std::move(exchange).take());
     if (!peer.send("HTTP/1.1 " + std::to_string(answered.first) +
                    " X\r\nContent-Length: " + std::to_string(text.size()) + "\r\n\r\n" + text)) {
       return;
@@ -245,7 +259,9 @@ FakeQdrant::Answer FakeQdrant::query(const Collection& collection, const json::V
   scores.resize(std::min(scores.size(), limit));
   json::Writer writer;
   writer.begin_object().key("points").begin_array();
-  for (const auto& [score, id] : scores) write_point(writer, id, collection.points.at(id).payload);
+  for (const auto& [score, id] : scores) {
+    write_point(writer, id, collection.points.at(id).payload, -score);
+  }
   writer.end_array().end_object();
   return {200, std::move(writer).take()};
 }

@@ -1,6 +1,7 @@
 // A fake of ours, for where no Qdrant can be had: as much of its REST API as QdrantLessons uses, by
-// the published types of version 1.19. It keeps points in memory, and refuses what the real one
-// refuses: fields that a request does not have, vectors of another size, orders without an index.
+// the published types of version 1.19, to which tests/llm holds it. It keeps points in memory, and
+// refuses what the real one refuses: fields that a request does not have, vectors of another size,
+// orders without an index.
 #pragma once
 
 #include <map>
@@ -20,8 +21,9 @@ class FakeQdrant {
   explicit FakeQdrant(std::string api_key);
 
   std::string url() const { return server_.url(""); }
-  // "PUT /collections/x/points?wait=true {...}", in their order.
-  std::vector<std::string> requests();
+  // Requests and their answers in their order, each a JSON object of one line: method, target,
+  // content_type and body (where there is one), status, answer.
+  std::vector<std::string> exchanges();
   std::size_t points();
   std::size_t collections();
   void drop_collections();
@@ -48,7 +50,7 @@ class FakeQdrant {
 
   const std::string api_key_;
   std::mutex mutex_;
-  std::vector<std::string> requests_;
+  std::vector<std::string> exchanges_;
   std::map<std::string, Collection> collections_;
   llm::LoopbackServer server_;
 };

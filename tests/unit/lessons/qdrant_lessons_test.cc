@@ -9,6 +9,7 @@
 #include <fstream>
 #include <set>
 
+#include "runtime/lessons/qdrant_pages.h"
 #include "runtime/lessons/task_words.h"
 #include "tests/unit/lessons/fake_qdrant.h"
 
@@ -42,6 +43,14 @@ class WordEmbedder final : public Embedder {
 
 class QdrantLessonsTest : public ::testing::Test {
  protected:
+  // For tests/llm, which holds what was said against Qdrant's own types.
+  void TearDown() override {
+    const char* path = std::getenv("QDRANT_REQUESTS");
+    if (path == nullptr) return;
+    std::ofstream file(path, std::ios::app);
+    for (const std::string& exchange : server_.exchanges()) file << exchange << "\n";
+  }
+
   void open(QdrantOptions options = {}, std::string model = "words") {
     options.url = server_.url();
     if (options.api_key.empty()) options.api_key = "the-key";
@@ -78,6 +87,19 @@ class QdrantLessonsTest : public ::testing::Test {
     for (const Lesson& each : *found) tasks.push_back(each.task);
     return tasks;
   }
+  // All of "me", from page to page.
+  std::vector<std::string> paged(std::uint32_t limit) {
+    std::vector<std::string> tasks;
+    std::optional<std::string> cursor;
+    do {
+      const auto page = get(lessons_->list("me", limit, cursor));
+      EXPECT_TRUE(page.has_value()) << page.error().message();
+      if (!page) break;
+      for (const Lesson& each : page->lessons) tasks.push_back(each.task);
+      cursor = page->next_cursor;
+    } while (cursor && tasks.size() < 100);
+    return tasks;
+  }
   std::vector<Lesson> all(const std::string& owner = "me") {
     const auto page = get(lessons_->list(owner, 100, std::nullopt));
     EXPECT_TRUE(page.has_value()) << page.error().message();
@@ -110,11 +132,6 @@ TEST_F(QdrantLessonsTest, FromLearningToErasing) {
   EXPECT_EQ(*get(lessons_->erase("me", "\"} or 1")), 0u);
   EXPECT_EQ(*get(lessons_->erase("me", std::nullopt)), 2u);
   EXPECT_EQ(server_.points(), 0u);
-  // For whoever wants to hold what was sent against Qdrant's types.
-  if (const char* path = std::getenv("QDRANT_REQUESTS")) {
-    std::ofstream file(path);
-    for (const std::string& request : server_.requests()) file << request << "\n";
-  }
 }
 
 TEST_F(QdrantLessonsTest, NobodySeesThoseOfAnother) {
@@ -156,16 +173,49 @@ TEST_F(QdrantLessonsTest, LeastSeenAndOldestGoFirst) {
 TEST_F(QdrantLessonsTest, PagesAreInOrderAndComplete) {
   open();
   for (int i = 1; i <= 7; ++i) learn("task" + std::to_string(i), "a", i);
-  std::vector<std::string> seen;
-  std::optional<std::string> cursor;
-  do {
-    const auto page = get(lessons_->list("me", 3, cursor));
-    ASSERT_TRUE(page.has_value());
-    for (const Lesson& each : page->lessons) seen.push_back(each.task);
-    cursor = page->next_cursor;
-  } while (cursor);
-  EXPECT_THAT(seen, ElementsAre("task7", "task6", "task5", "task4", "task3", "task2", "task1"));
-  EXPECT_FALSE(get(lessons_->list("me", 3, "x")).has_value());
+  EXPECT_THAT(paged(3), ElementsAre("task7", "task6", "task5", "task4", "task3", "task2", "task1"));
+  const std::string id = all().front().id;
+  const std::vector<std::string> wrongs = {"",
+                                           "x",
+                                           "-1",
+                                           "1.",
+                                           "1." + id + "x",
+                                           "1.\"" + id.substr(1),
+                                           "1" + id,
+                                           "99999999999999999999"};
+  for (const std::string& wrong : wrongs) {
+    const auto page = get(lessons_->list("me", 3, wrong));
+    ASSERT_FALSE(page.has_value()) << wrong;
+    EXPECT_THAT(page.error().message(), HasSubstr("cursor"));
+  }
+}
+
+TEST_F(QdrantLessonsTest, WhatWasLearntAtOnceIsNotLostBetweenPages) {
+  open();
+  learn("last", "a", 9);
+  for (int i = 1; i <= 7; ++i) learn("task" + std::to_string(i), "a", 5);
+  learn("first", "a", 2);
+  for (const std::uint32_t limit : {1u, 2u, 3u, 8u}) {
+    const auto seen = paged(limit);
+    EXPECT_THAT(seen, SizeIs(9)) << limit;
+    EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()).size(), 9u) << limit;
+    EXPECT_EQ(seen.front(), "last");
+    EXPECT_EQ(seen.back(), "first");
+  }
+}
+
+// It could not be left out by its id, and so would be all that is ever seen.
+TEST_F(QdrantLessonsTest, APointOfSomebodyElseEndsItsTime) {
+  Lesson lesson;
+  lesson.learnt = std::chrono::system_clock::time_point(std::chrono::microseconds(7));
+  lesson.id = std::string(36, 'a');
+  EXPECT_EQ(qdrant::cursor_after(std::nullopt, {lesson}), "7." + lesson.id);
+  Lesson foreign = lesson;
+  foreign.id = "";
+  EXPECT_EQ(qdrant::cursor_after(std::nullopt, {lesson, foreign}), "7");
+  qdrant::Filter filter;
+  qdrant::go_on_after(*qdrant::read_cursor("7"), filter);
+  EXPECT_EQ(filter.text(), R"({"must":[{"key":"learnt","range":{"lte":6}}]})");
 }
 
 TEST_F(QdrantLessonsTest, EachModelHasItsOwnCollection) {
