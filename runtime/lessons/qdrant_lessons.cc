@@ -187,7 +187,7 @@ awaitable<Result<std::vector<Lesson>>> QdrantLessons::recall(std::string owner, 
 }
 
 awaitable<Result<std::optional<Lesson>>> QdrantLessons::find(std::string id) {
-  std::vector<std::string> ids(1, std::move(id));
+  const std::vector<std::string> ids{id};
   const auto reply = co_await call("POST", "/points", ids_body("ids", ids));
   if (!reply) co_return reply.error();
   if (reply->status == 404) co_return std::optional<Lesson>();

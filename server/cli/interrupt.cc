@@ -8,8 +8,8 @@
 
 namespace server {
 
-Interrupt::Interrupt(boost::asio::any_io_executor executor, runtime::Cancel cancel)
-    : signals_(std::move(executor), SIGINT, SIGTERM), cancel_(std::move(cancel)) {
+Interrupt::Interrupt(const boost::asio::any_io_executor& executor, runtime::Cancel cancel)
+    : signals_(executor, SIGINT, SIGTERM), cancel_(std::move(cancel)) {
   struct sigaction hangup {};
   // Started by nohup it goes on when the terminal is gone.
   if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {

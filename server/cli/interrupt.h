@@ -12,7 +12,7 @@ namespace server {
 // The first signal ends the work, a second one ends us: the jail dies with its launcher.
 class Interrupt {
  public:
-  Interrupt(boost::asio::any_io_executor executor, runtime::Cancel cancel);
+  Interrupt(const boost::asio::any_io_executor& executor, runtime::Cancel cancel);
 
   int signal() const { return signal_; }  // 0: none came
 
