@@ -14,7 +14,7 @@ namespace server {
 // executor, which does one thing after the other.
 class Deadline : public std::enable_shared_from_this<Deadline> {
  public:
-  explicit Deadline(boost::asio::any_io_executor executor) : timer_(std::move(executor)) {}
+  explicit Deadline(const boost::asio::any_io_executor& executor) : timer_(executor) {}
 
   // Replaces the one before.
   void set(std::chrono::milliseconds from_now, std::function<void()> late);
