@@ -192,6 +192,8 @@ asio::awaitable<State> ReflexionLoop::enter(Executing state) {
   std::vector<Tried> tried = co_await together(std::move(runs));
   const auto stop = all_stopped(tried);
   for (std::size_t i = 0; i < tried.size(); ++i) record(round_begin_ + i, std::move(tried[i]));
+  // Before anybody thinks about them: that can take minutes, and the server may not live so long.
+  report_round();
   if (stop) co_return Finished{stop};
   co_return after_runs();
 }
@@ -213,6 +215,7 @@ asio::awaitable<State> ReflexionLoop::enter(Verifying state) {
   for (const std::size_t at : state.passed) {
     Tried tried = co_await try_one(at, "verification");
     if (auto stop = record(at, std::move(tried))) co_return Finished{std::move(stop)};
+    report(at);
     if (auto stop = scope_.ended()) co_return Finished{std::move(stop)};
     chosen_ = at;
     if (history_[at].result->status == Status::success) co_return Finished{};
@@ -259,7 +262,7 @@ asio::awaitable<State> ReflexionLoop::enter(Critiquing state) {
 State ReflexionLoop::after_critique(std::size_t subject) {
   const std::optional<Critique>& critique = history_[subject].critique;
   if (critique) scope_.events().critique(round_, *critique);
-  report_round();
+  report(subject);
   const bool doubted = tests_are_in_doubt();
   if (critique && !critique->should_retry && critique->confidence >= sure && !doubted) {
     // The whole of it is in the history; this goes into logs and lists.
@@ -279,10 +282,12 @@ bool ReflexionLoop::tests_are_in_doubt() {
   return true;
 }
 
+void ReflexionLoop::report(std::size_t index) {
+  if (scope_.options().on_attempt) scope_.options().on_attempt(index, history_[index]);
+}
+
 void ReflexionLoop::report_round() {
-  for (; reported_ < history_.size(); ++reported_) {
-    if (scope_.options().on_attempt) scope_.options().on_attempt(history_[reported_]);
-  }
+  for (; reported_ < history_.size(); ++reported_) report(reported_);
 }
 
 asio::awaitable<State> ReflexionLoop::enter(Finished state) { co_return State(std::move(state)); }

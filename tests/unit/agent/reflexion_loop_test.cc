@@ -58,8 +58,22 @@ TEST_F(LoopTest, LearnsFromAFailedAttempt) {
                           "critiquing", "critique", "retrying", "generating", "code", "executing",
                           "stdout", "execution_result"));
   EXPECT_EQ(model_.of(Role::coder).at(0).request.temperature, 0.0);
-  EXPECT_EQ(reported_.size(), 2u);
+  EXPECT_THAT(reports_, ElementsAre(0, 0, 1));
   EXPECT_TRUE(reported_[0].critique.has_value());
+}
+
+TEST_F(LoopTest, AnAttemptIsToldBeforeItsCriticIsAsked) {
+  model_.play(Role::coder, coded("print(41)"));
+  model_.play(Role::critic, {.never = true});
+  fail_first(1);
+  cancel_at_ = "critiquing";
+  EXPECT_EQ(run(task()).status, TaskStatus::cancelled);
+  EXPECT_EQ(events_.back().type, "critiquing");
+  EXPECT_EQ(events_.back().reports, 1u);
+  ASSERT_EQ(reported_.size(), 1u);
+  EXPECT_EQ(reported_[0].code, "print(41)");
+  EXPECT_EQ(reported_[0].usage.input_tokens, 100u);  // without the critic's
+  EXPECT_EQ(reported_[0].result->standard_output, "wrong\n");
 }
 
 TEST_F(LoopTest, NotSolvedKeepsTheWholeHistory) {
