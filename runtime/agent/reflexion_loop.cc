@@ -95,8 +95,9 @@ asio::awaitable<State> ReflexionLoop::enter(Recalling) {
   const TaskRequest& request = scope_.request();
   if (parts_.lessons != nullptr && request.lessons == Lessons::used) {
     // A task goes on without what it could have known.
-    auto found =
-        co_await parts_.lessons->recall(scope_.options().caller, request.task, lessons_recalled);
+    const CancelFan::Branch branch = scope_.branch();
+    auto found = co_await parts_.lessons->recall(scope_.options().caller, request.task,
+                                                 lessons_recalled, branch.cancel());
     if (found) lessons_ = std::move(*found);
   }
   const bool wanted = request.tests.empty() && request.tests_by_model == TestsByModel::first;
@@ -310,7 +311,9 @@ asio::awaitable<void> ReflexionLoop::learn() {
     if (attempt.critique && !attempt.critique->fix.empty()) lesson.advice = attempt.critique->fix;
   }
   // The task is solved whether or not it is remembered.
-  const auto ignored = co_await parts_.lessons->learn(scope_.options().caller, std::move(lesson));
+  const CancelFan::Branch branch = scope_.branch();
+  const auto ignored =
+      co_await parts_.lessons->learn(scope_.options().caller, std::move(lesson), branch.cancel());
   static_cast<void>(ignored);
 }
 

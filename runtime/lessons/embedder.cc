@@ -77,8 +77,8 @@ class HttpEmbedder final : public Embedder {
 
   const std::string& model() const noexcept override { return model_; }
 
-  awaitable<Result<Vector>> embed(std::string text) override {
-    const auto reply = co_await call_json(service_, "POST", url(), body(text));
+  awaitable<Result<Vector>> embed(std::string text, Cancel cancel) override {
+    const auto reply = co_await call_json(service_, "POST", url(), body(text), std::move(cancel));
     if (!reply) co_return reply.error();
     if (reply->status >= 300) {
       co_return jail::Error{jail::ErrorKind::invalid,
