@@ -182,6 +182,7 @@ asio::awaitable<State> ReflexionLoop::enter(Executing state) {
   round_begin_ = history_.size();
   for (Attempt& draft : state.drafts) {
     scope_.events().code(draft);
+    if (candidates_ > 1) draft.verification = Verification::lacking;
     history_.push_back(std::move(draft));
   }
   failed_in_.resize(history_.size(), Part::program);
@@ -216,10 +217,12 @@ asio::awaitable<State> ReflexionLoop::enter(Verifying state) {
   for (const std::size_t at : state.passed) {
     Tried tried = co_await try_one(at, "verification");
     if (auto stop = record(at, std::move(tried))) co_return Finished{std::move(stop)};
+    const bool passed = history_[at].result->status == Status::success;
+    if (passed) history_[at].verification = Verification::passed;
     report(at);
-    if (auto stop = scope_.ended()) co_return Finished{std::move(stop)};
     chosen_ = at;
-    if (history_[at].result->status == Status::success) co_return Finished{};
+    if (passed) co_return Finished{};
+    if (auto stop = scope_.ended()) co_return Finished{std::move(stop)};
   }
   co_return after_failure();
 }
