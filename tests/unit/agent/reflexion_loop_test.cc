@@ -248,11 +248,11 @@ TEST_F(LoopTest, AHostWithoutJailsEndsIt) {
 TEST_F(LoopTest, AFullQueueIsWaitedFor) {
   model_.play(Role::coder, coded("print(42)"));
   jails_.program = [this](const RunRequest&) -> FakeJails::Answer {
-    if (jails_.requests.size() > 2) return exited(0, "42\n");
+    if (jails_.requests.size() > 6) return exited(0, "42\n");
     return jail::Error{jail::ErrorKind::exhausted, "run a program: the queue is full", 0, {}};
   };
   EXPECT_TRUE(run(task()).success());
-  EXPECT_EQ(jails_.requests.size(), 3u);
+  EXPECT_EQ(jails_.requests.size(), 7u);
 }
 
 TEST_F(LoopTest, TheTaskDecidesHowProgramsRun) {
