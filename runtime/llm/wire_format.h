@@ -53,6 +53,8 @@ class StreamDecoder {
  public:
   virtual ~StreamDecoder() = default;
   virtual void add(std::string_view bytes, const OnText& on_text) = 0;
+  // Whether nothing follows that matters, though the connection may stay open.
+  virtual bool done() const noexcept { return false; }
   // After the last byte. Fault::interrupted where the answer stops before its end.
   virtual Answer finish(const OnText& on_text) = 0;
 };
