@@ -325,7 +325,7 @@ class EmbedderTest : public QdrantLessonsTest {
     });
     for (ProviderConfig& each : config.providers) {
       if (each.name != provider) continue;
-      each.base_url = server.url("");
+      each.base_url = server.url(path_);
       each.api_key = Secret("sk-1");
     }
     config.llm_provider = provider;
@@ -334,6 +334,7 @@ class EmbedderTest : public QdrantLessonsTest {
     return get((*embedder)->embed("two words", {}));
   }
 
+  std::string path_;  // of the base URL
   std::string request_;
 };
 
@@ -375,6 +376,23 @@ TEST_F(EmbedderTest, GoogleWithAnotherVersionAndAModelAsItsListHasIt) {
   ASSERT_TRUE(vector.has_value()) << vector.error().message();
   EXPECT_THAT(request_, HasSubstr("POST /v1/models/mine:embedContent "));
   EXPECT_THAT(request_, HasSubstr(R"("model":"models/mine")"));
+}
+
+// As the chats of the same providers do.
+TEST_F(EmbedderTest, ABaseUrlOfAProxyHasAPath) {
+  path_ = "/proxy";
+  embed({}, "openai", "{}");
+  EXPECT_THAT(request_, HasSubstr("POST /proxy/embeddings "));
+  embed({}, "google", "{}");
+  EXPECT_THAT(request_, HasSubstr("POST /proxy/v1beta/models/gemini-embedding-001:embedContent "));
+  embed({}, "ollama", "{}");
+  EXPECT_THAT(request_, HasSubstr("POST /proxy/api/embed "));
+  path_ = "/proxy/api/";
+  embed({}, "ollama", "{}");
+  EXPECT_THAT(request_, HasSubstr("POST /proxy/api/embed "));
+  path_ = "";
+  embed({}, "groq", "{}");
+  EXPECT_THAT(request_, HasSubstr("POST /openai/v1/embeddings "));
 }
 
 TEST_F(EmbedderTest, AKeyThatIsRepeatedIsNotShown) {
