@@ -126,6 +126,8 @@ class Tasks(task_server.TaskTest):
         result = self.solve("Something else")
         self.assertEqual(("failed", False), (result["status"], result["success"]))
         self.assertIn("replay", result["error"])
+        self.assertIn("REPLAY_CASSETTE", result["error"])
+        self.assertNotIn(self.cassette.path, json.dumps(result))
 
     def test_a_task_is_a_job(self):
         result = self.solve("Solved at the second attempt b")
