@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,8 +22,9 @@ struct TaskOptions {
   std::string caller;  // as RunOptions::caller; lessons are kept by it, too
   // Called on the executor of who awaits run(), in order. Empty: nobody watches.
   EventSink on_event;
-  // Called with each attempt when it is over, for whoever keeps what has happened so far.
-  std::function<void(const Attempt&)> on_attempt;
+  // For whoever keeps what has happened so far: called with each attempt, and its place in the
+  // history, when it was judged, and again when a verification or a critic has added to that.
+  std::function<void(std::size_t place, const Attempt&)> on_attempt;
   OutputGate gate;
 };
 

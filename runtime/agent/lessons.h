@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jail/result.h"
+#include "runtime/sandbox/cancel.h"
 
 namespace runtime::agent {
 
@@ -32,12 +33,15 @@ class LessonStore {
  public:
   virtual ~LessonStore() = default;
 
-  // The best matches first; none is no error.
+  // The best matches first; none is no error. `cancel` ends a wait for another machine, here and
+  // below; its hook is taken meanwhile.
   virtual boost::asio::awaitable<jail::Result<std::vector<Lesson>>> recall(std::string owner,
                                                                            std::string task,
-                                                                           std::uint32_t limit) = 0;
+                                                                           std::uint32_t limit,
+                                                                           Cancel cancel) = 0;
   // One that is there already is counted, not kept twice; the oldest go beyond the store's bound.
-  virtual boost::asio::awaitable<jail::Result<void>> learn(std::string owner, Lesson lesson) = 0;
+  virtual boost::asio::awaitable<jail::Result<void>> learn(std::string owner, Lesson lesson,
+                                                           Cancel cancel) = 0;
   virtual boost::asio::awaitable<jail::Result<LessonPage>> list(
       std::string owner, std::uint32_t limit, std::optional<std::string> cursor) = 0;
   // How many went: the one with this id, or all of the owner.

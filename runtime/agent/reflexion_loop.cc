@@ -95,8 +95,9 @@ asio::awaitable<State> ReflexionLoop::enter(Recalling) {
   const TaskRequest& request = scope_.request();
   if (parts_.lessons != nullptr && request.lessons == Lessons::used) {
     // A task goes on without what it could have known.
-    auto found =
-        co_await parts_.lessons->recall(scope_.options().caller, request.task, lessons_recalled);
+    const CancelFan::Branch branch = scope_.branch();
+    auto found = co_await parts_.lessons->recall(scope_.options().caller, request.task,
+                                                 lessons_recalled, branch.cancel());
     if (found) lessons_ = std::move(*found);
   }
   const bool wanted = request.tests.empty() && request.tests_by_model == TestsByModel::first;
@@ -181,6 +182,7 @@ asio::awaitable<State> ReflexionLoop::enter(Executing state) {
   round_begin_ = history_.size();
   for (Attempt& draft : state.drafts) {
     scope_.events().code(draft);
+    if (candidates_ > 1) draft.verification = Verification::lacking;
     history_.push_back(std::move(draft));
   }
   failed_in_.resize(history_.size(), Part::program);
@@ -192,6 +194,8 @@ asio::awaitable<State> ReflexionLoop::enter(Executing state) {
   std::vector<Tried> tried = co_await together(std::move(runs));
   const auto stop = all_stopped(tried);
   for (std::size_t i = 0; i < tried.size(); ++i) record(round_begin_ + i, std::move(tried[i]));
+  // Before anybody thinks about them: that can take minutes, and the server may not live so long.
+  report_round();
   if (stop) co_return Finished{stop};
   co_return after_runs();
 }
@@ -213,9 +217,12 @@ asio::awaitable<State> ReflexionLoop::enter(Verifying state) {
   for (const std::size_t at : state.passed) {
     Tried tried = co_await try_one(at, "verification");
     if (auto stop = record(at, std::move(tried))) co_return Finished{std::move(stop)};
-    if (auto stop = scope_.ended()) co_return Finished{std::move(stop)};
+    const bool passed = history_[at].result->status == Status::success;
+    if (passed) history_[at].verification = Verification::passed;
+    report(at);
     chosen_ = at;
-    if (history_[at].result->status == Status::success) co_return Finished{};
+    if (passed) co_return Finished{};
+    if (auto stop = scope_.ended()) co_return Finished{std::move(stop)};
   }
   co_return after_failure();
 }
@@ -259,7 +266,7 @@ asio::awaitable<State> ReflexionLoop::enter(Critiquing state) {
 State ReflexionLoop::after_critique(std::size_t subject) {
   const std::optional<Critique>& critique = history_[subject].critique;
   if (critique) scope_.events().critique(round_, *critique);
-  report_round();
+  report(subject);
   const bool doubted = tests_are_in_doubt();
   if (critique && !critique->should_retry && critique->confidence >= sure && !doubted) {
     // The whole of it is in the history; this goes into logs and lists.
@@ -279,10 +286,12 @@ bool ReflexionLoop::tests_are_in_doubt() {
   return true;
 }
 
+void ReflexionLoop::report(std::size_t index) {
+  if (scope_.options().on_attempt) scope_.options().on_attempt(index, history_[index]);
+}
+
 void ReflexionLoop::report_round() {
-  for (; reported_ < history_.size(); ++reported_) {
-    if (scope_.options().on_attempt) scope_.options().on_attempt(history_[reported_]);
-  }
+  for (; reported_ < history_.size(); ++reported_) report(reported_);
 }
 
 asio::awaitable<State> ReflexionLoop::enter(Finished state) { co_return State(std::move(state)); }
@@ -305,7 +314,9 @@ asio::awaitable<void> ReflexionLoop::learn() {
     if (attempt.critique && !attempt.critique->fix.empty()) lesson.advice = attempt.critique->fix;
   }
   // The task is solved whether or not it is remembered.
-  const auto ignored = co_await parts_.lessons->learn(scope_.options().caller, std::move(lesson));
+  const CancelFan::Branch branch = scope_.branch();
+  const auto ignored =
+      co_await parts_.lessons->learn(scope_.options().caller, std::move(lesson), branch.cancel());
   static_cast<void>(ignored);
 }
 

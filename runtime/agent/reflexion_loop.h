@@ -75,6 +75,7 @@ class ReflexionLoop {
   State after_failure();
   State after_critique(std::size_t subject);
   bool tests_are_in_doubt();
+  void report(std::size_t index);
   void report_round();
   boost::asio::awaitable<void> learn();
   void shorten_outputs();

@@ -61,6 +61,9 @@ struct Vote {
   std::vector<std::string> findings;
 };
 
+// Of the best of several candidates that have passed: it is run once more.
+enum class Verification : std::uint8_t { needless, lacking, passed };
+
 struct Attempt {
   std::uint32_t number = 1;  // from 1
   std::string code;
@@ -71,6 +74,12 @@ struct Attempt {
   std::vector<Vote> votes;           // of a swarm
   llm::Usage usage;                  // of the calls that made and judged it
   std::uint32_t candidate = 0;       // which of the candidates this is, from 0
+  Verification verification = Verification::needless;
+
+  // As the jail reported it, and as often as had to be.
+  bool solved() const noexcept {
+    return result && result->status == Status::success && verification != Verification::lacking;
+  }
 };
 
 enum class TaskStatus : std::uint8_t { completed, failed, cancelled };

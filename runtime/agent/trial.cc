@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -13,10 +14,10 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
 
-// A full queue is waited for: what the program cost so far is more than the wait.
-constexpr std::array<milliseconds, 5> waits = {milliseconds(100), milliseconds(300),
-                                               milliseconds(900), milliseconds(2700),
-                                               milliseconds(5000)};
+// A full queue is waited for as long as the task has time: what the program cost so far is more
+// than the wait. Each is twice the one before.
+constexpr milliseconds shortest_wait{100};
+constexpr milliseconds longest_wait{2000};
 
 std::string random_token() {
   std::array<unsigned char, 16> bytes{};
@@ -48,10 +49,16 @@ RunRequest request_for(const TaskRequest& task, const std::string& code, const s
 
 Stop stopped_by(const jail::Error& error) {
   Stop stop;
-  stop.error = error.kind == jail::ErrorKind::exhausted
-                   ? "too many programs run or wait on this host; try again"
-                   : "the program could not be started on this host";
+  stop.error = "the program could not be started on this host";
   stop.host_error = error.message();
+  return stop;
+}
+
+// The task's end while it waited for a place.
+Stop given_up(Stop stop, const jail::Error& full) {
+  if (stop.status == TaskStatus::cancelled) return stop;
+  stop.error += "; too many programs run or wait on this host";
+  stop.host_error = full.message();
   return stop;
 }
 
@@ -71,7 +78,7 @@ asio::awaitable<Tried> try_program(const TaskScope& scope, Runner& runner, std::
                                    std::string tests, Output output) {
   const std::string token = random_token();
   EventFeed::Output live(scope.events());
-  for (std::size_t turn = 0;; ++turn) {
+  for (milliseconds wait = shortest_wait;; wait = std::min(2 * wait, longest_wait)) {
     if (auto stop = scope.ended()) co_return std::move(*stop);
     const CancelFan::Branch branch = scope.branch();
     RunOptions options;
@@ -94,9 +101,9 @@ asio::awaitable<Tried> try_program(const TaskScope& scope, Runner& runner, std::
       co_return std::move(trial);
     }
     if (auto stop = scope.ended()) co_return std::move(*stop);
-    const bool full = result.error().kind == jail::ErrorKind::exhausted;
-    if (!full || turn == waits.size()) co_return stopped_by(result.error());
-    co_await scope.wait(waits[turn]);
+    if (result.error().kind != jail::ErrorKind::exhausted) co_return stopped_by(result.error());
+    co_await scope.wait(wait);
+    if (auto stop = scope.ended()) co_return given_up(std::move(*stop), result.error());
   }
 }
 

@@ -195,10 +195,8 @@ TaskScore score_of(const std::string& id, const agent::TaskResult& result,
     if (!attempt.result) continue;
     // Candidates of one round have its number.
     score.attempts = std::max(score.attempts, attempt.number);
-    if (attempt.result->status == Status::success &&
-        (score.solved_at == 0 || attempt.number < score.solved_at)) {
-      score.solved_at = attempt.number;
-    }
+    const bool first = score.solved_at == 0 || attempt.number < score.solved_at;
+    if (attempt.solved() && first) score.solved_at = attempt.number;
   }
   for (const auto& [provider, usage] : result.usage) {
     score.usage.input_tokens += usage.input_tokens;

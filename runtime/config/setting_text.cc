@@ -38,9 +38,9 @@ bool is_visible_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
 }
 
-bool is_url(std::string_view text) {
+bool is_base_url(std::string_view text) {
   return is_visible_ascii(text) && (text.starts_with("http://") || text.starts_with("https://")) &&
-         !text.ends_with("//");
+         !text.ends_with("//") && text.find_first_of("?#") == text.npos;
 }
 
 bool is_database_path(std::string_view text) {

@@ -16,6 +16,7 @@ namespace {
 using Apply = std::function<bool(Config&, std::string_view)>;
 
 constexpr std::uint32_t max_requests = 1'000'000;
+constexpr const char* base_url_allowed = "a http:// or https:// URL without ? and #";
 
 template <class Number>
 std::optional<Number> number_in(std::string_view text, Number low, Number high) {
@@ -201,10 +202,10 @@ void add_provider_settings(std::vector<Setting>& settings) {
                           config.providers[i].model = text;
                           return is_model_name(text);
                         }});
-    settings.push_back({prefix + "_BASE_URL", name + "_base_url", "a http:// or https:// URL",
+    settings.push_back({prefix + "_BASE_URL", name + "_base_url", base_url_allowed,
                         [i](Config& config, std::string_view text) {
                           config.providers[i].base_url = text;
-                          return is_url(text);
+                          return is_base_url(text);
                         }});
   }
   settings.push_back({"LLM_PROVIDER", "llm_provider", "one of " + names + ", replay",
@@ -254,10 +255,10 @@ void add_server_settings(std::vector<Setting>& settings) {
   add("LOG_LEVEL", "debug, info, warning or error", apply_log_level);
   add("LOG_FORMAT", "text or json", apply_log_format);
   add(
-      "QDRANT_URL", "a http:// or https:// URL",
+      "QDRANT_URL", base_url_allowed,
       [](Config& config, std::string_view text) {
         config.qdrant_url = Secret(std::string(text));
-        return is_url(text);
+        return is_base_url(text);
       },
       Setting::Kind::secret);
   add(

@@ -5,7 +5,7 @@
 
 #include "runtime/json/writer.h"
 #include "runtime/lessons/json_calls.h"
-#include "runtime/llm/wire_format.h"
+#include "runtime/llm/providers.h"
 
 namespace runtime::lessons {
 namespace {
@@ -17,21 +17,16 @@ using Vector = std::vector<float>;
 // How a provider is asked for embeddings: three forms of the same.
 struct Form {
   std::string_view provider;
-  std::string_view base_url;
-  std::string_view base_path;  // where the base URL is a host alone
   std::string_view model;
   enum class Style : std::uint8_t { openai, google, ollama } style;
 };
 
-constexpr Form forms[] = {
-    {"openai", "https://api.openai.com/v1", "/v1", "text-embedding-3-small", Form::Style::openai},
-    {"openrouter", "https://openrouter.ai/api/v1", "/api/v1", "openai/text-embedding-3-small",
-     Form::Style::openai},
-    {"google", "https://generativelanguage.googleapis.com", "/v1beta", "gemini-embedding-001",
-     Form::Style::google},
-    {"ollama", "http://127.0.0.1:11434", "/api", "nomic-embed-text", Form::Style::ollama}};
+constexpr Form forms[] = {{"openai", "text-embedding-3-small", Form::Style::openai},
+                          {"openrouter", "openai/text-embedding-3-small", Form::Style::openai},
+                          {"google", "gemini-embedding-001", Form::Style::google},
+                          {"ollama", "nomic-embed-text", Form::Style::ollama}};
 
-constexpr Form like_openai = {"", "", "/v1", "text-embedding-3-small", Form::Style::openai};
+constexpr Form like_openai = {"", "text-embedding-3-small", Form::Style::openai};
 
 std::optional<Form> form_of(const ProviderConfig& provider) {
   for (const Form& form : forms) {
@@ -69,16 +64,16 @@ std::optional<Vector> vector_of(const json::Value* numbers) {
 
 class HttpEmbedder final : public Embedder {
  public:
-  HttpEmbedder(JsonService service, std::string base_url, std::string model, Form::Style style)
+  HttpEmbedder(JsonService service, std::string api_url, std::string model, Form::Style style)
       : service_(std::move(service)),
-        base_url_(std::move(base_url)),
+        api_url_(std::move(api_url)),
         model_(std::move(model)),
         style_(style) {}
 
   const std::string& model() const noexcept override { return model_; }
 
-  awaitable<Result<Vector>> embed(std::string text) override {
-    const auto reply = co_await call_json(service_, "POST", url(), body(text));
+  awaitable<Result<Vector>> embed(std::string text, Cancel cancel) override {
+    const auto reply = co_await call_json(service_, "POST", url(), body(text), std::move(cancel));
     if (!reply) co_return reply.error();
     if (reply->status >= 300) {
       co_return jail::Error{jail::ErrorKind::invalid,
@@ -96,8 +91,8 @@ class HttpEmbedder final : public Embedder {
 
  private:
   std::string url() const {
-    if (style_ == Form::Style::google) return base_url_ + "/models/" + model_ + ":embedContent";
-    return base_url_ + (style_ == Form::Style::openai ? "/embeddings" : "/embed");
+    if (style_ == Form::Style::google) return api_url_ + "/models/" + model_ + ":embedContent";
+    return api_url_ + (style_ == Form::Style::openai ? "/embeddings" : "/embed");
   }
 
   std::string body(const std::string& text) const {
@@ -117,7 +112,7 @@ class HttpEmbedder final : public Embedder {
   }
 
   const JsonService service_;
-  const std::string base_url_;
+  const std::string api_url_;
   const std::string model_;
   const Form::Style style_;
 };
@@ -136,11 +131,6 @@ std::unique_ptr<Embedder> embedder_of(const Config& config, const ProviderConfig
       service.headers.emplace_back("Authorization", "Bearer " + key);
     }
   }
-  std::string path(form.base_path);
-  if (form.style == Form::Style::google && !provider.api_version.empty()) {
-    path = "/" + provider.api_version;
-  }
-  std::string url = provider.base_url.empty() ? std::string(form.base_url) : provider.base_url;
   std::string model =
       config.embedding_model.empty() ? std::string(form.model) : config.embedding_model;
   // Google's list of models has its names with this in front; the URL has it already.
@@ -148,7 +138,7 @@ std::unique_ptr<Embedder> embedder_of(const Config& config, const ProviderConfig
   if (form.style == Form::Style::google && model.starts_with(collection)) {
     model.erase(0, collection.size());
   }
-  return std::make_unique<HttpEmbedder>(std::move(service), llm::with_path(std::move(url), path),
+  return std::make_unique<HttpEmbedder>(std::move(service), llm::api_url(provider),
                                         std::move(model), form.style);
 }
 

@@ -19,8 +19,9 @@ class Embedder {
 
   // What makes the vectors; those of another model cannot be compared with these.
   virtual const std::string& model() const noexcept = 0;
-  // As many numbers for each text; never none.
-  virtual boost::asio::awaitable<jail::Result<std::vector<float>>> embed(std::string text) = 0;
+  // As many numbers for each text; never none. `cancel` ends the call.
+  virtual boost::asio::awaitable<jail::Result<std::vector<float>>> embed(std::string text,
+                                                                         Cancel cancel) = 0;
 };
 
 // Of the active provider, else of the first configured one that has embeddings: openai, openrouter,

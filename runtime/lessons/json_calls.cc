@@ -71,7 +71,8 @@ jail::Result<JsonReply> read_outcome(const JsonService& service, const llm::Http
 }  // namespace
 
 boost::asio::awaitable<jail::Result<JsonReply>> call_json(JsonService service, std::string method,
-                                                          std::string url, std::string body) {
+                                                          std::string url, std::string body,
+                                                          Cancel cancel) {
   llm::HttpRequest request;
   request.method = std::move(method);
   request.url = std::move(url);
@@ -80,6 +81,7 @@ boost::asio::awaitable<jail::Result<JsonReply>> call_json(JsonService service, s
   request.body = std::move(body);
   llm::FetchOptions options;
   options.deadline = std::chrono::steady_clock::now() + service.deadline;
+  options.cancel = std::move(cancel);
   const llm::HttpOutcome outcome =
       co_await service.client->fetch(std::move(request), std::move(options));
   co_return read_outcome(service, outcome);

@@ -27,9 +27,10 @@ struct JsonReply {
 };
 
 // Errors: nobody there, or an answer that is no JSON or has a status of 400 and more, but for 404
-// and 409, which the caller knows how to read.
+// and 409, which the caller knows how to read. `cancel` ends the call.
 boost::asio::awaitable<jail::Result<JsonReply>> call_json(JsonService service, std::string method,
-                                                          std::string url, std::string body);
+                                                          std::string url, std::string body,
+                                                          Cancel cancel);
 
 // The member at the end of `path` ("result.points"); null: there is none.
 const json::Value* at_path(const json::Value& value, std::string_view path);

@@ -120,28 +120,30 @@ QdrantLessons::QdrantLessons(QdrantOptions options, std::unique_ptr<Embedder> em
 
 // A collection that somebody dropped is made again when it is needed next.
 awaitable<QdrantLessons::Reply> QdrantLessons::call(std::string method, std::string path,
-                                                    std::string body) {
-  auto reply = co_await call_json(service_, std::move(method), base_ + path, std::move(body));
+                                                    std::string body, Cancel cancel) {
+  auto reply = co_await call_json(service_, std::move(method), base_ + path, std::move(body),
+                                  std::move(cancel));
   if (reply && reply->status == 404) set_prepared(Prepared::no);
   co_return reply;
 }
 
-awaitable<Result<void>> QdrantLessons::make_collection(std::size_t dimensions) {
-  const auto there = co_await call("GET", "/exists", "");
+awaitable<Result<void>> QdrantLessons::make_collection(std::size_t dimensions, Cancel cancel) {
+  const auto there = co_await call("GET", "/exists", "", cancel);
   if (!there) co_return there.error();
   const json::Value* exists = at_path(*there->value, "result.exists");
   if (exists != nullptr && exists->as_bool() != nullptr && *exists->as_bool()) {
     co_return Result<void>();
   }
-  const auto made = co_await call("PUT", "", collection_body(dimensions));
+  const auto made = co_await call("PUT", "", collection_body(dimensions), cancel);
   if (!made) co_return made.error();
   // 409: somebody else was faster.
   if (made->status == 404) co_return answered(404);
   co_return Result<void>();
 }
 
-awaitable<Result<void>> QdrantLessons::make_index(std::string field, std::string kind) {
-  const auto made = co_await call("PUT", "/index?wait=true", index_body(field, kind));
+awaitable<Result<void>> QdrantLessons::make_index(std::string field, std::string kind,
+                                                  Cancel cancel) {
+  const auto made = co_await call("PUT", "/index?wait=true", index_body(field, kind), cancel);
   if (!made) co_return made.error();
   if (made->status != 200) co_return answered(made->status);
   co_return Result<void>();
@@ -149,12 +151,12 @@ awaitable<Result<void>> QdrantLessons::make_index(std::string field, std::string
 
 // Each step may have been done before, by this server or another. Orders need an index, and servers
 // may insist on one for filters.
-awaitable<Result<void>> QdrantLessons::prepare(std::size_t dimensions) {
+awaitable<Result<void>> QdrantLessons::prepare(std::size_t dimensions, Cancel cancel) {
   if (is_prepared()) co_return Result<void>();
-  auto done = co_await make_collection(dimensions);
-  if (done) done = co_await make_index("owner", "keyword");
-  if (done) done = co_await make_index("learnt", "integer");
-  if (done) done = co_await make_index("rank", "integer");
+  auto done = co_await make_collection(dimensions, cancel);
+  if (done) done = co_await make_index("owner", "keyword", cancel);
+  if (done) done = co_await make_index("learnt", "integer", cancel);
+  if (done) done = co_await make_index("rank", "integer", cancel);
   if (done) set_prepared(Prepared::yes);
   co_return done;
 }
@@ -170,15 +172,16 @@ void QdrantLessons::set_prepared(Prepared prepared) {
 }
 
 awaitable<Result<std::vector<Lesson>>> QdrantLessons::recall(std::string owner, std::string task,
-                                                             std::uint32_t limit) {
+                                                             std::uint32_t limit, Cancel cancel) {
   const std::string text = bounded_text(task, max_task_text);
   if (limit == 0 || normalised(text).empty()) co_return std::vector<Lesson>();
-  const auto vector = co_await embedder_->embed(text);
+  const auto vector = co_await embedder_->embed(text, cancel);
   if (!vector) co_return vector.error();
   Filter filter;
   filter.must.push_back(owned_by(owner));
-  const auto reply = co_await call("POST", "/points/query",
-                                   query_body(*vector, filter.text(), limit, options_.least_score));
+  const auto reply =
+      co_await call("POST", "/points/query",
+                    query_body(*vector, filter.text(), limit, options_.least_score), cancel);
   if (!reply) co_return reply.error();
   if (reply->status == 404) co_return std::vector<Lesson>();
   auto lessons = lessons_at(*reply->value, "result.points");
@@ -186,9 +189,9 @@ awaitable<Result<std::vector<Lesson>>> QdrantLessons::recall(std::string owner, 
   co_return lessons;
 }
 
-awaitable<Result<std::optional<Lesson>>> QdrantLessons::find(std::string id) {
+awaitable<Result<std::optional<Lesson>>> QdrantLessons::find(std::string id, Cancel cancel) {
   const std::vector<std::string> ids{id};
-  const auto reply = co_await call("POST", "/points", ids_body("ids", ids));
+  const auto reply = co_await call("POST", "/points", ids_body("ids", ids), cancel);
   if (!reply) co_return reply.error();
   if (reply->status == 404) co_return std::optional<Lesson>();
   auto found = lessons_at(*reply->value, "result");
@@ -197,26 +200,27 @@ awaitable<Result<std::optional<Lesson>>> QdrantLessons::find(std::string id) {
   co_return std::optional<Lesson>(std::move(found->front()));
 }
 
-awaitable<Result<void>> QdrantLessons::learn(std::string owner, Lesson lesson) {
+awaitable<Result<void>> QdrantLessons::learn(std::string owner, Lesson lesson, Cancel cancel) {
   Lesson kept = as_kept(owner, std::move(lesson));
-  auto vector = co_await embedder_->embed(kept.task);
+  auto vector = co_await embedder_->embed(kept.task, cancel);
   if (!vector) co_return vector.error();
-  auto done = co_await keep(owner, kept, std::move(*vector));
-  if (done) done = co_await trim_all(owner, kept.id);
+  auto done = co_await keep(owner, kept, std::move(*vector), cancel);
+  if (done) done = co_await trim_all(owner, kept.id, cancel);
   co_return done;
 }
 
-awaitable<Result<void>> QdrantLessons::trim_all(std::string owner, std::string kept) {
-  auto done = co_await trim(options_.bounds.of_an_owner, others_of(owner, kept));
-  if (done) done = co_await trim(options_.bounds.kept, all_but(kept));
+awaitable<Result<void>> QdrantLessons::trim_all(std::string owner, std::string kept,
+                                                Cancel cancel) {
+  auto done = co_await trim(options_.bounds.of_an_owner, others_of(owner, kept), cancel);
+  if (done) done = co_await trim(options_.bounds.kept, all_but(kept), cancel);
   co_return done;
 }
 
 awaitable<Result<void>> QdrantLessons::keep(std::string owner, Lesson lesson,
-                                            std::vector<float> vector) {
-  auto ready = co_await prepare(vector.size());
+                                            std::vector<float> vector, Cancel cancel) {
+  auto ready = co_await prepare(vector.size(), cancel);
   if (!ready) co_return ready;
-  const auto before = co_await find(lesson.id);
+  const auto before = co_await find(lesson.id, cancel);
   if (!before) co_return before.error();
   if (*before) {
     lesson.seen = (*before)->seen + 1;
@@ -224,33 +228,35 @@ awaitable<Result<void>> QdrantLessons::keep(std::string owner, Lesson lesson,
     if (lesson.code.empty()) lesson.code = (*before)->code;
   }
   std::string body = upsert_body(owner, lesson, vector);
-  const auto kept = co_await call("PUT", "/points?wait=true", std::move(body));
+  const auto kept = co_await call("PUT", "/points?wait=true", std::move(body), cancel);
   if (!kept) co_return kept.error();
   if (kept->status != 200) co_return answered(kept->status);
   co_return Result<void>();
 }
 
-awaitable<Result<std::uint64_t>> QdrantLessons::count(std::string filter) {
-  const auto reply = co_await call("POST", "/points/count", count_body(filter));
+awaitable<Result<std::uint64_t>> QdrantLessons::count(std::string filter, Cancel cancel) {
+  const auto reply = co_await call("POST", "/points/count", count_body(filter), cancel);
   if (!reply) co_return reply.error();
   co_return static_cast<std::uint64_t>(number_at(*reply->value, "result.count", most_points));
 }
 
 // `filter` leaves out the one that was just learnt, which is one of `bound`.
-awaitable<Result<void>> QdrantLessons::trim(std::uint32_t bound, std::string filter) {
-  const auto others = co_await count(filter);
+awaitable<Result<void>> QdrantLessons::trim(std::uint32_t bound, std::string filter,
+                                            Cancel cancel) {
+  const auto others = co_await count(filter, cancel);
   if (!others) co_return others.error();
   if (*others < bound) co_return Result<void>();
   const auto excess =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(*others + 1 - bound, 1000));
   const auto reply =
-      co_await call("POST", "/points/scroll", scroll_body(filter, excess, "rank", "asc"));
+      co_await call("POST", "/points/scroll", scroll_body(filter, excess, "rank", "asc"), cancel);
   if (!reply) co_return reply.error();
   const auto least = lessons_at(*reply->value, "result.points");
   if (!least) co_return least.error();
   std::vector<std::string> ids;
   for (const Lesson& lesson : *least) ids.push_back(lesson.id);
-  const auto dropped = co_await call("POST", "/points/delete?wait=true", ids_body("points", ids));
+  const auto dropped =
+      co_await call("POST", "/points/delete?wait=true", ids_body("points", ids), cancel);
   if (!dropped) co_return dropped.error();
   co_return Result<void>();
 }

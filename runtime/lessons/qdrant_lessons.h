@@ -29,10 +29,12 @@ class QdrantLessons final : public agent::LessonStore {
  public:
   QdrantLessons(QdrantOptions options, std::unique_ptr<Embedder> embedder, llm::HttpClient& client);
 
-  boost::asio::awaitable<jail::Result<std::vector<agent::Lesson>>> recall(
-      std::string owner, std::string task, std::uint32_t limit) override;
-  boost::asio::awaitable<jail::Result<void>> learn(std::string owner,
-                                                   agent::Lesson lesson) override;
+  boost::asio::awaitable<jail::Result<std::vector<agent::Lesson>>> recall(std::string owner,
+                                                                          std::string task,
+                                                                          std::uint32_t limit,
+                                                                          Cancel cancel) override;
+  boost::asio::awaitable<jail::Result<void>> learn(std::string owner, agent::Lesson lesson,
+                                                   Cancel cancel) override;
   boost::asio::awaitable<jail::Result<agent::LessonPage>> list(
       std::string owner, std::uint32_t limit, std::optional<std::string> cursor) override;
   boost::asio::awaitable<jail::Result<std::uint64_t>> erase(std::string owner,
@@ -42,16 +44,22 @@ class QdrantLessons final : public agent::LessonStore {
   using Reply = jail::Result<JsonReply>;
   enum class Prepared : std::uint8_t { no, yes };
 
-  boost::asio::awaitable<Reply> call(std::string method, std::string path, std::string body);
-  boost::asio::awaitable<jail::Result<void>> prepare(std::size_t dimensions);
-  boost::asio::awaitable<jail::Result<void>> make_collection(std::size_t dimensions);
-  boost::asio::awaitable<jail::Result<void>> make_index(std::string field, std::string kind);
+  boost::asio::awaitable<Reply> call(std::string method, std::string path, std::string body,
+                                     Cancel cancel = Cancel());
+  boost::asio::awaitable<jail::Result<void>> prepare(std::size_t dimensions, Cancel cancel);
+  boost::asio::awaitable<jail::Result<void>> make_collection(std::size_t dimensions, Cancel cancel);
+  boost::asio::awaitable<jail::Result<void>> make_index(std::string field, std::string kind,
+                                                        Cancel cancel);
   boost::asio::awaitable<jail::Result<void>> keep(std::string owner, agent::Lesson lesson,
-                                                  std::vector<float> vector);
-  boost::asio::awaitable<jail::Result<std::optional<agent::Lesson>>> find(std::string id);
-  boost::asio::awaitable<jail::Result<std::uint64_t>> count(std::string filter);
-  boost::asio::awaitable<jail::Result<void>> trim_all(std::string owner, std::string kept);
-  boost::asio::awaitable<jail::Result<void>> trim(std::uint32_t bound, std::string filter);
+                                                  std::vector<float> vector, Cancel cancel);
+  boost::asio::awaitable<jail::Result<std::optional<agent::Lesson>>> find(std::string id,
+                                                                          Cancel cancel);
+  boost::asio::awaitable<jail::Result<std::uint64_t>> count(std::string filter,
+                                                            Cancel cancel = Cancel());
+  boost::asio::awaitable<jail::Result<void>> trim_all(std::string owner, std::string kept,
+                                                      Cancel cancel);
+  boost::asio::awaitable<jail::Result<void>> trim(std::uint32_t bound, std::string filter,
+                                                  Cancel cancel);
 
   bool is_prepared();
   void set_prepared(Prepared prepared);

@@ -65,7 +65,7 @@ awaitable<Result<Value>> SqliteLessons::ask(std::function<Result<Value>(LessonTa
 }
 
 awaitable<Result<std::vector<Lesson>>> SqliteLessons::recall(std::string owner, std::string task,
-                                                             std::uint32_t limit) {
+                                                             std::uint32_t limit, Cancel) {
   std::function<Result<std::vector<Lesson>>(LessonTable&)> question =
       [owner = std::move(owner), task = std::move(task), limit](LessonTable& table) {
         return table.recall(owner, task, limit);
@@ -73,7 +73,7 @@ awaitable<Result<std::vector<Lesson>>> SqliteLessons::recall(std::string owner, 
   co_return co_await ask<std::vector<Lesson>>(std::move(question));
 }
 
-awaitable<Result<void>> SqliteLessons::learn(std::string owner, Lesson lesson) {
+awaitable<Result<void>> SqliteLessons::learn(std::string owner, Lesson lesson, Cancel) {
   std::function<Result<void>(LessonTable&)> question =
       [owner = std::move(owner), lesson = std::move(lesson)](LessonTable& table) {
         return table.learn(owner, lesson);

@@ -24,10 +24,12 @@ class SqliteLessons final : public agent::LessonStore {
   SqliteLessons(const SqliteLessons&) = delete;
   SqliteLessons& operator=(const SqliteLessons&) = delete;
 
-  boost::asio::awaitable<jail::Result<std::vector<agent::Lesson>>> recall(
-      std::string owner, std::string task, std::uint32_t limit) override;
-  boost::asio::awaitable<jail::Result<void>> learn(std::string owner,
-                                                   agent::Lesson lesson) override;
+  boost::asio::awaitable<jail::Result<std::vector<agent::Lesson>>> recall(std::string owner,
+                                                                          std::string task,
+                                                                          std::uint32_t limit,
+                                                                          Cancel cancel) override;
+  boost::asio::awaitable<jail::Result<void>> learn(std::string owner, agent::Lesson lesson,
+                                                   Cancel cancel) override;
   boost::asio::awaitable<jail::Result<agent::LessonPage>> list(
       std::string owner, std::uint32_t limit, std::optional<std::string> cursor) override;
   boost::asio::awaitable<jail::Result<std::uint64_t>> erase(std::string owner,

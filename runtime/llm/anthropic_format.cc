@@ -208,13 +208,15 @@ class AnthropicStream final : public StreamDecoder {
 
 }  // namespace
 
+std::string AnthropicFormat::api_url(const Endpoint& endpoint) const {
+  return ending_with_path(endpoint.base_url, "/v1");
+}
+
 HttpRequest AnthropicFormat::request_to(const Endpoint& endpoint, std::string method,
                                         std::string_view path) const {
   HttpRequest http;
   http.method = std::move(method);
-  http.url = with_path(endpoint.base_url, "/v1");
-  if (!http.url.ends_with("/v1")) http.url += "/v1";
-  http.url += path;
+  http.url = api_url(endpoint) + std::string(path);
   if (!endpoint.api_key.empty()) {
     if (is_first_version()) {
       http.headers.emplace_back("x-api-key", endpoint.api_key.reveal());

@@ -256,14 +256,17 @@ class GoogleStream final : public StreamDecoder {
 
 }  // namespace
 
+std::string GoogleFormat::api_url(const Endpoint& endpoint) const {
+  const std::string url = with_path(endpoint.base_url, "/" + api_version_);
+  const bool has_version = is_version(std::string_view(url).substr(url.rfind('/') + 1));
+  return has_version ? url : url + "/" + api_version_;
+}
+
 HttpRequest GoogleFormat::request_to(const Endpoint& endpoint, std::string method,
                                      std::string_view path) const {
   HttpRequest http;
   http.method = std::move(method);
-  http.url = with_path(endpoint.base_url, "/" + api_version_);
-  const std::string_view url = http.url;
-  if (!is_version(url.substr(url.rfind('/') + 1))) http.url += "/" + api_version_;
-  http.url += path;
+  http.url = api_url(endpoint) + std::string(path);
   if (!endpoint.api_key.empty()) {
     http.headers.emplace_back("x-goog-api-key", endpoint.api_key.reveal());
   }

@@ -4,10 +4,10 @@ namespace runtime::llm {
 
 namespace asio = boost::asio;
 
-asio::awaitable<HttpCall::Waited> HttpCall::wait() {
+asio::awaitable<HttpCall::Waited> HttpCall::wait(Clock::time_point deadline) {
   constexpr auto token = asio::as_tuple(asio::use_awaitable);
   return asio::async_initiate<decltype(token), void(boost::system::error_code)>(
-      StartWait{shared_from_this()}, token);
+      StartWait{shared_from_this(), deadline}, token);
 }
 
 HttpCall::News HttpCall::take() {

@@ -28,8 +28,8 @@ class HttpCall : public std::enable_shared_from_this<HttpCall> {
  public:
   using Clock = std::chrono::steady_clock;
 
-  HttpCall(boost::asio::any_io_executor executor, Clock::time_point deadline)
-      : deadline_(deadline), timer_(std::in_place, std::move(executor)) {}
+  explicit HttpCall(boost::asio::any_io_executor executor)
+      : timer_(std::in_place, std::move(executor)) {}
 
   // What has happened since the last look.
   struct News {
@@ -41,7 +41,7 @@ class HttpCall : public std::enable_shared_from_this<HttpCall> {
 
   // The coroutine's: returns when there are news, and at the deadline.
   using Waited = std::tuple<boost::system::error_code>;
-  boost::asio::awaitable<Waited> wait();
+  boost::asio::awaitable<Waited> wait(Clock::time_point deadline);
   News take();
   // The coroutine's last word: it may be gone.
   void leave();
@@ -57,17 +57,17 @@ class HttpCall : public std::enable_shared_from_this<HttpCall> {
  private:
   struct StartWait {
     std::shared_ptr<HttpCall> call;
+    Clock::time_point deadline;
     template <class Handler>
     void operator()(Handler handler) const {
       const std::lock_guard lock(call->mutex_);
-      call->timer_->expires_at(call->has_news_ ? Clock::time_point{} : call->deadline_);
+      call->timer_->expires_at(call->has_news_ ? Clock::time_point{} : deadline);
       call->timer_->async_wait(std::move(handler));
     }
   };
 
   void wake();
 
-  const Clock::time_point deadline_;
   std::atomic<bool> wanted_{true};
   std::mutex mutex_;
   std::optional<boost::asio::steady_timer> timer_;  // none: nobody awaits it

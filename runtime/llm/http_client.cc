@@ -41,6 +41,9 @@ class Presence {
   const Cancel cancel_;
 };
 
+// Within this the end of a reply comes that has nothing more to say.
+constexpr std::chrono::milliseconds moment{100};
+
 HttpOutcome fault(HttpFault::Kind kind, const std::string& origin, const std::string& text,
                   int status, const std::string& body) {
   return HttpFault{
@@ -68,12 +71,14 @@ asio::awaitable<HttpOutcome> run(std::shared_ptr<CurlLoop> loop, HttpRequest req
     co_return fault(HttpFault::cancelled, origin, "cancelled", 0, {});
   }
   const auto executor = co_await asio::this_coro::executor;
-  const auto call = std::make_shared<HttpCall>(executor, options.deadline);
+  const auto call = std::make_shared<HttpCall>(executor);
   const Presence presence(loop, call, options.cancel);
   if (HttpCall::Clock::now() < options.deadline) loop->begin(call, std::move(request));
   std::string body;
+  auto deadline = options.deadline;
+  bool enough = false;
   for (;;) {
-    co_await call->wait();
+    co_await call->wait(deadline);
     const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
     HttpCall::News news = call->take();
     if (news.cancelled || asked != asio::cancellation_type::none) {
@@ -84,7 +89,18 @@ asio::awaitable<HttpOutcome> run(std::shared_ptr<CurlLoop> loop, HttpRequest req
       if (options.on_body) options.on_body(news.status, news.bytes);
     }
     if (news.end) co_return complete(std::move(*news.end), origin, std::move(body));
-    if (HttpCall::Clock::now() >= options.deadline) {
+    const auto now = HttpCall::Clock::now();
+    if (!enough && options.has_enough && options.has_enough()) {
+      enough = true;
+      deadline = std::min(deadline, now + moment);
+    }
+    if (now >= deadline && enough) {
+      HttpReply reply;
+      reply.status = news.status;
+      reply.body = std::move(body);
+      co_return reply;
+    }
+    if (now >= deadline) {
       const std::string text = body.empty() ? "no answer in time" : "no end of the answer in time";
       co_return fault(HttpFault::timed_out, origin, text, news.status, body);
     }

@@ -67,6 +67,10 @@ struct FetchOptions {
   // Called in the coroutine that awaits the fetch, with what has come of the body since. Empty:
   // only the whole is wanted.
   std::function<void(int status, std::string_view)> on_body;
+  // Asked after on_body. Once it says yes the end of the reply is waited for a moment only, in
+  // which most connections are ready for the next call; without it the reply has no headers. Empty:
+  // never.
+  std::function<bool()> has_enough;
 };
 
 class CurlLoop;

@@ -191,6 +191,7 @@ void HttpProvider::listen(const std::shared_ptr<const Chat>& chat,
   fetch.on_body = [hearing](int status, std::string_view bytes) {
     if (is_success(status)) hearing->decoder->add(bytes, hearing->say);
   };
+  fetch.has_enough = [hearing] { return hearing->decoder->done(); };
 }
 
 HttpProvider::Tried<ChatResponse> HttpProvider::judge(const Chat& chat, const Call& call,

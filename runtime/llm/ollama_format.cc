@@ -108,19 +108,22 @@ class OllamaStream final : public StreamDecoder {
   std::optional<ProviderFault> fault_;
 };
 
-HttpRequest request_to(const Endpoint& endpoint, std::string method, std::string_view path) {
+}  // namespace
+
+std::string OllamaFormat::api_url(const Endpoint& endpoint) const {
+  return ending_with_path(endpoint.base_url, "/api");
+}
+
+HttpRequest OllamaFormat::request_to(const Endpoint& endpoint, std::string method,
+                                     std::string_view path) const {
   HttpRequest http;
   http.method = std::move(method);
-  http.url = with_path(endpoint.base_url, "/api");
-  if (!http.url.ends_with("/api")) http.url += "/api";
-  http.url += path;
+  http.url = api_url(endpoint) + std::string(path);
   if (!endpoint.api_key.empty()) {
     http.headers.emplace_back("Authorization", "Bearer " + endpoint.api_key.reveal());
   }
   return http;
 }
-
-}  // namespace
 
 HttpRequest OllamaFormat::encode(const ChatRequest& request, const Endpoint& endpoint,
                                  Delivery delivery, SchemaUse schema_use) const {

@@ -14,8 +14,12 @@ class OllamaFormat final : public WireFormat {
   ProviderFault decode_error(int status, std::string_view body) const override;
   HttpRequest encode_models(const Endpoint& endpoint) const override;
   Models decode_models(std::string_view body) const override;
+  std::string api_url(const Endpoint& endpoint) const override;
   bool repeats(int status) const override;
   RetryRules retry_rules() const override;
+
+ private:
+  HttpRequest request_to(const Endpoint& endpoint, std::string method, std::string_view path) const;
 };
 
 }  // namespace runtime::llm

@@ -98,6 +98,8 @@ class OpenAiStream final : public StreamDecoder {
     if (reader_.overflowed() && !fault_) fault_ = malformed("a part of the answer is too large");
   }
 
+  bool done() const noexcept override { return done_; }
+
   Answer finish(const OnText& on_text) override {
     const bool ended = !fault_ && finished_;
     if (const auto event = reader_.rest()) take(event->data, on_text);
@@ -194,11 +196,15 @@ Dialect Dialect::openrouter() {
 
 Dialect Dialect::cerebras() { return {}; }
 
+std::string OpenAiFormat::api_url(const Endpoint& endpoint) const {
+  return with_path(endpoint.base_url, dialect_.path);
+}
+
 HttpRequest OpenAiFormat::request_to(const Endpoint& endpoint, std::string method,
                                      std::string_view path) const {
   HttpRequest http;
   http.method = std::move(method);
-  http.url = with_path(endpoint.base_url, dialect_.path) + std::string(path);
+  http.url = api_url(endpoint) + std::string(path);
   if (!endpoint.api_key.empty()) {
     http.headers.emplace_back("Authorization", "Bearer " + endpoint.api_key.reveal());
   }

@@ -38,6 +38,7 @@ class OpenAiFormat final : public WireFormat {
   ProviderFault decode_error(int status, std::string_view body) const override;
   HttpRequest encode_models(const Endpoint& endpoint) const override;
   Models decode_models(std::string_view body) const override;
+  std::string api_url(const Endpoint& endpoint) const override;
   bool repeats(int status) const override;
 
  private:

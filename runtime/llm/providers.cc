@@ -122,6 +122,10 @@ jail::Result<std::vector<std::unique_ptr<Provider>>> make_providers(const Config
   return providers;
 }
 
+std::string api_url(const ProviderConfig& provider) {
+  return format_of(provider)->api_url(endpoint_of(provider));
+}
+
 std::string why_no_provider(const Config& config) {
   if (active_provider(config) != nullptr) return {};
   if (config.llm_provider) {

@@ -24,6 +24,9 @@ jail::Result<std::unique_ptr<Provider>> make_provider(const Config& config,
                                                       const ProviderConfig& provider,
                                                       HttpClient& client);
 
+// What the paths of its API stand behind: "https://api.openai.com/v1". Of one that speaks HTTP.
+std::string api_url(const ProviderConfig& provider);
+
 // What to set so that tasks are answered; for a person. Empty where there is an active provider.
 std::string why_no_provider(const Config& config);
 

@@ -136,7 +136,7 @@ jail::Result<std::unique_ptr<ReplayProvider>> ReplayProvider::parse(std::string_
     records.push_back(std::move(*record));
   }
   if (records.empty()) return wrong(std::string(name) + ": there is no record in this cassette");
-  return std::unique_ptr<ReplayProvider>(new ReplayProvider(std::string(name), std::move(records)));
+  return std::unique_ptr<ReplayProvider>(new ReplayProvider(std::move(records)));
 }
 
 jail::Result<ReplayProvider::Record> ReplayProvider::read_record(std::string_view line,
@@ -186,11 +186,12 @@ std::vector<ReplayProvider::Record*> ReplayProvider::records_for(const ChatReque
   return {};
 }
 
-Failure ReplayProvider::exhausted(std::string text) const {
+// Goes to whoever asked, who may be anybody: it names the setting and no path of this host.
+Failure ReplayProvider::exhausted(std::string text) {
   Failure failure;
   failure.fault = Fault::exhausted;
   failure.provider = std::string(provider_name);
-  failure.message = "replay: " + std::move(text) + " (REPLAY_CASSETTE: " + cassette_ + ")";
+  failure.message = "replay: " + std::move(text) + " (see REPLAY_CASSETTE)";
   return failure;
 }
 

@@ -29,7 +29,7 @@ class ReplayProvider final : public Provider {
 
   // Errors: the file cannot be read; invalid, with the line that is no record.
   static jail::Result<std::unique_ptr<ReplayProvider>> open(const std::string& path);
-  // `name` is for messages.
+  // `name` is for the error.
   static jail::Result<std::unique_ptr<ReplayProvider>> parse(std::string_view text,
                                                              std::string_view name);
 
@@ -54,14 +54,12 @@ class ReplayProvider final : public Provider {
     std::map<std::string, Track, std::less<>> tracks;  // by role; "" solves the task
   };
 
-  ReplayProvider(std::string name, std::vector<Record> records)
-      : cassette_(std::move(name)), records_(std::move(records)) {}
+  explicit ReplayProvider(std::vector<Record> records) : records_(std::move(records)) {}
   static jail::Result<Record> read_record(std::string_view line, const std::string& place);
   std::vector<Record*> records_for(const ChatRequest& request);
   Outcome<ChatResponse> play(const ChatRequest& request);
-  Failure exhausted(std::string text) const;
+  static Failure exhausted(std::string text);
 
-  const std::string cassette_;
   const std::string model_ = "cassette";
   std::mutex mutex_;
   std::vector<Record> records_;

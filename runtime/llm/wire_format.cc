@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace runtime::llm {
 
@@ -42,6 +43,12 @@ std::string with_path(std::string base_url, std::string_view path) {
   const std::size_t host = scheme == std::string::npos ? 0 : scheme + 3;
   if (base_url.find('/', host) == std::string::npos) base_url += path;
   return base_url;
+}
+
+std::string ending_with_path(std::string base_url, std::string_view path) {
+  std::string url = with_path(std::move(base_url), path);
+  if (!url.ends_with(path)) url += path;
+  return url;
 }
 
 std::string schema_prompt(const AnswerSchema& schema) {

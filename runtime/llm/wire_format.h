@@ -53,6 +53,8 @@ class StreamDecoder {
  public:
   virtual ~StreamDecoder() = default;
   virtual void add(std::string_view bytes, const OnText& on_text) = 0;
+  // Whether nothing follows that matters, though the connection may stay open.
+  virtual bool done() const noexcept { return false; }
   // After the last byte. Fault::interrupted where the answer stops before its end.
   virtual Answer finish(const OnText& on_text) = 0;
 };
@@ -80,6 +82,9 @@ class WireFormat {
   virtual HttpRequest encode_models(const Endpoint& endpoint) const = 0;
   virtual Models decode_models(std::string_view body) const = 0;
 
+  // What the paths of its API stand behind, however much of that the base URL has.
+  virtual std::string api_url(const Endpoint& endpoint) const = 0;
+
   // Whether the provider's own clients repeat a call that got this status.
   virtual bool repeats(int status) const = 0;
   virtual RetryRules retry_rules() const { return {}; }
@@ -92,6 +97,8 @@ bool refuses_schema(const ProviderFault& fault);
 
 // The path that a base URL lacks where somebody gave the host alone: with_path("http://h", "/v1").
 std::string with_path(std::string base_url, std::string_view path);
+// The same where every base URL ends with it, that of a proxy, too.
+std::string ending_with_path(std::string base_url, std::string_view path);
 
 // What makes a model answer by a schema that is no parameter of the call.
 std::string schema_prompt(const AnswerSchema& schema);

@@ -197,13 +197,13 @@ Result<void> JobTable::insert(const JobStart& start) {
   return statement->run();
 }
 
-Result<void> JobTable::checkpoint(const std::string& id, const std::string& document) {
+Result<void> JobTable::checkpoint(const std::string& id, std::size_t place,
+                                  const std::string& document) {
   auto statement = database_.prepare(
-      "INSERT INTO checkpoints (job, place, document)"
-      " SELECT seq, (SELECT coalesce(max(place) + 1, 0) FROM checkpoints WHERE job = jobs.seq), ?1"
-      " FROM jobs WHERE id = ?2 AND status = 'running'");
+      "INSERT OR REPLACE INTO checkpoints (job, place, document)"
+      " SELECT seq, ?1, ?2 FROM jobs WHERE id = ?3 AND status = 'running'");
   if (!statement) return statement.error();
-  statement->text(document).text(id);
+  statement->integer(static_cast<std::int64_t>(place)).text(document).text(id);
   return statement->run();
 }
 

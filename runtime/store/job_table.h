@@ -26,8 +26,9 @@ class JobTable {
   static jail::Result<JobTable> open(const std::string& path, JobBounds bounds);
 
   jail::Result<void> insert(const JobStart& start);
-  // Adds to what is kept of a job that runs.
-  jail::Result<void> checkpoint(const std::string& id, const std::string& document);
+  // Adds to what is kept of a job that runs, or takes the place of what was there.
+  jail::Result<void> checkpoint(const std::string& id, std::size_t place,
+                                const std::string& document);
   // Where there is a result the checkpoints go: it says the same and more.
   // Drops the oldest finished jobs beyond the bounds, perhaps this one too.
   jail::Result<void> finish(const std::string& id, const JobEnd& end);

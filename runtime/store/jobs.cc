@@ -154,7 +154,7 @@ void Jobs::begin(JobStart start, Cancel cancel) {
   add(std::move(task));
 }
 
-void Jobs::checkpoint(std::string id, std::string document) {
+void Jobs::checkpoint(std::string id, std::size_t place, std::string document) {
   {
     const std::lock_guard lock(mutex_);
     if (waiting_bytes_ + document.size() > max_waiting_bytes) {
@@ -164,8 +164,8 @@ void Jobs::checkpoint(std::string id, std::string document) {
   }
   Task task;
   task.bytes = document.size();
-  task.work = [id = std::move(id), document = std::move(document)](JobTable& table) {
-    return table.checkpoint(id, document);
+  task.work = [id = std::move(id), place, document = std::move(document)](JobTable& table) {
+    return table.checkpoint(id, place, document);
   };
   add(std::move(task));
 }

@@ -37,9 +37,9 @@ class Jobs {
   // Does not wait for the disk: the row is written within a few milliseconds, before its end is and
   // before any question that is asked after this. `cancel` ends it. Followed by end() or forget().
   void begin(JobStart start, Cancel cancel);
-  // A JSON value that stays with the job until it has a result, behind those before it: what is
-  // there when the server dies. Does not wait for the disk.
-  void checkpoint(std::string id, std::string document);
+  // A JSON value that stays with the job until it has a result, ordered by `place`, where a later
+  // one replaces an earlier: what is there when the server dies. Does not wait for the disk.
+  void checkpoint(std::string id, std::size_t place, std::string document);
   void end(std::string id, JobEnd end);
   // For a job that was not taken after all.
   void forget(std::string id);

@@ -22,8 +22,12 @@ runtime::JobStart start_of(const agent::TaskRequest& request, const Asker& asker
   return start;
 }
 
-void keep_attempt(const Services& services, const Job& job, const agent::Attempt& attempt) {
-  services.jobs.checkpoint(job.id, encode_attempt(attempt, job));
+// Of an attempt that is told again only what is kept changes: it is counted once.
+void keep_attempt(const Services& services, const Job& job, std::size_t& told, std::size_t place,
+                  const agent::Attempt& attempt) {
+  services.jobs.checkpoint(job.id, place, encode_attempt(attempt, job));
+  if (place < told) return;
+  told = place + 1;
   if (!attempt.result) return;
   const runtime::Timings& timings = attempt.result->timings;
   count_program(services.metrics, *attempt.result, runtime::name_of(runtime::Language::python),
@@ -43,8 +47,9 @@ boost::asio::awaitable<std::variant<RanTask, Response>> run_task(Services servic
   }
   services.jobs.begin(start_of(request, asker, job), options.cancel);
   options.caller = asker.owner;
-  options.on_attempt = [&services, &job](const agent::Attempt& attempt) {
-    keep_attempt(services, job, attempt);
+  std::size_t told = 0;
+  options.on_attempt = [&](std::size_t place, const agent::Attempt& attempt) {
+    keep_attempt(services, job, told, place, attempt);
   };
   const auto result = co_await services.agent->run(std::move(request), std::move(options));
   const auto completed = std::chrono::system_clock::now();

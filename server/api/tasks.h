@@ -1,5 +1,5 @@
-// Runs one task as a job: recorded before it starts, each attempt kept when it is over, the result
-// kept at the end. What /execute and /stream share.
+// Runs one task as a job: recorded before it starts, each attempt kept when it was judged and when
+// it was critiqued, the result kept at the end. What /execute and /stream share.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

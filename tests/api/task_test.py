@@ -126,6 +126,8 @@ class Tasks(task_server.TaskTest):
         result = self.solve("Something else")
         self.assertEqual(("failed", False), (result["status"], result["success"]))
         self.assertIn("replay", result["error"])
+        self.assertIn("REPLAY_CASSETTE", result["error"])
+        self.assertNotIn(self.cassette.path, json.dumps(result))
 
     def test_a_task_is_a_job(self):
         result = self.solve("Solved at the second attempt b")
@@ -259,6 +261,22 @@ class Killed(live_server.ServerTest):
             wants_verdict = "diagnosis" in json.dumps(body)
             return 0, json.dumps(verdict() if wants_verdict and len(calls) > 1 else task_server.answer(BROKEN))
 
+        # Once, though it was kept before its critique and with it.
+        [attempt] = self.kill_in_the_middle(reply, lambda history: history and history[-1]["critique"])
+        self.assertEqual((BROKEN, "it is wrong"), (attempt["code"], attempt["critique"]["diagnosis"]))
+        self.assertEqual("error", attempt["execution_result"]["status"])
+
+    def test_what_ran_outlives_a_server_that_dies_while_the_critic_thinks(self):
+        def reply(body):
+            is_critic = "diagnosis" in json.dumps(body)
+            return (30, json.dumps(verdict())) if is_critic else (0, json.dumps(task_server.answer(BROKEN)))
+
+        [attempt] = self.kill_in_the_middle(reply, lambda history: history)
+        self.assertEqual((1, BROKEN, None), (attempt["attempt"], attempt["code"], attempt["critique"]))
+        self.assertIn("not yet", attempt["execution_result"]["stderr"])
+
+    def kill_in_the_middle(self, reply, ready):
+        """Kills the server of a task when `ready` says so of its history; the history that another server finds."""
         model = task_server.SlowModel(reply)
         self.addCleanup(model.stop)
         environment = {"JOBS_PATH": self.path, **model.environment}
@@ -268,10 +286,9 @@ class Killed(live_server.ServerTest):
         with server.client() as client:
             job = task_server.the_running_task(client)
             self.assertTrue(host_view.wait_until(
-                lambda: client.send("GET", f"/jobs/{job}").json["history"], 20), "no attempt was kept")
+                lambda: ready(client.send("GET", f"/jobs/{job}").json["history"]), 20), "no attempt was kept")
             running = client.send("GET", f"/jobs/{job}").json
         self.assertEqual(("task", "running", None), (running["kind"], running["status"], running["result"]))
-        self.assertEqual([BROKEN], [attempt["code"] for attempt in running["history"]])
         server.kill()
         again = live_server.LiveServer(environment=environment)
         self.addCleanup(again.stop)
@@ -281,6 +298,7 @@ class Killed(live_server.ServerTest):
         self.assertEqual(("failed", None), (found["status"], found["result"]))
         self.assertIn("server ended before the task", found["error"])
         self.assertEqual(running["history"], found["history"])
+        return found["history"]
 
     @staticmethod
     def ask(server):

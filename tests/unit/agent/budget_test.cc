@@ -113,12 +113,26 @@ TEST_F(BudgetTest, CancelledWhileAFullQueueIsWaitedFor) {
   TaskRequest request = task();
   model_.play(Role::coder, coded("print(42)"));
   jails_.program = [this](const RunRequest&) -> FakeJails::Answer {
-    if (jails_.requests.size() == 4) cancel_.request();
+    if (jails_.requests.size() == 5) cancel_.request();
     return jail::Error{jail::ErrorKind::exhausted, "the queue is full", 0, {}};
   };
   const TaskResult result = run(std::move(request));
   EXPECT_EQ(result.status, TaskStatus::cancelled);
-  EXPECT_LT(result.execution_time, milliseconds(2500));  // the fourth wait alone is longer
+  EXPECT_LT(result.execution_time, milliseconds(2700));  // with the fifth wait it would be 3.1 s
+}
+
+TEST_F(BudgetTest, AFullQueueIsWaitedForAsLongAsThereIsTime) {
+  TaskRequest request = task();
+  request.budget.time = milliseconds(900);
+  model_.play(Role::coder, coded("print(42)"));
+  jails_.program = [](const RunRequest&) -> FakeJails::Answer {
+    return jail::Error{jail::ErrorKind::exhausted, "the queue is full", 0, {}};
+  };
+  const TaskResult result = run(std::move(request));
+  EXPECT_EQ(result.status, TaskStatus::failed);
+  EXPECT_EQ(result.error,
+            "the task's time of 1 s is used up; too many programs run or wait on this host");
+  EXPECT_THAT(result.host_error, HasSubstr("the queue is full"));
 }
 
 TEST_F(BudgetTest, TimeEndsAModelCall) {

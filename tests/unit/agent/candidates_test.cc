@@ -61,7 +61,7 @@ TEST_F(CandidatesTest, TheFastestThatPassesIsChosenAndVerified) {
   EXPECT_EQ(result.attempts, 1u);  // rounds
   ASSERT_EQ(jails_.requests.size(), 4u);
   EXPECT_EQ(jails_.requests[3].code, "print(2)");
-  EXPECT_EQ(reported_.size(), 3u);
+  EXPECT_THAT(reports_, ElementsAre(0, 1, 2, 2));  // and the one that was verified
   EXPECT_EQ(reported_[2].candidate, 2u);
 }
 
@@ -75,7 +75,42 @@ TEST_F(CandidatesTest, OneThatPassesByLuckIsNotChosen) {
   EXPECT_TRUE(result.success());
   EXPECT_EQ(result.output, "sound");
   EXPECT_EQ(result.history[0].result->status, Status::error);  // what verifying it came to
+  EXPECT_EQ(reported_[0].result->status, Status::error);
   EXPECT_EQ(jails_.requests.size(), 4u);
+}
+
+TEST_F(CandidatesTest, OnlyTheOneThatWasVerifiedHasSolvedIt) {
+  programs({slow(exited(0), 1), slow(exited(0), 9), exited(1)});
+  const TaskResult result = run(with(3));
+  EXPECT_TRUE(result.success());
+  EXPECT_TRUE(result.history[0].solved());
+  EXPECT_FALSE(result.history[1].solved());
+  EXPECT_FALSE(result.history[2].solved());
+  EXPECT_TRUE(reported_[0].solved());
+}
+
+TEST_F(CandidatesTest, WhereVerifyingCannotBeStartedNothingIsSolved) {
+  programs({exited(0), exited(0)});
+  const auto usual = jails_.program;
+  jails_.program = [this, usual](const RunRequest& request) -> FakeJails::Answer {
+    if (jails_.requests.size() < 3) return usual(request);
+    return jail::Error{jail::ErrorKind::refused, "make a user namespace", 0, {}};
+  };
+  const TaskResult result = run(with(2));
+  EXPECT_EQ(result.status, TaskStatus::failed);
+  EXPECT_EQ(result.history[0].result->status, Status::success);
+  EXPECT_FALSE(result.history[0].solved());
+  EXPECT_FALSE(result.history[1].solved());
+}
+
+TEST_F(CandidatesTest, WhatWasVerifiedStaysSoThoughTheTaskIsOver) {
+  programs({exited(0), exited(1)});
+  const auto usual = jails_.program;
+  jails_.program = [this, usual](const RunRequest& request) -> FakeJails::Answer {
+    if (jails_.requests.size() == 3) cancel_.request();
+    return usual(request);
+  };
+  EXPECT_TRUE(run(with(2)).success());
 }
 
 TEST_F(CandidatesTest, WhereAllFailTheBestIsCritiqued) {

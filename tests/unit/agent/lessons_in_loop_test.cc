@@ -9,14 +9,19 @@ using testing::HasSubstr;
 class FakeLessons final : public LessonStore {
  public:
   boost::asio::awaitable<jail::Result<std::vector<Lesson>>> recall(std::string owner, std::string,
-                                                                   std::uint32_t) override {
+                                                                   std::uint32_t,
+                                                                   Cancel cancel) override {
     owners.push_back(std::move(owner));
+    on_recall();
+    was_cancelled.push_back(cancel.requested());
     if (fails) co_return jail::Error{jail::ErrorKind::kernel, "read lessons", 5, {}};
     co_return found;
   }
-  boost::asio::awaitable<jail::Result<void>> learn(std::string owner, Lesson lesson) override {
+  boost::asio::awaitable<jail::Result<void>> learn(std::string owner, Lesson lesson,
+                                                   Cancel cancel) override {
     owners.push_back(std::move(owner));
     learnt.push_back(std::move(lesson));
+    was_cancelled.push_back(cancel.requested());
     if (fails) co_return jail::Error{jail::ErrorKind::kernel, "write lessons", 5, {}};
     co_return jail::Result<void>();
   }
@@ -32,6 +37,8 @@ class FakeLessons final : public LessonStore {
   std::vector<Lesson> found;
   std::vector<Lesson> learnt;
   std::vector<std::string> owners;
+  std::vector<bool> was_cancelled;  // each call
+  std::function<void()> on_recall = [] {};
   bool fails = false;
 };
 
@@ -74,6 +81,13 @@ TEST_F(LessonsTest, CanBeOff) {
   request.lessons = Lessons::off;
   EXPECT_TRUE(run(std::move(request), &lessons_).success());
   EXPECT_TRUE(lessons_.owners.empty());
+}
+
+TEST_F(LessonsTest, ACancelOfTheTaskReachesTheStore) {
+  lessons_.on_recall = [this] { cancel_.request(); };
+  EXPECT_EQ(run(task(), &lessons_).status, TaskStatus::cancelled);
+  EXPECT_THAT(lessons_.was_cancelled, testing::ElementsAre(true));
+  EXPECT_TRUE(model_.asked.empty());
 }
 
 TEST_F(LessonsTest, AStoreThatFailsStopsNothing) {

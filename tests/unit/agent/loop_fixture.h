@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -44,6 +45,7 @@ class LoopTest : public testing::Test {
     std::string type;
     std::string text;
     json::Value value;
+    std::size_t reports = 0;  // that came before it
   };
 
   TaskResult run(TaskRequest request, LessonStore* lessons = nullptr) {
@@ -55,7 +57,12 @@ class LoopTest : public testing::Test {
     TaskOptions options;
     options.cancel = cancel_;
     options.caller = "somebody";
-    options.on_attempt = [this](const Attempt& attempt) { reported_.push_back(attempt); };
+    options.on_attempt = [this](std::size_t place, const Attempt& attempt) {
+      EXPECT_LE(place, reported_.size());
+      reported_.resize(std::max(reported_.size(), place + 1));
+      reported_[place] = attempt;
+      reports_.push_back(place);
+    };
     options.on_event = [this](const Event& event) { see(event); };
     std::optional<TaskResult> result;
     boost::asio::io_context loop;
@@ -77,7 +84,7 @@ class LoopTest : public testing::Test {
     EXPECT_TRUE(value) << event.data;
     const std::string type(name_of(event.type));
     if (type == cancel_at_) cancel_.request();
-    if (value) events_.push_back({type, event.data, *value});
+    if (value) events_.push_back({type, event.data, *value, reports_.size()});
   }
 
   // Without tokens, which come in pieces.
@@ -108,7 +115,8 @@ class LoopTest : public testing::Test {
   Cancel cancel_;
   std::string cancel_at_;  // type of the event at which the task is cancelled
   std::vector<Seen> events_;
-  std::vector<Attempt> reported_;
+  std::vector<Attempt> reported_;     // as they were told last
+  std::vector<std::size_t> reports_;  // their places, as they were told
 };
 
 }  // namespace runtime::agent

@@ -58,8 +58,22 @@ TEST_F(LoopTest, LearnsFromAFailedAttempt) {
                           "critiquing", "critique", "retrying", "generating", "code", "executing",
                           "stdout", "execution_result"));
   EXPECT_EQ(model_.of(Role::coder).at(0).request.temperature, 0.0);
-  EXPECT_EQ(reported_.size(), 2u);
+  EXPECT_THAT(reports_, ElementsAre(0, 0, 1));
   EXPECT_TRUE(reported_[0].critique.has_value());
+}
+
+TEST_F(LoopTest, AnAttemptIsToldBeforeItsCriticIsAsked) {
+  model_.play(Role::coder, coded("print(41)"));
+  model_.play(Role::critic, {.never = true});
+  fail_first(1);
+  cancel_at_ = "critiquing";
+  EXPECT_EQ(run(task()).status, TaskStatus::cancelled);
+  EXPECT_EQ(events_.back().type, "critiquing");
+  EXPECT_EQ(events_.back().reports, 1u);
+  ASSERT_EQ(reported_.size(), 1u);
+  EXPECT_EQ(reported_[0].code, "print(41)");
+  EXPECT_EQ(reported_[0].usage.input_tokens, 100u);  // without the critic's
+  EXPECT_EQ(reported_[0].result->standard_output, "wrong\n");
 }
 
 TEST_F(LoopTest, NotSolvedKeepsTheWholeHistory) {
@@ -234,11 +248,11 @@ TEST_F(LoopTest, AHostWithoutJailsEndsIt) {
 TEST_F(LoopTest, AFullQueueIsWaitedFor) {
   model_.play(Role::coder, coded("print(42)"));
   jails_.program = [this](const RunRequest&) -> FakeJails::Answer {
-    if (jails_.requests.size() > 2) return exited(0, "42\n");
+    if (jails_.requests.size() > 6) return exited(0, "42\n");
     return jail::Error{jail::ErrorKind::exhausted, "run a program: the queue is full", 0, {}};
   };
   EXPECT_TRUE(run(task()).success());
-  EXPECT_EQ(jails_.requests.size(), 3u);
+  EXPECT_EQ(jails_.requests.size(), 7u);
 }
 
 TEST_F(LoopTest, TheTaskDecidesHowProgramsRun) {

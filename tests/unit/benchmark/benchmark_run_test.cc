@@ -69,6 +69,17 @@ TEST(TaskScores, ARoundOfCandidatesIsOneAttempt) {
   EXPECT_EQ(score_of("a", result, {}).solved_at, 1u);
 }
 
+TEST(TaskScores, ACandidateThatWasNotVerifiedHasSolvedNothing) {
+  agent::TaskResult result;
+  result.error = "cancelled";
+  result.history = {attempt(1, Status::success), attempt(1, Status::success)};
+  for (agent::Attempt& each : result.history) each.verification = agent::Verification::lacking;
+  EXPECT_EQ(score_of("a", result, {}).solved_at, 0u);
+  EXPECT_EQ(score_of("a", result, {}).error, "cancelled");
+  result.history[1].verification = agent::Verification::passed;
+  EXPECT_EQ(score_of("a", result, {}).solved_at, 1u);
+}
+
 Suite suite_of(std::size_t size) {
   Suite suite;
   suite.name = "mine";

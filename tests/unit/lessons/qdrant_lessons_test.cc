@@ -2,12 +2,14 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <set>
+#include <thread>
 
 #include "runtime/lessons/qdrant_pages.h"
 #include "runtime/lessons/task_words.h"
@@ -29,7 +31,7 @@ class WordEmbedder final : public Embedder {
  public:
   explicit WordEmbedder(std::string model = "words") : model_(std::move(model)) {}
   const std::string& model() const noexcept override { return model_; }
-  asio::awaitable<jail::Result<std::vector<float>>> embed(std::string text) override {
+  asio::awaitable<jail::Result<std::vector<float>>> embed(std::string text, Cancel) override {
     std::vector<float> vector(64, 0.01F);
     for (const std::string& word : telling_words(text)) {
       vector[std::hash<std::string>{}(word) % vector.size()] += 1;
@@ -77,11 +79,11 @@ class QdrantLessonsTest : public ::testing::Test {
     lesson.advice = advice;
     lesson.code = "print(" + std::to_string(second) + ")";
     lesson.learnt = std::chrono::system_clock::time_point(std::chrono::seconds(second));
-    const auto done = get(lessons_->learn(owner, lesson));
+    const auto done = get(lessons_->learn(owner, lesson, {}));
     ASSERT_TRUE(done.has_value()) << done.error().message();
   }
   std::vector<std::string> recall(const std::string& task, const std::string& owner = "me") {
-    const auto found = get(lessons_->recall(owner, task, 5));
+    const auto found = get(lessons_->recall(owner, task, 5, {}));
     EXPECT_TRUE(found.has_value()) << found.error().message();
     std::vector<std::string> tasks;
     for (const Lesson& each : *found) tasks.push_back(each.task);
@@ -240,7 +242,7 @@ TEST_F(QdrantLessonsTest, AWrongKeyIsSaidAndNotShown) {
   QdrantOptions options;
   options.api_key = "wrong-key";
   open(std::move(options));
-  const auto found = get(lessons_->recall("me", "count vowels", 3));
+  const auto found = get(lessons_->recall("me", "count vowels", 3, {}));
   ASSERT_FALSE(found.has_value());
   EXPECT_THAT(found.error().message(), HasSubstr("Qdrant answered 401"));
   EXPECT_THAT(found.error().message(), HasSubstr("QDRANT_API_KEY"));
@@ -251,9 +253,37 @@ TEST_F(QdrantLessonsTest, WhereNobodyIs) {
   QdrantOptions options;
   options.url = "http://127.0.0.1:1";
   QdrantLessons lessons(std::move(options), std::make_unique<WordEmbedder>(), client_);
-  const auto found = get(lessons.recall("me", "count vowels", 3));
+  const auto found = get(lessons.recall("me", "count vowels", 3, {}));
   ASSERT_FALSE(found.has_value());
   EXPECT_THAT(found.error().message(), HasSubstr("Qdrant"));
+}
+
+// Nobody waits for a slow one whose task was cancelled.
+TEST_F(QdrantLessonsTest, ACancelEndsTheCall) {
+  std::atomic<int> left{0};
+  std::atomic<const Cancel*> asked = nullptr;
+  llm::LoopbackServer slow([&](llm::LoopbackServer::Peer& peer) {
+    peer.read_request();
+    asked.load()->request();
+    if (peer.left_within(std::chrono::seconds(10))) ++left;
+  });
+  QdrantOptions options;
+  options.url = slow.url("");
+  QdrantLessons lessons(std::move(options), std::make_unique<WordEmbedder>(), client_);
+  const auto start = std::chrono::steady_clock::now();
+  const Cancel recalling;
+  asked = &recalling;
+  EXPECT_FALSE(get(lessons.recall("me", "count vowels", 2, recalling)).has_value());
+  const Cancel learning;
+  asked = &learning;
+  Lesson lesson;
+  lesson.task = "count vowels";
+  EXPECT_FALSE(get(lessons.learn("me", std::move(lesson), learning)).has_value());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  for (int i = 0; i < 500 && left < 2; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(left, 2) << "the connections are not closed";
 }
 
 // What others wrote into the collection, or what is no Qdrant at all.
@@ -272,7 +302,7 @@ TEST_F(QdrantLessonsTest, AnswersThatNoQdrantGives) {
   QdrantOptions options;
   options.url = server.url("");
   QdrantLessons lessons(std::move(options), std::make_unique<WordEmbedder>(), client_);
-  const auto found = get(lessons.recall("me", "count vowels", 2));
+  const auto found = get(lessons.recall("me", "count vowels", 2, {}));
   ASSERT_TRUE(found.has_value()) << found.error().message();
   ASSERT_THAT(*found, SizeIs(2));
   EXPECT_EQ((*found)[0].task.size(), max_task_text);
@@ -295,15 +325,16 @@ class EmbedderTest : public QdrantLessonsTest {
     });
     for (ProviderConfig& each : config.providers) {
       if (each.name != provider) continue;
-      each.base_url = server.url("");
+      each.base_url = server.url(path_);
       each.api_key = Secret("sk-1");
     }
     config.llm_provider = provider;
     auto embedder = make_embedder(config, client_);
     if (!embedder) return embedder.error();
-    return get((*embedder)->embed("two words"));
+    return get((*embedder)->embed("two words", {}));
   }
 
+  std::string path_;  // of the base URL
   std::string request_;
 };
 
@@ -345,6 +376,23 @@ TEST_F(EmbedderTest, GoogleWithAnotherVersionAndAModelAsItsListHasIt) {
   ASSERT_TRUE(vector.has_value()) << vector.error().message();
   EXPECT_THAT(request_, HasSubstr("POST /v1/models/mine:embedContent "));
   EXPECT_THAT(request_, HasSubstr(R"("model":"models/mine")"));
+}
+
+// As the chats of the same providers do.
+TEST_F(EmbedderTest, ABaseUrlOfAProxyHasAPath) {
+  path_ = "/proxy";
+  embed({}, "openai", "{}");
+  EXPECT_THAT(request_, HasSubstr("POST /proxy/embeddings "));
+  embed({}, "google", "{}");
+  EXPECT_THAT(request_, HasSubstr("POST /proxy/v1beta/models/gemini-embedding-001:embedContent "));
+  embed({}, "ollama", "{}");
+  EXPECT_THAT(request_, HasSubstr("POST /proxy/api/embed "));
+  path_ = "/proxy/api/";
+  embed({}, "ollama", "{}");
+  EXPECT_THAT(request_, HasSubstr("POST /proxy/api/embed "));
+  path_ = "";
+  embed({}, "groq", "{}");
+  EXPECT_THAT(request_, HasSubstr("POST /openai/v1/embeddings "));
 }
 
 TEST_F(EmbedderTest, AKeyThatIsRepeatedIsNotShown) {

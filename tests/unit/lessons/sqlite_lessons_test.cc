@@ -42,8 +42,8 @@ Lesson about(const std::string& task) {
 }
 
 TEST_F(SqliteLessonsTest, FromLearningToErasing) {
-  ASSERT_TRUE(get(lessons_.learn("me", about("Count the vowels"))).has_value());
-  const auto found = get(lessons_.recall("me", "count vowels", 3));
+  ASSERT_TRUE(get(lessons_.learn("me", about("Count the vowels"), {})).has_value());
+  const auto found = get(lessons_.recall("me", "count vowels", 3, {}));
   ASSERT_TRUE(found.has_value());
   ASSERT_THAT(*found, SizeIs(1));
   EXPECT_GT((*found)[0].learnt, std::chrono::system_clock::now() - std::chrono::minutes(1));
@@ -57,7 +57,7 @@ TEST_F(SqliteLessonsTest, ManyAtOnce) {
   std::vector<std::future<void>> all;
   std::vector<std::optional<jail::Result<void>>> outcomes(200);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    auto work = lessons_.learn("me", about("topic" + std::to_string(i)));
+    auto work = lessons_.learn("me", about("topic" + std::to_string(i)), {});
     all.push_back(asio::co_spawn(pool_, store(std::move(work), outcomes[i]), asio::use_future));
   }
   for (auto& each : all) each.get();
@@ -69,7 +69,7 @@ TEST_F(SqliteLessonsTest, TheAnswerComesOnTheExecutorOfWhoAsked) {
   bool same = false;
   asio::io_context context;
   const auto ask = [&]() -> asio::awaitable<void> {
-    const auto found = co_await lessons_.recall("me", "count vowels", 3);
+    const auto found = co_await lessons_.recall("me", "count vowels", 3, {});
     same = found.has_value() && context.get_executor().running_in_this_thread();
   };
   auto done = asio::co_spawn(context, ask(), asio::use_future);

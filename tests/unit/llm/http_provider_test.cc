@@ -236,6 +236,37 @@ TEST_F(HttpProviderTest, AnAnswerIsWholeAtItsLastWordThoughNobodyHangsUp) {
   }
 }
 
+// What says that it is the last is believed, whatever the connection does then.
+TEST_F(HttpProviderTest, AStreamEndsAtItsLastWordAndNotWithTheConnection) {
+  const std::string said =
+      "data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\n"
+      "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":3}}\n\n"
+      "data: [DONE]\n\n";
+  serve({"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + said});
+  CallOptions options = within(10s);
+  options.on_text = [](std::string_view) {};
+  const auto answer = ask(std::move(options));
+  ASSERT_TRUE(answer) << answer.failure().message;
+  EXPECT_EQ(answer->text, "x");
+  EXPECT_EQ(answer->usage.output_tokens, 3u);
+  EXPECT_LT(took_, 3s);
+}
+
+TEST_F(HttpProviderTest, AWholeReplyKeepsItsConnectionAndItsHead) {
+  const std::string said =
+      "data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\n"
+      "data: [DONE]\n\n";
+  serve({reply_with(said, "200 OK", "Content-Type: text/event-stream\r\nx-request-id: r-1\r\n")});
+  for (int i = 0; i < 2; ++i) {
+    CallOptions options;
+    options.on_text = [](std::string_view) {};
+    const auto answer = i == 0 ? ask(std::move(options)) : ask_again(std::move(options));
+    ASSERT_TRUE(answer) << answer.failure().message;
+    EXPECT_EQ(answer->request_id, "r-1");
+  }
+  EXPECT_EQ(server_->accepted(), 1);
+}
+
 TEST_F(HttpProviderTest, AnErrorWithinAStreamThatSaidNothingIsRepeated) {
   const std::string events = "data: {\"error\": {\"code\": 502, \"message\": \"overloaded\"}}\n\n";
   serve({reply_with(events, "200 OK", "Content-Type: text/event-stream\r\n")});

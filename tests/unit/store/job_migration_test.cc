@@ -102,7 +102,7 @@ TEST_F(JobHistory, OfVersion1KeepsItsJobs) {
   }
   JobTable table = open();
   ASSERT_TRUE(table.insert(task_of("new")).has_value());
-  ASSERT_TRUE(table.checkpoint("new", "1").has_value());
+  ASSERT_TRUE(table.checkpoint("new", 0, "1").has_value());
   EXPECT_EQ(must_find(table, "new").checkpoints, "1");
 }
 
@@ -120,8 +120,8 @@ TEST_F(JobHistory, ATaskThatItsServerDidNotOutliveKeepsItsHistory) {
   {
     JobTable table = open();
     ASSERT_TRUE(table.insert(task_of("t")).has_value());
-    ASSERT_TRUE(table.checkpoint("t", R"({"attempt":1})").has_value());
-    ASSERT_TRUE(table.checkpoint("t", R"({"attempt":2,"x":"ü"})").has_value());
+    ASSERT_TRUE(table.checkpoint("t", 0, R"({"attempt":1})").has_value());
+    ASSERT_TRUE(table.checkpoint("t", 1, R"({"attempt":2,"x":"ü"})").has_value());
     EXPECT_EQ(must_find(table, "t").summary.status, "running");
   }
   JobTable table = open();
@@ -132,8 +132,19 @@ TEST_F(JobHistory, ATaskThatItsServerDidNotOutliveKeepsItsHistory) {
   EXPECT_EQ(record.result, "");
   EXPECT_EQ(record.checkpoints, R"({"attempt":1},{"attempt":2,"x":"ü"})");
   EXPECT_EQ(table.list({})->jobs.at(0).kind, "task");
-  ASSERT_TRUE(table.checkpoint("t", "late").has_value());
+  ASSERT_TRUE(table.checkpoint("t", 2, "late").has_value());
   EXPECT_EQ(must_find(table, "t").checkpoints, record.checkpoints) << "it has ended";
+}
+
+TEST_F(JobHistory, ALaterCheckpointTakesThePlaceOfAnEarlier) {
+  JobTable table = open();
+  ASSERT_TRUE(table.insert(task_of("t")).has_value());
+  const std::pair<std::size_t, const char*> told[] = {
+      {0, "1"}, {1, "2"}, {10, "4"}, {2, "3"}, {0, R"({"critique":"1"})"}, {10, "44"}};
+  for (const auto& [place, document] : told) {
+    ASSERT_TRUE(table.checkpoint("t", place, document).has_value());
+  }
+  EXPECT_EQ(must_find(table, "t").checkpoints, R"({"critique":"1"},2,3,44)");
 }
 
 TEST_F(JobHistory, AResultTakesThePlaceOfTheCheckpoints) {
@@ -141,7 +152,7 @@ TEST_F(JobHistory, AResultTakesThePlaceOfTheCheckpoints) {
   for (const char* result : {"{}", ""}) {
     const std::string id = std::string("t") + result;
     ASSERT_TRUE(table.insert(task_of(id)).has_value());
-    ASSERT_TRUE(table.checkpoint(id, "1").has_value());
+    ASSERT_TRUE(table.checkpoint(id, 0, "1").has_value());
     JobEnd end;
     end.status = "completed";
     end.result = result;
@@ -156,7 +167,7 @@ TEST_F(JobHistory, CheckpointsCountAsMuchAsResults) {
   ASSERT_TRUE(table.has_value());
   for (const char* id : {"a", "b", "c"}) {
     ASSERT_TRUE(table->insert(task_of(id)).has_value());
-    ASSERT_TRUE(table->checkpoint(id, large).has_value());
+    ASSERT_TRUE(table->checkpoint(id, 0, large).has_value());
     JobEnd end;
     end.status = "failed";
     ASSERT_TRUE(table->finish(id, end).has_value());

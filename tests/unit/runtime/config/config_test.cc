@@ -220,18 +220,27 @@ TEST_F(ConfigTest, BadValuesAreRefused) {
       {"MAX_REFLEXION_ATTEMPTS", "11"},
       {"LLM_PROVIDER", "skynet"},
       {"GROQ_BASE_URL", "ftp://x"},
+      {"OPENAI_BASE_URL", "http://x/v1?key=1"},
+      {"OLLAMA_BASE_URL", "http://x/#top"},
       {"OPENAI_MODEL", "a b"},
       {"OPENAI_MODEL", "a/../b"},
       {"GROQ_MODEL", "a\nb"},
       {"ANTHROPIC_API_VERSION", "2024-01-01"},
       {"GOOGLE_API_VERSION", "v2"},
       {"QDRANT_URL", "localhost"},
+      {"QDRANT_URL", "http://x:6333?api-key=1"},
       {"REDIS_URL", "http://x"},
       {"LOG_LEVEL", "loud"},
   };
   for (const auto& [name, value] : cases) {
     EXPECT_THAT(error_with(name, value), HasSubstr(name)) << value;
   }
+}
+
+TEST_F(ConfigTest, ABaseUrlHasNothingThatAPathCannotFollow) {
+  EXPECT_EQ(error_with("OPENAI_BASE_URL", "http://x/v1?a=1"),
+            "OPENAI_BASE_URL in the environment: \"http://x/v1?a=1\" is not allowed; expected a "
+            "http:// or https:// URL without ? and #");
 }
 
 TEST_F(ConfigTest, NetworkIsRefusedWithTheReason) {
