@@ -381,17 +381,17 @@ TEST_F(EmbedderTest, GoogleWithAnotherVersionAndAModelAsItsListHasIt) {
 // As the chats of the same providers do.
 TEST_F(EmbedderTest, ABaseUrlOfAProxyHasAPath) {
   path_ = "/proxy";
-  embed({}, "openai", "{}");
+  EXPECT_FALSE(embed({}, "openai", "{}").has_value());
   EXPECT_THAT(request_, HasSubstr("POST /proxy/embeddings "));
-  embed({}, "google", "{}");
+  EXPECT_FALSE(embed({}, "google", "{}").has_value());
   EXPECT_THAT(request_, HasSubstr("POST /proxy/v1beta/models/gemini-embedding-001:embedContent "));
-  embed({}, "ollama", "{}");
+  EXPECT_FALSE(embed({}, "ollama", "{}").has_value());
   EXPECT_THAT(request_, HasSubstr("POST /proxy/api/embed "));
   path_ = "/proxy/api/";
-  embed({}, "ollama", "{}");
+  EXPECT_FALSE(embed({}, "ollama", "{}").has_value());
   EXPECT_THAT(request_, HasSubstr("POST /proxy/api/embed "));
   path_ = "";
-  embed({}, "groq", "{}");
+  EXPECT_FALSE(embed({}, "groq", "{}").has_value());
   EXPECT_THAT(request_, HasSubstr("POST /openai/v1/embeddings "));
 }
 
