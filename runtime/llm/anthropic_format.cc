@@ -117,6 +117,8 @@ class AnthropicStream final : public StreamDecoder {
     if (reader_.overflowed() && !fault_) fault_ = malformed("a part of the answer is too large");
   }
 
+  bool done() const noexcept override { return stopped_; }
+
   Answer finish(const OnText& on_text) override {
     const bool ended = !fault_ && finished_;
     if (const auto event = reader_.rest()) take(event->data, on_text);

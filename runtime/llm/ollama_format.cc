@@ -66,6 +66,8 @@ class OllamaAnswer {
     return std::nullopt;
   }
 
+  bool done() const noexcept { return done_; }
+
   Answer finish() {
     if (!done_) {
       ProviderFault fault = malformed("the answer stops before its end");
@@ -89,6 +91,8 @@ class OllamaStream final : public StreamDecoder {
     for (const std::string& line : reader_.feed(bytes)) take(line, on_text);
     if (reader_.overflowed() && !fault_) fault_ = malformed("a part of the answer is too large");
   }
+
+  bool done() const noexcept override { return answer_.done(); }
 
   Answer finish(const OnText& on_text) override {
     if (const auto line = reader_.rest()) take(*line, on_text);

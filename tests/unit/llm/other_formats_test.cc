@@ -252,6 +252,21 @@ TEST(OllamaFormat, Stream) {
   EXPECT_EQ(response.usage.output_tokens, 4u);
 }
 
+// Nothing that matters follows, though a connection may stay open.
+TEST(OtherFormats, AStreamIsDoneAtItsLastWord) {
+  const auto is_done_after = [](const WireFormat& format, std::string_view text) {
+    const auto decoder = format.stream_decoder();
+    decoder->add(text, [](std::string_view) {});
+    return decoder->done();
+  };
+  const std::string_view stop_reason =
+      "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n";
+  EXPECT_FALSE(is_done_after(AnthropicFormat(), stop_reason));
+  EXPECT_TRUE(is_done_after(AnthropicFormat(), "data: {\"type\":\"message_stop\"}\n\n"));
+  EXPECT_FALSE(is_done_after(OllamaFormat(), "{\"message\":{\"content\":\"a\"}}\n"));
+  EXPECT_TRUE(is_done_after(OllamaFormat(), "{\"message\":{\"content\":\"\"},\"done\":true}\n"));
+}
+
 TEST(OllamaFormat, Faults) {
   const OllamaFormat format;
   EXPECT_EQ(stream_fault(format, "{\"error\":\"out of memory\"}\n").text, "out of memory");
