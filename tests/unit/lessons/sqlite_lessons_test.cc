@@ -69,7 +69,7 @@ TEST_F(SqliteLessonsTest, TheAnswerComesOnTheExecutorOfWhoAsked) {
   bool same = false;
   asio::io_context context;
   const auto ask = [&]() -> asio::awaitable<void> {
-    const auto found = co_await lessons_.recall("me", "count vowels", 3, {});
+    const auto found = co_await lessons_.recall("me", "count vowels", 3, Cancel());
     same = found.has_value() && context.get_executor().running_in_this_thread();
   };
   auto done = asio::co_spawn(context, ask(), asio::use_future);
