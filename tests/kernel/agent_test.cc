@@ -144,8 +144,11 @@ TEST_P(AgentInJails, TestsAreNotDodged) {
       f + "import sys, threading\ndef trace(*a): raise SystemExit(0)\nsys.settrace(trace)",
       f + "import signal, os; signal.signal(signal.SIGALRM, lambda *a: os._exit(0))\n"
           "signal.setitimer(signal.ITIMER_REAL, 0.0001)",
-      "import os\nfor n in range(3, 64):\n"
-      "    try: os.write(n, b'r' * 17)\n    except OSError: pass\nos._exit(0)",
+      R"(import os
+for n in range(3, 64):
+    try: os.write(n, b'r' * 17)
+    except OSError: pass
+os._exit(0))",
       "import os\nif os.fork(): os._exit(0)\n",
       "import os, signal; os.kill(os.getppid(), signal.SIGTERM)\nimport time; time.sleep(1)",
       "import os; os.execv('/bin/true', ['true'])",
