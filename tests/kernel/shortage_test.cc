@@ -3,10 +3,14 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <optional>
+#include <thread>
 
 #include "faults.h"
 
@@ -196,6 +200,68 @@ TEST_F(Shortage, OfRoomForOrders) {
   // The last of the queue: with its end the launcher is done with all that waited before it.
   const auto ended = run_to_end(*next);
   ASSERT_TRUE(ended) << ended.error().message();
+}
+
+// Descriptors that nobody has received yet count for all processes of their user.
+class OnTheirWay {
+ public:
+  explicit OnTheirWay(std::size_t count) {
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends_), 0);
+    std::vector<char> control(CMSG_SPACE(sizeof(int) * count));
+    char byte = 0;
+    iovec part{&byte, 1};
+    msghdr header{};
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    cmsghdr* rights = CMSG_FIRSTHDR(&header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int) * count);
+    const std::vector<int> fds(count, ends_[0]);
+    std::memcpy(CMSG_DATA(rights), fds.data(), sizeof(int) * count);
+    EXPECT_EQ(::sendmsg(ends_[1], &header, 0), 1);
+  }
+  OnTheirWay(const OnTheirWay&) = delete;
+  OnTheirWay& operator=(const OnTheirWay&) = delete;
+  ~OnTheirWay() {
+    for (const int end : ends_) ::close(end);
+  }
+  // Received without room for them, they are closed.
+  void arrive() const {
+    char byte = 0;
+    EXPECT_EQ(::recv(ends_[0], &byte, 1, 0), 1);
+  }
+
+ private:
+  int ends_[2] = {-1, -1};
+};
+
+TEST_F(Shortage, OfRoomForDescriptorsOnTheirWay) {
+  const LoweredLimit lowered(pid_, RLIMIT_NOFILE, 128);
+  {
+    const OnTheirWay many(200);
+    auto jail = launcher_.launch(spec_for({"/usr/bin/true"}));
+    ASSERT_TRUE(jail) << jail.error().message();
+    const auto done = run_to_end(*jail);
+    // Root's launcher is excused, and its jails are another user's.
+    ASSERT_EQ(done.has_value(), ::geteuid() == 0);
+    if (!done) {
+      EXPECT_EQ(done.error().sys_errno, ETOOMANYREFS) << done.error().message();
+      EXPECT_EQ(done.error().kind, ErrorKind::exhausted);
+      EXPECT_THAT(done.error().message(), HasSubstr("ulimit -n"));
+    }
+  }
+  expect_next_launch_works("when they have arrived");
+  // In time, it is waited for.
+  const OnTheirWay many(200);
+  auto jail = launcher_.launch(spec_for({"/usr/bin/true"}));
+  ASSERT_TRUE(jail) << jail.error().message();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  many.arrive();
+  const auto done = run_to_end(*jail);
+  ASSERT_TRUE(done) << done.error().message();
 }
 
 // A zygote that may make no process: its jails fail one by one, and again work when it may.

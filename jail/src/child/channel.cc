@@ -3,10 +3,19 @@
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "child/raw_syscall.h"
 
 namespace jail::child {
+namespace {
+
+// Descriptors on their way count for all processes of a user together, against the sender's own
+// RLIMIT_NOFILE (unix(7), ETOOMANYREFS). They arrive, so there is room again soon.
+constexpr int tries_for_room = 500;
+constexpr timespec pause_for_room{0, 1'000'000};
+
+}  // namespace
 
 long send_bytes(int socket, const void* bytes, std::size_t size, const int* fds,
                 std::size_t count) {
@@ -29,7 +38,14 @@ long send_bytes(int socket, const void* bytes, std::size_t size, const int* fds,
 }
 
 long send_message(int socket, const wire::Message& message, int fd) {
-  return send_bytes(socket, &message, sizeof message, &fd, fd >= 0 ? 1 : 0);
+  long sent = 0;
+  for (int tries = 0; tries < tries_for_room; ++tries) {
+    sent = send_bytes(socket, &message, sizeof message, &fd, fd >= 0 ? 1 : 0);
+    if (sent != -ETOOMANYREFS) break;
+    const timespec pause = pause_for_room;
+    raw::call(SYS_ppoll, 0, 0, raw::address(&pause), 0);
+  }
+  return sent;
 }
 
 long receive(int socket, void* buffer, std::size_t size, int* fds, std::size_t fd_capacity,

@@ -8,7 +8,8 @@
 namespace jail::child {
 
 // `fd` travels along when it is not negative. Never blocks for long: the parent reads what it asked
-// for, and a parent that is gone is an error that nobody here can act on.
+// for, a parent that is gone is an error that nobody here can act on, and room for a descriptor is
+// waited for half a second.
 long send_message(int socket, const wire::Message& message, int fd = -1);
 
 // Any message with any number of descriptors, at most most_fds.

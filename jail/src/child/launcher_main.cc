@@ -209,7 +209,12 @@ void launch(LaunchFds& fds, std::uint32_t guest_work) {
     if (joins && pidfd >= 0) networks.entered_by(pidfd);
     raw::call(SYS_munmap, raw::address(plan), static_cast<long>(plan->size));
   }
-  send_message(fds.of(wire::launch_control), message, pidfd);
+  const long sent = send_message(fds.of(wire::launch_control), message, pidfd);
+  if (sent == -ETOOMANYREFS) {
+    // Its owner gives the jail up, and init ends with its owner.
+    message.error = ETOOMANYREFS;
+    send_message(fds.of(wire::launch_control), message);
+  }
   if (pidfd >= 0) raw::call(SYS_close, pidfd);
   fds.close();
 }

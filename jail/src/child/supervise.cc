@@ -66,7 +66,11 @@ class Init {
     if (is_started() && !spawn_early()) return;
     wire::Message ready{};
     ready.type = wire::message_ready;
-    if (send_message(control_, ready, static_cast<int>(slots_[wire::slot_workspace])) < 0) return;
+    const long sent = send_message(control_, ready, static_cast<int>(slots_[wire::slot_workspace]));
+    if (sent < 0) {
+      refused(sent);
+      return;
+    }
     if (!await_order() || !release()) return;
     while (!guest_ended_ && cause_ == wire::cause_none && !owner_gone_ && !start_failed_) step();
     if (owner_gone_ || start_failed_) return;

@@ -8,6 +8,12 @@
 #include "parent/order.h"
 
 namespace jail {
+namespace {
+
+constexpr const char* on_their_way =
+    "this user's processes have more descriptors on their way to each other than ulimit -n";
+
+}  // namespace
 
 Error no_room_for_descriptor() {
   errno = EMFILE;
@@ -32,6 +38,10 @@ Error launch_error(int error) {
       result.kind = ErrorKind::exhausted;
       result.hint = "the host is out of processes or memory";
       break;
+    case ETOOMANYREFS:
+      result.kind = ErrorKind::exhausted;
+      result.hint = on_their_way;
+      break;
     case ENOSYS:
       result.kind = ErrorKind::unsupported;
       break;
@@ -43,6 +53,7 @@ Error launch_error(int error) {
 
 // What usually stands behind a step that the kernel refuses.
 std::string step_hint(const wire::Message& message, const std::string& step) {
+  if (message.error == ETOOMANYREFS) return on_their_way;
   if (message.phase != 0) return {};
   if (step.find("overlay") != std::string::npos) {
     return message.error == EINVAL
