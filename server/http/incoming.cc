@@ -2,6 +2,7 @@
 
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
@@ -17,7 +18,12 @@ constexpr std::size_t max_read_ahead = 64u << 10;
 }  // namespace
 
 asio::awaitable<bool> Incoming::more() {
-  if (read_.expired()) start();
+  if (read_.expired()) {
+    // An end that was read while nobody waited is told once by the kernel: another read would wait
+    // for ever.
+    if (error_ && error_ != asio::error::operation_aborted) co_return false;
+    start();
+  }
   co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(
       [this](auto handler) {
         const auto shared = std::make_shared<decltype(handler)>(std::move(handler));

@@ -102,6 +102,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
 
   asio::awaitable<void> turn_away(Response why) override {
     const auto self = shared_from_this();
+    started_ = Clock::now();
     head_.request_id = make_uuid();
     co_await send(std::move(why), Connection::close);
     co_await linger();
