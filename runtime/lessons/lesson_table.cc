@@ -8,6 +8,7 @@
 
 #include "runtime/lessons/task_words.h"
 #include "runtime/store/digest.h"
+#include "runtime/store/stored_time.h"
 
 namespace runtime::lessons {
 namespace {
@@ -53,10 +54,6 @@ constexpr const char* columns =
 // Words of this many letters also find those that begin with them.
 constexpr std::size_t shortest_prefix = 5;
 
-std::int64_t to_microseconds(std::chrono::system_clock::time_point time) {
-  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
-}
-
 Lesson lesson_of(const Statement& row) {
   Lesson lesson;
   lesson.id = row.text_at(0);
@@ -64,8 +61,7 @@ Lesson lesson_of(const Statement& row) {
   lesson.error = row.text_at(2);
   lesson.advice = row.text_at(3);
   lesson.code = row.text_at(4);
-  lesson.learnt =
-      std::chrono::system_clock::time_point(std::chrono::microseconds(row.integer_at(5)));
+  lesson.learnt = from_microseconds(row.integer_at(5));
   lesson.seen = static_cast<std::uint32_t>(row.integer_at(6));
   return lesson;
 }

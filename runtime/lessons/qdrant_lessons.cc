@@ -7,6 +7,7 @@
 #include "runtime/lessons/qdrant_requests.h"
 #include "runtime/lessons/task_words.h"
 #include "runtime/store/digest.h"
+#include "runtime/store/stored_time.h"
 
 namespace runtime::lessons {
 namespace {
@@ -61,8 +62,7 @@ Lesson lesson_of(const json::Value& point) {
   lesson.error = text_at(point, "payload.error");
   lesson.advice = text_at(point, "payload.advice");
   lesson.code = text_at(point, "payload.code");
-  lesson.learnt = std::chrono::system_clock::time_point(
-      std::chrono::microseconds(number_at(point, "payload.learnt", latest)));
+  lesson.learnt = from_microseconds(number_at(point, "payload.learnt", latest));
   lesson.seen = static_cast<std::uint32_t>(number_at(point, "payload.seen", most_seen));
   return bounded(std::move(lesson));
 }

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "runtime/store/stored_time.h"
+
 namespace runtime::lessons::qdrant {
 
 bool is_point_id(std::string_view id) {

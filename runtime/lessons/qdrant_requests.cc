@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/json/writer.h"
+#include "runtime/store/stored_time.h"
 
 namespace runtime::lessons::qdrant {
 
@@ -16,10 +17,6 @@ constexpr std::int64_t rank_of_seen = 10'000'000'000'000;
 constexpr std::int64_t most_seen = 500;  // with the rank below 2^53, which all readers of JSON hold
 
 }  // namespace
-
-std::int64_t to_microseconds(std::chrono::system_clock::time_point time) {
-  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
-}
 
 std::string Filter::text() const {
   Writer writer;

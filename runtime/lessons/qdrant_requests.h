@@ -1,7 +1,6 @@
 // The bodies of requests to Qdrant's REST API.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,8 +10,6 @@
 #include "runtime/agent/lessons.h"
 
 namespace runtime::lessons::qdrant {
-
-std::int64_t to_microseconds(std::chrono::system_clock::time_point time);
 
 // Conditions are JSON already.
 struct Filter {

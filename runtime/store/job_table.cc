@@ -3,6 +3,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "runtime/store/stored_time.h"
+
 namespace runtime {
 namespace {
 
@@ -16,8 +18,6 @@ constexpr std::uint64_t row_bytes = 512;
 constexpr const char* restarted = "the server ended before the program did";
 constexpr const char* restarted_task = "the server ended before the task did";
 
-// Times are microseconds since 1970: a caller's jobs, one after the other, are listed in their
-// order, and two of them fit into a millisecond.
 constexpr const char* schema = R"sql(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE jobs (
@@ -68,12 +68,6 @@ PRAGMA user_version=2;
 
 constexpr const char* summary_columns =
     "id, status, language, code_sha256, created, finished, execution_time_ms, error, kind";
-
-std::int64_t to_microseconds(JobTime time) {
-  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
-}
-
-JobTime from_microseconds(std::int64_t time) { return JobTime(std::chrono::microseconds(time)); }
 
 JobSummary summary_of(const Statement& row) {
   JobSummary summary;

@@ -1,6 +1,7 @@
 // The table of jobs in its database.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
