@@ -1,6 +1,6 @@
 #!/bin/bash
 # The guest's process 1, or what comes before systemd is that. `arguments` are those of this run.
-# shellcheck disable=SC1091,SC2154 # project, directory, mode, results and command come from `arguments`
+# shellcheck disable=SC1091,SC2154 # project, directory, mode, results, seconds and command come from `arguments`
 set -euo pipefail
 source /run/vm/arguments
 readonly user=1000
@@ -78,6 +78,19 @@ ExecStart=/bin/true
 UNIT
 }
 
+# A command that hangs is killed with its machine; what everybody waited for is on the console then.
+tell_who_waits() {
+  local directory
+  set +e # processes end while they are looked at
+  sleep $((seconds > 60 ? seconds - 30 : seconds / 2))
+  for directory in /proc/[1-9]*; do
+    if [[ -n $(tr -d '\0' <"$directory/cmdline") ]]; then
+      echo "${directory#/proc/} $(grep -E '^(State|PPid)' "$directory/status" | cut -f 2 | xargs)" \
+        "$(cat "$directory/wchan"): $(tr '\0' ' ' <"$directory/cmdline" | cut -c 1-150)"
+    fi
+  done >/dev/ttyS0 2>&1
+}
+
 finish() {
   echo "$1" >/run/vm/status
   sync
@@ -95,14 +108,17 @@ fi
 prepare_files
 if [[ $mode == systemd ]]; then
   prepare_systemd
+  tell_who_waits &
   exec /lib/systemd/systemd --unit=vm.target --show-status=false --log-target=kmsg --log-level=notice
 fi
 
 prepare_cgroup
+tell_who_waits &
 become=(env)
 [[ $mode != user ]] || become=(setpriv "--reuid=$user" "--regid=$user" --clear-groups --)
 # Through cat, so that the end of the output is known before the machine is switched off.
 exec 3> >(exec cat >"$port")
+writer=$!
 status=0
 (
   echo "$BASHPID" >$group/command/cgroup.procs
@@ -112,5 +128,5 @@ status=0
 ) </dev/null >&3 2>&1 3>&- || status=$?
 echo 1 >$group/cgroup.kill # what the command left behind keeps the output open
 exec 3>&-
-wait
+wait "$writer"
 finish $status

@@ -277,6 +277,7 @@ TEST_F(Shortage, OfProcessesInAZygote) {
     const auto done = jail->wait(jail::Phase::ready, patience);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().sys_errno, EAGAIN) << done.error().message();
+    EXPECT_EQ(done.error().kind, ErrorKind::exhausted);
     EXPECT_THAT(done.error().message(), HasSubstr("fork the guest"));
   }
   auto jail = warm->order();

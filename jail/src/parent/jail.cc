@@ -172,10 +172,8 @@ Result<Phase> Jail::advance() {
             duration_cast<microseconds>(steady_clock::now() - state.launched_at);
         state.phase = Phase::ready;
         break;
-      case wire::message_failed: {
-        const std::string step = describe_call(*state.plan, message.phase, message.index);
-        return Error{ErrorKind::kernel, step, message.error, step_hint(message, step)};
-      }
+      case wire::message_failed:
+        return step_error(message, describe_call(*state.plan, message.phase, message.index));
       case wire::message_ended:
         if (state.phase == Phase::launching) return give_up(*this);
         fill_report(message, state.limits, state.report);

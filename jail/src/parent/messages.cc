@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cstring>
+#include <utility>
 
 #include "parent/order.h"
 
@@ -12,6 +13,26 @@ namespace {
 
 constexpr const char* on_their_way =
     "this user's processes have more descriptors on their way to each other than ulimit -n";
+
+// What usually stands behind a step that the kernel refuses.
+std::string step_hint(const wire::Message& message, const std::string& step) {
+  if (message.error == ETOOMANYREFS) return on_their_way;
+  if (message.phase != 0) return {};
+  if (step.find("overlay") != std::string::npos) {
+    return message.error == EINVAL
+               ? "something is mounted below that directory, or it stands on two overlays already; "
+                 "a root built for jails (rootfs/build) has neither"
+               : "each jail has a root by overlayfs, which the kernel must offer to user "
+                 "namespaces";
+  }
+  if (message.error != EPERM && message.error != EACCES) return {};
+  if (step.find("proc") != std::string::npos) {
+    return "inside a container whose /proc is masked no new /proc can be mounted; see "
+           "agent-sandbox "
+           "doctor";
+  }
+  return "this host restricts what an unprivileged user namespace may do; see agent-sandbox doctor";
+}
 
 }  // namespace
 
@@ -51,24 +72,13 @@ Error launch_error(int error) {
   return result;
 }
 
-// What usually stands behind a step that the kernel refuses.
-std::string step_hint(const wire::Message& message, const std::string& step) {
-  if (message.error == ETOOMANYREFS) return on_their_way;
-  if (message.phase != 0) return {};
-  if (step.find("overlay") != std::string::npos) {
-    return message.error == EINVAL
-               ? "something is mounted below that directory, or it stands on two overlays already; "
-                 "a root built for jails (rootfs/build) has neither"
-               : "each jail has a root by overlayfs, which the kernel must offer to user "
-                 "namespaces";
-  }
-  if (message.error != EPERM && message.error != EACCES) return {};
-  if (step.find("proc") != std::string::npos) {
-    return "inside a container whose /proc is masked no new /proc can be mounted; see "
-           "agent-sandbox "
-           "doctor";
-  }
-  return "this host restricts what an unprivileged user namespace may do; see agent-sandbox doctor";
+Error step_error(const wire::Message& message, std::string step) {
+  // The host's shortages; ENOMEM and ENOSPC come of a jail's own limits as well.
+  const bool short_of = message.error == EAGAIN || message.error == EMFILE ||
+                        message.error == ENFILE || message.error == ETOOMANYREFS;
+  std::string hint = step_hint(message, step);
+  return {short_of ? ErrorKind::exhausted : ErrorKind::kernel, std::move(step), message.error,
+          std::move(hint)};
 }
 
 Reading receive(int socket, Received& out) {

@@ -31,7 +31,7 @@ Error no_room_for_descriptor();
 // Of a clone3 that failed with this errno.
 Error launch_error(int error);
 
-// What usually stands behind a step that the kernel refuses.
-std::string step_hint(const wire::Message& message, const std::string& step);
+// Of wire::message_failed: `step` is what was attempted.
+Error step_error(const wire::Message& message, std::string step);
 
 }  // namespace jail

@@ -174,9 +174,10 @@ Result<void> TemplateHost::advance() {
         break;
       default: {
         const wire::Message& message = received.message;
-        const std::string step = describe_call(*plans_->host, message.phase, message.index);
-        return with_words({ErrorKind::kernel, "start a zygote: " + step, message.error,
-                           step_hint(message, step)});
+        Error error =
+            step_error(message, describe_call(*plans_->host, message.phase, message.index));
+        error.doing = "start a zygote: " + error.doing;
+        return with_words(std::move(error));
       }
     }
   }

@@ -2,14 +2,23 @@
 # program has ended.
 # Report: error with exit code 7, at once; nothing that comes later is there.
 # Expect: status=error exit=7 last=main is done
-# Within: 5
+# Within: 10
 import threading
 import time
 
 
-def late():
+parent = os.getpid()
+main_is_done = threading.Event()
+
+
+def late(is_child=False):
+    if is_child:
+        while os.getppid() == parent:
+            time.sleep(0.01)
+    else:
+        main_is_done.wait()
     time.sleep(1)
-    for _ in range(20):
+    for _ in range(200):
         os.write(1, b"ESCAPED: a word from after the end\n")
         os.write(2, b"ESCAPED: a word from after the end\n")
         time.sleep(0.1)
@@ -19,7 +28,8 @@ def late():
 for _ in range(4):
     threading.Thread(target=late, daemon=True).start()
 if os.fork() == 0:
-    threading.Thread(target=late, daemon=True).start()
-    late()
+    threading.Thread(target=late, args=(True,), daemon=True).start()
+    late(True)
 print("main is done", flush=True)
+main_is_done.set()
 sys.exit(7)
