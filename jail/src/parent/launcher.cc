@@ -124,6 +124,7 @@ Result<Launcher> Launcher::start(LauncherOptions options) {
   if (!state->process.valid()) return system_error("open the launcher's pidfd");
   state->host = HostFacts::of_this_host(::geteuid(), ::getegid());
   state->cgroups = std::move(options.cgroups);
+  state->egress = std::move(options.egress);
   return Launcher(std::move(state));
 }
 
@@ -144,9 +145,11 @@ Result<Jail> Launcher::launch(const JailSpec& spec) const {
   if (!plan) return std::move(plan).error();
   const auto image = to_image(*plan);
   if (!image) return image.error();
-  const JailOrder order{state_->socket.get(), image->get(),
-                        std::make_shared<const Plan>(std::move(*plan)), spec.limits,
-                        state_->cgroups ? &*state_->cgroups : nullptr};
+  JailOrder order{state_->socket.get(), image->get(),
+                  std::make_shared<const Plan>(std::move(*plan)), spec.limits,
+                  state_->cgroups ? &*state_->cgroups : nullptr};
+  order.network = &spec.network;
+  order.proxy = state_->egress.get();
   return order_jail(order);
 }
 
