@@ -17,6 +17,7 @@
 #include "jail/pool.h"
 #include "jail/result.h"
 #include "jail/spec.h"
+#include "runtime/jail_file/jail_file.h"
 #include "runtime/sandbox/admission.h"
 #include "runtime/sandbox/cancel.h"
 #include "runtime/sandbox/run_request.h"
@@ -34,6 +35,9 @@ struct RunnerOptions {
   // Where each jail gets a leaf; without it rlimits and a watchdog hold the limits.
   std::optional<jail::CgroupTree> cgroups;
   std::shared_ptr<const jail::Root> root;  // what programs see; null: the host's own /usr
+  // What every jail has beside the usual, and its policy; null: nothing. Its env is for whoever
+  // makes requests.
+  std::shared_ptr<const JailFile> jail_file;
 
   // What requests may name and what waits for them; none: every jail is made for its program.
   std::vector<Template> templates;

@@ -19,6 +19,7 @@ struct Raw {
   std::string language;
   std::vector<std::string> env;
   std::vector<std::string> artifacts;
+  std::string jail_file;
   bool json = false;
   bool explain = false;
   HostArguments host_arguments;
@@ -57,6 +58,10 @@ void define_exec(Commands& commands) {
                   "Copy what the glob names in its working directory to DIR afterwards; may repeat")
       ->type_name("GLOB:DIR")
       ->allow_extra_args(false);
+  exec.add_option(
+          "--jail", raw.jail_file,
+          "What the jail has beside the usual: policy, volumes, devices (policies/README.md)")
+      ->type_name("FILE");
   auto* json = exec.add_flag("--json", raw.json, "Print the result as POST /execute returns it");
   exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
       ->excludes(json);
@@ -124,6 +129,7 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
     options.artifacts.push_back({glob, entry.substr(colon + 1)});
   }
   options.args = std::move(args);
+  options.jail_file = raw.jail_file;
   read_host_arguments(exec, raw.host_arguments, options.host);
   if (raw.json) options.mode = ExecOptions::Mode::json;
   if (raw.explain) options.mode = ExecOptions::Mode::explain;
