@@ -33,10 +33,14 @@ class Launcher {
   ~Launcher();  // running jails go on: each belongs to its Jail
 
   // Does not wait for the jail to be ready. Thread-safe.
-  // Errors: invalid (names the field), exhausted, closed (the launcher is gone: start another).
+  // Errors: invalid or refused (names the field), exhausted, closed (the launcher is gone: start
+  // another).
   Result<Jail> launch(const JailSpec& spec) const;
 
-  // The plan of `spec` in words, one system call a line, as launch() would run it. Thread-safe.
+  // First what `spec` loosens, each with its reason ("Loosened: nothing" where that is so):
+  // volumes, devices, binds beside the root, a policy that permits more than the default one,
+  // network. Then the plan in words, one system call a line, as launch() would run it. Thread-safe.
+  // Errors: as launch().
   Result<std::string> explain(const JailSpec& spec) const;
 
   // What holds the limits of the jails launched here.

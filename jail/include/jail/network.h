@@ -18,12 +18,13 @@ struct Network {
   };
   Kind kind = Kind::loopback;
   std::vector<std::string> rules;  // "pypi.org:443", "10.0.0.0/8:5432"; see egress.h
+  std::vector<std::string> why;    // a reason for each, for Launcher::explain(); or empty
   std::string label;               // names the jail in EgressDecision; may be empty
 
-  static Network none() { return {Kind::none, {}, {}}; }
+  static Network none() { return {Kind::none, {}, {}, {}}; }
   static Network loopback() { return {}; }
   static Network allow(std::vector<std::string> rules, std::string label = {}) {
-    return {Kind::egress, std::move(rules), std::move(label)};
+    return {Kind::egress, std::move(rules), {}, std::move(label)};
   }
 };
 

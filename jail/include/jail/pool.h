@@ -95,7 +95,7 @@ struct Invocation {
 class Pool {
  public:
   // Does not wait: jails become ready while advance() is called. `launcher` must outlive the pool.
-  // Errors: invalid (names the field), exhausted, closed, kernel.
+  // Errors: invalid or refused (names the field), exhausted, closed, kernel.
   static Result<Pool> open(const Launcher& launcher, TemplateSpec spec, PoolOptions options);
 
   Pool(Pool&&) noexcept;
