@@ -109,7 +109,6 @@ Connection::State Connection::read_request(Time now) {
 }
 
 Connection::State Connection::admit(Time now) {
-  asked_ = destination_.text();
   if (place_ == Place::beyond) {
     return refuse(Why::busy, "this jail has as many connections as it may have", now);
   }
