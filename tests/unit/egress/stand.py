@@ -5,12 +5,15 @@ import http.server
 import os
 import pathlib
 import socket
+import struct
 import subprocess
 import threading
 import time
+import unittest
 
 BUILD = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", ""))
 PROGRAM = BUILD / "tests" / "unit" / "egress" / "egress_stand"
+ALLOWED = "allowed.test"
 PATIENCE = 60  # seconds for what takes a few milliseconds
 
 Decision = collections.namedtuple("Decision", "event jail destination address allowed reason sent received dropped")
@@ -203,3 +206,33 @@ def eventually(condition):
         if time.monotonic() > end:
             raise AssertionError("waited in vain")
         time.sleep(0.01)
+
+
+class EgressTest(unittest.TestCase):
+    """With a web server that may be reached, and proxies that end with their test."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.web = WebServer()
+        cls.addClassCleanup(cls.web.close)
+
+    def stand(self, rules=(), addresses=(f"{ALLOWED}=127.0.0.1",), **options):
+        stand = Stand(rules, addresses, **options)
+        self.addCleanup(stand.__exit__)
+        return stand
+
+    def allowing(self, port=None, **options):
+        port = port or self.web.port
+        return self.stand([f"{ALLOWED}:{port}", f"127.0.0.1:{port}"], **options)
+
+    def raw(self, serve):
+        server = RawServer(serve)
+        self.addCleanup(server.close)
+        return server
+
+    def connect_status(self, stand, destination):
+        return stand.ask(f"CONNECT {destination} HTTP/1.1\r\n\r\n".encode()).split(b" ")[1:2]
+
+    @staticmethod
+    def socks(host, port, command=1):
+        return b"\x05\x01\x00\x05" + bytes([command]) + b"\x00\x03" + bytes([len(host)]) + host.encode() + struct.pack(">H", port)
