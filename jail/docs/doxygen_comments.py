@@ -4,7 +4,8 @@ that doxygen takes for documentation.
 
   doxygen_comments.py HEADER
 
-A comment above a declaration or behind one documents it; the first one of a file, the file. What is
+A comment above a declaration or behind one documents it; the first one of a file, the file. One above
+several functions, with no empty line and no other comment between them, documents them all. What is
 behind a declaration and says only "the library's own" hides it. Code is left as it is.
 """
 import re
@@ -53,27 +54,44 @@ def is_documented(following):
     return bool(code) and not code.startswith(("}", "#pragma", "#include", "#if", "#endif"))
 
 
+def comment_at(lines, at):
+    """Code, texts and end of the comment that begins in this line and goes on below in the same column."""
+    code, comment = split(lines[at])
+    end, texts = at + 1, [comment]
+    while end < len(lines):
+        next_code, next_comment = split(lines[end])
+        if next_comment is None or next_code.strip() or len(next_code) != len(code):
+            break
+        texts.append(next_comment)
+        end += 1
+    return code, texts, end
+
+
+def begins_function(line, previous):
+    return "(" in line and not line.strip().startswith(("}", "#", ")")) and previous.rstrip().endswith((";", "}"))
+
+
 def converted(source):
     lines = source.split("\n")
-    out, at = [], 0
+    out, at, shared = [], 0, []
     while at < len(lines):
         code, comment = split(lines[at])
         if comment is None or NOT_DOCUMENTATION.match(comment):
+            shared = shared if code.strip() else []
+            if shared and begins_function(code, split(lines[at - 1])[0]):
+                out += shared
             out.append(lines[at])
             at += 1
             continue
-        end, texts = at + 1, [comment]
-        while end < len(lines):
-            next_code, next_comment = split(lines[end])
-            if next_comment is None or next_code.strip() or len(next_code) != len(code):
-                break
-            texts.append(next_comment)
-            end += 1
+        code, texts, end = comment_at(lines, at)
         if code.strip():
             hidden = texts == [HIDDEN]
             out += [f"/** @cond */{code}/** @endcond */"] if hidden else block_behind(code, texts)
-        elif at == 0 or (end < len(lines) and is_documented(lines[end])):
-            out += block_above(texts, code, first_of_file=at == 0)
+        elif at == 0:
+            out += block_above(texts, code, first_of_file=True)
+        elif end < len(lines) and is_documented(lines[end]):
+            shared = block_above(texts, code, first_of_file=False)
+            out += shared
         else:
             out += lines[at:end]
         at = end

@@ -166,9 +166,9 @@ std::string DaemonThread::lead_ready(Jail& jail, Fate fate) {
     // Init may say that it is ready before its launcher has handed over the pidfd.
     if (!soon([&] { return jail.process_fd() >= 0 || !jail.advance(); })) return "it has no pidfd";
     ::syscall(SYS_pidfd_send_signal, jail.process_fd(), SIGKILL, nullptr, 0);
-    pause();
-    // Either way, since it is not said when the kill is seen.
-    static_cast<void>(jail.start());
+    for (pollfd init{jail.process_fd(), POLLIN, 0}; ::poll(&init, 1, -1) != 1;) {
+    }
+    if (jail.start()) return "a dead jail was started";  // and without a SIGPIPE for this process
     const auto ended = jail.wait(Phase::ended, patience);
     if (!ended) return ended.error().message();
     return jail.report().ended == Ended::killed ? "" : text_of(jail.report());
