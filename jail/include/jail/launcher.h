@@ -7,6 +7,7 @@
 #include <string>
 
 #include "jail/cgroup.h"
+#include "jail/egress.h"
 #include "jail/jail.h"
 #include "jail/result.h"
 #include "jail/spec.h"
@@ -17,6 +18,8 @@ namespace jail {
 struct LauncherOptions {
   // Where each jail gets a cgroup of its own. Without it rlimits and a watchdog hold the limits.
   std::optional<CgroupTree> cgroups;
+  // The way out of jails with Network::Kind::egress. Shared with as many launchers as there are.
+  std::shared_ptr<const EgressProxy> egress;
 };
 
 // Makes jails; one is enough for a process. Its const methods may be called from any thread at

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "jail/network.h"
 #include "jail/policy.h"
 #include "jail/result.h"
 
@@ -57,11 +58,6 @@ Root host_root();
 // root or to this process's user and that nobody else may write into.
 Result<Root> directory_root(const std::string& path);
 
-// What a guest can reach.
-enum class Network : std::uint8_t {
-  none,  // a network namespace of its own with nothing but its loopback interface
-};
-
 // What a jail may use. Each is held by what Launcher::enforcement() names.
 struct Limits {
   std::chrono::milliseconds wall{5000};  // from start() on
@@ -87,7 +83,7 @@ struct JailSpec {
   std::string working_directory = "/workspace";
   std::string hostname = "sandbox";
   Root root;
-  Network network = Network::none;
+  Network network;
   Limits limits;
   FilterProgram filter;  // from compile_policy(); an empty program is refused
 };
