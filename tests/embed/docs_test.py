@@ -137,14 +137,15 @@ class Documentation(unittest.TestCase):
                              set().union(*map(public_functions, HEADERS)))
 
     def test_every_type_and_every_file_is_described(self):
-        described = {each.findtext("compoundname") for each in self.types if self.is_described(each)}
-        # jail_pool_options of the C interface is jail::PoolOptions.
-        same = {"jail::" + "".join(map(str.capitalize, name.removeprefix("jail_").split("_"))): name
-                for name in (each.findtext("compoundname") for each in self.types) if name.startswith("jail_")}
-        described |= {name for cpp_name, name in same.items() if cpp_name in described}
-        self.assertEqual(set(), {each.findtext("compoundname") for each in self.types} - described)
-        self.assertEqual([], sorted(member.findtext("name") for member in self.members
-                                    if member.get("kind") in ("enum", "typedef") and not self.is_described(member)))
+        enums = [member for member in self.members if member.get("kind") == "enum"]
+        # A typedef of the C interface only saves the word before the name.
+        types = [(each.findtext("compoundname"), each) for each in self.types] + [(each.findtext("name"), each) for each in enums]
+        described = {name for name, each in types if self.is_described(each)}
+        self.assertLessEqual({"jail::PoolOptions", "Phase", "pool.h"}, described)
+        # And jail_pool_options is jail::PoolOptions.
+        said = {name.rpartition("::")[2] for name in described}
+        self.assertEqual(set(), {name for name, _ in types if name not in described and not (
+            name.startswith("jail_") and "".join(map(str.capitalize, name.split("_")[1:])) in said)})
 
     def test_every_function_is_described(self):
         # One comment is enough for all that a class has by one name.
