@@ -50,12 +50,13 @@ class Guide(unittest.TestCase):
         cls.root = pathlib.Path(tempfile.mkdtemp(prefix="agent-sandbox-guide."))
         cls.addClassCleanup(shutil.rmtree, cls.root, ignore_errors=True)
         cls.root.chmod(0o755)
-        done = run("cmake", "--install", BUILD, "--prefix", cls.root, "--component", "libjail")
-        if done.returncode != 0:
-            raise AssertionError(done.stdout + done.stderr)
+        for component in ("libjail", "libjail-dev"):
+            done = run("cmake", "--install", BUILD, "--prefix", cls.root, "--component", component)
+            if done.returncode != 0:
+                raise AssertionError(done.stdout + done.stderr)
         package = next(cls.root.rglob("jail.pc")).parent
-        flags = run("pkg-config", "--cflags", "--libs", "--static", "jail", env={**os.environ, "PKG_CONFIG_PATH": str(package)})
-        # Found also where the library is a shared one.
+        flags = run("pkg-config", "--cflags", "--libs", "jail", env={**os.environ, "PKG_CONFIG_PATH": str(package)})
+        # Installed where the loader does not look.
         cls.flags = [*flags.stdout.split(), f"-Wl,-rpath,{package.parent}"]
 
     def assert_prints(self, name):

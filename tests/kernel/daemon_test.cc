@@ -126,5 +126,52 @@ TEST_F(Daemon, OutlivesALauncherThatIsGone) {
   EXPECT_EQ(jail->report().ended, jail::Ended::exited);
 }
 
+// A fork has copies of every handle. Where it ends without an execve, their destructors run.
+TEST_F(Daemon, KeepsWhatAForkOfItDestroys) {
+  auto launcher = Launcher::start();
+  ASSERT_TRUE(launcher) << launcher.error().message();
+  auto jail = launcher->launch(spec_for({"/usr/bin/sh", "-c", "read -r it; exit 7"}));
+  ASSERT_TRUE(jail) << jail.error().message();
+  ASSERT_TRUE(jail->wait(Phase::ready, seconds(60)));
+  ASSERT_TRUE(jail->start());
+  const pid_t fork = ::fork();
+  ASSERT_GE(fork, 0);
+  if (fork == 0) {
+    { const jail::Jail ends(std::move(*jail)); }
+    { const Launcher ends(std::move(*launcher)); }
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(fork, nullptr, 0), fork);
+
+  const auto next = launcher->launch(spec_for({"/usr/bin/true"}));
+  EXPECT_TRUE(next) << next.error().message();
+  EXPECT_EQ(::write(jail->take_stdin().get(), "\n", 1), 1);
+  ASSERT_TRUE(jail->wait(Phase::ended, seconds(60)));
+  EXPECT_EQ(jail->report().exit_code, 7) << to_string(jail->report().ended);
+}
+
+TEST_F(Daemon, EndsWhatAnotherHandleTakesThePlaceOf) {
+  auto launcher = Launcher::start();
+  ASSERT_TRUE(launcher) << launcher.error().message();
+  auto jail = launcher->launch(spec_for({"/usr/bin/true"}));
+  ASSERT_TRUE(jail) << jail.error().message();
+  ASSERT_TRUE(jail->wait(Phase::ready, seconds(60)));
+  const jail::Fd init(::dup(jail->process_fd()));
+  const jail::Fd first(::dup(launcher->process_fd()));
+  auto second = Launcher::start();
+  ASSERT_TRUE(second) << second.error().message();
+  *launcher = std::move(*second);
+  siginfo_t status{};
+  EXPECT_NE(::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(first.get()), &status,
+                     WEXITED | WNOHANG),
+            0)
+      << "the first launcher is left as a zombie";
+  auto next = launcher->launch(spec_for({"/usr/bin/true"}));
+  ASSERT_TRUE(next) << next.error().message();
+  *jail = std::move(*next);
+  pollfd ended{init.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&ended, 1, 60'000), 1) << "the jail whose handle was overwritten goes on";
+}
+
 }  // namespace
 }  // namespace kernel_ring
