@@ -14,6 +14,7 @@
 
 namespace jail {
 
+// What a Launcher is started with. The default needs nothing of the host.
 struct LauncherOptions {
   // Where each jail gets a cgroup of its own. Without it rlimits and a watchdog hold the limits.
   std::optional<CgroupTree> cgroups;
@@ -21,6 +22,8 @@ struct LauncherOptions {
   std::shared_ptr<const EgressProxy> egress;
 };
 
+// Makes jails; one is enough for a process. Its const methods may be called from any thread at
+// once; moving and destroying it, as with any value, only when no other thread uses it.
 class Launcher {
  public:
   // Jails run with this process's user and group, which must not be root: no jail runs as host uid
@@ -49,8 +52,8 @@ class Launcher {
   // A pidfd, readable when the launcher has ended. Owned by the Launcher.
   int process_fd() const noexcept;
 
-  struct State;  // the library's own
-  const State& state() const noexcept { return *state_; }
+  struct State;                                            // the library's own
+  const State& state() const noexcept { return *state_; }  // the library's own
 
  private:
   explicit Launcher(std::unique_ptr<State> state) noexcept;

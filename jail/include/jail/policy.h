@@ -10,12 +10,14 @@
 
 namespace jail {
 
+// What becomes of a system call.
 enum class Verdict : std::uint8_t {
   allow,
   error,  // the call returns -1 with `error_number`
   kill,   // the whole process dies of SIGSYS
 };
 
+// A verdict with what it needs.
 struct Decision {
   Verdict verdict = Verdict::error;
   int error_number = 0;  // only with Verdict::error
@@ -26,6 +28,7 @@ struct Decision {
 // One condition on one argument. Only the low 32 bits are compared, since for every argument that a
 // rule looks at (flags, domains, commands, pids) the kernel itself truncates to int.
 struct ArgumentTest {
+  // How the argument compares.
   enum class Op : std::uint8_t {
     equal,      // (arg & mask) == value
     not_equal,  // (arg & mask) != value
@@ -50,6 +53,7 @@ struct Rule {
   bool operator==(const Rule&) const = default;
 };
 
+// A name for messages, the rules, and what becomes of all other calls.
 struct Policy {
   std::string name;
   // For calls that no rule names: ENOSYS, so that programs fall back instead of failing. Never

@@ -15,6 +15,7 @@
 
 namespace jail {
 
+// What is shown at a place of the root.
 enum class NodeKind : std::uint8_t { directory, file };
 
 // A read-only view of a directory or file of the host, nosuid and nodev. A directory is shown by an
@@ -80,6 +81,7 @@ struct TextFile {
   std::optional<timespec> modified = std::nullopt;  // when the jail is made, where there is none
 };
 
+// All that a guest can see of the file system beside its own tmpfs mounts, /dev and /proc.
 struct Root {
   std::vector<ReadOnlyBind> binds;
   std::vector<Link> links;
@@ -96,6 +98,7 @@ Root host_root();
 // root or to this process's user and that nobody else may write into.
 Result<Root> directory_root(const std::string& path);
 
+// What a jail may use. Each is held by what Launcher::enforcement() names.
 struct Limits {
   std::chrono::milliseconds wall{5000};  // from start() on
   std::chrono::milliseconds cpu{5000};   // user + system of all processes of the jail together
@@ -113,6 +116,7 @@ struct Limits {
   std::uint32_t tmp_inodes = 16384;
 };
 
+// One jail. argv, root and filter have no default; the rest is as tight as it comes.
 struct JailSpec {
   std::vector<std::string> argv;  // argv[0] is a path inside the jail; no PATH look-up
   std::vector<std::string> env;   // "NAME=value"; nothing is inherited

@@ -128,10 +128,15 @@ void Jail::State::add_accounting() {
 
 Jail::Jail(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 Jail::Jail(Jail&&) noexcept = default;
-Jail& Jail::operator=(Jail&&) noexcept = default;
+
+Jail& Jail::operator=(Jail&& other) noexcept {
+  const Jail ends(std::move(state_));
+  state_ = std::move(other.state_);
+  return *this;
+}
 
 Jail::~Jail() {
-  if (state_ != nullptr) kill(Ended::cancelled);
+  if (state_ != nullptr && state_->owner == ::getpid()) kill(Ended::cancelled);
 }
 
 Phase Jail::phase() const noexcept { return state_->phase; }

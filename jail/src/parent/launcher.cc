@@ -17,7 +17,12 @@ namespace jail {
 
 Launcher::Launcher(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 Launcher::Launcher(Launcher&&) noexcept = default;
-Launcher& Launcher::operator=(Launcher&&) noexcept = default;
+
+Launcher& Launcher::operator=(Launcher&& other) noexcept {
+  const Launcher ends(std::move(state_));
+  state_ = std::move(other.state_);
+  return *this;
+}
 
 Launcher::~Launcher() {
   if (state_ == nullptr) return;
