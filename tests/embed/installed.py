@@ -50,7 +50,7 @@ class Installed(unittest.TestCase):
         return self.place_of_library / SONAME
 
     def configure(self, source, *arguments):
-        target = self.root / f"build-{self.id()}"
+        target = self.root / f"build-{self.id()}-{source.name}"
         return target, run("cmake", "-G", "Ninja", "-S", source, "-B", target, "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror",
                            "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror", *arguments,
                            env={name: value for name, value in os.environ.items() if not name.startswith("CMAKE_")})

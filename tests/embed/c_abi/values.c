@@ -95,10 +95,24 @@ static void check_pool(const jail_launcher *launcher) {
   jail_spec_destroy(spec);
 }
 
+// More than any memory holds. The sanitizers' operator new ends the program instead of throwing.
+static void check_memory(void) {
+  jail_root *root = NULL;
+  SUCCEEDS(jail_root_empty(&root, &error));
+  FAILS(JAIL_EXHAUSTED, "jail_root_file: more than memory can hold",
+        jail_root_file(root, "/a", "x", SIZE_MAX, NULL, &error));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  FAILS(JAIL_EXHAUSTED, "jail_root_file: out of memory",
+        jail_root_file(root, "/a", "x", SIZE_MAX / 8, NULL, &error));
+#endif
+  jail_root_destroy(root);
+}
+
 void check_values(const jail_launcher *launcher) {
   check_policy();
   check_spec(launcher);
   check_pool(launcher);
+  check_memory();
   CHECK(strcmp(jail_version(), JAIL_VERSION) == 0);
   CHECK(strcmp(jail_ended_text(JAIL_ENDED_TIMED_OUT), "timed out") == 0);
   CHECK(strcmp(jail_ended_text((jail_ended)99), "unknown") == 0);
