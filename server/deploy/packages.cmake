@@ -3,7 +3,7 @@
 get_target_property(soversion jail_shared SOVERSION)
 set(libjail_package libjail${soversion})
 
-# package(<component> <Debian name>): the two documents that each package has.
+# add_package_documents(<component> <Debian name>): the two documents that each package has.
 function(add_package_documents component name)
   install(FILES debian/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${component})
   install_compressed(debian/changelog ${component} ${CMAKE_INSTALL_DATADIR}/doc/${name} changelog)
@@ -41,7 +41,7 @@ read-only root, a system call filter and hard limits. Needs neither root nor
 a container engine. On top of it stands an agent that has a language model
 write a program for a task, runs it and learns from what happened.
 .
-Installing it starts no server; \"systemctl enable --now agent-sandbox\" does.")
+Installing it starts no server; systemctl enable --now agent-sandbox does.")
 set(CPACK_DEBIAN_AGENT-SANDBOX_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/debian/conffiles
   ${CMAKE_CURRENT_SOURCE_DIR}/debian/postinst ${CMAKE_CURRENT_SOURCE_DIR}/debian/prerm
   ${CMAKE_CURRENT_SOURCE_DIR}/debian/postrm)
@@ -50,8 +50,12 @@ set(CPACK_DEBIAN_LIBJAIL_PACKAGE_NAME ${libjail_package})
 set(CPACK_DEBIAN_LIBJAIL_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_LIBJAIL_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_LIBJAIL_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_LIBJAIL_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_LIBJAIL_PACKAGE_GENERATE_SHLIBS_POLICY "=")
+# For dpkg-shlibdeps of packages that use it, and for the loader's cache.
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/libjail/shlibs
+  "libjail ${soversion} ${libjail_package} (>= ${PROJECT_VERSION})\n")
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/libjail/triggers "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_LIBJAIL_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_BINARY_DIR}/libjail/shlibs
+  ${CMAKE_CURRENT_BINARY_DIR}/libjail/triggers)
 set(CPACK_COMPONENT_LIBJAIL_DESCRIPTION "isolated process trees made straight from the Linux kernel
 For daemons that run programs nobody has read: a jail is a process tree with
 namespaces of its own, a read-only root, a system call filter and hard
