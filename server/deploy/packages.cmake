@@ -8,6 +8,10 @@ function(add_package_documents component name)
   install(FILES debian/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${component})
   install_compressed(debian/changelog ${component} ${CMAKE_INSTALL_DATADIR}/doc/${name} changelog)
 endfunction()
+install(FILES debian/lintian-overrides.agent-sandbox DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides
+  COMPONENT agent-sandbox RENAME agent-sandbox)
+install(FILES debian/lintian-overrides.libjail DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides
+  COMPONENT libjail RENAME ${libjail_package})
 add_package_documents(agent-sandbox agent-sandbox)
 add_package_documents(libjail ${libjail_package})
 add_package_documents(libjail-dev libjail-dev)
@@ -33,7 +37,7 @@ set(CPACK_DEBIAN_AGENT-SANDBOX_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_AGENT-SANDBOX_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_AGENT-SANDBOX_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_AGENT-SANDBOX_PACKAGE_RECOMMENDS python3)
-set(CPACK_DEBIAN_AGENT-SANDBOX_PACKAGE_SUGGESTS nodejs)
+set(CPACK_DEBIAN_AGENT-SANDBOX_PACKAGE_SUGGESTS "nodejs, mmdebstrap")
 set(CPACK_COMPONENT_AGENT-SANDBOX_DESCRIPTION "runs the code that an AI agent just wrote, in jails of the kernel
 An HTTP server and a command line that run programs nobody has read: each in
 a jail made straight from the Linux kernel, with namespaces of its own, a
