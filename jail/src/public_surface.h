@@ -14,4 +14,5 @@
 #include "jail/pool.h"
 #include "jail/result.h"
 #include "jail/spec.h"
+#include "jail_c.h"
 #pragma GCC visibility pop
