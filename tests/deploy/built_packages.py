@@ -40,7 +40,7 @@ class Packages(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.directory, ignore_errors=True)
         cls.directory.chmod(0o755)
         cls.packages = build_packages(cls.directory / "packages")
-        cls.library = next(name for name in cls.packages if re.fullmatch(r"libjail[\d.]+", name))
+        cls.runtime = next(name for name in cls.packages if re.fullmatch(r"libjail[\d.]+", name))
 
     def done(self, finished):
         self.assertEqual(0, finished.returncode, f"{finished.args}\n{finished.stdout}{finished.stderr}")

@@ -18,9 +18,9 @@ class Content(Packages):
             run("dpkg-deb", "--extract", package, cls.root)
 
     def test_there_are_three(self):
-        self.assertEqual({"agent-sandbox", self.library, "libjail-dev"}, set(self.packages))
+        self.assertEqual({"agent-sandbox", self.runtime, "libjail-dev"}, set(self.packages))
         soname = re.search(r"SONAME\s+libjail\.so\.(\S+)", run("objdump", "-p", next(self.root.rglob("libjail.so.*.*"))).stdout)
-        self.assertEqual(self.library, f"libjail{soname.group(1)}")
+        self.assertEqual(self.runtime, f"libjail{soname.group(1)}")
 
     def test_fields(self):
         for name, package in self.packages.items():
@@ -30,14 +30,14 @@ class Content(Packages):
                 self.assertEqual("agent-sandbox", field(package, "Source"))
                 self.assertGreater(len(field(package, "Description").splitlines()), 3)
         self.assertIn("libsqlite3-0", field(self.packages["agent-sandbox"], "Depends"))
-        needed = {word.split()[0] for word in field(self.packages[self.library], "Depends").split(", ")}
+        needed = {word.split()[0] for word in field(self.packages[self.runtime], "Depends").split(", ")}
         self.assertEqual({"libc6", "libcap2", "libgcc-s1", "libnl-3-200", "libseccomp2", "libstdc++6"}, needed)
-        self.assertIn(f"{self.library} (= ", field(self.packages["libjail-dev"], "Depends"))
+        self.assertIn(f"{self.runtime} (= ", field(self.packages["libjail-dev"], "Depends"))
 
     def test_nothing_is_where_it_does_not_belong(self):
         places = {"agent-sandbox": r"etc/agent-sandbox/|usr/(bin/agent-sandbox$|lib/systemd/(system|user)/|share/)",
-                  self.library: rf"usr/(lib/[\w-]+/libjail\.so\.\d|share/(doc|lintian/overrides)/{re.escape(self.library)})",
-                  "libjail-dev": r"usr/(include/jail/|lib/[\w-]+/(libjail\.(so|a)$|cmake/jail/|pkgconfig/)|share/(doc/libjail-dev|man/man3)/)"}
+                  self.runtime: rf"usr/(lib/[\w-]+/libjail\.so\.\d|share/(doc|lintian/overrides)/{re.escape(self.runtime)})",
+                  "libjail-dev": r"usr/(include/jail(_c)?[./]|lib/[\w-]+/(libjail\.(so|a)$|cmake/jail/|pkgconfig/)|share/(doc/libjail-dev|man/man3)/)"}
         for name, package in self.packages.items():
             listed = [line.split()[5] for line in run("dpkg-deb", "--contents", package).stdout.splitlines()]
             files = [path.removeprefix("./") for path in listed if not path.endswith("/")]
