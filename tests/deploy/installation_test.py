@@ -27,7 +27,7 @@ class Installed(Packages):
         cls.root_directory.mkdir()
         needed = {word.split()[0] for package in cls.packages.values() for word in field(package, "Depends").split(", ")}
         try:
-            cls.debian = debian_root.DebianRoot(cls.root_directory, {*needed - set(cls.packages), "mount", "python3-minimal"})
+            cls.debian = debian_root.DebianRoot(cls.root_directory, {*needed - set(cls.packages), "mount", "python3"})
         except debian_root.Unreachable as reason:
             raise unittest.SkipTest(str(reason)) from reason
         (cls.root_directory / "packages").mkdir()
