@@ -210,6 +210,13 @@ jail::Result<Config> load_config(const ConfigSources& sources) {
   }
   if (auto failure = apply_flags(settings, sources.flags, config)) return std::move(*failure);
   if (auto failure = check_ceilings(config)) return std::move(*failure);
+  if (config.network_enabled && config.network_allow.empty()) {
+    return jail::Error{jail::ErrorKind::invalid,
+                       "SANDBOX_NETWORK_ENABLED: true needs SANDBOX_NETWORK_ALLOW, the "
+                       "destinations that requests may name",
+                       0,
+                       {}};
+  }
   return config;
 }
 

@@ -65,7 +65,9 @@ struct Config {
   std::uint32_t sandbox_max_running = 16;
   std::uint32_t sandbox_max_queued = 256;
   Ceilings ceilings;
-  std::string cgroup = "auto";  // or "own", "none", or a directory of cgroup v2
+  bool network_enabled = false;            // whether requests may ask for egress
+  std::vector<std::string> network_allow;  // and the rules (jail/egress.h) that they must stay in
+  std::string cgroup = "auto";             // or "own", "none", or a directory of cgroup v2
   bool require_cgroup = false;
   std::string rootfs;  // "host", an absolute path, or empty: a built root where there is one
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <optional>
 
+#include "jail/egress.h"
 #include "runtime/config/setting_text.h"
 
 namespace runtime {
@@ -116,7 +117,21 @@ bool apply_cgroup(Config& config, std::string_view text) {
   return true;
 }
 
-bool apply_network(Config&, std::string_view text) { return boolean(text) == false; }
+bool apply_network(Config& config, std::string_view text) {
+  const auto value = boolean(text);
+  config.network_enabled = value.value_or(false);
+  return value.has_value();
+}
+
+bool apply_network_allow(Config& config, std::string_view text) {
+  auto rules = items(text);
+  if (!rules) return false;
+  const bool good = std::all_of(rules->begin(), rules->end(), [](const std::string& rule) {
+    return jail::check_egress_rule(rule).has_value();
+  });
+  config.network_allow = std::move(*rules);
+  return good;
+}
 
 bool apply_log_level(Config& config, std::string_view text) {
   const std::string word = lower(text);
@@ -327,8 +342,11 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
       integer<std::uint32_t>(&Config::sandbox_max_running, 1, 4096));
   add("SANDBOX_MAX_QUEUED", "an integer 0 .. 65536",
       integer<std::uint32_t>(&Config::sandbox_max_queued, 0, 65536));
-  add("SANDBOX_NETWORK_ENABLED", "false; true is refused until egress by an allow-list exists",
-      apply_network);
+  add("SANDBOX_NETWORK_ENABLED", "true or false", apply_network);
+  add("SANDBOX_NETWORK_ALLOW",
+      "destinations such as pypi.org:443, *.example.org:443 or 10.0.0.0/8:5432, separated by "
+      "commas",
+      apply_network_allow);
   settings.push_back({"SANDBOX_ROOTFS", "rootfs", "an absolute path or host",
                       [](Config& config, std::string_view text) {
                         config.rootfs = text;

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "jail/network.h"
+
 namespace runtime {
 
 enum class Language : std::uint8_t { python, bash, javascript, typescript };
@@ -33,6 +35,7 @@ struct RunRequest {
   std::chrono::milliseconds timeout{5000};
   std::uint32_t memory_limit_mb = 256;
   std::string template_name;  // empty: the language's; "none": a jail made for this program
+  jail::Network network;      // its label is for OnEgress
   OutputEncoding output_encoding = OutputEncoding::utf8;
 };
 

@@ -1,7 +1,5 @@
 #include "runtime/sandbox/runner.h"
 
-#include <poll.h>
-
 #include <atomic>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/dispatch.hpp>
@@ -9,7 +7,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <mutex>
 #include <thread>
 
 #include "jail/launcher.h"
@@ -17,6 +14,7 @@
 #include "runtime/policy/policy_json.h"
 #include "runtime/sandbox/admission.h"
 #include "runtime/sandbox/language.h"
+#include "runtime/sandbox/launchers.h"
 #include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/run.h"
 #include "runtime/sandbox/warm_fit.h"
@@ -59,43 +57,6 @@ class LeafSweeper : public std::enable_shared_from_this<LeafSweeper> {
   const jail::CgroupTree tree_;
   asio::steady_timer timer_;
   std::atomic<bool> waiting_{false};
-};
-
-// The process that clones jails, and its successors: somebody may kill it. Jails that run are not
-// its concern any more.
-class Launchers {
- public:
-  Launchers(Launcher first, std::optional<jail::CgroupTree> cgroups)
-      : cgroups_(std::move(cgroups)), launcher_(std::make_shared<Launcher>(std::move(first))) {}
-
-  // The latest, which may be dead.
-  std::shared_ptr<Launcher> current() const {
-    const std::lock_guard lock(mutex_);
-    return launcher_;
-  }
-
-  // The latest, or a new one where that is dead.
-  Result<std::shared_ptr<Launcher>> living() {
-    const auto latest = current();
-    pollfd ended{.fd = latest->process_fd(), .events = POLLIN, .revents = 0};
-    return ::poll(&ended, 1, 0) == 1 ? after(latest) : latest;
-  }
-
-  // The one that took over from `dead`.
-  Result<std::shared_ptr<Launcher>> after(const std::shared_ptr<Launcher>& dead) {
-    const std::lock_guard lock(mutex_);
-    if (launcher_ == dead) {
-      Result<Launcher> started = Launcher::start({.cgroups = cgroups_});
-      if (!started) return started.error();
-      launcher_ = std::make_shared<Launcher>(std::move(*started));
-    }
-    return launcher_;
-  }
-
- private:
-  const std::optional<jail::CgroupTree> cgroups_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<Launcher> launcher_;
 };
 
 // What a jail is made of, whoever it is made for.
@@ -146,13 +107,13 @@ jail::PoolOptions pool_options(const PoolSize& size) {
 
 class JailRunner final : public Runner {
  public:
-  JailRunner(asio::any_io_executor executor, RunnerOptions options, Launcher launcher,
-             Ground ground)
+  JailRunner(asio::any_io_executor executor, RunnerOptions options,
+             std::shared_ptr<Launchers> launchers, Ground ground)
       : executor_(std::move(executor)),
         options_(std::move(options)),
         admission_(std::make_shared<Admission>(options_.max_running, options_.max_queued,
                                                options_.max_of_a_caller)),
-        launchers_(std::make_shared<Launchers>(std::move(launcher), options_.cgroups)),
+        launchers_(std::move(launchers)),
         ground_(std::move(ground)) {
     if (options_.cgroups) sweeper_ = std::make_shared<LeafSweeper>(executor_, *options_.cgroups);
   }
@@ -245,6 +206,7 @@ class JailRunner final : public Runner {
     spec.env = environment_of(request);
     spec.root = *ground.root;
     spec.filter = ground.filter;
+    spec.network = request.network;
     spec.limits.wall = request.timeout;
     spec.limits.cpu = cpu_of(request.timeout);
     spec.limits.cpu_percent = options_.cpu_percent;
@@ -340,12 +302,15 @@ Result<std::unique_ptr<Runner>> Runner::create(asio::any_io_executor executor,
                                                RunnerOptions options) {
   Result<jail::FilterProgram> filter = jail::compile_policy(jail::default_policy());
   if (!filter) return filter.error();
-  Result<Launcher> launcher = Launcher::start({.cgroups = options.cgroups});
-  if (!launcher) return launcher.error();
+  auto launchers = Launchers::start({.executor = executor,
+                                     .cgroups = options.cgroups,
+                                     .egress = options.egress,
+                                     .on_egress = options.on_egress});
+  if (!launchers) return launchers.error();
   Ground ground{.root = options.root, .filter = std::move(*filter)};
   if (ground.root == nullptr) ground.root = std::make_shared<const jail::Root>(jail::host_root());
   auto runner = std::make_unique<JailRunner>(std::move(executor), std::move(options),
-                                             std::move(*launcher), std::move(ground));
+                                             std::move(*launchers), std::move(ground));
   if (auto prepared = runner->prepare_templates(); !prepared) return prepared.error();
   return std::unique_ptr<Runner>(std::move(runner));
 }

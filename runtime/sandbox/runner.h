@@ -19,6 +19,7 @@
 #include "jail/spec.h"
 #include "runtime/sandbox/admission.h"
 #include "runtime/sandbox/cancel.h"
+#include "runtime/sandbox/launchers.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
 #include "runtime/sandbox/template.h"
@@ -34,6 +35,9 @@ struct RunnerOptions {
   // Where each jail gets a leaf; without it rlimits and a watchdog hold the limits.
   std::optional<jail::CgroupTree> cgroups;
   std::shared_ptr<const jail::Root> root;  // what programs see; null: the host's own /usr
+  // Whether a request may have Network::Kind::egress; which it may is for the caller to judge.
+  Egress egress = Egress::off;
+  OnEgress on_egress;  // called on the runner's executor; empty: nobody asks
 
   // What requests may name and what waits for them; none: every jail is made for its program.
   std::vector<Template> templates;

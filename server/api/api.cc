@@ -69,6 +69,7 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
   options.execute.default_timeout = config.sandbox_timeout;
   options.execute.default_memory_limit_mb = config.sandbox_memory_limit_mb;
   options.execute.ceilings = config.ceilings;
+  if (config.network_enabled) options.execute.network = config.network_allow;
   options.execute.why_no_task = why_no_task(config);
   options.execute.tasks = task_rules(config, providers);
   options.execute.suites = runtime::benchmark::suite_names();

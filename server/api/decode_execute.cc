@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "jail/collect.h"
+#include "jail/egress.h"
 #include "runtime/json/reader.h"
 #include "runtime/json/writer.h"
 #include "runtime/sandbox/input_files.h"
@@ -125,10 +126,40 @@ Complaint read_template(const Value& value, const ExecuteRules& rules, RunReques
   return std::nullopt;
 }
 
-// The feature behind it comes later. A value that asks for nothing is fine until then.
-Complaint read_network(const Value& value, const ExecuteRules&, RunRequest&) {
-  if (value.as_object() != nullptr) return "egress is not available yet; expected none";
-  if (value.as_string() == nullptr || *value.as_string() != "none") return "expected none";
+// Within the operator's ceiling, which a client may know.
+Complaint check_destination(const std::string& rule, const ExecuteRules& rules) {
+  if (const auto checked = jail::check_egress_rule(rule); !checked) return checked.error().doing;
+  const bool covered = std::any_of(
+      rules.network.begin(), rules.network.end(),
+      [&](const std::string& ceiling) { return jail::egress_rule_covers(ceiling, rule); });
+  if (covered) return std::nullopt;
+  std::string allowed;
+  for (const std::string& ceiling : rules.network) {
+    allowed += (allowed.empty() ? "" : ", ") + ceiling;
+  }
+  return "beyond what the operator allows, which is " + allowed;
+}
+
+Complaint read_network(const Value& value, const ExecuteRules& rules, RunRequest& request) {
+  const char* const expected = "expected none or {\"allow\": [\"host:port\", ...]}";
+  if (value.as_string() != nullptr && *value.as_string() == "none") return std::nullopt;
+  const auto* object = value.as_object();
+  if (object == nullptr || object->size() != 1 || !object->contains("allow")) return expected;
+  const auto* list = object->find("allow")->second.as_array();
+  if (list == nullptr || list->empty()) return expected;
+  if (list->size() > max_destinations) {
+    return "allow: expected at most " + std::to_string(max_destinations) + " destinations";
+  }
+  if (rules.network.empty()) return "the operator allows no egress; expected none";
+  std::vector<std::string> allow;
+  for (const Value& item : *list) {
+    if (item.as_string() == nullptr) return expected;
+    if (const Complaint complaint = check_destination(*item.as_string(), rules)) {
+      return "allow[" + std::to_string(allow.size()) + "]: " + *complaint;
+    }
+    allow.push_back(*item.as_string());
+  }
+  request.network = jail::Network::allow(std::move(allow));
   return std::nullopt;
 }
 

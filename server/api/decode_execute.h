@@ -22,6 +22,7 @@ inline constexpr std::size_t max_code_bytes = 1u << 20;
 inline constexpr std::size_t max_args = 256;
 inline constexpr std::size_t max_env = 256;
 inline constexpr std::size_t max_artifact_globs = 64;
+inline constexpr std::size_t max_destinations = 64;
 // The kernel takes no single argument beyond this, and starts a program with a few times as much.
 inline constexpr std::size_t max_args_env_bytes = 128u << 10;
 
@@ -35,6 +36,7 @@ struct ExecuteRules {
   std::chrono::milliseconds default_timeout{5000};
   std::uint32_t default_memory_limit_mb = 256;
   runtime::Ceilings ceilings;
+  std::vector<std::string> network;  // what egress a request may name; empty: none
   // Why programs of a language cannot run here; the others can.
   std::map<runtime::Language, std::string> why_no_language;
   std::vector<runtime::Template> templates;  // what a request may name

@@ -72,6 +72,7 @@ boost::asio::awaitable<std::variant<Ran, Response>> run_program(Services service
   start.created = job.created;
   services.jobs.begin(std::move(start), options.cancel);
   options.caller = asker.owner;
+  request.network.label = job.id;
   auto result = co_await services.runner.run(std::move(request), std::move(options));
   if (!result) co_return not_run(services, asker, job, language, result.error());
   count_program(services.metrics, *result, language,

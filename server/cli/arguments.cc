@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "jail/collect.h"
+#include "jail/egress.h"
 #include "runtime/sandbox/language.h"
 #include "server/cli/agent_arguments.h"
 #include "server/cli/common_arguments.h"
@@ -19,6 +20,7 @@ struct Raw {
   std::string language;
   std::vector<std::string> env;
   std::vector<std::string> artifacts;
+  std::vector<std::string> allow;
   bool json = false;
   bool explain = false;
   HostArguments host_arguments;
@@ -56,6 +58,10 @@ void define_exec(Commands& commands) {
   exec.add_option("--artifact", raw.artifacts,
                   "Copy what the glob names in its working directory to DIR afterwards; may repeat")
       ->type_name("GLOB:DIR")
+      ->allow_extra_args(false);
+  exec.add_option("--allow", raw.allow,
+                  "Let the program reach HOST:PORT through a proxy; may repeat [no network]")
+      ->type_name("HOST:PORT")
       ->allow_extra_args(false);
   auto* json = exec.add_flag("--json", raw.json, "Print the result as POST /execute returns it");
   exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
@@ -123,6 +129,12 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
     }
     options.artifacts.push_back({glob, entry.substr(colon + 1)});
   }
+  for (const std::string& rule : raw.allow) {
+    if (const auto checked = jail::check_egress_rule(rule); !checked) {
+      return usage("--allow " + rule + ": " + checked.error().doing);
+    }
+  }
+  options.allow = raw.allow;
   options.args = std::move(args);
   read_host_arguments(exec, raw.host_arguments, options.host);
   if (raw.json) options.mode = ExecOptions::Mode::json;

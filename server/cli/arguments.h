@@ -44,7 +44,8 @@ struct ExecOptions {
     std::string directory;  // on the host
   };
   std::vector<Artifact> artifacts;
-  std::vector<std::string> args;  // after --
+  std::vector<std::string> allow;  // egress rules
+  std::vector<std::string> args;   // after --
   HostOptions host;
   enum class Mode { stream, json, explain } mode = Mode::stream;
 };

@@ -84,6 +84,7 @@ runtime::RunRequest request_of(ExecOptions options, std::string code,
   request.args = std::move(options.args);
   request.env = std::move(options.env);
   for (const auto& artifact : options.artifacts) request.artifacts.push_back(artifact.glob);
+  if (!options.allow.empty()) request.network = jail::Network::allow(std::move(options.allow));
   request.timeout = options.program.timeout.value_or(config.sandbox_timeout);
   request.memory_limit_mb =
       options.program.memory_limit_mb.value_or(config.sandbox_memory_limit_mb);
@@ -119,6 +120,13 @@ jail::Result<void> keep_artifacts(const jail::Collection& artifacts,
                  static_cast<unsigned long long>(artifacts.skipped_total));
   }
   return directories.store(artifacts.files);
+}
+
+// A program that reports "proxy error 403" does not say what was refused.
+void tell_refusal(const jail::EgressDecision& decision) {
+  if (decision.allowed || decision.event != jail::EgressEvent::decided) return;
+  std::fprintf(stderr, "agent-sandbox: egress to %s refused: %s\n",
+               runtime::json::quoted(decision.destination, 300).c_str(), decision.reason.c_str());
 }
 
 int report(const runtime::RunResult& result, const runtime::RunRequest& request,
@@ -203,6 +211,8 @@ int exec(ExecOptions options, runtime::Environment environment) {
   asio::thread_pool pool(2);
   runtime::RunnerOptions limits = runner_options(*config, *cgroup);
   limits.root = std::make_shared<const jail::Root>(std::move(root->view));
+  if (!options.allow.empty()) limits.egress = runtime::Egress::by_request;
+  limits.on_egress = tell_refusal;
   const auto runner = runtime::Runner::create(pool.get_executor(), std::move(limits));
   if (!runner) return fail(exit_own_failure, runner.error().message());
   const ExecOptions::Mode mode = options.mode;

@@ -108,6 +108,25 @@ void log_pool(runtime::Logger& logger, std::string_view name, std::string_view r
   }
 }
 
+void log_egress(runtime::Logger& logger, const jail::EgressDecision& decision) {
+  if (decision.dropped > 0) {
+    logger.warning("egress decisions are missing here, more came than could be written",
+                   {{"missing", static_cast<std::int64_t>(decision.dropped)}});
+  }
+  if (decision.event == jail::EgressEvent::ended) {
+    logger.info("egress ended", {{"job_id", decision.jail},
+                                 {"destination", decision.destination},
+                                 {"sent_bytes", static_cast<std::int64_t>(decision.sent)},
+                                 {"received_bytes", static_cast<std::int64_t>(decision.received)}});
+    return;
+  }
+  logger.info(decision.allowed ? "egress" : "egress refused",
+              {{"job_id", decision.jail},
+               {"destination", decision.destination},
+               {"address", decision.address},
+               {"reason", decision.reason}});
+}
+
 int serve_with(const runtime::Config& config, const std::optional<std::string>& usual_jobs,
                const Notifier& notifier, runtime::Runner& runner, Agent& agent,
                ApiOptions api_options, Workers& workers, runtime::Logger& logger) {
@@ -191,6 +210,9 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   limits.templates = *templates;
   limits.on_pool_trouble = [&logger](std::string_view name, std::string_view reason) {
     log_pool(logger, name, reason);
+  };
+  limits.on_egress = [&logger](const jail::EgressDecision& decision) {
+    log_egress(logger, decision);
   };
   const auto runner = runtime::Runner::create(workers.executors().back(), std::move(limits));
   if (!runner) return fail(runner.error().message());

@@ -78,17 +78,21 @@ ExecStart=/bin/true
 UNIT
 }
 
+# Not for the kernel's own; processes end while they are looked at.
+describe_process() {
+  local words
+  words=$(tr '\0' ' ' <"$1/cmdline")
+  [[ -n $words ]] || return 1
+  echo "${1#/proc/} $(grep -E '^(State|PPid)' "$1/status" | cut -f 2 | xargs) $(cat "$1/wchan"): ${words:0:150}"
+}
+
 # A command that hangs is killed with its machine; what everybody waited for is on the console then.
 tell_who_waits() {
-  local directory
-  set +e # processes end while they are looked at
-  sleep $((seconds > 60 ? seconds - 30 : seconds / 2))
+  local directory line
+  sleep $((seconds * 2 / 3))
   for directory in /proc/[1-9]*; do
-    if [[ -n $(tr -d '\0' <"$directory/cmdline") ]]; then
-      echo "${directory#/proc/} $(grep -E '^(State|PPid)' "$directory/status" | cut -f 2 | xargs)" \
-        "$(cat "$directory/wchan"): $(tr '\0' ' ' <"$directory/cmdline" | cut -c 1-150)"
-    fi
-  done >/dev/ttyS0 2>&1
+    if line=$(describe_process "$directory" 2>/dev/null); then echo "$line"; fi
+  done >/dev/ttyS0
 }
 
 finish() {

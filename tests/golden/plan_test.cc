@@ -62,6 +62,15 @@ TEST(GoldenPlan, PythonOnTheHostRoot) {
   expect_golden("python", to_text(*plan));
 }
 
+TEST(GoldenPlan, WithAWayOut) {
+  JailSpec spec = fixed_spec();
+  spec.root = {};
+  spec.network = Network::allow({"example.org:443"});
+  const auto plan = compile(spec, fixed_host());
+  ASSERT_TRUE(plan) << plan.error().message();
+  expect_golden("egress", to_text(*plan));
+}
+
 TEST(GoldenPlan, OwnHardLimitsAreNeverRaised) {
   HostFacts host = fixed_host();
   host.hard_limits[RLIMIT_NOFILE] = 512;

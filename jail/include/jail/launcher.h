@@ -7,6 +7,7 @@
 #include <string>
 
 #include "jail/cgroup.h"
+#include "jail/egress.h"
 #include "jail/jail.h"
 #include "jail/result.h"
 #include "jail/spec.h"
@@ -16,6 +17,8 @@ namespace jail {
 struct LauncherOptions {
   // Where each jail gets a cgroup of its own. Without it rlimits and a watchdog hold the limits.
   std::optional<CgroupTree> cgroups;
+  // The way out of jails with Network::Kind::egress. Shared with as many launchers as there are.
+  std::shared_ptr<const EgressProxy> egress;
 };
 
 class Launcher {

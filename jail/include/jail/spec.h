@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "jail/network.h"
 #include "jail/policy.h"
 #include "jail/result.h"
 
@@ -55,10 +56,6 @@ Root host_root();
 // root or to this process's user and that nobody else may write into.
 Result<Root> directory_root(const std::string& path);
 
-enum class Network : std::uint8_t {
-  none,  // a network namespace of its own with nothing but its loopback interface
-};
-
 struct Limits {
   std::chrono::milliseconds wall{5000};  // from start() on
   std::chrono::milliseconds cpu{5000};   // user + system of all processes of the jail together
@@ -82,7 +79,7 @@ struct JailSpec {
   std::string working_directory = "/workspace";
   std::string hostname = "sandbox";
   Root root;
-  Network network = Network::none;
+  Network network;
   Limits limits;
   FilterProgram filter;  // from compile_policy(); an empty program is refused
 };

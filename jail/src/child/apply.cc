@@ -29,6 +29,9 @@ Failure apply(const wire::Call* calls, std::uint32_t count, char* base, long* sl
     long result;
     if (call.number == wire::check_acknowledged) {
       result = *reinterpret_cast<const std::int32_t*>(arguments[0]);
+    } else if (call.number == wire::store_value) {
+      *reinterpret_cast<std::int32_t*>(arguments[0]) = static_cast<std::int32_t>(arguments[1]);
+      result = 0;
     } else {
       result = raw::call(call.number, arguments[0], arguments[1], arguments[2], arguments[3],
                          arguments[4], arguments[5]);

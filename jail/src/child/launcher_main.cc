@@ -86,7 +86,8 @@ void fill_slots(const LaunchFds& fds, long* slots) {
                 {wire::slot_invocation, wire::launch_invocation},
                 {wire::slot_library, wire::launch_library},
                 {wire::slot_setup, wire::launch_setup},
-                {wire::slot_guest_plan, wire::launch_guest_plan}};
+                {wire::slot_guest_plan, wire::launch_guest_plan},
+                {wire::slot_egress, wire::launch_egress}};
   for (const auto& entry : filled) slots[entry.slot] = fds.of(entry.fd);
 }
 

@@ -27,7 +27,8 @@ enum Slot : std::uint8_t {
   slot_library = 10,     // for the zygote only: what is preloaded into its interpreter
   slot_setup = 11,       // for the zygote only: see ZygoteSetup below
   slot_guest_plan = 12,  // for the zygote only: the plan whose guest list its forks run
-  slot_first_free = 13,
+  slot_egress = 13,      // where the jail's listening socket goes, where it has one (egress.h)
+  slot_first_free = 14,
   slot_none = 0xff,
 };
 
@@ -40,9 +41,12 @@ enum ArgumentKind : std::uint8_t {
 // Not a system call: fails with the errno whose negative stands as an int32 at argument 0. That is
 // how a netlink acknowledgement is read.
 inline constexpr std::int32_t check_acknowledged = -1;
+// Not a system call: writes the value of argument 1 as an int32 at argument 0. That is how a
+// descriptor gets into the control message that hands it on.
+inline constexpr std::int32_t store_value = -2;
 
 struct Call {
-  std::int32_t number;  // system call number, or check_acknowledged
+  std::int32_t number;  // system call number, check_acknowledged or store_value
   std::uint16_t step;   // jail::Step, for the text of an error
   std::uint8_t result_slot;
   std::uint8_t reserved;
@@ -95,8 +99,9 @@ enum LaunchFd : std::uint32_t {
   launch_library = 1u << 8,      // of a host, for its zygote
   launch_setup = 1u << 9,        // the same
   launch_guest_plan = 1u << 10,  // the same
+  launch_egress = 1u << 11,      // of a jail: where its listening socket goes
 };
-inline constexpr std::size_t launch_fd_kinds = 11;
+inline constexpr std::size_t launch_fd_kinds = 12;
 inline constexpr std::uint32_t launch_always =
     launch_plan | launch_control | launch_stdin | launch_stdout | launch_stderr;
 struct LaunchRequest {

@@ -1,5 +1,5 @@
-/* Two programs as bytes of the library, so that an embedder installs no second file: the launcher, and
-   what is loaded into an interpreter to make it a zygote. */
+/* Three programs as bytes of the library, so that an embedder installs no second file: the launcher, what
+   is loaded into an interpreter to make it a zygote, and the proxy of named egress. */
     .macro image name, path
     .balign 16
     .globl \name\()_begin
@@ -15,4 +15,5 @@
     .section .rodata
     image jail_launcher_image, JAIL_LAUNCHER_PATH
     image jail_zygote_image, JAIL_ZYGOTE_PATH
+    image jail_egress_image, JAIL_EGRESS_PATH
     .section .note.GNU-stack, "", %progbits

@@ -16,6 +16,7 @@ struct Launcher::State {
   Fd process;
   HostFacts host;
   std::optional<CgroupTree> cgroups;
+  std::shared_ptr<const EgressProxy> egress;
 };
 
 }  // namespace jail

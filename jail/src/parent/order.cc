@@ -26,6 +26,11 @@ Error system_error(std::string doing) {
           error == EMFILE ? "raise the limit of open files (ulimit -n)" : ""};
 }
 
+Error no_proxy() {
+  return {ErrorKind::invalid, "network: egress without a proxy", 0,
+          "start one and give it to the launcher (LauncherOptions::egress)"};
+}
+
 Result<std::pair<Fd, Fd>> socket_pair() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -103,6 +108,14 @@ Result<Jail> order_jail(const JailOrder& order) {
     if (!leaf) return leaf.error();
     arguments.push_back({wire::launch_cgroup, leaf->directory()});
     state->cgroup.emplace(std::move(*leaf));
+  }
+  Fd way_out;
+  if (order.network != nullptr && order.network->kind == Network::Kind::egress) {
+    if (order.proxy == nullptr) return no_proxy();
+    auto admitted = order.proxy->admit(order.network->rules, order.network->label);
+    if (!admitted) return std::move(admitted).error();
+    way_out = std::move(*admitted);
+    arguments.push_back({wire::launch_egress, way_out.get()});
   }
   if (order.invocation >= 0) arguments.push_back({wire::launch_invocation, order.invocation});
   const auto now = std::chrono::steady_clock::now();

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "jail/cgroup.h"
+#include "jail/egress.h"
 #include "jail/jail.h"
+#include "jail/network.h"
 #include "plan/plan.h"
 
 namespace jail {
@@ -37,7 +39,12 @@ struct JailOrder {
   const CgroupTree* cgroups = nullptr;  // where the jail gets a leaf; null: nowhere
   int invocation = -1;                  // of wire::Invocation; -1: the template's own
   std::uint32_t guest_work = 0;         // wire::GuestWork bits, of a forked jail
+  const Network* network = nullptr;     // what it may reach; null: nothing
+  const EgressProxy* proxy = nullptr;   // the way there, for Network::Kind::egress
 };
+
+// Of a jail with Network::Kind::egress where there is no proxy.
+Error no_proxy();
 
 // Does not wait.
 Result<Jail> order_jail(const JailOrder& order);

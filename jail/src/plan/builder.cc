@@ -75,4 +75,8 @@ void Builder::check_acknowledged(std::uint32_t place, std::string purpose) {
   call({wire::check_acknowledged, "check"}, {address(place)}, std::move(purpose));
 }
 
+void Builder::store_value(std::uint32_t place, Argument value, std::string purpose) {
+  call({wire::store_value, "store"}, {address(place), value}, std::move(purpose));
+}
+
 }  // namespace jail

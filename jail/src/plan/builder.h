@@ -71,6 +71,7 @@ class Builder {
                std::string purpose);
   void close(SlotRef ref, std::string_view what);
   void check_acknowledged(std::uint32_t place, std::string purpose);
+  void store_value(std::uint32_t place, Argument value, std::string purpose);
 
   // True when the plan needs more slots than the child has.
   bool out_of_slots() const { return next_slot_ > wire::slot_count; }

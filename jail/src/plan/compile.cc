@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "jail/egress.h"
 #include "plan/concerns.h"
 
 namespace jail {
@@ -43,6 +44,22 @@ Result<void> check_root(const Root& root) {
   for (const Link& link : root.links) {
     if (!is_plain_path(link.target) || link.points_to.empty() || has_nul(link.points_to)) {
       return invalid("root.links: target \"" + link.target + "\" is not a plain absolute path");
+    }
+  }
+  return {};
+}
+
+Result<void> check_network(const Network& network) {
+  if (network.kind != Network::Kind::egress) {
+    if (network.rules.empty()) return {};
+    return invalid("network: rules, but no egress");
+  }
+  for (std::size_t i = 0; i < network.rules.size(); ++i) {
+    const Result<void> rule = check_egress_rule(network.rules[i]);
+    if (!rule) {
+      Error error = rule.error();
+      error.doing = "network.rules[" + std::to_string(i) + "]: " + error.doing;
+      return error;
     }
   }
   return {};
@@ -92,6 +109,7 @@ Result<void> check(const JailSpec& spec, const HostFacts& host) {
     return invalid("filter: not 1 to " + std::to_string(BPF_MAXINSNS) + " instructions");
   }
   if (Result<void> root = check_root(spec.root); !root) return root;
+  if (Result<void> network = check_network(spec.network); !network) return network;
   return check_limits(spec.limits);
 }
 
@@ -150,7 +168,7 @@ Result<Plan> compile(const JailSpec& spec, const HostFacts& host) {
   add_identity(builder, host);
   add_oom_offer(builder);
   add_session(builder, spec);
-  add_network(builder, spec);
+  add_network(builder, spec.network);
   add_mounts(builder, spec);
   add_init_privileges(builder, host);
   add_untouchable(builder);
@@ -159,7 +177,7 @@ Result<Plan> compile(const JailSpec& spec, const HostFacts& host) {
   add_start_place(builder, spec);
   add_limits(builder, plan, spec, host);
   add_guest_filter(builder, spec);
-  add_execve(builder, spec, spec.env);
+  add_execve(builder, spec, with_way_out(spec.env, spec.network));
   return finished(builder, std::move(plan));
 }
 
@@ -189,14 +207,14 @@ Result<Plan> compile_host(const JailSpec& spec, const HostFacts& host) {
   add_identity(builder, host);
   add_oom_offer(builder);
   add_session(builder, spec);
-  add_network(builder, spec);
+  add_network(builder, Network::loopback());  // the way out is each jail's own
   add_mounts_of_host(builder, spec);
   builder.begin_guest();
   add_zygote_streams(builder);
   add_start_place(builder, spec);
   add_zygote_limits(builder, spec, host);
   add_zygote_privileges(builder);
-  std::vector<std::string> env = spec.env;
+  std::vector<std::string> env = with_way_out(spec.env, spec.network);
   // The last one, so that the environment which the kernel shows can end before it.
   env.push_back("LD_PRELOAD=/proc/self/fd/" + std::to_string(wire::zygote_library_fd));
   add_execve(builder, spec, env);
@@ -213,12 +231,13 @@ Result<Plan> compile_forked(const JailSpec& spec, const HostFacts& host, Lever n
   plan.kind = wire::plan_forked;
   plan.clone_flags = own_namespaces | CLONE_NEWCGROUP;
   // Its host has joined one for it.
-  if (network_reuse == Lever::on) plan.clone_flags &= ~std::uint64_t{CLONE_NEWNET};
+  const bool joins = network_reuse == Lever::on && fits_reused_network(spec.network);
+  if (joins) plan.clone_flags &= ~std::uint64_t{CLONE_NEWNET};
   plan.page_bytes = host.page_bytes;
   Builder builder(plan);
   add_identity(builder, inside);
   add_session(builder, spec);
-  if (network_reuse == Lever::off) add_network(builder, spec);
+  if (!joins) add_network(builder, spec.network);
   // A root of its own, from what the host shows: a lock on the host's files and directories would
   // reach from jail to jail.
   add_mounts_in_host(builder, as_seen_in_host(spec));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "jail/spec.h"
 #include "plan/builder.h"
@@ -12,6 +13,12 @@ namespace jail {
 inline constexpr const char* devices[] = {"null", "zero", "full", "random", "urandom"};
 inline std::string path_of_device(const char* name) { return std::string("/dev/") + name; }
 
+// Whether a jail can be given a network namespace that another one had before.
+bool fits_reused_network(const Network& network);  // network.cc
+// With the variables by which programs find the proxy, where there is one, unless they are given.
+std::vector<std::string> with_way_out(std::vector<std::string> env,
+                                      const Network& network);  // network.cc
+
 // Init's part.
 void add_identity(Builder& builder, const HostFacts& host);         // identity.cc
 void add_oom_offer(Builder& builder);                               // identity.cc
@@ -19,7 +26,7 @@ void add_session(Builder& builder, const JailSpec& spec);           // identity.
 void add_mounts(Builder& builder, const JailSpec& spec);            // mounts.cc
 void add_mounts_in_host(Builder& builder, const JailSpec& spec);    // mounts.cc
 void add_mounts_of_host(Builder& builder, const JailSpec& spec);    // mounts.cc
-void add_network(Builder& builder, const JailSpec& spec);           // network.cc
+void add_network(Builder& builder, const Network& network);         // network.cc
 void add_init_privileges(Builder& builder, const HostFacts& host);  // privileges.cc
 void add_untouchable(Builder& builder);                             // privileges.cc
 

@@ -1,12 +1,17 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <utility>
 
+#include "jail/egress.h"
 #include "plan/concerns.h"
 
 namespace jail {
@@ -30,13 +35,7 @@ std::string loopback_up_message() {
   return {reinterpret_cast<const char*>(header), header->nlmsg_len};
 }
 
-}  // namespace
-
-void add_network(Builder& builder, const JailSpec& spec) {
-  switch (spec.network) {
-    case Network::none:
-      break;  // the namespace itself comes from clone3; what is left to do is its loopback
-  }
+void bring_loopback_up(Builder& builder) {
   const std::string message = loopback_up_message();
   const auto size = static_cast<std::int64_t>(message.size());
   const SlotRef netlink =
@@ -62,6 +61,93 @@ void add_network(Builder& builder, const JailSpec& spec) {
       .at_least = static_cast<std::int64_t>(answer_size);
   builder.check_acknowledged(answer + sizeof(nlmsghdr), "bring the loopback interface up");
   builder.close(netlink, "the routing socket");
+}
+
+// A message of one byte with the descriptor that stands in `socket` by then.
+std::uint32_t message_with(Builder& builder, SlotRef socket) {
+  const std::uint32_t byte = builder.reserve(1);
+  const std::uint32_t part = builder.reserve(sizeof(iovec));
+  iovec one{};
+  one.iov_len = 1;
+  builder.write(part, one);
+  builder.point(part + offsetof(iovec, iov_base), byte);
+
+  const std::uint32_t control = builder.reserve(CMSG_SPACE(sizeof(std::int32_t)));
+  cmsghdr rights{};
+  rights.cmsg_len = CMSG_LEN(sizeof(std::int32_t));
+  rights.cmsg_level = SOL_SOCKET;
+  rights.cmsg_type = SCM_RIGHTS;
+  builder.write(control, rights);
+  builder.store_value(control + static_cast<std::uint32_t>(CMSG_LEN(0)), Builder::slot(socket),
+                      "note the listening socket");
+
+  const std::uint32_t place = builder.reserve(sizeof(msghdr));
+  msghdr message{};
+  message.msg_iovlen = 1;
+  message.msg_controllen = CMSG_LEN(sizeof(std::int32_t));
+  builder.write(place, message);
+  builder.point(place + offsetof(msghdr, msg_iov), part);
+  builder.point(place + offsetof(msghdr, msg_control), control);
+  return place;
+}
+
+// The proxy accepts on it from outside: the socket belongs to this namespace for good, and nothing
+// in here holds it but what is on its way.
+void hand_out_listener(Builder& builder) {
+  constexpr int backlog = 128;
+  const SlotRef listener = builder.open(
+      JAIL_CALL(socket),
+      {Builder::value(AF_INET), Builder::value(SOCK_STREAM | SOCK_CLOEXEC), Builder::value(0)},
+      "make the socket of the way out");
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(egress_port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  builder.call(JAIL_CALL(bind),
+               {Builder::slot(listener), Builder::address(builder.store(address)),
+                Builder::value(sizeof address)},
+               "bind it to 127.0.0.1:" + std::to_string(egress_port));
+  builder.call(JAIL_CALL(listen), {Builder::slot(listener), Builder::value(backlog)}, "listen");
+  const std::uint32_t message = message_with(builder, listener);
+  builder.call(
+      JAIL_CALL(sendmsg),
+      {Builder::slot({wire::slot_egress}), Builder::address(message), Builder::value(MSG_NOSIGNAL)},
+      "hand it to the proxy");
+  builder.close(listener, "the socket of the way out");
+}
+
+}  // namespace
+
+void add_network(Builder& builder, const Network& network) {
+  // The namespace itself comes from clone3, with its loopback interface down.
+  if (network.kind == Network::Kind::none) return;
+  bring_loopback_up(builder);
+  if (network.kind == Network::Kind::egress) hand_out_listener(builder);
+}
+
+bool fits_reused_network(const Network& network) { return network.kind == Network::Kind::loopback; }
+
+std::vector<std::string> with_way_out(std::vector<std::string> env, const Network& network) {
+  if (network.kind != Network::Kind::egress) return env;
+  const std::string port = std::to_string(egress_port);
+  const std::string http = "http://127.0.0.1:" + port;
+  // curl takes http_proxy in small letters only, others look for large ones first.
+  const std::pair<const char*, std::string> variables[] = {
+      {"http_proxy", http},
+      {"HTTP_PROXY", http},
+      {"https_proxy", http},
+      {"HTTPS_PROXY", http},
+      {"all_proxy", "socks5h://127.0.0.1:" + port},
+      {"ALL_PROXY", "socks5h://127.0.0.1:" + port},
+      {"no_proxy", "localhost,127.0.0.1,::1"},
+      {"NO_PROXY", "localhost,127.0.0.1,::1"}};
+  for (const auto& [name, value] : variables) {
+    const std::string start = std::string(name) + "=";
+    const bool given = std::any_of(
+        env.begin(), env.end(), [&](const std::string& entry) { return entry.starts_with(start); });
+    if (!given) env.push_back(start + value);
+  }
+  return env;
 }
 
 }  // namespace jail

@@ -2,6 +2,7 @@
 
 #include "child/wire.h"
 #include "parent/sealed_file.h"
+#include "plan/concerns.h"
 
 namespace jail {
 namespace {
@@ -18,7 +19,8 @@ Result<Fd> invocation_file(const TemplateSpec& spec, const Invocation& invocatio
     if (argument.find('\0') != argument.npos) return invalid("argv: an argument with a NUL in it");
     append(argument);
   }
-  for (const std::string& variable : invocation.env) {
+  const std::vector<std::string> env = with_way_out(invocation.env, spec.jail.network);
+  for (const std::string& variable : env) {
     const std::size_t equals = variable.find('=');
     if (variable.find('\0') != variable.npos || equals == 0 || equals == variable.npos) {
       return invalid("env: \"" + variable + "\" is not NAME=value");
@@ -28,7 +30,7 @@ Result<Fd> invocation_file(const TemplateSpec& spec, const Invocation& invocatio
   wire::Invocation head{};
   head.magic = wire::plan_magic;
   head.arguments = static_cast<std::uint32_t>(spec.jail.argv.size() + invocation.arguments.size());
-  head.variables = static_cast<std::uint32_t>(invocation.env.size());
+  head.variables = static_cast<std::uint32_t>(env.size());
   head.bytes = static_cast<std::uint32_t>(texts.size());
   return sealed_file("jail-invocation",
                      std::string(reinterpret_cast<const char*>(&head), sizeof head) + texts,

@@ -16,6 +16,7 @@
 
 #include "parent/jail_state.h"
 #include "parent/launcher_state.h"
+#include "parent/order.h"
 #include "pool/demand.h"
 #include "pool/invocation.h"
 #include "pool/template_host.h"
@@ -304,7 +305,9 @@ Result<Jail> Pool::State::make(Lock& lock, Waited waited, int invocation) {
                         spec.jail.limits,
                         launcher.cgroups ? &*launcher.cgroups : nullptr,
                         invocation,
-                        guest_work(waited)};
+                        guest_work(waited),
+                        &spec.jail.network,
+                        launcher.egress.get()};
   auto jail = order_jail(order);
   lock.lock();
   if (!jail && jail.error().kind == ErrorKind::closed && used != nullptr && used == host) {
@@ -366,6 +369,8 @@ Pool::~Pool() = default;
 
 Result<Pool> Pool::open(const Launcher& launcher, TemplateSpec spec, PoolOptions options) {
   if (auto checked = check(spec, options); !checked) return checked.error();
+  const bool has_way_out = spec.jail.network.kind == Network::Kind::egress;
+  if (has_way_out && launcher.state().egress == nullptr) return no_proxy();
   auto state = std::make_shared<State>(launcher.state(), std::move(spec), options);
   if (auto begun = state->begin(); !begun) return begun.error();
   return Pool(std::move(state));

@@ -12,6 +12,7 @@ namespace runtime {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -216,6 +217,8 @@ TEST_F(ConfigTest, BadValuesAreRefused) {
       {"SANDBOX_CGROUP", "here"},
       {"SANDBOX_REQUIRE_CGROUP", "yes"},
       {"SANDBOX_NETWORK_ENABLED", "maybe"},
+      {"SANDBOX_NETWORK_ALLOW", "pypi.org"},
+      {"SANDBOX_NETWORK_ALLOW", "10.0.0.1/8:443"},
       {"MAX_REFLEXION_ATTEMPTS", "0"},
       {"MAX_REFLEXION_ATTEMPTS", "11"},
       {"LLM_PROVIDER", "skynet"},
@@ -243,10 +246,19 @@ TEST_F(ConfigTest, ABaseUrlHasNothingThatAPathCannotFollow) {
             "http:// or https:// URL without ? and #");
 }
 
-TEST_F(ConfigTest, NetworkIsRefusedWithTheReason) {
+TEST_F(ConfigTest, EgressNeedsACeiling) {
   EXPECT_EQ(error_with("SANDBOX_NETWORK_ENABLED", "true"),
-            "SANDBOX_NETWORK_ENABLED in the environment: \"true\" is not allowed; expected false; "
-            "true is refused until egress by an allow-list exists");
+            "SANDBOX_NETWORK_ENABLED: true needs SANDBOX_NETWORK_ALLOW, the destinations that "
+            "requests may name");
+  sources_.environment["SANDBOX_NETWORK_ALLOW"] = "pypi.org:443, 10.0.0.0/8:5432";
+  const Config config = load();
+  EXPECT_TRUE(config.network_enabled);
+  EXPECT_THAT(config.network_allow, ElementsAre("pypi.org:443", "10.0.0.0/8:5432"));
+}
+
+TEST_F(ConfigTest, ACeilingAloneAllowsNothing) {
+  sources_.environment["SANDBOX_NETWORK_ALLOW"] = "pypi.org:443";
+  EXPECT_FALSE(load().network_enabled);
 }
 
 TEST_F(ConfigTest, ErrorsNeverRepeatASecret) {

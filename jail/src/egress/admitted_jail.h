@@ -1,0 +1,33 @@
+// One jail that the proxy serves: the end of its socket pair, its listening socket, its count of
+// connections.
+#pragma once
+
+#include <cstdint>
+#include <unordered_set>
+
+#include "egress/connection.h"
+#include "jail/fd.h"
+
+namespace jail::egress {
+
+struct AdmittedJail {
+  Owner owner;
+  Fd control;
+  Fd listener;  // once it was handed over
+  std::unordered_set<std::uint64_t> connections;
+  bool backlog = false;  // more of them may wait to be accepted
+};
+
+// A message with one descriptor, received without waiting.
+struct Handed {
+  enum class State : std::uint8_t { nothing, message, closed };
+  State state = State::nothing;
+  std::size_t size = 0;  // of the message
+  Fd fd;
+};
+Handed receive_handed(int socket, std::span<char> room);
+
+// Whether this is a TCP socket that listens; made non-blocking then.
+bool take_listener(const Fd& fd);
+
+}  // namespace jail::egress

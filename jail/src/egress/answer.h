@@ -1,0 +1,17 @@
+// What the proxy says to the program that asked.
+#pragma once
+
+#include <string>
+
+#include "egress/request.h"
+
+namespace jail::egress {
+
+// The way is open; empty where the other side's own answer says so.
+std::string go_ahead(Protocol protocol);
+
+// `asked`: the destination as it was written; may be empty.
+std::string refusal_text(const Refusal& refusal, const std::string& asked);
+std::string answer(Protocol protocol, const Refusal& refusal, const std::string& asked);
+
+}  // namespace jail::egress

@@ -1,0 +1,107 @@
+// One connection of a program in a jail, from its first byte to its end.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "egress/deadlines.h"
+#include "egress/flow.h"
+#include "egress/journal.h"
+#include "egress/poller.h"
+#include "egress/request.h"
+#include "egress/resolver.h"
+#include "egress/rule.h"
+#include "egress/wire.h"
+
+namespace jail::egress {
+
+// Whose connections they are. Outlives them.
+struct Owner {
+  std::uint64_t id;
+  std::string label;
+  RuleSet rules;
+};
+
+// What all connections work with.
+struct Tools {
+  const Settings& settings;
+  Poller& poller;
+  Resolver& resolver;
+  Journal& journal;
+  std::span<char> room;  // to read to; nothing stays in it
+};
+
+enum class Place : std::uint8_t {
+  ordinary,
+  beyond,  // the jail has as many as it may have: it is told so
+};
+
+enum class Turn : std::uint8_t { waits, more, over };
+
+class Connection {
+ public:
+  // `client` is non-blocking and watched by the poller already.
+  Connection(std::uint64_t id, const Owner& owner, Tools& tools, Fd client, Place place, Time now);
+  Connection(const Connection&) = delete;
+  ~Connection();
+
+  void note(Watched side, std::uint32_t events);
+  void take(Found found, Time now);
+  // As far as it comes without waiting.
+  Turn run(Time now);
+  Turn expire(Time now);
+
+  Time deadline() const { return deadline_; }
+  const Owner& owner() const { return owner_; }
+
+ private:
+  enum class State : std::uint8_t {
+    reading,     // the request
+    looking_up,  // a name
+    connecting,
+    carrying,   // both ways
+    answering,  // a refusal
+    parting,    // all is sent; what the client still sends is let go, or it would not see that
+    over,
+  };
+
+  State read_request(Time now);
+  State admit(Time now);
+  State admit_addresses(const std::vector<Address>& addresses, Time now);
+  State connect_next(Time now);
+  State await_connection(Time now);
+  State begin(Time now);
+  Turn carry(Time now);
+  State answer_client(Time now);
+  Turn part();
+
+  void say(std::string bytes);
+  State refuse(Why why, std::string reason, Time now, std::string detail = {});
+  void record_decision(std::string reason);
+  void record_end();
+
+  const std::uint64_t id_;
+  const Owner& owner_;
+  Tools& tools_;
+  const Place place_;
+  State state_ = State::reading;
+  Time deadline_;
+  Time last_connect_;  // look-up and connection together are over by then
+  RequestReader reader_;
+  std::string asked_;
+  Destination destination_;
+  const Rule* rule_ = nullptr;  // that allows it
+  std::vector<Address> addresses_;
+  std::size_t next_address_ = 0;
+  int connect_error_ = 0;
+  bool connected_ = false;
+  Side client_;
+  Side server_;
+  Flow up_;
+  Flow down_;
+  std::uint64_t said_ = 0;  // bytes to the client that are our own
+};
+
+}  // namespace jail::egress

@@ -1,0 +1,166 @@
+#include "jail/egress.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "egress/destination.h"
+#include "egress/rule.h"
+#include "egress/wire.h"
+#include "parent/image_process.h"
+#include "parent/order.h"
+#include "parent/sealed_file.h"
+
+extern "C" const char jail_egress_image_begin[];
+extern "C" const char jail_egress_image_end[];
+
+namespace jail {
+namespace {
+
+using egress::Settings;
+
+constexpr std::size_t most_decisions = 1024;
+constexpr std::uint32_t most_connections = 4096;
+constexpr std::chrono::seconds longest{24 * 60 * 60};
+
+Error invalid(std::string what) { return {ErrorKind::invalid, std::move(what), 0, {}}; }
+
+Result<Settings> settings_of(const EgressOptions& options) {
+  if (options.connections_per_jail < 1 || options.connections_per_jail > most_connections) {
+    return invalid("connections_per_jail: from 1 to " + std::to_string(most_connections));
+  }
+  for (const auto& [name, time] : {std::pair{"idle", options.idle}, {"connect", options.connect}}) {
+    if (time < std::chrono::seconds(1) || time > longest) {
+      return invalid(std::string(name) + ": from a second to a day");
+    }
+  }
+  Settings settings{{}, options.connections_per_jail, options.idle, options.connect};
+  for (const auto& [name, text] : options.addresses) {
+    auto canonical = egress::canonical_name(name);
+    const auto address = egress::parse_address(text);
+    if (!canonical || !address) {
+      return invalid("addresses: \"" + egress::printable(name) + "\" at \"" +
+                     egress::printable(text) + "\" is not a name and its address");
+    }
+    settings.addresses.emplace_back(std::move(*canonical), *address);
+  }
+  return settings;
+}
+
+Result<void> send_admission(int socket, const std::string& datagram, int jail) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof jail)] = {};
+  iovec part{const_cast<char*>(datagram.data()), datagram.size()};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  cmsghdr* rights = CMSG_FIRSTHDR(&header);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof jail);
+  std::memcpy(CMSG_DATA(rights), &jail, sizeof jail);
+  for (;;) {
+    if (::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return {};
+    if (errno == EINTR) continue;
+    Error error = system_error("admit a jail to egress");
+    if (error.sys_errno == EPIPE || error.sys_errno == ECONNRESET) error.kind = ErrorKind::closed;
+    if (error.sys_errno == ETOOMANYREFS) error.kind = ErrorKind::exhausted;
+    return error;
+  }
+}
+
+}  // namespace
+
+Result<void> check_egress_rule(std::string_view rule) {
+  auto parsed = egress::parse_rule(rule);
+  if (!parsed) return std::move(parsed).error();
+  return {};
+}
+
+bool egress_rule_covers(std::string_view ceiling, std::string_view rule) {
+  const auto above = egress::parse_rule(ceiling);
+  const auto below = egress::parse_rule(rule);
+  return above && below && egress::covers(*above, *below);
+}
+
+struct EgressProxy::State {
+  Fd socket;
+  Fd process;
+};
+
+EgressProxy::EgressProxy(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+EgressProxy::EgressProxy(EgressProxy&&) noexcept = default;
+
+EgressProxy& EgressProxy::operator=(EgressProxy&& other) noexcept {
+  const EgressProxy ends(std::move(state_));
+  state_ = std::move(other.state_);
+  return *this;
+}
+
+EgressProxy::~EgressProxy() {
+  if (state_ == nullptr) return;
+  state_->socket.reset();
+  end_process(state_->process);
+}
+
+Result<EgressProxy> EgressProxy::start(EgressOptions options) {
+  const auto settings = settings_of(options);
+  if (!settings) return settings.error();
+  auto file = sealed_file("jail-egress-settings", egress::to_text(*settings), SealedUse::read);
+  if (!file) return file.error();
+  auto sockets = socket_pair();
+  if (!sockets) return sockets.error();
+  std::vector<Fd> others;
+  others.push_back(std::move(*file));
+  auto process =
+      run_image("jail-egress",
+                {jail_egress_image_begin,
+                 static_cast<std::size_t>(jail_egress_image_end - jail_egress_image_begin)},
+                std::move(sockets->second), std::move(others));
+  if (!process) return process.error();
+  auto state = std::make_unique<State>();
+  state->socket = std::move(sockets->first);
+  state->process = std::move(*process);
+  return EgressProxy(std::move(state));
+}
+
+int EgressProxy::event_fd() const noexcept { return state_->socket.get(); }
+int EgressProxy::process_fd() const noexcept { return state_->process.get(); }
+
+Result<std::vector<EgressDecision>> EgressProxy::decisions() {
+  std::vector<EgressDecision> decisions;
+  char datagram[egress::most_decision_bytes];
+  while (decisions.size() < most_decisions) {
+    const ssize_t got = ::recv(state_->socket.get(), datagram, sizeof datagram, MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) break;
+    const bool over = got == 0 || (got < 0 && errno == ECONNRESET);
+    if (over && !decisions.empty()) break;  // the next call says so
+    if (over) return Error{ErrorKind::closed, "take decisions: the egress proxy has ended", 0, {}};
+    if (got < 0) return system_error("take decisions");
+    auto decision = egress::parse_decision({datagram, static_cast<std::size_t>(got)});
+    if (decision) decisions.push_back(std::move(*decision));
+  }
+  return decisions;
+}
+
+Result<Fd> EgressProxy::admit(const std::vector<std::string>& rules, std::string_view label) const {
+  if (label.size() > egress::most_label_bytes || label.find('\0') != label.npos) {
+    return invalid("label: at most 256 bytes, none of them 0");
+  }
+  if (rules.size() > egress::most_rules) return invalid("egress rules: at most 256");
+  for (const std::string& rule : rules) {
+    if (auto checked = check_egress_rule(rule); !checked) return checked.error();
+  }
+  auto sockets = socket_pair();
+  if (!sockets) return sockets.error();
+  const std::string datagram = egress::to_datagram({std::string(label), rules});
+  auto sent = send_admission(state_->socket.get(), datagram, sockets->second.get());
+  if (!sent) return sent.error();
+  return std::move(sockets->first);
+}
+
+}  // namespace jail

@@ -1,0 +1,62 @@
+// The loop: who is admitted, who connects, whose turn it is. One thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "egress/admitted_jail.h"
+#include "egress/connection.h"
+#include "egress/deadlines.h"
+#include "egress/journal.h"
+#include "egress/poller.h"
+#include "egress/resolver.h"
+#include "egress/wire.h"
+
+namespace jail::egress {
+
+class Proxy {
+ public:
+  // `control`: where admissions come from and decisions go to. Not owned.
+  Proxy(int control, Settings settings, Resolver::LookUp look_up);
+
+  // Until nobody holds the other end of `control`. False: it could not begin.
+  bool run();
+
+ private:
+  enum class Control : std::uint8_t { open, closed };
+
+  void dispatch(const epoll_event& event);
+  void read_control();
+  void admit(const Admission& admission, Fd control);
+  void read_jail(std::uint64_t id);
+  void accept_some(AdmittedJail& jail);
+  void add_connection(AdmittedJail& jail, Fd client);
+  void take_answers();
+  void make_ready(std::uint64_t id);
+  void run_ready();
+  void run_due();
+  void settle(std::uint64_t id, Connection& connection, Turn turn);
+  void end_connection(std::uint64_t id);
+  void end_jail(std::uint64_t id);
+
+  Settings settings_;
+  int control_;
+  Control control_state_ = Control::open;
+  std::uint64_t last_id_ = 0;  // of jails and connections together
+  std::vector<char> room_;
+  Poller poller_;
+  Resolver resolver_;
+  Journal journal_;
+  Deadlines deadlines_;
+  Tools tools_;
+  // Before the connections, which look at their owner when they go.
+  std::unordered_map<std::uint64_t, std::unique_ptr<AdmittedJail>> jails_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;
+  std::vector<std::uint64_t> ready_;  // in the order of their turns
+  std::unordered_set<std::uint64_t> is_ready_;
+};
+
+}  // namespace jail::egress

@@ -1,0 +1,129 @@
+#include "egress/wire.h"
+
+#include <array>
+#include <cstring>
+
+#include "egress/destination.h"
+
+namespace jail::egress {
+namespace {
+
+constexpr std::size_t texts = 4;
+constexpr std::size_t longest_text = 450;
+
+struct DecisionHead {
+  std::uint64_t sent;
+  std::uint64_t received;
+  std::uint64_t dropped;
+  std::array<std::uint16_t, texts> lengths;
+  std::uint8_t event;
+  std::uint8_t allowed;
+  std::uint8_t unused[6];
+};
+static_assert(sizeof(DecisionHead) + texts * longest_text <= most_decision_bytes);
+
+// Up to the next `end`, which goes too.
+std::string_view take(std::string_view& rest, char end) {
+  const std::size_t at = std::min(rest.find(end), rest.size());
+  const std::string_view part = rest.substr(0, at);
+  rest.remove_prefix(std::min(rest.size(), at + 1));
+  return part;
+}
+
+std::optional<std::uint32_t> number(std::string_view text) {
+  if (text.empty() || text.size() > 9) return std::nullopt;
+  std::uint32_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = value * 10 + static_cast<std::uint32_t>(c - '0');
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string to_text(const Settings& settings) {
+  std::string text = std::to_string(settings.connections_per_jail) + " " +
+                     std::to_string(settings.idle.count()) + " " +
+                     std::to_string(settings.connect.count()) + "\n";
+  for (const auto& [name, address] : settings.addresses) {
+    text += name + " " + to_text(address) + "\n";
+  }
+  return text;
+}
+
+std::optional<Settings> parse_settings(std::string_view text) {
+  std::string_view first = take(text, '\n');
+  const auto connections = number(take(first, ' '));
+  const auto idle = number(take(first, ' '));
+  const auto connect = number(first);
+  if (!connections || !idle || !connect) return std::nullopt;
+  Settings settings{{}, *connections, std::chrono::seconds(*idle), std::chrono::seconds(*connect)};
+  while (!text.empty()) {
+    std::string_view line = take(text, '\n');
+    const std::string_view name = take(line, ' ');
+    const auto address = parse_address(line);
+    if (!address) return std::nullopt;
+    settings.addresses.emplace_back(name, *address);
+  }
+  return settings;
+}
+
+std::string to_datagram(const Admission& admission) {
+  std::string datagram = admission.label;
+  for (const std::string& rule : admission.rules) {
+    datagram += '\0';
+    datagram += rule;
+  }
+  return datagram;
+}
+
+Admission parse_admission(std::string_view datagram) {
+  Admission admission{std::string(take(datagram, '\0')), {}};
+  while (!datagram.empty()) admission.rules.emplace_back(take(datagram, '\0'));
+  return admission;
+}
+
+std::string to_datagram(const EgressDecision& decision) {
+  const std::string* parts[texts] = {&decision.jail, &decision.destination, &decision.address,
+                                     &decision.reason};
+  DecisionHead head{};
+  head.sent = decision.sent;
+  head.received = decision.received;
+  head.dropped = decision.dropped;
+  head.event = static_cast<std::uint8_t>(decision.event);
+  head.allowed = decision.allowed ? 1 : 0;
+  std::string datagram(sizeof head, '\0');
+  for (std::size_t i = 0; i < texts; ++i) {
+    const std::string_view part = std::string_view(*parts[i]).substr(0, longest_text);
+    head.lengths[i] = static_cast<std::uint16_t>(part.size());
+    datagram += part;
+  }
+  std::memcpy(datagram.data(), &head, sizeof head);
+  return datagram;
+}
+
+std::optional<EgressDecision> parse_decision(std::string_view datagram) {
+  DecisionHead head;
+  if (datagram.size() < sizeof head) return std::nullopt;
+  std::memcpy(&head, datagram.data(), sizeof head);
+  datagram.remove_prefix(sizeof head);
+  if (head.event > static_cast<std::uint8_t>(EgressEvent::ended)) return std::nullopt;
+  EgressDecision decision;
+  std::string* parts[texts] = {&decision.jail, &decision.destination, &decision.address,
+                               &decision.reason};
+  for (std::size_t i = 0; i < texts; ++i) {
+    if (datagram.size() < head.lengths[i]) return std::nullopt;
+    *parts[i] = printable(datagram.substr(0, head.lengths[i]), longest_text);
+    datagram.remove_prefix(head.lengths[i]);
+  }
+  if (!datagram.empty()) return std::nullopt;
+  decision.event = static_cast<EgressEvent>(head.event);
+  decision.allowed = head.allowed != 0;
+  decision.sent = head.sent;
+  decision.received = head.received;
+  decision.dropped = head.dropped;
+  return decision;
+}
+
+}  // namespace jail::egress

@@ -1,0 +1,50 @@
+#include "runtime/sandbox/launchers.h"
+
+#include <poll.h>
+
+#include <utility>
+
+namespace runtime {
+
+using jail::Launcher;
+using jail::Result;
+
+Result<std::shared_ptr<Launchers>> Launchers::start(Options options) {
+  const std::shared_ptr<Launchers> launchers(new Launchers(std::move(options)));
+  if (auto made = launchers->make(); !made) return made.error();
+  return launchers;
+}
+
+Result<void> Launchers::make() {
+  if (options_.egress == Egress::by_request && (feed_ == nullptr || !feed_->is_alive())) {
+    auto feed = EgressFeed::start(options_.executor, options_.on_egress);
+    if (!feed) return feed.error();
+    feed_ = std::move(*feed);
+  }
+  auto started = Launcher::start(
+      {.cgroups = options_.cgroups, .egress = feed_ == nullptr ? nullptr : feed_->proxy()});
+  if (!started) return started.error();
+  launcher_ = std::make_shared<Launcher>(std::move(*started));
+  return {};
+}
+
+std::shared_ptr<Launcher> Launchers::current() const {
+  const std::lock_guard lock(mutex_);
+  return launcher_;
+}
+
+Result<std::shared_ptr<Launcher>> Launchers::living() {
+  const auto latest = current();
+  pollfd ended{.fd = latest->process_fd(), .events = POLLIN, .revents = 0};
+  return ::poll(&ended, 1, 0) == 1 ? after(latest) : latest;
+}
+
+Result<std::shared_ptr<Launcher>> Launchers::after(const std::shared_ptr<Launcher>& dead) {
+  const std::lock_guard lock(mutex_);
+  if (launcher_ == dead) {
+    if (auto made = make(); !made) return made.error();
+  }
+  return launcher_;
+}
+
+}  // namespace runtime

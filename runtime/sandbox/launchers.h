@@ -1,0 +1,47 @@
+// The process that clones jails, the proxy that is their way out, and the successors of both:
+// somebody may kill them. Jails that run are not the launcher's concern any more.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "jail/cgroup.h"
+#include "jail/launcher.h"
+#include "jail/result.h"
+#include "runtime/sandbox/egress_feed.h"
+
+namespace runtime {
+
+enum class Egress : bool { off, by_request };
+
+// Thread-safe.
+class Launchers {
+ public:
+  struct Options {
+    boost::asio::any_io_executor executor;  // where decisions of the proxy are passed on
+    std::optional<jail::CgroupTree> cgroups;
+    Egress egress = Egress::off;
+    OnEgress on_egress;
+  };
+  static jail::Result<std::shared_ptr<Launchers>> start(Options options);
+
+  // The latest, which may be dead.
+  std::shared_ptr<jail::Launcher> current() const;
+  // The latest, or a new one where that is dead.
+  jail::Result<std::shared_ptr<jail::Launcher>> living();
+  // The one that took over from `dead`, with a proxy that lives.
+  jail::Result<std::shared_ptr<jail::Launcher>> after(const std::shared_ptr<jail::Launcher>& dead);
+
+ private:
+  explicit Launchers(Options options) : options_(std::move(options)) {}
+  jail::Result<void> make();
+
+  const Options options_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<EgressFeed> feed_;  // null without egress
+  std::shared_ptr<jail::Launcher> launcher_;
+};
+
+}  // namespace runtime
