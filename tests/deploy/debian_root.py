@@ -36,13 +36,15 @@ def make_archive(packages, path):
     if shutil.which("mmdebstrap") is None:
         raise Unreachable("mmdebstrap is not installed")
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".unfinished.tar")
+    unfinished = path.parent / "unfinished.tar"
     made = subprocess.run(["mmdebstrap", "--mode=root", "--variant=apt", f"--include={','.join(packages)}", suite(), unfinished],
                           capture_output=True, text=True, check=False, timeout=500)
     if made.returncode != 0:
         if reason := NO_ARCHIVE.search(made.stderr):
             raise Unreachable(f"the package archive cannot be reached: {reason.group()}")
         raise AssertionError(made.stderr[-4000:])
+    for older in path.parent.glob("root-*.tar"):
+        older.unlink()
     unfinished.rename(path)
 
 
