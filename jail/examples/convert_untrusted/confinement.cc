@@ -58,8 +58,7 @@ jail::Policy policy() {
       "Finds its libraries and its input and writes its output; names lead to the jail's own "
       "root.");
   add(policy, allow, {"unlink"}, "Takes its temporary files away again.");
-  add(policy, allow, {"mmap", "munmap", "mremap", "madvise", "brk"},
-      "Memory, up to the jail's limit.");
+  add(policy, allow, {"munmap", "mremap", "madvise", "brk"}, "Memory, up to the jail's limit.");
   add(policy, allow,
       {"arch_prctl", "set_tid_address", "set_robust_list", "rseq", "futex", "prlimit64",
        "getrandom", "sched_getaffinity", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "exit",
@@ -72,15 +71,24 @@ jail::Policy policy() {
   add(policy, allow, {"execve"},
       "The jail starts the converter by it, under this filter already. Afterwards it could only "
       "replace itself, as nothing below lets it have a child.");
-  // A filter compares integers, and these two take what is dangerous as one.
+  // Numbers among the arguments can be judged too.
   policy.rules.push_back({"fcntl",
                           allow,
                           {{.argument = 1, .value = F_GETFL}},
                           "fdopen asks how a descriptor was opened."});
+  policy.rules.push_back({"mmap",
+                          allow,
+                          {{.argument = 2, .mask = PROT_EXEC, .value = 0}},
+                          "Memory for data and files to read."});
+  policy.rules.push_back({"mmap",
+                          allow,
+                          {{.argument = 2, .mask = PROT_EXEC | PROT_WRITE, .value = PROT_EXEC},
+                           {.argument = 3, .mask = MAP_ANONYMOUS, .value = 0}},
+                          "The loader maps code from files, and never to write into."});
   policy.rules.push_back({"mprotect",
                           allow,
                           {{.argument = 2, .mask = PROT_EXEC, .value = 0}},
-                          "The loader protects its tables; no data becomes code."});
+                          "The loader protects its tables; no memory becomes code."});
   // Everything else is ENOSYS, so that a library falls back. These are no library's mishap: who
   // asks for them has taken the converter over, and the report shall say `violation`.
   add(policy, kill, {"socket", "socketpair", "connect", "bind", "sendto", "sendmsg"},
