@@ -75,7 +75,8 @@ void run_on_control(void* owner, uint32_t events) {
   if (client->jail == NULL) return;
   if (jail_jail_advance(client->jail, &phase, &error) != JAIL_OK) {
     source_forget(client->epoll, &client->control);
-    return client_finish(client, error.text);
+    client_finish(client, error.text);
+    return;
   }
   if (phase == JAIL_PHASE_READY && client->state == CLIENT_READIES) {
     start(client);
