@@ -14,6 +14,7 @@ import host_view
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parents[1]
 BUILD = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", ""))
+SONAME = "libjail.so.0.1"
 PRINTS = "42\nleft.txt: left behind\nexited: yes, status 3\n"
 STRICT = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Werror"]
 
@@ -29,9 +30,10 @@ class Package(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.root, ignore_errors=True)
         cls.root.chmod(0o755)
         # Installed in one place and used from another: the package must not know where it was.
-        done = run("cmake", "--install", BUILD, "--prefix", cls.root / "first", "--component", "libjail")
-        if done.returncode != 0:
-            raise AssertionError(done.stdout + done.stderr)
+        for component in ("libjail", "libjail-dev"):
+            done = run("cmake", "--install", BUILD, "--prefix", cls.root / "first", "--component", component)
+            if done.returncode != 0:
+                raise AssertionError(done.stdout + done.stderr)
         cls.prefix = cls.root / "opt"
         (cls.root / "first").rename(cls.prefix)
 
@@ -56,11 +58,26 @@ class Package(unittest.TestCase):
         as_user = {"user": 60801, "group": 60801, "extra_groups": []} if os.geteuid() == 0 else {}
         self.assertEqual(PRINTS, self.done(program, cwd="/", **as_user))
 
-    def test_cmake(self):
-        target, configured = self.configure(HERE / "cmake_project", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+    def build(self, source, *arguments):
+        target, configured = self.configure(source, f"-DCMAKE_PREFIX_PATH={self.prefix}", *arguments)
         self.assertEqual(0, configured.returncode, configured.stdout + configured.stderr)
         self.done("cmake", "--build", target)
-        self.assert_runs(target / "stranger")
+        return target / "stranger"
+
+    def asked_for(self, program):
+        """The shared libraries that a program names itself."""
+        listed = self.done("readelf", "--dynamic", "--wide", program)
+        return re.findall(r"\(NEEDED\).*\[(.+)\]", listed)
+
+    def test_cmake(self):
+        program = self.build(HERE / "cmake_project")
+        self.assertIn(SONAME, self.asked_for(program))
+        self.assert_runs(program)
+
+    def test_cmake_static(self):
+        program = self.build(HERE / "cmake_project", "-DSTRANGER_JAIL=jail::static")
+        self.assertNotIn(SONAME, self.asked_for(program))
+        self.assert_runs(program)
 
     def test_control_cmake_without_the_package(self):
         _, configured = self.configure(HERE / "cmake_project")
@@ -77,13 +94,24 @@ class Package(unittest.TestCase):
         self.assertNotEqual(0, configured.returncode)
         self.assertIn("99.0", configured.stderr)
 
-    def test_pkg_config(self):
+    def flags(self, *options):
         environment = {**os.environ, "PKG_CONFIG_PATH": str(self.place_of_library / "pkgconfig")}
-        flags = self.done("pkg-config", "--cflags", "--libs", "--static", "jail", env=environment).split()
+        return self.done("pkg-config", "--cflags", "--libs", *options, "jail", env=environment).split()
+
+    def test_pkg_config(self):
+        flags = self.flags()
         self.assertTrue(any(flag.startswith(f"-I{self.prefix}") or flag.startswith("-I") and "pkgconfig/../" in flag
                             for flag in flags), flags)
         program = self.root / "by-pkg-config"
-        self.done("g++", *STRICT, HERE / "cmake_project" / "main.cc", "-o", program, *flags)
+        self.done("g++", *STRICT, HERE / "cmake_project" / "main.cc", "-o", program, *flags, f"-Wl,-rpath,{self.place_of_library}")
+        self.assertIn(SONAME, self.asked_for(program))
+        self.assert_runs(program)
+
+    def test_pkg_config_static(self):
+        """A program that needs no file beside itself."""
+        program = self.root / "by-pkg-config-static"
+        self.done("g++", *STRICT, HERE / "cmake_project" / "main.cc", "-o", program, "-static", *self.flags("--static"))
+        self.assertEqual([], self.asked_for(program))
         self.assert_runs(program)
 
     def test_each_header_stands_alone(self):
@@ -95,7 +123,7 @@ class Package(unittest.TestCase):
                           "-x", "c++", "/dev/null")
 
     def test_nothing_else_is_installed(self):
-        expected = re.compile(r"include/jail/\w+\.h|lib\S*/libjail\.a|lib\S*/cmake/jail/jail\w+(-\w+)?\.cmake|lib\S*/pkgconfig/jail\.pc")
+        expected = re.compile(r"include/jail/\w+\.h|include/jail_c\.h|lib\S*/libjail\.(a|so(\.[\d.]+)?)|lib\S*/cmake/jail/jail\w+(-\w+)?\.cmake|lib\S*/pkgconfig/jail\.pc")
         for path in (path for path in self.prefix.rglob("*") if path.is_file()):
             relative = path.relative_to(self.prefix).as_posix()
             self.assertRegex(relative, expected)

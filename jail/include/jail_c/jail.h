@@ -1,0 +1,104 @@
+// One isolated process tree, from its launch to the report of how it ended.
+#pragma once
+
+#include "jail_c/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct jail_jail jail_jail;
+
+typedef enum jail_phase {
+  JAIL_PHASE_LAUNCHING = 0,  // namespaces and mounts are being made
+  JAIL_PHASE_READY = 1,      // files may be written, jail_jail_start() may be called
+  JAIL_PHASE_RUNNING = 2,
+  JAIL_PHASE_ENDED = 3  // the report is there, every process of the jail is dead or dying
+} jail_phase;
+
+typedef enum jail_ended {
+  JAIL_ENDED_EXITED = 0,
+  JAIL_ENDED_SIGNALED = 1,       // by a signal that nobody outside sent
+  JAIL_ENDED_TIMED_OUT = 2,      // wall deadline or CPU time used up
+  JAIL_ENDED_OUT_OF_MEMORY = 3,  // the jail reached its memory limit
+  JAIL_ENDED_VIOLATION = 4,      // the policy killed it
+  JAIL_ENDED_KILLED = 5,         // from outside, by nobody of this library
+  JAIL_ENDED_CANCELLED = 6       // the owner asked for it
+} jail_ended;
+const char* jail_ended_text(jail_ended ended);  // "timed_out" and the like; "unknown"
+
+// Who would notice if the guest went past a limit.
+typedef enum jail_enforcer {
+  JAIL_ENFORCER_NONE = 0,
+  JAIL_ENFORCER_RLIMIT = 1,
+  JAIL_ENFORCER_WATCHDOG = 2,
+  JAIL_ENFORCER_CGROUP = 3
+} jail_enforcer;
+const char* jail_enforcer_text(jail_enforcer enforcer);
+
+// Limits of one run; 0 is what the jail was made with.
+typedef struct jail_run_limits {
+  size_t size;
+  uint64_t wall_ms;
+  uint64_t cpu_ms;
+  uint64_t memory_bytes;
+} jail_run_limits;
+
+typedef struct jail_report {
+  size_t size;
+  jail_ended ended;
+  int32_t exit_code;        // only with JAIL_ENDED_EXITED, else -1
+  int32_t signal;           // with SIGNALED and VIOLATION; SIGKILL where the jail was killed
+  jail_enforcer memory_by;  // what held its limits
+  jail_enforcer processes_by;
+  jail_enforcer cpu_by;
+  uint64_t cpu_user_us;
+  uint64_t cpu_system_us;
+  uint64_t memory_peak_bytes;
+  uint64_t set_up_us;   // launch to a jail that is ready
+  uint64_t started_us;  // jail_jail_start() to the guest's execve
+  uint64_t ran_us;      // execve to the guest's end
+  uint64_t ended_us;    // the guest's end to the death of its last process
+} jail_report;
+
+void jail_jail_destroy(jail_jail* jail);  // kills what still runs
+
+jail_phase jail_jail_phase(const jail_jail* jail);  // NULL: JAIL_PHASE_ENDED
+// Readable, or hung up, when jail_jail_advance() has something to do. Owned by the jail, as the two
+// below. -1 with NULL.
+int jail_jail_control_fd(const jail_jail* jail);
+// A pidfd, readable once every process of the jail is dead. -1 in JAIL_PHASE_LAUNCHING.
+int jail_jail_process_fd(const jail_jail* jail);
+// For *at(2) calls and jail_collect(), also after the end. -1 before JAIL_PHASE_READY. What is in
+// there after the start is the guest's doing: never follow it.
+int jail_jail_working_directory_fd(const jail_jail* jail);
+
+// Takes note of what happened; never blocks. `now` may be NULL. An error means that the jail could
+// not be made or its program not be started, and names the step; it is of no use after it.
+jail_status jail_jail_advance(jail_jail* jail, jail_phase* now, jail_error* error);
+// Blocks until `phase` is reached or passed; at most 24 days. JAIL_EXHAUSTED: the time is up. Does
+// not read the guest's streams. `now` may be NULL.
+jail_status jail_jail_wait(jail_jail* jail, jail_phase phase, uint64_t at_most_ms, jail_phase* now,
+                           jail_error* error);
+// Creates a file in the working directory, and the directories above it; only in JAIL_PHASE_READY.
+// `path` is relative. `content` may be NULL where `length` is 0.
+jail_status jail_jail_write_file(jail_jail* jail, const char* path, const void* content,
+                                 size_t length, uint32_t mode, jail_error* error);
+// Runs the guest; only in JAIL_PHASE_READY. `limits` may be NULL, and are no larger than the jail
+// was made for (of a pool: jail_template_set_most()).
+jail_status jail_jail_start(jail_jail* jail, const jail_run_limits* limits, jail_error* error);
+// Asks init to end the jail; the report follows.
+void jail_jail_cancel(jail_jail* jail);
+// Kills the jail at once: the report is there, with `why`. For a deadline that passed unreported.
+void jail_jail_kill(jail_jail* jail, jail_ended why);
+// The other ends of the guest's streams, non-blocking and close-on-exec, for the caller to close.
+// Each can be taken once, then it is -1.
+int jail_jail_take_stdin(jail_jail* jail);
+int jail_jail_take_stdout(jail_jail* jail);
+int jail_jail_take_stderr(jail_jail* jail);
+// Only in JAIL_PHASE_ENDED, else JAIL_INVALID.
+jail_status jail_jail_report(const jail_jail* jail, jail_report* report, jail_error* error);
+
+#ifdef __cplusplus
+}
+#endif

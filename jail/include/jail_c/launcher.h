@@ -1,0 +1,52 @@
+// The process that clones jails.
+#pragma once
+
+#include "jail_c/jail.h"
+#include "jail_c/spec.h"
+#include "jail_c/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct jail_launcher jail_launcher;
+
+typedef struct jail_launcher_options {
+  size_t size;
+  // A directory of cgroup v2 that is this user's and holds no process but this one: each jail gets
+  // a cgroup below it. NULL: rlimits and a watchdog hold the limits.
+  const char* cgroup_directory;
+} jail_launcher_options;
+
+typedef struct jail_enforcement {
+  size_t size;
+  jail_enforcer memory_by;
+  jail_enforcer processes_by;
+  jail_enforcer cpu_by;
+  uint32_t reserved;
+} jail_enforcement;
+
+// The directory that this process stands in, for jail_launcher_options. JAIL_UNSUPPORTED: there is
+// none that can be seen. To be given to jail_text_destroy().
+jail_status jail_own_cgroup_directory(char** path, jail_error* error);
+
+// Jails run with this process's user, which must not be root. `options` may be NULL. The launcher
+// is a child of this process and ends with its handle or with the process.
+jail_status jail_launcher_start(const jail_launcher_options* options, jail_launcher** launcher,
+                                jail_error* error);
+void jail_launcher_destroy(jail_launcher* launcher);  // running jails go on
+// Does not wait for the jail to be ready. JAIL_CLOSED: the launcher is gone, start another.
+jail_status jail_launcher_launch(const jail_launcher* launcher, const jail_spec* spec,
+                                 jail_jail** jail, jail_error* error);
+// What jail_launcher_launch() would do, one system call a line; for jail_text_destroy().
+jail_status jail_launcher_explain(const jail_launcher* launcher, const jail_spec* spec, char** text,
+                                  jail_error* error);
+// What holds the limits of its jails.
+jail_status jail_launcher_enforcement(const jail_launcher* launcher, jail_enforcement* enforcement,
+                                      jail_error* error);
+// A pidfd, readable when the launcher has ended; owned by it. -1 with NULL.
+int jail_launcher_process_fd(const jail_launcher* launcher);
+
+#ifdef __cplusplus
+}
+#endif

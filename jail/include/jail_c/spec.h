@@ -1,0 +1,50 @@
+// What one jail shall be. argv, root and policy must be set.
+#pragma once
+
+#include "jail_c/policy.h"
+#include "jail_c/root.h"
+#include "jail_c/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct jail_spec jail_spec;
+
+typedef struct jail_limits {
+  size_t size;
+  uint64_t wall_ms;           // from jail_jail_start() on; 5000
+  uint64_t cpu_ms;            // user + system of all processes together; 5000
+  uint64_t memory_bytes;      // 256 MiB
+  uint64_t file_bytes;        // largest single file; 64 MiB
+  uint64_t stack_bytes;       // 8 MiB
+  uint64_t workspace_bytes;   // 64 MiB
+  uint64_t tmp_bytes;         // 64 MiB
+  uint32_t cpu_percent;       // of one core, where the jail has a cgroup; 100
+  uint32_t processes;         // and threads; 128
+  uint32_t open_files;        // 1024
+  uint32_t workspace_inodes;  // 16384
+  uint32_t tmp_inodes;        // 16384
+  uint32_t reserved;          // 0
+} jail_limits;
+
+jail_status jail_spec_new(jail_spec** spec, jail_error* error);
+jail_status jail_spec_copy(const jail_spec* from, jail_spec** spec, jail_error* error);
+void jail_spec_destroy(jail_spec* spec);
+
+// argv[0] is a path inside the jail; no PATH look-up.
+jail_status jail_spec_set_argv(jail_spec* spec, const char* const* argv, jail_error* error);
+// "NAME=value"; nothing is inherited.
+jail_status jail_spec_set_env(jail_spec* spec, const char* const* env, jail_error* error);
+// "/workspace" where it is not set.
+jail_status jail_spec_set_working_directory(jail_spec* spec, const char* path, jail_error* error);
+// "sandbox" where it is not set.
+jail_status jail_spec_set_hostname(jail_spec* spec, const char* hostname, jail_error* error);
+jail_status jail_spec_set_root(jail_spec* spec, const jail_root* root, jail_error* error);
+// Compiles the policy: milliseconds, so a server does it once and copies the spec.
+jail_status jail_spec_set_policy(jail_spec* spec, const jail_policy* policy, jail_error* error);
+jail_status jail_spec_set_limits(jail_spec* spec, const jail_limits* limits, jail_error* error);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,40 @@
+// What went wrong, and which library this is.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Of this header, and of the library that runs.
+#define JAIL_VERSION "0.1.0"
+const char* jail_version(void);
+
+typedef enum jail_status {
+  JAIL_OK = 0,
+  JAIL_INVALID = 1,      // what the caller asked for cannot be expressed or is out of range
+  JAIL_REFUSED = 2,      // the host or a rule of this library forbids it
+  JAIL_UNSUPPORTED = 3,  // the kernel lacks what is needed
+  JAIL_EXHAUSTED = 4,    // a limit of the host is reached, or the time that one would wait
+  JAIL_KERNEL = 5,       // a system call failed for another reason
+  JAIL_CLOSED = 6        // the other side (launcher, jail) is gone
+} jail_status;
+const char* jail_status_text(jail_status status);  // "invalid" and the like; "unknown"
+
+// On the caller's stack, so that being out of memory can be told. Not written with JAIL_OK, nor
+// where `size` is not set.
+typedef struct jail_error {
+  size_t size;
+  jail_status status;
+  int32_t sys_errno;  // 0 when no system call was involved
+  char text[512];     // "mount /usr read-only (step 9 of 22): Operation not permitted. Hint: ..."
+} jail_error;
+
+// For text that a function hands out, as jail_launcher_explain() does.
+void jail_text_destroy(char* text);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,52 @@
+// What stands behind the handles of the C interface: values of the C++ one.
+#pragma once
+
+#include "jail/collect.h"
+#include "jail/jail.h"
+#include "jail/launcher.h"
+#include "jail/policy.h"
+#include "jail/pool.h"
+#include "jail/spec.h"
+#include "jail_c.h"
+
+struct jail_policy {
+  jail::Policy policy;
+};
+
+struct jail_root {
+  jail::Root root;
+};
+
+struct jail_spec {
+  jail::JailSpec spec;
+};
+
+struct jail_jail {
+  jail::Jail jail;
+  jail::RunLimits made_with;  // what a run has where its caller names nothing
+};
+
+struct jail_launcher {
+  jail::Launcher launcher;
+};
+
+struct jail_template {
+  jail::TemplateSpec spec;
+};
+
+struct jail_pool {
+  jail::Pool pool;
+  jail::RunLimits made_with;
+};
+
+struct jail_collection {
+  jail::Collection collection;
+};
+
+namespace jail::c {
+
+inline RunLimits run_limits_of(const Limits& limits) {
+  return {limits.wall, limits.cpu, limits.memory_bytes};
+}
+
+}  // namespace jail::c

@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <string_view>
+
+#include "c/boundary.h"
+#include "c/handles.h"
+
+namespace jail::c {
+namespace {
+
+static_assert(static_cast<int>(Phase::launching) == JAIL_PHASE_LAUNCHING);
+static_assert(static_cast<int>(Phase::ready) == JAIL_PHASE_READY);
+static_assert(static_cast<int>(Phase::running) == JAIL_PHASE_RUNNING);
+static_assert(static_cast<int>(Phase::ended) == JAIL_PHASE_ENDED);
+static_assert(static_cast<int>(Ended::exited) == JAIL_ENDED_EXITED);
+static_assert(static_cast<int>(Ended::signaled) == JAIL_ENDED_SIGNALED);
+static_assert(static_cast<int>(Ended::timed_out) == JAIL_ENDED_TIMED_OUT);
+static_assert(static_cast<int>(Ended::out_of_memory) == JAIL_ENDED_OUT_OF_MEMORY);
+static_assert(static_cast<int>(Ended::violation) == JAIL_ENDED_VIOLATION);
+static_assert(static_cast<int>(Ended::killed) == JAIL_ENDED_KILLED);
+static_assert(static_cast<int>(Ended::cancelled) == JAIL_ENDED_CANCELLED);
+static_assert(static_cast<int>(Enforcer::none) == JAIL_ENFORCER_NONE);
+static_assert(static_cast<int>(Enforcer::rlimit) == JAIL_ENFORCER_RLIMIT);
+static_assert(static_cast<int>(Enforcer::watchdog) == JAIL_ENFORCER_WATCHDOG);
+static_assert(static_cast<int>(Enforcer::cgroup) == JAIL_ENFORCER_CGROUP);
+
+jail_enforcer number(Enforcer enforcer) { return static_cast<jail_enforcer>(enforcer); }
+
+Result<RunLimits> limits_of(const jail_run_limits* given, const RunLimits& standard) {
+  const Result<jail_run_limits> read = read_struct("jail_run_limits", given);
+  if (!read) return read.error();
+  const auto wall = checked_time("jail_run_limits.wall_ms", read->wall_ms);
+  if (!wall) return wall.error();
+  const auto cpu = checked_time("jail_run_limits.cpu_ms", read->cpu_ms);
+  if (!cpu) return cpu.error();
+  return RunLimits{.wall = wall->count() > 0 ? *wall : standard.wall,
+                   .cpu = cpu->count() > 0 ? *cpu : standard.cpu,
+                   .memory_bytes = or_default(read->memory_bytes, standard.memory_bytes)};
+}
+
+jail_report report_of(const ExitReport& report) {
+  jail_report told{};
+  told.ended = static_cast<jail_ended>(report.ended);
+  told.exit_code = report.exit_code;
+  told.signal = report.signal;
+  told.memory_by = number(report.enforcement.memory);
+  told.processes_by = number(report.enforcement.processes);
+  told.cpu_by = number(report.enforcement.cpu);
+  told.cpu_user_us = count_us(report.usage.cpu_user);
+  told.cpu_system_us = count_us(report.usage.cpu_system);
+  told.memory_peak_bytes = report.usage.memory_peak_bytes;
+  told.set_up_us = count_us(report.phases.set_up);
+  told.started_us = count_us(report.phases.started);
+  told.ran_us = count_us(report.phases.ran);
+  told.ended_us = count_us(report.phases.ended);
+  return told;
+}
+
+// Of the C++ interface's names, all of which are literals.
+template <class To, class From>
+const char* name_of(const From& value, To last) {
+  const int number = number_of(value);
+  if (number < 0 || number > static_cast<int>(last)) return "unknown";
+  return to_string(static_cast<To>(number)).data();
+}
+
+Result<void> hand_over(const Result<Phase>& phase, jail_phase* now) {
+  if (!phase) return phase.error();
+  if (now != nullptr) *now = static_cast<jail_phase>(*phase);
+  return {};
+}
+
+}  // namespace
+}  // namespace jail::c
+
+using jail::Phase;
+using jail::Result;
+using jail::c::guarded;
+
+extern "C" {
+
+const char* jail_ended_text(jail_ended ended) {
+  return jail::c::name_of(ended, jail::Ended::cancelled);
+}
+
+const char* jail_enforcer_text(jail_enforcer enforcer) {
+  return jail::c::name_of(enforcer, jail::Enforcer::cgroup);
+}
+
+void jail_jail_destroy(jail_jail* jail) { delete jail; }
+
+jail_phase jail_jail_phase(const jail_jail* jail) {
+  return jail == nullptr ? JAIL_PHASE_ENDED : static_cast<jail_phase>(jail->jail.phase());
+}
+
+int jail_jail_control_fd(const jail_jail* jail) {
+  return jail == nullptr ? -1 : jail->jail.control_fd();
+}
+
+int jail_jail_process_fd(const jail_jail* jail) {
+  return jail == nullptr ? -1 : jail->jail.process_fd();
+}
+
+int jail_jail_working_directory_fd(const jail_jail* jail) {
+  return jail == nullptr ? -1 : jail->jail.working_directory_fd();
+}
+
+jail_status jail_jail_advance(jail_jail* jail, jail_phase* now, jail_error* error) {
+  return guarded(__func__, {{"jail", jail}}, error,
+                 [&] { return jail::c::hand_over(jail->jail.advance(), now); });
+}
+
+jail_status jail_jail_wait(jail_jail* jail, jail_phase phase, uint64_t at_most_ms, jail_phase* now,
+                           jail_error* error) {
+  return guarded(__func__, {{"jail", jail}}, error, [&]() -> Result<void> {
+    constexpr std::uint64_t longest = 24ull * 24 * 3600 * 1000;  // that poll(2) can count
+    const auto wanted = jail::c::mirrored("jail_phase", phase, Phase::ended);
+    if (!wanted) return wanted.error();
+    const std::chrono::milliseconds patience(std::min(at_most_ms, longest));
+    return jail::c::hand_over(jail->jail.wait(*wanted, patience), now);
+  });
+}
+
+jail_status jail_jail_write_file(jail_jail* jail, const char* path, const void* content,
+                                 size_t length, uint32_t mode, jail_error* error) {
+  return guarded(__func__, {{"jail", jail}, {"path", path}}, error, [&]() -> Result<void> {
+    if (content == nullptr && length > 0)
+      return jail::c::invalid("content is NULL, length is not 0");
+    return jail->jail.write_file(path, {static_cast<const char*>(content), length}, mode);
+  });
+}
+
+jail_status jail_jail_start(jail_jail* jail, const jail_run_limits* limits, jail_error* error) {
+  return guarded(__func__, {{"jail", jail}}, error, [&]() -> Result<void> {
+    const Result<jail::RunLimits> read = jail::c::limits_of(limits, jail->made_with);
+    if (!read) return read.error();
+    return jail->jail.start(*read);
+  });
+}
+
+void jail_jail_cancel(jail_jail* jail) {
+  if (jail != nullptr) jail->jail.cancel();
+}
+
+void jail_jail_kill(jail_jail* jail, jail_ended why) {
+  if (jail == nullptr) return;
+  const auto cause = jail::c::number_of(why);
+  const bool known = cause >= JAIL_ENDED_EXITED && cause <= JAIL_ENDED_CANCELLED;
+  jail->jail.kill(known ? static_cast<jail::Ended>(cause) : jail::Ended::killed);
+}
+
+int jail_jail_take_stdin(jail_jail* jail) {
+  return jail == nullptr ? -1 : jail->jail.take_stdin().release();
+}
+
+int jail_jail_take_stdout(jail_jail* jail) {
+  return jail == nullptr ? -1 : jail->jail.take_stdout().release();
+}
+
+int jail_jail_take_stderr(jail_jail* jail) {
+  return jail == nullptr ? -1 : jail->jail.take_stderr().release();
+}
+
+jail_status jail_jail_report(const jail_jail* jail, jail_report* report, jail_error* error) {
+  return guarded(__func__, {{"jail", jail}, {"report", report}}, error, [&]() -> Result<void> {
+    if (jail->jail.phase() != Phase::ended)
+      return jail::c::invalid("report of a jail that has not ended");
+    return jail::c::write_struct("jail_report", jail::c::report_of(jail->jail.report()), report);
+  });
+}
+
+}  // extern "C"
