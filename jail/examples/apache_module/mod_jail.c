@@ -9,6 +9,9 @@
 //
 // 200 where the program exited with 0, else 500, and 504 where its time was up; the header
 // Jail-Ended has the reason. A client that leaves ends its program.
+// clang-format off
+#include <httpd.h>  // the others need it
+// clang-format on
 #include <apr_strings.h>
 #include <http_config.h>
 #include <http_core.h>
@@ -60,10 +63,13 @@ static int socket_of(request_rec* request) {
 static const char* describe(request_rec* request, const struct mod_jail_answer* answer) {
   const jail_report* report = &answer->report;
   if (answer->is_too_large) return "printed too much";
-  const char* text = jail_ended_text(report->ended);
-  const int number = report->ended == JAIL_ENDED_EXITED ? report->exit_code : report->signal;
-  if (number < 0) return text;
-  return apr_psprintf(request->pool, "%s %d", text, number);
+  if (report->ended == JAIL_ENDED_EXITED) {
+    return apr_psprintf(request->pool, "exited %d", report->exit_code);
+  }
+  if (report->ended == JAIL_ENDED_SIGNALED) {
+    return apr_psprintf(request->pool, "signaled %d", report->signal);
+  }
+  return jail_ended_text(report->ended);
 }
 
 static int send_answer(request_rec* request, const struct mod_jail_answer* answer) {
