@@ -58,8 +58,7 @@ class Httpd(installed_package.Daemon):
         (directory / "httpd.conf").write_text(text, encoding="utf-8")
         self.start(package, SERVER, "-f", directory / "httpd.conf", "-DFOREGROUND", **options)
         if not host_view.wait_until(lambda: self.process.poll() is not None or self.answers(), 30) or self.process.returncode is not None:
-            self.process.kill()
-            self.wait(10)
+            self.stop()
             raise AssertionError(f"httpd does not answer: {self.said()}")
 
     def said(self):
@@ -120,7 +119,7 @@ class ApacheModule(installed_package.ExampleTest):
 
     def test_right_answers_under_load(self):
         self.start_server()
-        before = self.server.descriptors_beside_jails()
+        before = self.server.settled_descriptors()
         # ab fails an answer whose length differs from the first one's.
         said = installed_package.checked("ab", "-q", "-c", "16", "-n", "600", f"http://127.0.0.1:{self.server.port}/answer")
         self.assertRegex(said, r"Complete requests: +600\n")
@@ -132,7 +131,7 @@ class ApacheModule(installed_package.ExampleTest):
         with concurrent.futures.ThreadPoolExecutor(16) as clients:
             self.assertTrue(all(clients.map(right, range(200))))
         # Each of its threads may have one connection open.
-        self.assert_soon(lambda: self.server.descriptors_beside_jails() <= before + 2)
+        self.assertLessEqual(self.server.settled_descriptors(), before + 2)
         self.assert_stops(self.server)
 
     def test_graceful_restart_leaves_nothing(self):
@@ -180,7 +179,7 @@ class ApacheModule(installed_package.ExampleTest):
     def test_started_by_root(self):
         if os.geteuid() != 0:
             self.skipTest("only root can")
-        self.start_server("User #60801\nGroup #60801\n", user={})
+        self.start_server("User www-data\nGroup www-data\n", user={})
         self.assertEqual((200, "exited 0", "1000\n"), self.server.ask("/run", "import os\nprint(os.getuid())"))
         self.server.process.send_signal(signal.SIGUSR1)
         time.sleep(1)

@@ -60,7 +60,7 @@ class ScriptDaemon(installed_package.ExampleTest):
     def test_many_at_once(self):
         def right(number):
             return self.run_script(f"print({number} * 7)") == f"{number * 7}\njail: exited 0\n".encode()
-        before = self.daemon.descriptors_beside_jails()
+        before = self.daemon.settled_descriptors()
         with concurrent.futures.ThreadPoolExecutor(48) as clients:
             self.assertTrue(all(clients.map(right, range(400))))
         self.assert_no_more_descriptors(self.daemon, before)

@@ -4,6 +4,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 import host_view
@@ -110,6 +111,16 @@ class Daemon:
     def descriptors_beside_jails(self):
         return descriptors_beside_jails(self.pid)
 
+    def settled_descriptors(self):
+        """Beside jails, when none is being made: a second without a change."""
+        found = []
+        while len(found) < 10 or len(set(found[-10:])) > 1:
+            time.sleep(0.1)
+            found.append(self.descriptors_beside_jails())
+            if len(found) > 300:
+                raise AssertionError(f"the descriptors do not settle: {found[-20:]}")
+        return found[-1]
+
     def stop(self, seconds=30):
         """Its exit status after SIGTERM."""
         self.process.terminate()
@@ -153,4 +164,4 @@ class ExampleTest(unittest.TestCase):
         self.assertTrue(host_view.wait_until(condition, seconds))
 
     def assert_no_more_descriptors(self, daemon, before):
-        self.assert_soon(lambda: daemon.descriptors_beside_jails() <= before)
+        self.assertLessEqual(daemon.settled_descriptors(), before)
