@@ -25,7 +25,7 @@ typedef enum jail_ended {
   JAIL_ENDED_KILLED = 5,         // from outside, by nobody of this library
   JAIL_ENDED_CANCELLED = 6       // the owner asked for it
 } jail_ended;
-const char* jail_ended_text(jail_ended ended);  // "timed_out" and the like; "unknown"
+const char* jail_ended_text(jail_ended ended);  // "timed out" and the like; "unknown"
 
 // Who would notice if the guest went past a limit.
 typedef enum jail_enforcer {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <new>
 #include <stdexcept>
 #include <string_view>
@@ -94,9 +93,8 @@ std::vector<std::string> strings_of(const char* const* list) {
 }
 
 char* owned_text(const std::string& text) {
-  char* copy = static_cast<char*>(std::malloc(text.size() + 1));
-  if (copy == nullptr) throw std::bad_alloc();
-  std::memcpy(copy, text.c_str(), text.size() + 1);
+  char* copy = new char[text.size() + 1];
+  std::copy_n(text.c_str(), text.size() + 1, copy);
   return copy;
 }
 
@@ -160,6 +158,6 @@ const char* jail_status_text(jail_status status) {
   }
 }
 
-void jail_text_destroy(char* text) { std::free(text); }
+void jail_text_destroy(char* text) { delete[] text; }
 
 }  // extern "C"

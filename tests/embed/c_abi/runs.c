@@ -1,0 +1,129 @@
+// One jail's life, asked for what it cannot do at each point of it.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "checks.h"
+
+enum { patience_ms = 60000 };
+
+static jail_jail *launched(const jail_launcher *launcher, const char *program) {
+  jail_spec *spec = python_spec(program);
+  jail_jail *jail = NULL;
+  SUCCEEDS(jail_launcher_launch(launcher, spec, &jail, &error));
+  SUCCEEDS(jail_jail_wait(jail, JAIL_PHASE_READY, patience_ms, NULL, &error));
+  jail_spec_destroy(spec);
+  return jail;
+}
+
+static void check_collected(const jail_jail *jail) {
+  static const char *const globs[] = {"**/*", NULL};
+  static const char *const bad[] = {"/etc/passwd", NULL};
+  const int directory = jail_jail_working_directory_fd(jail);
+  jail_collect_limits limits = {.size = sizeof limits, .file_bytes = 8};
+  jail_collection *left = NULL;
+  jail_collected_file file = {.size = sizeof file};
+  jail_skipped_file skip = {.size = sizeof skip};
+  REFUSES("glob", jail_collect(directory, bad, &limits, &left, &error));
+  SUCCEEDS(jail_collect(directory, globs, &limits, &left, &error));
+  CHECK(jail_collection_files(left) == 1);
+  CHECK(jail_collection_skipped(left) == 2 && jail_collection_skipped_total(left) == 2);
+  SUCCEEDS(jail_collection_file(left, 0, &file, &error));
+  CHECK(strcmp(file.path, "small") == 0);
+  CHECK(file.length == 3 && memcmp(file.content, "a\0b", 3) == 0);
+  REFUSES("file 1 of 1", jail_collection_file(left, 1, &file, &error));
+  SUCCEEDS(jail_collection_skip(left, 0, &skip, &error));
+  CHECK(strcmp(skip.path, "large") == 0 && skip.reason == JAIL_SKIP_TOO_LARGE);
+  SUCCEEDS(jail_collection_skip(left, 1, &skip, &error));
+  CHECK(strcmp(skip.path, "link") == 0 && skip.reason == JAIL_SKIP_NOT_REGULAR);
+  REFUSES("skip 2 of 2", jail_collection_skip(left, 2, &skip, &error));
+  jail_collection_destroy(left);
+}
+
+static void check_life(const jail_launcher *launcher) {
+  jail_jail *jail = launched(launcher,
+                             "import os; open('small', 'wb').write(b'a\\0b');"
+                             "open('large', 'w').write('x' * 9); os.symlink('small', 'link');"
+                             "os._exit(7)");
+  jail_report report = {.size = sizeof report};
+  jail_phase now = JAIL_PHASE_LAUNCHING;
+  CHECK(jail_jail_phase(jail) == JAIL_PHASE_READY);
+  REFUSES("not ended", jail_jail_report(jail, &report, &error));
+  REFUSES("jail_phase: 9", jail_jail_wait(jail, (jail_phase)9, 1, NULL, &error));
+  REFUSES("content is NULL", jail_jail_write_file(jail, "a", NULL, 1, 0644, &error));
+  FAILS(JAIL_KERNEL, "../a", jail_jail_write_file(jail, "../a", "b", 1, 0644, &error));
+  FAILS(JAIL_EXHAUSTED, "wait", jail_jail_wait(jail, JAIL_PHASE_RUNNING, 1, NULL, &error));
+  const int out = jail_jail_take_stdout(jail);
+  CHECK(out >= 0 && (fcntl(out, F_GETFD) & FD_CLOEXEC) != 0);
+  CHECK(jail_jail_take_stdout(jail) == -1);
+  close(out);
+  SUCCEEDS(jail_jail_start(jail, NULL, &error));
+  REFUSES("not ready", jail_jail_start(jail, NULL, &error));
+  REFUSES("not ready", jail_jail_write_file(jail, "late", "", 0, 0644, &error));
+  SUCCEEDS(jail_jail_wait(jail, JAIL_PHASE_ENDED, patience_ms, &now, &error));
+  CHECK(now == JAIL_PHASE_ENDED);
+  SUCCEEDS(jail_jail_report(jail, &report, &error));
+  CHECK(report.ended == JAIL_ENDED_EXITED && report.exit_code == 7 && report.signal == 0);
+  CHECK(report.memory_by == JAIL_ENFORCER_WATCHDOG && report.processes_by == JAIL_ENFORCER_RLIMIT);
+  CHECK(report.ran_us > 0 && report.set_up_us > 0 && report.memory_peak_bytes > 0);
+  check_collected(jail);
+  jail_jail_destroy(jail);
+}
+
+static void check_limits_of_a_run(const jail_launcher *launcher) {
+  jail_jail *jail = launched(launcher, "while True: pass");
+  jail_run_limits limits = {.size = sizeof limits, .wall_ms = 50};
+  jail_report report = {.size = sizeof report};
+  SUCCEEDS(jail_jail_start(jail, &limits, &error));
+  SUCCEEDS(jail_jail_wait(jail, JAIL_PHASE_ENDED, patience_ms, NULL, &error));
+  SUCCEEDS(jail_jail_report(jail, &report, &error));
+  CHECK(report.ended == JAIL_ENDED_TIMED_OUT && report.exit_code == -1);
+  // An older caller's report ends earlier.
+  jail_report before;
+  memset(&report, 0x55, sizeof report);
+  report.size = offsetof(jail_report, signal);
+  before = report;
+  SUCCEEDS(jail_jail_report(jail, &report, &error));
+  CHECK(report.ended == JAIL_ENDED_TIMED_OUT && report.signal == before.signal);
+  jail_jail_destroy(jail);
+}
+
+static void check_ends(const jail_launcher *launcher) {
+  jail_report report = {.size = sizeof report};
+  jail_jail *jail = launched(launcher, "import time; time.sleep(60)");
+  SUCCEEDS(jail_jail_start(jail, NULL, &error));
+  jail_jail_cancel(jail);
+  SUCCEEDS(jail_jail_wait(jail, JAIL_PHASE_ENDED, patience_ms, NULL, &error));
+  SUCCEEDS(jail_jail_report(jail, &report, &error));
+  CHECK(report.ended == JAIL_ENDED_CANCELLED);
+  jail_jail_destroy(jail);
+
+  jail = launched(launcher, "import time; time.sleep(60)");
+  SUCCEEDS(jail_jail_start(jail, NULL, &error));
+  jail_jail_kill(jail, JAIL_ENDED_TIMED_OUT);
+  SUCCEEDS(jail_jail_report(jail, &report, &error));
+  CHECK(report.ended == JAIL_ENDED_TIMED_OUT && report.signal == SIGKILL);
+  jail_jail_destroy(jail);
+}
+
+// A step that fails between clone3 and the guest is named.
+static void check_failing_step(const jail_launcher *launcher) {
+  static const char *const argv[] = {"/usr/bin/no-such-program", NULL};
+  jail_spec *spec = python_spec("");
+  jail_jail *jail = NULL;
+  SUCCEEDS(jail_spec_set_argv(spec, argv, &error));
+  SUCCEEDS(jail_launcher_launch(launcher, spec, &jail, &error));
+  SUCCEEDS(jail_jail_wait(jail, JAIL_PHASE_READY, patience_ms, NULL, &error));
+  SUCCEEDS(jail_jail_start(jail, NULL, &error));
+  FAILS(JAIL_KERNEL, "/usr/bin/no-such-program",
+        jail_jail_wait(jail, JAIL_PHASE_ENDED, patience_ms, NULL, &error));
+  jail_jail_destroy(jail);
+  jail_spec_destroy(spec);
+}
+
+void check_runs(jail_launcher *launcher) {
+  check_life(launcher);
+  check_limits_of_a_run(launcher);
+  check_ends(launcher);
+  check_failing_step(launcher);
+}
