@@ -10,7 +10,7 @@ import time
 import unittest
 
 import host_view
-import installed_package
+import built_examples
 
 SERVER = "/usr/sbin/apache2"
 MODULES = pathlib.Path("/usr/lib/apache2/modules")
@@ -50,7 +50,7 @@ def unused_port():
         return probe.getsockname()[1]
 
 
-class Httpd(installed_package.Daemon):
+class Httpd(built_examples.Daemon):
     def __init__(self, package, directory, built, settings="", **options):
         self.directory, self.port = directory, unused_port()
         text = SETTINGS.format(directory=directory, port=self.port, modules=MODULES, built=built, children=CHILDREN,
@@ -85,10 +85,10 @@ class Httpd(installed_package.Daemon):
         return [pid for pid in host_view.descendants(self.pid) if host_view.parent_of(pid) == self.pid]
 
     def descriptors_beside_jails(self):
-        return max(installed_package.descriptors_beside_jails(child) for child in self.children())
+        return max(built_examples.descriptors_beside_jails(child) for child in self.children())
 
 
-class ApacheModule(installed_package.ExampleTest):
+class ApacheModule(built_examples.ExampleTest):
     example = "apache_module"
 
     @classmethod
@@ -121,7 +121,7 @@ class ApacheModule(installed_package.ExampleTest):
         self.start_server()
         before = self.server.settled_descriptors()
         # ab fails an answer whose length differs from the first one's.
-        said = installed_package.checked("ab", "-q", "-c", "16", "-n", "600", f"http://127.0.0.1:{self.server.port}/answer")
+        said = built_examples.checked("ab", "-q", "-c", "16", "-n", "600", f"http://127.0.0.1:{self.server.port}/answer")
         self.assertRegex(said, r"Complete requests: +600\n")
         self.assertRegex(said, r"Failed requests: +0\n")
         self.assertNotIn("Non-2xx", said)

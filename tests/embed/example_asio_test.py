@@ -6,10 +6,10 @@ import socket
 import time
 
 import host_view
-import installed_package
+import built_examples
 
 
-class AsioService(installed_package.ExampleTest):
+class AsioService(built_examples.ExampleTest):
     example = "asio_service"
 
     def setUp(self):

@@ -8,7 +8,7 @@ import subprocess
 import zlib
 
 import host_view
-import installed_package
+import built_examples
 
 HERE = pathlib.Path(__file__).resolve().parent
 CONVERT = pathlib.Path("/usr/bin/convert")
@@ -29,14 +29,14 @@ def svg_that_shows(path):
             f' xmlns:xlink="http://www.w3.org/1999/xlink">\n<image xlink:href="{path}" x="0" y="0" width="16" height="16"/></svg>\n')
 
 
-class Convert(installed_package.ExampleTest):
+class Convert(built_examples.ExampleTest):
     example = "convert_untrusted"
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         cls.taken_over = cls.package.root / "taken_over"
-        installed_package.checked("gcc", "-Wall", "-Wextra", "-Werror", HERE / "taken_over.c", "-o", cls.taken_over)
+        built_examples.checked("gcc", "-Wall", "-Wextra", "-Werror", HERE / "taken_over.c", "-o", cls.taken_over)
 
     def setUp(self):
         self.directory = self.package.scratch(self.id())
@@ -47,7 +47,7 @@ class Convert(installed_package.ExampleTest):
 
     def as_user(self, *command):
         return subprocess.run([str(part) for part in command], capture_output=True, text=True, errors="replace", check=False, timeout=120,
-                              cwd="/", env=self.package.run_environment(), **installed_package.AS_USER)
+                              cwd="/", env=self.package.run_environment(), **built_examples.AS_USER)
 
     def place(self, name, content):
         path = self.directory / name
@@ -64,7 +64,7 @@ class Convert(installed_package.ExampleTest):
 
     def pixel(self, image):
         """In the middle, as ImageMagick outside of any jail reads it."""
-        text = installed_package.checked(CONVERT, image, "-format", "%[pixel:p{8,8}]", "info:")
+        text = built_examples.checked(CONVERT, image, "-format", "%[pixel:p{8,8}]", "info:")
         return bytes(int(value) for value in re.findall(r"\d+", text)[:3])
 
     def assert_not_converted(self, done, why=""):
@@ -78,7 +78,7 @@ class Convert(installed_package.ExampleTest):
         for kind in ("png", "gif", "jpeg", "tiff", "bmp"):
             with self.subTest(kind):
                 source = self.directory / f"source.{kind}"
-                installed_package.checked(CONVERT, original, source)
+                built_examples.checked(CONVERT, original, source)
                 done = self.convert(source.read_bytes())
                 self.assertEqual((0, ""), (done.returncode, done.stdout), done.stderr)
                 for found, wanted in zip(self.pixel(self.output), RED):

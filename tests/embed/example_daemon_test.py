@@ -5,7 +5,7 @@ import socket
 import time
 
 import host_view
-import installed_package
+import built_examples
 
 
 class Client:
@@ -29,7 +29,7 @@ class Client:
             return self.file.read()
 
 
-class ScriptDaemon(installed_package.ExampleTest):
+class ScriptDaemon(built_examples.ExampleTest):
     example = "script_daemon"
 
     def setUp(self):

@@ -1,4 +1,4 @@
-"""libjail installed into a directory of its own, and the examples built against that, as a stranger would."""
+"""The examples of jail/examples, built against an installed libjail as a stranger would and run as servers."""
 import os
 import pathlib
 import shutil
@@ -8,10 +8,9 @@ import time
 import unittest
 
 import host_view
+import installed
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
-EXAMPLES = PROJECT / "jail" / "examples"
-BUILD = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", ""))
+EXAMPLES = installed.PROJECT / "jail" / "examples"
 STRICT = "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror"
 SANITIZED = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -g1"
 DESCRIPTORS_OF_A_JAIL = 6  # control, init, working directory, three streams
@@ -38,16 +37,12 @@ def name_of(pid):
 class InstalledPackage:
     """`build` is a build directory of the project; one that was built with sanitizers needs programs that are, too."""
 
-    def __init__(self, build=BUILD, flags=""):
+    def __init__(self, build=installed.BUILD, flags=""):
         # Where the user who runs the examples can read, whoever owns the checkout.
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="agent-sandbox-embed."))
         self.root.chmod(0o755)
         self.flags = flags
-        for component in ("libjail", "libjail-dev"):
-            checked("cmake", "--install", build, "--prefix", self.root / "first", "--component", component)
-        # Used from another place than the one it was installed to: it must not know where it was.
-        self.prefix = self.root / "opt"
-        (self.root / "first").rename(self.prefix)
+        self.prefix = installed.install(self.root, build)
         self.libraries = next(self.prefix.rglob("libjail.a")).parent
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("CMAKE_")}
         self.environment["PKG_CONFIG_PATH"] = str(self.libraries / "pkgconfig")
