@@ -86,7 +86,7 @@ print(os.write(os.memfd_create('x'), b'four'))
   volume  /data writes into {self.directory}/results, no programs: checkpoints are kept between runs
   device  /dev/tty, to read and write: it tries kernels in machines of its own
   bind    /models shows {self.directory}/models, read-only: the weights that it starts from
-  policy  default and 1 rules more, looser than the default in what follows
+  policy  default with rules added, looser than the default in what follows
   call    memfd_create allow: numba compiles into files in memory
 """, loosened)
         self.assertTrue(self.exec({}, "--explain", "-c", "pass").stdout.startswith("Loosened: nothing\nclone3 "))

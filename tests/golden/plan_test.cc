@@ -125,9 +125,9 @@ JailSpec granted_spec() {
       {"/srv/results", "/data/results", "results are kept between runs"},
       {"/srv/tools", "/data/tools", "it builds tools and runs them", Programs::allowed}};
   spec.devices = {{"/dev/kvm", DeviceAccess::read_write, "it starts machines"},
-                  {"/dev/input/event0", DeviceAccess::read, "it counts\nkeys"}};
-  spec.filter.policy = "default and 1 rules more";
-  spec.filter.looser = {{"memfd_create", "allow", "numba compiles into it"}};
+                  {"/dev/input/event0", DeviceAccess::read, "it counts keys"}};
+  spec.filter.policy = "default with rules added";
+  spec.filter.looser = {{"memfd_create", "allow", "numba\ncompiles into it"}};
   return spec;
 }
 

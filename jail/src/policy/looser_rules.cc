@@ -78,7 +78,7 @@ Policy with_rules(Policy base, const std::vector<Rule>& added) {
   }
   std::erase_if(base.rules, [&](const Rule& rule) { return decided.contains(rule.syscall); });
   base.rules.insert(base.rules.end(), added.begin(), added.end());
-  if (!added.empty()) base.name += " and " + std::to_string(added.size()) + " rules more";
+  if (!added.empty()) base.name += " with rules added";
   return base;
 }
 
