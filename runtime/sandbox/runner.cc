@@ -308,9 +308,6 @@ class JailRunner final : public Runner {
 
 Result<std::unique_ptr<Runner>> Runner::create(asio::any_io_executor executor,
                                                RunnerOptions options) {
-  if (options.jail_file != nullptr && options.jail_file->network != JailFile::Network::loopback) {
-    return Error{jail::ErrorKind::unsupported, "network: jails have loopback alone", 0, {}};
-  }
   Result<jail::FilterProgram> filter = jail::compile_policy(
       options.jail_file == nullptr ? jail::default_policy() : options.jail_file->policy);
   if (!filter) return filter.error();
