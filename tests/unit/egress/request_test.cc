@@ -112,6 +112,7 @@ TEST(EgressRequests, TheSameInPiecesOfAnySize) {
                                   socks_name("pypi.org", 443, 2),
                                   socks_name("127.1", 80),
                                   socks(std::string("\x05\x01\x00\x07", 4)),
+                                  socks("GET http://a.org/ HTTP/1.1\r\n\r\n"),
                                   std::string("\x05\x02\x01\x02", 4)};
   for (const std::string& request : requests) {
     const std::string whole = read_whole(request);
