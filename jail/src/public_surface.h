@@ -6,10 +6,12 @@
 #pragma GCC visibility push(default)
 #include "jail/cgroup.h"
 #include "jail/collect.h"
+#include "jail/egress.h"
 #include "jail/exit_report.h"
 #include "jail/fd.h"
 #include "jail/jail.h"
 #include "jail/launcher.h"
+#include "jail/network.h"
 #include "jail/policy.h"
 #include "jail/pool.h"
 #include "jail/result.h"
