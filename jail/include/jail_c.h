@@ -9,8 +9,8 @@
 // in words what failed. An output parameter is written with JAIL_OK only. NULL, where a value is
 // needed, is JAIL_INVALID. No exception, no signal, no exit: no memory is JAIL_EXHAUSTED.
 //
-// Threads. Nothing here starts a thread, handles a signal or waits for a child. jail_launcher and
-// jail_pool may be used by any number of threads at once; every other handle by one thread at a
+// Threads. Nothing here starts a thread, handles a signal or waits for a child. jail_launcher,
+// jail_pool and jail_egress may be used by any number of threads at once; every other handle by one thread at a
 // time, or by several that only read it (const). Different handles are independent. Nobody may use
 // what another thread destroys. A thread must not be cancelled (pthread_cancel) inside of a call.
 //
@@ -23,6 +23,7 @@
 #pragma once
 
 #include "jail_c/collect.h"
+#include "jail_c/egress.h"
 #include "jail_c/jail.h"
 #include "jail_c/launcher.h"
 #include "jail_c/policy.h"

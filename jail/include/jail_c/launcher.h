@@ -1,6 +1,7 @@
 // The process that clones jails.
 #pragma once
 
+#include "jail_c/egress.h"
 #include "jail_c/jail.h"
 #include "jail_c/spec.h"
 #include "jail_c/status.h"
@@ -16,6 +17,9 @@ typedef struct jail_launcher_options {
   // A directory of cgroup v2 that is this user's and holds no process but this one: each jail gets
   // a cgroup below it. NULL: rlimits and a watchdog hold the limits.
   const char* cgroup_directory;
+  // The way out of jails with jail_spec_allow_network(); NULL: there is none, and they are refused.
+  // It may be given to several launchers.
+  const jail_egress* egress;
 } jail_launcher_options;
 
 typedef struct jail_enforcement {

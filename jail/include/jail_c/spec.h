@@ -41,6 +41,13 @@ jail_status jail_spec_set_working_directory(jail_spec* spec, const char* path, j
 // "sandbox" where it is not set.
 jail_status jail_spec_set_hostname(jail_spec* spec, const char* hostname, jail_error* error);
 jail_status jail_spec_set_root(jail_spec* spec, const jail_root* root, jail_error* error);
+// What of the network the jail can reach: nothing at all, not even itself; its own 127.0.0.1 and
+// ::1, which is so where nothing is set; that, and the destinations that `rules` name, by way of
+// the launcher's jail_egress. `label` names the jail in its decisions and may be NULL.
+jail_status jail_spec_set_network_none(jail_spec* spec, jail_error* error);
+jail_status jail_spec_set_network_loopback(jail_spec* spec, jail_error* error);
+jail_status jail_spec_allow_network(jail_spec* spec, const char* const* rules, const char* label,
+                                    jail_error* error);
 // Compiles the policy: milliseconds, so a server does it once and copies the spec.
 jail_status jail_spec_set_policy(jail_spec* spec, const jail_policy* policy, jail_error* error);
 jail_status jail_spec_set_limits(jail_spec* spec, const jail_limits* limits, jail_error* error);

@@ -51,6 +51,10 @@ Result<std::size_t> size_of(const char* type, const void* given) {
 
 Error invalid(std::string doing) { return {ErrorKind::invalid, std::move(doing), 0, {}}; }
 
+Error no_such(const char* what, std::size_t index, std::size_t count) {
+  return invalid(std::string(what) + " " + std::to_string(index) + " of " + std::to_string(count));
+}
+
 Result<void> look_for_null(const char* name, std::initializer_list<Needed> needed) {
   for (const Needed& argument : needed) {
     if (argument.value == nullptr) {

@@ -88,6 +88,9 @@ int number_of(const E& value) {
   return number;
 }
 
+// "file 3 of 3": there are `count`, from 0 on.
+Error no_such(const char* what, std::size_t index, std::size_t count);
+
 // The same enumerator of the C++ interface, none of which is above `last`.
 template <class To, class From>
 Result<To> mirrored(const char* type, const From& value, To last) {

@@ -28,10 +28,6 @@ Result<CollectLimits> limits_of(const jail_collect_limits* given) {
   return limits;
 }
 
-Result<void> no_such(const char* what, std::size_t index, std::size_t count) {
-  return invalid(std::string(what) + " " + std::to_string(index) + " of " + std::to_string(count));
-}
-
 }  // namespace
 }  // namespace jail::c
 

@@ -1,7 +1,11 @@
 // What stands behind the handles of the C interface: values of the C++ one.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "jail/collect.h"
+#include "jail/egress.h"
 #include "jail/jail.h"
 #include "jail/launcher.h"
 #include "jail/policy.h"
@@ -37,6 +41,15 @@ struct jail_template {
 struct jail_pool {
   jail::Pool pool;
   jail::RunLimits made_with;
+};
+
+// Shared with the launchers that were started with it.
+struct jail_egress {
+  std::shared_ptr<jail::EgressProxy> proxy;
+};
+
+struct jail_egress_decisions {
+  std::vector<jail::EgressDecision> decisions;
 };
 
 struct jail_collection {

@@ -16,6 +16,7 @@ Result<LauncherOptions> options_of(const jail_launcher_options* given) {
     if (!tree) return tree.error();
     options.cgroups = std::move(*tree);
   }
+  if (read->egress != nullptr) options.egress = read->egress->proxy;
   return options;
 }
 

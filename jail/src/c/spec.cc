@@ -1,5 +1,6 @@
 #include "c/boundary.h"
 #include "c/handles.h"
+#include "jail/egress.h"
 
 namespace jail::c {
 namespace {
@@ -83,6 +84,32 @@ jail_status jail_spec_set_hostname(jail_spec* spec, const char* hostname, jail_e
 jail_status jail_spec_set_root(jail_spec* spec, const jail_root* root, jail_error* error) {
   return guarded(__func__, {{"spec", spec}, {"root", root}}, error, [&]() -> Result<void> {
     spec->spec.root = root->root;
+    return {};
+  });
+}
+
+jail_status jail_spec_set_network_none(jail_spec* spec, jail_error* error) {
+  return guarded(__func__, {{"spec", spec}}, error, [&]() -> Result<void> {
+    spec->spec.network = jail::Network::none();
+    return {};
+  });
+}
+
+jail_status jail_spec_set_network_loopback(jail_spec* spec, jail_error* error) {
+  return guarded(__func__, {{"spec", spec}}, error, [&]() -> Result<void> {
+    spec->spec.network = jail::Network::loopback();
+    return {};
+  });
+}
+
+jail_status jail_spec_allow_network(jail_spec* spec, const char* const* rules, const char* label,
+                                    jail_error* error) {
+  return guarded(__func__, {{"spec", spec}, {"rules", rules}}, error, [&]() -> Result<void> {
+    std::vector<std::string> named = jail::c::strings_of(rules);
+    for (const std::string& rule : named) {
+      if (auto done = jail::check_egress_rule(rule); !done) return done;
+    }
+    spec->spec.network = jail::Network::allow(std::move(named), label == nullptr ? "" : label);
     return {};
   });
 }

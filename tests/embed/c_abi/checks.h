@@ -47,4 +47,5 @@ void check_nulls(void);
 void check_sizes(const jail_launcher *launcher);
 void check_values(const jail_launcher *launcher);
 void check_runs(jail_launcher *launcher);
+void check_network(void);
 void check_threads(jail_launcher *launcher);

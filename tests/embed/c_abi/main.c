@@ -43,6 +43,7 @@ int main(void) {
   check_sizes(launcher);
   check_values(launcher);
   check_runs(launcher);
+  check_network();
   check_threads(launcher);
   CHECK(jail_launcher_process_fd(launcher) >= 0);
   jail_launcher_destroy(launcher);

@@ -60,11 +60,15 @@ static void check_spec(void) {
   REFUSES("spec is NULL", jail_spec_set_root(NULL, root, &error));
   REFUSES("spec is NULL", jail_spec_set_policy(NULL, policy, &error));
   REFUSES("spec is NULL", jail_spec_set_limits(NULL, &limits, &error));
+  REFUSES("spec is NULL", jail_spec_set_network_none(NULL, &error));
+  REFUSES("spec is NULL", jail_spec_set_network_loopback(NULL, &error));
+  REFUSES("spec is NULL", jail_spec_allow_network(NULL, list, NULL, &error));
   SUCCEEDS(jail_spec_new(&spec, &error));
   REFUSES("argv is NULL", jail_spec_set_argv(spec, NULL, &error));
   REFUSES("root is NULL", jail_spec_set_root(spec, NULL, &error));
   REFUSES("policy is NULL", jail_spec_set_policy(spec, NULL, &error));
   REFUSES("limits is NULL", jail_spec_set_limits(spec, NULL, &error));
+  REFUSES("rules is NULL", jail_spec_allow_network(spec, NULL, "label", &error));
   jail_spec_destroy(spec);
   jail_spec_destroy(NULL);
   jail_policy_destroy(policy);
@@ -150,6 +154,26 @@ static void check_collection(void) {
   jail_collection_destroy(NULL);
 }
 
+static void check_egress(void) {
+  const jail_egress_address half = {.name = "a", .address = NULL};
+  jail_egress_options options = {.size = sizeof options, .address_count = 1};
+  jail_egress_decision decision = {.size = sizeof decision};
+  jail_egress *egress = NULL;
+  jail_egress_decisions *decisions = NULL;
+  REFUSES("rule is NULL", jail_egress_check_rule(NULL, &error));
+  REFUSES("egress is NULL", jail_egress_start(NULL, NULL, &error));
+  REFUSES("addresses is NULL", jail_egress_start(&options, &egress, &error));
+  options.addresses = &half;
+  REFUSES("a NULL in it", jail_egress_start(&options, &egress, &error));
+  REFUSES("egress is NULL", jail_egress_take(NULL, &decisions, &error));
+  REFUSES("decisions is NULL", jail_egress_decisions_at(NULL, 0, &decision, &error));
+  CHECK(jail_egress_decisions_count(NULL) == 0);
+  CHECK(jail_egress_event_fd(NULL) == -1);
+  CHECK(jail_egress_process_fd(NULL) == -1);
+  jail_egress_decisions_destroy(NULL);
+  jail_egress_destroy(NULL);
+}
+
 void check_nulls(void) {
   check_policy();
   check_root();
@@ -157,6 +181,7 @@ void check_nulls(void) {
   check_launcher_and_jail();
   check_pool();
   check_collection();
+  check_egress();
   // Nobody has to want the text.
   CHECK(jail_spec_new(NULL, NULL) == JAIL_INVALID);
 }

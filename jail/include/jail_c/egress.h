@@ -1,0 +1,86 @@
+// Named egress: a way out of a jail that has no route, to the destinations of an allow-list alone.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "jail_c/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The proxy: a process of its own, executed with an empty environment. It ends with its handle, or
+// with the last launcher that was started with it (jail_launcher_options), or with this process.
+// Any number of threads may use it at once.
+typedef struct jail_egress jail_egress;
+
+// An element of arrays: never grows.
+typedef struct jail_egress_address {
+  const char* name;
+  const char* address;  // "192.0.2.1"
+} jail_egress_address;
+
+typedef struct jail_egress_options {
+  size_t size;
+  // Names that are not looked up; a name may be there more than once.
+  const jail_egress_address* addresses;
+  size_t address_count;
+  uint32_t connections_per_jail;  // 64
+  uint32_t idle_s;                // a connection that carries nothing for so long is cut; 300
+  uint32_t connect_s;             // for look-up and connection together; 10
+  uint32_t reserved;              // 0
+} jail_egress_options;
+
+// Whether jail_spec_allow_network() takes it: "pypi.org:443", "*.example.org:443",
+// "10.0.0.0/8:5432", "[2001:db8::/32]:443"; jail/egress.h says what each allows.
+jail_status jail_egress_check_rule(const char* rule, jail_error* error);
+
+// `options` may be NULL.
+jail_status jail_egress_start(const jail_egress_options* options, jail_egress** egress,
+                              jail_error* error);
+void jail_egress_destroy(jail_egress* egress);
+// Readable when decisions wait or the proxy has ended; owned by it. -1 with NULL.
+int jail_egress_event_fd(const jail_egress* egress);
+// A pidfd, readable when the proxy has ended; owned by it. -1 with NULL.
+int jail_egress_process_fd(const jail_egress* egress);
+
+typedef enum jail_egress_event {
+  JAIL_EGRESS_DECIDED = 0,  // a request was refused, or allowed, whatever became of it then
+  JAIL_EGRESS_ENDED = 1     // a connection that was made is over
+} jail_egress_event;
+
+typedef enum jail_egress_verdict {
+  JAIL_EGRESS_REFUSED = 0,
+  JAIL_EGRESS_ALLOWED = 1
+} jail_egress_verdict;
+
+typedef struct jail_egress_decisions jail_egress_decisions;
+
+// Pointers into the decisions, printable ASCII.
+typedef struct jail_egress_decision {
+  size_t size;
+  jail_egress_event event;
+  jail_egress_verdict verdict;
+  const char* jail;         // the label of jail_spec_allow_network()
+  const char* destination;  // as asked for, "pypi.org:443"; empty where that could not be read
+  const char* address;      // connected to; empty where none was
+  const char* reason;       // the rule that allows it, or why it came to nothing
+  uint64_t sent_bytes;      // from the jail, of JAIL_EGRESS_ENDED
+  uint64_t received_bytes;  // to the jail, the same
+  uint64_t dropped;         // decisions before this one that nobody took in time
+} jail_egress_decision;
+
+// Takes those that wait, the oldest first, at most 1,024 and perhaps none. Never blocks.
+// JAIL_CLOSED: the proxy has ended and all was taken, start another.
+jail_status jail_egress_take(jail_egress* egress, jail_egress_decisions** decisions,
+                             jail_error* error);
+void jail_egress_decisions_destroy(jail_egress_decisions* decisions);
+size_t jail_egress_decisions_count(const jail_egress_decisions* decisions);
+// By number, from 0. JAIL_INVALID: there are no more.
+jail_status jail_egress_decisions_at(const jail_egress_decisions* decisions, size_t index,
+                                     jail_egress_decision* decision, jail_error* error);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,115 @@
+// A jail's way out: to the one destination that a rule names, and no further.
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "checks.h"
+
+enum { patience_ms = 60000 };
+
+// Asks the proxy in the jail for two ports of this host and prints what it answers.
+static const char asks[] =
+    "import socket, sys\n"
+    "for port in sys.argv[1:]:\n"
+    "    proxy = socket.create_connection(('127.0.0.1', 3128))\n"
+    "    proxy.sendall(f'CONNECT 127.0.0.1:{port} HTTP/1.1\\r\\n\\r\\n'.encode())\n"
+    "    print(proxy.recv(100).split()[1].decode(), flush=True)\n"
+    "    proxy.close()\n";
+
+// Nobody accepts: that the kernel answers is enough to be connected.
+static int listening(unsigned short *port) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t length = sizeof address;
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  CHECK(bind(fd, (const struct sockaddr *)&address, sizeof address) == 0);
+  CHECK(listen(fd, 8) == 0);
+  CHECK(getsockname(fd, (struct sockaddr *)&address, &length) == 0);
+  *port = ntohs(address.sin_port);
+  return fd;
+}
+
+static jail_spec *asking_spec(unsigned short allowed, unsigned short forbidden) {
+  char rule[32], first[8], second[8];
+  const char *const rules[] = {rule, NULL};
+  const char *const bad[] = {"pypi.org", NULL};
+  const char *const argv[] = {"/usr/bin/python3", "-c", asks, first, second, NULL};
+  jail_spec *spec = python_spec("");
+  snprintf(rule, sizeof rule, "127.0.0.1:%u", (unsigned)allowed);
+  snprintf(first, sizeof first, "%u", (unsigned)allowed);
+  snprintf(second, sizeof second, "%u", (unsigned)forbidden);
+  SUCCEEDS(jail_egress_check_rule(rule, &error));
+  REFUSES("pypi.org", jail_egress_check_rule("pypi.org", &error));
+  REFUSES("pypi.org", jail_spec_allow_network(spec, bad, NULL, &error));
+  SUCCEEDS(jail_spec_set_argv(spec, argv, &error));
+  SUCCEEDS(jail_spec_allow_network(spec, rules, "the jail", &error));
+  return spec;
+}
+
+static void run(jail_launcher *launcher, const jail_spec *spec, const char *prints) {
+  char text[64] = {0};
+  jail_jail *jail = NULL;
+  SUCCEEDS(jail_launcher_launch(launcher, spec, &jail, &error));
+  SUCCEEDS(jail_jail_wait(jail, JAIL_PHASE_READY, patience_ms, NULL, &error));
+  SUCCEEDS(jail_jail_start(jail, NULL, &error));
+  SUCCEEDS(jail_jail_wait(jail, JAIL_PHASE_ENDED, patience_ms, NULL, &error));
+  const int out = jail_jail_take_stdout(jail);
+  CHECK(read(out, text, sizeof text - 1) >= 0);
+  CHECK(strcmp(text, prints) == 0);
+  close(out);
+  jail_jail_destroy(jail);
+}
+
+// Waits for both of the decisions that were made.
+static void check_decisions(jail_egress *egress) {
+  int allowed = 0, refused = 0;
+  while (allowed + refused < 2) {
+    struct pollfd watched = {jail_egress_event_fd(egress), POLLIN, 0};
+    jail_egress_decisions *list = NULL;
+    if (poll(&watched, 1, patience_ms) != 1) break;
+    SUCCEEDS(jail_egress_take(egress, &list, &error));
+    if (list == NULL) break;
+    const size_t count = jail_egress_decisions_count(list);
+    jail_egress_decision decision = {.size = sizeof decision};
+    for (size_t i = 0; i < count; ++i) {
+      SUCCEEDS(jail_egress_decisions_at(list, i, &decision, &error));
+      CHECK(strcmp(decision.jail, "the jail") == 0);
+      CHECK(strncmp(decision.destination, "127.0.0.1:", 10) == 0);
+      CHECK(decision.reason[0] != '\0');
+      if (decision.event != JAIL_EGRESS_DECIDED) continue;
+      allowed += decision.verdict == JAIL_EGRESS_ALLOWED;
+      refused += decision.verdict == JAIL_EGRESS_REFUSED;
+    }
+    REFUSES("decision", jail_egress_decisions_at(list, count, &decision, &error));
+    jail_egress_decisions_destroy(list);
+  }
+  CHECK(allowed == 1 && refused == 1);
+}
+
+void check_network(void) {
+  unsigned short allowed = 0, forbidden = 0;
+  const int first = listening(&allowed);
+  const int second = listening(&forbidden);
+  jail_launcher_options options = {.size = sizeof options};
+  jail_launcher *launcher = NULL;
+  jail_egress *egress = NULL;
+  jail_jail *jail = NULL;
+  jail_spec *spec = asking_spec(allowed, forbidden);
+  SUCCEEDS(jail_launcher_start(NULL, &launcher, &error));
+  REFUSES("network", jail_launcher_launch(launcher, spec, &jail, &error));
+  jail_launcher_destroy(launcher);
+
+  SUCCEEDS(jail_egress_start(NULL, &egress, &error));
+  CHECK(jail_egress_process_fd(egress) >= 0);
+  options.egress = egress;
+  SUCCEEDS(jail_launcher_start(&options, &launcher, &error));
+  run(launcher, spec, "200\n403\n");
+  check_decisions(egress);
+  jail_egress_destroy(egress);
+  // The launcher still has the proxy.
+  run(launcher, spec, "200\n403\n");
+  jail_launcher_destroy(launcher);
+  jail_spec_destroy(spec);
+  close(first);
+  close(second);
+}
