@@ -87,9 +87,9 @@ class Jail {
   // Only in Phase::ended.
   const ExitReport& report() const noexcept;
 
-  // Blocks until `phase` is reached or passed. For owners without an event loop. Does not read the
-  // guest's streams: a guest that fills a pipe waits for its reader. Errors: as advance(), and
-  // exhausted with ETIMEDOUT when the time is over; the jail goes on then.
+  // Blocks until `phase` is reached or passed, at most 24 days. For owners without an event loop.
+  // Does not read the guest's streams: a guest that fills a pipe waits for its reader. Errors: as
+  // advance(), and exhausted with ETIMEDOUT when the time is over; the jail goes on then.
   Result<Phase> wait(Phase phase, std::chrono::milliseconds at_most);
 
   struct State;  // the library's own

@@ -268,7 +268,9 @@ void Jail::kill(Ended why) noexcept {
 }
 
 Result<Phase> Jail::wait(Phase phase, milliseconds at_most) {
-  const auto deadline = steady_clock::now() + at_most;
+  // poll() counts milliseconds in an int: 24 days.
+  const auto deadline =
+      steady_clock::now() + std::min(at_most, milliseconds(std::numeric_limits<int>::max() - 1));
   for (;;) {
     auto now = advance();
     if (!now || *now >= phase) return now;
