@@ -94,8 +94,9 @@ class Daemon:
 
     def start(self, package, *command, user=AS_USER, **environment):
         self.log = tempfile.TemporaryFile("w+", encoding="utf-8")
+        self.environment = package.run_environment(**environment)
         self.process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=self.log, text=True, cwd="/",
-                                        env=package.run_environment(**environment), **user)
+                                        env=self.environment, **user)
         self.pid = self.process.pid
 
     def said(self):
@@ -105,6 +106,9 @@ class Daemon:
 
     def descriptors_beside_jails(self):
         return descriptors_beside_jails(self.pid)
+
+    def resident_bytes(self):
+        return host_view.resident_bytes(self.pid)
 
     def settled_descriptors(self):
         """Beside jails, when none is being made: a second without a change."""

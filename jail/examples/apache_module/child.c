@@ -60,6 +60,7 @@ static jail_status open_jails(struct mod_jail_child* child, jail_error* error) {
 
 static void* APR_THREAD_FUNC tend(apr_thread_t* thread, void* argument) {
   struct mod_jail_child* child = argument;
+  (void)thread;
   struct pollfd watched[] = {{child->stop, POLLIN, 0},
                              {jail_pool_event_fd(child->jails), POLLIN, 0}};
   while (watched[0].revents == 0) {
@@ -69,7 +70,6 @@ static void* APR_THREAD_FUNC tend(apr_thread_t* thread, void* argument) {
     }
     if (poll(watched, 2, -1) < 0 && errno != EINTR) break;
   }
-  apr_thread_exit(thread, APR_SUCCESS);
   return NULL;
 }
 

@@ -7,9 +7,9 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <cstdio>
-#include <optional>
 #include <utility>
 
 namespace asio = boost::asio;
@@ -23,11 +23,21 @@ namespace {
 // Errors as values: a client that leaves is not exceptional.
 constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
 
+constexpr std::uint64_t most_program_bytes = 1u << 20;
+constexpr seconds most_to_send{10};
 constexpr seconds most_wall{5};
 constexpr seconds most_to_ready{10};
 // Init holds the deadline of a run. This is for an init that does not, and for a client that takes
 // its answer too slowly.
 constexpr seconds grace{5};
+
+using Parser = http::request_parser<http::string_body>;
+
+asio::awaitable<bool> read_request(tcp::socket& client, Parser& parser) {
+  boost::beast::flat_buffer buffer;
+  const auto [error, size] = co_await http::async_read(client, buffer, parser, awaited);
+  co_return !error;
+}
 
 // Until the jail may be given its program.
 asio::awaitable<std::optional<jail::Error>> become_ready(jail::Jail& jail) {
@@ -117,6 +127,21 @@ asio::awaitable<bool> Watched::readable() {
   const auto [error] =
       co_await descriptor_.async_wait(asio::posix::stream_descriptor::wait_read, awaited);
   co_return !error;
+}
+
+asio::awaitable<std::optional<std::string>> receive(tcp::socket& client) {
+  Parser parser;
+  parser.body_limit(most_program_bytes);
+  const auto came = co_await (read_request(client, parser) || expire(most_to_send));
+  if (came.index() == 1 || !std::get<0>(came)) {
+    co_await refuse(client, 400, "not a request of at most 1 MiB within 10 s");
+    co_return std::nullopt;
+  }
+  if (parser.get().method() != http::verb::post || parser.get().target() != "/run") {
+    co_await refuse(client, 404, "POST /run, with a Python program");
+    co_return std::nullopt;
+  }
+  co_return std::move(parser.get().body());
 }
 
 asio::awaitable<void> run_for(tcp::socket& client, jail::Jail jail, std::string program) {

@@ -6,6 +6,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <optional>
 #include <string>
 
 // A descriptor that belongs to somebody else, as Asio wants to see it.
@@ -21,6 +22,10 @@ class Watched {
  private:
   boost::asio::posix::stream_descriptor descriptor_;
 };
+
+// The program that a client sends. Nothing where what came is no such request; it has its answer
+// then.
+boost::asio::awaitable<std::optional<std::string>> receive(boost::asio::ip::tcp::socket& client);
 
 // Answers the client with what `program` prints while it prints it, as an HTTP response in chunks
 // with the trailer "Jail-Ended". Ends the jail when the client leaves or the time is up.

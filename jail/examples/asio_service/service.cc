@@ -4,11 +4,8 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
 #include <cstdio>
 #include <exception>
 #include <utility>
@@ -16,9 +13,7 @@
 #include "exchange.h"
 
 namespace asio = boost::asio;
-namespace http = boost::beast::http;
 using asio::ip::tcp;
-using namespace asio::experimental::awaitable_operators;
 using std::chrono::seconds;
 
 namespace {
@@ -27,8 +22,6 @@ constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
 
 // A jail may use 256 MiB: this is what the machine must be able to give.
 constexpr unsigned most_clients = 32;
-constexpr std::uint64_t most_program_bytes = 1u << 20;
-constexpr seconds most_to_send{10};
 constexpr seconds most_to_lease{5};
 
 // A coroutine that ends by an exception meets a fault of this program. It says so and takes nobody
@@ -45,14 +38,6 @@ void report(std::exception_ptr fault) {
 asio::awaitable<void> pause(std::chrono::milliseconds time) {
   asio::steady_timer timer(co_await asio::this_coro::executor, time);
   co_await timer.async_wait(awaited);
-}
-
-using Parser = http::request_parser<http::string_body>;
-
-asio::awaitable<bool> read_request(tcp::socket& client, Parser& parser) {
-  boost::beast::flat_buffer buffer;
-  const auto [error, size] = co_await http::async_read(client, buffer, parser, awaited);
-  co_return !error;
 }
 
 }  // namespace
@@ -121,16 +106,9 @@ asio::awaitable<jail::Result<jail::Jail>> Service::lease() {
 
 asio::awaitable<void> Service::answer(tcp::socket& client) {
   if (clients_ > most_clients) co_return co_await refuse(client, 503, "too many clients");
-  Parser parser;
-  parser.body_limit(most_program_bytes);
-  const auto came = co_await (read_request(client, parser) || pause(most_to_send));
-  if (came.index() == 1 || !std::get<0>(came)) {
-    co_return co_await refuse(client, 400, "not a request of at most 1 MiB within 10 s");
-  }
-  if (parser.get().method() != http::verb::post || parser.get().target() != "/run") {
-    co_return co_await refuse(client, 404, "POST /run, with a Python program");
-  }
+  auto program = co_await receive(client);
+  if (!program) co_return;
   auto jail = co_await lease();
   if (!jail) co_return co_await refuse(client, 503, jail.error().message());
-  co_await run_for(client, std::move(*jail), std::move(parser.get().body()));
+  co_await run_for(client, std::move(*jail), std::move(*program));
 }
