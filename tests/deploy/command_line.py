@@ -1,4 +1,5 @@
 """The command line of agent-sandbox as its own --help tells it."""
+import functools
 import os
 import pathlib
 import re
@@ -11,6 +12,7 @@ DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "server" / "deploy"
 HELP = {"-h", "--help"}
 
 
+@functools.cache
 def help_text(*subcommand):
     return subprocess.run([BINARY, *subcommand, "--help"], capture_output=True, text=True, check=True, timeout=60).stdout
 
