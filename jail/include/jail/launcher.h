@@ -17,9 +17,9 @@ namespace jail {
 // What a Launcher is started with. The default needs nothing of the host.
 struct LauncherOptions {
   // Where each jail gets a cgroup of its own. Without it rlimits and a watchdog hold the limits.
-  std::optional<CgroupTree> cgroups;
+  std::optional<CgroupTree> cgroups = std::nullopt;
   // The way out of jails with Network::Kind::egress. Shared with as many launchers as there are.
-  std::shared_ptr<const EgressProxy> egress;
+  std::shared_ptr<const EgressProxy> egress = nullptr;
 };
 
 // Makes jails; one is enough for a process. Its const methods may be called from any thread at

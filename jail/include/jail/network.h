@@ -19,9 +19,9 @@ struct Network {
     egress,
   };
   Kind kind = Kind::loopback;
-  std::vector<std::string> rules;  // "pypi.org:443", "10.0.0.0/8:5432"; see egress.h
-  std::vector<std::string> why;    // a reason for each, for Launcher::explain(); or empty
-  std::string label;               // names the jail in EgressDecision; may be empty
+  std::vector<std::string> rules = {};  // "pypi.org:443", "10.0.0.0/8:5432"; see egress.h
+  std::vector<std::string> why = {};    // a reason for each, for Launcher::explain(); or empty
+  std::string label = {};               // names the jail in EgressDecision; may be empty
 
   // Each kind by its name.
   static Network none() { return {Kind::none, {}, {}, {}}; }

@@ -130,7 +130,7 @@ struct JailSpec {
   std::vector<ReadOnlyBind> binds = {};
   std::vector<Volume> volumes = {};
   std::vector<Device> devices = {};
-  Network network;
+  Network network = {};
   Limits limits;
   FilterProgram filter;  // from compile_policy(); an empty program is refused
 };
