@@ -1,13 +1,12 @@
 #include "runtime/policy/policy_json.h"
 
-#include <algorithm>
 #include <charconv>
-#include <initializer_list>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "runtime/json/members.h"
+#include "runtime/json/place.h"
 #include "runtime/json/reader.h"
 #include "runtime/json/writer.h"
 #include "runtime/policy/symbols.h"
@@ -18,6 +17,10 @@ namespace {
 using jail::ArgumentTest;
 using jail::Decision;
 using jail::Result;
+using json::non_empty_array;
+using json::non_empty_text;
+using json::object_with;
+using json::Place;
 using json::Value;
 using Tests = std::vector<ArgumentTest>;
 
@@ -27,64 +30,8 @@ constexpr std::size_t max_combinations = 1024;
 constexpr std::size_t max_conditions = 16;
 constexpr std::size_t max_rules = 16'384;
 
-// Where a value stands in the file, for errors: "strict.json", "rules[3].when[0]".
-class Place {
- public:
-  Place(std::string_view file, std::string path) : file_(file), path_(std::move(path)) {}
-
-  Place field(std::string_view name) const {
-    return {file_, path_.empty() ? std::string(name) : path_ + "." + std::string(name)};
-  }
-  Place item(std::size_t index) const { return {file_, path_ + "[" + std::to_string(index) + "]"}; }
-  jail::Error error(std::string_view what) const {
-    std::string text(file_);
-    text += ": ";
-    if (!path_.empty()) text += path_ + ": ";
-    return {jail::ErrorKind::invalid, text.append(what), 0, {}};
-  }
-
- private:
-  std::string_view file_;
-  std::string path_;
-};
-
-Result<const json::Object*> object_with(const Value& value, const Place& place,
-                                        std::initializer_list<std::string_view> allowed) {
-  const json::Object* object = value.as_object();
-  if (object == nullptr) return place.error("must be an object");
-  for (const auto& [name, unused] : *object) {
-    if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
-      std::string list;
-      for (const std::string_view one : allowed) list.append(list.empty() ? "" : ", ").append(one);
-      return place.field(json::named(name)).error("unknown field; allowed are " + list);
-    }
-  }
-  return object;
-}
-
-Result<const json::Array*> non_empty_array(const json::Object& object, const Place& place,
-                                           std::string_view name) {
-  const Value* value = member(object, name);
-  if (value == nullptr) return place.field(name).error("missing");
-  const json::Array* array = value->as_array();
-  if (array == nullptr || array->empty()) {
-    return place.field(name).error("must be a list that is not empty");
-  }
-  return array;
-}
-
-// A string in which something is written: blanks do not count.
-Result<std::string> text(const Value* value, const Place& place) {
-  if (value == nullptr) return place.error("missing");
-  const std::string* string = value->as_string();
-  if (string == nullptr || string->find_first_not_of(" \t\r\n") == std::string::npos) {
-    return place.error("must be a string that is not empty");
-  }
-  return *string;
-}
-
 Result<Decision> decision(const Value* value, const Place& place) {
-  const auto word = text(value, place);
+  const auto word = non_empty_text(value, place);
   if (!word) return word.error();
   if (*word == "allow") return Decision{jail::Verdict::allow, 0};
   if (*word == "kill") return Decision{jail::Verdict::kill, 0};
@@ -200,12 +147,12 @@ Result<std::vector<Tests>> combinations(const json::Object& rule, const Place& p
   return ways;
 }
 
-Result<void> append_rules(const Value& value, const Place& place, jail::Policy& policy) {
+Result<void> append_rules(const Value& value, const Place& place, std::vector<jail::Rule>& rules) {
   const auto object = object_with(value, place, {"syscalls", "decision", "when", "why"});
   if (!object) return object.error();
   const json::Object& fields = **object;
 
-  auto why = text(member(fields, "why"), place.field("why"));
+  auto why = non_empty_text(member(fields, "why"), place.field("why"));
   if (!why) return why.error();
   const auto decided = decision(member(fields, "decision"), place.field("decision"));
   if (!decided) return decided.error();
@@ -213,45 +160,56 @@ Result<void> append_rules(const Value& value, const Place& place, jail::Policy& 
   if (!ways) return ways.error();
   const auto syscalls = non_empty_array(fields, place, "syscalls");
   if (!syscalls) return syscalls.error();
-  if ((*syscalls)->size() * ways->size() > max_rules - policy.rules.size()) {
+  if ((*syscalls)->size() * ways->size() > max_rules - rules.size()) {
     return place.error("with it the policy has more than 16384 rules");
   }
   for (std::size_t i = 0; i < (*syscalls)->size(); ++i) {
-    const auto name = text(&(**syscalls)[i], place.field("syscalls").item(i));
+    const auto name = non_empty_text(&(**syscalls)[i], place.field("syscalls").item(i));
     if (!name) return name.error();
-    for (const Tests& tests : *ways) policy.rules.push_back({*name, *decided, tests, *why});
+    for (const Tests& tests : *ways) rules.push_back({*name, *decided, tests, *why});
   }
   return {};
 }
 
 }  // namespace
 
-Result<jail::Policy> parse_policy(std::string_view document, std::string_view what) {
-  const auto parsed = json::parse(document, what);
-  if (!parsed) return parsed.error();
-  const Place top(what, {});
-  const auto object = object_with(*parsed, top, {"name", "otherwise", "rules"});
+Result<std::vector<jail::Rule>> rules_from(const json::Object& object, const Place& place,
+                                           std::string_view name) {
+  const auto list = non_empty_array(object, place, name);
+  if (!list) return list.error();
+  std::vector<jail::Rule> rules;
+  for (std::size_t i = 0; i < (*list)->size(); ++i) {
+    const auto appended = append_rules((**list)[i], place.field(name).item(i), rules);
+    if (!appended) return appended.error();
+  }
+  return rules;
+}
+
+Result<jail::Policy> policy_from(const Value& value, const Place& place) {
+  const auto object = object_with(value, place, {"name", "otherwise", "rules"});
   if (!object) return object.error();
   const json::Object& fields = **object;
 
   jail::Policy policy;
-  auto name = text(member(fields, "name"), top.field("name"));
+  auto name = non_empty_text(member(fields, "name"), place.field("name"));
   if (!name) return name.error();
   policy.name = std::move(*name);
-  const auto otherwise = decision(member(fields, "otherwise"), top.field("otherwise"));
+  const auto otherwise = decision(member(fields, "otherwise"), place.field("otherwise"));
   if (!otherwise) return otherwise.error();
   if (otherwise->verdict == jail::Verdict::allow) {
-    return top.field("otherwise").error("must not be allow: a policy lists what is allowed");
+    return place.field("otherwise").error("must not be allow: a policy lists what is allowed");
   }
   policy.otherwise = *otherwise;
-
-  const auto rules = non_empty_array(fields, top, "rules");
+  auto rules = rules_from(fields, place, "rules");
   if (!rules) return rules.error();
-  for (std::size_t i = 0; i < (*rules)->size(); ++i) {
-    const auto appended = append_rules((**rules)[i], top.field("rules").item(i), policy);
-    if (!appended) return appended.error();
-  }
+  policy.rules = std::move(*rules);
   return policy;
+}
+
+Result<jail::Policy> parse_policy(std::string_view document, std::string_view what) {
+  const auto parsed = json::parse(document, what);
+  if (!parsed) return parsed.error();
+  return policy_from(*parsed, Place(what, {}));
 }
 
 }  // namespace runtime::policy

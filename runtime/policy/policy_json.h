@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "jail/policy.h"
+#include "runtime/json/place.h"
 
 namespace runtime::policy {
 
@@ -11,5 +13,11 @@ namespace runtime::policy {
 // "strict.json: rules[3].when[0].any_of[1]: unknown name \"AF_UNIXX\"".
 // What needs the rules side by side (unknown calls, contradictions) is jail::compile_policy's part.
 jail::Result<jail::Policy> parse_policy(std::string_view document, std::string_view what);
+
+// The same of a part of a larger document: a whole policy, and the list of rules that the member
+// `name` of `object`, which stands at `place`, has to be.
+jail::Result<jail::Policy> policy_from(const json::Value& value, const json::Place& place);
+jail::Result<std::vector<jail::Rule>> rules_from(const json::Object& object,
+                                                 const json::Place& place, std::string_view name);
 
 }  // namespace runtime::policy

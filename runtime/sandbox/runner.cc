@@ -97,6 +97,13 @@ Result<Ground> ground_of(const Template& what, const Ground& usual) {
   return ground;
 }
 
+void add_jail_file(jail::JailSpec& spec, const JailFile& file) {
+  spec.binds = file.binds;
+  spec.volumes = file.volumes;
+  spec.devices = file.devices;
+  if (!file.hostname.empty()) spec.hostname = file.hostname;
+}
+
 jail::PoolOptions pool_options(const PoolSize& size) {
   jail::PoolOptions options;
   options.least = size.least;
@@ -211,6 +218,7 @@ class JailRunner final : public Runner {
     spec.limits.cpu = cpu_of(request.timeout);
     spec.limits.cpu_percent = options_.cpu_percent;
     spec.limits.memory_bytes = std::uint64_t{request.memory_limit_mb} << 20;
+    if (options_.jail_file != nullptr) add_jail_file(spec, *options_.jail_file);
     return spec;
   }
 
@@ -300,7 +308,8 @@ class JailRunner final : public Runner {
 
 Result<std::unique_ptr<Runner>> Runner::create(asio::any_io_executor executor,
                                                RunnerOptions options) {
-  Result<jail::FilterProgram> filter = jail::compile_policy(jail::default_policy());
+  Result<jail::FilterProgram> filter = jail::compile_policy(
+      options.jail_file == nullptr ? jail::default_policy() : options.jail_file->policy);
   if (!filter) return filter.error();
   auto launchers = Launchers::start({.executor = executor,
                                      .cgroups = options.cgroups,

@@ -17,6 +17,7 @@
 #include "jail/pool.h"
 #include "jail/result.h"
 #include "jail/spec.h"
+#include "runtime/jail_file/jail_file.h"
 #include "runtime/sandbox/admission.h"
 #include "runtime/sandbox/cancel.h"
 #include "runtime/sandbox/launchers.h"
@@ -38,6 +39,9 @@ struct RunnerOptions {
   // Whether a request may have Network::Kind::egress; which it may is for the caller to judge.
   Egress egress = Egress::off;
   OnEgress on_egress;  // called on the runner's executor; empty: nobody asks
+  // What every jail has beside the usual, and its policy; null: nothing. Its env and
+  // network are for whoever makes requests.
+  std::shared_ptr<const JailFile> jail_file;
 
   // What requests may name and what waits for them; none: every jail is made for its program.
   std::vector<Template> templates;

@@ -21,6 +21,7 @@ struct Raw {
   std::vector<std::string> env;
   std::vector<std::string> artifacts;
   std::vector<std::string> allow;
+  std::string jail_file;
   bool json = false;
   bool explain = false;
   HostArguments host_arguments;
@@ -63,6 +64,10 @@ void define_exec(Commands& commands) {
                   "Let the program reach HOST:PORT through a proxy; may repeat [no network]")
       ->type_name("HOST:PORT")
       ->allow_extra_args(false);
+  exec.add_option(
+          "--jail", raw.jail_file,
+          "What the jail has beside the usual: policy, volumes, devices (policies/README.md)")
+      ->type_name("FILE");
   auto* json = exec.add_flag("--json", raw.json, "Print the result as POST /execute returns it");
   exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
       ->excludes(json);
@@ -136,6 +141,7 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
   }
   options.allow = raw.allow;
   options.args = std::move(args);
+  options.jail_file = raw.jail_file;
   read_host_arguments(exec, raw.host_arguments, options.host);
   if (raw.json) options.mode = ExecOptions::Mode::json;
   if (raw.explain) options.mode = ExecOptions::Mode::explain;

@@ -46,6 +46,7 @@ struct ExecOptions {
   std::vector<Artifact> artifacts;
   std::vector<std::string> allow;  // egress rules
   std::vector<std::string> args;   // after --
+  std::string jail_file;           // empty: none
   HostOptions host;
   enum class Mode { stream, json, explain } mode = Mode::stream;
 };

@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 
 #include "runtime/config/text_file.h"
+#include "runtime/jail_file/jail_file.h"
 #include "runtime/json/writer.h"
 #include "runtime/sandbox/input_files.h"
 #include "runtime/sandbox/language.h"
@@ -76,15 +78,39 @@ runtime::Language language_of(const ExecOptions& options) {
   return runtime::language_of_file(options.file).value_or(runtime::Language::python);
 }
 
+using SharedJailFile = std::shared_ptr<const runtime::JailFile>;
+
+// Null where none is named.
+jail::Result<SharedJailFile> read_jail_file(const ExecOptions& options) {
+  if (options.jail_file.empty()) return SharedJailFile();
+  auto file = runtime::read_jail_file(options.jail_file);
+  if (!file) return file.error();
+  return std::make_shared<const runtime::JailFile>(std::move(*file));
+}
+
+// Of the file, and what the command line adds.
+jail::Network network_of(const ExecOptions& options, const SharedJailFile& jail_file) {
+  jail::Network network;
+  if (jail_file != nullptr) network = jail_file->network;
+  for (const std::string& rule : options.allow) {
+    network.kind = jail::Network::Kind::egress;
+    network.rules.push_back(rule);
+    network.why.emplace_back("--allow");
+  }
+  return network;
+}
+
 runtime::RunRequest request_of(ExecOptions options, std::string code,
-                               const runtime::Config& config) {
+                               const SharedJailFile& jail_file, const runtime::Config& config) {
   runtime::RunRequest request;
   request.language = language_of(options);
   request.code = std::move(code);
   request.args = std::move(options.args);
-  request.env = std::move(options.env);
+  // What the command line says comes later and so counts.
+  if (jail_file != nullptr) request.env = jail_file->env;
+  request.env.insert(request.env.end(), options.env.begin(), options.env.end());
   for (const auto& artifact : options.artifacts) request.artifacts.push_back(artifact.glob);
-  if (!options.allow.empty()) request.network = jail::Network::allow(std::move(options.allow));
+  request.network = network_of(options, jail_file);
   request.timeout = options.program.timeout.value_or(config.sandbox_timeout);
   request.memory_limit_mb =
       options.program.memory_limit_mb.value_or(config.sandbox_memory_limit_mb);
@@ -182,6 +208,8 @@ int exec(ExecOptions options, runtime::Environment environment) {
   if (!program) return fail(exit_usage, program.error().message());
   auto files = read_input_files(options.program.files);
   if (!files) return fail(exit_usage, files.error().message());
+  const auto jail_file = read_jail_file(options);
+  if (!jail_file) return fail(exit_usage, "--jail: " + jail_file.error().message());
   const runtime::Language language = language_of(options);
   const auto own_name = runtime::file_name_of(language, program->code);
   const runtime::InputFileLimits no_total{.files = options.program.files.size(),
@@ -211,12 +239,15 @@ int exec(ExecOptions options, runtime::Environment environment) {
   asio::thread_pool pool(2);
   runtime::RunnerOptions limits = runner_options(*config, *cgroup);
   limits.root = std::make_shared<const jail::Root>(std::move(root->view));
-  if (!options.allow.empty()) limits.egress = runtime::Egress::by_request;
+  if (network_of(options, *jail_file).kind == jail::Network::Kind::egress) {
+    limits.egress = runtime::Egress::by_request;
+  }
   limits.on_egress = tell_refusal;
+  limits.jail_file = *jail_file;
   const auto runner = runtime::Runner::create(pool.get_executor(), std::move(limits));
   if (!runner) return fail(exit_own_failure, runner.error().message());
   const ExecOptions::Mode mode = options.mode;
-  auto request = request_of(std::move(options), std::move(program->code), *config);
+  auto request = request_of(std::move(options), std::move(program->code), *jail_file, *config);
   request.files = std::move(*files);
   if (mode == ExecOptions::Mode::explain) {
     const auto plan = (*runner)->explain(request);

@@ -22,19 +22,24 @@ def run(*command, **options):
     return subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, timeout=300, **options)
 
 
+def install(root, build=BUILD):
+    """The prefix, below `root`. Installed in one place and used from another: the package must not know where it was."""
+    for component in ("libjail", "libjail-dev"):
+        done = run("cmake", "--install", build, "--prefix", root / "first", "--component", component)
+        if done.returncode != 0:
+            raise AssertionError(done.stdout + done.stderr)
+    prefix = root / "opt"
+    (root / "first").rename(prefix)
+    return prefix
+
+
 class Installed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.root = pathlib.Path(tempfile.mkdtemp(prefix="agent-sandbox-embed."))
         cls.addClassCleanup(shutil.rmtree, cls.root, ignore_errors=True)
         cls.root.chmod(0o755)
-        # Installed in one place and used from another: the package must not know where it was.
-        for component in ("libjail", "libjail-dev"):
-            done = run("cmake", "--install", BUILD, "--prefix", cls.root / "first", "--component", component)
-            if done.returncode != 0:
-                raise AssertionError(done.stdout + done.stderr)
-        cls.prefix = cls.root / "opt"
-        (cls.root / "first").rename(cls.prefix)
+        cls.prefix = install(cls.root)
 
     def done(self, *command, **options):
         finished = run(*command, **options)

@@ -83,7 +83,9 @@ class Package(Installed):
 
     def test_nothing_else_is_installed(self):
         expected = re.compile(r"include/jail/\w+\.h|include/jail_c(/\w+)?\.h|lib\S*/libjail\.(a|so(\.[\d.]+)?)|"
-                              r"lib\S*/cmake/jail/jail\w+(-\w+)?\.cmake|lib\S*/pkgconfig/jail\.pc")
+                              r"lib\S*/cmake/jail/jail\w+(-\w+)?\.cmake|lib\S*/pkgconfig/jail\.pc|"
+                              r"share/man/man3/libjail\.3(\.gz)?|share/doc/libjail[\w.-]*/(copyright|changelog(\.gz)?)|"
+                              r"share/lintian/overrides/libjail[\w.]*")
         for path in (path for path in self.prefix.rglob("*") if path.is_file()):
             relative = path.relative_to(self.prefix).as_posix()
             self.assertRegex(relative, expected)

@@ -114,5 +114,61 @@ TEST(GoldenPlan, JailThatAHostMakes) {
   expect_golden("forked", to_text(*plan));
 }
 
+// All that a jail can be given beside its root, on one that has little else.
+JailSpec granted_spec() {
+  JailSpec spec = forked_spec();
+  spec.root = {};
+  spec.root.binds = {{"/usr", "/usr", NodeKind::directory}};
+  spec.binds = {{"/srv/models", "/models", NodeKind::directory, "the weights that it loads"},
+                {"/srv/key.pem", "/keys/key.pem", NodeKind::file, "it signs what it makes"}};
+  spec.volumes = {
+      {"/srv/results", "/data/results", "results are kept between runs"},
+      {"/srv/tools", "/data/tools", "it builds tools and runs them", Programs::allowed}};
+  spec.devices = {{"/dev/kvm", DeviceAccess::read_write, "it starts machines"},
+                  {"/dev/input/event0", DeviceAccess::read, "it counts keys"}};
+  spec.filter.policy = "default with rules added";
+  spec.filter.looser = {{"memfd_create", "allow", "numba\ncompiles into it"}};
+  return spec;
+}
+
+TEST(GoldenPlan, WithGrants) {
+  const auto plan = compile(granted_spec(), fixed_host());
+  ASSERT_TRUE(plan) << plan.error().message();
+  expect_golden("granted", loosened_text(granted_spec()) + to_text(*plan));
+}
+
+TEST(GoldenPlan, HostOfATemplateWithGrants) {
+  const auto plan = compile_host(granted_spec(), fixed_host());
+  ASSERT_TRUE(plan) << plan.error().message();
+  expect_golden("granted_host", to_text(*plan));
+}
+
+TEST(GoldenPlan, JailWithGrantsThatAHostMakes) {
+  const auto plan = compile_forked(granted_spec(), fixed_host(), Lever::on);
+  ASSERT_TRUE(plan) << plan.error().message();
+  expect_golden("granted_forked", to_text(*plan));
+}
+
+TEST(GoldenLoosened, IsNothingByItself) {
+  JailSpec spec = fixed_spec();
+  spec.filter.policy = "default";
+  EXPECT_EQ(loosened_text(spec), "Loosened: nothing\n");
+}
+
+TEST(GoldenLoosened, IsAFilterOfNobodyKnowsWhom) {
+  EXPECT_EQ(
+      loosened_text(fixed_spec()),
+      "Loosened:\n  policy  a filter that compile_policy() did not make, of 1 instructions\n");
+}
+
+TEST(GoldenLoosened, IsAPartOfARootThatHasAReason) {
+  JailSpec spec = fixed_spec();
+  spec.filter.policy = "default";
+  spec.root.binds.push_back(
+      {"/opt/sdk", "/opt/sdk", NodeKind::directory, "it is compiled with it"});
+  EXPECT_EQ(loosened_text(spec),
+            "Loosened:\n  bind    /opt/sdk shows /opt/sdk, read-only: it is compiled with it\n");
+}
+
 }  // namespace
 }  // namespace jail

@@ -11,7 +11,7 @@ RULES = (
     (("runtime/",), (), r"server/", "the product knows no front door"),
     (("runtime/", "server/"), (), r"jail/src/|\.\./", "only <jail/*.h> is the library's interface"),
     (("jail/include/",), (), r"(?!jail(_c)?/)\w+/", "a public header shows no third party"),
-    (("jail/",), (), r"boost/|curl/|spdlog/|fmt/|simdjson|CLI/|sqlite3|hiredis", "libjail has no such dependency"),
+    (("jail/",), ("jail/examples/",), r"boost/|curl/|spdlog/|fmt/|simdjson|CLI/|sqlite3|hiredis", "libjail has no such dependency"),
     (("runtime/", "policies/"), (), r"boost/beast|CLI/", "HTTP and the command line are the server's"),
     (("runtime/", "server/", "policies/"), ("runtime/json/",), r"simdjson", "JSON is read by runtime/json"),
     (("runtime/", "server/", "policies/"), ("runtime/store/",), r"sqlite3|openssl/", "jobs are stored by runtime/store"),
@@ -58,6 +58,7 @@ class Layers(tree.RuleTest):
             "runtime/sandbox/c.cc": "#include <sqlite3.h>\n#include <openssl/evp.h>\n#include <curl/curl.h>\n",
             "server/http/a.cc": "#include <boost/beast.hpp>\n#include <simdjson.h>\n#include <spdlog/spdlog.h>\n",
             "server/http/b.cc": "#include <netlink/netlink.h>\n#include <curl/curl.h>\n",
+            "jail/examples/a/main.cc": "#include <boost/asio.hpp>\n",
             "tests/unit/a_test.cc": "#include <nlohmann/json.hpp>\n",
         }
         self.assert_rule_finds(

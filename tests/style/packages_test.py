@@ -89,6 +89,21 @@ class Packages(unittest.TestCase):
         self.assertNotIn(" cmake", calls[2])
         self.assertIn("configuring release failed", finished.stderr)
 
+    def test_packages_are_made_anew_with_a_time_of_their_own(self):
+        self.stand_in("dpkg-query", "printf installed")
+        self.stand_in("dpkg", "exit 0")
+        self.stand_in("cmake", "exit 0")
+        self.stand_in("dpkg-parsechangelog", "echo 86400")
+        self.stand_in("cpack", f'echo "time $SOURCE_DATE_EPOCH" >>"{self.log}"; for last; do :; done; echo new >"$last/a.deb"; mkdir "$last/_CPack_Packages"')
+        left = self.checkout / "build" / "packages"
+        left.mkdir(parents=True)
+        (left / "old.deb").touch()
+        finished, log = self.dev("package")
+        self.assertEqual((0, f"{left}/a.deb\n"), (finished.returncode, finished.stdout), finished.stderr)
+        self.assertEqual(["a.deb"], [path.name for path in left.iterdir()])
+        self.assertIn(f"cpack --config {self.checkout}/build/release/CPackConfig.cmake -B {left}\ntime 86400\n", log)
+        self.assertIn("sudo apt install", finished.stderr)
+
     def test_nothing_is_removed(self):
         self.as_root()
         self.debian(simulated="Remv libboost1.74-dev [1.74.0]\nInst libboost1.81-dev")

@@ -21,12 +21,14 @@ namespace jail {
 std::optional<std::string> own_cgroup_directory(std::string_view proc_self_cgroup,
                                                 std::string_view proc_self_mountinfo);
 
+// What the kernel holds one jail to.
 struct LeafLimits {
   std::uint64_t memory_bytes = 0;
   std::uint32_t processes = 0;      // processes and threads, init included
   std::uint32_t cpu_percent = 100;  // of one core
 };
 
+// What the kernel counted in one leaf; 0 where it does not say.
 struct LeafUsage {
   std::uint64_t memory_peak_bytes = 0;
   std::uint64_t cpu_user_us = 0;
@@ -43,9 +45,12 @@ class CgroupLeaf {
   CgroupLeaf& operator=(CgroupLeaf&&) noexcept;
   ~CgroupLeaf();
 
+  // For CLONE_INTO_CGROUP. Owned by the leaf.
   int directory() const noexcept { return directory_.get(); }
   void kill() const noexcept;  // every process in it, at once
+  // Also while processes run in it. Errors: kernel.
   Result<void> set_memory_limit(std::uint64_t bytes) const;
+  // Until now; to be read before the leaf is given up.
   LeafUsage usage() const;
 
  private:
@@ -59,6 +64,7 @@ class CgroupLeaf {
   Fd directory_;
 };
 
+// The part of the tree in which leaves are made. A copy means the same part.
 class CgroupTree {
  public:
   // Takes over `directory`, which must hold no process but this one, be it inside of it or
@@ -78,6 +84,7 @@ class CgroupTree {
   // many still stand. make_leaf() and the end of a leaf do the same. Thread-safe.
   std::size_t remove_ended() const;
 
+  // The directory that was adopted.
   const std::string& path() const noexcept;
 
  private:

@@ -12,6 +12,7 @@
 
 namespace jail {
 
+// Why a file that a glob names was not collected.
 enum class SkipReason : std::uint8_t {
   not_regular,       // a symbolic link, FIFO, socket or device
   several_links,     // a hard link: the same file under another name
@@ -27,16 +28,19 @@ enum class SkipReason : std::uint8_t {
 // "not a regular file" and the like.
 std::string_view to_string(SkipReason reason) noexcept;
 
+// A regular file with all of its content.
 struct CollectedFile {
   std::string path;  // relative, bytes as the guest named it: not necessarily UTF-8
   std::string content;
 };
 
+// A file that a glob names and that was not collected.
 struct SkippedFile {
   std::string path;
   SkipReason reason = SkipReason::unreadable;
 };
 
+// How much collect() takes and how hard it looks.
 struct CollectLimits {
   std::uint32_t files = 64;
   std::uint64_t file_bytes = 4u << 20;
@@ -48,6 +52,7 @@ struct CollectLimits {
   std::uint32_t listed_skips = 256;
 };
 
+// What collect() found.
 struct Collection {
   std::vector<CollectedFile> files;  // in order of their paths' components
   std::vector<SkippedFile> skipped;  // the first CollectLimits::listed_skips of them

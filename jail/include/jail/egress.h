@@ -37,6 +37,7 @@ Result<void> check_egress_rule(std::string_view rule);
 // Whether `ceiling` allows all that `rule` allows. False where one of them is not valid.
 bool egress_rule_covers(std::string_view ceiling, std::string_view rule);
 
+// What a decision is written for.
 enum class EgressEvent : std::uint8_t {
   decided,  // a request was refused, or allowed, whatever became of it then
   ended,    // a connection that was made is over
@@ -55,6 +56,7 @@ struct EgressDecision {
   std::uint64_t dropped = 0;   // decisions before this one that nobody took in time
 };
 
+// What the proxy keeps to, beside the rules of each jail.
 struct EgressOptions {
   // Names that are not looked up, each with an address ("192.0.2.1"); a name may be there more than
   // once. They are judged as any other.

@@ -7,6 +7,7 @@
 
 namespace jail {
 
+// Why the program is no longer running.
 enum class Ended : std::uint8_t {
   exited,         // exit_code is its status
   signaled,       // died of `signal`, which nobody outside sent
@@ -20,18 +21,21 @@ enum class Ended : std::uint8_t {
 // What holds a limit: who would notice if the guest went past it.
 enum class Enforcer : std::uint8_t { none, rlimit, watchdog, cgroup };
 
+// Who holds which limit of a jail.
 struct Enforcement {
   Enforcer memory = Enforcer::none;
   Enforcer processes = Enforcer::none;
   Enforcer cpu = Enforcer::none;
 };
 
+// What all processes of the jail used together.
 struct Usage {
   std::chrono::microseconds cpu_user{0};
   std::chrono::microseconds cpu_system{0};
   std::uint64_t memory_peak_bytes = 0;
 };
 
+// How long each part of the jail's life took.
 struct Phases {
   std::chrono::microseconds set_up{0};   // launch() to a jail that is ready to start
   std::chrono::microseconds started{0};  // start() to the guest's execve
@@ -50,7 +54,9 @@ struct ExitReport {
   Enforcement enforcement;
 };
 
+// The name of the value, such as "timed out".
 std::string_view to_string(Ended ended) noexcept;
+// The name of the value, such as "cgroup".
 std::string_view to_string(Enforcer enforcer) noexcept;
 
 }  // namespace jail

@@ -5,6 +5,7 @@
 
 namespace jail {
 
+// Closes the descriptor that it holds when it goes; moved, never copied.
 class Fd {
  public:
   Fd() noexcept = default;
@@ -20,7 +21,9 @@ class Fd {
 
   // No operator bool: 0 is a valid descriptor and would read as false.
   bool valid() const noexcept { return fd_ >= 0; }
+  // Still this object's to close; -1 where it holds none.
   int get() const noexcept { return fd_; }
+  // From now on the caller's to close.
   [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
   void reset(int fd = -1) noexcept;  // closes what it held
 

@@ -20,6 +20,7 @@
 
 namespace jail {
 
+// How far a jail has come. It only goes forward.
 enum class Phase : std::uint8_t {
   launching,  // namespaces and mounts are being made
   ready,      // set up; files may be written, start() may be called
@@ -27,6 +28,7 @@ enum class Phase : std::uint8_t {
   ended,  // report() is there and every process of the jail is dead or dying
 };
 
+// A handle: whoever holds it owns the jail, and gives it up by destroying it.
 class Jail {
  public:
   Jail(Jail&&) noexcept;
@@ -34,13 +36,15 @@ class Jail {
   Jail(const Jail&) = delete;
   ~Jail();  // kills what still runs
 
+  // As of the last call of advance(), start() or kill().
   Phase phase() const noexcept;
 
   // Readable (or hung up) when advance() has something to do. Owned by the Jail.
   int control_fd() const noexcept;
 
   // Reads what init reported. An Error means that the jail could not be made or its program could
-  // not be started; the message names the step. The Jail is of no use after it.
+  // not be started; the message names the step. The Jail is of no use after it: stop watching
+  // control_fd(), which may stay readable, and destroy it.
   Result<Phase> advance();
 
   // Creates a file in the working directory, and the directories above it. Only in Phase::ready.
@@ -53,7 +57,8 @@ class Jail {
   int working_directory_fd() const noexcept;
 
   // A pidfd of init, readable once every process of the jail is dead: the kernel lets init go last.
-  // Owned by the Jail; -1 in Phase::launching.
+  // Owned by the Jail; -1 in Phase::launching, and in Phase::ready until advance() has read what
+  // the launcher says about it: init may be quicker.
   int process_fd() const noexcept;
 
   // Runs the guest; the clock of Limits::wall starts here. Only in Phase::ready.
@@ -70,17 +75,21 @@ class Jail {
   // that passed without a report. report() is there at once, with `why` as its ending.
   void kill(Ended why) noexcept;
 
-  // The owner's ends of the guest's streams, close-on-exec and non-blocking. Each can be taken
-  // once; what is not taken is closed with the Jail.
+  // The owner's end of the guest's input, a pipe, close-on-exec and non-blocking. Can be taken
+  // once; what is not taken is closed with the Jail. Writing to it when no process reads it any
+  // more raises SIGPIPE, as with any pipe: ignore or block that signal where you write.
   Fd take_stdin() noexcept;
+  // The same of its output: what is not read in time makes the guest wait, at 64 KiB as a rule.
   Fd take_stdout() noexcept;
+  // The same of its error output.
   Fd take_stderr() noexcept;
 
   // Only in Phase::ended.
   const ExitReport& report() const noexcept;
 
-  // Blocks until `phase` is reached or passed. For owners without an event loop. Does not read the
-  // guest's streams: a guest that fills a pipe waits for its reader.
+  // Blocks until `phase` is reached or passed, at most 24 days. For owners without an event loop.
+  // Does not read the guest's streams: a guest that fills a pipe waits for its reader. Errors: as
+  // advance(), and exhausted with ETIMEDOUT when the time is over; the jail goes on then.
   Result<Phase> wait(Phase phase, std::chrono::milliseconds at_most);
 
   struct State;  // the library's own

@@ -14,13 +14,16 @@
 
 namespace jail {
 
+// What a Launcher is started with. The default needs nothing of the host.
 struct LauncherOptions {
   // Where each jail gets a cgroup of its own. Without it rlimits and a watchdog hold the limits.
-  std::optional<CgroupTree> cgroups;
+  std::optional<CgroupTree> cgroups = std::nullopt;
   // The way out of jails with Network::Kind::egress. Shared with as many launchers as there are.
-  std::shared_ptr<const EgressProxy> egress;
+  std::shared_ptr<const EgressProxy> egress = nullptr;
 };
 
+// Makes jails; one is enough for a process. Its const methods may be called from any thread at
+// once; moving and destroying it, as with any value, only when no other thread uses it.
 class Launcher {
  public:
   // Jails run with this process's user and group, which must not be root: no jail runs as host uid
@@ -33,10 +36,14 @@ class Launcher {
   ~Launcher();  // running jails go on: each belongs to its Jail
 
   // Does not wait for the jail to be ready. Thread-safe.
-  // Errors: invalid (names the field), exhausted, closed (the launcher is gone: start another).
+  // Errors: invalid or refused (names the field), exhausted, closed (the launcher is gone: start
+  // another).
   Result<Jail> launch(const JailSpec& spec) const;
 
-  // The plan of `spec` in words, one system call a line, as launch() would run it. Thread-safe.
+  // First what `spec` loosens, each with its reason ("Loosened: nothing" where that is so):
+  // volumes, devices, binds beside the root, a policy that permits more than the default one,
+  // network. Then the plan in words, one system call a line, as launch() would run it. Thread-safe.
+  // Errors: as launch().
   Result<std::string> explain(const JailSpec& spec) const;
 
   // What holds the limits of the jails launched here.
@@ -45,8 +52,8 @@ class Launcher {
   // A pidfd, readable when the launcher has ended. Owned by the Launcher.
   int process_fd() const noexcept;
 
-  struct State;  // the library's own
-  const State& state() const noexcept { return *state_; }
+  struct State;                                            // the library's own
+  const State& state() const noexcept { return *state_; }  // the library's own
 
  private:
   explicit Launcher(std::unique_ptr<State> state) noexcept;

@@ -8,7 +8,9 @@
 
 namespace jail {
 
+// Which of the three it is, with what that takes. What takes no effort is the loopback interface.
 struct Network {
+  // How much there is to reach.
   enum class Kind : std::uint8_t {
     none,      // its loopback interface is down: sockets connect to nobody
     loopback,  // the jail's own 127.0.0.1 and ::1
@@ -17,13 +19,15 @@ struct Network {
     egress,
   };
   Kind kind = Kind::loopback;
-  std::vector<std::string> rules;  // "pypi.org:443", "10.0.0.0/8:5432"; see egress.h
-  std::string label;               // names the jail in EgressDecision; may be empty
+  std::vector<std::string> rules = {};  // "pypi.org:443", "10.0.0.0/8:5432"; see egress.h
+  std::vector<std::string> why = {};    // a reason for each, for Launcher::explain(); or empty
+  std::string label = {};               // names the jail in EgressDecision; may be empty
 
-  static Network none() { return {Kind::none, {}, {}}; }
+  // Each kind by its name.
+  static Network none() { return {Kind::none, {}, {}, {}}; }
   static Network loopback() { return {}; }
   static Network allow(std::vector<std::string> rules, std::string label = {}) {
-    return {Kind::egress, std::move(rules), std::move(label)};
+    return {Kind::egress, std::move(rules), {}, std::move(label)};
   }
 };
 

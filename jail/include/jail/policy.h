@@ -10,12 +10,14 @@
 
 namespace jail {
 
+// What becomes of a system call.
 enum class Verdict : std::uint8_t {
   allow,
   error,  // the call returns -1 with `error_number`
   kill,   // the whole process dies of SIGSYS
 };
 
+// A verdict with what it needs.
 struct Decision {
   Verdict verdict = Verdict::error;
   int error_number = 0;  // only with Verdict::error
@@ -26,6 +28,7 @@ struct Decision {
 // One condition on one argument. Only the low 32 bits are compared, since for every argument that a
 // rule looks at (flags, domains, commands, pids) the kernel itself truncates to int.
 struct ArgumentTest {
+  // How the argument compares.
   enum class Op : std::uint8_t {
     equal,      // (arg & mask) == value
     not_equal,  // (arg & mask) != value
@@ -50,6 +53,7 @@ struct Rule {
   bool operator==(const Rule&) const = default;
 };
 
+// A name for messages, the rules, and what becomes of all other calls.
 struct Policy {
   std::string name;
   // For calls that no rule names: ENOSYS, so that programs fall back instead of failing. Never
@@ -63,9 +67,26 @@ struct Policy {
 // The policy that ships with the library, compiled in from policies/default.json.
 const Policy& default_policy();
 
+// `base` with more rules. One with tests joins those of its call, and compile_policy() refuses it
+// where the two could disagree; one without tests decides its whole call, in the place of all that
+// `base` says about it. The name says that there are more. Thread-safe.
+Policy with_rules(Policy base, const std::vector<Rule>& added);
+
+// Something that a policy permits and default_policy() may not.
+struct LooserRule {
+  std::string syscall;
+  std::string
+      what;         // "allow", "allow where argument 0 & 0xf is 0x2", "lacks the refusal where ..."
+  std::string why;  // of the rule; of one that is missing, what it was for
+};
+
 // A loadable seccomp-bpf program: each element is one `struct sock_filter` (linux/filter.h).
 struct FilterProgram {
   std::vector<std::uint64_t> instructions;
+  // What compile_policy() knows of it, for Launcher::explain(): the policy's name, and its rules
+  // that allow something and are not default_policy()'s, with the refusals that it lacks.
+  std::string policy = {};
+  std::vector<LooserRule> looser = {};
 };
 
 // Calls for another architecture (32-bit int 0x80, x32) kill the process, whatever the rules say.

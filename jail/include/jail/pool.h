@@ -27,7 +27,9 @@ enum class Warmth : std::uint8_t {
 // What makes forked jails cheap. Each stands for itself and can be turned off, to measure it or to
 // live with a program that it does not suit.
 enum class Lever : std::uint8_t { on, off };
+// For which zygotes the memory is moved into a file.
 enum class FrozenHeap : std::uint8_t { if_large, never, always };
+// One lever each; the defaults are the fast ones.
 struct Levers {
   // A fork runs a small program before it is ready, so that the pages which every program writes
   // are its own when the real one comes. Not where somebody waits for the jail: it costs more than
@@ -63,6 +65,7 @@ struct TemplateSpec {
   Levers levers;
 };
 
+// How many jails wait, and how long a zygote lives.
 struct PoolOptions {
   std::uint32_t least = 2;  // jails that are kept ready when nobody comes
   std::uint32_t usual = 8;  // to begin with; the pool adapts between the other two
@@ -73,6 +76,7 @@ struct PoolOptions {
   std::chrono::seconds zygote_age{600};
 };
 
+// A pool at one moment, for metrics and health checks.
 struct PoolState {
   std::uint32_t ready = 0;      // wait to be leased
   std::uint32_t refilling = 0;  // are being made
@@ -95,7 +99,7 @@ struct Invocation {
 class Pool {
  public:
   // Does not wait: jails become ready while advance() is called. `launcher` must outlive the pool.
-  // Errors: invalid (names the field), exhausted, closed, kernel.
+  // Errors: invalid or refused (names the field), exhausted, closed, kernel.
   static Result<Pool> open(const Launcher& launcher, TemplateSpec spec, PoolOptions options);
 
   Pool(Pool&&) noexcept;
@@ -119,6 +123,7 @@ class Pool {
   // Errors: as lease(), and unsupported unless Warmth::forked.
   Result<Jail> launch(const Invocation& invocation);
 
+  // What waits, what was leased and what went wrong so far.
   PoolState state() const;
 
  private:

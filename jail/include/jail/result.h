@@ -8,6 +8,7 @@
 
 namespace jail {
 
+// What a caller can do about an error depends on this alone.
 enum class ErrorKind {
   invalid,      // what the caller asked for cannot be expressed or is out of range
   refused,      // the host or a rule of this library forbids it
@@ -17,6 +18,7 @@ enum class ErrorKind {
   closed,       // the other side (launcher, jail) is gone
 };
 
+// What failed, as a value: made once, copied freely, empty of anything that must be released.
 struct Error {
   ErrorKind kind = ErrorKind::kernel;
   std::string doing;  // what was attempted: "mount /usr read-only (step 9 of 22)"
@@ -39,6 +41,7 @@ class [[nodiscard]] Result {
   bool has_value() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }
 
+  // The value; the library names what it may be called on.
   T& value() & noexcept { return *std::get_if<0>(&state_); }
   const T& value() const& noexcept { return *std::get_if<0>(&state_); }
   T&& value() && noexcept { return std::move(*std::get_if<0>(&state_)); }
@@ -48,6 +51,7 @@ class [[nodiscard]] Result {
   T* operator->() noexcept { return std::get_if<0>(&state_); }
   const T* operator->() const noexcept { return std::get_if<0>(&state_); }
 
+  // Only where there is no value.
   const Error& error() const& noexcept { return *std::get_if<1>(&state_); }
   Error&& error() && noexcept { return std::move(*std::get_if<1>(&state_)); }
 
@@ -55,6 +59,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
+// Done, or an Error.
 template <>
 class [[nodiscard]] Result<void> {
  public:
@@ -63,6 +68,7 @@ class [[nodiscard]] Result<void> {
 
   bool has_value() const noexcept { return !error_.has_value(); }
   explicit operator bool() const noexcept { return has_value(); }
+  // Only where it was not done.
   const Error& error() const& noexcept { return *error_; }
   Error&& error() && noexcept { return std::move(*error_); }
 

@@ -15,6 +15,7 @@
 
 namespace jail {
 
+// What is shown at a place of the root.
 enum class NodeKind : std::uint8_t { directory, file };
 
 // A read-only view of a directory or file of the host, nosuid and nodev. A directory is shown by an
@@ -25,6 +26,46 @@ struct ReadOnlyBind {
   std::string source;  // absolute path on the host; symbolic links are followed
   std::string target;  // absolute path in the jail
   NodeKind kind = NodeKind::directory;
+  std::string why = {};  // one line of text; for JailSpec::binds, where it must not be empty
+};
+
+enum class Programs : std::uint8_t { refused, allowed };
+
+// A writable view of a directory of the host: the directory itself, nosuid and nodev, and noexec
+// unless `programs` says otherwise (an interpreter reads a script from it all the same).
+//
+// The directory must belong to the launcher's user, who must be able to write into it, and nothing
+// may be mounted below it. No component of `source` may be a symbolic link: what was meant is what
+// is opened, whoever can exchange a link in between. Refused are /, /etc and everything in it, and
+// what is or lies in /proc, /sys or /dev or on a file system of their kind.
+//
+// What a guest writes belongs to the launcher's user and stays. It is the host's disk: neither
+// Limits::memory_bytes nor any bound of the jail's own holds it, but Limits::file_bytes for each
+// file; whoever needs a bound puts a quota on the directory. What is in there afterwards is the
+// guest's doing: links that lead anywhere on the host, pipes that nobody writes to, programs with
+// the set-user-ID bit, so keep it where other users have no path to it, and look at its files as
+// jail/collect.h does. A guest can connect to a socket that a process of the host has in it, and
+// finds the path of `source` in its mountinfo. Jails that have the same source share all of it.
+struct Volume {
+  std::string source;  // absolute path on the host
+  std::string target;  // absolute path in the jail, where nothing else is
+  std::string why;     // one line of text, never empty; explain() shows it
+  Programs programs = Programs::refused;
+};
+
+enum class DeviceAccess : std::uint8_t { read, read_write };
+
+// A character device of the host beside the five that every jail has (null, zero, full, random,
+// urandom), at the same path. It must exist and the launcher's user must have this access to it, no
+// less and no more: a mount cannot take away what a device's mode gives, so a device that the user
+// may also write to is not given as one to read. Refused are /dev/mem, /dev/kmem, /dev/port and
+// whatever else is of their driver, by number and not by name; block devices; links. What a guest
+// may do with it is up to its driver and to the filter, which lists the ioctl commands that pass.
+// Jails that have the same device can notice each other by locks on it.
+struct Device {
+  std::string path;  // "/dev/kvm"
+  DeviceAccess access = DeviceAccess::read_write;
+  std::string why = {};  // one line of text, never empty; explain() shows it
 };
 
 // A symbolic link in the jail's root.
@@ -40,6 +81,7 @@ struct TextFile {
   std::optional<timespec> modified = std::nullopt;  // when the jail is made, where there is none
 };
 
+// All that a guest can see of the file system beside its own tmpfs mounts, /dev and /proc.
 struct Root {
   std::vector<ReadOnlyBind> binds;
   std::vector<Link> links;
@@ -56,6 +98,7 @@ Root host_root();
 // root or to this process's user and that nobody else may write into.
 Result<Root> directory_root(const std::string& path);
 
+// What a jail may use. Each is held by what Launcher::enforcement() names.
 struct Limits {
   std::chrono::milliseconds wall{5000};  // from start() on
   std::chrono::milliseconds cpu{5000};   // user + system of all processes of the jail together
@@ -73,13 +116,21 @@ struct Limits {
   std::uint32_t tmp_inodes = 16384;
 };
 
+// One jail. argv, root and filter have no default; the rest is as tight as it comes.
 struct JailSpec {
   std::vector<std::string> argv;  // argv[0] is a path inside the jail; no PATH look-up
   std::vector<std::string> env;   // "NAME=value"; nothing is inherited
   std::string working_directory = "/workspace";
   std::string hostname = "sandbox";
   Root root;
-  Network network;
+  // What a jail has beside its root, each with a reason; Launcher::explain() lists them. Targets
+  // are places that nothing else of the jail is at, above or below. Sources of binds are not /, nor
+  // in /proc, /sys or /dev. All jails of a pool have them, and so share what its volumes hold; of
+  // Warmth::forked the zygote has them too.
+  std::vector<ReadOnlyBind> binds = {};
+  std::vector<Volume> volumes = {};
+  std::vector<Device> devices = {};
+  Network network = {};
   Limits limits;
   FilterProgram filter;  // from compile_policy(); an empty program is refused
 };

@@ -44,6 +44,7 @@ typedef struct jail_run_limits {
   uint64_t memory_bytes;
 } jail_run_limits;
 
+// How the guest ended, what it used and how long each phase took; see jail::ExitReport.
 typedef struct jail_report {
   size_t size;
   jail_ended ended;

@@ -9,6 +9,7 @@ extern "C" {
 
 typedef struct jail_policy jail_policy;
 
+// How the argument compares.
 typedef enum jail_test_op {
   JAIL_TEST_EQUAL = 0,     // (argument & mask) == value
   JAIL_TEST_NOT_EQUAL = 1  // (argument & mask) != value

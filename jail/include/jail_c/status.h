@@ -8,10 +8,12 @@
 extern "C" {
 #endif
 
-// Of this header, and of the library that runs.
+// The version of this header.
 #define JAIL_VERSION "0.1.0"
+// Of the library that runs.
 const char* jail_version(void);
 
+// What a caller can do about a failure depends on this alone; see jail::ErrorKind.
 typedef enum jail_status {
   JAIL_OK = 0,
   JAIL_INVALID = 1,      // what the caller asked for cannot be expressed or is out of range

@@ -43,6 +43,11 @@ Connection::~Connection() {
   if (state_ == State::looking_up || state_ == State::connecting) {
     record_decision("nobody waited for it any more");
   }
+  if (state_ == State::carrying) {
+    // Nobody may take what was cut for something that is whole.
+    reset_at_close(client_.fd);
+    reset_at_close(server_.fd);
+  }
   if (connected_) record_end();
 }
 
@@ -109,7 +114,6 @@ Connection::State Connection::read_request(Time now) {
 }
 
 Connection::State Connection::admit(Time now) {
-  asked_ = destination_.text();
   if (place_ == Place::beyond) {
     return refuse(Why::busy, "this jail has as many connections as it may have", now);
   }
@@ -205,15 +209,10 @@ Turn Connection::carry(Time now) {
   const Flow::State up = up_.move(client_, server_, bytes_per_turn, tools_.room);
   const Flow::State down = down_.move(server_, client_, bytes_per_turn, tools_.room);
   if (up_.moved() + down_.moved() != before) deadline_ = now + tools_.settings.idle;
-  if (up == Flow::State::broken || down == Flow::State::broken) {
-    // Nobody may take what was cut for something that is whole.
-    reset_at_close(client_.fd);
-    reset_at_close(server_.fd);
-    return Turn::over;
-  }
+  if (up == Flow::State::broken || down == Flow::State::broken) return Turn::over;
   if (up == Flow::State::over && down == Flow::State::over) {
-    if (client_.hung_up) return Turn::over;
-    state_ = State::parting;
+    state_ = client_.hung_up ? State::over : State::parting;
+    if (state_ == State::over) return Turn::over;
     server_.fd.reset();
     deadline_ = now + parting_time;
     return part();
@@ -254,10 +253,6 @@ Turn Connection::expire(Time now) {
     connect_error_ = ETIMEDOUT;
     state_ = connect_next(now);
   } else {
-    if (state_ == State::carrying) {
-      reset_at_close(client_.fd);
-      reset_at_close(server_.fd);
-    }
     return Turn::over;
   }
   return run(now);

@@ -185,7 +185,7 @@ Reading read_http_head(std::string_view bytes, std::string_view rest) {
                    printable(head.target.substr(head.target.rfind('@') + 1)));
   }
   Reading reading = tunnel ? read_authority(head.target, 0) : read_absolute(head);
-  reading.request.first_bytes += rest;
+  if (reading.state == Reading::State::complete) reading.request.first_bytes += rest;
   return reading;
 }
 

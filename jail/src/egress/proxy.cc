@@ -197,6 +197,7 @@ void Proxy::end_connection(std::uint64_t id) {
 
 void Proxy::end_jail(std::uint64_t id) {
   const auto found = jails_.find(id);
+  found->second->listener.reset();
   found->second->backlog = false;
   for (const std::uint64_t connection : found->second->connections) {
     connections_.erase(connection);

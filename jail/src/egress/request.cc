@@ -44,7 +44,8 @@ Reading to_destination(std::string_view host, std::uint16_t port, std::string as
 const Reading& RequestReader::feed(std::string_view bytes) {
   if (reading_.state != Reading::State::more || bytes.empty()) return reading_;
   bytes_ += bytes;
-  if (bytes_[0] == socks_version) {
+  // Of SOCKS the greeting is gone by the time the request comes in.
+  if (protocol_ == Protocol::socks || bytes_[0] == socks_version) {
     protocol_ = Protocol::socks;
     read_socks();
   } else if (is_letter(bytes_[0])) {

@@ -47,6 +47,7 @@ std::size_t CgroupLeaf::Tree::remove_abandoned() {
 }
 
 CgroupLeaf::Tree::~Tree() {
+  if (owner != ::getpid()) return;
   const auto deadline = std::chrono::steady_clock::now() + last_wait;
   while (remove_abandoned() > 0 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(milliseconds(1));
@@ -67,7 +68,7 @@ CgroupLeaf& CgroupLeaf::operator=(CgroupLeaf&& other) noexcept {
 CgroupLeaf::~CgroupLeaf() { abandon(); }
 
 void CgroupLeaf::abandon() noexcept {
-  if (tree_ == nullptr) return;
+  if (tree_ == nullptr || tree_->owner != ::getpid()) return;
   kill();
   {
     const std::lock_guard lock(tree_->mutex);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -17,6 +19,7 @@ inline constexpr std::string_view leaf_prefix = "jail-";
 struct CgroupLeaf::Tree {
   std::string path;
   Fd directory;
+  pid_t owner = ::getpid();  // a fork of it has copies of the leaves, and gives none of them up
   std::atomic<std::uint64_t> made{0};
   std::mutex mutex;
   std::vector<std::string> abandoned;

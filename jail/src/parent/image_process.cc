@@ -88,11 +88,13 @@ Result<Fd> run_image(const char* name, std::string_view image, Fd socket, std::v
 }
 
 void end_process(const Fd& process) {
-  if (::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) != 0) return;
+  constexpr auto by_pidfd = static_cast<idtype_t>(P_PIDFD);
+  const auto id = static_cast<id_t>(process.get());
   siginfo_t ended{};
-  while (::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(process.get()), &ended,
-                  WEXITED) != 0 &&
-         errno == EINTR) {
+  // No child, or none any more: this is a fork of the process that owns it, or its end was seen.
+  if (::waitid(by_pidfd, id, &ended, WEXITED | WNOHANG | WNOWAIT) != 0) return;
+  ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+  while (::waitid(by_pidfd, id, &ended, WEXITED) != 0 && errno == EINTR) {
   }
 }
 

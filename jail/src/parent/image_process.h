@@ -14,7 +14,8 @@ namespace jail {
 // Errors: exhausted, kernel.
 Result<Fd> run_image(const char* name, std::string_view image, Fd socket, std::vector<Fd> others);
 
-// Kills it and takes its status, if it is this process's to take.
+// Kills it and takes its status, where it is this process's child: a fork of the owner, which has a
+// copy of every handle, ends nothing.
 void end_process(const Fd& process);
 
 }  // namespace jail

@@ -128,10 +128,15 @@ void Jail::State::add_accounting() {
 
 Jail::Jail(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 Jail::Jail(Jail&&) noexcept = default;
-Jail& Jail::operator=(Jail&&) noexcept = default;
+
+Jail& Jail::operator=(Jail&& other) noexcept {
+  const Jail ends(std::move(state_));
+  state_ = std::move(other.state_);
+  return *this;
+}
 
 Jail::~Jail() {
-  if (state_ != nullptr) kill(Ended::cancelled);
+  if (state_ != nullptr && state_->owner == ::getpid()) kill(Ended::cancelled);
 }
 
 Phase Jail::phase() const noexcept { return state_->phase; }
@@ -263,7 +268,9 @@ void Jail::kill(Ended why) noexcept {
 }
 
 Result<Phase> Jail::wait(Phase phase, milliseconds at_most) {
-  const auto deadline = steady_clock::now() + at_most;
+  // poll() counts milliseconds in an int: 24 days.
+  const auto deadline =
+      steady_clock::now() + std::min(at_most, milliseconds(std::numeric_limits<int>::max() - 1));
   for (;;) {
     auto now = advance();
     if (!now || *now >= phase) return now;

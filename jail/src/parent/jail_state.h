@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <array>
 #include <chrono>
 #include <memory>
@@ -25,6 +27,7 @@ struct Jail::State {
   void add_accounting();
 
   Phase phase = Phase::launching;
+  pid_t owner = ::getpid();          // a fork of it has a copy, and does not end the jail with that
   std::shared_ptr<const Plan> plan;  // kept for the names of its steps
   Limits limits;
   Fd control;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "parent/check_grants.h"
 #include "parent/image_process.h"
 #include "parent/jail_state.h"
 #include "parent/launcher_state.h"
@@ -16,7 +17,12 @@ namespace jail {
 
 Launcher::Launcher(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 Launcher::Launcher(Launcher&&) noexcept = default;
-Launcher& Launcher::operator=(Launcher&&) noexcept = default;
+
+Launcher& Launcher::operator=(Launcher&& other) noexcept {
+  const Launcher ends(std::move(state_));
+  state_ = std::move(other.state_);
+  return *this;
+}
 
 Launcher::~Launcher() {
   if (state_ == nullptr) return;
@@ -57,12 +63,14 @@ Enforcement Launcher::enforcement() const noexcept {
 Result<std::string> Launcher::explain(const JailSpec& spec) const {
   const auto plan = compile(spec, state_->host);
   if (!plan) return plan.error();
-  return to_text(*plan);
+  if (auto granted = check_grants(spec, state_->host.uid); !granted) return granted.error();
+  return loosened_text(spec) + to_text(*plan);
 }
 
 Result<Jail> Launcher::launch(const JailSpec& spec) const {
   auto plan = compile(spec, state_->host);
   if (!plan) return std::move(plan).error();
+  if (auto granted = check_grants(spec, state_->host.uid); !granted) return granted.error();
   const auto image = to_image(*plan);
   if (!image) return image.error();
   JailOrder order{state_->socket.get(), image->get(),

@@ -67,6 +67,9 @@ std::uint64_t cpu_seconds_limit(std::chrono::milliseconds cpu);
 // One line a call, for people and for golden tests.
 std::string to_text(const Plan& plan);
 
+// A section that lists what `spec` loosens, each with its reason.
+std::string loosened_text(const JailSpec& spec);
+
 // "mount /usr read-only (step 9 of 122)": the call at `index` of the list of `phase` (0 init, 1
 // guest).
 std::string describe_call(const Plan& plan, std::uint32_t phase, std::int32_t index);

@@ -15,6 +15,7 @@
 #include "jail/policy.h"
 #include "policy/argument_block.h"
 #include "policy/call_rules.h"
+#include "policy/looser_rules.h"
 
 namespace jail {
 namespace {
@@ -125,6 +126,8 @@ Result<FilterProgram> compile_policy(const Policy& policy) {
   for (const sock_filter& instruction : *program) {
     filter.instructions.push_back(std::bit_cast<std::uint64_t>(instruction));
   }
+  filter.policy = policy.name;
+  filter.looser = looser_rules(policy, default_policy());
   return filter;
 }
 

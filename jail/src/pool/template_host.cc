@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "parent/check_grants.h"
 #include "parent/messages.h"
 #include "parent/sealed_file.h"
 #include "parent/small_files.h"
@@ -78,6 +79,7 @@ Result<TemplatePlans> TemplatePlans::make(const TemplateSpec& asked, const HostF
   if (forked) spec.jail.root = with_small_directories_copied(std::move(spec.jail.root));
   auto jail = compile_jail(spec, facts);
   if (!jail) return jail.error();
+  if (auto granted = check_grants(spec.jail, facts.uid); !granted) return granted.error();
   auto jail_image = to_image(*jail);
   if (!jail_image) return jail_image.error();
   plans.jail = std::make_shared<const Plan>(std::move(*jail));

@@ -12,6 +12,7 @@ namespace jail {
 namespace {
 
 using testing::HasSubstr;
+using testing::StartsWith;
 
 HostFacts host() {
   HostFacts facts;
@@ -108,6 +109,105 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"EndlessTmpInodes", [](JailSpec& s) { s.limits.tmp_inodes = 0; },
                 "limits.tmp_inodes"}),
     [](const auto& instance) { return std::string(instance.param.name); });
+
+// One grant of each kind that compiles.
+JailSpec granted() {
+  JailSpec value = spec();
+  value.root.binds = {{"/usr", "/usr", NodeKind::directory}};
+  value.root.links = {{"/lib64", "usr/lib64"}};
+  value.root.files = {{"/etc/hosts", ""}};
+  value.binds = {{"/srv/models", "/models", NodeKind::directory, "why"}};
+  value.volumes = {{"/srv/out", "/data", "why"}};
+  value.devices = {{"/dev/kvm", DeviceAccess::read_write, "why"}};
+  return value;
+}
+
+struct BadGrant {
+  std::string field;
+  ErrorKind kind;
+  std::function<void(JailSpec&)> spoil;
+};
+
+void expect_named(const std::vector<BadGrant>& cases) {
+  ASSERT_TRUE(compile(granted(), host())) << compile(granted(), host()).error().message();
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    JailSpec value = granted();
+    cases[i].spoil(value);
+    for (const auto& plan : {compile(value, host()), compile_host(value, host()),
+                             compile_forked(value, host(), Lever::on)}) {
+      ASSERT_FALSE(plan) << cases[i].field << ", case " << i;
+      EXPECT_THAT(plan.error().message(), StartsWith(cases[i].field + ": "));
+      EXPECT_EQ(plan.error().kind, cases[i].kind) << plan.error().message();
+    }
+  }
+}
+
+TEST(Grants, StateTheirReasonOnOneLine) {
+  std::vector<BadGrant> cases;
+  for (const char* why : {"", "  ", "two\nlines", "a \x1b[2J"}) {
+    cases.push_back(
+        {"binds[0].why", ErrorKind::invalid, [why](JailSpec& s) { s.binds[0].why = why; }});
+    cases.push_back(
+        {"volumes[0].why", ErrorKind::invalid, [why](JailSpec& s) { s.volumes[0].why = why; }});
+    cases.push_back(
+        {"devices[0].why", ErrorKind::invalid, [why](JailSpec& s) { s.devices[0].why = why; }});
+  }
+  expect_named(cases);
+}
+
+TEST(Grants, CoverNothingOfTheJail) {
+  std::vector<BadGrant> cases;
+  for (const char* target :
+       {"/proc", "/proc/x", "/dev", "/dev/x", "/tmp/x", "/workspace/x", "/workspace", "/usr",
+        "/usr/local", "/lib64/x", "/etc", "/etc/hosts", "/models", "/models/x", "/run/x"}) {
+    cases.push_back({"volumes[0].target", ErrorKind::refused,
+                     [target](JailSpec& s) { s.volumes[0].target = target; }});
+  }
+  for (const char* target : {"/", "data", "/a/../b", "/a//b", "/a/"}) {
+    cases.push_back({"volumes[0].target", ErrorKind::invalid,
+                     [target](JailSpec& s) { s.volumes[0].target = target; }});
+    cases.push_back({"binds[0].target", ErrorKind::invalid,
+                     [target](JailSpec& s) { s.binds[0].target = target; }});
+  }
+  cases.push_back({"volumes[1].target", ErrorKind::refused, [](JailSpec& s) {
+                     s.volumes.push_back({"/srv/b", "/data/b", "why"});
+                   }});
+  expect_named(cases);
+}
+
+TEST(Grants, ShowNothingThatIsTheKernels) {
+  std::vector<BadGrant> cases;
+  for (const char* source :
+       {"/", "/proc", "/proc/self", "/sys/fs/cgroup", "/dev", "/dev/shm", "/etc", "/etc/ssl"}) {
+    cases.push_back({"volumes[0].source", ErrorKind::refused,
+                     [source](JailSpec& s) { s.volumes[0].source = source; }});
+  }
+  for (const char* source : {"/proc", "/proc/1", "/sys", "/dev/shm"}) {
+    cases.push_back({"binds[0].source", ErrorKind::refused,
+                     [source](JailSpec& s) { s.binds[0].source = source; }});
+  }
+  for (const char* source : {"", "srv", "/srv/../etc", "/srv/"}) {
+    cases.push_back({"volumes[0].source", ErrorKind::invalid,
+                     [source](JailSpec& s) { s.volumes[0].source = source; }});
+  }
+  expect_named(cases);
+}
+
+TEST(Grants, NameDevicesThatMayBeNamed) {
+  std::vector<BadGrant> cases;
+  for (const char* path : {"/dev/mem", "/dev/kmem", "/dev/port"}) {
+    cases.push_back(
+        {"devices[0].path", ErrorKind::refused, [path](JailSpec& s) { s.devices[0].path = path; }});
+  }
+  for (const char* path :
+       {"kvm", "/dev", "/kvm", "/dev/../kvm", "/dev/null", "/dev/fd/0", "/dev/shm/x"}) {
+    cases.push_back(
+        {"devices[0].path", ErrorKind::invalid, [path](JailSpec& s) { s.devices[0].path = path; }});
+  }
+  cases.push_back({"devices[1].path", ErrorKind::invalid,
+                   [](JailSpec& s) { s.devices.push_back(s.devices[0]); }});
+  expect_named(cases);
+}
 
 TEST(Compile, RefusesHostRoot) {
   HostFacts facts = host();

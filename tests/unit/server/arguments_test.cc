@@ -67,6 +67,7 @@ TEST(Arguments, WhatLooksLikeAnOptionCanBeCodeAndTheDashIsAFile) {
   EXPECT_EQ(exec_of({"exec", "-"}).file, "-");
   EXPECT_EQ(exec_of({"exec", "--env", "A=b", "-"}).file, "-");
   EXPECT_EQ(exec_of({"exec", "--explain", "-"}).mode, ExecOptions::Mode::explain);
+  EXPECT_EQ(exec_of({"exec", "--jail", "a.json", "-"}).jail_file, "a.json");
 }
 
 TEST(Arguments, MistakesAreUsageErrorsThatNameTheWord) {

@@ -1,0 +1,25 @@
+// One program in one jail, for a request thread that has nothing else to do meanwhile.
+#pragma once
+
+#include <apr_pools.h>
+#include <jail_c.h>
+
+struct mod_jail_program {
+  const char* text;
+  apr_size_t size;
+  uint64_t wall_ms;
+  apr_size_t most_output;
+  int client;  // the client's socket: the jail ends when its end is seen there
+};
+
+struct mod_jail_answer {
+  jail_report report;
+  const char* output;  // in the pool
+  apr_size_t size;
+  int is_too_large;  // it printed more than it may
+  int is_abandoned;  // the client has left
+};
+
+// JAIL_OK: the program ran, and `answer` says how it ended. Else `error` says what went wrong here.
+jail_status mod_jail_run(jail_pool* jails, const struct mod_jail_program* program,
+                         struct mod_jail_answer* answer, apr_pool_t* pool, jail_error* error);

@@ -1,0 +1,179 @@
+// convert_untrusted INPUT OUTPUT.png [CONVERTER]
+//
+// Turns an image that nobody vouches for into a PNG by ImageMagick's convert, or by any program
+// that takes the same two arguments. convert reads two hundred formats and has had a hole in most
+// of them: the image meets it in a jail that holds the image, convert and its libraries, and what
+// comes out is taken after the jail is dead.
+//
+// Exit status: 0 converted; 1 not converted, which is the image's fault, said on standard error;
+// 2 something is wrong here.
+#include <fcntl.h>
+#include <jail/collect.h>
+#include <jail/launcher.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "confinement.h"
+
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr std::size_t most_input = 32u << 20;
+constexpr std::size_t most_complaints = 4096;
+constexpr std::string_view png_signature = "\x89PNG\r\n\x1a\n";
+
+// Reports and gives the status to exit with.
+int here(const std::string& what) {
+  std::fprintf(stderr, "convert_untrusted: %s\n", what.c_str());
+  return 2;
+}
+
+int not_converted(const std::string& why, const std::string& complaints) {
+  std::fprintf(stderr, "not converted: %s\n%s", why.c_str(), complaints.c_str());
+  return 1;
+}
+
+jail::Error failed(std::string doing) {
+  return {jail::ErrorKind::kernel, std::move(doing), errno, {}};
+}
+
+jail::Result<std::string> read_file(const std::string& path) {
+  const jail::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return failed("open " + path);
+  std::string content;
+  std::array<char, 65536> room;
+  for (;;) {
+    const ssize_t got = ::read(file.get(), room.data(), room.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failed("read " + path);
+    if (got == 0) return content;
+    content.append(room.data(), static_cast<std::size_t>(got));
+    if (content.size() > most_input) {
+      return jail::Error{jail::ErrorKind::invalid, "read " + path + ": it is too large", 0, {}};
+    }
+  }
+}
+
+// `path` appears whole or not at all, since it gets its name when everything is in it.
+jail::Result<void> write_file(const std::string& path, std::string_view content) {
+  const std::string part = path + ".part";
+  const jail::Fd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!file.valid()) return failed("create " + part);
+  while (!content.empty()) {
+    const ssize_t put = ::write(file.get(), content.data(), content.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) break;
+    content.remove_prefix(static_cast<std::size_t>(put));
+  }
+  if (content.empty() && ::rename(part.c_str(), path.c_str()) == 0) return {};
+  const jail::Error error = failed("write " + path);
+  ::unlink(part.c_str());
+  return error;
+}
+
+// Reads what is there. What is beyond the bound is read too and forgotten, since a guest whose pipe
+// is full would wait for us. False at the end.
+bool drain(int fd, std::string& into) {
+  std::array<char, 4096> room;
+  for (;;) {
+    const ssize_t got = ::read(fd, room.data(), room.size());
+    if (got == 0) return false;
+    if (got < 0) return errno == EAGAIN || errno == EINTR;
+    const std::size_t left = most_complaints - into.size();
+    into.append(room.data(), std::min(left, static_cast<std::size_t>(got)));
+  }
+}
+
+// From start() to the report. init holds the deadlines of the spec; `at_most` is for the case that
+// init itself is stopped or slow, which a caller must never wait for.
+jail::Result<void> run(jail::Jail& jail, std::string& complaints, seconds at_most) {
+  const jail::Fd errors = jail.take_stderr();
+  jail.take_stdin().reset();  // it reads its input from a file
+  if (auto started = jail.start(); !started) return started;
+  const auto deadline = steady_clock::now() + at_most;
+  bool open = true;
+  while (jail.phase() != jail::Phase::ended) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
+    if (left.count() <= 0) {
+      jail.kill(jail::Ended::timed_out);
+      break;
+    }
+    std::array<pollfd, 2> watched = {
+        {{jail.control_fd(), POLLIN, 0}, {open ? errors.get() : -1, POLLIN, 0}}};
+    if (::poll(watched.data(), watched.size(), static_cast<int>(left.count())) < 0) continue;
+    if (watched[1].revents != 0) open = drain(errors.get(), complaints);
+    if (watched[0].revents == 0) continue;
+    if (const auto phase = jail.advance(); !phase) return phase.error();
+  }
+  if (open) drain(errors.get(), complaints);
+  return {};
+}
+
+std::string describe(const jail::ExitReport& report) {
+  std::string text{jail::to_string(report.ended)};
+  if (report.ended == jail::Ended::exited) text += " " + std::to_string(report.exit_code);
+  if (report.ended == jail::Ended::signaled) text += " " + std::to_string(report.signal);
+  return text;
+}
+
+int convert(const std::string& input, const std::string& output, const std::string& converter) {
+  const auto image = read_file(input);
+  if (!image) return here(image.error().message());
+  // The file has neither its old name nor an extension: convert shall judge by the content alone,
+  // and a name may itself be an order ("ephemeral:", "@list", "%d").
+  const auto spec = confinement::spec(converter, "input", "png:output");
+  if (!spec) return here(spec.error().message());
+  const auto launcher = jail::Launcher::start();
+  if (!launcher) return here(launcher.error().message());
+  auto jail = launcher->launch(*spec);
+  if (!jail) return here(jail.error().message());
+  const auto ready = jail->wait(jail::Phase::ready, seconds(10));
+  if (!ready) return here(ready.error().message());
+  if (*ready != jail::Phase::ready) return here("the jail was not ready in time");
+  if (auto put = jail->write_file("input", *image, 0600); !put) return here(put.error().message());
+
+  std::string complaints;
+  if (auto ran = run(*jail, complaints, seconds(30)); !ran) return here(ran.error().message());
+  const jail::ExitReport& report = jail->report();
+  if (report.ended != jail::Ended::exited || report.exit_code != 0) {
+    return not_converted(describe(report), complaints);
+  }
+  // Readable once the last process is dead: only then nobody writes there any more.
+  pollfd dead = {jail->process_fd(), POLLIN, 0};
+  if (::poll(&dead, 1, 10'000) != 1) return here("the jail did not end");
+  const std::array<std::string, 1> wanted = {"output"};
+  jail::CollectLimits limits;
+  limits.file_bytes = limits.total_bytes = 32u << 20;
+  const jail::Collection left = jail::collect(jail->working_directory_fd(), wanted, limits);
+  if (left.files.size() != 1) return not_converted("it left no regular file", complaints);
+  // The bytes are the guest's, so whoever decodes this PNG decodes something untrusted; what has
+  // changed is that it is one format, of one well-tested decoder, instead of two hundred.
+  if (!left.files[0].content.starts_with(png_signature)) {
+    return not_converted("it left something that is no PNG", complaints);
+  }
+  if (auto kept = write_file(output, left.files[0].content); !kept) {
+    return here(kept.error().message());
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3 && argc != 4) {
+    return here("usage: convert_untrusted INPUT OUTPUT.png [CONVERTER]");
+  }
+  return convert(argv[1], argv[2], argc == 4 ? argv[3] : "/usr/bin/convert");
+}

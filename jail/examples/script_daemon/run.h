@@ -1,0 +1,14 @@
+// The part of a connection that has a jail.
+#pragma once
+
+#include "client.h"
+
+// Gets a jail, or stays in CLIENT_WAITS where none can be had at this moment.
+void run_lease(struct client* client);
+
+// Ends the answer when both have come, in whichever order: the report, and the end of the output.
+void run_finish_if_over(struct client* client);
+
+// For the sources of a client.
+void run_on_control(void* owner, uint32_t events);
+void run_on_output(void* owner, uint32_t events);

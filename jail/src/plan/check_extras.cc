@@ -1,0 +1,133 @@
+// What a jail has beside its root: names that are taken, reasons that are missing.
+#include "plan/check_spec.h"
+#include "plan/path_rules.h"
+
+namespace jail {
+namespace {
+
+Error wrong(ErrorKind kind, const std::string& field, const std::string& what,
+            std::string hint = {}) {
+  return {kind, field + ": " + what, 0, std::move(hint)};
+}
+
+std::string item(const char* list, std::size_t index) {
+  return std::string(list) + "[" + std::to_string(index) + "]";
+}
+
+Result<void> check_why(const std::string& why, const std::string& entry) {
+  if (is_one_line(why)) return {};
+  return wrong(ErrorKind::invalid, entry + ".why", "not a line of text",
+               "each loosening states its reason");
+}
+
+// The places of a jail that something is at. /run is where a template's host keeps the roots of its
+// jails.
+class Places {
+ public:
+  explicit Places(const Root& root) {
+    for (const char* path : {"/proc", "/dev", "/tmp", "/workspace", "/run"})
+      taken_.push_back({path, path});
+    for (const ReadOnlyBind& bind : root.binds) taken_.push_back({bind.target, "the root's"});
+    for (const TextFile& file : root.files) taken_.push_back({file.target, "the root's"});
+    for (const Link& link : root.links) taken_.push_back({link.target, "the root's"});
+  }
+
+  Result<void> take(const std::string& target, const std::string& entry) {
+    const std::string field = entry + ".target";
+    if (!is_plain_path(target)) {
+      return wrong(ErrorKind::invalid, field, "\"" + target + "\" is not a plain absolute path");
+    }
+    for (const Place& place : taken_) {
+      if (!is_at_or_below(target, place.path) && !is_at_or_below(place.path, target)) continue;
+      return wrong(ErrorKind::refused, field,
+                   "\"" + target + "\" would cover or lie in " + place.path +
+                       (place.whose == place.path ? ", which is the jail's own"
+                                                  : ", which is " + place.whose),
+                   "choose a place that nothing else of the jail is at, such as /data");
+    }
+    taken_.push_back({target, "that of " + entry});
+    return {};
+  }
+
+ private:
+  struct Place {
+    std::string path;
+    std::string whose;
+  };
+  std::vector<Place> taken_;
+};
+
+Result<void> check_bind(const ReadOnlyBind& bind, const std::string& entry, Places& places) {
+  if (Result<void> why = check_why(bind.why, entry); !why) return why;
+  if (!is_plain_path(bind.source)) {
+    return wrong(ErrorKind::invalid, entry + ".source",
+                 "\"" + bind.source + "\" is not a plain absolute path");
+  }
+  if (is_kernels_own(bind.source)) {
+    return wrong(ErrorKind::refused, entry + ".source", bind.source + " is never shown");
+  }
+  return places.take(bind.target, entry);
+}
+
+Result<void> check_volume(const Volume& volume, const std::string& entry, Places& places) {
+  if (Result<void> why = check_why(volume.why, entry); !why) return why;
+  if (!is_plain_path(volume.source) && volume.source != "/") {
+    return wrong(ErrorKind::invalid, entry + ".source",
+                 "\"" + volume.source + "\" is not a plain absolute path");
+  }
+  if (is_kernels_own(volume.source) || is_at_or_below(volume.source, "/etc")) {
+    return wrong(ErrorKind::refused, entry + ".source", volume.source + " is never a volume");
+  }
+  return places.take(volume.target, entry);
+}
+
+Result<void> check_device(const Device& device, const std::string& entry,
+                          const std::vector<Device>& earlier, std::size_t index) {
+  if (Result<void> why = check_why(device.why, entry); !why) return why;
+  const std::string field = entry + ".path";
+  if (!is_plain_path(device.path) || !is_at_or_below(device.path, "/dev") ||
+      device.path == "/dev") {
+    return wrong(ErrorKind::invalid, field,
+                 "\"" + device.path + "\" is not a plain absolute path in /dev");
+  }
+  for (const char* refused : {"/dev/mem", "/dev/kmem", "/dev/port"}) {
+    if (device.path == refused) {
+      return wrong(ErrorKind::refused, field, device.path + " is the memory of the host");
+    }
+  }
+  for (const char* own : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
+                          "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/shm"}) {
+    if (is_at_or_below(device.path, own)) {
+      return wrong(ErrorKind::invalid, field, std::string("every jail has ") + own);
+    }
+  }
+  for (std::size_t i = 0; i < index; ++i) {
+    if (is_at_or_below(device.path, earlier[i].path) ||
+        is_at_or_below(earlier[i].path, device.path)) {
+      return wrong(ErrorKind::invalid, field, device.path + " is at or in " + earlier[i].path);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_extras(const JailSpec& spec) {
+  if (spec.binds.empty() && spec.volumes.empty() && spec.devices.empty()) return {};
+  Places places(spec.root);
+  for (std::size_t i = 0; i < spec.binds.size(); ++i) {
+    Result<void> done = check_bind(spec.binds[i], item("binds", i), places);
+    if (!done) return done;
+  }
+  for (std::size_t i = 0; i < spec.volumes.size(); ++i) {
+    Result<void> done = check_volume(spec.volumes[i], item("volumes", i), places);
+    if (!done) return done;
+  }
+  for (std::size_t i = 0; i < spec.devices.size(); ++i) {
+    Result<void> done = check_device(spec.devices[i], item("devices", i), spec.devices, i);
+    if (!done) return done;
+  }
+  return {};
+}
+
+}  // namespace jail

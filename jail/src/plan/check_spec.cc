@@ -1,0 +1,102 @@
+#include "plan/check_spec.h"
+
+#include <linux/filter.h>
+
+#include "jail/egress.h"
+#include "plan/path_rules.h"
+
+namespace jail {
+namespace {
+
+Error invalid(std::string doing) { return {ErrorKind::invalid, std::move(doing), 0, {}}; }
+
+Result<void> check_root(const Root& root) {
+  for (const ReadOnlyBind& bind : root.binds) {
+    if (bind.source.empty() || bind.source[0] != '/' || has_nul(bind.source)) {
+      return invalid("root.binds: source \"" + bind.source + "\" is not an absolute path");
+    }
+    if (!is_plain_path(bind.target)) {
+      return invalid("root.binds: target \"" + bind.target + "\" is not a plain absolute path");
+    }
+  }
+  for (const TextFile& file : root.files) {
+    if (!is_plain_path(file.target)) {
+      return invalid("root.files: target \"" + file.target + "\" is not a plain absolute path");
+    }
+  }
+  for (const Link& link : root.links) {
+    if (!is_plain_path(link.target) || link.points_to.empty() || has_nul(link.points_to)) {
+      return invalid("root.links: target \"" + link.target + "\" is not a plain absolute path");
+    }
+  }
+  return {};
+}
+
+Result<void> check_network(const Network& network) {
+  const bool out = network.kind == Network::Kind::egress;
+  if (!out && !network.rules.empty()) return invalid("network.rules: given, but no egress");
+  if (!network.why.empty() && network.why.size() != network.rules.size()) {
+    return invalid("network.why: not as many as network.rules");
+  }
+  for (std::size_t i = 0; i < network.rules.size(); ++i) {
+    const Result<void> rule = check_egress_rule(network.rules[i]);
+    if (rule) continue;
+    Error error = rule.error();
+    error.doing = "network.rules[" + std::to_string(i) + "]: " + error.doing;
+    return error;
+  }
+  return {};
+}
+
+Result<void> check_limits(const Limits& limits) {
+  if (limits.wall.count() <= 0) return invalid("limits.wall: not above 0");
+  if (limits.cpu.count() <= 0) return invalid("limits.cpu: not above 0");
+  if (limits.cpu_percent == 0) return invalid("limits.cpu_percent: 0");
+  if (limits.memory_bytes < (1u << 20)) return invalid("limits.memory_bytes: below 1 MiB");
+  if (limits.processes == 0) return invalid("limits.processes: 0, but the guest is one");
+  if (limits.open_files < 8) return invalid("limits.open_files: below 8");
+  // The kernel reads size=0 and nr_inodes=0 as "no limit".
+  if (limits.workspace_bytes == 0) return invalid("limits.workspace_bytes: 0");
+  if (limits.workspace_inodes == 0) return invalid("limits.workspace_inodes: 0");
+  if (limits.tmp_bytes == 0) return invalid("limits.tmp_bytes: 0");
+  if (limits.tmp_inodes == 0) return invalid("limits.tmp_inodes: 0");
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_spec(const JailSpec& spec, const HostFacts& host) {
+  if (host.uid == 0) {
+    return Error{ErrorKind::refused, "run a jail as host uid 0", 0,
+                 "RLIMIT_NPROC does not hold root: drop to another user first"};
+  }
+  if (spec.argv.empty()) return invalid("argv: empty");
+  if (!is_plain_path(spec.argv[0])) {
+    return invalid("argv: \"" + spec.argv[0] + "\" is not a plain absolute path");
+  }
+  for (const std::string& argument : spec.argv) {
+    if (has_nul(argument)) return invalid("argv: an argument with a NUL in it");
+  }
+  for (const std::string& entry : spec.env) {
+    const std::size_t equals = entry.find('=');
+    if (has_nul(entry) || equals == 0 || equals == std::string::npos) {
+      return invalid("env: \"" + entry + "\" is not NAME=value");
+    }
+  }
+  if (!is_plain_path(spec.working_directory)) {
+    return invalid("working_directory: \"" + spec.working_directory +
+                   "\" is not a plain absolute path");
+  }
+  if (spec.hostname.empty() || spec.hostname.size() > 64 || has_nul(spec.hostname)) {
+    return invalid("hostname: not 1 to 64 characters");
+  }
+  if (spec.filter.instructions.empty() || spec.filter.instructions.size() > BPF_MAXINSNS) {
+    return invalid("filter: not 1 to " + std::to_string(BPF_MAXINSNS) + " instructions");
+  }
+  if (Result<void> root = check_root(spec.root); !root) return root;
+  if (Result<void> extras = check_extras(spec); !extras) return extras;
+  if (Result<void> network = check_network(spec.network); !network) return network;
+  return check_limits(spec.limits);
+}
+
+}  // namespace jail

@@ -1,0 +1,45 @@
+// The names in a root, on a tmpfs: directories, links and small files, and what mounts cover.
+#pragma once
+
+#include <ctime>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "jail/spec.h"
+#include "plan/builder.h"
+#include "plan/mount_writer.h"
+
+namespace jail {
+
+// Each name is made once, parents first. Paths are absolute in the jail.
+class Skeleton {
+ public:
+  Skeleton(Builder& builder, SlotRef root) : builder_(builder), root_(root) {}
+
+  void directory(const std::string& path, int mode = 0755);
+  void file(const std::string& path, const std::string& text,
+            const std::optional<timespec>& modified = std::nullopt);
+  void link(const std::string& path, const std::string& points_to);
+
+ private:
+  Argument relative(const std::string& path) { return builder_.text(path.substr(1)); }
+  void parent(const std::string& path);
+  SlotRef open_new(const std::string& path);
+
+  Builder& builder_;
+  SlotRef root_;
+  std::optional<SlotRef> file_;
+  std::set<std::string> made_;
+};
+
+// Everything in the root of `spec`'s jail but what is mounted on it.
+void lay_out(Skeleton& skeleton, const JailSpec& spec);
+
+// Of a tmpfs that lay_out() fits on.
+std::vector<MountOption> skeleton_options(const JailSpec& spec);
+
+std::vector<MountOption> tmpfs_options(std::uint64_t bytes, std::uint64_t inodes,
+                                       const std::string& mode);
+
+}  // namespace jail

@@ -1,0 +1,67 @@
+#include "plan/sources.h"
+
+#include <fcntl.h>
+
+#include <utility>
+
+#include "plan/concerns.h"
+
+namespace jail {
+
+Sources::Sources(Builder& builder, MountWriter& mounts, const JailSpec& spec,
+                 std::optional<std::string> empty)
+    : builder_(builder), mounts_(mounts), empty_(std::move(empty)) {
+  for (const char* device : devices) take_device(path_of_device(device));
+  for (const Device& device : spec.devices) take_device(device.path);
+  for (const ReadOnlyBind& bind : spec.root.binds) open(bind);
+  for (const ReadOnlyBind& bind : spec.binds) open(bind);
+  for (const Volume& volume : spec.volumes) take(volume);
+}
+
+// Read-only says nothing about what is written to the device behind the node, only about its mode
+// and owner.
+void Sources::take_device(const std::string& path) {
+  taken_.push_back(
+      {mounts_.take(path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, "read-only"),
+       path});
+}
+
+void Sources::open(const ReadOnlyBind& bind) {
+  binds_.push_back(&bind);
+  opened_.push_back(
+      is_overlaid(bind)
+          ? open_directory(builder_, Builder::value(AT_FDCWD), bind.source, bind.source)
+          : mounts_.take(bind.source, restricted | MOUNT_ATTR_RDONLY, "read-only"));
+}
+
+void Sources::take(const Volume& volume) {
+  const bool runs = volume.programs == Programs::allowed;
+  taken_.push_back(
+      {mounts_.take_directory(volume.source, runs ? restricted : restricted | MOUNT_ATTR_NOEXEC,
+                              runs ? "a volume" : "a volume without programs"),
+       volume.target});
+}
+
+void Sources::attach_to(SlotRef root) {
+  for (std::size_t i = 0; i < binds_.size(); ++i) {
+    const ReadOnlyBind& bind = *binds_[i];
+    SlotRef mount = opened_[i];
+    if (is_overlaid(bind)) {
+      mount = mounts_.overlay(opened_[i], *empty_, bind.source);
+      builder_.close(opened_[i], bind.source);
+    }
+    attach(mount, root, bind.target);
+  }
+  for (const Taken& taken : taken_) attach(taken.mount, root, taken.target);
+}
+
+bool Sources::is_overlaid(const ReadOnlyBind& bind) const {
+  return empty_ && bind.kind == NodeKind::directory;
+}
+
+void Sources::attach(SlotRef mount, SlotRef root, const std::string& target) {
+  mounts_.attach(mount, Builder::slot(root), target.substr(1), target);
+  builder_.close(mount, target);
+}
+
+}  // namespace jail

@@ -1,0 +1,45 @@
+// What a jail sees of the host: the binds of its root and beside it, volumes, device nodes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jail/spec.h"
+#include "plan/builder.h"
+#include "plan/mount_writer.h"
+
+namespace jail {
+
+// Opened when this is made, before the new root covers a part of it. Directories are shown by
+// overlays where there is an `empty` one for them, else as mounts of the host's. `spec` must
+// outlive it.
+class Sources {
+ public:
+  Sources(Builder& builder, MountWriter& mounts, const JailSpec& spec,
+          std::optional<std::string> empty);
+
+  void attach_to(SlotRef root);
+
+ private:
+  // A mount that waits for its place.
+  struct Taken {
+    SlotRef mount;
+    std::string target;
+  };
+
+  void open(const ReadOnlyBind& bind);
+  void take(const Volume& volume);
+  void take_device(const std::string& path);
+  bool is_overlaid(const ReadOnlyBind& bind) const;
+  void attach(SlotRef mount, SlotRef root, const std::string& target);
+
+  Builder& builder_;
+  MountWriter& mounts_;
+  std::optional<std::string> empty_;
+  std::vector<const ReadOnlyBind*> binds_;
+  std::vector<SlotRef> opened_;  // one for each of binds_
+  std::vector<Taken> taken_;
+};
+
+}  // namespace jail

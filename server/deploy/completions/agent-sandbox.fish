@@ -1,0 +1,81 @@
+# Completion of agent-sandbox for fish.
+
+set -l commands exec serve run benchmark lessons doctor
+set -l programs exec run
+set -l models run benchmark
+set -l hosts exec serve run benchmark
+
+complete -c agent-sandbox -f
+complete -c agent-sandbox -s h -l help -d 'Print the options'
+
+set -l alone "not __fish_seen_subcommand_from $commands"
+complete -c agent-sandbox -n $alone -l version -d 'Print the version'
+complete -c agent-sandbox -n $alone -a exec -d 'Run one program in a jail'
+complete -c agent-sandbox -n $alone -a serve -d 'Answer POST /execute over HTTP'
+complete -c agent-sandbox -n $alone -a run -d 'Let a model solve a task, in jails'
+complete -c agent-sandbox -n $alone -a benchmark -d 'Let a model solve a suite of tasks, and count'
+complete -c agent-sandbox -n $alone -a lessons -d 'What was learnt from tasks'
+complete -c agent-sandbox -n $alone -a doctor -d 'Say what this host can enforce'
+
+set -l seen "__fish_seen_subcommand_from $hosts"
+complete -c agent-sandbox -n $seen -l cgroup -xa 'auto own none (__fish_complete_directories)' -d 'Where jails get a cgroup'
+complete -c agent-sandbox -n $seen -l require-cgroup -d 'Refuse to run without a cgroup'
+
+set -l seen "__fish_seen_subcommand_from $hosts doctor"
+complete -c agent-sandbox -n $seen -l rootfs -xa 'host (__fish_complete_directories)' -d 'What programs see'
+
+set -l seen "__fish_seen_subcommand_from $hosts doctor lessons"
+complete -c agent-sandbox -n $seen -l user -xa '(__fish_complete_users)' -d 'Run as this user when started as root'
+
+set -l seen "__fish_seen_subcommand_from $programs"
+complete -c agent-sandbox -n $seen -l timeout -x -d 'Seconds until a program is ended'
+complete -c agent-sandbox -n $seen -l memory -x -d 'Memory limit in MB'
+complete -c agent-sandbox -n $seen -l file -rF -d 'A file for its working directory'
+
+set -l seen "__fish_seen_subcommand_from $models"
+complete -c agent-sandbox -n $seen -s a -l attempts -x -d 'How often a program may be tried'
+complete -c agent-sandbox -n $seen -l provider -x -d 'Which provider' \
+    -a 'groq openrouter anthropic google openai cerebras ollama replay'
+complete -c agent-sandbox -n $seen -l model -x -d 'Which of its models'
+
+set -l seen '__fish_seen_subcommand_from exec'
+complete -c agent-sandbox -n $seen -F
+complete -c agent-sandbox -n $seen -s c -x -d 'The program itself'
+complete -c agent-sandbox -n $seen -l language -xa 'python bash javascript typescript' -d 'Of the program'
+complete -c agent-sandbox -n $seen -l env -x -d 'A variable for the program'
+complete -c agent-sandbox -n $seen -l artifact -x -d 'Copy what the glob names afterwards'
+complete -c agent-sandbox -n $seen -l allow -x -d 'Let it reach HOST:PORT'
+complete -c agent-sandbox -n $seen -l json -d 'Print the result as POST /execute returns it'
+complete -c agent-sandbox -n $seen -l explain -d 'Print the steps that make the jail'
+
+set -l seen '__fish_seen_subcommand_from serve'
+complete -c agent-sandbox -n $seen -l host -xa '127.0.0.1 localhost unix:/' -d 'Address to listen on'
+complete -c agent-sandbox -n $seen -l port -x -d 'Port to listen on'
+complete -c agent-sandbox -n $seen -l config -rF -d 'Configuration file'
+complete -c agent-sandbox -n $seen -l log-level -xa 'debug info warning error' -d 'How much is logged'
+complete -c agent-sandbox -n $seen -l log-format -xa 'text json' -d 'How it is logged'
+
+set -l seen '__fish_seen_subcommand_from run'
+complete -c agent-sandbox -n $seen -s v -l verbose -d 'Show reasons and output'
+complete -c agent-sandbox -n $seen -l swarm -d 'Five roles together'
+complete -c agent-sandbox -n $seen -l candidates -x -d 'Solutions side by side'
+complete -c agent-sandbox -n $seen -l json -d 'Print the result as POST /execute returns it'
+complete -c agent-sandbox -n $seen -l tests -rF -d 'Python appended to each program'
+complete -c agent-sandbox -n $seen -l write-tests -d 'Let the model write tests first'
+complete -c agent-sandbox -n $seen -l trace -rF -d 'Write what happened as HTML'
+complete -c agent-sandbox -n $seen -l no-lessons -d 'Neither recall nor learn'
+
+set -l seen '__fish_seen_subcommand_from benchmark'
+complete -c agent-sandbox -n $seen -l suite -rF -d 'Which tasks' \
+    -a 'quick algorithms error_recovery data math strings hard full'
+complete -c agent-sandbox -n $seen -l limit -x -d 'Only the first tasks'
+complete -c agent-sandbox -n $seen -l json -d 'Print for machines'
+complete -c agent-sandbox -n $seen -l markdown -d 'Print for a README'
+
+set -l actions list erase
+complete -c agent-sandbox -n "__fish_seen_subcommand_from lessons; and not __fish_seen_subcommand_from $actions" -a list -d 'Show them'
+complete -c agent-sandbox -n "__fish_seen_subcommand_from lessons; and not __fish_seen_subcommand_from $actions" -a erase -d 'Forget some'
+complete -c agent-sandbox -n '__fish_seen_subcommand_from lessons; and __fish_seen_subcommand_from list' -l json -d 'For machines'
+complete -c agent-sandbox -n '__fish_seen_subcommand_from lessons; and __fish_seen_subcommand_from erase' -l all -d 'All of them'
+
+complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l json -d 'For machines'

@@ -1,0 +1,203 @@
+"""Completions, asked of the shells themselves: what they offer is what --help knows, no more and no less."""
+import os
+import pathlib
+import pty
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+import command_line
+
+COMPLETIONS = command_line.DEPLOY / "completions"
+LANGUAGES = {"python", "bash", "javascript", "typescript"}
+# Words for which each shell is asked, with what must and what must not be offered.
+VALUES = [("exec --language ", LANGUAGES), ("serve --log-format ", {"text", "json"}),
+          ("serve --log-level ", {"debug", "info", "warning", "error"}), ("lessons ", {"list", "erase"}),
+          ("run --provider ", {"groq", "openrouter", "anthropic", "google", "openai", "cerebras", "ollama", "replay"}),
+          ("", {"exec", "serve", "run", "benchmark", "lessons", "doctor"})]
+ASK_BASH = """
+source "$1"
+COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2))
+_agent_sandbox
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+class Completions(unittest.TestCase):
+    """Run by a class for each shell: offers() is what the shell offers for a line whose last word is unfinished."""
+    shell = None
+    # Of what a shell offers it may be that it is there for another part of `lessons`.
+    whole_lessons = False
+    # For a shell that shows nothing where it has nothing to offer.
+    patience = 20.0
+
+    @classmethod
+    def setUpClass(cls):
+        if cls.shell is None:
+            raise unittest.SkipTest("the base of the others")
+        if shutil.which(cls.shell) is None:
+            raise unittest.SkipTest(f"{cls.shell} is not installed")
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.directory = pathlib.Path(folder.name)
+        (cls.directory / "program.py").touch()
+        (cls.directory / "folder").mkdir()
+        cls.start()
+
+    @classmethod
+    def start(cls):
+        pass
+
+    def offers(self, line):
+        raise NotImplementedError
+
+    def check_options(self):
+        lessons = {option for words, options in command_line.options_by_subcommand().items()
+                   if words[:1] == ("lessons",) for option in options}
+        for words, known in command_line.options_by_subcommand().items():
+            line = " ".join((*words, "-"))
+            offered = self.offers(line) | self.offers(line + "-")
+            offered = {word for word in offered if word.startswith("-")}
+            missing = known - offered
+            with self.subTest(line):
+                self.assertEqual(set(), missing)
+                allowed = known | lessons if self.whole_lessons and words[:1] == ("lessons",) else known
+                self.assertEqual(set(), offered - allowed)
+
+    def check_values(self):
+        for line, expected in VALUES:
+            with self.subTest(line):
+                self.assertEqual(expected, {word for word in self.offers(line) if not word.startswith("-")})
+
+    def check_paths(self):
+        for line in ("exec ", "exec --file ", "exec --json ", "serve --config ", "run --tests ", "run --trace ", "benchmark --suite "):
+            with self.subTest(line):
+                self.assertIn("program.py", self.offers(line + "pro"))
+        for line in ("doctor ", "serve ", "serve --port ", "lessons list ", "exec -c "):
+            with self.subTest(line):
+                self.patience = 2.0
+                self.assertNotIn("program.py", self.offers(line + "pro"))
+        self.patience = 20.0
+        self.assertIn("folder", {word.rstrip("/") for word in self.offers("serve --rootfs fol")})
+        self.assertEqual({"root"}, self.offers("doctor --user roo") & {"root"})
+
+
+class Bash(Completions):
+    shell = "bash"
+
+    def offers(self, line):
+        words = ["agent-sandbox", *line.split(" ")]
+        finished = subprocess.run(["bash", "--norc", "-c", ASK_BASH, "ask", COMPLETIONS / "agent-sandbox", *words], cwd=self.directory,
+                                  capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual("", finished.stderr)
+        return set(finished.stdout.split())
+
+    def test_bash_options(self):
+        self.check_options()
+
+    def test_bash_values(self):
+        self.check_values()
+
+    def test_bash_paths(self):
+        self.check_paths()
+        self.assertIn("program.py", self.offers("exec -c 1 -- pro"))
+
+    def test_bash_option_and_value_by_equals_sign(self):
+        # As readline takes --language=py apart.
+        self.assertEqual({"python"}, self.offers("exec --language = py"))
+        self.assertEqual(LANGUAGES, self.offers("exec --language ="))
+
+    def test_bash_values_of_options_are_no_subcommands(self):
+        self.assertIn("--artifact", self.offers("exec --language serve --"))
+
+    def test_bash_shellcheck(self):
+        if shutil.which("shellcheck") is None:
+            self.skipTest("shellcheck is not installed")
+        checked = subprocess.run(["shellcheck", "-s", "bash", COMPLETIONS / "agent-sandbox"], capture_output=True, text=True, check=False)
+        self.assertEqual((0, ""), (checked.returncode, checked.stdout))
+
+
+class Fish(Completions):
+    shell = "fish"
+    # An option of `lessons` itself is one of its parts, too.
+    whole_lessons = True
+
+    def offers(self, line):
+        script = 'source $argv[1]; complete -C "agent-sandbox $argv[2]"'
+        finished = subprocess.run(["fish", "--no-config", "-c", script, COMPLETIONS / "agent-sandbox.fish", line], cwd=self.directory,
+                                  capture_output=True, text=True, check=False, timeout=60,
+                                  env={**os.environ, "HOME": str(self.directory)})
+        self.assertEqual("", finished.stderr)
+        return {offer.partition("\t")[0] for offer in finished.stdout.splitlines()}
+
+    def test_fish_options(self):
+        self.check_options()
+
+    def test_fish_values(self):
+        self.check_values()
+
+    def test_fish_paths(self):
+        self.check_paths()
+
+    def test_fish_syntax(self):
+        checked = subprocess.run(["fish", "-n", COMPLETIONS / "agent-sandbox.fish"], capture_output=True, text=True, check=False)
+        self.assertEqual((0, ""), (checked.returncode, checked.stderr))
+
+
+class Zsh(Completions):
+    """zsh completes at a terminal only, so it gets one, and Ctrl-D, which lists what could stand there."""
+    shell = "zsh"
+    whole_lessons = True
+
+    @classmethod
+    def start(cls):
+        shutil.copy(COMPLETIONS / "_agent-sandbox", cls.directory / "_agent-sandbox")
+        pid, cls.terminal = pty.fork()
+        if pid == 0:
+            os.chdir(cls.directory)
+            os.execvpe("zsh", ["zsh", "-f", "-i"], {"PATH": os.environ["PATH"], "HOME": ".", "TERM": "dumb", "LC_ALL": "C"})
+        cls.addClassCleanup(os.waitpid, pid, 0)
+        cls.addClassCleanup(os.close, cls.terminal)  # which hangs up
+        cls.type("PS1=; PS2=; stty columns 250 rows 500; fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -D; "
+                 "zstyle ':completion:*' verbose no; LISTMAX=10000; unsetopt auto_menu list_types prompt_cr prompt_sp; print rea''dy\n")
+        cls.read_until("ready")
+        cls.type("agent-sandbox \x04")  # the first time it loads all that it needs
+        cls.read_until("serve")
+        cls.type("\x15")
+
+    @classmethod
+    def type(cls, text):
+        os.write(cls.terminal, text.encode())
+
+    @classmethod
+    def read_until(cls, mark, times=1, patience=30.0):
+        output, deadline = "", time.monotonic() + patience
+        while output.count(mark) < times and select.select([cls.terminal], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            output += os.read(cls.terminal, 65536).decode(errors="replace")
+        return output
+
+    def offers(self, line):
+        command = f"agent-sandbox {line}"
+        self.read_until("nothing", patience=0.1)  # what the last question left
+        self.type(command + "\x04")
+        # It shows the line once more below a list; where there is nothing to list it shows nothing.
+        text = self.read_until(command, times=2, patience=self.patience)
+        self.type("\x15")
+        lists = text.split(command)[1:2] if text.count(command) >= 2 else []
+        return {word for shown in lists for word in shown.split()}
+
+    def test_zsh_options(self):
+        self.check_options()
+
+    def test_zsh_values(self):
+        self.check_values()
+
+    def test_zsh_paths(self):
+        self.check_paths()
+
+    def test_zsh_syntax(self):
+        checked = subprocess.run(["zsh", "-n", COMPLETIONS / "_agent-sandbox"], capture_output=True, text=True, check=False)
+        self.assertEqual((0, ""), (checked.returncode, checked.stderr))
