@@ -45,7 +45,8 @@ def describe(headers, target):
         bodies = [f"{declaration} {{ __builtin_trap(); }}\n" for declaration in declarations(headers)]
         source.write_text("#include <jail_c.h>\n" + "".join(bodies), encoding="utf-8")
         run("cc", "-std=c11", "-g", "-fPIC", "-shared", "-I", headers.resolve(), source.name, "-o", library, cwd=name)
-        run("abidw", "--no-show-locs", "--no-corpus-path", "--no-comp-dir-path", "--no-elf-needed", "--out-file", target, library)
+        run("abidw", "--no-show-locs", "--no-corpus-path", "--no-comp-dir-path", "--no-elf-needed",
+            "--type-id-style", "hash", "--out-file", target, library)
 
 
 def offered(library):
