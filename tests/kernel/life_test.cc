@@ -10,10 +10,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <set>
 #include <thread>
 
 #include "guest.h"
+#include "jail/pool.h"
 #include "processes.h"
 
 namespace kernel_ring {
