@@ -3,6 +3,7 @@ import http.server
 import io
 import json
 import os
+import pathlib
 import re
 import shutil
 import ssl
@@ -238,7 +239,8 @@ except socket.gaierror:
     def test_a_lost_proxy_is_replaced(self):
         proxy = next(pid for pid, line in self.server.processes().items() if "jail-egress" in line)
         os.kill(proxy, 9)
-        self.assertTrue(host_view.wait_until(lambda: proxy not in self.server.processes(), 10))
+        # It is its parent's to be buried, when another one takes over.
+        self.assertTrue(host_view.wait_until(lambda: ") Z " in pathlib.Path(f"/proc/{proxy}/stat").read_text(encoding="ascii"), 10))
         result = self.reach(f"import urllib.request\nprint(urllib.request.urlopen('http://localhost:{self.site.port}/').read())")
         self.assertEqual("b'hello'\n", result["stdout"], result["stderr"])
 
