@@ -41,6 +41,27 @@ jail_status jail_spec_set_working_directory(jail_spec* spec, const char* path, j
 // "sandbox" where it is not set.
 jail_status jail_spec_set_hostname(jail_spec* spec, const char* hostname, jail_error* error);
 jail_status jail_spec_set_root(jail_spec* spec, const jail_root* root, jail_error* error);
+// What a jail has beside its root, each with a reason of one line, `why`, which must not be empty
+// and is shown by jail_launcher_explain(); jail/spec.h says what is refused and what a guest can do
+// with each. A read-only view of `source` of the host, at `target`.
+jail_status jail_spec_add_bind(jail_spec* spec, const char* source, const char* target,
+                               jail_node_kind kind, const char* why, jail_error* error);
+
+// Whether programs that lie in a volume may be executed.
+typedef enum jail_programs { JAIL_PROGRAMS_REFUSED = 0, JAIL_PROGRAMS_ALLOWED = 1 } jail_programs;
+// The directory `source` of the host itself, writable: what a guest writes stays.
+jail_status jail_spec_add_volume(jail_spec* spec, const char* source, const char* target,
+                                 jail_programs programs, const char* why, jail_error* error);
+
+// What this process's user can do with a device, no more and no less.
+typedef enum jail_device_access {
+  JAIL_DEVICE_READ = 0,
+  JAIL_DEVICE_READ_WRITE = 1
+} jail_device_access;
+// A character device of the host, "/dev/kvm", at the same path.
+jail_status jail_spec_add_device(jail_spec* spec, const char* path, jail_device_access access,
+                                 const char* why, jail_error* error);
+
 // What of the network the jail can reach: nothing at all, not even itself; its own 127.0.0.1 and
 // ::1, which is so where nothing is set; that, and the destinations that `rules` name, by way of
 // the launcher's jail_egress. `label` names the jail in its decisions and may be NULL.

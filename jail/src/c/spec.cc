@@ -32,6 +32,13 @@ Result<Limits> limits_of(const jail_limits* given) {
 }  // namespace
 }  // namespace jail::c
 
+static_assert(static_cast<int>(jail::Programs::refused) == JAIL_PROGRAMS_REFUSED);
+static_assert(static_cast<int>(jail::Programs::allowed) == JAIL_PROGRAMS_ALLOWED);
+static_assert(static_cast<int>(jail::DeviceAccess::read) == JAIL_DEVICE_READ);
+static_assert(static_cast<int>(jail::DeviceAccess::read_write) == JAIL_DEVICE_READ_WRITE);
+
+using jail::DeviceAccess;
+using jail::Programs;
 using jail::Result;
 using jail::c::guarded;
 
@@ -86,6 +93,44 @@ jail_status jail_spec_set_root(jail_spec* spec, const jail_root* root, jail_erro
     spec->spec.root = root->root;
     return {};
   });
+}
+
+jail_status jail_spec_add_bind(jail_spec* spec, const char* source, const char* target,
+                               jail_node_kind kind, const char* why, jail_error* error) {
+  return guarded(__func__, {{"spec", spec}, {"source", source}, {"target", target}, {"why", why}},
+                 error, [&]() -> Result<void> {
+                   const auto mirror =
+                       jail::c::mirrored("jail_node_kind", kind, jail::NodeKind::file);
+                   if (!mirror) return mirror.error();
+                   spec->spec.binds.push_back(
+                       {.source = source, .target = target, .kind = *mirror, .why = why});
+                   return {};
+                 });
+}
+
+jail_status jail_spec_add_volume(jail_spec* spec, const char* source, const char* target,
+                                 jail_programs programs, const char* why, jail_error* error) {
+  return guarded(__func__, {{"spec", spec}, {"source", source}, {"target", target}, {"why", why}},
+                 error, [&]() -> Result<void> {
+                   const auto mirror =
+                       jail::c::mirrored("jail_programs", programs, Programs::allowed);
+                   if (!mirror) return mirror.error();
+                   spec->spec.volumes.push_back(
+                       {.source = source, .target = target, .why = why, .programs = *mirror});
+                   return {};
+                 });
+}
+
+jail_status jail_spec_add_device(jail_spec* spec, const char* path, jail_device_access access,
+                                 const char* why, jail_error* error) {
+  return guarded(__func__, {{"spec", spec}, {"path", path}, {"why", why}}, error,
+                 [&]() -> Result<void> {
+                   const auto mirror =
+                       jail::c::mirrored("jail_device_access", access, DeviceAccess::read_write);
+                   if (!mirror) return mirror.error();
+                   spec->spec.devices.push_back({.path = path, .access = *mirror, .why = why});
+                   return {};
+                 });
 }
 
 jail_status jail_spec_set_network_none(jail_spec* spec, jail_error* error) {

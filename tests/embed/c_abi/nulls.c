@@ -60,6 +60,10 @@ static void check_spec(void) {
   REFUSES("spec is NULL", jail_spec_set_root(NULL, root, &error));
   REFUSES("spec is NULL", jail_spec_set_policy(NULL, policy, &error));
   REFUSES("spec is NULL", jail_spec_set_limits(NULL, &limits, &error));
+  REFUSES("spec is NULL", jail_spec_add_bind(NULL, "/a", "/a", JAIL_NODE_FILE, "why", &error));
+  REFUSES("spec is NULL",
+          jail_spec_add_volume(NULL, "/a", "/a", JAIL_PROGRAMS_REFUSED, "why", &error));
+  REFUSES("spec is NULL", jail_spec_add_device(NULL, "/dev/kvm", JAIL_DEVICE_READ, "why", &error));
   REFUSES("spec is NULL", jail_spec_set_network_none(NULL, &error));
   REFUSES("spec is NULL", jail_spec_set_network_loopback(NULL, &error));
   REFUSES("spec is NULL", jail_spec_allow_network(NULL, list, NULL, &error));

@@ -1,6 +1,7 @@
 // One jail's life, asked for what it cannot do at each point of it.
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "checks.h"
@@ -121,9 +122,53 @@ static void check_failing_step(const jail_launcher *launcher) {
   jail_spec_destroy(spec);
 }
 
+// A volume is written to, a bind is read, a device is there; each only with a reason.
+static void check_grants(const jail_launcher *launcher) {
+  static const char program[] =
+      "open('/kept/out', 'w').write(open('/given').read());"
+      "import os; os.stat('/dev/tty')";
+  char kept[] = "/tmp/libjail-volume.XXXXXX";
+  char given[sizeof kept + 8], out[sizeof kept + 8];
+  char text[16] = {0};
+  const char *const argv[] = {"/usr/bin/python3", "-c", program, NULL};
+  jail_spec *spec = python_spec("");
+  jail_jail *jail = NULL;
+  jail_report report = {.size = sizeof report};
+  CHECK(mkdtemp(kept) != NULL);
+  snprintf(given, sizeof given, "%s.given", kept);
+  snprintf(out, sizeof out, "%s/out", kept);
+  FILE *file = fopen(given, "w");
+  CHECK(file != NULL && fputs("handed", file) >= 0 && fclose(file) == 0);
+  SUCCEEDS(jail_spec_set_argv(spec, argv, &error));
+  REFUSES("jail_programs: 2",
+          jail_spec_add_volume(spec, kept, "/kept", (jail_programs)2, "why", &error));
+  REFUSES("jail_device_access: 2",
+          jail_spec_add_device(spec, "/dev/tty", (jail_device_access)2, "why", &error));
+  SUCCEEDS(jail_spec_add_volume(spec, kept, "/kept", JAIL_PROGRAMS_REFUSED, "results", &error));
+  SUCCEEDS(jail_spec_add_bind(spec, given, "/given", JAIL_NODE_FILE, "the input", &error));
+  SUCCEEDS(jail_spec_add_device(spec, "/dev/tty", JAIL_DEVICE_READ_WRITE, "a terminal", &error));
+  SUCCEEDS(jail_launcher_launch(launcher, spec, &jail, &error));
+  SUCCEEDS(jail_jail_wait(jail, JAIL_PHASE_READY, patience_ms, NULL, &error));
+  SUCCEEDS(jail_jail_start(jail, NULL, &error));
+  SUCCEEDS(jail_jail_wait(jail, JAIL_PHASE_ENDED, patience_ms, NULL, &error));
+  SUCCEEDS(jail_jail_report(jail, &report, &error));
+  CHECK(report.ended == JAIL_ENDED_EXITED && report.exit_code == 0);
+  jail_jail_destroy(jail);
+  file = fopen(out, "r");
+  CHECK(file != NULL && fgets(text, sizeof text, file) != NULL && strcmp(text, "handed") == 0);
+  if (file != NULL) fclose(file);
+  SUCCEEDS(jail_spec_add_bind(spec, given, "/again", JAIL_NODE_FILE, "", &error));
+  REFUSES("/again", jail_launcher_launch(launcher, spec, &jail, &error));
+  jail_spec_destroy(spec);
+  unlink(out);
+  unlink(given);
+  CHECK(rmdir(kept) == 0);
+}
+
 void check_runs(jail_launcher *launcher) {
   check_life(launcher);
   check_limits_of_a_run(launcher);
   check_ends(launcher);
   check_failing_step(launcher);
+  check_grants(launcher);
 }
