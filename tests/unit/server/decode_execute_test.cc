@@ -168,7 +168,8 @@ TEST(DecodeExecute, RefusesWithTheFieldsNameAndWhatIsAllowed) {
        {"template: bash runs bash; for python expected one of none, data, python"}},
       {with(R"("language": "bash", "template": "data")"),
        {"template: data runs python; for bash expected one of none, bash"}},
-      {with(R"("network": {"allow": []})"), {"network", "not available yet", "none"}},
+      {with(R"("network": {"allow": []})"), {"network", "none", "allow"}},
+      {with(R"("network": {"allow": ["pypi.org:443"]})"), {"network", "operator allows no egress"}},
       {with(R"("network": "host")"), {"network", "none"}},
       {with(R"("swarm": true)"), {"\"swarm\"", "only a request with task has it"}},
   };
