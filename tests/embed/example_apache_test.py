@@ -15,6 +15,7 @@ import built_examples
 SERVER = "/usr/sbin/apache2"
 MODULES = pathlib.Path("/usr/lib/apache2/modules")
 CHILDREN = 2
+SERVERS = 32  # with those that have yet to end: under a sanitizer that takes seconds, and httpd starts no other meanwhile
 SETTINGS = """
 ServerRoot {directory}
 DefaultRuntimeDir {directory}
@@ -54,7 +55,7 @@ class Httpd(built_examples.Daemon):
     def __init__(self, package, directory, built, settings="", **options):
         self.directory, self.port = directory, unused_port()
         text = SETTINGS.format(directory=directory, port=self.port, modules=MODULES, built=built, children=CHILDREN,
-                               servers=4 * CHILDREN, workers=16 * CHILDREN) + settings
+                               servers=SERVERS, workers=16 * CHILDREN) + settings
         (directory / "httpd.conf").write_text(text, encoding="utf-8")
         self.start(package, SERVER, "-f", directory / "httpd.conf", "-DFOREGROUND", **options)
         if not host_view.wait_until(lambda: self.process.poll() is not None or self.answers(), 30) or self.process.returncode is not None:

@@ -61,7 +61,7 @@ class Load:
             yield random.uniform(0, 0.1)
 
     def _bad(self, name, talk):
-        ends = {ENDLESS: ("timed out",), FAT: ("out of memory", "exited 1"), CHILDREN: ("exited 0",), "1/0": ("exited 1",),
+        ends = {ENDLESS: ("timed out",), FAT: ("out of memory", "exited 1", "timed out"), CHILDREN: ("exited 0",), "1/0": ("exited 1",),
                 "import os\nos.kill(os.getpid(), 9)": ("signaled 9",)}
         for program, wanted in itertools.cycle(ends.items()):
             try:
