@@ -58,8 +58,12 @@ inline jail::Result<jail::Jail> launch(const jail::Launcher& launcher, jail::Pla
                                        const jail::Limits& limits) {
   const auto image = jail::to_image(plan);
   if (!image) return image.error();
-  return jail::order_jail({launcher.state().socket.get(), image->get(),
-                           std::make_shared<const jail::Plan>(std::move(plan)), limits});
+  jail::JailOrder order;
+  order.socket = jail::Launcher::State::of(launcher)->socket.get();
+  order.image = image->get();
+  order.plan = std::make_shared<const jail::Plan>(std::move(plan));
+  order.limits = limits;
+  return jail::order_jail(order);
 }
 
 using Edit = std::function<void(jail::Plan&)>;
@@ -71,7 +75,7 @@ class Template {
   static jail::Result<Template> start(const jail::Launcher& launcher,
                                       const jail::TemplateSpec& spec, const Edit& edit_host,
                                       const Edit& edit_jail) {
-    auto plans = jail::TemplatePlans::make(spec, launcher.state().host);
+    auto plans = jail::TemplatePlans::make(spec, jail::Launcher::State::of(launcher)->host);
     if (!plans) return plans.error();
     Template made;
     made.limits_ = spec.jail.limits;
@@ -82,7 +86,8 @@ class Template {
     if (auto done = apply(edit_jail, made.plans_->jail, made.plans_->jail_image); !done) {
       return done.error();
     }
-    auto host = jail::TemplateHost::start(launcher.state().socket.get(), *made.plans_);
+    auto host =
+        jail::TemplateHost::start(jail::Launcher::State::of(launcher)->socket.get(), *made.plans_);
     if (!host) return host.error();
     made.host_ = std::make_unique<jail::TemplateHost>(std::move(*host));
     return made;
@@ -133,7 +138,11 @@ class Template {
 
   jail::Result<jail::Jail> order(const std::shared_ptr<const jail::Plan>& plan,
                                  const jail::Fd& image) const {
-    jail::JailOrder order{host_->socket(), image.get(), plan, limits_};
+    jail::JailOrder order;
+    order.socket = host_->socket();
+    order.image = image.get();
+    order.plan = plan;
+    order.limits = limits_;
     order.guest_work = jail::wire::guest_starts_memory_holder;
     return jail::order_jail(order);
   }

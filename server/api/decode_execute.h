@@ -36,7 +36,7 @@ struct ExecuteRules {
   std::chrono::milliseconds default_timeout{5000};
   std::uint32_t default_memory_limit_mb = 256;
   runtime::Ceilings ceilings;
-  std::vector<std::string> network;  // what egress a request may name; empty: none
+  std::vector<std::string> network = {};  // what egress a request may name; empty: none
   // Why programs of a language cannot run here; the others can.
   std::map<runtime::Language, std::string> why_no_language;
   std::vector<runtime::Template> templates;  // what a request may name

@@ -20,7 +20,7 @@ AS_USER = {"user": 60801, "group": 60801, "extra_groups": []} if os.geteuid() ==
 
 def checked(*command, **options):
     """What the command printed."""
-    finished = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, timeout=500, **options)
+    finished = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, timeout=1500, **options)
     if finished.returncode != 0:
         raise AssertionError(f"{command} ended with {finished.returncode}\n{finished.stdout}{finished.stderr}")
     return finished.stdout

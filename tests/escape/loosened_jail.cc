@@ -217,7 +217,7 @@ std::string run(jail::Jail jail, const Options& options) {
 
 std::string run_cold(const jail::Launcher& launcher, const Options& options) {
   const jail::JailSpec spec = spec_of(options);
-  jail::Plan plan = required(jail::compile(spec, launcher.state().host));
+  jail::Plan plan = required(jail::compile(spec, jail::Launcher::State::of(launcher)->host));
   check_fits(plan, options);
   loosen(plan, options);
   return run(required(edited::launch(launcher, std::move(plan), spec.limits)), options);

@@ -33,7 +33,7 @@ class FailingCalls : public FaultsTest {
 TEST_F(FailingCalls, OfAColdLaunch) {
   const LoweredLimit fewer_descriptors(pid_, RLIMIT_NOFILE, 128);
   const jail::JailSpec spec = spec_for({"/usr/bin/echo", "the guest ran"});
-  const auto plan = jail::compile(spec, launcher_.state().host);
+  const auto plan = jail::compile(spec, jail::Launcher::State::of(launcher_)->host);
   ASSERT_TRUE(plan) << plan.error().message();
   for (const List list : both) {
     const std::size_t count =
@@ -59,7 +59,7 @@ TEST_F(FailingCalls, OfAColdLaunch) {
 // What writes less than it should has failed as well.
 TEST_F(FailingCalls, ByAShortResult) {
   const jail::JailSpec spec = spec_for({"/usr/bin/true"});
-  const auto plan = jail::compile(spec, launcher_.state().host);
+  const auto plan = jail::compile(spec, jail::Launcher::State::of(launcher_)->host);
   ASSERT_TRUE(plan) << plan.error().message();
   std::size_t tried = 0;
   for (std::size_t i = 0; i < plan->init.calls.size(); ++i) {
@@ -79,7 +79,7 @@ TEST_F(FailingCalls, ByAShortResult) {
 
 TEST_F(FailingCalls, OfTheCloneItself) {
   const jail::JailSpec spec = spec_for({"/usr/bin/true"});
-  auto plan = jail::compile(spec, launcher_.state().host);
+  auto plan = jail::compile(spec, jail::Launcher::State::of(launcher_)->host);
   ASSERT_TRUE(plan) << plan.error().message();
   plan->clone_flags |= 0x00010000;  // CLONE_THREAD: not with namespaces of its own
   auto jail = edited::launch(launcher_, std::move(*plan), spec.limits);
@@ -95,7 +95,7 @@ TEST_F(FailingCalls, OfATemplatesHost) {
   std::erase_if(spec.jail.root.binds, [](const jail::ReadOnlyBind& bind) {
     return bind.target.starts_with("/etc/") && bind.kind == jail::NodeKind::directory;
   });
-  const auto plan = jail::compile_host(spec.jail, launcher_.state().host);
+  const auto plan = jail::compile_host(spec.jail, jail::Launcher::State::of(launcher_)->host);
   ASSERT_TRUE(plan) << plan.error().message();
   for (const List list : both) {
     const std::size_t count =
@@ -141,7 +141,7 @@ TEST_F(FailingCalls, OfAForkedJailsInit) {
 // These a zygote runs in its forks, and has from its start.
 TEST_F(FailingCalls, OfAForkedGuest) {
   const jail::TemplateSpec spec = python_template();
-  auto plans = jail::TemplatePlans::make(spec, launcher_.state().host);
+  auto plans = jail::TemplatePlans::make(spec, jail::Launcher::State::of(launcher_)->host);
   ASSERT_TRUE(plans) << plans.error().message();
   const std::size_t count = plans->jail->guest.calls.size();
   ASSERT_GT(count, 50u);

@@ -87,7 +87,7 @@ class Killed : public FaultsTest {
 
 TEST_F(Killed, InitWhileItMakesTheJail) {
   const jail::JailSpec spec = spec_for({"/usr/bin/true"});
-  const auto plan = jail::compile(spec, launcher_.state().host);
+  const auto plan = jail::compile(spec, jail::Launcher::State::of(launcher_)->host);
   ASSERT_TRUE(plan) << plan.error().message();
   for (std::size_t i = 0; i < plan->init.calls.size(); i += 16) {
     const std::string step = step_text(*plan, List::init, i);
@@ -181,7 +181,7 @@ TEST_F(Killed, ZygoteThatWasAsked) {
 // Forked, and dead before it is ready: the zygote serves on.
 TEST_F(Killed, GuestOnItsWay) {
   const jail::TemplateSpec spec = python_template();
-  auto plans = jail::TemplatePlans::make(spec, launcher_.state().host);
+  auto plans = jail::TemplatePlans::make(spec, jail::Launcher::State::of(launcher_)->host);
   ASSERT_TRUE(plans) << plans.error().message();
   const std::size_t held = index_of(plans->jail->guest, "set the umask");
   const edited::Template warm = ready_template(hanging(List::guest, held));

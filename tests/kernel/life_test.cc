@@ -10,10 +10,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <set>
 #include <thread>
 
 #include "guest.h"
+#include "jail/pool.h"
 #include "processes.h"
 
 namespace kernel_ring {
@@ -259,6 +261,42 @@ TEST(Life, PhasesAddUp) {
   // Init may be told late that the program has begun.
   EXPECT_GE(phases.started + phases.ran, milliseconds(100));
   EXPECT_GT(outcome.report.usage.memory_peak_bytes, 500'000u);
+}
+
+TEST(Life, ARunGetsNoMoreThanItsJailWasMadeFor) {
+  jail::JailSpec spec = spec_for({"/usr/bin/true"});
+  spec.limits.memory_bytes = 64u << 20;
+  auto jail = launcher().launch(spec);
+  ASSERT_TRUE(jail) << jail.error().message();
+  ASSERT_TRUE(jail->wait(jail::Phase::ready, std::chrono::seconds(30)));
+  jail::RunLimits limits;
+  limits.memory_bytes = 65u << 20;
+  const auto refused = jail->start(limits);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, jail::ErrorKind::invalid);
+  limits = {};
+  limits.cpu = spec.limits.cpu + std::chrono::milliseconds(1);
+  EXPECT_FALSE(jail->start(limits));
+  limits = {};
+  limits.wall = std::chrono::seconds(20);
+  ASSERT_TRUE(jail->start(limits));
+  EXPECT_EQ(collect(*jail).report.exit_code, 0);
+}
+
+TEST(Life, APoolIsToldThatItsLauncherIsGone) {
+  auto own = jail::Launcher::start();
+  ASSERT_TRUE(own) << own.error().message();
+  std::optional<jail::Launcher> launcher(std::move(*own));
+  jail::TemplateSpec spec;
+  spec.name = "short";
+  spec.warmth = jail::Warmth::prepared;
+  spec.jail = spec_for({"/usr/bin/true"});
+  auto pool = jail::Pool::open(*launcher, spec, {.least = 0, .usual = 0, .most = 4});
+  ASSERT_TRUE(pool) << pool.error().message();
+  launcher.reset();
+  const auto jail = pool->lease();
+  ASSERT_FALSE(jail);
+  EXPECT_EQ(jail.error().kind, jail::ErrorKind::closed) << jail.error().message();
 }
 
 }  // namespace

@@ -53,12 +53,12 @@ class Launcher {
   int process_fd() const noexcept;
 
   struct State;                                            // the library's own
-  const State& state() const noexcept { return *state_; }  // the library's own
+  const std::shared_ptr<State>& state() const noexcept { return state_; }  // the library's own
 
  private:
-  explicit Launcher(std::unique_ptr<State> state) noexcept;
+  explicit Launcher(std::shared_ptr<State> state) noexcept;
 
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace jail

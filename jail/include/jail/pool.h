@@ -98,7 +98,8 @@ struct Invocation {
 // Thread-safe. Its owner's event loop watches event_fd(); whichever thread calls advance().
 class Pool {
  public:
-  // Does not wait: jails become ready while advance() is called. `launcher` must outlive the pool.
+  // Does not wait: jails become ready while advance() is called. When `launcher` has ended the pool
+  // can make no more of them.
   // Errors: invalid or refused (names the field), exhausted, closed, kernel.
   static Result<Pool> open(const Launcher& launcher, TemplateSpec spec, PoolOptions options);
 

@@ -1,6 +1,7 @@
 // Errors as values. No exception crosses a public header of libjail.
 #pragma once
 
+#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -42,20 +43,26 @@ class [[nodiscard]] Result {
   explicit operator bool() const noexcept { return has_value(); }
 
   // The value; the library names what it may be called on.
-  T& value() & noexcept { return *std::get_if<0>(&state_); }
-  const T& value() const& noexcept { return *std::get_if<0>(&state_); }
-  T&& value() && noexcept { return std::move(*std::get_if<0>(&state_)); }
+  T& value() & noexcept { return existing(std::get_if<0>(&state_)); }
+  const T& value() const& noexcept { return existing(std::get_if<0>(&state_)); }
+  T&& value() && noexcept { return std::move(existing(std::get_if<0>(&state_))); }
   T& operator*() & noexcept { return value(); }
   const T& operator*() const& noexcept { return value(); }
   T&& operator*() && noexcept { return std::move(*this).value(); }
-  T* operator->() noexcept { return std::get_if<0>(&state_); }
-  const T* operator->() const noexcept { return std::get_if<0>(&state_); }
+  T* operator->() noexcept { return &value(); }
+  const T* operator->() const noexcept { return &value(); }
 
   // Only where there is no value.
-  const Error& error() const& noexcept { return *std::get_if<1>(&state_); }
-  Error&& error() && noexcept { return std::move(*std::get_if<1>(&state_)); }
+  const Error& error() const& noexcept { return existing(std::get_if<1>(&state_)); }
+  Error&& error() && noexcept { return std::move(existing(std::get_if<1>(&state_))); }
 
  private:
+  template <class Side>
+  static Side& existing(Side* side) noexcept {
+    if (side == nullptr) std::terminate();
+    return *side;
+  }
+
   std::variant<T, Error> state_;
 };
 
@@ -69,8 +76,14 @@ class [[nodiscard]] Result<void> {
   bool has_value() const noexcept { return !error_.has_value(); }
   explicit operator bool() const noexcept { return has_value(); }
   // Only where it was not done.
-  const Error& error() const& noexcept { return *error_; }
-  Error&& error() && noexcept { return std::move(*error_); }
+  const Error& error() const& noexcept {
+    if (!error_) std::terminate();
+    return *error_;
+  }
+  Error&& error() && noexcept {
+    if (!error_) std::terminate();
+    return std::move(*error_);
+  }
 
  private:
   std::optional<Error> error_;

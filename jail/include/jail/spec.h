@@ -135,11 +135,12 @@ struct JailSpec {
   FilterProgram filter;  // from compile_policy(); an empty program is refused
 };
 
-// What one run may use, where that is decided later than the rest of Limits.
+// What one run may use, where that is decided later than the rest of Limits. What is not named is
+// as in JailSpec::limits.
 struct RunLimits {
-  std::chrono::milliseconds wall{5000};  // from start() on
-  std::chrono::milliseconds cpu{5000};
-  std::uint64_t memory_bytes = 256u << 20;
+  std::optional<std::chrono::milliseconds> wall = std::nullopt;  // from start() on
+  std::optional<std::chrono::milliseconds> cpu = std::nullopt;
+  std::optional<std::uint64_t> memory_bytes = std::nullopt;
 };
 
 // The identity that a guest sees. Outside, both map to the ids of the launcher.

@@ -77,8 +77,8 @@ typedef struct jail_pool_state {
   char trouble[512];   // why no jail can be made; empty while all is well
 } jail_pool_state;
 
-// Does not wait: jails become ready while jail_pool_advance() is called. `launcher` must outlive
-// the pool; `options` may be NULL.
+// Does not wait: jails become ready while jail_pool_advance() is called, and no more are made when
+// `launcher` was destroyed. `options` may be NULL.
 jail_status jail_pool_open(const jail_launcher* launcher, const jail_template* templ,
                            const jail_pool_options* options, jail_pool** pool, jail_error* error);
 void jail_pool_destroy(jail_pool* pool);  // kills the jails that wait; leased ones go on

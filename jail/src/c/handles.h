@@ -27,7 +27,6 @@ struct jail_spec {
 
 struct jail_jail {
   jail::Jail jail;
-  jail::RunLimits made_with;  // what a run has where its caller names nothing
 };
 
 struct jail_launcher {
@@ -40,7 +39,6 @@ struct jail_template {
 
 struct jail_pool {
   jail::Pool pool;
-  jail::RunLimits made_with;
 };
 
 // Shared with the launchers that were started with it.
@@ -55,11 +53,3 @@ struct jail_egress_decisions {
 struct jail_collection {
   jail::Collection collection;
 };
-
-namespace jail::c {
-
-inline RunLimits run_limits_of(const Limits& limits) {
-  return {limits.wall, limits.cpu, limits.memory_bytes};
-}
-
-}  // namespace jail::c

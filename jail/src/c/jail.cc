@@ -25,16 +25,18 @@ static_assert(static_cast<int>(Enforcer::cgroup) == JAIL_ENFORCER_CGROUP);
 
 jail_enforcer number(Enforcer enforcer) { return static_cast<jail_enforcer>(enforcer); }
 
-Result<RunLimits> limits_of(const jail_run_limits* given, const RunLimits& standard) {
+Result<RunLimits> limits_of(const jail_run_limits* given) {
   const Result<jail_run_limits> read = read_struct("jail_run_limits", given);
   if (!read) return read.error();
   const auto wall = checked_time("jail_run_limits.wall_ms", read->wall_ms);
   if (!wall) return wall.error();
   const auto cpu = checked_time("jail_run_limits.cpu_ms", read->cpu_ms);
   if (!cpu) return cpu.error();
-  return RunLimits{.wall = wall->count() > 0 ? *wall : standard.wall,
-                   .cpu = cpu->count() > 0 ? *cpu : standard.cpu,
-                   .memory_bytes = or_default(read->memory_bytes, standard.memory_bytes)};
+  RunLimits limits;
+  if (wall->count() > 0) limits.wall = *wall;
+  if (cpu->count() > 0) limits.cpu = *cpu;
+  if (read->memory_bytes > 0) limits.memory_bytes = read->memory_bytes;
+  return limits;
 }
 
 jail_report report_of(const ExitReport& report) {
@@ -131,7 +133,7 @@ jail_status jail_jail_write_file(jail_jail* jail, const char* path, const void* 
 
 jail_status jail_jail_start(jail_jail* jail, const jail_run_limits* limits, jail_error* error) {
   return guarded(__func__, {{"jail", jail}}, error, [&]() -> Result<void> {
-    const Result<jail::RunLimits> read = jail::c::limits_of(limits, jail->made_with);
+    const Result<jail::RunLimits> read = jail::c::limits_of(limits);
     if (!read) return read.error();
     return jail->jail.start(*read);
   });

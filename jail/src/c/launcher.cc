@@ -57,14 +57,13 @@ void jail_launcher_destroy(jail_launcher* launcher) { delete launcher; }
 
 jail_status jail_launcher_launch(const jail_launcher* launcher, const jail_spec* spec,
                                  jail_jail** jail, jail_error* error) {
-  return guarded(
-      __func__, {{"launcher", launcher}, {"spec", spec}, {"jail", jail}}, error,
-      [&]() -> Result<void> {
-        Result<jail::Jail> launched = launcher->launcher.launch(spec->spec);
-        if (!launched) return launched.error();
-        *jail = new jail_jail{std::move(*launched), jail::c::run_limits_of(spec->spec.limits)};
-        return {};
-      });
+  return guarded(__func__, {{"launcher", launcher}, {"spec", spec}, {"jail", jail}}, error,
+                 [&]() -> Result<void> {
+                   Result<jail::Jail> launched = launcher->launcher.launch(spec->spec);
+                   if (!launched) return launched.error();
+                   *jail = new jail_jail{std::move(*launched)};
+                   return {};
+                 });
 }
 
 jail_status jail_launcher_explain(const jail_launcher* launcher, const jail_spec* spec, char** text,

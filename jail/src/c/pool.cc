@@ -68,9 +68,9 @@ jail_pool_state state_of(const PoolState& state) {
   return told;
 }
 
-Result<void> hand_over(Result<Jail> made, const RunLimits& made_with, jail_jail** jail) {
+Result<void> hand_over(Result<Jail> made, jail_jail** jail) {
   if (!made) return made.error();
-  *jail = new jail_jail{std::move(*made), made_with};
+  *jail = new jail_jail{std::move(*made)};
   return {};
 }
 
@@ -155,16 +155,16 @@ jail_status jail_template_set_levers(jail_template* templ, const jail_levers* le
 
 jail_status jail_pool_open(const jail_launcher* launcher, const jail_template* templ,
                            const jail_pool_options* options, jail_pool** pool, jail_error* error) {
-  return guarded(
-      __func__, {{"launcher", launcher}, {"templ", templ}, {"pool", pool}}, error,
-      [&]() -> Result<void> {
-        const Result<jail::PoolOptions> read = jail::c::options_of(options);
-        if (!read) return read.error();
-        Result<jail::Pool> opened = jail::Pool::open(launcher->launcher, templ->spec, *read);
-        if (!opened) return opened.error();
-        *pool = new jail_pool{std::move(*opened), jail::c::run_limits_of(templ->spec.jail.limits)};
-        return {};
-      });
+  return guarded(__func__, {{"launcher", launcher}, {"templ", templ}, {"pool", pool}}, error,
+                 [&]() -> Result<void> {
+                   const Result<jail::PoolOptions> read = jail::c::options_of(options);
+                   if (!read) return read.error();
+                   Result<jail::Pool> opened =
+                       jail::Pool::open(launcher->launcher, templ->spec, *read);
+                   if (!opened) return opened.error();
+                   *pool = new jail_pool{std::move(*opened)};
+                   return {};
+                 });
 }
 
 void jail_pool_destroy(jail_pool* pool) { delete pool; }
@@ -182,14 +182,14 @@ jail_status jail_pool_advance(jail_pool* pool, jail_error* error) {
 
 jail_status jail_pool_lease(jail_pool* pool, jail_jail** jail, jail_error* error) {
   return guarded(__func__, {{"pool", pool}, {"jail", jail}}, error,
-                 [&] { return jail::c::hand_over(pool->pool.lease(), pool->made_with, jail); });
+                 [&] { return jail::c::hand_over(pool->pool.lease(), jail); });
 }
 
 jail_status jail_pool_launch(jail_pool* pool, const char* const* arguments, const char* const* env,
                              jail_jail** jail, jail_error* error) {
   return guarded(__func__, {{"pool", pool}, {"jail", jail}}, error, [&]() -> Result<void> {
     const jail::Invocation invocation{jail::c::strings_of(arguments), jail::c::strings_of(env)};
-    return jail::c::hand_over(pool->pool.launch(invocation), pool->made_with, jail);
+    return jail::c::hand_over(pool->pool.launch(invocation), jail);
   });
 }
 

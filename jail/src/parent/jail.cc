@@ -210,25 +210,32 @@ Result<void> Jail::write_file(std::string_view path, std::string_view content, s
   return {};
 }
 
-Result<void> Jail::start() {
-  const Limits& limits = state_->limits;
-  return start({limits.wall, limits.cpu, limits.memory_bytes});
-}
+Result<void> Jail::start() { return start(RunLimits{}); }
 
-Result<void> Jail::start(const RunLimits& limits) {
+Result<void> Jail::start(const RunLimits& given) {
   State& state = *state_;
+  Limits limits = state.limits;
+  limits.wall = given.wall.value_or(limits.wall);
+  limits.cpu = given.cpu.value_or(limits.cpu);
+  limits.memory_bytes = given.memory_bytes.value_or(limits.memory_bytes);
   if (state.phase != Phase::ready) {
     return Error{ErrorKind::invalid, "start a jail that is not ready", 0, {}};
   }
   if (limits.wall.count() <= 0 || limits.cpu.count() <= 0 || limits.memory_bytes < (1u << 20)) {
     return Error{ErrorKind::invalid, "start a jail: a limit is not above 0", 0, {}};
   }
+  if (limits.memory_bytes > state.most_memory_bytes || limits.cpu > state.most_cpu) {
+    return Error{ErrorKind::invalid,
+                 std::string("start a jail: more ") +
+                     (limits.cpu > state.most_cpu ? "processor time" : "memory") +
+                     " than it was made for",
+                 0,
+                 {}};
+  }
   if (state.cgroup && limits.memory_bytes != state.limits.memory_bytes) {
     if (auto done = state.cgroup->set_memory_limit(limits.memory_bytes); !done) return done;
   }
-  state.limits.wall = limits.wall;
-  state.limits.cpu = limits.cpu;
-  state.limits.memory_bytes = limits.memory_bytes;
+  state.limits = limits;
   wire::Order order{};
   order.type = wire::order_start;
   order.wall_ns = static_cast<std::uint64_t>(nanoseconds(limits.wall).count());

@@ -30,6 +30,8 @@ struct Jail::State {
   pid_t owner = ::getpid();          // a fork of it has a copy, and does not end the jail with that
   std::shared_ptr<const Plan> plan;  // kept for the names of its steps
   Limits limits;
+  std::uint64_t most_memory_bytes = 0;  // that start() may ask for
+  std::chrono::milliseconds most_cpu{0};
   Fd control;
   Fd process;    // pidfd of init, once the launcher sent it
   Fd workspace;  // directory of the working tmpfs, once init is ready

@@ -1,5 +1,6 @@
 #include "jail/launcher.h"
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "parent/check_grants.h"
@@ -15,7 +16,7 @@ extern "C" const char jail_launcher_image_end[];
 
 namespace jail {
 
-Launcher::Launcher(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+Launcher::Launcher(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
 Launcher::Launcher(Launcher&&) noexcept = default;
 
 Launcher& Launcher::operator=(Launcher&& other) noexcept {
@@ -26,7 +27,8 @@ Launcher& Launcher::operator=(Launcher&& other) noexcept {
 
 Launcher::~Launcher() {
   if (state_ == nullptr) return;
-  state_->socket.reset();  // it ends by itself; a process that is wedged is not waited for
+  // A pool may have its state still. It ends by itself; a process that is wedged is not waited for.
+  if (state_->owner == ::getpid()) ::shutdown(state_->socket.get(), SHUT_RDWR);
   end_process(state_->process);
 }
 
@@ -45,7 +47,7 @@ Result<Launcher> Launcher::start(LauncherOptions options) {
                  static_cast<std::size_t>(jail_launcher_image_end - jail_launcher_image_begin)},
                 std::move(sockets->second), std::move(*held));
   if (!process) return process.error();
-  auto state = std::make_unique<State>();
+  auto state = std::make_shared<State>();
   state->socket = std::move(sockets->first);
   state->process = std::move(*process);
   state->host = HostFacts::of_this_host(::geteuid(), ::getegid());
@@ -73,9 +75,12 @@ Result<Jail> Launcher::launch(const JailSpec& spec) const {
   if (auto granted = check_grants(spec, state_->host.uid); !granted) return granted.error();
   const auto image = to_image(*plan);
   if (!image) return image.error();
-  JailOrder order{state_->socket.get(), image->get(),
-                  std::make_shared<const Plan>(std::move(*plan)), spec.limits,
-                  state_->cgroups ? &*state_->cgroups : nullptr};
+  JailOrder order;
+  order.socket = state_->socket.get();
+  order.image = image->get();
+  order.plan = std::make_shared<const Plan>(std::move(*plan));
+  order.limits = spec.limits;
+  order.cgroups = state_->cgroups ? &*state_->cgroups : nullptr;
   order.network = &spec.network;
   order.proxy = state_->egress.get();
   return order_jail(order);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <memory>
 #include <optional>
 #include <utility>
@@ -10,8 +12,12 @@
 namespace jail {
 
 struct Launcher::State {
-  static Launcher make(std::unique_ptr<State> state) { return Launcher(std::move(state)); }
+  static Launcher make(std::shared_ptr<State> state) { return Launcher(std::move(state)); }
 
+  // A pool keeps it too, longer than its Launcher if need be.
+  static const std::shared_ptr<State>& of(const Launcher& launcher) { return launcher.state_; }
+
+  pid_t owner = ::getpid();  // a fork of it has a copy, and does not end the launcher with that
   Fd socket;
   Fd process;
   HostFacts host;

@@ -125,6 +125,8 @@ Result<Jail> order_jail(const JailOrder& order) {
   }
   state->plan = order.plan;
   state->limits = order.limits;
+  state->most_memory_bytes = std::max(order.most_memory_bytes, order.limits.memory_bytes);
+  state->most_cpu = std::max(order.most_cpu, order.limits.cpu);
   state->control = std::move(control->first);
   state->streams = {std::move(input->second), std::move(output->first), std::move(errors->first)};
   state->launched_at = now;

@@ -1,6 +1,7 @@
 // Asking a launcher, the first one or a template's host, for a jail.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -32,10 +33,13 @@ Result<void> send_launch_request(int socket, std::vector<LaunchArgument> argumen
                                  std::uint32_t guest_work = 0);
 
 struct JailOrder {
-  int socket;  // of the launcher
-  int image;   // of `plan`
+  int socket = -1;  // of the launcher
+  int image = -1;   // of `plan`
   std::shared_ptr<const Plan> plan;
   Limits limits;
+  // That a start() may ask for instead.
+  std::uint64_t most_memory_bytes = 0;
+  std::chrono::milliseconds most_cpu{0};
   const CgroupTree* cgroups = nullptr;  // where the jail gets a leaf; null: nowhere
   int invocation = -1;                  // of wire::Invocation; -1: the template's own
   std::uint32_t guest_work = 0;         // wire::GuestWork bits, of a forked jail

@@ -76,8 +76,9 @@ Result<void> check(const TemplateSpec& spec, const PoolOptions& options) {
 }  // namespace
 
 struct Pool::State {
-  State(const Launcher::State& the_launcher, TemplateSpec the_spec, const PoolOptions& the_options)
-      : launcher(the_launcher),
+  State(std::shared_ptr<const Launcher::State> the_launcher, TemplateSpec the_spec,
+        const PoolOptions& the_options)
+      : launcher(std::move(the_launcher)),
         spec(std::move(the_spec)),
         options(the_options),
         demand(options.least, options.usual, options.most) {}
@@ -117,7 +118,7 @@ struct Pool::State {
   std::optional<Jail> take_ready();
   void note_lease(Jail& jail, bool missed);
 
-  const Launcher::State& launcher;
+  std::shared_ptr<const Launcher::State> launcher;
   const TemplateSpec spec;
   const PoolOptions options;
   TemplatePlans plans;
@@ -142,7 +143,7 @@ struct Pool::State {
 };
 
 Result<void> Pool::State::begin() {
-  auto made = TemplatePlans::make(spec, launcher.host);
+  auto made = TemplatePlans::make(spec, launcher->host);
   if (!made) return made.error();
   plans = std::move(*made);
   epoll = Fd(::epoll_create1(EPOLL_CLOEXEC));
@@ -218,7 +219,7 @@ void Pool::State::fail(const Error& error) {
 }
 
 void Pool::State::start_host() {
-  auto started = TemplateHost::start(launcher.socket.get(), plans);
+  auto started = TemplateHost::start(launcher->socket.get(), plans);
   if (!started) {
     fail(started.error());
     return;
@@ -278,7 +279,7 @@ std::size_t Pool::State::wanted() const {
 }
 
 Result<int> Pool::State::order_socket() const {
-  if (!is_forked()) return launcher.socket.get();
+  if (!is_forked()) return launcher->socket.get();
   if (host != nullptr) return host->processes.socket();
   if (!counts.trouble.empty()) return Error{ErrorKind::closed, counts.trouble, 0, {}};
   return Error{ErrorKind::exhausted, "make a jail: its zygote is not ready yet", 0, {}};
@@ -299,15 +300,18 @@ Result<Jail> Pool::State::make(Lock& lock, Waited waited, int invocation) {
   const std::shared_ptr<Host> used = host;
   if (used != nullptr) ++used->forks;
   lock.unlock();
-  const JailOrder order{*socket,
-                        plans.jail_image.get(),
-                        plans.jail,
-                        spec.jail.limits,
-                        launcher.cgroups ? &*launcher.cgroups : nullptr,
-                        invocation,
-                        guest_work(waited),
-                        &spec.jail.network,
-                        launcher.egress.get()};
+  JailOrder order;
+  order.socket = *socket;
+  order.image = plans.jail_image.get();
+  order.plan = plans.jail;
+  order.limits = spec.jail.limits;
+  order.most_memory_bytes = spec.most_memory_bytes;
+  order.most_cpu = spec.most_cpu;
+  order.cgroups = launcher->cgroups ? &*launcher->cgroups : nullptr;
+  order.invocation = invocation;
+  order.guest_work = guest_work(waited);
+  order.network = &spec.jail.network;
+  order.proxy = launcher->egress.get();
   auto jail = order_jail(order);
   lock.lock();
   if (!jail && jail.error().kind == ErrorKind::closed && used != nullptr && used == host) {
@@ -370,8 +374,8 @@ Pool::~Pool() = default;
 Result<Pool> Pool::open(const Launcher& launcher, TemplateSpec spec, PoolOptions options) {
   if (auto checked = check(spec, options); !checked) return checked.error();
   const bool has_way_out = spec.jail.network.kind == Network::Kind::egress;
-  if (has_way_out && launcher.state().egress == nullptr) return no_proxy();
-  auto state = std::make_shared<State>(launcher.state(), std::move(spec), options);
+  if (has_way_out && Launcher::State::of(launcher)->egress == nullptr) return no_proxy();
+  auto state = std::make_shared<State>(Launcher::State::of(launcher), std::move(spec), options);
   if (auto begun = state->begin(); !begun) return begun.error();
   return Pool(std::move(state));
 }
