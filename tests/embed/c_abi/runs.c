@@ -158,7 +158,7 @@ static void check_grants(const jail_launcher *launcher) {
   CHECK(file != NULL && fgets(text, sizeof text, file) != NULL && strcmp(text, "handed") == 0);
   if (file != NULL) fclose(file);
   SUCCEEDS(jail_spec_add_bind(spec, given, "/again", JAIL_NODE_FILE, "", &error));
-  REFUSES("/again", jail_launcher_launch(launcher, spec, &jail, &error));
+  REFUSES("binds[1].why", jail_launcher_launch(launcher, spec, &jail, &error));
   jail_spec_destroy(spec);
   unlink(out);
   unlink(given);
