@@ -43,7 +43,7 @@ def public_functions(header):
     source = re.sub(r"^\s*(?:struct State;\s*\n.*|friend .*;)$", "", source, flags=re.MULTILINE)
     # A constructor's list of initializers looks like calls.
     source = re.sub(r"\)(?:\s*noexcept)?\s*:\s[^;{}]*\{(?:[^{}]|\{[^{}]*\})*\}", ");", source)
-    source = re.sub(r"(\)[\w\s&]*)\{[^{}]*\}", r"\1;", source)
+    source = re.sub(r"(\)[\w\s&]*)\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}", r"\1;", source)
     return {name for name in FUNCTION.findall(source) if name not in NOT_FUNCTIONS}
 
 

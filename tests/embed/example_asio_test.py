@@ -4,6 +4,7 @@ import http.client
 import subprocess
 import socket
 import time
+import uuid
 
 import host_view
 import built_examples
@@ -84,13 +85,14 @@ class AsioService(built_examples.ExampleTest):
         self.assertEqual(20_000_000, len(self.run_program("for i in range(20): print('x' * 999_999)")))
 
     def test_client_that_leaves_ends_its_jail(self):
-        connection, response = self.post("import time\nprint('begun')\ntime.sleep(4.5)\n")
+        word = f"4.5{uuid.uuid4().int % 10**9:09}"
+        connection, response = self.post(f"import subprocess\nprint('begun')\nsubprocess.run(['/usr/bin/sleep', '{word}'])\n")
         self.assertEqual(b"begun\n", response.readline())
-        with_it = len(host_view.descendants(self.daemon.pid))
+        self.assert_soon(lambda: host_view.processes_with(word), 4)
         started = time.monotonic()
         response.close()
         connection.close()
-        self.assert_soon(lambda: len(host_view.descendants(self.daemon.pid)) < with_it, 4)
+        self.assert_soon(lambda: not host_view.processes_with(word), 4)
         self.assertLess(time.monotonic() - started, 4, "not by its time limit")
 
     def test_refuses(self):

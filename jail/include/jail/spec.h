@@ -29,6 +29,7 @@ struct ReadOnlyBind {
   std::string why = {};  // one line of text; for JailSpec::binds, where it must not be empty
 };
 
+// Whether what is in a volume can be executed.
 enum class Programs : std::uint8_t { refused, allowed };
 
 // A writable view of a directory of the host: the directory itself, nosuid and nodev, and noexec
@@ -53,6 +54,7 @@ struct Volume {
   Programs programs = Programs::refused;
 };
 
+// What a guest may do with a device.
 enum class DeviceAccess : std::uint8_t { read, read_write };
 
 // A character device of the host beside the five that every jail has (null, zero, full, random,

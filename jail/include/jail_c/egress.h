@@ -50,6 +50,7 @@ typedef enum jail_egress_event {
   JAIL_EGRESS_ENDED = 1     // a connection that was made is over
 } jail_egress_event;
 
+// What became of a request.
 typedef enum jail_egress_verdict {
   JAIL_EGRESS_REFUSED = 0,
   JAIL_EGRESS_ALLOWED = 1
