@@ -10,8 +10,8 @@
 
 namespace confinement {
 
-// An allow-list of its own, a fifth of the size of jail::default_policy(): no socket, no child, no
-// thread, no signal to anybody, no change of a name or a mode.
+// An allow-list of its own, a third of the length of jail::default_policy(): no socket, no child,
+// no thread, no signal to anybody, no change of a name or a mode.
 jail::Policy policy();
 
 // A jail that runs `converter`, a program of the host, as "/usr/bin/convert input output".

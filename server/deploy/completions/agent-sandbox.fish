@@ -45,6 +45,7 @@ complete -c agent-sandbox -n $seen -l language -xa 'python bash javascript types
 complete -c agent-sandbox -n $seen -l env -x -d 'A variable for the program'
 complete -c agent-sandbox -n $seen -l artifact -x -d 'Copy what the glob names afterwards'
 complete -c agent-sandbox -n $seen -l allow -x -d 'Let it reach HOST:PORT'
+complete -c agent-sandbox -n $seen -l jail -rF -d 'What the jail has beside the usual'
 complete -c agent-sandbox -n $seen -l json -d 'Print the result as POST /execute returns it'
 complete -c agent-sandbox -n $seen -l explain -d 'Print the steps that make the jail'
 
