@@ -239,16 +239,16 @@ int exec(ExecOptions options, runtime::Environment environment) {
   asio::thread_pool pool(2);
   runtime::RunnerOptions limits = runner_options(*config, *cgroup);
   limits.root = std::make_shared<const jail::Root>(std::move(root->view));
-  if (network_of(options, *jail_file).kind == jail::Network::Kind::egress) {
+  const ExecOptions::Mode mode = options.mode;
+  auto request = request_of(std::move(options), std::move(program->code), *jail_file, *config);
+  request.files = std::move(*files);
+  if (request.network.kind == jail::Network::Kind::egress) {
     limits.egress = runtime::Egress::by_request;
   }
   limits.on_egress = tell_refusal;
   limits.jail_file = *jail_file;
   const auto runner = runtime::Runner::create(pool.get_executor(), std::move(limits));
   if (!runner) return fail(exit_own_failure, runner.error().message());
-  const ExecOptions::Mode mode = options.mode;
-  auto request = request_of(std::move(options), std::move(program->code), *jail_file, *config);
-  request.files = std::move(*files);
   if (mode == ExecOptions::Mode::explain) {
     const auto plan = (*runner)->explain(request);
     if (!plan) return fail(exit_own_failure, plan.error().message());

@@ -211,6 +211,7 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   limits.on_pool_trouble = [&logger](std::string_view name, std::string_view reason) {
     log_pool(logger, name, reason);
   };
+  if (config->network_enabled) limits.egress = runtime::Egress::by_request;
   limits.on_egress = [&logger](const jail::EgressDecision& decision) {
     log_egress(logger, decision);
   };

@@ -45,7 +45,6 @@ runtime::RunnerOptions runner_options(const runtime::Config& config,
   options.most_memory_mb = config.ceilings.memory_limit_mb;
   options.most_timeout = config.ceilings.timeout;
   options.cgroups = cgroup.tree;
-  if (config.network_enabled) options.egress = runtime::Egress::by_request;
   return options;
 }
 
