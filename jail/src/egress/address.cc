@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "egress/decimal.h"
+
 namespace jail::egress {
 namespace {
 
@@ -81,17 +83,6 @@ bool is_mapped(const std::uint8_t* bytes) {
   return std::memcmp(bytes, start, sizeof start) == 0;
 }
 
-// Up to three digits without a leading zero.
-std::optional<unsigned> parse_bits(std::string_view text) {
-  if (text.empty() || text.size() > 3 || (text.size() > 1 && text[0] == '0')) return std::nullopt;
-  unsigned bits = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    bits = bits * 10 + static_cast<unsigned>(c - '0');
-  }
-  return bits;
-}
-
 }  // namespace
 
 Address address_of_v4(const std::uint8_t* bytes) {
@@ -139,7 +130,7 @@ std::optional<Prefix> parse_prefix(std::string_view text) {
   if (!address) return std::nullopt;
   Prefix prefix{*address, width(address->family)};
   if (slash == text.npos) return prefix;
-  auto bits = parse_bits(text.substr(slash + 1));
+  auto bits = parse_decimal(text.substr(slash + 1), 3);
   // The length of a mapped address counts from the start of its IPv6 spelling.
   const bool mapped = address->family == Family::v4 && first.find(':') != first.npos;
   if (bits && mapped) bits = *bits >= 96 ? std::optional(*bits - 96) : std::nullopt;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "egress/decimal.h"
+
 namespace jail::egress {
 namespace {
 
@@ -50,14 +52,9 @@ std::optional<std::string> canonical_name(std::string_view name) {
 }
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
-  if (text.empty() || text.size() > 5 || text[0] == '0') return std::nullopt;
-  unsigned port = 0;
-  for (const char c : text) {
-    if (!is_digit(c)) return std::nullopt;
-    port = port * 10 + static_cast<unsigned>(c - '0');
-  }
-  if (port > 65535) return std::nullopt;
-  return static_cast<std::uint16_t>(port);
+  const auto port = parse_decimal(text, 5);
+  if (!port || *port == 0 || *port > 65535) return std::nullopt;
+  return static_cast<std::uint16_t>(*port);
 }
 
 std::optional<HostAndPort> split_host_and_port(std::string_view text) {

@@ -160,23 +160,19 @@ void Proxy::make_ready(std::uint64_t id) {
 void Proxy::run_ready() {
   const Time now = Clock::now();
   is_ready_.clear();
-  for (const std::uint64_t id : std::exchange(ready_, {})) {
-    if (const auto jail = jails_.find(id); jail != jails_.end()) {
-      accept_some(*jail->second);
-    } else if (const auto found = connections_.find(id); found != connections_.end()) {
-      settle(id, *found->second, found->second->run(now));
-    }
-  }
+  for (const std::uint64_t id : std::exchange(ready_, {})) visit(id, &Connection::run, now);
 }
 
 void Proxy::run_due() {
   const Time now = Clock::now();
-  for (const std::uint64_t id : deadlines_.take_due(now)) {
-    if (const auto jail = jails_.find(id); jail != jails_.end()) {
-      accept_some(*jail->second);
-    } else if (const auto found = connections_.find(id); found != connections_.end()) {
-      settle(id, *found->second, found->second->expire(now));
-    }
+  for (const std::uint64_t id : deadlines_.take_due(now)) visit(id, &Connection::expire, now);
+}
+
+void Proxy::visit(std::uint64_t id, Turn (Connection::*turn)(Time), Time now) {
+  if (const auto jail = jails_.find(id); jail != jails_.end()) {
+    accept_some(*jail->second);
+  } else if (const auto found = connections_.find(id); found != connections_.end()) {
+    settle(id, *found->second, (*found->second.*turn)(now));
   }
 }
 

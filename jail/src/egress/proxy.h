@@ -38,6 +38,8 @@ class Proxy {
   void make_ready(std::uint64_t id);
   void run_ready();
   void run_due();
+  // A jail may have more to accept; a connection has this turn.
+  void visit(std::uint64_t id, Turn (Connection::*turn)(Time), Time now);
   void settle(std::uint64_t id, Connection& connection, Turn turn);
   void end_connection(std::uint64_t id);
   void end_jail(std::uint64_t id);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "egress/decimal.h"
 #include "egress/destination.h"
 
 namespace jail::egress {
@@ -10,6 +11,7 @@ namespace {
 
 constexpr std::size_t texts = 4;
 constexpr std::size_t longest_text = 450;
+constexpr std::size_t most_digits = 9;  // of a number in the settings
 
 struct DecisionHead {
   std::uint64_t sent;
@@ -30,16 +32,6 @@ std::string_view take(std::string_view& rest, char end) {
   return part;
 }
 
-std::optional<std::uint32_t> number(std::string_view text) {
-  if (text.empty() || text.size() > 9) return std::nullopt;
-  std::uint32_t value = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    value = value * 10 + static_cast<std::uint32_t>(c - '0');
-  }
-  return value;
-}
-
 }  // namespace
 
 std::string to_text(const Settings& settings) {
@@ -54,9 +46,9 @@ std::string to_text(const Settings& settings) {
 
 std::optional<Settings> parse_settings(std::string_view text) {
   std::string_view first = take(text, '\n');
-  const auto connections = number(take(first, ' '));
-  const auto idle = number(take(first, ' '));
-  const auto connect = number(first);
+  const auto connections = parse_decimal(take(first, ' '), most_digits);
+  const auto idle = parse_decimal(take(first, ' '), most_digits);
+  const auto connect = parse_decimal(first, most_digits);
   if (!connections || !idle || !connect) return std::nullopt;
   Settings settings{{}, *connections, std::chrono::seconds(*idle), std::chrono::seconds(*connect)};
   while (!text.empty()) {

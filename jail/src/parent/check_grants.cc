@@ -17,6 +17,7 @@
 #include <string>
 
 #include "jail/fd.h"
+#include "plan/check_spec.h"
 #include "plan/path_rules.h"
 
 namespace jail {
@@ -25,10 +26,6 @@ namespace {
 Error wrong(ErrorKind kind, const std::string& field, const std::string& what, int error = 0,
             std::string hint = {}) {
   return {kind, field + ": " + what, error, std::move(hint)};
-}
-
-std::string item(const char* list, std::size_t index) {
-  return std::string(list) + "[" + std::to_string(index) + "]";
 }
 
 std::string real_path(const std::string& path) {

@@ -10,10 +10,6 @@ Error wrong(ErrorKind kind, const std::string& field, const std::string& what,
   return {kind, field + ": " + what, 0, std::move(hint)};
 }
 
-std::string item(const char* list, std::size_t index) {
-  return std::string(list) + "[" + std::to_string(index) + "]";
-}
-
 Result<void> check_why(const std::string& why, const std::string& entry) {
   if (is_one_line(why)) return {};
   return wrong(ErrorKind::invalid, entry + ".why", "not a line of text",

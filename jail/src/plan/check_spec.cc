@@ -42,7 +42,7 @@ Result<void> check_network(const Network& network) {
     const Result<void> rule = check_egress_rule(network.rules[i]);
     if (rule) continue;
     Error error = rule.error();
-    error.doing = "network.rules[" + std::to_string(i) + "]: " + error.doing;
+    error.doing = item("network.rules", i) + ": " + error.doing;
     return error;
   }
   return {};
@@ -64,6 +64,10 @@ Result<void> check_limits(const Limits& limits) {
 }
 
 }  // namespace
+
+std::string item(const char* list, std::size_t index) {
+  return std::string(list) + "[" + std::to_string(index) + "]";
+}
 
 Result<void> check_spec(const JailSpec& spec, const HostFacts& host) {
   if (host.uid == 0) {

@@ -1,6 +1,9 @@
 // Whether a spec can be compiled at all, by what it says alone.
 #pragma once
 
+#include <cstddef>
+#include <string>
+
 #include "jail/result.h"
 #include "jail/spec.h"
 #include "plan/plan.h"
@@ -12,5 +15,8 @@ Result<void> check_spec(const JailSpec& spec, const HostFacts& host);
 
 // The part that is about binds, volumes and devices (check_extras.cc).
 Result<void> check_extras(const JailSpec& spec);
+
+// How errors name an entry of a list: "volumes[0]".
+std::string item(const char* list, std::size_t index);
 
 }  // namespace jail

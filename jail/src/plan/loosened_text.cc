@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "plan/path_rules.h"
 #include "plan/plan.h"
 
 namespace jail {
@@ -9,8 +10,7 @@ namespace {
 
 // Paths and reasons come from whoever wrote the spec: none of them makes a line of its own.
 std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; }, '?');
+  std::replace_if(text.begin(), text.end(), is_control, '?');
   return text;
 }
 

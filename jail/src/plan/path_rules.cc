@@ -21,8 +21,9 @@ bool is_at_or_below(std::string_view path, std::string_view directory) {
          (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
+bool is_control(char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; }
+
 bool is_one_line(std::string_view text) {
-  const auto is_control = [](char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; };
   return text.find_first_not_of(' ') != text.npos &&
          std::none_of(text.begin(), text.end(), is_control);
 }

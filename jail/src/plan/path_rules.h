@@ -16,6 +16,7 @@ bool is_at_or_below(std::string_view path, std::string_view directory);
 
 // Something is written in it, on one line: a reason that is shown as a line cannot pretend to be
 // another one.
+bool is_control(char c);
 bool is_one_line(std::string_view text);
 
 // Nothing of these file systems of the kernel's, nor the whole root, is ever shown beside a root.

@@ -1,0 +1,24 @@
+// Numbers as they stand in rules, requests and settings.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace jail::egress {
+
+// Decimal digits, at most `most_digits` (9 or less) of them, without a leading zero before others.
+constexpr std::optional<std::uint32_t> parse_decimal(std::string_view text,
+                                                     std::size_t most_digits) {
+  if (text.empty() || text.size() > most_digits || (text.size() > 1 && text[0] == '0')) {
+    return std::nullopt;
+  }
+  std::uint32_t number = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    number = number * 10 + static_cast<std::uint32_t>(c - '0');
+  }
+  return number;
+}
+
+}  // namespace jail::egress
