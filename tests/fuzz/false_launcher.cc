@@ -12,9 +12,11 @@
 #include <bit>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "child/channel.h"
 #include "child/launch_fds.h"
+#include "parent/fd_passing.h"
 #include "parent/order.h"
 
 namespace fuzz {
@@ -112,23 +114,11 @@ bool Frames::send(char type, int socket, Choices& from) {
 }
 
 void Frames::send_bytes(int socket, std::string_view bytes, std::size_t count) const {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * most_sent)] = {};
-  count = std::min(count, most_sent);
-  iovec part{const_cast<char*>(bytes.data()), std::min(bytes.size(), longest_datagram)};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  if (count > 0) {
-    header.msg_control = control;
-    header.msg_controllen = CMSG_SPACE(sizeof(int) * count);
-    cmsghdr* rights = CMSG_FIRSTHDR(&header);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int) * count);
-    int* places = reinterpret_cast<int*>(CMSG_DATA(rights));
-    for (std::size_t i = 0; i < count; ++i) places[i] = lent_[i % lent_.size()].get();
+  std::vector<int> fds;
+  for (std::size_t i = 0; i < std::min(count, most_sent); ++i) {
+    fds.push_back(lent_[i % lent_.size()].get());
   }
-  static_cast<void>(!::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT));
+  static_cast<void>(jail::send_with_fds(socket, bytes.substr(0, longest_datagram), fds));
 }
 
 }  // namespace fuzz

@@ -7,12 +7,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "faults.h"
+#include "parent/fd_passing.h"
 
 namespace kernel_ring {
 namespace {
@@ -207,21 +208,7 @@ class OnTheirWay {
  public:
   explicit OnTheirWay(std::size_t count) {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends_), 0);
-    std::vector<char> control(CMSG_SPACE(sizeof(int) * count));
-    char byte = 0;
-    iovec part{&byte, 1};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    header.msg_control = control.data();
-    header.msg_controllen = control.size();
-    cmsghdr* rights = CMSG_FIRSTHDR(&header);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int) * count);
-    const std::vector<int> fds(count, ends_[0]);
-    std::memcpy(CMSG_DATA(rights), fds.data(), sizeof(int) * count);
-    EXPECT_EQ(::sendmsg(ends_[1], &header, 0), 1);
+    EXPECT_TRUE(jail::send_with_fds(ends_[1], "x", std::vector<int>(count, ends_[0])));
   }
   OnTheirWay(const OnTheirWay&) = delete;
   OnTheirWay& operator=(const OnTheirWay&) = delete;

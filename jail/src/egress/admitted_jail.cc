@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <cstring>
+#include "parent/fd_passing.h"
 
 namespace jail::egress {
 namespace {
@@ -19,30 +19,11 @@ int option(const Fd& fd, int name) {
 }  // namespace
 
 Handed receive_handed(int socket, std::span<char> room) {
-  // Room for one descriptor: what CMSG_SPACE() rounds up to takes two, and the kernel would open a
-  // second one that nobody closes.
-  alignas(cmsghdr) char control[CMSG_LEN(sizeof(int))] = {};
-  iovec part{room.data(), room.size()};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  ssize_t got;
-  do {
-    got = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
   Handed handed;
+  int flags = 0;
+  const ssize_t got = receive_with_fd(socket, room, handed.fd, flags);
   if (got < 0 && errno == EAGAIN) return handed;
-  if (got > 0) {
-    for (cmsghdr* at = CMSG_FIRSTHDR(&header); at != nullptr; at = CMSG_NXTHDR(&header, at)) {
-      if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS) continue;
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(at), sizeof fd);
-      handed.fd.reset(fd);
-    }
-  }
-  const bool whole = got > 0 && (header.msg_flags & MSG_TRUNC) == 0;
+  const bool whole = got > 0 && (flags & MSG_TRUNC) == 0;
   handed.state = whole ? Handed::State::message : Handed::State::closed;
   handed.size = whole ? static_cast<std::size_t>(got) : 0;
   return handed;

@@ -3,12 +3,10 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-#include <algorithm>
-#include <cstring>
-
 #include "egress/destination.h"
 #include "egress/rule.h"
 #include "egress/wire.h"
+#include "parent/fd_passing.h"
 #include "parent/image_process.h"
 #include "parent/order.h"
 #include "parent/sealed_file.h"
@@ -47,29 +45,6 @@ Result<Settings> settings_of(const EgressOptions& options) {
     settings.addresses.emplace_back(std::move(*canonical), *address);
   }
   return settings;
-}
-
-Result<void> send_admission(int socket, const std::string& datagram, int jail) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof jail)] = {};
-  iovec part{const_cast<char*>(datagram.data()), datagram.size()};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  cmsghdr* rights = CMSG_FIRSTHDR(&header);
-  rights->cmsg_level = SOL_SOCKET;
-  rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(sizeof jail);
-  std::memcpy(CMSG_DATA(rights), &jail, sizeof jail);
-  for (;;) {
-    if (::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return {};
-    if (errno == EINTR) continue;
-    Error error = system_error("admit a jail to egress");
-    if (error.sys_errno == EPIPE || error.sys_errno == ECONNRESET) error.kind = ErrorKind::closed;
-    if (error.sys_errno == ETOOMANYREFS) error.kind = ErrorKind::exhausted;
-    return error;
-  }
 }
 
 }  // namespace
@@ -158,8 +133,10 @@ Result<Fd> EgressProxy::admit(const std::vector<std::string>& rules, std::string
   auto sockets = socket_pair();
   if (!sockets) return sockets.error();
   const std::string datagram = egress::to_datagram({std::string(label), rules});
-  auto sent = send_admission(state_->socket.get(), datagram, sockets->second.get());
-  if (!sent) return sent.error();
+  const int jail = sockets->second.get();
+  if (!send_with_fds(state_->socket.get(), datagram, {&jail, 1})) {
+    return sending_error("admit a jail to egress");
+  }
   return std::move(sockets->first);
 }
 

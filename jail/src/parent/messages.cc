@@ -3,9 +3,10 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-#include <cstring>
+#include <span>
 #include <utility>
 
+#include "parent/fd_passing.h"
 #include "parent/order.h"
 
 namespace jail {
@@ -73,43 +74,22 @@ Error launch_error(int error) {
 }
 
 Error step_error(const wire::Message& message, std::string step) {
-  // The host's shortages; ENOMEM and ENOSPC come of a jail's own limits as well.
-  const bool short_of = message.error == EAGAIN || message.error == EMFILE ||
-                        message.error == ENFILE || message.error == ETOOMANYREFS;
+  // ENOMEM and ENOSPC come of a jail's own limits as well.
+  const bool short_of = is_shortage(message.error);
   std::string hint = step_hint(message, step);
   return {short_of ? ErrorKind::exhausted : ErrorKind::kernel, std::move(step), message.error,
           std::move(hint)};
 }
 
 Reading receive(int socket, Received& out) {
-  // Room for one descriptor: what CMSG_SPACE() rounds up to takes two, and the kernel would open a
-  // second one that nobody closes.
-  alignas(cmsghdr) char control[CMSG_LEN(sizeof(int))] = {};
-  iovec part{&out.message, sizeof out.message};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  ssize_t got;
-  do {
-    got = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
+  int flags = 0;
+  const std::span room(reinterpret_cast<char*>(&out.message), sizeof out.message);
+  const ssize_t got = receive_with_fd(socket, room, out.fd, flags);
   if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? Reading::nothing : Reading::over;
-  // Taken first: it is this process's also where what it came with is no message.
-  for (cmsghdr* part_header = CMSG_FIRSTHDR(&header); part_header != nullptr;
-       part_header = CMSG_NXTHDR(&header, part_header)) {
-    if (part_header->cmsg_level == SOL_SOCKET && part_header->cmsg_type == SCM_RIGHTS) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(part_header), sizeof fd);
-      out.fd.reset(fd);
-    }
-  }
-  const bool whole =
-      got == static_cast<ssize_t>(sizeof out.message) && (header.msg_flags & MSG_TRUNC) == 0;
+  const bool whole = got == static_cast<ssize_t>(sizeof out.message) && (flags & MSG_TRUNC) == 0;
   if (!whole) return Reading::over;
   // One that came along found no number here; a second one, which nobody sends, is not missed.
-  const bool lost = (header.msg_flags & MSG_CTRUNC) != 0 && !out.fd.valid();
+  const bool lost = (flags & MSG_CTRUNC) != 0 && !out.fd.valid();
   return lost ? Reading::no_room : Reading::got;
 }
 

@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
+#include <string_view>
 
+#include "parent/fd_passing.h"
 #include "parent/jail_state.h"
 
 namespace jail {
@@ -19,11 +20,21 @@ LeafLimits leaf_limits(const Limits& limits) {
 
 }  // namespace
 
+bool is_shortage(int error) {
+  return error == EAGAIN || error == EMFILE || error == ENFILE || error == ETOOMANYREFS;
+}
+
 Error system_error(std::string doing) {
   const int error = errno;
-  const bool full = error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN;
+  const bool full = is_shortage(error) || error == ENOMEM;
   return {full ? ErrorKind::exhausted : ErrorKind::kernel, std::move(doing), error,
           error == EMFILE ? "raise the limit of open files (ulimit -n)" : ""};
+}
+
+Error sending_error(std::string doing) {
+  Error error = system_error(std::move(doing));
+  if (error.sys_errno == EPIPE || error.sys_errno == ECONNRESET) error.kind = ErrorKind::closed;
+  return error;
 }
 
 Error no_proxy() {
@@ -61,28 +72,10 @@ Result<void> send_launch_request(int socket, std::vector<LaunchArgument> argumen
     request.fds |= arguments[i].kind;
     fds[i] = arguments[i].fd;
   }
-  const std::size_t bytes = arguments.size() * sizeof(int);
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fds)] = {};
-  iovec part{&request, sizeof request};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = CMSG_SPACE(bytes);
-  cmsghdr* rights = CMSG_FIRSTHDR(&header);
-  rights->cmsg_level = SOL_SOCKET;
-  rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(bytes);
-  std::memcpy(CMSG_DATA(rights), fds, bytes);
-  for (;;) {
-    // A launcher that stands still must not make its owner's event loop stand still.
-    if (::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return {};
-    if (errno == EINTR) continue;
-    Error error = system_error("ask the launcher for a jail");
-    if (error.sys_errno == EPIPE || error.sys_errno == ECONNRESET) error.kind = ErrorKind::closed;
-    if (error.sys_errno == ETOOMANYREFS) error.kind = ErrorKind::exhausted;
-    return error;
-  }
+  // A launcher that stands still must not make its owner's event loop stand still.
+  const std::string_view bytes(reinterpret_cast<const char*>(&request), sizeof request);
+  if (send_with_fds(socket, bytes, {fds, arguments.size()})) return {};
+  return sending_error("ask the launcher for a jail");
 }
 
 Result<Jail> order_jail(const JailOrder& order) {

@@ -16,7 +16,12 @@
 
 namespace jail {
 
+// Of the host: of processes, descriptors, and descriptors on their way.
+bool is_shortage(int error);
+// Of the call that has just failed, by errno.
 Error system_error(std::string doing);
+// The same of a message to one of the library's own processes: ErrorKind::closed where it is gone.
+Error sending_error(std::string doing);
 Result<std::pair<Fd, Fd>> socket_pair();
 // First the reading, then the writing end.
 Result<std::pair<Fd, Fd>> make_pipe();

@@ -15,13 +15,13 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "jail/egress.h"
+#include "parent/fd_passing.h"
 
 namespace {
 
@@ -70,24 +70,6 @@ Listener listen_on_loopback() {
   }
   listener.port = ntohs(address.sin_port);
   return listener;
-}
-
-bool hand_over(const jail::Fd& end, const jail::Fd& listener) {
-  const int fd = listener.get();
-  char byte = 'l';
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
-  iovec part{&byte, 1};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  cmsghdr* rights = CMSG_FIRSTHDR(&header);
-  rights->cmsg_level = SOL_SOCKET;
-  rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(sizeof fd);
-  std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
-  return ::sendmsg(end.get(), &header, MSG_NOSIGNAL) == 1;
 }
 
 void print(const jail::EgressDecision& decision) {
@@ -176,8 +158,9 @@ int main(int count, char** values) {
   std::string ports = "ports";
   for (int i = 0; i < arguments.jails; ++i) {
     const Listener listener = listen_on_loopback();
+    const int fd = listener.fd.get();
     auto end = proxy->admit(arguments.rules, "jail-" + std::to_string(i));
-    if (!end || !hand_over(*end, listener.fd)) {
+    if (!end || !jail::send_with_fds(end->get(), "l", {&fd, 1})) {
       std::fprintf(stderr, "%s\n", end ? "hand over" : end.error().message().c_str());
       return 1;
     }

@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstring>
 #include <mutex>
 #include <thread>
 
 #include "jail/egress.h"
+#include "parent/fd_passing.h"
 #include "parent/order.h"
 
 namespace jail::egress {
@@ -46,20 +46,8 @@ Listener listen_on(const char* host) {
   return listener;
 }
 
-void send_with(const Fd& socket, std::string bytes, int fd) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
-  iovec part{bytes.data(), bytes.size()};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  cmsghdr* rights = CMSG_FIRSTHDR(&header);
-  rights->cmsg_level = SOL_SOCKET;
-  rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(sizeof fd);
-  std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
-  EXPECT_EQ(::sendmsg(socket.get(), &header, MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+void send_with(const Fd& socket, const std::string& bytes, int fd) {
+  EXPECT_TRUE(send_with_fds(socket.get(), bytes, {&fd, 1}));
 }
 
 bool is_readable(int fd, milliseconds within) {

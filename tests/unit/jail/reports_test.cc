@@ -8,7 +8,9 @@
 #include <cstring>
 #include <limits>
 #include <string_view>
+#include <vector>
 
+#include "parent/fd_passing.h"
 #include "parent/jail_state.h"
 #include "parent/messages.h"
 #include "parent/order.h"
@@ -43,24 +45,8 @@ class ReportsTest : public testing::Test {
   static int next_descriptor() { return Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)).get(); }
 
   void send(std::string_view bytes, std::size_t descriptors = 0) {
-    alignas(cmsghdr) char control[CMSG_SPACE(8 * sizeof(int))] = {};
-    iovec part{const_cast<char*>(bytes.data()), bytes.size()};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    if (descriptors > 0) {
-      header.msg_control = control;
-      header.msg_controllen = CMSG_SPACE(descriptors * sizeof(int));
-      cmsghdr* rights = CMSG_FIRSTHDR(&header);
-      rights->cmsg_level = SOL_SOCKET;
-      rights->cmsg_type = SCM_RIGHTS;
-      rights->cmsg_len = CMSG_LEN(descriptors * sizeof(int));
-      const int lent = STDERR_FILENO;
-      for (std::size_t i = 0; i < descriptors; ++i) {
-        std::memcpy(CMSG_DATA(rights) + i * sizeof lent, &lent, sizeof lent);
-      }
-    }
-    ASSERT_EQ(::sendmsg(own_.get(), &header, 0), static_cast<ssize_t>(bytes.size()));
+    ASSERT_TRUE(
+        send_with_fds(own_.get(), bytes, std::vector<int>(descriptors, int{STDERR_FILENO})));
   }
   void send(const wire::Message& message, std::size_t descriptors = 0) {
     send(bytes_of(message), descriptors);
