@@ -99,7 +99,7 @@ class Template {
     while (!host_->is_ready()) {
       if (auto done = host_->advance(); !done) return done;
       if (std::chrono::steady_clock::now() > deadline) {
-        return jail::Error{jail::ErrorKind::exhausted, "wait for a zygote", ETIMEDOUT, {}};
+        return jail::Error{jail::ErrorKind::timed_out, "wait for a zygote", ETIMEDOUT, {}};
       }
       pollfd watched{host_->control_fd(), POLLIN, 0};
       ::poll(&watched, 1, 20);

@@ -10,9 +10,10 @@
 // needed, is JAIL_INVALID. No exception, no signal, no exit: no memory is JAIL_EXHAUSTED.
 //
 // Threads. Nothing here starts a thread, handles a signal or waits for a child. jail_launcher,
-// jail_pool and jail_egress may be used by any number of threads at once; every other handle by one thread at a
-// time, or by several that only read it (const). Different handles are independent. Nobody may use
-// what another thread destroys. A thread must not be cancelled (pthread_cancel) inside of a call.
+// jail_pool and jail_egress may be used by any number of threads at once; every other handle by one
+// thread at a time, or by several that only read it (const), and jail_jail_cancel() by any.
+// Different handles are independent. Nobody may use what another thread destroys. A thread must not
+// be cancelled (pthread_cancel) inside of a call.
 //
 // Structures. Each begins with `size`, which the caller sets to sizeof of it. In one that the
 // caller fills, a member that is 0 has the default that is named beside it, and so has every member

@@ -144,7 +144,7 @@ Result<void> enter_systemd_scope(const ScopeRequest& request) {
   }
   r = ask(bus.get(), request.name, conversation);
   if (r >= 0) r = listen(bus.get(), conversation, request.patience);
-  if (r == -ETIMEDOUT) return Error{ErrorKind::exhausted, doing, ETIMEDOUT, {}};
+  if (r == -ETIMEDOUT) return Error{ErrorKind::timed_out, doing, ETIMEDOUT, {}};
   if (r < 0) return Error{ErrorKind::kernel, doing, -r, {}};
   if (!conversation.refusal.empty()) {
     return Error{ErrorKind::refused, doing + ": " + conversation.refusal, 0, {}};

@@ -79,13 +79,17 @@ class Cgroup : public testing::Test {
     auto jail = started(spec);
     EXPECT_TRUE(jail) << jail.error().message();
     if (!jail) return {};
-    const jail::Fd out = jail->take_stdout();
-    const jail::Fd err = jail->take_stderr();
-    const auto ended = jail->wait(jail::Phase::ended, patience);
-    EXPECT_TRUE(ended) << ended.error().message();
-    out_ = text_of(out);
-    err_ = text_of(err);
-    return jail->report();
+    return collect(*jail);
+  }
+
+  // Of a jail that was started, to its end.
+  jail::ExitReport collect(jail::Jail& jail) {
+    auto output = jail.communicate();
+    EXPECT_TRUE(output) << output.error().message();
+    if (!output) return {};
+    out_ = std::move(output->out);
+    err_ = std::move(output->err);
+    return jail.report();
   }
 
   // What a pipe holds, of which the end is closed: at most one pipe's buffer.

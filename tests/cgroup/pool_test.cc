@@ -23,13 +23,7 @@ class WarmJail : public Cgroup {
     EXPECT_TRUE(jail->wait(Phase::ready, patience));
     EXPECT_TRUE(jail->write_file("main.py", code, 0644));
     EXPECT_TRUE(jail->start(limits));
-    const Fd out = jail->take_stdout();
-    const Fd err = jail->take_stderr();
-    const auto ended = jail->wait(Phase::ended, patience);
-    EXPECT_TRUE(ended) << ended.error().message();
-    out_ = text_of(out);
-    err_ = text_of(err);
-    return jail->report();
+    return collect(*jail);
   }
 
   RunLimits limits_ = {.wall = patience, .cpu = patience, .memory_bytes = 64u << 20};

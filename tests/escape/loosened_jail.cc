@@ -7,12 +7,10 @@
 // What the program did goes to standard output as `agent-sandbox exec --json` would say it. Exit
 // status 2: the jail could not be made so, with the reason.
 #include <linux/sched.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -137,36 +135,6 @@ jail::JailSpec spec_of(const Options& options) {
   return spec;
 }
 
-// Reads a stream to its end, and keeps what an answer would.
-class Kept {
- public:
-  explicit Kept(jail::Fd fd) : fd_(std::move(fd)) {}
-
-  int fd() const { return fd_.get(); }
-  bool open() const { return fd_.valid(); }
-  bool truncated() const { return truncated_; }
-  const std::string& text() const { return text_; }
-
-  void read() {
-    std::array<char, 65536> buffer;
-    const ssize_t got = ::read(fd_.get(), buffer.data(), buffer.size());
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got <= 0) {
-      fd_.reset();
-      return;
-    }
-    const std::size_t room = most_bytes - text_.size();
-    text_.append(buffer.data(), std::min(room, static_cast<std::size_t>(got)));
-    truncated_ |= static_cast<std::size_t>(got) > room;
-  }
-
- private:
-  static constexpr std::size_t most_bytes = 1u << 20;
-  jail::Fd fd_;
-  std::string text_;
-  bool truncated_ = false;
-};
-
 std::string status_of(const jail::ExitReport& report) {
   switch (report.ended) {
     case jail::Ended::exited:
@@ -182,7 +150,7 @@ std::string status_of(const jail::ExitReport& report) {
   }
 }
 
-std::string report_of(const jail::ExitReport& report, const Kept& out, const Kept& err) {
+std::string report_of(const jail::ExitReport& report, const jail::Output& output) {
   runtime::json::Writer writer;
   writer.begin_object().key("status").string(status_of(report));
   writer.key("exit_code");
@@ -190,29 +158,18 @@ std::string report_of(const jail::ExitReport& report, const Kept& out, const Kep
   writer.key("signal");
   report.signal == 0 ? writer.null()
                      : writer.string("SIG" + std::string(::sigabbrev_np(report.signal)));
-  writer.key("stdout").string(out.text()).key("stderr").string(err.text());
-  writer.key("stdout_truncated").boolean(out.truncated());
-  writer.key("stderr_truncated").boolean(err.truncated()).end_object();
+  writer.key("stdout").string(output.out).key("stderr").string(output.err);
+  writer.key("stdout_truncated").boolean(output.out_lost_bytes > 0);
+  writer.key("stderr_truncated").boolean(output.err_lost_bytes > 0).end_object();
   return std::move(writer).take();
 }
 
 std::string run(jail::Jail jail, const Options& options) {
   required(jail.wait(jail::Phase::ready, seconds(20)));
   required(jail.write_file("main", options.program, 0644));
-  jail.take_stdin();
-  Kept out(jail.take_stdout());
-  Kept err(jail.take_stderr());
   required(jail.start());
-  while (out.open() || err.open() || jail.phase() != jail::Phase::ended) {
-    pollfd watched[3] = {{out.fd(), POLLIN, 0},
-                         {err.fd(), POLLIN, 0},
-                         {jail.phase() == jail::Phase::ended ? -1 : jail.control_fd(), POLLIN, 0}};
-    if (::poll(watched, 3, 60000) <= 0) throw std::runtime_error("the jail said nothing");
-    if (watched[0].revents != 0) out.read();
-    if (watched[1].revents != 0) err.read();
-    if (watched[2].revents != 0) required(jail.advance());
-  }
-  return report_of(jail.report(), out, err);
+  const jail::Output output = required(jail.communicate());
+  return report_of(jail.report(), output);
 }
 
 std::string run_cold(const jail::Launcher& launcher, const Options& options) {

@@ -1,11 +1,8 @@
 #include "guest.h"
 
-#include <errno.h>
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <unistd.h>
 
-#include <array>
+#include <utility>
 
 namespace kernel_ring {
 
@@ -32,41 +29,15 @@ JailSpec spec_for(std::vector<std::string> program) {
   return spec;
 }
 
-namespace {
-
-// False at the end of the stream.
-bool read_some(int fd, std::string& text) {
-  std::array<char, 65536> buffer;
-  const ssize_t got = ::read(fd, buffer.data(), buffer.size());
-  if (got > 0) text.append(buffer.data(), static_cast<std::size_t>(got));
-  return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
-}
-
-}  // namespace
-
-Outcome collect(Jail& jail) {
-  Outcome outcome;
-  Fd out = jail.take_stdout();
-  Fd err = jail.take_stderr();
-  while (out.valid() || err.valid() || jail.phase() != Phase::ended) {
-    pollfd watched[3] = {{out.get(), POLLIN, 0},
-                         {err.get(), POLLIN, 0},
-                         {jail.phase() == Phase::ended ? -1 : jail.control_fd(), POLLIN, 0}};
-    if (::poll(watched, 3, 60000) <= 0) {
-      ADD_FAILURE() << "a jail said nothing for a minute";
-      return outcome;
-    }
-    if (watched[0].revents != 0 && !read_some(out.get(), outcome.out)) out.reset();
-    if (watched[1].revents != 0 && !read_some(err.get(), outcome.err)) err.reset();
-    if (watched[2].revents != 0) {
-      if (const auto phase = jail.advance(); !phase) {
-        ADD_FAILURE() << phase.error().message();
-        return outcome;
-      }
-    }
+Outcome collect(Jail& jail, const std::string& input) {
+  constexpr std::uint64_t most_bytes = 64u << 20;
+  auto output = jail.communicate(input, most_bytes);
+  if (!output) {
+    ADD_FAILURE() << output.error().message();
+    return {};
   }
-  outcome.report = jail.report();
-  return outcome;
+  EXPECT_EQ(output->out_lost_bytes + output->err_lost_bytes, 0u);
+  return {jail.report(), std::move(output->out), std::move(output->err)};
 }
 
 Outcome run(const JailSpec& spec, const std::string& input) {
@@ -79,11 +50,11 @@ Outcome run(const JailSpec& spec, const std::string& input) {
     ADD_FAILURE() << ready.error().message();
     return {};
   }
-  Fd in = jail->take_stdin();
-  if (const auto started = jail->start(); !started) ADD_FAILURE() << started.error().message();
-  EXPECT_EQ(::write(in.get(), input.data(), input.size()), static_cast<ssize_t>(input.size()));
-  in.reset();
-  return collect(*jail);
+  if (const auto started = jail->start(); !started) {
+    ADD_FAILURE() << started.error().message();
+    return {};
+  }
+  return collect(*jail, input);
 }
 
 Outcome run_python(const std::string& code, const Change& change) {

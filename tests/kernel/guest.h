@@ -19,10 +19,10 @@ using Change = std::function<void(jail::JailSpec&)>;
 // A spec for `program` (argv) on the host root under the shipped policy.
 jail::JailSpec spec_for(std::vector<std::string> program);
 
-// Of a jail that was started: reads both streams to their end. A failure of ours fails the test.
-Outcome collect(jail::Jail& jail);
+// Of a jail that was started, to its end. A failure of ours fails the test.
+Outcome collect(jail::Jail& jail, const std::string& input = {});
 
-// Launches, feeds `input`, reads both streams to their end. A failure of ours fails the test.
+// Launches, starts and collects. A failure of ours fails the test.
 Outcome run(const jail::JailSpec& spec, const std::string& input = {});
 Outcome run_python(const std::string& code, const Change& change = {});
 Outcome run_shell(const std::string& script, const Change& change = {});

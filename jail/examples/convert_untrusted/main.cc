@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <jail/collect.h>
 #include <jail/launcher.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,7 +27,6 @@
 namespace {
 
 using std::chrono::seconds;
-using std::chrono::steady_clock;
 
 constexpr std::size_t most_input = 32u << 20;
 constexpr std::size_t most_complaints = 4096;
@@ -83,44 +81,6 @@ jail::Result<void> write_file(const std::string& path, std::string_view content)
   return error;
 }
 
-// Reads what is there. What is beyond the bound is read too and forgotten, since a guest whose pipe
-// is full would wait for us. False at the end.
-bool drain(int fd, std::string& into) {
-  std::array<char, 4096> room;
-  for (;;) {
-    const ssize_t got = ::read(fd, room.data(), room.size());
-    if (got == 0) return false;
-    if (got < 0) return errno == EAGAIN || errno == EINTR;
-    const std::size_t left = most_complaints - into.size();
-    into.append(room.data(), std::min(left, static_cast<std::size_t>(got)));
-  }
-}
-
-// From start() to the report. init holds the deadlines of the spec; `at_most` is for the case that
-// init itself is stopped or slow, which a caller must never wait for.
-jail::Result<void> run(jail::Jail& jail, std::string& complaints, seconds at_most) {
-  const jail::Fd errors = jail.take_stderr();
-  jail.take_stdin().reset();  // it reads its input from a file
-  if (auto started = jail.start(); !started) return started;
-  const auto deadline = steady_clock::now() + at_most;
-  bool open = true;
-  while (jail.phase() != jail::Phase::ended) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
-    if (left.count() <= 0) {
-      jail.kill(jail::Ended::timed_out);
-      break;
-    }
-    std::array<pollfd, 2> watched = {
-        {{jail.control_fd(), POLLIN, 0}, {open ? errors.get() : -1, POLLIN, 0}}};
-    if (::poll(watched.data(), watched.size(), static_cast<int>(left.count())) < 0) continue;
-    if (watched[1].revents != 0) open = drain(errors.get(), complaints);
-    if (watched[0].revents == 0) continue;
-    if (const auto phase = jail.advance(); !phase) return phase.error();
-  }
-  if (open) drain(errors.get(), complaints);
-  return {};
-}
-
 std::string describe(const jail::ExitReport& report) {
   std::string text{jail::to_string(report.ended)};
   if (report.ended == jail::Ended::exited) text += " " + std::to_string(report.exit_code);
@@ -128,7 +88,7 @@ std::string describe(const jail::ExitReport& report) {
   return text;
 }
 
-int convert(const std::string& input, const std::string& output, const std::string& converter) {
+int convert(const std::string& input, const std::string& result, const std::string& converter) {
   const auto image = read_file(input);
   if (!image) return here(image.error().message());
   // The file has neither its old name nor an extension: convert shall judge by the content alone,
@@ -144,26 +104,26 @@ int convert(const std::string& input, const std::string& output, const std::stri
   if (*ready != jail::Phase::ready) return here("the jail was not ready in time");
   if (auto put = jail->write_file("input", *image, 0600); !put) return here(put.error().message());
 
-  std::string complaints;
-  if (auto ran = run(*jail, complaints, seconds(30)); !ran) return here(ran.error().message());
+  if (auto started = jail->start(); !started) return here(started.error().message());
+  // It reads its input from a file. When this returns its last process is dead, and nobody writes
+  // into the working directory any more.
+  const auto output = jail->communicate({}, most_complaints);
+  if (!output) return here(output.error().message());
   const jail::ExitReport& report = jail->report();
   if (report.ended != jail::Ended::exited || report.exit_code != 0) {
-    return not_converted(describe(report), complaints);
+    return not_converted(describe(report), output->err);
   }
-  // Readable once the last process is dead: only then nobody writes there any more.
-  pollfd dead = {jail->process_fd(), POLLIN, 0};
-  if (::poll(&dead, 1, 10'000) != 1) return here("the jail did not end");
   const std::array<std::string, 1> wanted = {"output"};
   jail::CollectLimits limits;
   limits.file_bytes = limits.total_bytes = 32u << 20;
   const jail::Collection left = jail::collect(jail->working_directory_fd(), wanted, limits);
-  if (left.files.size() != 1) return not_converted("it left no regular file", complaints);
+  if (left.files.size() != 1) return not_converted("it left no regular file", output->err);
   // The bytes are the guest's, so whoever decodes this PNG decodes something untrusted; what has
   // changed is that it is one format, of one well-tested decoder, instead of two hundred.
   if (!left.files[0].content.starts_with(png_signature)) {
-    return not_converted("it left something that is no PNG", complaints);
+    return not_converted("it left something that is no PNG", output->err);
   }
-  if (auto kept = write_file(output, left.files[0].content); !kept) {
+  if (auto kept = write_file(result, left.files[0].content); !kept) {
     return here(kept.error().message());
   }
   return 0;

@@ -1,9 +1,9 @@
 // One jail: an isolated process tree, from its launch to the report of how it ended.
 //
 // A Jail is driven by its owner's event loop: control_fd() becomes readable when something
-// happened, and advance() takes note of it without blocking. One thread at a time may use a Jail;
-// different jails are independent. Nothing here starts a thread, handles a signal or waits for a
-// child.
+// happened, and advance() takes note of it without blocking. One thread at a time may use a Jail,
+// save for cancel(); different jails are independent. Nothing here starts a thread, handles a
+// signal or waits for a child.
 #pragma once
 
 #include <chrono>
@@ -28,6 +28,14 @@ enum class Phase : std::uint8_t {
   ended,  // report() is there and every process of the jail is dead or dying
 };
 
+// What a guest wrote, as Jail::communicate() read it.
+struct Output {
+  std::string out;
+  std::string err;
+  std::uint64_t out_lost_bytes = 0;  // beyond what was to be kept
+  std::uint64_t err_lost_bytes = 0;
+};
+
 // A handle: whoever holds it owns the jail, and gives it up by destroying it.
 class Jail {
  public:
@@ -36,15 +44,15 @@ class Jail {
   Jail(const Jail&) = delete;
   ~Jail();  // kills what still runs
 
-  // As of the last call of advance(), start() or kill().
+  // As of the last call of advance(), wait(), start() or kill().
   Phase phase() const noexcept;
 
   // Readable (or hung up) when advance() has something to do. Owned by the Jail.
   int control_fd() const noexcept;
 
   // Reads what init reported. An Error means that the jail could not be made or its program could
-  // not be started; the message names the step. The Jail is of no use after it: stop watching
-  // control_fd(), which may stay readable, and destroy it.
+  // not be started; the message names the step. The Jail is of no use after it, and says the same
+  // whenever it is asked: stop watching control_fd(), which may stay readable, and destroy it.
   Result<Phase> advance();
 
   // Creates a file in the working directory, and the directories above it. Only in Phase::ready.
@@ -68,11 +76,13 @@ class Jail {
   // TemplateSpec::most_memory_bytes and most_cpu). Errors: invalid, closed, kernel.
   Result<void> start(const RunLimits& limits);
 
-  // Asks init to end the jail; the report follows. Does nothing after the end.
+  // Asks init to end the jail; the report follows. Does nothing after the end. From any thread,
+  // also while another one uses the Jail, as in wait(), but not while it moves or destroys it.
   void cancel() noexcept;
 
   // Kills init and with it the jail, at once. For an owner that cannot rely on init: a deadline
-  // that passed without a report. report() is there at once, with `why` as its ending.
+  // that passed without a report. report() is there at once, with `why` as its ending; one that
+  // only a program itself can have (exited, signaled, violation) becomes killed.
   void kill(Ended why) noexcept;
 
   // The owner's end of the guest's input, a pipe, close-on-exec and non-blocking. Can be taken
@@ -84,12 +94,20 @@ class Jail {
   // The same of its error output.
   Fd take_stderr() noexcept;
 
+  // Gives the guest `input`, reads what it writes, and returns when every process of the jail is
+  // dead: then phase() is ended and the working directory at rest. Blocks as long as the guest may
+  // run (Limits::wall) and, where init reports nothing, ten seconds more, after which the jail is
+  // killed as timed_out. Keeps up to `most_bytes` of each output. After start(), with the streams
+  // in their place. Raises no SIGPIPE. Errors: as advance(), invalid, and timed_out where the
+  // kernel has not ended a killed jail in ten seconds.
+  Result<Output> communicate(std::string_view input = {}, std::uint64_t most_bytes = 1u << 20);
+
   // Only in Phase::ended.
   const ExitReport& report() const noexcept;
 
   // Blocks until `phase` is reached or passed, at most 24 days. For owners without an event loop.
   // Does not read the guest's streams: a guest that fills a pipe waits for its reader. Errors: as
-  // advance(), and exhausted with ETIMEDOUT when the time is over; the jail goes on then.
+  // advance(), and timed_out, after which the jail goes on.
   Result<Phase> wait(Phase phase, std::chrono::milliseconds at_most);
 
   struct State;  // the library's own

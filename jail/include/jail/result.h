@@ -1,4 +1,4 @@
-// Errors as values. No exception crosses a public header of libjail.
+// Errors as values. No exception crosses a public header of libjail, save std::bad_alloc.
 #pragma once
 
 #include <exception>
@@ -17,6 +17,7 @@ enum class ErrorKind {
   exhausted,    // a limit of the host is reached (descriptors, user namespaces, processes)
   kernel,       // a system call failed for another reason
   closed,       // the other side (launcher, jail) is gone
+  timed_out,    // the time that the caller gave is over; what was waited for goes on
 };
 
 // What failed, as a value: made once, copied freely, empty of anything that must be released.

@@ -75,10 +75,11 @@ int jail_jail_process_fd(const jail_jail* jail);
 int jail_jail_working_directory_fd(const jail_jail* jail);
 
 // Takes note of what happened; never blocks. `now` may be NULL. An error means that the jail could
-// not be made or its program not be started, and names the step; it is of no use after it.
+// not be made or its program not be started, and names the step; it is of no use after it, and says
+// the same whenever it is asked.
 jail_status jail_jail_advance(jail_jail* jail, jail_phase* now, jail_error* error);
-// Blocks until `phase` is reached or passed; at most 24 days. JAIL_EXHAUSTED: the time is up. Does
-// not read the guest's streams. `now` may be NULL.
+// Blocks until `phase` is reached or passed; at most 24 days. JAIL_TIMED_OUT: the jail goes on.
+// Does not read the guest's streams. `now` may be NULL.
 jail_status jail_jail_wait(jail_jail* jail, jail_phase phase, uint64_t at_most_ms, jail_phase* now,
                            jail_error* error);
 // Creates a file in the working directory, and the directories above it; only in JAIL_PHASE_READY.
@@ -88,15 +89,34 @@ jail_status jail_jail_write_file(jail_jail* jail, const char* path, const void* 
 // Runs the guest; only in JAIL_PHASE_READY. `limits` may be NULL, and are no larger than the jail
 // was made for (of a pool: jail_template_set_most()).
 jail_status jail_jail_start(jail_jail* jail, const jail_run_limits* limits, jail_error* error);
-// Asks init to end the jail; the report follows.
+// Asks init to end the jail; the report follows. From any thread, also while another one uses the
+// jail, as in jail_jail_wait(), but not while it destroys it.
 void jail_jail_cancel(jail_jail* jail);
-// Kills the jail at once: the report is there, with `why`. For a deadline that passed unreported.
+// Kills the jail at once: the report is there, with `why`, of TIMED_OUT, OUT_OF_MEMORY, KILLED and
+// CANCELLED. For a deadline that passed unreported.
 void jail_jail_kill(jail_jail* jail, jail_ended why);
 // The other ends of the guest's streams, non-blocking and close-on-exec, for the caller to close.
 // Each can be taken once, then it is -1.
 int jail_jail_take_stdin(jail_jail* jail);
 int jail_jail_take_stdout(jail_jail* jail);
 int jail_jail_take_stderr(jail_jail* jail);
+// What a guest wrote. The caller's; it outlives the jail.
+typedef struct jail_output jail_output;
+
+// Gives the guest `input`, reads what it writes, and returns when every process of the jail is
+// dead. Blocks as long as the guest may run and, where init reports nothing, ten seconds more, after
+// which the jail is killed as TIMED_OUT. Keeps up to `most_bytes` of each output; 0: 1 MiB. After
+// jail_jail_start(), with the streams in their place. Raises no SIGPIPE. `input` may be NULL where
+// `length` is 0.
+jail_status jail_jail_communicate(jail_jail* jail, const void* input, size_t length,
+                                  uint64_t most_bytes, jail_output** output, jail_error* error);
+void jail_output_destroy(jail_output* output);
+// Bytes as the guest wrote them, with a NUL behind them; owned by `output`. `length` may be NULL.
+const char* jail_output_out(const jail_output* output, size_t* length);  // NULL with NULL
+const char* jail_output_err(const jail_output* output, size_t* length);
+uint64_t jail_output_out_lost_bytes(const jail_output* output);  // beyond `most_bytes`
+uint64_t jail_output_err_lost_bytes(const jail_output* output);
+
 // Only in JAIL_PHASE_ENDED, else JAIL_INVALID.
 jail_status jail_jail_report(const jail_jail* jail, jail_report* report, jail_error* error);
 

@@ -19,9 +19,10 @@ typedef enum jail_status {
   JAIL_INVALID = 1,      // what the caller asked for cannot be expressed or is out of range
   JAIL_REFUSED = 2,      // the host or a rule of this library forbids it
   JAIL_UNSUPPORTED = 3,  // the kernel lacks what is needed
-  JAIL_EXHAUSTED = 4,    // a limit of the host is reached, or the time that one would wait
+  JAIL_EXHAUSTED = 4,    // a limit of the host is reached
   JAIL_KERNEL = 5,       // a system call failed for another reason
-  JAIL_CLOSED = 6        // the other side (launcher, jail) is gone
+  JAIL_CLOSED = 6,       // the other side (launcher, jail) is gone
+  JAIL_TIMED_OUT = 7     // the time that the caller gave is over; what was waited for goes on
 } jail_status;
 const char* jail_status_text(jail_status status);  // "invalid" and the like; "unknown"
 

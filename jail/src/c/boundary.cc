@@ -25,6 +25,7 @@ static_assert(static_cast<int>(ErrorKind::unsupported) + 1 == JAIL_UNSUPPORTED);
 static_assert(static_cast<int>(ErrorKind::exhausted) + 1 == JAIL_EXHAUSTED);
 static_assert(static_cast<int>(ErrorKind::kernel) + 1 == JAIL_KERNEL);
 static_assert(static_cast<int>(ErrorKind::closed) + 1 == JAIL_CLOSED);
+static_assert(static_cast<int>(ErrorKind::timed_out) + 1 == JAIL_TIMED_OUT);
 
 jail_status write_error(jail_status status, int sys_errno, std::string_view text,
                         jail_error* error) noexcept {
@@ -157,6 +158,8 @@ const char* jail_status_text(jail_status status) {
       return "kernel";
     case JAIL_CLOSED:
       return "closed";
+    case JAIL_TIMED_OUT:
+      return "timed out";
     default:
       return "unknown";
   }

@@ -29,6 +29,10 @@ struct jail_jail {
   jail::Jail jail;
 };
 
+struct jail_output {
+  jail::Output output;
+};
+
 struct jail_launcher {
   jail::Launcher launcher;
 };

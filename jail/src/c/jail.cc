@@ -65,6 +65,11 @@ const char* name_of(const From& value, To last) {
   return to_string(static_cast<To>(number)).data();
 }
 
+const char* text_and_length(const std::string& text, std::size_t* length) {
+  if (length != nullptr) *length = text.size();
+  return text.c_str();
+}
+
 Result<void> hand_over(const Result<Phase>& phase, jail_phase* now) {
   if (!phase) return phase.error();
   if (now != nullptr) *now = static_cast<jail_phase>(*phase);
@@ -160,6 +165,37 @@ int jail_jail_take_stdout(jail_jail* jail) {
 
 int jail_jail_take_stderr(jail_jail* jail) {
   return jail == nullptr ? -1 : jail->jail.take_stderr().release();
+}
+
+jail_status jail_jail_communicate(jail_jail* jail, const void* input, size_t length,
+                                  uint64_t most_bytes, jail_output** output, jail_error* error) {
+  return guarded(__func__, {{"jail", jail}, {"output", output}}, error, [&]() -> Result<void> {
+    constexpr std::uint64_t usual = 1u << 20;
+    if (input == nullptr && length > 0) return jail::c::invalid("input is NULL, length is not 0");
+    auto told = jail->jail.communicate({static_cast<const char*>(input), length},
+                                       jail::c::or_default(most_bytes, usual));
+    if (!told) return told.error();
+    *output = new jail_output{std::move(*told)};
+    return {};
+  });
+}
+
+void jail_output_destroy(jail_output* output) { delete output; }
+
+const char* jail_output_out(const jail_output* output, size_t* length) {
+  return output == nullptr ? nullptr : jail::c::text_and_length(output->output.out, length);
+}
+
+const char* jail_output_err(const jail_output* output, size_t* length) {
+  return output == nullptr ? nullptr : jail::c::text_and_length(output->output.err, length);
+}
+
+uint64_t jail_output_out_lost_bytes(const jail_output* output) {
+  return output == nullptr ? 0 : output->output.out_lost_bytes;
+}
+
+uint64_t jail_output_err_lost_bytes(const jail_output* output) {
+  return output == nullptr ? 0 : output->output.err_lost_bytes;
 }
 
 jail_status jail_jail_report(const jail_jail* jail, jail_report* report, jail_error* error) {

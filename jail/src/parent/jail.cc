@@ -73,15 +73,6 @@ void fill_report(const wire::Message& message, const Limits& limits, ExitReport&
   }
 }
 
-// Whoever made the jail is gone, or says what it does not say at this point.
-Result<Phase> give_up(Jail& jail) {
-  if (jail.phase() == Phase::launching) {
-    return Error{ErrorKind::closed, "make a jail: its launcher or init is gone", 0, {}};
-  }
-  jail.kill(Ended::killed);
-  return jail.phase();
-}
-
 // Not valid with errno when it fails, as when the file is there already.
 Fd create_beneath(int root, std::string_view path, std::uint32_t mode) {
   constexpr mode_t directory_mode = 0755;
@@ -102,6 +93,13 @@ Error write_error(const std::string& doing) {
   const int error = errno;
   const bool full = error == ENOSPC || error == EDQUOT;
   return Error{full ? ErrorKind::exhausted : ErrorKind::kernel, doing, error, {}};
+}
+
+// How a program ends by itself, its owner cannot end it.
+Ended by_owner(Ended why) {
+  const bool is_programs =
+      why == Ended::exited || why == Ended::signaled || why == Ended::violation;
+  return is_programs ? Ended::killed : why;
 }
 
 }  // namespace
@@ -149,14 +147,20 @@ int Jail::process_fd() const noexcept { return state_->process.get(); }
 const ExitReport& Jail::report() const noexcept { return state_->report; }
 
 Result<Phase> Jail::advance() {
-  State& state = *state_;
-  while (state.phase != Phase::ended) {
+  if (state_->failure) return *state_->failure;
+  Result<Phase> now = state_->read_reports();
+  if (!now) state_->failure = now.error();
+  return now;
+}
+
+Result<Phase> Jail::State::read_reports() {
+  while (phase != Phase::ended) {
     Received received;
-    switch (receive(state.control.get(), received)) {
+    switch (receive(control.get(), received)) {
       case Reading::nothing:
-        return state.phase;
+        return Phase(phase);
       case Reading::over:
-        return give_up(*this);
+        return give_up();
       case Reading::no_room:
         return no_room_for_descriptor();
       case Reading::got:
@@ -165,31 +169,38 @@ Result<Phase> Jail::advance() {
     const wire::Message& message = received.message;
     switch (message.type) {
       case wire::message_launched:
-        if (state.process.valid()) return give_up(*this);
+        if (process.valid()) return give_up();
         if (message.error != 0) return launch_error(message.error);
-        state.process = std::move(received.fd);
+        process = std::move(received.fd);
         break;
       case wire::message_ready:
         // A jail that became ready once more could be started once more.
-        if (state.phase != Phase::launching) return give_up(*this);
-        state.workspace = std::move(received.fd);
-        state.report.phases.set_up =
-            duration_cast<microseconds>(steady_clock::now() - state.launched_at);
-        state.phase = Phase::ready;
+        if (phase != Phase::launching) return give_up();
+        workspace = std::move(received.fd);
+        report.phases.set_up = duration_cast<microseconds>(steady_clock::now() - launched_at);
+        phase = Phase::ready;
         break;
       case wire::message_failed:
-        return step_error(message, describe_call(*state.plan, message.phase, message.index));
+        return step_error(message, describe_call(*plan, message.phase, message.index));
       case wire::message_ended:
-        if (state.phase == Phase::launching) return give_up(*this);
-        fill_report(message, state.limits, state.report);
-        state.add_accounting();
-        state.phase = Phase::ended;
+        if (phase == Phase::launching) return give_up();
+        fill_report(message, limits, report);
+        add_accounting();
+        phase = Phase::ended;
         break;
       default:
-        return give_up(*this);
+        return give_up();
     }
   }
-  return state.phase;
+  return Phase(phase);
+}
+
+Result<Phase> Jail::State::give_up() {
+  if (phase == Phase::launching) {
+    return Error{ErrorKind::closed, "make a jail: its launcher or init is gone", 0, {}};
+  }
+  kill(Ended::killed);
+  return Phase(phase);
 }
 
 Result<void> Jail::write_file(std::string_view path, std::string_view content, std::uint32_t mode) {
@@ -214,6 +225,7 @@ Result<void> Jail::start() { return start(RunLimits{}); }
 
 Result<void> Jail::start(const RunLimits& given) {
   State& state = *state_;
+  if (state.failure) return *state.failure;
   Limits limits = state.limits;
   limits.wall = given.wall.value_or(limits.wall);
   limits.cpu = given.cpu.value_or(limits.cpu);
@@ -259,19 +271,21 @@ void Jail::cancel() noexcept {
   ::send(state_->control.get(), &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-void Jail::kill(Ended why) noexcept {
-  if (state_->phase == Phase::ended) return;
-  if (state_->process.valid()) {
-    ::syscall(SYS_pidfd_send_signal, state_->process.get(), SIGKILL, nullptr, 0);
+void Jail::kill(Ended why) noexcept { state_->kill(by_owner(why)); }
+
+void Jail::State::kill(Ended why) noexcept {
+  if (phase == Phase::ended) return;
+  if (process.valid()) {
+    ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
   }
   // An init whose pidfd has not come yet ends when it finds nobody at the other end. The descriptor
   // stays open: an event loop may hold it.
-  ::shutdown(state_->control.get(), SHUT_RDWR);
-  state_->phase = Phase::ended;
-  state_->report.ended = why;
-  state_->report.signal = SIGKILL;
-  if (state_->cgroup) state_->cgroup->kill();
-  state_->add_accounting();
+  ::shutdown(control.get(), SHUT_RDWR);
+  phase = Phase::ended;
+  report.ended = why;
+  report.signal = SIGKILL;
+  if (cgroup) cgroup->kill();
+  add_accounting();
 }
 
 Result<Phase> Jail::wait(Phase phase, milliseconds at_most) {
@@ -282,7 +296,7 @@ Result<Phase> Jail::wait(Phase phase, milliseconds at_most) {
     auto now = advance();
     if (!now || *now >= phase) return now;
     const auto left = duration_cast<milliseconds>(deadline - steady_clock::now()).count();
-    if (left <= 0) return Error{ErrorKind::exhausted, "wait for a jail", ETIMEDOUT, {}};
+    if (left <= 0) return Error{ErrorKind::timed_out, "wait for a jail", ETIMEDOUT, {}};
     pollfd watched{state_->control.get(), POLLIN, 0};
     if (::poll(&watched, 1, static_cast<int>(left) + 1) < 0 && errno != EINTR) {
       return Error{ErrorKind::kernel, "wait for a jail", errno, {}};

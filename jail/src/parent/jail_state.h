@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -26,7 +27,16 @@ struct Jail::State {
   // Completes the report by what only the cgroup knows.
   void add_accounting();
 
-  Phase phase = Phase::launching;
+  // What init and the launcher reported so far.
+  Result<Phase> read_reports();
+  // Whoever made the jail is gone, or says what it does not say at this point.
+  Result<Phase> give_up();
+  void kill(Ended why) noexcept;
+  // Every process in it, when it has ended.
+  bool dies_within(std::chrono::milliseconds at_most);
+
+  std::atomic<Phase> phase = Phase::launching;  // cancel() looks at it from any thread
+  std::optional<Error> failure;                 // what advance() said; nothing follows it
   pid_t owner = ::getpid();          // a fork of it has a copy, and does not end the jail with that
   std::shared_ptr<const Plan> plan;  // kept for the names of its steps
   Limits limits;

@@ -258,7 +258,7 @@ void Pool::State::drop_host(std::shared_ptr<Host>& which) {
 void Pool::State::look_at_hosts() {
   const auto now = Clock::now();
   if (next != nullptr && now - next->started_at > zygote_deadline) {
-    fail({ErrorKind::exhausted, "start a zygote: it is not ready in time", ETIMEDOUT, {}});
+    fail({ErrorKind::timed_out, "start a zygote: it is not ready in time", ETIMEDOUT, {}});
     drop_host(next);
   }
   const bool old = host != nullptr && (host->forks >= options.forks_per_zygote ||

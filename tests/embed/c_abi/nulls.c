@@ -81,6 +81,7 @@ static void check_spec(void) {
 
 static void check_launcher_and_jail(void) {
   jail_spec *spec = python_spec("");
+  jail_output *output = NULL;
   jail_jail *jail = NULL;
   jail_report report = {.size = sizeof report};
   jail_enforcement held = {.size = sizeof held};
@@ -95,6 +96,10 @@ static void check_launcher_and_jail(void) {
   REFUSES("jail is NULL", jail_jail_write_file(NULL, "a", "b", 1, 0644, &error));
   REFUSES("jail is NULL", jail_jail_start(NULL, NULL, &error));
   REFUSES("jail is NULL", jail_jail_report(NULL, &report, &error));
+  REFUSES("jail is NULL", jail_jail_communicate(NULL, NULL, 0, 0, &output, &error));
+  CHECK(jail_output_out(NULL, NULL) == NULL && jail_output_err(NULL, NULL) == NULL);
+  CHECK(jail_output_out_lost_bytes(NULL) == 0 && jail_output_err_lost_bytes(NULL) == 0);
+  jail_output_destroy(NULL);
   CHECK(jail_jail_phase(NULL) == JAIL_PHASE_ENDED);
   CHECK(jail_jail_control_fd(NULL) == -1);
   CHECK(jail_jail_process_fd(NULL) == -1);

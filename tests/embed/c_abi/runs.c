@@ -53,7 +53,7 @@ static void check_life(const jail_launcher *launcher) {
   REFUSES("jail_phase: 9", jail_jail_wait(jail, (jail_phase)9, 1, NULL, &error));
   REFUSES("content is NULL", jail_jail_write_file(jail, "a", NULL, 1, 0644, &error));
   FAILS(JAIL_KERNEL, "../a", jail_jail_write_file(jail, "../a", "b", 1, 0644, &error));
-  FAILS(JAIL_EXHAUSTED, "wait", jail_jail_wait(jail, JAIL_PHASE_RUNNING, 1, NULL, &error));
+  FAILS(JAIL_TIMED_OUT, "wait", jail_jail_wait(jail, JAIL_PHASE_RUNNING, 1, NULL, &error));
   const int out = jail_jail_take_stdout(jail);
   CHECK(out >= 0 && (fcntl(out, F_GETFD) & FD_CLOEXEC) != 0);
   CHECK(jail_jail_take_stdout(jail) == -1);
@@ -107,6 +107,27 @@ static void check_ends(const jail_launcher *launcher) {
   jail_jail_destroy(jail);
 }
 
+static void check_communication(const jail_launcher *launcher) {
+  static const char input[] = "a\0b";
+  jail_jail *jail = launched(launcher,
+                             "import sys; read = sys.stdin.buffer.read();"
+                             "sys.stdout.buffer.write(read * 3); sys.stderr.write('four')");
+  jail_output *output = NULL;
+  size_t length = 99;
+  REFUSES("not started", jail_jail_communicate(jail, input, 3, 0, &output, &error));
+  SUCCEEDS(jail_jail_start(jail, NULL, &error));
+  REFUSES("input is NULL", jail_jail_communicate(jail, NULL, 3, 0, &output, &error));
+  SUCCEEDS(jail_jail_communicate(jail, input, 3, 7, &output, &error));
+  CHECK(jail_jail_phase(jail) == JAIL_PHASE_ENDED);
+  CHECK(memcmp(jail_output_out(output, &length), "a\0ba\0ba", 8) == 0 && length == 7);
+  CHECK(strcmp(jail_output_err(output, &length), "four") == 0 && length == 4);
+  CHECK(jail_output_out_lost_bytes(output) == 2 && jail_output_err_lost_bytes(output) == 0);
+  REFUSES("its output was taken", jail_jail_communicate(jail, NULL, 0, 0, &output, &error));
+  jail_jail_destroy(jail);
+  CHECK(jail_output_err(output, NULL)[0] == 'f');
+  jail_output_destroy(output);
+}
+
 // A step that fails between clone3 and the guest is named.
 static void check_failing_step(const jail_launcher *launcher) {
   static const char *const argv[] = {"/usr/bin/no-such-program", NULL};
@@ -118,6 +139,7 @@ static void check_failing_step(const jail_launcher *launcher) {
   SUCCEEDS(jail_jail_start(jail, NULL, &error));
   FAILS(JAIL_KERNEL, "/usr/bin/no-such-program",
         jail_jail_wait(jail, JAIL_PHASE_ENDED, patience_ms, NULL, &error));
+  FAILS(JAIL_KERNEL, "/usr/bin/no-such-program", jail_jail_advance(jail, NULL, &error));
   jail_jail_destroy(jail);
   jail_spec_destroy(spec);
 }
@@ -169,6 +191,7 @@ void check_runs(jail_launcher *launcher) {
   check_life(launcher);
   check_limits_of_a_run(launcher);
   check_ends(launcher);
+  check_communication(launcher);
   check_failing_step(launcher);
   check_grants(launcher);
 }

@@ -121,5 +121,6 @@ void check_values(const jail_launcher *launcher) {
   CHECK(strcmp(jail_skip_reason_text(JAIL_SKIP_TOO_LARGE), "too large") == 0);
   CHECK(strcmp(jail_skip_reason_text((jail_skip_reason)99), "unknown") == 0);
   CHECK(strcmp(jail_status_text(JAIL_CLOSED), "closed") == 0);
+  CHECK(strcmp(jail_status_text(JAIL_TIMED_OUT), "timed out") == 0);
   CHECK(strcmp(jail_status_text((jail_status)99), "unknown") == 0);
 }
