@@ -75,7 +75,7 @@ bool restrict_to_reading() {
 bool load(std::string_view filter) {
   constexpr std::size_t size = sizeof(sock_filter);
   std::vector<sock_filter> instructions(filter.size() / size);
-  if (filter.size() % size != 0 ||
+  if (filter.empty() || filter.size() % size != 0 ||
       instructions.size() > std::numeric_limits<unsigned short>::max()) {
     errno = EINVAL;
     return false;
