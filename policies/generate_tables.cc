@@ -1,5 +1,5 @@
-// Build-time tool: reads a policy file and writes the C++ source that defines
-// jail::default_policy(), so that libjail carries its policy without a JSON parser.
+// Build-time tool: reads a policy file and writes the C++ source of a function in namespace
+// jail that returns it, so that libjail carries its policies without a JSON parser.
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -43,7 +43,7 @@ Policy build() {
 
 }  // namespace
 
-const Policy& default_policy() {
+const Policy& FUNCTION() {
   static const Policy policy = build();
   return policy;
 }
@@ -94,24 +94,27 @@ std::string row(const jail::Rule& rule) {
          std::to_string(rule.tests.size()) + ", {" + tests + "}, " + literal(rule.why) + "},\n";
 }
 
-std::string source(const jail::Policy& policy) {
+// `text` with `name` where `place` stands first.
+std::string filled(std::string text, std::string_view place, std::string_view name) {
+  return text.replace(text.find(place), place.size(), name);
+}
+
+std::string source(const jail::Policy& policy, std::string_view function) {
   std::size_t max_tests = 1;
   for (const jail::Rule& rule : policy.rules) max_tests = std::max(max_tests, rule.tests.size());
-  std::string text = preamble;
-  const auto at = text.find("max_tests");
-  text.replace(at, std::string("max_tests").size(), std::to_string(max_tests));
+  std::string text = filled(preamble, "max_tests", std::to_string(max_tests));
   text += "constexpr const char* name = " + literal(policy.name) + ";\n";
   text += "constexpr Decision otherwise = " + initializer(policy.otherwise) + ";\n";
   text += "constexpr Row rows[] = {\n";
   for (const jail::Rule& rule : policy.rules) text += row(rule);
-  return text + "};\n" + epilogue;
+  return text + "};\n" + filled(epilogue, "FUNCTION", function);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::cerr << "usage: generate_tables POLICY.json OUTPUT.cc\n";
+  if (argc != 4) {
+    std::cerr << "usage: generate_tables POLICY.json FUNCTION OUTPUT.cc\n";
     return 2;
   }
   std::ifstream in(argv[1], std::ios::binary);
@@ -126,10 +129,10 @@ int main(int argc, char** argv) {
     std::cerr << policy.error().message() << "\n";
     return 1;
   }
-  std::ofstream out(argv[2], std::ios::binary | std::ios::trunc);
-  out << source(*policy) << std::flush;
+  std::ofstream out(argv[3], std::ios::binary | std::ios::trunc);
+  out << source(*policy, argv[2]) << std::flush;
   if (!out) {
-    std::cerr << argv[2] << ": cannot be written\n";
+    std::cerr << argv[3] << ": cannot be written\n";
     return 1;
   }
   return 0;

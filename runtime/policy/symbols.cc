@@ -1,6 +1,7 @@
 #include "runtime/policy/symbols.h"
 
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <netinet/in.h>
@@ -75,14 +76,28 @@ constexpr Symbol<std::uint32_t> argument_values[] = {
     {"IPPROTO_TCP", IPPROTO_TCP},
     {"IPPROTO_UDP", IPPROTO_UDP},
     {"IPPROTO_ICMP", IPPROTO_ICMP},
+    {"NETLINK_ROUTE", NETLINK_ROUTE},
 
     {"SOL_SOCKET", SOL_SOCKET},
     {"SO_ATTACH_FILTER", SO_ATTACH_FILTER},
     {"SO_ATTACH_BPF", SO_ATTACH_BPF},
     {"SO_ATTACH_REUSEPORT_CBPF", SO_ATTACH_REUSEPORT_CBPF},
     {"SO_ATTACH_REUSEPORT_EBPF", SO_ATTACH_REUSEPORT_EBPF},
+    {"SO_LINGER", SO_LINGER},
+    {"SO_RCVBUF", SO_RCVBUF},
+    {"SO_SNDBUF", SO_SNDBUF},
+    {"SO_PASSCRED", SO_PASSCRED},
     {"SOL_TCP", SOL_TCP},
     {"TCP_ULP", TCP_ULP},
+    {"TCP_NODELAY", TCP_NODELAY},
+    {"SOL_IP", SOL_IP},
+    {"IP_RECVERR", IP_RECVERR},
+    {"SOL_IPV6", SOL_IPV6},
+    {"IPV6_RECVERR", IPV6_RECVERR},
+    {"SOL_NETLINK", SOL_NETLINK},
+    {"NETLINK_PKTINFO", NETLINK_PKTINFO},
+    {"NETLINK_EXT_ACK", NETLINK_EXT_ACK},
+    {"NETLINK_GET_STRICT_CHK", NETLINK_GET_STRICT_CHK},
 
     {"CLONE_NEWNS", CLONE_NEWNS},
     {"CLONE_NEWCGROUP", CLONE_NEWCGROUP},
@@ -92,6 +107,7 @@ constexpr Symbol<std::uint32_t> argument_values[] = {
     {"CLONE_NEWPID", CLONE_NEWPID},
     {"CLONE_NEWNET", CLONE_NEWNET},
     {"CLONE_PARENT", CLONE_PARENT},
+    {"CLONE_THREAD", CLONE_THREAD},
 
     {"TCGETS", TCGETS},
     {"TCSETS", TCSETS},
@@ -103,6 +119,8 @@ constexpr Symbol<std::uint32_t> argument_values[] = {
     {"FIONBIO", FIONBIO},
     {"FIOCLEX", FIOCLEX},
     {"FIONCLEX", FIONCLEX},
+    {"SIOCGIFINDEX", SIOCGIFINDEX},
+    {"SIOCGIFNAME", SIOCGIFNAME},
     {"TIOCSTI", TIOCSTI},
     {"TIOCLINUX", TIOCLINUX},
     {"TIOCSETD", TIOCSETD},
@@ -152,6 +170,19 @@ constexpr Symbol<std::uint32_t> argument_values[] = {
     {"PRIO_USER", PRIO_USER},
 
     {"MADV_MERGEABLE", MADV_MERGEABLE},
+    {"MADV_DONTNEED", MADV_DONTNEED},
+    {"MADV_FREE", MADV_FREE},
+    {"MADV_HUGEPAGE", MADV_HUGEPAGE},
+    {"MADV_NOHUGEPAGE", MADV_NOHUGEPAGE},
+    {"MADV_DONTDUMP", MADV_DONTDUMP},
+
+    {"PROT_WRITE", PROT_WRITE},
+    {"PROT_EXEC", PROT_EXEC},
+
+    {"O_ACCMODE", O_ACCMODE},
+    {"O_CREAT", O_CREAT},
+    {"O_TRUNC", O_TRUNC},
+    {"O_APPEND", O_APPEND},
 };
 
 template <class Number, std::size_t size>

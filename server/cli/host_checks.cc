@@ -98,14 +98,13 @@ Check check_landlock() {
   if (abi > 0) {
     return {.name = "landlock",
             .state = Check::State::good,
-            .found = "ABI " + std::to_string(abi) + "; not used yet",
+            .found = "ABI " + std::to_string(abi),
             .advice = {}};
   }
-  return {
-      .name = "landlock",
-      .state = Check::State::notice,
-      .found = "not available; not used yet",
-      .advice = "boot with lsm=landlock,... for a second layer over the mounts, once it is used"};
+  return {.name = "landlock",
+          .state = Check::State::notice,
+          .found = "not available",
+          .advice = "boot with lsm=landlock,...: it keeps the egress proxy from other processes"};
 }
 
 PoolBounds pool_bounds(const HostFiles& files) {

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <thread>
 
@@ -199,6 +201,32 @@ TEST_F(Egress, JailsOfAPoolHaveTheirTemplatesWayOut) {
     EXPECT_EQ(collect(*jail).out, "hello\n");
     EXPECT_EQ(site_.answered(), round);
   }
+}
+
+// What a status file of /proc says of `name`.
+std::string status_of(const std::filesystem::path& task, const std::string& name) {
+  std::ifstream status(task / "status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name + ":\t")) return line.substr(name.size() + 2);
+  }
+  return "none";
+}
+
+TEST_F(Egress, TheProxyIsConfinedInEachOfItsThreads) {
+  // Once it has answered, all its threads are there.
+  EXPECT_THAT(fetch("http://other.test:" + site_.port() + "/", to_site()).out, HasSubstr("403"));
+  std::ifstream facts("/proc/self/fdinfo/" + std::to_string(proxy_->process_fd()));
+  std::string pid;
+  while (facts >> pid && pid != "Pid:") {
+  }
+  ASSERT_TRUE(facts >> pid);
+  int threads = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + pid + "/task")) {
+    ++threads;
+    EXPECT_EQ(status_of(task, "Seccomp"), "2");
+    EXPECT_EQ(status_of(task, "NoNewPrivs"), "1");
+  }
+  EXPECT_GE(threads, 5);
 }
 
 TEST_F(Egress, AVariableThatIsGivenIsKept) {

@@ -66,11 +66,13 @@ struct EgressOptions {
   std::chrono::seconds connect{10};  // for the look-up and the connection together
 };
 
-// The proxy. Its process belongs to the library, is executed with an empty environment, and ends
-// with its EgressProxy or with the caller. No thread and no signal handler in the caller.
+// The proxy. Its process belongs to the library, is executed with an empty environment under a
+// system call filter of its own, and ends with its EgressProxy or with the caller. No thread and no
+// signal handler in the caller.
 class EgressProxy {
  public:
-  // Errors: invalid (names the option), exhausted, kernel.
+  // Waits until the proxy has confined itself, which takes milliseconds. One that cannot is an
+  // error. Errors: invalid (names the option), exhausted, closed (it ended at once), kernel.
   static Result<EgressProxy> start(EgressOptions options = {});
 
   EgressProxy(EgressProxy&&) noexcept;

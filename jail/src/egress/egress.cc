@@ -1,9 +1,13 @@
 #include "jail/egress.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+
 #include "egress/destination.h"
+#include "egress/policy.h"
 #include "egress/rule.h"
 #include "egress/wire.h"
 #include "parent/fd_passing.h"
@@ -22,6 +26,9 @@ using egress::Settings;
 constexpr std::size_t most_decisions = 1024;
 constexpr std::uint32_t most_connections = 4096;
 constexpr std::chrono::seconds longest{24 * 60 * 60};
+// It takes milliseconds; who waits longer waits for a host that stands still.
+constexpr std::chrono::milliseconds confinement_patience{30'000};
+constexpr std::size_t most_confinement_bytes = 256;
 
 Error invalid(std::string what) { return {ErrorKind::invalid, std::move(what), 0, {}}; }
 
@@ -45,6 +52,36 @@ Result<Settings> settings_of(const EgressOptions& options) {
     settings.addresses.emplace_back(std::move(*canonical), *address);
   }
   return settings;
+}
+
+// The instructions as the kernel takes them.
+Result<Fd> filter_file() {
+  const auto filter = compile_policy(egress_policy());
+  if (!filter) return filter.error();
+  const auto& code = filter->instructions;
+  return sealed_file("jail-egress-filter",
+                     {reinterpret_cast<const char*>(code.data()), code.size() * sizeof(code[0])},
+                     SealedUse::read);
+}
+
+// Waits for the first that a new proxy says. One that is not confined is none.
+Result<void> await_confinement(const Fd& socket) {
+  const std::string doing = "confine the egress proxy";
+  pollfd said{socket.get(), POLLIN, 0};
+  int ready;
+  do {
+    ready = ::poll(&said, 1, static_cast<int>(confinement_patience.count()));
+  } while (ready < 0 && errno == EINTR);
+  if (ready < 0) return system_error(doing);
+  char datagram[most_confinement_bytes];
+  const ssize_t got = ::recv(socket.get(), datagram, sizeof datagram, MSG_DONTWAIT);
+  if (got < 0 && errno == EAGAIN) return Error{ErrorKind::kernel, doing, ETIMEDOUT, {}};
+  const auto confinement =
+      egress::parse_confinement({datagram, static_cast<std::size_t>(std::max<ssize_t>(got, 0))});
+  if (!confinement) return Error{ErrorKind::closed, doing + ": it has ended", 0, {}};
+  if (confinement->error == 0) return {};
+  errno = confinement->error;
+  return system_error(doing + ": " + confinement->doing);
 }
 
 }  // namespace
@@ -86,10 +123,13 @@ Result<EgressProxy> EgressProxy::start(EgressOptions options) {
   if (!settings) return settings.error();
   auto file = sealed_file("jail-egress-settings", egress::to_text(*settings), SealedUse::read);
   if (!file) return file.error();
+  auto filter = filter_file();
+  if (!filter) return filter.error();
   auto sockets = socket_pair();
   if (!sockets) return sockets.error();
   std::vector<Fd> others;
   others.push_back(std::move(*file));
+  others.push_back(std::move(*filter));
   auto process =
       run_image("jail-egress",
                 {jail_egress_image_begin,
@@ -99,7 +139,9 @@ Result<EgressProxy> EgressProxy::start(EgressOptions options) {
   auto state = std::make_unique<State>();
   state->socket = std::move(sockets->first);
   state->process = std::move(*process);
-  return EgressProxy(std::move(state));
+  EgressProxy proxy(std::move(state));
+  if (auto confined = await_confinement(proxy.state_->socket); !confined) return confined.error();
+  return proxy;
 }
 
 int EgressProxy::event_fd() const noexcept { return state_->socket.get(); }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t texts = 4;
 constexpr std::size_t longest_text = 450;
-constexpr std::size_t most_digits = 9;  // of a number in the settings
+constexpr std::size_t most_digits = 9;  // of a number
 
 struct DecisionHead {
   std::uint64_t sent;
@@ -59,6 +59,16 @@ std::optional<Settings> parse_settings(std::string_view text) {
     settings.addresses.emplace_back(name, *address);
   }
   return settings;
+}
+
+std::string to_datagram(const Confinement& confinement) {
+  return std::to_string(confinement.error) + " " + confinement.doing;
+}
+
+std::optional<Confinement> parse_confinement(std::string_view datagram) {
+  const auto error = parse_decimal(take(datagram, ' '), most_digits);
+  if (!error) return std::nullopt;
+  return Confinement{static_cast<int>(*error), std::string(datagram)};
 }
 
 std::string to_datagram(const Admission& admission) {

@@ -1,5 +1,6 @@
-// What the library and its proxy say to each other. Settings come in a sealed file, admissions and
-// decisions are one datagram each.
+// What the library and its proxy say to each other. Settings and the filter come in sealed files;
+// how its confinement went, which is the first that the proxy says, admissions and decisions are
+// one datagram each.
 #pragma once
 
 #include <chrono>
@@ -19,6 +20,7 @@ namespace jail::egress {
 inline constexpr int control_fd = 3;
 inline constexpr int image_fd = 4;
 inline constexpr int settings_fd = 5;
+inline constexpr int filter_fd = 6;
 
 struct Settings {
   std::vector<std::pair<std::string, Address>> addresses;  // canonical names
@@ -28,6 +30,14 @@ struct Settings {
 };
 std::string to_text(const Settings& settings);
 std::optional<Settings> parse_settings(std::string_view text);
+
+// What a proxy that may not do more than it should says of itself; else it ends.
+struct Confinement {
+  int error = 0;  // 0: it is confined
+  std::string doing = {};
+};
+std::string to_datagram(const Confinement& confinement);
+std::optional<Confinement> parse_confinement(std::string_view datagram);
 
 inline constexpr std::size_t most_rules = 256;
 inline constexpr std::size_t most_label_bytes = 256;
