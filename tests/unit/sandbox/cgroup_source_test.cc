@@ -266,7 +266,7 @@ TEST_F(Scope, WaitsForASilentSystemdNoLongerThanItMay) {
   const auto entered = enter(std::chrono::milliseconds(200));
   const auto took = std::chrono::steady_clock::now() - begin;
   ASSERT_FALSE(entered);
-  EXPECT_EQ(entered.error().kind, jail::ErrorKind::exhausted);
+  EXPECT_EQ(entered.error().kind, jail::ErrorKind::timed_out);
   EXPECT_GE(took, std::chrono::milliseconds(200));
   EXPECT_LT(took, std::chrono::seconds(5));
 }
