@@ -110,12 +110,17 @@ Result<ProgramRoot> with_python(ProgramRoot root) {
   if (!root.versions.contains("python3")) {
     return Error{ErrorKind::refused,
                  "use " + root.directory + " as a root: it has no /usr/bin/python3", 0,
-                 "install the package python3, or build a root: ./dev rootfs"};
+                 "install the package python3, or build a root: " + root_builder()};
   }
   return root;
 }
 
 }  // namespace
+
+std::string root_builder() {
+  const char* const installed = "/usr/share/agent-sandbox/rootfs/build";
+  return ::access(installed, X_OK) == 0 ? installed : "./dev rootfs";
+}
 
 std::vector<std::string> default_root_places(const Environment& environment) {
   std::vector<std::string> places;

@@ -35,6 +35,9 @@ std::vector<std::string> default_root_places(const Environment& environment);
 jail::Result<ProgramRoot> find_program_root(const std::string& configured,
                                             const std::vector<std::string>& places);
 
+// The command that builds a root: the package's where that is installed, else the source tree's.
+std::string root_builder();
+
 // Why `language` cannot run on `root`; nothing where it can.
 std::optional<std::string> why_not_available(Language language, const ProgramRoot& root);
 

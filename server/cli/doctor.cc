@@ -88,8 +88,8 @@ Check check_root(const runtime::ProgramRoot& root) {
     }
   }
   if (root.kind == runtime::ProgramRoot::Kind::host) {
-    check.advice += (check.advice.empty() ? "" : "; ") +
-                    std::string("./dev rootfs builds one that does not depend on this host");
+    check.advice += (check.advice.empty() ? "" : "; ") + runtime::root_builder() +
+                    " builds one that does not depend on this host";
   }
   return check;
 }

@@ -34,8 +34,6 @@ class Installed(Packages):
         for package in cls.packages.values():
             shutil.copy(package, cls.root_directory / "packages")
         (cls.root_directory / "etc/systemd/system/multi-user.target.wants").mkdir(parents=True, exist_ok=True)
-        # The folder of private state directories is systemd's.
-        (cls.root_directory / "var/lib/private").mkdir(mode=0o700)
         cls.before = cls.debian.files()
         cls.installed = cls.debian.run("sh", "-c", cls.command_of_the_readme())
         cls.settled = cls.debian.files()
@@ -47,6 +45,9 @@ class Installed(Packages):
 
     def setUp(self):
         self.done(self.installed)
+
+    def users(self):
+        return self.done(self.debian.run("getent", "passwd"))
 
     def installed_again(self):
         self.done(self.debian.run("sh", "-c", "dpkg --install /packages/*.deb"))
@@ -115,10 +116,10 @@ class Installed(Packages):
 
     def test_purging_leaves_nothing(self):
         self.addCleanup(self.installed_again)
-        state = self.root_directory / "var/lib/private/agent-sandbox"
+        state = self.root_directory / "var/lib/agent-sandbox/server"
         state.mkdir(parents=True)
         (state / "jobs.sqlite").touch()
-        (self.root_directory / "var/lib/agent-sandbox").symlink_to("private/agent-sandbox")
+        self.assertIn("agent-sandbox", self.users())
         enabled = self.root_directory / "etc/systemd/system/multi-user.target.wants/agent-sandbox.service"
         if shutil.which("systemctl"):
             self.done(run("systemctl", f"--root={self.root_directory}", "enable", "agent-sandbox.service"))
@@ -127,6 +128,7 @@ class Installed(Packages):
         self.assertTrue(enabled.is_symlink())
         self.done(self.debian.run("dpkg", "--purge", "agent-sandbox", "libjail-dev", self.runtime))
         self.assertEqual(set(), self.debian.files() ^ self.before)
+        self.assertNotIn("agent-sandbox", self.users())
         self.assertNotIn("libjail", self.done(self.debian.run("ldconfig", "--print-cache")))
         listed = self.done(self.debian.run("dpkg-query", "--list"))
         self.assertNotIn("agent-sandbox", listed)
