@@ -278,6 +278,10 @@ TEST(Life, ARunGetsNoMoreThanItsJailWasMadeFor) {
   limits.cpu = spec.limits.cpu + std::chrono::milliseconds(1);
   EXPECT_FALSE(jail->start(limits));
   limits = {};
+  limits.wall = std::chrono::milliseconds::max();
+  const auto endless = jail->start(limits);
+  ASSERT_FALSE(endless);
+  EXPECT_THAT(endless.error().message(), HasSubstr("limits.wall"));
   limits.wall = std::chrono::seconds(20);
   ASSERT_TRUE(jail->start(limits));
   EXPECT_EQ(collect(*jail).report.exit_code, 0);

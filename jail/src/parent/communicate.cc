@@ -87,7 +87,7 @@ class Collected {
   std::string& text_;
   std::uint64_t most_;
   std::uint64_t& lost_;
-  std::array<char, 65536> room_;
+  std::array<char, 8192> room_;  // small, since threads of a daemon may have small stacks
 };
 
 // What is left of the guest's input.

@@ -17,6 +17,7 @@
 #include "parent/beneath.h"
 #include "parent/jail_state.h"
 #include "parent/messages.h"
+#include "plan/check_spec.h"
 
 namespace jail {
 namespace {
@@ -233,9 +234,7 @@ Result<void> Jail::start(const RunLimits& given) {
   if (state.phase != Phase::ready) {
     return Error{ErrorKind::invalid, "start a jail that is not ready", 0, {}};
   }
-  if (limits.wall.count() <= 0 || limits.cpu.count() <= 0 || limits.memory_bytes < (1u << 20)) {
-    return Error{ErrorKind::invalid, "start a jail: a limit is not above 0", 0, {}};
-  }
+  if (auto checked = check_limits(limits); !checked) return checked;
   if (limits.memory_bytes > state.most_memory_bytes || limits.cpu > state.most_cpu) {
     return Error{ErrorKind::invalid,
                  std::string("start a jail: more ") +

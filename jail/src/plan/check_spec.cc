@@ -2,6 +2,8 @@
 
 #include <linux/filter.h>
 
+#include <chrono>
+
 #include "jail/egress.h"
 #include "plan/path_rules.h"
 
@@ -48,9 +50,19 @@ Result<void> check_network(const Network& network) {
   return {};
 }
 
+}  // namespace
+
+std::string item(const char* list, std::size_t index) {
+  return std::string(list) + "[" + std::to_string(index) + "]";
+}
+
 Result<void> check_limits(const Limits& limits) {
+  // So that sums of times stay numbers, in nanoseconds too.
+  constexpr std::chrono::hours century{100 * 366 * 24};
   if (limits.wall.count() <= 0) return invalid("limits.wall: not above 0");
+  if (limits.wall > century) return invalid("limits.wall: more than a century");
   if (limits.cpu.count() <= 0) return invalid("limits.cpu: not above 0");
+  if (limits.cpu > century) return invalid("limits.cpu: more than a century");
   if (limits.cpu_percent == 0) return invalid("limits.cpu_percent: 0");
   if (limits.memory_bytes < (1u << 20)) return invalid("limits.memory_bytes: below 1 MiB");
   if (limits.processes == 0) return invalid("limits.processes: 0, but the guest is one");
@@ -61,12 +73,6 @@ Result<void> check_limits(const Limits& limits) {
   if (limits.tmp_bytes == 0) return invalid("limits.tmp_bytes: 0");
   if (limits.tmp_inodes == 0) return invalid("limits.tmp_inodes: 0");
   return {};
-}
-
-}  // namespace
-
-std::string item(const char* list, std::size_t index) {
-  return std::string(list) + "[" + std::to_string(index) + "]";
 }
 
 Result<void> check_spec(const JailSpec& spec, const HostFacts& host) {

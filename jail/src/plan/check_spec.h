@@ -13,6 +13,9 @@ namespace jail {
 // Errors: ErrorKind::invalid or refused, naming the field of the spec.
 Result<void> check_spec(const JailSpec& spec, const HostFacts& host);
 
+// The part that is about limits, those of a run as well.
+Result<void> check_limits(const Limits& limits);
+
 // The part that is about binds, volumes and devices (check_extras.cc).
 Result<void> check_extras(const JailSpec& spec);
 
