@@ -19,7 +19,8 @@ mkdir .outside; pivot_root . .outside; cd /; umount -l .outside; rmdir .outside
 shift; exec "$@"
 """
 # Of the host's own running, not of a package.
-NOT_FILES = ("proc", "sys", "dev", "run", "packages", "tmp", "var/log", "var/cache", "var/lib/apt", "var/lib/dpkg")
+NOT_FILES = ("proc", "sys", "dev", "run", "packages", "tmp", "var/log", "var/cache", "var/lib/apt", "var/lib/dpkg",
+             "etc/shadow-", "etc/gshadow-")  # how these were before the last change of users
 
 
 class Unreachable(Exception):
@@ -75,5 +76,5 @@ class DebianRoot:
         for folder, folders, names in os.walk(self.path):
             place = pathlib.Path(folder).relative_to(self.path)
             folders[:] = [name for name in folders if (place / name).as_posix() not in NOT_FILES]
-            found.update((place / name).as_posix() for name in (*folders, *names))
+            found.update({(place / name).as_posix() for name in (*folders, *names)} - {*NOT_FILES})
         return found

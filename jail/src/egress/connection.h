@@ -47,7 +47,7 @@ class Connection {
   Connection(const Connection&) = delete;
   ~Connection();
 
-  void note(Watched side, std::uint32_t events);
+  void note(Watched which, std::uint32_t events);
   void take(Found found, Time now);
   // As far as it comes without waiting.
   Turn run(Time now);

@@ -81,7 +81,7 @@ class RequestReader {
 };
 
 // The whole head, up to and with its empty line. `rest`: what came in behind it.
-Reading read_http_head(std::string_view head, std::string_view rest);
+Reading read_http_head(std::string_view bytes, std::string_view rest);
 // Whether it is a CONNECT, as far as one can tell.
 Protocol http_protocol(std::string_view head);
 

@@ -224,38 +224,38 @@ Result<void> Jail::write_file(std::string_view path, std::string_view content, s
 
 Result<void> Jail::start() { return start(RunLimits{}); }
 
-Result<void> Jail::start(const RunLimits& given) {
+Result<void> Jail::start(const RunLimits& limits) {
   State& state = *state_;
   if (state.failure) return *state.failure;
-  Limits limits = state.limits;
-  limits.wall = given.wall.value_or(limits.wall);
-  limits.cpu = given.cpu.value_or(limits.cpu);
-  limits.memory_bytes = given.memory_bytes.value_or(limits.memory_bytes);
+  Limits wanted = state.limits;
+  wanted.wall = limits.wall.value_or(wanted.wall);
+  wanted.cpu = limits.cpu.value_or(wanted.cpu);
+  wanted.memory_bytes = limits.memory_bytes.value_or(wanted.memory_bytes);
   if (state.phase != Phase::ready) {
     return Error{ErrorKind::invalid, "start a jail that is not ready", 0, {}};
   }
-  if (auto checked = check_limits(limits); !checked) return checked;
-  if (limits.memory_bytes > state.most_memory_bytes || limits.cpu > state.most_cpu) {
+  if (auto checked = check_limits(wanted); !checked) return checked;
+  if (wanted.memory_bytes > state.most_memory_bytes || wanted.cpu > state.most_cpu) {
     return Error{ErrorKind::invalid,
                  std::string("start a jail: more ") +
-                     (limits.cpu > state.most_cpu ? "processor time" : "memory") +
+                     (wanted.cpu > state.most_cpu ? "processor time" : "memory") +
                      " than it was made for",
                  0,
                  {}};
   }
-  if (state.cgroup && limits.memory_bytes != state.limits.memory_bytes) {
-    if (auto done = state.cgroup->set_memory_limit(limits.memory_bytes); !done) return done;
+  if (state.cgroup && wanted.memory_bytes != state.limits.memory_bytes) {
+    if (auto done = state.cgroup->set_memory_limit(wanted.memory_bytes); !done) return done;
   }
-  state.limits = limits;
+  state.limits = wanted;
   wire::Order order{};
   order.type = wire::order_start;
-  order.wall_ns = static_cast<std::uint64_t>(nanoseconds(limits.wall).count());
-  order.cpu_ns = static_cast<std::uint64_t>(nanoseconds(limits.cpu).count());
+  order.wall_ns = static_cast<std::uint64_t>(nanoseconds(wanted.wall).count());
+  order.cpu_ns = static_cast<std::uint64_t>(nanoseconds(wanted.cpu).count());
   // Where the kernel counts, init does not look.
   order.memory_bytes =
-      state.cgroup ? std::numeric_limits<std::uint64_t>::max() : limits.memory_bytes;
-  order.data_limit = private_mapping_limit(limits.memory_bytes);
-  order.cpu_limit_s = cpu_seconds_limit(limits.cpu);
+      state.cgroup ? std::numeric_limits<std::uint64_t>::max() : wanted.memory_bytes;
+  order.data_limit = private_mapping_limit(wanted.memory_bytes);
+  order.cpu_limit_s = cpu_seconds_limit(wanted.cpu);
   if (::send(state.control.get(), &order, sizeof order, MSG_NOSIGNAL) < 0) {
     return Error{ErrorKind::closed, "start a jail", errno, {}};
   }
