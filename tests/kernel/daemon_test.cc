@@ -76,7 +76,9 @@ class Daemon : public testing::Test {
     EXPECT_THAT(findings.faults(), testing::IsEmpty());
     EXPECT_EQ(open_descriptors(), before);
     EXPECT_TRUE(soon(has_no_child)) << children_of(::getpid()).size() << " are left";
+#ifndef __SANITIZE_THREAD__  // which hands a signal to its handler where it suits it
     EXPECT_GT(interruptions, 0);
+#endif
     std::printf("%d launches by %d threads in %.1f s, %d interruptions\n", options.launches,
                 options.threads, took.count(), interruptions.load());
     for (const auto& [what, count] : findings.counts()) {

@@ -232,7 +232,7 @@ TEST_F(Egress, TheProxyIsConfinedInEachOfItsThreads) {
 TEST_F(Egress, AVariableThatIsGivenIsKept) {
   jail::JailSpec spec =
       python("import os; print(os.environ['http_proxy'], os.environ['ALL_PROXY'])", to_site());
-  spec.env.push_back("http_proxy=http://localhost:1");
+  spec.env.emplace_back("http_proxy=http://localhost:1");
   EXPECT_EQ(run(spec).out, "http://localhost:1 socks5h://127.0.0.1:3128\n");
 }
 
