@@ -1,4 +1,5 @@
 """What the host sees of the product's processes: the tests check effects, and these are the effects."""
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -73,6 +74,18 @@ def processes_with(word):
 
 def open_descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def what_is_open(pid):
+    """What its descriptors lead to, without those that are closed meanwhile; nothing where the process is closed to this user."""
+    found = set()
+    try:
+        for number in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):
+                found.add(os.readlink(f"/proc/{pid}/fd/{number}"))
+    except PermissionError:
+        return set()
+    return found
 
 
 def resident_bytes(pid):

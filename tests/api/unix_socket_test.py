@@ -66,8 +66,7 @@ class UnixSocket(live_server.ServerTest):
         server = live_server.LiveServer("--host", f"unix:{self.path}", environment={"JOBS_PATH": ":memory:"})
         self.addCleanup(server.stop)
         self.assertIn(f"listening on unix:{self.path}\n", "".join(server.log))
-        inodes = {os.readlink(entry) for entry in pathlib.Path(f"/proc/{server.pid}/fd").iterdir()
-                  if os.path.islink(entry)} if os.access(f"/proc/{server.pid}/fd", os.R_OK) else set()
+        inodes = host_view.what_is_open(server.pid)
         for table in ("/proc/net/tcp", "/proc/net/tcp6"):
             for line in pathlib.Path(table).read_text(encoding="ascii").splitlines()[1:]:
                 self.assertNotIn(f"socket:[{line.split()[9]}]", inodes)
