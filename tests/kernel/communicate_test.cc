@@ -19,16 +19,9 @@ using jail::Phase;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-std::optional<jail::Jail> ready(const jail::JailSpec& spec) {
-  auto jail = launcher().launch(spec);
-  if (jail && jail->wait(Phase::ready, seconds(60))) return std::move(*jail);
-  ADD_FAILURE() << "no jail";
-  return std::nullopt;
-}
-
 std::optional<jail::Jail> running(const std::string& script) {
-  auto jail = ready(spec_for({"/usr/bin/bash", "-c", script}));
-  if (jail && jail->start()) return jail;
+  auto jail = ready_jail(spec_for({"/usr/bin/bash", "-c", script}));
+  if (jail && jail->start()) return std::move(*jail);
   ADD_FAILURE() << "it was not started";
   return std::nullopt;
 }
@@ -122,7 +115,7 @@ TEST(Communicate, ReturnsWhenEveryProcessIsDead) {
 TEST(Communicate, DoesNotWaitForAnInitThatSaysNothing) {
   jail::JailSpec spec = spec_for({"/usr/bin/sleep", "60"});
   spec.limits.wall = milliseconds(10);
-  auto jail = ready(spec);
+  auto jail = ready_jail(spec);
   ASSERT_TRUE(jail);
   while (jail->process_fd() < 0) ASSERT_TRUE(jail->advance());
   ASSERT_TRUE(jail->start());
@@ -134,7 +127,7 @@ TEST(Communicate, DoesNotWaitForAnInitThatSaysNothing) {
 }
 
 TEST(Communicate, IsRefusedWithoutItsStreamsAndBeforeTheStart) {
-  auto jail = ready(spec_for({"/usr/bin/true"}));
+  auto jail = ready_jail(spec_for({"/usr/bin/true"}));
   ASSERT_TRUE(jail);
   const auto early = jail->communicate();
   ASSERT_FALSE(early);
@@ -175,7 +168,7 @@ TEST(Kill, IsNoEndOfTheProgramsOwn) {
 }
 
 TEST(Failure, StaysWhatItWas) {
-  auto jail = ready(spec_for({"/usr/bin/no-such-program"}));
+  auto jail = ready_jail(spec_for({"/usr/bin/no-such-program"}));
   ASSERT_TRUE(jail);
   ASSERT_TRUE(jail->start());
   const auto first = jail->wait(Phase::ended, seconds(60));

@@ -16,6 +16,7 @@
 
 #include "guest.h"
 #include "jail/pool.h"
+#include "processes.h"
 #include "web_site.h"
 
 namespace kernel_ring {
@@ -215,13 +216,11 @@ std::string status_of(const std::filesystem::path& task, const std::string& name
 TEST_F(Egress, TheProxyIsConfinedInEachOfItsThreads) {
   // Once it has answered, all its threads are there.
   EXPECT_THAT(fetch("http://other.test:" + site_.port() + "/", to_site()).out, HasSubstr("403"));
-  std::ifstream facts("/proc/self/fdinfo/" + std::to_string(proxy_->process_fd()));
-  std::string pid;
-  while (facts >> pid && pid != "Pid:") {
-  }
-  ASSERT_TRUE(facts >> pid);
+  const pid_t pid = process_of(proxy_->process_fd());
+  ASSERT_GT(pid, 0);
   int threads = 0;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/" + pid + "/task")) {
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
     ++threads;
     EXPECT_EQ(status_of(task, "Seccomp"), "2");
     EXPECT_EQ(status_of(task, "NoNewPrivs"), "1");

@@ -29,6 +29,13 @@ JailSpec spec_for(std::vector<std::string> program) {
   return spec;
 }
 
+Result<Jail> ready_jail(const JailSpec& spec) {
+  auto jail = launcher().launch(spec);
+  if (!jail) return jail;
+  if (auto ready = jail->wait(Phase::ready, milliseconds(10000)); !ready) return ready.error();
+  return jail;
+}
+
 Outcome collect(Jail& jail, const std::string& input) {
   constexpr std::uint64_t most_bytes = 64u << 20;
   auto output = jail.communicate(input, most_bytes);
@@ -41,13 +48,9 @@ Outcome collect(Jail& jail, const std::string& input) {
 }
 
 Outcome run(const JailSpec& spec, const std::string& input) {
-  auto jail = launcher().launch(spec);
+  auto jail = ready_jail(spec);
   if (!jail) {
     ADD_FAILURE() << jail.error().message();
-    return {};
-  }
-  if (const auto ready = jail->wait(Phase::ready, milliseconds(10000)); !ready) {
-    ADD_FAILURE() << ready.error().message();
     return {};
   }
   if (const auto started = jail->start(); !started) {

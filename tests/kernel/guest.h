@@ -19,6 +19,9 @@ using Change = std::function<void(jail::JailSpec&)>;
 // A spec for `program` (argv) on the host root under the shipped policy.
 jail::JailSpec spec_for(std::vector<std::string> program);
 
+// Launched by launcher(), and ready.
+jail::Result<jail::Jail> ready_jail(const jail::JailSpec& spec);
+
 // Of a jail that was started, to its end. A failure of ours fails the test.
 Outcome collect(jail::Jail& jail, const std::string& input = {});
 

@@ -28,10 +28,7 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 
 jail::Result<jail::Jail> ready_jail(std::vector<std::string> program) {
-  auto jail = launcher().launch(spec_for(std::move(program)));
-  if (!jail) return jail;
-  if (auto ready = jail->wait(Phase::ready, seconds(10)); !ready) return ready.error();
-  return jail;
+  return kernel_ring::ready_jail(spec_for(std::move(program)));
 }
 
 TEST(Life, ExitStatusIsTheGuests) {

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "guest.h"
+#include "processes.h"
 
 namespace kernel_ring {
 namespace {
@@ -32,14 +33,6 @@ pid_t child_named(const std::string& name, pid_t parent) {
     const std::size_t close = stat.rfind(')');
     if (close == std::string::npos || stat.find("(" + name + ")") == std::string::npos) continue;
     if (std::stoi(stat.substr(close + 4)) == parent) return std::stoi(entry.path().filename());
-  }
-  return -1;
-}
-
-pid_t process_of(const jail::Launcher& launcher) {
-  std::istringstream text(slurp("/proc/self/fdinfo/" + std::to_string(launcher.process_fd())));
-  for (std::string line; std::getline(text, line);) {
-    if (line.rfind("Pid:", 0) == 0) return std::stoi(line.substr(4));
   }
   return -1;
 }
@@ -82,7 +75,7 @@ class Secrets : public testing::Test {
 };
 
 TEST_F(Secrets, LauncherHoldsNothingOfItsOwner) {
-  const pid_t pid = process_of(*launcher_);
+  const pid_t pid = process_of(launcher_->process_fd());
   ASSERT_GT(pid, 0);
   EXPECT_EQ(slurp("/proc/" + std::to_string(pid) + "/environ"), "");
   const std::string memory = memory_of(pid);
@@ -118,7 +111,7 @@ TEST_F(Secrets, InitIsNotReadableByItsUser) {
   auto jail = launcher_->launch(spec_for({"/usr/bin/sleep", "30"}));
   ASSERT_TRUE(jail) << jail.error().message();
   ASSERT_TRUE(jail->wait(Phase::ready, std::chrono::seconds(10)));
-  const pid_t pid = child_named("jail-init", process_of(*launcher_));
+  const pid_t pid = child_named("jail-init", process_of(launcher_->process_fd()));
   ASSERT_GT(pid, 0);
   std::ifstream memory("/proc/" + std::to_string(pid) + "/mem", std::ios::binary);
   EXPECT_FALSE(memory.is_open());
@@ -128,7 +121,7 @@ TEST_F(Secrets, GuestAndInitAreOfNobodyImportant) {
   auto jail = launcher_->launch(spec_for({"/usr/bin/sleep", "30"}));
   ASSERT_TRUE(jail) << jail.error().message();
   ASSERT_TRUE(jail->wait(Phase::ready, std::chrono::seconds(10)));
-  const pid_t pid = child_named("jail-init", process_of(*launcher_));
+  const pid_t pid = child_named("jail-init", process_of(launcher_->process_fd()));
   const std::string status = slurp("/proc/" + std::to_string(pid) + "/status");
   EXPECT_THAT(status, Not(HasSubstr("Uid:\t0\t")));
   EXPECT_THAT(status, HasSubstr("CapPrm:\t0000000000000000"));

@@ -127,6 +127,13 @@ Result<void> fill_known(const char* type, const void* filled, void* out, std::si
   return {};
 }
 
+Result<std::string_view> bytes_of(const char* name, const void* given, std::size_t length) {
+  if (given == nullptr && length > 0) {
+    return invalid(std::string(name) + " is NULL, length is not 0");
+  }
+  return std::string_view(static_cast<const char*>(given), length);
+}
+
 Result<std::chrono::milliseconds> checked_time(const char* name, std::uint64_t milliseconds) {
   constexpr std::uint64_t century = 100ull * 366 * 24 * 3600 * 1000;
   if (milliseconds > century) return invalid(std::string(name) + ": more than a century");

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -44,6 +45,9 @@ jail_status guarded(const char* name, std::initializer_list<Needed> needed, jail
     return tell_exception(name, error);
   }
 }
+
+// Errors: invalid, where there are none though `length` says so; `name` is the argument's.
+Result<std::string_view> bytes_of(const char* name, const void* given, std::size_t length);
 
 // A list that ends in NULL; NULL is an empty one.
 std::vector<std::string> strings_of(const char* const* list);

@@ -130,9 +130,9 @@ jail_status jail_jail_wait(jail_jail* jail, jail_phase phase, uint64_t at_most_m
 jail_status jail_jail_write_file(jail_jail* jail, const char* path, const void* content,
                                  size_t length, uint32_t mode, jail_error* error) {
   return guarded(__func__, {{"jail", jail}, {"path", path}}, error, [&]() -> Result<void> {
-    if (content == nullptr && length > 0)
-      return jail::c::invalid("content is NULL, length is not 0");
-    return jail->jail.write_file(path, {static_cast<const char*>(content), length}, mode);
+    const auto bytes = jail::c::bytes_of("content", content, length);
+    if (!bytes) return bytes.error();
+    return jail->jail.write_file(path, *bytes, mode);
   });
 }
 
@@ -170,10 +170,10 @@ int jail_jail_take_stderr(jail_jail* jail) {
 jail_status jail_jail_communicate(jail_jail* jail, const void* input, size_t length,
                                   uint64_t most_bytes, jail_output** output, jail_error* error) {
   return guarded(__func__, {{"jail", jail}, {"output", output}}, error, [&]() -> Result<void> {
-    constexpr std::uint64_t usual = 1u << 20;
-    if (input == nullptr && length > 0) return jail::c::invalid("input is NULL, length is not 0");
-    auto told = jail->jail.communicate({static_cast<const char*>(input), length},
-                                       jail::c::or_default(most_bytes, usual));
+    const auto bytes = jail::c::bytes_of("input", input, length);
+    if (!bytes) return bytes.error();
+    auto told = most_bytes == 0 ? jail->jail.communicate(*bytes)
+                                : jail->jail.communicate(*bytes, most_bytes);
     if (!told) return told.error();
     *output = new jail_output{std::move(*told)};
     return {};

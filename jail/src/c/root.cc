@@ -58,10 +58,9 @@ jail_status jail_root_link(jail_root* root, const char* target, const char* poin
 jail_status jail_root_file(jail_root* root, const char* target, const void* content, size_t length,
                            const struct timespec* modified, jail_error* error) {
   return guarded(__func__, {{"root", root}, {"target", target}}, error, [&]() -> Result<void> {
-    if (content == nullptr && length > 0)
-      return jail::c::invalid("content is NULL, length is not 0");
-    jail::TextFile file{.target = target, .text = {}};
-    if (length > 0) file.text.assign(static_cast<const char*>(content), length);
+    const auto bytes = jail::c::bytes_of("content", content, length);
+    if (!bytes) return bytes.error();
+    jail::TextFile file{.target = target, .text = std::string(*bytes)};
     if (modified != nullptr) file.modified = *modified;
     root->root.files.push_back(std::move(file));
     return {};

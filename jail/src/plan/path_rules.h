@@ -14,9 +14,10 @@ bool is_plain_path(const std::string& path);
 // Both plain paths.
 bool is_at_or_below(std::string_view path, std::string_view directory);
 
+// Of ASCII: such as could begin a line, or move what is shown.
+bool is_control(char c);
 // Something is written in it, on one line: a reason that is shown as a line cannot pretend to be
 // another one.
-bool is_control(char c);
 bool is_one_line(std::string_view text);
 
 // Nothing of these file systems of the kernel's, nor the whole root, is ever shown beside a root.
