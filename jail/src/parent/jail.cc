@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -24,7 +23,6 @@ namespace {
 
 using std::chrono::duration_cast;
 using std::chrono::microseconds;
-using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
@@ -285,22 +283,6 @@ void Jail::State::kill(Ended why) noexcept {
   report.signal = SIGKILL;
   if (cgroup) cgroup->kill();
   add_accounting();
-}
-
-Result<Phase> Jail::wait(Phase phase, milliseconds at_most) {
-  // poll() counts milliseconds in an int: 24 days.
-  const auto deadline =
-      steady_clock::now() + std::min(at_most, milliseconds(std::numeric_limits<int>::max() - 1));
-  for (;;) {
-    auto now = advance();
-    if (!now || *now >= phase) return now;
-    const auto left = duration_cast<milliseconds>(deadline - steady_clock::now()).count();
-    if (left <= 0) return Error{ErrorKind::timed_out, "wait for a jail", ETIMEDOUT, {}};
-    pollfd watched{state_->control.get(), POLLIN, 0};
-    if (::poll(&watched, 1, static_cast<int>(left) + 1) < 0 && errno != EINTR) {
-      return Error{ErrorKind::kernel, "wait for a jail", errno, {}};
-    }
-  }
 }
 
 }  // namespace jail

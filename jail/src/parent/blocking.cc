@@ -1,4 +1,4 @@
-// Jail::communicate(): a poll loop over one jail, for owners who have none.
+// Jail::wait() and Jail::communicate(): poll loops over one jail, for owners who have none.
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -28,10 +29,13 @@ constexpr milliseconds patience_with_init{10'000};
 // Of a guest that was killed, until its last process has let go of the streams.
 constexpr milliseconds patience_with_kernel{10'000};
 
+// poll() counts milliseconds in an int: 24 days.
+constexpr milliseconds longest_poll{std::numeric_limits<int>::max()};
+
 // At least 0, for poll().
 int left_until(Deadline deadline) {
-  const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now()).count();
-  return static_cast<int>(std::clamp<long>(left, 0, 24l * 24 * 3600 * 1000));
+  const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
+  return static_cast<int>(std::clamp(left, milliseconds(0), longest_poll).count());
 }
 
 // While it lives, writing to a pipe that nobody reads is an error in this thread and no signal. One
@@ -116,6 +120,20 @@ Error invalid(const char* why) {
 }
 
 }  // namespace
+
+Result<Phase> Jail::wait(Phase phase, milliseconds at_most) {
+  const Deadline deadline = steady_clock::now() + std::min(at_most, longest_poll);
+  for (;;) {
+    auto now = advance();
+    if (!now || *now >= phase) return now;
+    const int left = left_until(deadline);
+    if (left == 0) return Error{ErrorKind::timed_out, "wait for a jail", ETIMEDOUT, {}};
+    pollfd watched{state_->control.get(), POLLIN, 0};
+    if (::poll(&watched, 1, left) < 0 && errno != EINTR) {
+      return Error{ErrorKind::kernel, "wait for a jail", errno, {}};
+    }
+  }
+}
 
 // Its pidfd may still be on its way: init can be quicker than the launcher.
 bool Jail::State::dies_within(milliseconds at_most) {
