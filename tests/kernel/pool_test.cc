@@ -456,6 +456,33 @@ except MemoryError:
   EXPECT_EQ(run_warm(pool, "import decimal; print(len(decimal.kept))").out, "300000\n");
 }
 
+TEST(Pool, InheritedMemoryCountsFromWhenItIsWritten) {
+  for (const jail::FrozenHeap frozen : {jail::FrozenHeap::never, jail::FrozenHeap::always}) {
+    jail::TemplateSpec spec = python_template();
+    spec.levers.frozen_heap = frozen;
+    spec.imports = {"json"};
+    spec.warm_up = "import json; json.kept = bytearray(b'x') * (80 << 20)";
+    DrivenPool pool(spec);
+    ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
+    jail::RunLimits limits;
+    limits.memory_bytes = 160u << 20;
+    const std::string fits = R"py(
+import json, time
+own = bytearray(b'y') * (110 << 20)
+time.sleep(0.5)
+print(sum(json.kept[::4096]) == 120 * (80 << 8), flush=True)
+)py";
+    EXPECT_EQ(run_warm(pool, fits, limits).out, "True\n");
+    const std::string writes = R"py(
+for at in range(0, 70 << 20, 4096): json.kept[at] = 1
+time.sleep(20)
+)py";
+    const Outcome outcome = run_warm(pool, fits + writes, limits);
+    EXPECT_EQ(outcome.out, "True\n");
+    EXPECT_EQ(outcome.report.ended, Ended::out_of_memory) << to_string(outcome.report.ended);
+  }
+}
+
 TEST(Pool, WrongTemplatesAreRefusedByName) {
   jail::TemplateSpec spec = python_template();
   spec.name = "Not a name";

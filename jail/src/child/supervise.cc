@@ -28,6 +28,7 @@ constexpr std::uint64_t ns_per_ms = 1'000'000;
 constexpr std::uint64_t longest_pause_ns = 20 * ns_per_ms;
 constexpr std::uint64_t shortest_pause_ns = ns_per_ms / 2;
 constexpr std::uint64_t touched_bytes_per_ns = 8;
+constexpr std::uint64_t pause_before_walk_ns = 50 * ns_per_ms;
 // An interpreter that needs this long to want its program hangs.
 constexpr std::uint64_t longest_start_ns = 30'000 * ns_per_ms;
 
@@ -116,6 +117,7 @@ class Init {
     channel_ = ends[0];
     guest_ = guest.pid;
     if (guest.memory_holder != 0) watch_.leave_out(guest.memory_holder);
+    watch_.note_inherited();
     user_before_us_ = guest.cpu_user_us;
     system_before_us_ = guest.cpu_system_us;
     return true;
@@ -332,13 +334,16 @@ class Init {
 
   void look() {
     const std::uint64_t before = own_cpu_ns();
-    WatchedUsage usage = watch_.measure(order_.memory_bytes);
-    if (usage.memory_bytes > order_.memory_bytes) {
-      // A fork between two reads shows the same pages twice: only what is seen again counts.
-      usage = watch_.measure(order_.memory_bytes);
+    const std::uint64_t limit = order_.memory_bytes;
+    const WatchedUsage usage = watch_.measure(limit);
+    const std::uint64_t rest = rest_after(own_cpu_ns() - before);
+    std::uint64_t memory = usage.memory.most;
+    if (memory > limit) {
+      memory = usage.memory.least;
+      if (memory <= limit && may_walk(usage.memory)) memory = walk();
     }
-    if (usage.memory_bytes > memory_peak_) memory_peak_ = usage.memory_bytes;
-    if (usage.memory_bytes > order_.memory_bytes) {
+    if (memory > memory_peak_) memory_peak_ = memory;
+    if (memory > limit) {
       cause_ = wire::cause_memory;
       return;
     }
@@ -346,14 +351,34 @@ class Init {
       cause_ = wire::cause_cpu;
       return;
     }
-    std::uint64_t pause = (order_.memory_bytes - usage.memory_bytes) / touched_bytes_per_ns;
+    std::uint64_t pause = (limit - memory) / touched_bytes_per_ns;
     if (pause > longest_pause_ns) pause = longest_pause_ns;
     if (pause < shortest_pause_ns) pause = shortest_pause_ns;
-    // Looking takes a fifth of a processor at the most. Waiting for a turn on one costs nothing,
-    // and where the machine is busy a jail must not be watched the less for it.
-    const std::uint64_t cost = own_cpu_ns() - before;
-    if (pause < 4 * cost) pause = 4 * cost;
-    next_look_ns_ = now_ns() + pause;
+    next_look_ns_ = now_ns() + (pause > rest ? pause : rest);
+  }
+
+  // Looking takes a fifth of a processor at the most, and so does walking. Waiting for a turn on
+  // one costs nothing, and where the machine is busy a jail must not be watched the less for it.
+  static std::uint64_t rest_after(std::uint64_t cost) { return 4 * cost; }
+
+  // What one process may share is little beside what it can fill while a walk takes place: one that
+  // fills memory fast is over its limit beyond doubt before that, and is given the time for it.
+  bool may_walk(const WatchedMemory& memory) {
+    const std::uint64_t now = now_ns();
+    if (memory.processes == 1 && next_walk_ns_ == 0) next_walk_ns_ = now + pause_before_walk_ns;
+    return now >= next_walk_ns_;
+  }
+
+  std::uint64_t walk() {
+    const std::uint64_t before = own_cpu_ns();
+    std::uint64_t memory = watch_.walk();
+    if (memory > order_.memory_bytes) {
+      // Only what is seen again counts.
+      const WatchedMemory again = watch_.measure(order_.memory_bytes).memory;
+      memory = again.least > order_.memory_bytes ? again.least : watch_.walk();
+    }
+    next_walk_ns_ = now_ns() + rest_after(own_cpu_ns() - before);
+    return memory;
   }
 
   static rusage reaped_usage() {
@@ -494,6 +519,7 @@ class Init {
   std::uint64_t guest_end_ns_ = 0;
   std::uint64_t ran_until_ns_ = 0;
   std::uint64_t next_look_ns_ = 0;
+  std::uint64_t next_walk_ns_ = 0;
   std::uint64_t memory_peak_ = 0;
 };
 

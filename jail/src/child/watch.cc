@@ -44,7 +44,7 @@ long read_file(int directory, const char* path, char* buffer, std::size_t size) 
 }
 
 const char* skip_spaces(const char* p) {
-  while (*p == ' ') ++p;
+  while (*p == ' ' || *p == '\t') ++p;
   return p;
 }
 
@@ -92,8 +92,8 @@ bool read_stat(int proc, const char* pid, ProcessStat& out) {
   return true;
 }
 
-// The number behind `key` in smaps_rollup, in bytes.
-std::uint64_t rollup_value(const char* text, const char* key) {
+// The number behind `key` in smaps_rollup or status, in bytes; false where no line has it.
+bool read_size(const char* text, const char* key, std::uint64_t& bytes) {
   for (const char* line = text; *line != '\0';) {
     const char* p = line;
     const char* k = key;
@@ -103,13 +103,46 @@ std::uint64_t rollup_value(const char* text, const char* key) {
     }
     if (*k == '\0') {
       p = skip_spaces(p);
-      return parse_number(p) * 1024;
+      bytes = parse_number(p) * 1024;
+      return true;
     }
     while (*line != '\0' && *line != '\n') ++line;
     if (*line == '\n') ++line;
   }
-  return 0;
+  return false;
 }
+
+// What a process has in memory without mapped files, in bytes.
+struct Sizes {
+  std::uint64_t anonymous = 0;
+  std::uint64_t shared = 0;
+};
+
+struct Keys {
+  const char* first;
+  const char* second;
+};
+
+bool read_sizes(int proc, const Path& path, Keys keys, std::uint64_t& first,
+                std::uint64_t& second) {
+  char text[2048];
+  const long got = read_file(proc, path.text, text, sizeof text - 1);
+  if (got <= 0) return false;
+  text[got] = '\0';
+  return read_size(text, keys.first, first) && read_size(text, keys.second, second);
+}
+
+bool read_whole(int proc, const char* pid, Sizes& out) {
+  return read_sizes(proc, path_of(pid, "status"), {"RssAnon:", "RssShmem:"}, out.anonymous,
+                    out.shared);
+}
+
+bool read_proportional(int proc, const char* pid, Sizes& out) {
+  return read_sizes(proc, path_of(pid, "smaps_rollup"), {"Pss_Anon:", "Pss_Shmem:"}, out.anonymous,
+                    out.shared);
+}
+
+std::uint64_t larger(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
 
 }  // namespace
 
@@ -165,38 +198,55 @@ std::uint64_t Watch::tmpfs_bytes() const {
   return bytes;
 }
 
-std::uint64_t Watch::precise_memory(std::uint64_t tmpfs) const {
-  std::uint64_t anonymous = 0;
-  std::uint64_t shared = 0;
+WatchedMemory Watch::memory_without_files(Shares shares) const {
+  WatchedMemory memory;
+  Sizes all;
+  std::uint64_t largest = 0;
   each_process([&](const char* name, int pid, const ProcessStat& stat) {
     // A vfork child runs in its parent's memory until it executes: that is no second copy.
     if (stat.parent > 1 && raw::call(SYS_kcmp, pid, stat.parent, KCMP_VM, 0, 0) == 0) return;
-    char text[2048];
-    const long got = read_file(proc_, path_of(name, "smaps_rollup").text, text, sizeof text - 1);
-    if (got > 0) {
-      text[got] = '\0';
-      anonymous += rollup_value(text, "Pss_Anon:");
-      shared += rollup_value(text, "Pss_Shmem:");
-      return;
-    }
+    ++memory.processes;
+    Sizes own;
+    const bool is_read = shares == Shares::whole ? read_whole(proc_, name, own)
+                                                 : read_proportional(proc_, name, own);
     // Either it has just ended, or it made itself unreadable and gets no discount.
     ProcessStat again;
-    if (read_stat(proc_, name, again)) anonymous += again.resident_pages * page_bytes_;
+    if (!is_read && read_stat(proc_, name, again)) {
+      own = {again.resident_pages * page_bytes_, 0};
+    }
+    all.anonymous += own.anonymous;
+    all.shared += own.shared;
+    largest = larger(largest, own.anonymous);
   });
   // Mapped files of the tmpfs are in both figures, so the larger one stands for both.
-  return anonymous + (shared > tmpfs ? shared : tmpfs);
+  const std::uint64_t tmpfs = tmpfs_bytes();
+  memory.most = all.anonymous + larger(all.shared, tmpfs);
+  memory.least = tmpfs + (largest > inherited_ ? largest - inherited_ : 0);
+  return memory;
+}
+
+void Watch::note_inherited() {
+  each_process([&](const char* name, int, const ProcessStat&) {
+    std::uint64_t resident = 0;
+    std::uint64_t swapped = 0;
+    const bool is_read =
+        read_sizes(proc_, path_of(name, "status"), {"RssAnon:", "VmSwap:"}, resident, swapped);
+    inherited_ = is_read ? larger(inherited_, resident + swapped) : ~std::uint64_t{0};
+  });
 }
 
 WatchedUsage Watch::measure(std::uint64_t memory_limit) const {
   WatchedUsage usage;
   each_process([&](const char*, int, const ProcessStat& stat) {
+    ++usage.memory.processes;
     usage.cpu_ns += stat.ticks * ns_per_tick;
-    usage.memory_bytes += stat.resident_pages * page_bytes_;
+    usage.memory.most += stat.resident_pages * page_bytes_;
   });
-  const std::uint64_t tmpfs = tmpfs_bytes();
-  usage.memory_bytes += tmpfs;
-  if (usage.memory_bytes > memory_limit) usage.memory_bytes = precise_memory(tmpfs);
+  usage.memory.most += tmpfs_bytes();
+  if (usage.memory.most > memory_limit) usage.memory = memory_without_files(Shares::whole);
   return usage;
 }
+
+std::uint64_t Watch::walk() const { return memory_without_files(Shares::proportional).most; }
 
 }  // namespace jail::child

@@ -6,8 +6,15 @@
 
 namespace jail::child {
 
+// What is shared, and with whom, only a walk tells: without one, the use is between these two.
+struct WatchedMemory {
+  std::uint64_t least = 0;
+  std::uint64_t most = 0;
+  int processes = 0;
+};
+
 struct WatchedUsage {
-  std::uint64_t memory_bytes = 0;
+  WatchedMemory memory;
   std::uint64_t cpu_ns = 0;  // of living processes and of children that they have waited for
 };
 
@@ -20,18 +27,30 @@ class Watch {
   // This process shares the guest's memory and does nothing else.
   void leave_out(int pid);
 
+  // What is there at this moment are forks of a process outside, which may share all their
+  // anonymous memory with it; what they get from here on they cannot.
+  void note_inherited();
+
   // Whether init has no child but that one, which has none.
   bool only_the_left_out_is_there() const;
 
-  // Resident sizes added up first, which is cheap and counts shared pages more than once; only when
-  // that passes `memory_limit` is every process asked for its proportional share.
+  // Resident sizes added up; they count mapped files, and shared pages once for each process. Where
+  // that passes `memory_limit`, sizes without files from the kernel's counters: of all together as
+  // the most, the tmpfs and the anonymous memory of the largest alone, without what it may have
+  // inherited, as the least.
   WatchedUsage measure(std::uint64_t memory_limit) const;
+
+  // Proportional shares added up, in bytes. The kernel looks at every page for it: at a gigabyte
+  // that takes tens of milliseconds, in which a program fills a hundred megabytes more. A fork
+  // between two reads shows the same pages twice.
+  std::uint64_t walk() const;
 
  private:
   template <class Visit>
   void each_process(Visit visit) const;
   std::uint64_t tmpfs_bytes() const;
-  std::uint64_t precise_memory(std::uint64_t tmpfs) const;
+  enum class Shares { whole, proportional };
+  WatchedMemory memory_without_files(Shares shares) const;
 
   int proc_;
   int workspace_;
@@ -39,6 +58,7 @@ class Watch {
   std::uint64_t page_bytes_;
   int left_out_ = 0;
   long left_out_pidfd_ = -1;
+  std::uint64_t inherited_ = 0;
 };
 
 }  // namespace jail::child
