@@ -1,7 +1,12 @@
 """Programs that want more than they may have. Each gets its word, and the next request is as quick as
 the one before."""
+import os
+import shutil
 import statistics
+import subprocess
+import tempfile
 import time
+import unittest
 
 import live_server
 
@@ -109,3 +114,26 @@ class Limits(live_server.ServerTest):
     def test_system_call_of_another_architecture(self):
         result = self.execute("import ctypes\nctypes.CDLL(None).syscall(ctypes.c_long(0x40000000 | 39))\nprint('went on')")
         self.assertEqual(("violation", "SIGSYS", ""), (result["status"], result["signal"], result["stdout"]), result)
+
+
+class ManyGroups(unittest.TestCase):
+    """The groups of whoever runs a jail stand before the sizes in /proc/PID/status."""
+
+    def test_all_of_the_memory_is_there_and_no_more(self):
+        if obstacle := live_server.host_view.no_user_namespaces():
+            self.skipTest(obstacle)
+        if os.geteuid() != 0:
+            self.skipTest("only root puts a process into groups")
+        directory = tempfile.mkdtemp(prefix="agent-sandbox-groups.")
+        self.addCleanup(shutil.rmtree, directory)
+        os.chmod(directory, 0o755)
+        binary = shutil.copy(live_server.BINARY, directory)
+        for megabytes, status in ((57, 0), (70, 137)):
+            # Mapped files of the interpreter do not count: 57 MB and they are more than 64.
+            code = f"import time\nblock = bytearray(b'x') * ({megabytes} << 20)\ntime.sleep(0.5)"
+            for groups in (0, 100, 300, 2000):
+                done = subprocess.run([binary, "exec", "--rootfs", "host", "--cgroup", "none", "--memory", "64", "-c", code], cwd="/",
+                                      capture_output=True, text=True, timeout=60 * live_server.TIME_SCALE, check=False,
+                                      env={"PATH": os.environ["PATH"], "HOME": directory}, user=60801, group=60801,
+                                      extra_groups=range(70000, 70000 + groups))
+                self.assertEqual(status, done.returncode, (megabytes, groups, done.stderr))

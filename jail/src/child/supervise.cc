@@ -361,11 +361,12 @@ class Init {
   // one costs nothing, and where the machine is busy a jail must not be watched the less for it.
   static std::uint64_t rest_after(std::uint64_t cost) { return 4 * cost; }
 
-  // What one process may share is little beside what it can fill while a walk takes place: one that
-  // fills memory fast is over its limit beyond doubt before that, and is given the time for it.
+  // Where the doubt is small, a jail that fills memory fast is beyond it before a walk would end:
+  // it is given the time for that.
   bool may_walk(const WatchedMemory& memory) {
     const std::uint64_t now = now_ns();
-    if (memory.processes == 1 && next_walk_ns_ == 0) next_walk_ns_ = now + pause_before_walk_ns;
+    const bool is_small = memory.most - memory.least < order_.memory_bytes / 2;
+    if (is_small && next_walk_ns_ == 0) next_walk_ns_ = now + pause_before_walk_ns;
     return now >= next_walk_ns_;
   }
 

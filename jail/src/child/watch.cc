@@ -125,7 +125,7 @@ struct Keys {
 
 bool read_sizes(int proc, const Path& path, Keys keys, std::uint64_t& first,
                 std::uint64_t& second) {
-  char text[2048];
+  char text[4096];
   const long got = read_file(proc, path.text, text, sizeof text - 1);
   if (got <= 0) return false;
   text[got] = '\0';
@@ -205,18 +205,18 @@ WatchedMemory Watch::memory_without_files(Shares shares) const {
   each_process([&](const char* name, int pid, const ProcessStat& stat) {
     // A vfork child runs in its parent's memory until it executes: that is no second copy.
     if (stat.parent > 1 && raw::call(SYS_kcmp, pid, stat.parent, KCMP_VM, 0, 0) == 0) return;
-    ++memory.processes;
     Sizes own;
     const bool is_read = shares == Shares::whole ? read_whole(proc_, name, own)
                                                  : read_proportional(proc_, name, own);
-    // Either it has just ended, or it made itself unreadable and gets no discount.
+    if (is_read) largest = larger(largest, own.anonymous);
+    // It has just ended, or made itself unreadable and gets no discount, or its sizes stand behind
+    // so many groups that they are not found.
     ProcessStat again;
     if (!is_read && read_stat(proc_, name, again)) {
       own = {again.resident_pages * page_bytes_, 0};
     }
     all.anonymous += own.anonymous;
     all.shared += own.shared;
-    largest = larger(largest, own.anonymous);
   });
   // Mapped files of the tmpfs are in both figures, so the larger one stands for both.
   const std::uint64_t tmpfs = tmpfs_bytes();
@@ -238,7 +238,6 @@ void Watch::note_inherited() {
 WatchedUsage Watch::measure(std::uint64_t memory_limit) const {
   WatchedUsage usage;
   each_process([&](const char*, int, const ProcessStat& stat) {
-    ++usage.memory.processes;
     usage.cpu_ns += stat.ticks * ns_per_tick;
     usage.memory.most += stat.resident_pages * page_bytes_;
   });

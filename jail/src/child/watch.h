@@ -10,7 +10,6 @@ namespace jail::child {
 struct WatchedMemory {
   std::uint64_t least = 0;
   std::uint64_t most = 0;
-  int processes = 0;
 };
 
 struct WatchedUsage {
