@@ -226,7 +226,8 @@ WatchedMemory Watch::memory_without_files(Shares shares) const {
 }
 
 void Watch::note_inherited() {
-  each_process([&](const char* name, int, const ProcessStat&) {
+  each_process([&](const char* name, int, const ProcessStat& stat) {
+    if (stat.resident_pages == 0) return;  // ended, not yet reaped
     std::uint64_t resident = 0;
     std::uint64_t swapped = 0;
     const bool is_read =
