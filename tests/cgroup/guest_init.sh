@@ -48,6 +48,15 @@ prepare_cgroup() {
   done
 }
 
+# The host's are closed to whoever may have started the machine, and so to its root: PAM and useradd
+# get files that say of everybody that they have no password.
+prepare_passwords() {
+  rm -f /etc/{shadow,gshadow}{,-} /etc/.pwd.lock
+  sed 's/:.*/:*:::::::/' /etc/passwd >/etc/shadow
+  sed 's/:.*/:*::/' /etc/group >/etc/gshadow
+  chmod 0640 /etc/shadow /etc/gshadow
+}
+
 # As a service, so that it starts when systemd is up; its end is the machine's.
 prepare_systemd() {
   local units=/run/systemd/system
@@ -111,6 +120,7 @@ fi
 
 prepare_files
 if [[ $mode == systemd ]]; then
+  prepare_passwords
   prepare_systemd
   tell_who_waits &
   exec /lib/systemd/systemd --unit=vm.target --show-status=false --log-target=kmsg --log-level=notice
