@@ -9,6 +9,14 @@
 #include "child/raw_syscall.h"
 
 namespace jail::child {
+
+// A file about a process, and what it calls two sizes of its memory.
+struct SizeFile {
+  const char* name;
+  const char* anonymous;
+  const char* other;
+};
+
 namespace {
 
 // USER_HZ is 100 on every architecture that this builds for.
@@ -112,37 +120,24 @@ bool read_size(const char* text, const char* key, std::uint64_t& bytes) {
   return false;
 }
 
-// What a process has in memory without mapped files, in bytes.
+std::uint64_t larger(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
+
+constexpr SizeFile whole = {"status", "RssAnon:", "RssShmem:"};
+constexpr SizeFile proportional = {"smaps_rollup", "Pss_Anon:", "Pss_Shmem:"};
+constexpr SizeFile inheritable = {"status", "RssAnon:", "VmSwap:"};
+
 struct Sizes {
   std::uint64_t anonymous = 0;
-  std::uint64_t shared = 0;
+  std::uint64_t other = 0;
 };
 
-struct Keys {
-  const char* first;
-  const char* second;
-};
-
-bool read_sizes(int proc, const Path& path, Keys keys, std::uint64_t& first,
-                std::uint64_t& second) {
+bool read_sizes(int proc, const char* pid, const SizeFile& file, Sizes& out) {
   char text[4096];
-  const long got = read_file(proc, path.text, text, sizeof text - 1);
+  const long got = read_file(proc, path_of(pid, file.name).text, text, sizeof text - 1);
   if (got <= 0) return false;
   text[got] = '\0';
-  return read_size(text, keys.first, first) && read_size(text, keys.second, second);
+  return read_size(text, file.anonymous, out.anonymous) && read_size(text, file.other, out.other);
 }
-
-bool read_whole(int proc, const char* pid, Sizes& out) {
-  return read_sizes(proc, path_of(pid, "status"), {"RssAnon:", "RssShmem:"}, out.anonymous,
-                    out.shared);
-}
-
-bool read_proportional(int proc, const char* pid, Sizes& out) {
-  return read_sizes(proc, path_of(pid, "smaps_rollup"), {"Pss_Anon:", "Pss_Shmem:"}, out.anonymous,
-                    out.shared);
-}
-
-std::uint64_t larger(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
 
 }  // namespace
 
@@ -198,16 +193,14 @@ std::uint64_t Watch::tmpfs_bytes() const {
   return bytes;
 }
 
-WatchedMemory Watch::memory_without_files(Shares shares) const {
-  WatchedMemory memory;
+WatchedMemory Watch::memory_without_files(const SizeFile& file, std::uint64_t tmpfs) const {
   Sizes all;
   std::uint64_t largest = 0;
   each_process([&](const char* name, int pid, const ProcessStat& stat) {
     // A vfork child runs in its parent's memory until it executes: that is no second copy.
     if (stat.parent > 1 && raw::call(SYS_kcmp, pid, stat.parent, KCMP_VM, 0, 0) == 0) return;
     Sizes own;
-    const bool is_read = shares == Shares::whole ? read_whole(proc_, name, own)
-                                                 : read_proportional(proc_, name, own);
+    const bool is_read = read_sizes(proc_, name, file, own);
     if (is_read) largest = larger(largest, own.anonymous);
     // It has just ended, or made itself unreadable and gets no discount, or its sizes stand behind
     // so many groups that they are not found.
@@ -216,23 +209,19 @@ WatchedMemory Watch::memory_without_files(Shares shares) const {
       own = {again.resident_pages * page_bytes_, 0};
     }
     all.anonymous += own.anonymous;
-    all.shared += own.shared;
+    all.other += own.other;
   });
   // Mapped files of the tmpfs are in both figures, so the larger one stands for both.
-  const std::uint64_t tmpfs = tmpfs_bytes();
-  memory.most = all.anonymous + larger(all.shared, tmpfs);
-  memory.least = tmpfs + (largest > inherited_ ? largest - inherited_ : 0);
-  return memory;
+  return {tmpfs + (largest > inherited_ ? largest - inherited_ : 0),
+          all.anonymous + larger(all.other, tmpfs)};
 }
 
 void Watch::note_inherited() {
   each_process([&](const char* name, int, const ProcessStat& stat) {
     if (stat.resident_pages == 0) return;  // ended, not yet reaped
-    std::uint64_t resident = 0;
-    std::uint64_t swapped = 0;
-    const bool is_read =
-        read_sizes(proc_, path_of(name, "status"), {"RssAnon:", "VmSwap:"}, resident, swapped);
-    inherited_ = is_read ? larger(inherited_, resident + swapped) : ~std::uint64_t{0};
+    Sizes own;
+    const bool is_read = read_sizes(proc_, name, inheritable, own);
+    inherited_ = is_read ? larger(inherited_, own.anonymous + own.other) : ~std::uint64_t{0};
   });
 }
 
@@ -242,11 +231,12 @@ WatchedUsage Watch::measure(std::uint64_t memory_limit) const {
     usage.cpu_ns += stat.ticks * ns_per_tick;
     usage.memory.most += stat.resident_pages * page_bytes_;
   });
-  usage.memory.most += tmpfs_bytes();
-  if (usage.memory.most > memory_limit) usage.memory = memory_without_files(Shares::whole);
+  const std::uint64_t tmpfs = tmpfs_bytes();
+  usage.memory.most += tmpfs;
+  if (usage.memory.most > memory_limit) usage.memory = memory_without_files(whole, tmpfs);
   return usage;
 }
 
-std::uint64_t Watch::walk() const { return memory_without_files(Shares::proportional).most; }
+std::uint64_t Watch::walk() const { return memory_without_files(proportional, tmpfs_bytes()).most; }
 
 }  // namespace jail::child

@@ -17,6 +17,8 @@ struct WatchedUsage {
   std::uint64_t cpu_ns = 0;  // of living processes and of children that they have waited for
 };
 
+struct SizeFile;
+
 class Watch {
  public:
   // Directories: a proc mount of this pid namespace, and the two tmpfs that the guest can fill.
@@ -48,8 +50,7 @@ class Watch {
   template <class Visit>
   void each_process(Visit visit) const;
   std::uint64_t tmpfs_bytes() const;
-  enum class Shares { whole, proportional };
-  WatchedMemory memory_without_files(Shares shares) const;
+  WatchedMemory memory_without_files(const SizeFile& file, std::uint64_t tmpfs) const;
 
   int proc_;
   int workspace_;
