@@ -41,9 +41,9 @@ class Limits(live_server.ServerTest):
         self.assertLess(seconds, 2.5)
 
     def test_sleep(self):
-        result, seconds = self.seconds("print('before', flush=True)\nimport time; time.sleep(30)", timeout_seconds=0.5)
+        result, seconds = self.seconds("print('before', flush=True)\nimport time; time.sleep(30)", timeout_seconds=2)
         self.assertEqual(("timeout", "before\n"), (result["status"], result["stdout"]))
-        self.assertLess(seconds, 2.5)
+        self.assertLess(seconds, 4)
 
     def test_endless_loop_in_bash(self):
         self.assertEqual("timeout", self.execute("while :; do :; done", language="bash", timeout_seconds=0.5)["status"])
@@ -96,9 +96,9 @@ class Limits(live_server.ServerTest):
         self.assertEqual(("success", True, 1 << 20), (result["status"], result["stdout_truncated"], len(result["stdout"])))
 
     def test_endless_output(self):
-        result, seconds = self.seconds("yes", language="bash", timeout_seconds=0.5)
+        result, seconds = self.seconds("yes", language="bash", timeout_seconds=2)
         self.assertEqual(("timeout", True), (result["status"], result["stdout_truncated"]))
-        self.assertLess(seconds, 3)
+        self.assertLess(seconds, 4.5)
 
     def test_full_places(self):
         for place in ("/tmp", "."):

@@ -1,7 +1,7 @@
 # Tries: to have ended with success and to hold on to its jail: hooks, a thread and an object that never let go.
 # Report: timeout; nothing is left.
 # Expect: status=timeout last=in the hook
-# Timeout: 1
+# Timeout: 4
 import atexit
 import threading
 import time

@@ -1,7 +1,7 @@
 # Tries: to use more processor time than its limit by children that each stay below.
 # Report: timeout.
 # Expect: status=timeout last=burns
-# Timeout: 2
+# Timeout: 4
 print("burns", flush=True)
 while True:
     child = os.fork()

@@ -1,7 +1,7 @@
 # Tries: to outlive its deadline by ignoring every signal, in four processes.
 # Report: timeout; no process is left.
 # Expect: status=timeout last=ignores
-# Timeout: 1
+# Timeout: 4
 import signal
 import time
 for number in range(1, 65):

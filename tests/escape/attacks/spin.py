@@ -1,7 +1,7 @@
 # Tries: to use the processor for ever.
 # Report: timeout.
 # Expect: status=timeout last=spins
-# Timeout: 1
+# Timeout: 4
 print("spins", flush=True)
 while True:
     pass
