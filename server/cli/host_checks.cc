@@ -104,7 +104,7 @@ Check check_landlock() {
   return {.name = "landlock",
           .state = Check::State::notice,
           .found = "not available",
-          .advice = "boot with lsm=landlock,...: it keeps the egress proxy from other processes"};
+          .advice = "boot with lsm=landlock,...: it keeps egress's look-ups off other processes"};
 }
 
 PoolBounds pool_bounds(const HostFiles& files) {

@@ -237,13 +237,18 @@ except socket.gaierror:
         result = self.execute("import os; print([name for name in os.environ if 'proxy' in name.lower()])")
         self.assertEqual("[]\n", result["stdout"])
 
+    def part_of_egress(self, name):
+        return next(pid for pid, line in self.server.processes().items() if name in line)
+
     def test_a_lost_proxy_is_replaced(self):
-        proxy = next(pid for pid, line in self.server.processes().items() if "jail-egress" in line)
-        os.kill(proxy, 9)
-        # It is its parent's to be buried, when another one takes over.
-        self.assertTrue(host_view.wait_until(lambda: ") Z " in pathlib.Path(f"/proc/{proxy}/stat").read_text(encoding="ascii"), 10))
-        result = self.reach(f"import urllib.request\nprint(urllib.request.urlopen('http://localhost:{self.site.port}/').read())")
-        self.assertEqual("b'hello'\n", result["stdout"], result["stderr"])
+        for killed in ("jail-egress", "jail-lookup"):
+            with self.subTest(killed):
+                proxy = self.part_of_egress("jail-egress")
+                os.kill(self.part_of_egress(killed), 9)
+                # It is its parent's to be buried, when another one takes over.
+                self.assertTrue(host_view.wait_until(lambda: ") Z " in pathlib.Path(f"/proc/{proxy}/stat").read_text(encoding="ascii"), 10))
+                result = self.reach(f"import urllib.request\nprint(urllib.request.urlopen('http://localhost:{self.site.port}/').read())")
+                self.assertEqual("b'hello'\n", result["stdout"], result["stderr"])
 
 
 class Off(live_server.ServerTest):

@@ -8,6 +8,7 @@
 #include "egress/answer.h"
 #include "egress/request.h"
 #include "egress/rule.h"
+#include "egress/wire.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace fuzz {
@@ -59,6 +60,22 @@ void require_same(const Outcome& whole, const Outcome& pieces) {
   require(a.request.first_bytes == b.request.first_bytes, "other bytes passed on in pieces");
   require(a.state != State::refused || a.refusal.reason == b.refusal.reason,
           "another reason in pieces");
+}
+
+// What a look-up answers and is asked, where one of the two processes is in other hands.
+void check_messages(std::string_view bytes) {
+  if (const auto answer = jail::egress::parse_answer(bytes)) {
+    const auto again = jail::egress::parse_answer(jail::egress::to_datagram(*answer));
+    require(again && again->slot == answer->slot &&
+                again->found.addresses == answer->found.addresses &&
+                again->found.trouble == answer->found.trouble,
+            "an answer that reads differently when it is read again");
+  }
+  if (const auto question = jail::egress::parse_question(bytes)) {
+    const auto again = jail::egress::parse_question(jail::egress::to_datagram(*question));
+    require(again && again->slot == question->slot && again->name == question->name,
+            "a question that reads differently when it is read again");
+  }
 }
 
 void check_destination(const Destination& to) {
@@ -177,5 +194,6 @@ void check_rule(std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   fuzz::check(fuzz::text_of(bytes, size));
   fuzz::check_rule(fuzz::text_of(bytes, size));
+  fuzz::check_messages(fuzz::text_of(bytes, size));
   return 0;
 }

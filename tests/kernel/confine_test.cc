@@ -1,5 +1,5 @@
-// What the proxy cannot do any more once it is confined, tried by a process that is; and that a
-// proxy which cannot be confined is none.
+// What the proxy and the process that looks up names for it cannot do any more once they are
+// confined, tried by a process that is; and that a proxy which cannot be confined is none.
 #include "egress/confine.h"
 
 #include <dlfcn.h>
@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -25,10 +26,11 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <system_error>
 #include <thread>
 
+#include "egress/look_up.h"
 #include "egress/policy.h"
-#include "egress/resolver.h"
 #include "jail/egress.h"
 #include "jail/fd.h"
 
@@ -59,18 +61,32 @@ std::string in_child(const std::function<std::string()>& work) {
   return said;
 }
 
-std::string filter_bytes() {
-  const auto filter = compile_policy(egress_policy());
+std::string filter_bytes(const Policy& policy) {
+  const auto filter = compile_policy(policy);
   EXPECT_TRUE(filter) << filter.error().message();
   const auto& code = filter->instructions;
   return {reinterpret_cast<const char*>(code.data()), code.size() * sizeof(code[0])};
 }
 
-std::string confined(const std::function<std::string()>& work) {
-  return in_child([filter = filter_bytes(), &work] {
-    const Confinement confinement = confine(filter);
+using Work = std::function<std::string()>;
+
+std::string confined(const Policy& policy, Files files, const Work& work) {
+  return in_child([filter = filter_bytes(policy), files, &work] {
+    const Confinement confinement = confine(filter, files);
     return confinement.error == 0 ? work() : confinement.doing;
   });
+}
+
+std::string proxy_says(const Work& work) { return confined(egress_policy(), Files::none, work); }
+std::string look_ups_say(const Work& work) {
+  return confined(lookup_policy(), Files::readable, work);
+}
+
+// Where the two are the same.
+std::string both_say(const Work& work) {
+  const std::string proxy = proxy_says(work);
+  const std::string look_ups = look_ups_say(work);
+  return proxy == look_ups ? proxy : "proxy: " + proxy + ", look-ups: " + look_ups;
 }
 
 std::string outcome(long result) {
@@ -84,25 +100,25 @@ std::string opened(const std::string& path, int flags = O_RDONLY) {
 long landlock_version() { return ::syscall(SYS_landlock_create_ruleset, nullptr, 0, 1); }
 
 TEST(Confine, NoProgramAndNoProcess) {
-  EXPECT_EQ(confined([] {
+  EXPECT_EQ(both_say([] {
               char program[] = "/bin/true";
               char* arguments[] = {program, nullptr};
               return outcome(::execve(program, arguments, nullptr));
             }),
             "EPERM");
-  EXPECT_EQ(confined([] {
+  EXPECT_EQ(both_say([] {
               const pid_t pid = ::fork();
               if (pid == 0) ::_exit(0);
               return outcome(pid);
             }),
             "EPERM");
-  EXPECT_EQ(confined([] { return outcome(::kill(::getppid(), 0)); }), "EPERM");
-  EXPECT_EQ(confined([] { return outcome(::ptrace(PTRACE_ATTACH, ::getppid(), 0, 0)); }), "EPERM");
+  EXPECT_EQ(both_say([] { return outcome(::kill(::getppid(), 0)); }), "EPERM");
+  EXPECT_EQ(both_say([] { return outcome(::ptrace(PTRACE_ATTACH, ::getppid(), 0, 0)); }), "EPERM");
 }
 
 // Without a signal to itself, by an instruction that no program may execute.
 TEST(Confine, AnAbortStillEndsIt) {
-  EXPECT_EQ(confined([]() -> std::string { std::abort(); }), "(died)");
+  EXPECT_EQ(both_say([]() -> std::string { std::abort(); }), "(died)");
 }
 
 TEST(Confine, NothingIsWritten) {
@@ -110,13 +126,14 @@ TEST(Confine, NothingIsWritten) {
   const Fd file(::mkstemp(path.data()));
   ASSERT_TRUE(file.valid());
   EXPECT_EQ(in_child([&] { return opened(path, O_RDWR); }), "done");
-  EXPECT_EQ(confined([&] { return opened(path); }), "done");
+  EXPECT_EQ(look_ups_say([&] { return opened(path); }), "done");
+  EXPECT_EQ(proxy_says([&] { return opened(path); }), "EACCES");
   for (const int flags : {O_RDWR, O_WRONLY, O_TRUNC, O_CREAT}) {
-    EXPECT_EQ(confined([&] { return opened(path, flags); }), "EACCES") << flags;
+    EXPECT_EQ(both_say([&] { return opened(path, flags); }), "EACCES") << flags;
   }
-  EXPECT_EQ(confined([&] { return opened(path + "new", O_CREAT | O_WRONLY); }), "EACCES");
-  EXPECT_EQ(confined([&] { return outcome(::unlink(path.c_str())); }), "ENOSYS");
-  EXPECT_EQ(confined([&] { return outcome(::write(file.get(), "a", 1)); }), "(died)");  // SIGXFSZ
+  EXPECT_EQ(both_say([&] { return opened(path + "new", O_CREAT | O_WRONLY); }), "EACCES");
+  EXPECT_EQ(both_say([&] { return outcome(::unlink(path.c_str())); }), "ENOSYS");
+  EXPECT_EQ(both_say([&] { return outcome(::write(file.get(), "a", 1)); }), "(died)");  // SIGXFSZ
   EXPECT_EQ(::unlink(path.c_str()), 0);
 }
 
@@ -129,13 +146,13 @@ TEST(Confine, NoCodeOutOfMemory) {
     };
   };
   EXPECT_EQ(in_child(mapped(PROT_READ | PROT_WRITE | PROT_EXEC)), "done");
-  EXPECT_EQ(confined(mapped(PROT_READ | PROT_WRITE | PROT_EXEC)), "EACCES");
-  EXPECT_EQ(confined(mapped(PROT_READ | PROT_WRITE)), "EACCES");
+  EXPECT_EQ(both_say(mapped(PROT_READ | PROT_WRITE | PROT_EXEC)), "EACCES");
+  EXPECT_EQ(both_say(mapped(PROT_READ | PROT_WRITE)), "EACCES");
 }
 
 TEST(Confine, NoOtherSockets) {
-  EXPECT_EQ(confined([] { return outcome(::socket(AF_PACKET, SOCK_RAW, 0)); }), "EAFNOSUPPORT");
-  EXPECT_EQ(confined([] { return outcome(::socket(AF_INET, SOCK_RAW, IPPROTO_ICMP)); }),
+  EXPECT_EQ(both_say([] { return outcome(::socket(AF_PACKET, SOCK_RAW, 0)); }), "EAFNOSUPPORT");
+  EXPECT_EQ(both_say([] { return outcome(::socket(AF_INET, SOCK_RAW, IPPROTO_ICMP)); }),
             "EAFNOSUPPORT");
   const auto served = [] {
     const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -147,13 +164,66 @@ TEST(Confine, NoOtherSockets) {
     return outcome(::listen(socket.get(), 1));
   };
   EXPECT_EQ(in_child(served), "done");
-  EXPECT_EQ(confined(served), "bind EPERM");
+  EXPECT_EQ(both_say(served), "bind EPERM");
   // The kernel would choose a port by itself.
-  EXPECT_EQ(confined([] {
+  EXPECT_EQ(both_say([] {
               const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
               return outcome(::listen(socket.get(), 1));
             }),
             "EPERM");
+}
+
+// Services of the host take a user's word behind a socket, and a question to a name server carries
+// bytes out.
+TEST(Confine, TheProxyHasTcpAlone) {
+  const auto made = [](int domain, int type, int protocol) {
+    return [=] { return outcome(Fd(::socket(domain, type | SOCK_CLOEXEC, protocol)).get()); };
+  };
+  EXPECT_EQ(both_say(made(AF_INET, SOCK_STREAM, IPPROTO_TCP)), "done");
+  EXPECT_EQ(look_ups_say(made(AF_UNIX, SOCK_STREAM, 0)), "done");
+  EXPECT_EQ(proxy_says(made(AF_UNIX, SOCK_STREAM, 0)), "EAFNOSUPPORT");
+  EXPECT_EQ(look_ups_say(made(AF_INET, SOCK_DGRAM, 0)), "done");
+  EXPECT_EQ(proxy_says(made(AF_INET, SOCK_DGRAM, 0)), "EAFNOSUPPORT");
+  EXPECT_EQ(proxy_says(made(AF_NETLINK, SOCK_RAW, 0)), "EAFNOSUPPORT");
+}
+
+TEST(Confine, TheProxyReadsNoFile) {
+  for (const char* path : {"/etc/passwd", "/etc/hosts", "/", "/tmp"}) {
+    EXPECT_EQ(look_ups_say([=] { return opened(path); }), "done") << path;
+    EXPECT_EQ(proxy_says([=] { return opened(path); }), "EACCES") << path;
+    EXPECT_EQ(proxy_says([=] { return opened(path, O_PATH); }), "EACCES") << path;
+    // By descriptors of directories, if it had any.
+    EXPECT_EQ(proxy_says([=] { return outcome(::openat(0, path, O_RDONLY)); }), "EACCES") << path;
+  }
+  EXPECT_EQ(proxy_says([] {
+              struct stat found {};
+              return outcome(::stat("/etc/passwd", &found));
+            }),
+            "ENOSYS");
+  EXPECT_EQ(proxy_says([] {
+              char bytes[64];
+              return outcome(::readlink("/proc/self/exe", bytes, sizeof bytes));
+            }),
+            "ENOSYS");
+}
+
+// What a filter of numbers misses, Landlock does not.
+TEST(Confine, TheProxyReadsNoFileThoughTheFilterLetsIt) {
+  if (landlock_version() < 1) GTEST_SKIP() << "this kernel has no Landlock";
+  EXPECT_EQ(confined(lookup_policy(), Files::none, [] { return opened("/etc/passwd"); }), "EACCES");
+}
+
+TEST(Confine, TheProxyStaysOneThread) {
+  const auto threaded = [] {
+    try {
+      std::thread([] {}).join();
+    } catch (const std::system_error&) {
+      return "none";
+    }
+    return "made";
+  };
+  EXPECT_EQ(look_ups_say(threaded), "made");
+  EXPECT_EQ(proxy_says(threaded), "none");
 }
 
 // The environment of who started it may hold keys, and it runs as the same user.
@@ -164,7 +234,7 @@ TEST(Confine, OtherProcessesAreOutOfSight) {
   for (const std::string file : {"mem", "environ", "maps"}) {
     const std::string path = "/proc/" + std::to_string(::getpid()) + "/" + file;
     EXPECT_EQ(in_child([&] { return opened(path); }), "done") << file;
-    EXPECT_EQ(confined([&] { return opened(path); }), "EACCES") << file;
+    EXPECT_EQ(look_ups_say([&] { return opened(path); }), "EACCES") << file;
   }
 }
 
@@ -184,11 +254,11 @@ TEST(Confine, AbstractSocketsOfTheHostAreOutOfReach) {
     return outcome(::connect(socket.get(), place, size));
   };
   EXPECT_EQ(in_child(connected), "done");
-  EXPECT_EQ(confined(connected), "EPERM");
+  EXPECT_EQ(look_ups_say(connected), "EPERM");
 }
 
 TEST(Confine, NamesAreLookedUpInThreads) {
-  EXPECT_EQ(confined([] {
+  EXPECT_EQ(look_ups_say([] {
               std::string said;
               std::thread([&] {
                 said = look_up("localhost").addresses.empty() ? "none" : "found";
@@ -197,7 +267,7 @@ TEST(Confine, NamesAreLookedUpInThreads) {
             }),
             "found");
   // Look-ups load modules by it.
-  EXPECT_EQ(confined([] {
+  EXPECT_EQ(look_ups_say([] {
               return std::string(::dlopen("libresolv.so.2", RTLD_NOW) == nullptr ? ::dlerror()
                                                                                  : "loaded");
             }),
@@ -205,9 +275,10 @@ TEST(Confine, NamesAreLookedUpInThreads) {
 }
 
 TEST(Confine, AProgramThatIsNone) {
-  EXPECT_EQ(in_child([] { return confine("").doing; }), "load its system call filter");
-  EXPECT_EQ(in_child([] { return confine("123").doing; }), "load its system call filter");
-  EXPECT_EQ(in_child([] { return confine(std::string(80, 'x')).doing; }),
+  EXPECT_EQ(in_child([] { return confine("", Files::none).doing; }), "load its system call filter");
+  EXPECT_EQ(in_child([] { return confine("123", Files::none).doing; }),
+            "load its system call filter");
+  EXPECT_EQ(in_child([] { return confine(std::string(80, 'x'), Files::none).doing; }),
             "load its system call filter");
 }
 
@@ -240,13 +311,13 @@ TEST(Confine, AKernelWithoutLandlockHasTheFilter) {
 
 TEST(Confine, AProxyThatCannotBeConfinedIsNone) {
   EXPECT_EQ(started_where(SYS_landlock_create_ruleset, SECCOMP_RET_ERRNO | EPERM),
-            "confine the egress proxy: restrict it by Landlock: Operation not permitted");
+            "confine jail-lookup: restrict it by Landlock: Operation not permitted");
   if (landlock_version() >= 1) {
     EXPECT_EQ(started_where(SYS_landlock_restrict_self, SECCOMP_RET_ERRNO | E2BIG),
-              "confine the egress proxy: restrict it by Landlock: Argument list too long");
+              "confine jail-lookup: restrict it by Landlock: Argument list too long");
   }
   EXPECT_EQ(started_where(SYS_landlock_create_ruleset, SECCOMP_RET_KILL_PROCESS),
-            "confine the egress proxy: it has ended");
+            "confine jail-lookup: it has ended");
 }
 
 // The kernel bounds what all filters of a process are together.
@@ -259,7 +330,7 @@ TEST(Confine, WithoutRoomForItsFilterAProxyIsNone) {
               }
               return started();
             }),
-            "confine the egress proxy: load its system call filter: Cannot allocate memory");
+            "confine jail-lookup: load its system call filter: Cannot allocate memory");
 }
 
 }  // namespace

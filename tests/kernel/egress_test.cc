@@ -213,19 +213,37 @@ std::string status_of(const std::filesystem::path& task, const std::string& name
   return "none";
 }
 
-TEST_F(Egress, TheProxyIsConfinedInEachOfItsThreads) {
-  // Once it has answered, all its threads are there.
-  EXPECT_THAT(fetch("http://other.test:" + site_.port() + "/", to_site()).out, HasSubstr("403"));
-  const pid_t pid = process_of(proxy_->process_fd());
-  ASSERT_GT(pid, 0);
-  int threads = 0;
+// The directories of its threads.
+std::vector<std::filesystem::path> tasks_of(pid_t pid) {
+  std::vector<std::filesystem::path> tasks;
   for (const auto& task :
        std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
-    ++threads;
-    EXPECT_EQ(status_of(task, "Seccomp"), "2");
-    EXPECT_EQ(status_of(task, "NoNewPrivs"), "1");
+    tasks.push_back(task.path());
   }
-  EXPECT_GE(threads, 5);
+  return tasks;
+}
+
+void expect_confined(const std::vector<std::filesystem::path>& tasks) {
+  for (const auto& task : tasks) {
+    EXPECT_EQ(status_of(task, "Seccomp"), "2") << task;
+    EXPECT_EQ(status_of(task, "NoNewPrivs"), "1") << task;
+  }
+}
+
+TEST_F(Egress, TheProxyAndItsLookUpsAreConfinedInEachThread) {
+  const pid_t proxy = process_of(proxy_->process_fd());
+  ASSERT_GT(proxy, 0);
+  expect_confined(tasks_of(proxy));
+  EXPECT_EQ(tasks_of(proxy).size(), 1u);
+  pid_t look_ups = 0;
+  for (const pid_t child : children_of(::getpid())) {
+    const auto name = status_of("/proc/" + std::to_string(child), "Name");
+    if (name == "jail-lookup") look_ups = child;
+  }
+  ASSERT_GT(look_ups, 0);
+  // They are made when it has said that it is confined.
+  EXPECT_TRUE(soon([&] { return tasks_of(look_ups).size() == 5; }));
+  expect_confined(tasks_of(look_ups));
 }
 
 TEST_F(Egress, AVariableThatIsGivenIsKept) {

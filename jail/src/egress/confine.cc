@@ -19,7 +19,7 @@
 namespace jail::egress {
 namespace {
 
-constexpr rlim_t most_descriptors = 16'384;  // two for each connection
+constexpr rlim_t most_descriptors = 16'384;  // two for each connection of the proxy
 
 void limit(auto resource, rlim_t most) {
   rlimit limits{};
@@ -40,6 +40,7 @@ constexpr unsigned ask_for_version = 1;
 constexpr std::uint64_t bit(int number) { return std::uint64_t{1} << number; }
 constexpr std::uint64_t execute = bit(0);
 constexpr std::uint64_t write_file = bit(1);
+constexpr std::uint64_t read_file_or_directory = bit(2) | bit(3);
 constexpr std::uint64_t remove_and_make = bit(13) - bit(4);  // REMOVE_DIR to MAKE_SYM
 constexpr std::uint64_t refer = bit(13);
 constexpr std::uint64_t truncate = bit(14);
@@ -48,8 +49,9 @@ constexpr std::uint64_t bind_tcp = bit(0);
 constexpr std::uint64_t abstract_unix_socket = bit(0);
 constexpr std::uint64_t signal = bit(1);
 
-Ruleset nothing_but_reading(long version) {
+Ruleset ruleset(long version, Files files) {
   Ruleset rules{execute | write_file | remove_and_make, 0, 0};
+  if (files == Files::none) rules.files |= read_file_or_directory;
   if (version >= 2) rules.files |= refer;
   if (version >= 3) rules.files |= truncate;
   if (version >= 4) rules.network |= bind_tcp;
@@ -63,13 +65,12 @@ Ruleset nothing_but_reading(long version) {
 // /proc files are opened, and which Unix socket is connected to. Who is restricted by Landlock may
 // not look into processes that are not, whatever the rules say. A kernel without Landlock has the
 // filter alone.
-bool restrict_to_reading() {
+bool restrict_files(Files files) {
   const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, ask_for_version);
   if (version < 0) return errno == ENOSYS || errno == EOPNOTSUPP;
-  const Ruleset rules = nothing_but_reading(version);
-  const Fd ruleset(
-      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &rules, sizeof rules, 0)));
-  return ruleset.valid() && ::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) == 0;
+  const Ruleset rules = ruleset(version, files);
+  const Fd made(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &rules, sizeof rules, 0)));
+  return made.valid() && ::syscall(SYS_landlock_restrict_self, made.get(), 0) == 0;
 }
 
 bool load(std::string_view filter) {
@@ -89,13 +90,13 @@ Confinement failed(const char* doing) { return {errno, doing}; }
 
 }  // namespace
 
-Confinement confine(std::string_view filter) {
+Confinement confine(std::string_view filter, Files files) {
   limit(RLIMIT_NOFILE, most_descriptors);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, 0);
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failed("set no_new_privs");
   if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return failed("close it to other processes");
-  if (!restrict_to_reading()) return failed("restrict it by Landlock");
+  if (!restrict_files(files)) return failed("restrict it by Landlock");
   if (!load(filter)) return failed("load its system call filter");
   return {};
 }

@@ -55,18 +55,18 @@ Result<Settings> settings_of(const EgressOptions& options) {
 }
 
 // The instructions as the kernel takes them.
-Result<Fd> filter_file() {
-  const auto filter = compile_policy(egress_policy());
+Result<Fd> filter_file(const Policy& policy) {
+  const auto filter = compile_policy(policy);
   if (!filter) return filter.error();
   const auto& code = filter->instructions;
-  return sealed_file("jail-egress-filter",
+  return sealed_file("jail-filter",
                      {reinterpret_cast<const char*>(code.data()), code.size() * sizeof(code[0])},
                      SealedUse::read);
 }
 
-// Waits for the first that a new proxy says. One that is not confined is none.
-Result<void> await_confinement(const Fd& socket) {
-  const std::string doing = "confine the egress proxy";
+// Waits for the first that a new process says. One that is not confined is none.
+Result<void> await_confinement(const char* name, const Fd& socket) {
+  const std::string doing = std::string("confine ") + name;
   pollfd said{socket.get(), POLLIN, 0};
   int ready;
   do {
@@ -84,6 +84,42 @@ Result<void> await_confinement(const Fd& socket) {
   return system_error(doing + ": " + confinement->doing);
 }
 
+// One of the two, running and not confined yet; kills it when it goes.
+class Process {
+ public:
+  // `names` and `others` are its, at egress::names_fd and after it.
+  static Result<Process> start(const char* name, const Policy& policy, Fd names,
+                               std::vector<Fd> others) {
+    auto filter = filter_file(policy);
+    if (!filter) return filter.error();
+    auto sockets = socket_pair();
+    if (!sockets) return sockets.error();
+    std::vector<Fd> given;
+    given.push_back(std::move(*filter));
+    given.push_back(std::move(names));
+    for (Fd& other : others) given.push_back(std::move(other));
+    auto process =
+        run_image(name,
+                  {jail_egress_image_begin,
+                   static_cast<std::size_t>(jail_egress_image_end - jail_egress_image_begin)},
+                  std::move(sockets->second), std::move(given));
+    if (!process) return process.error();
+    return Process(std::move(sockets->first), std::move(*process));
+  }
+  Process(Process&&) noexcept = default;
+  Process& operator=(Process&&) = delete;
+  ~Process() {
+    socket.reset();
+    if (pidfd.valid()) end_process(pidfd);
+  }
+
+  Fd socket;
+  Fd pidfd;
+
+ private:
+  Process(Fd control, Fd process) : socket(std::move(control)), pidfd(std::move(process)) {}
+};
+
 }  // namespace
 
 Result<void> check_egress_rule(std::string_view rule) {
@@ -99,8 +135,8 @@ bool egress_rule_covers(std::string_view ceiling, std::string_view rule) {
 }
 
 struct EgressProxy::State {
-  Fd socket;
-  Fd process;
+  Process look_ups;
+  Process proxy;
 };
 
 EgressProxy::EgressProxy(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
@@ -112,46 +148,39 @@ EgressProxy& EgressProxy::operator=(EgressProxy&& other) noexcept {
   return *this;
 }
 
-EgressProxy::~EgressProxy() {
-  if (state_ == nullptr) return;
-  state_->socket.reset();
-  end_process(state_->process);
-}
+EgressProxy::~EgressProxy() = default;
 
 Result<EgressProxy> EgressProxy::start(EgressOptions options) {
   const auto settings = settings_of(options);
   if (!settings) return settings.error();
   auto file = sealed_file("jail-egress-settings", egress::to_text(*settings), SealedUse::read);
   if (!file) return file.error();
-  auto filter = filter_file();
-  if (!filter) return filter.error();
-  auto sockets = socket_pair();
-  if (!sockets) return sockets.error();
+  auto names = socket_pair();
+  if (!names) return names.error();
+  auto look_ups =
+      Process::start(egress::look_up_name, lookup_policy(), std::move(names->first), {});
+  if (!look_ups) return look_ups.error();
   std::vector<Fd> others;
   others.push_back(std::move(*file));
-  others.push_back(std::move(*filter));
-  auto process =
-      run_image("jail-egress",
-                {jail_egress_image_begin,
-                 static_cast<std::size_t>(jail_egress_image_end - jail_egress_image_begin)},
-                std::move(sockets->second), std::move(others));
-  if (!process) return process.error();
-  auto state = std::make_unique<State>();
-  state->socket = std::move(sockets->first);
-  state->process = std::move(*process);
-  EgressProxy proxy(std::move(state));
-  if (auto confined = await_confinement(proxy.state_->socket); !confined) return confined.error();
-  return proxy;
+  auto proxy = Process::start(egress::proxy_name, egress_policy(), std::move(names->second),
+                              std::move(others));
+  if (!proxy) return proxy.error();
+  auto confined = await_confinement(egress::look_up_name, look_ups->socket);
+  if (confined) confined = await_confinement(egress::proxy_name, proxy->socket);
+  if (!confined) return confined.error();
+  // From here on the two live and end together, by the socket between them.
+  look_ups->socket.reset();
+  return EgressProxy(std::make_unique<State>(State{std::move(*look_ups), std::move(*proxy)}));
 }
 
-int EgressProxy::event_fd() const noexcept { return state_->socket.get(); }
-int EgressProxy::process_fd() const noexcept { return state_->process.get(); }
+int EgressProxy::event_fd() const noexcept { return state_->proxy.socket.get(); }
+int EgressProxy::process_fd() const noexcept { return state_->proxy.pidfd.get(); }
 
 Result<std::vector<EgressDecision>> EgressProxy::decisions() {
   std::vector<EgressDecision> decisions;
   char datagram[egress::most_decision_bytes];
   while (decisions.size() < most_decisions) {
-    const ssize_t got = ::recv(state_->socket.get(), datagram, sizeof datagram, MSG_DONTWAIT);
+    const ssize_t got = ::recv(state_->proxy.socket.get(), datagram, sizeof datagram, MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) break;
     const bool over = got == 0 || (got < 0 && errno == ECONNRESET);
@@ -176,7 +205,7 @@ Result<Fd> EgressProxy::admit(const std::vector<std::string>& rules, std::string
   if (!sockets) return sockets.error();
   const std::string datagram = egress::to_datagram({std::string(label), rules});
   const int jail = sockets->second.get();
-  if (!send_with_fds(state_->socket.get(), datagram, {&jail, 1})) {
+  if (!send_with_fds(state_->proxy.socket.get(), datagram, {&jail, 1})) {
     return sending_error("admit a jail to egress");
   }
   return std::move(sockets->first);

@@ -1,13 +1,15 @@
-// The proxy as a program: descriptors 3 (who started it), 5 (settings), 6 (system call filter),
-// nothing else of the caller's.
+// The proxy as a program, and the process that looks up names for it; its name says which. Both get
+// the descriptors that wire.h names, and nothing else of the caller's.
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "egress/confine.h"
+#include "egress/look_up.h"
 #include "egress/proxy.h"
 
 namespace jail::egress {
@@ -31,24 +33,42 @@ bool tell(const Confinement& confinement) {
   return ::send(control_fd, datagram.data(), datagram.size(), MSG_NOSIGNAL) >= 0;
 }
 
-int run() {
-  const auto text = take_file(settings_fd);
+// Before there are other threads, and before anything of a stranger is read.
+bool is_confined(const char* name, Files files) {
   const auto filter = take_file(filter_fd);
   ::close(image_fd);
+  ::prctl(PR_SET_NAME, name, 0, 0, 0);
+  if (!filter) return false;
+  const Confinement confinement = confine(*filter, files);
+  return tell(confinement) && confinement.error == 0;
+}
+
+int run_proxy() {
+  const auto text = take_file(settings_fd);
   auto settings = parse_settings(text.value_or(""));
-  if (!settings || !filter) return 1;
-  ::prctl(PR_SET_NAME, "jail-egress", 0, 0, 0);
-  // Before there are other threads, and before anything of a stranger is read.
-  const Confinement confinement = confine(*filter);
-  if (!tell(confinement) || confinement.error != 0) return 1;
-  Proxy proxy(control_fd, std::move(*settings), look_up);
+  if (!settings || !is_confined(proxy_name, Files::none)) return 1;
   make_no_more_threads();
-  const int status = proxy.run() ? 0 : 1;
-  // At once: a look-up that is under way may take its time.
-  ::_exit(status);
+  Proxy proxy(control_fd, Fd(names_fd), std::move(*settings));
+  return proxy.run() ? 0 : 1;
+}
+
+int run_look_ups() {
+  if (!is_confined(look_up_name, Files::readable)) return 1;
+  ::close(control_fd);
+  const auto threads = answer_questions(names_fd, look_up);
+  make_no_more_threads();
+  wait_for_end(names_fd);
+  // Before the threads are waited for: a look-up that is under way may take its time.
+  ::_exit(0);
 }
 
 }  // namespace
 }  // namespace jail::egress
 
-int main() { return jail::egress::run(); }
+int main(int count, char** arguments) {
+  using namespace jail::egress;
+  const std::string_view name = count > 0 ? arguments[0] : "";
+  // What else a program does at its end, a sanitizer's search for leaks above all, is beyond what
+  // it may do.
+  ::_exit(name == look_up_name ? run_look_ups() : run_proxy());
+}

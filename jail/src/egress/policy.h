@@ -1,4 +1,5 @@
-// Which system calls the proxy may make: compiled in from policies/egress.json.
+// Which system calls the proxy and its look-ups may make: compiled in from policies/egress.json and
+// policies/lookup.json.
 #pragma once
 
 #include "jail/policy.h"
@@ -6,5 +7,6 @@
 namespace jail {
 
 const Policy& egress_policy();
+const Policy& lookup_policy();
 
 }  // namespace jail

@@ -17,17 +17,16 @@ constexpr std::chrono::milliseconds shortage_pause{100};
 
 }  // namespace
 
-Proxy::Proxy(int control, Settings settings, Resolver::LookUp look_up)
+Proxy::Proxy(int control, Fd names, Settings settings)
     : settings_(std::move(settings)),
       control_(control),
       room_(room_bytes),
-      resolver_(std::move(look_up)),
+      resolver_(std::move(names)),
       journal_(control),
       tools_{settings_, poller_, resolver_, journal_, room_} {}
 
 bool Proxy::run() {
-  if (!poller_.valid() || resolver_.event_fd() < 0 ||
-      !poller_.watch(control_, {Watched::control, 0}) ||
+  if (!poller_.valid() || !poller_.watch(control_, {Watched::control, 0}) ||
       !poller_.watch(resolver_.event_fd(), {Watched::resolver, 0})) {
     return false;
   }
@@ -38,7 +37,7 @@ bool Proxy::run() {
     run_due();
     journal_.flush();
   }
-  return true;
+  return control_state_ == Control::closed;
 }
 
 void Proxy::dispatch(const epoll_event& event) {
@@ -144,12 +143,17 @@ void Proxy::add_connection(AdmittedJail& jail, Fd client) {
 }
 
 void Proxy::take_answers() {
+  auto answers = resolver_.answers();
+  if (!answers) {
+    control_state_ = Control::no_names;
+    return;
+  }
   const Time now = Clock::now();
-  for (Resolver::Answer& answer : resolver_.answers()) {
-    const auto found = connections_.find(answer.ticket);
+  for (Resolver::Resolved& resolved : *answers) {
+    const auto found = connections_.find(resolved.ticket);
     if (found == connections_.end()) continue;
-    found->second->take(std::move(answer.found), now);
-    make_ready(answer.ticket);
+    found->second->take(std::move(resolved.found), now);
+    make_ready(resolved.ticket);
   }
 }
 

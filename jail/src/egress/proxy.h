@@ -19,14 +19,16 @@ namespace jail::egress {
 
 class Proxy {
  public:
-  // `control`: where admissions come from and decisions go to. Not owned.
-  Proxy(int control, Settings settings, Resolver::LookUp look_up);
+  // `control`: where admissions come from and decisions go to. Not owned. `names`: where names are
+  // looked up.
+  Proxy(int control, Fd names, Settings settings);
 
-  // Until nobody holds the other end of `control`. False: it could not begin.
+  // Until nobody holds the other end of `control`. False: it could not begin, or nobody looks up
+  // names any more.
   bool run();
 
  private:
-  enum class Control : std::uint8_t { open, closed };
+  enum class Control : std::uint8_t { open, closed, no_names };
 
   void dispatch(const epoll_event& event);
   void read_control();

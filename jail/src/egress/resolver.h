@@ -1,79 +1,69 @@
-// Names to addresses without waiting: a few threads ask the C library, one event tells of answers.
+// Look-ups without waiting: whose turn it is to have a name looked up by the process that does so.
 #pragma once
 
-#include <condition_variable>
+#include <array>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "egress/address.h"
+#include "egress/wire.h"
 #include "jail/fd.h"
 
 namespace jail::egress {
 
-struct Found {
-  std::vector<Address> addresses;  // in the order in which to try them
-  std::string trouble;             // why there is none
-};
-
-// Blocks. By getaddrinfo(): /etc/hosts, the DNS, whatever this host is set up for.
-Found look_up(const std::string& name);
-
-// A name server of a jail's own choice may keep a thread for as long as it likes, so no jail has
-// more than half of the threads, and those that ask are served in turn.
+// A name server of a jail's own choice may take as long as it likes, so no jail has more than half
+// of the look-ups that go on at once, and those that ask are served in turn.
 class Resolver {
  public:
-  using LookUp = std::function<Found(const std::string&)>;
-  struct Answer {
+  struct Resolved {
     std::uint64_t ticket;
     Found found;
   };
-  static constexpr std::size_t threads = 4;
-  static constexpr std::size_t threads_per_jail = 2;
+  static constexpr std::size_t at_once_per_jail = 2;
   static constexpr std::size_t most_waiting = 4096;
 
-  explicit Resolver(LookUp look_up);
+  // The other end of `socket` is where names are looked up (look_up.h).
+  explicit Resolver(Fd socket) : socket_(std::move(socket)) {}
   Resolver(const Resolver&) = delete;
-  ~Resolver();  // waits for look-ups under way
 
-  // Readable when answers wait; invalid where there was no descriptor for it.
-  int event_fd() const { return event_.get(); }
+  // Readable when answers wait, or no more will come.
+  int event_fd() const { return socket_.get(); }
 
   // `ticket` comes back in the answer. False: too many wait.
   bool ask(std::uint64_t ticket, std::uint64_t jail, std::string name);
   // Nobody waits for it any more. One that is under way still answers.
   void drop(std::uint64_t ticket, std::uint64_t jail);
-  std::vector<Answer> answers();
+  // All that have come. Nothing where nobody looks up any more, or what came is no answer to what
+  // was asked.
+  std::optional<std::vector<Resolved>> answers();
 
  private:
-  struct Question {
+  struct Waiting {
     std::uint64_t ticket;
     std::string name;
   };
   struct Queue {
-    std::deque<Question> waiting;
+    std::deque<Waiting> waiting;
     std::size_t running = 0;
   };
+  struct Running {
+    std::uint64_t ticket;
+    std::uint64_t jail;
+  };
 
-  void serve();
-  // The jail whose turn it is; end() where none has a question that may be looked up now.
+  void begin_some();
+  // The jail whose turn it is; end() where none has a name that may be looked up now.
   std::map<std::uint64_t, Queue>::iterator next();
+  std::optional<Resolved> finish(Answer answer);
 
-  const LookUp look_up_;
-  Fd event_;
-  std::mutex mutex_;
-  std::condition_variable asked_;
+  Fd socket_;
   std::map<std::uint64_t, Queue> queues_;  // by jail; none that is empty
+  std::array<std::optional<Running>, look_ups_at_once> slots_;
   std::uint64_t last_served_ = 0;
   std::size_t waiting_ = 0;
-  std::vector<Answer> answers_;
-  bool ends_ = false;
-  std::vector<std::thread> threads_;
 };
 
 }  // namespace jail::egress

@@ -12,6 +12,9 @@ namespace {
 constexpr std::size_t texts = 4;
 constexpr std::size_t longest_text = 450;
 constexpr std::size_t most_digits = 9;  // of a number
+constexpr std::size_t most_addresses = 64;
+constexpr std::size_t longest_address = 45;
+static_assert(2 + longest_text + 1 + most_addresses * (longest_address + 1) <= most_answer_bytes);
 
 struct DecisionHead {
   std::uint64_t sent;
@@ -30,6 +33,11 @@ std::string_view take(std::string_view& rest, char end) {
   const std::string_view part = rest.substr(0, at);
   rest.remove_prefix(std::min(rest.size(), at + 1));
   return part;
+}
+
+std::optional<std::uint32_t> parse_slot(std::string_view text) {
+  const auto slot = parse_decimal(text, most_digits);
+  return slot && *slot < look_ups_at_once ? slot : std::nullopt;
 }
 
 }  // namespace
@@ -84,6 +92,40 @@ Admission parse_admission(std::string_view datagram) {
   Admission admission{std::string(take(datagram, '\0')), {}};
   while (!datagram.empty()) admission.rules.emplace_back(take(datagram, '\0'));
   return admission;
+}
+
+std::string to_datagram(const Question& question) {
+  return std::to_string(question.slot) + " " + question.name;
+}
+
+std::optional<Question> parse_question(std::string_view datagram) {
+  const auto slot = parse_slot(take(datagram, ' '));
+  if (!slot) return std::nullopt;
+  return Question{*slot, std::string(datagram)};
+}
+
+std::string to_datagram(const Answer& answer) {
+  std::string datagram =
+      std::to_string(answer.slot) + "\n" + printable(answer.found.trouble, longest_text) + "\n";
+  std::size_t room = most_addresses;
+  for (const Address& address : answer.found.addresses) {
+    if (room-- == 0) break;
+    datagram += to_text(address) + "\n";
+  }
+  return datagram;
+}
+
+std::optional<Answer> parse_answer(std::string_view datagram) {
+  const auto slot = parse_slot(take(datagram, '\n'));
+  if (!slot) return std::nullopt;
+  Answer answer{*slot, {{}, printable(take(datagram, '\n'), longest_text)}};
+  while (!datagram.empty()) {
+    const auto address = parse_address(take(datagram, '\n'));
+    if (!address || answer.found.addresses.size() == most_addresses) return std::nullopt;
+    answer.found.addresses.push_back(*address);
+  }
+  if (answer.found.addresses.empty() && answer.found.trouble.empty()) return std::nullopt;
+  return answer;
 }
 
 std::string to_datagram(const EgressDecision& decision) {

@@ -1,6 +1,6 @@
-// What the library and its proxy say to each other. Settings and the filter come in sealed files;
-// how its confinement went, which is the first that the proxy says, admissions and decisions are
-// one datagram each.
+// What the library, its proxy and the process that looks up names say to each other. Settings and
+// filters come in sealed files; how its confinement went, which is the first that each of the two
+// processes says, admissions, decisions, questions and answers are one datagram each.
 #pragma once
 
 #include <chrono>
@@ -16,11 +16,16 @@
 
 namespace jail::egress {
 
-// The numbers that the proxy gets its descriptors at.
+// What the processes are called: one program, which is the one or the other by its name.
+inline constexpr const char* proxy_name = "jail-egress";
+inline constexpr const char* look_up_name = "jail-lookup";
+
+// The numbers that they get their descriptors at.
 inline constexpr int control_fd = 3;
 inline constexpr int image_fd = 4;
-inline constexpr int settings_fd = 5;
-inline constexpr int filter_fd = 6;
+inline constexpr int filter_fd = 5;
+inline constexpr int names_fd = 6;     // between the two
+inline constexpr int settings_fd = 7;  // the proxy's alone
 
 struct Settings {
   std::vector<std::pair<std::string, Address>> addresses;  // canonical names
@@ -31,7 +36,7 @@ struct Settings {
 std::string to_text(const Settings& settings);
 std::optional<Settings> parse_settings(std::string_view text);
 
-// What a proxy that may not do more than it should says of itself; else it ends.
+// What a process that may not do more than it should says of itself; else it ends.
 struct Confinement {
   int error = 0;  // 0: it is confined
   std::string doing = {};
@@ -50,6 +55,31 @@ struct Admission {
 };
 std::string to_datagram(const Admission& admission);
 Admission parse_admission(std::string_view datagram);
+
+// Names that are looked up at one time.
+inline constexpr std::size_t look_ups_at_once = 4;
+inline constexpr std::size_t most_question_bytes = 512;
+inline constexpr std::size_t most_answer_bytes = 4096;
+
+struct Question {
+  std::uint32_t slot;  // one of `look_ups_at_once`, which no other question has until the answer
+  std::string name;
+};
+std::string to_datagram(const Question& question);
+std::optional<Question> parse_question(std::string_view datagram);
+
+struct Found {
+  std::vector<Address> addresses;  // in the order in which to try them
+  std::string trouble;             // why there is none
+};
+
+struct Answer {
+  std::uint32_t slot;
+  Found found;
+};
+// Of more addresses than there is room for, the first.
+std::string to_datagram(const Answer& answer);
+std::optional<Answer> parse_answer(std::string_view datagram);
 
 inline constexpr std::size_t most_decision_bytes = 2048;
 

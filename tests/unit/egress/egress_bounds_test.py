@@ -165,7 +165,7 @@ class Bounds(EgressTest):
         stand = self.allowing()
         self.assertEqual([b"403"], self.connect_status(stand, "evil.test:1"))
         self.assertEqual("1", stand.status("NoNewPrivs"))
-        self.assertEqual("5", stand.status("Threads"))
+        self.assertEqual("1", stand.status("Threads"))
         self.assertEqual("2", stand.status("Seccomp"))
         if os.geteuid() == 0:
             self.assertEqual(b"", pathlib.Path(f"/proc/{stand.pid}/environ").read_bytes())

@@ -13,9 +13,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <fstream>
 #include <mutex>
 #include <thread>
 
+#include "egress/look_up.h"
 #include "jail/egress.h"
 #include "parent/fd_passing.h"
 #include "parent/order.h"
@@ -94,8 +96,12 @@ class ProxyTest : public testing::Test {
     ASSERT_TRUE(control);
     control_ = std::move(control->first);
     ours_ = std::move(control->second);
-    proxy_ = std::make_unique<Proxy>(ours_.get(), std::move(settings),
-                                     [this](const std::string& name) { return look_up(name); });
+    auto names = socket_pair();
+    ASSERT_TRUE(names);
+    names_ = std::move(names->first);
+    look_ups_ =
+        answer_questions(names_.get(), [this](const std::string& name) { return look_up(name); });
+    proxy_ = std::make_unique<Proxy>(ours_.get(), std::move(names->second), std::move(settings));
     thread_ = std::thread([this] { ran_ = proxy_->run(); });
     auto pair = socket_pair();
     ASSERT_TRUE(pair);
@@ -108,7 +114,8 @@ class ProxyTest : public testing::Test {
   void TearDown() override {
     control_.reset();
     if (thread_.joinable()) thread_.join();
-    EXPECT_TRUE(ran_);
+    proxy_.reset();  // its end of the names goes, and so those who look them up
+    EXPECT_EQ(ran_, runs_to_its_end_);
   }
 
   std::vector<EgressDecision> decisions() {
@@ -149,10 +156,13 @@ class ProxyTest : public testing::Test {
   std::vector<std::string> looked_up_;
   Fd control_;
   Fd ours_;
+  Fd names_;
+  std::vector<std::jthread> look_ups_;
   std::unique_ptr<Proxy> proxy_;
   Fd end_;
   Listener listener_;
   bool ran_ = false;
+  bool runs_to_its_end_ = true;
   std::thread thread_;
 };
 
@@ -221,6 +231,14 @@ TEST_F(ProxyTest, ASlowNameEndsInTimeAndHoldsNobodyUp) {
   EXPECT_THAT(ask(listener_.port, connect_request("evil.org:443")), HasSubstr(" 403 "));
   EXPECT_FALSE(is_readable(slow.get(), milliseconds(0)));
   EXPECT_THAT(read_all(slow), HasSubstr("did not resolve in time"));
+}
+
+TEST_F(ProxyTest, WithoutLookUpsItEnds) {
+  start({"*.test:443"});
+  runs_to_its_end_ = false;
+  EXPECT_THAT(ask(listener_.port, connect_request("a.test:443")), HasSubstr(" 502 "));
+  ASSERT_EQ(::shutdown(names_.get(), SHUT_RDWR), 0);
+  thread_.join();
 }
 
 TEST_F(ProxyTest, WhoLeavesIsNotWaitedFor) {
@@ -312,6 +330,39 @@ TEST(EgressProxy, ItsEndIsSeen) {
   EXPECT_EQ(late.error().kind, ErrorKind::closed);
 }
 
+// Of this process, by name; each with a pidfd.
+std::vector<Fd> children_called(const std::string& name) {
+  std::vector<Fd> found;
+  std::ifstream list("/proc/thread-self/children");
+  for (pid_t pid = 0; list >> pid;) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+    std::string comm;
+    std::getline(file, comm);
+    if (comm == name) found.emplace_back(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  }
+  return found;
+}
+
+TEST(EgressProxy, EndsWhenItsLookUpsDo) {
+  const auto proxy = jail::EgressProxy::start();
+  ASSERT_TRUE(proxy) << proxy.error().message();
+  const auto look_ups = children_called("jail-lookup");
+  ASSERT_EQ(look_ups.size(), 1u);
+  ASSERT_EQ(::syscall(SYS_pidfd_send_signal, look_ups[0].get(), SIGKILL, nullptr, 0), 0);
+  EXPECT_TRUE(is_readable(proxy->process_fd(), seconds(20)));
+  EXPECT_TRUE(is_readable(proxy->event_fd(), seconds(20)));
+}
+
+TEST(EgressProxy, ItsLookUpsEndWithIt) {
+  const auto proxy = jail::EgressProxy::start();
+  ASSERT_TRUE(proxy) << proxy.error().message();
+  const auto look_ups = children_called("jail-lookup");
+  ASSERT_EQ(look_ups.size(), 1u);
+  EXPECT_FALSE(is_readable(look_ups[0].get(), milliseconds(100)));
+  ASSERT_EQ(::syscall(SYS_pidfd_send_signal, proxy->process_fd(), SIGKILL, nullptr, 0), 0);
+  EXPECT_TRUE(is_readable(look_ups[0].get(), seconds(20)));
+}
+
 TEST(EgressProxy, EndsWithItsOwner) {
   Fd process;
   {
@@ -327,6 +378,8 @@ TEST(EgressProxy, EndsWithItsOwner) {
     process = Fd(::fcntl(other.process_fd(), F_DUPFD_CLOEXEC, 0));
   }
   EXPECT_TRUE(is_readable(process.get(), seconds(20)));
+  EXPECT_TRUE(children_called("jail-lookup").empty());
+  EXPECT_TRUE(children_called("jail-egress").empty());
 }
 
 }  // namespace

@@ -113,7 +113,8 @@ TEST_P(ShippedPolicy, EveryNameIsKnownOnBothArchitectures) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, ShippedPolicy, testing::Values(default_policy, egress_policy),
+INSTANTIATE_TEST_SUITE_P(, ShippedPolicy,
+                         testing::Values(default_policy, egress_policy, lookup_policy),
                          [](const auto& policy) { return policy.param().name; });
 
 TEST(ShippedPolicies, AreCompiledInUnderTheirNames) {
@@ -121,6 +122,8 @@ TEST(ShippedPolicies, AreCompiledInUnderTheirNames) {
   EXPECT_EQ(default_policy().otherwise, (Decision{Verdict::error, ENOSYS}));
   EXPECT_EQ(egress_policy().name, "egress");
   EXPECT_EQ(egress_policy().otherwise, (Decision{Verdict::error, ENOSYS}));
+  EXPECT_EQ(lookup_policy().name, "lookup");
+  EXPECT_EQ(lookup_policy().otherwise, (Decision{Verdict::error, ENOSYS}));
 }
 
 }  // namespace
