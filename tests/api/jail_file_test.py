@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import live_server
+import ordinary_user
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 WHY = {"why": "the test looks at it"}
@@ -27,7 +28,6 @@ class JailFile(unittest.TestCase):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="agent-sandbox-jail.")).resolve()
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
         # A volume belongs to the user who runs the jail: exec runs as that user from the start.
-        self.as_user = {"user": 60801, "group": 60801, "extra_groups": []} if os.geteuid() == 0 else {}
         self.binary = self.directory / "agent-sandbox"
         shutil.copy(live_server.BINARY, self.binary)
         for name in ("models", "results"):
@@ -37,8 +37,8 @@ class JailFile(unittest.TestCase):
         self.own(self.directory / "results")
 
     def own(self, path):
-        if self.as_user:
-            os.chown(path, 60801, 60801)
+        if ordinary_user.NOT_ROOT:
+            os.chown(path, ordinary_user.ID, ordinary_user.ID)
 
     def exec(self, jail, *arguments):
         path = self.directory / "jail.json"
@@ -46,7 +46,7 @@ class JailFile(unittest.TestCase):
         # From another directory: paths in the file are meant from its own.
         return subprocess.run([self.binary, "exec", "--rootfs", "host", "--jail", path, *arguments], cwd="/", text=True,
                               capture_output=True, timeout=60 * live_server.TIME_SCALE, check=False,
-                              env={"PATH": os.environ["PATH"], "HOME": str(self.directory)}, **self.as_user)
+                              env={"PATH": os.environ["PATH"], "HOME": str(self.directory)}, **ordinary_user.NOT_ROOT)
 
     def succeeds(self, stdout, done):
         self.assertEqual((0, stdout, ""), (done.returncode, done.stdout, done.stderr))
@@ -75,7 +75,7 @@ print(os.write(os.memfd_create('x'), b'four'))
     def test_without_the_file_there_is_none_of_it(self):
         done = subprocess.run([self.binary, "exec", "--rootfs", "host", "-c",
                                "import os\nfor path in ('/models', '/data', '/dev/tty'): print(os.path.exists(path))\nos.memfd_create('x')"],
-                              cwd="/", text=True, capture_output=True, timeout=60 * live_server.TIME_SCALE, check=False, **self.as_user)
+                              cwd="/", text=True, capture_output=True, timeout=60 * live_server.TIME_SCALE, check=False, **ordinary_user.NOT_ROOT)
         self.assertEqual((1, "False\n" * 3), (done.returncode, done.stdout))
         self.assertIn("Function not implemented", done.stderr)
 

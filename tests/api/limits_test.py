@@ -9,6 +9,7 @@ import time
 import unittest
 
 import live_server
+import ordinary_user
 
 
 class Limits(live_server.ServerTest):
@@ -132,8 +133,8 @@ class ManyGroups(unittest.TestCase):
             # Mapped files of the interpreter do not count: 57 MB and they are more than 64.
             code = f"import time\nblock = bytearray(b'x') * ({megabytes} << 20)\ntime.sleep(0.5)"
             for groups in (0, 100, 300, 2000):
+                user = ordinary_user.AS_USER | {"extra_groups": range(70000, 70000 + groups)}
                 done = subprocess.run([binary, "exec", "--rootfs", "host", "--cgroup", "none", "--memory", "64", "-c", code], cwd="/",
                                       capture_output=True, text=True, timeout=60 * live_server.TIME_SCALE, check=False,
-                                      env={"PATH": os.environ["PATH"], "HOME": directory}, user=60801, group=60801,
-                                      extra_groups=range(70000, 70000 + groups))
+                                      env={"PATH": os.environ["PATH"], "HOME": directory}, **user)
                 self.assertEqual(status, done.returncode, (megabytes, groups, done.stderr))

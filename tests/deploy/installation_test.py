@@ -6,9 +6,9 @@ import unittest
 
 import debian_root
 import host_view
+import ordinary_user
 from built_packages import PROJECT, Packages, field, run
 
-ORDINARY_USER = 60801
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wno-sign-conversion", "-Werror"]
 RUNS = "42\nleft.txt: left behind\nexited: yes, status 3\n"
 # In the place of systemctl, since the root that is thrown away has no running systemd.
@@ -62,7 +62,7 @@ class Installed(Packages):
         self.assertRegex(self.done(self.debian.run("agent-sandbox", "--version")), r"^agent-sandbox \d")
         if obstacle := host_view.no_user_namespaces():
             self.skipTest(f"no user namespaces: {obstacle}")
-        for user in (None, ORDINARY_USER):
+        for user in (None, ordinary_user.ID):
             self.assertIn("Jails can run here.", self.done(self.debian.run("agent-sandbox", "doctor", user=user)))
             self.assertEqual("42\n", self.done(self.debian.run("agent-sandbox", "exec", "-c", "print(6*7)", user=user)))
 
@@ -81,7 +81,7 @@ class Installed(Packages):
                 self.assertRegex(self.done(run("objdump", "-p", program)), r"NEEDED\s+libjail\.so\.\d")
                 if obstacle := host_view.no_user_namespaces():
                     self.skipTest(f"no user namespaces: {obstacle}")
-                self.assertEqual(prints, self.done(self.debian.run(f"/tmp/{compiler}", user=ORDINARY_USER)))
+                self.assertEqual(prints, self.done(self.debian.run(f"/tmp/{compiler}", user=ordinary_user.ID)))
 
     def test_upgrade_keeps_settings(self):
         settings = self.root_directory / "etc/agent-sandbox/agent-sandbox.json"

@@ -9,6 +9,7 @@ import unittest
 
 import command_line
 import host_view
+import ordinary_user
 
 PAGES = sorted((command_line.DEPLOY / "man").iterdir())
 COMMANDS = command_line.DEPLOY / "man" / "agent-sandbox.1"
@@ -130,8 +131,7 @@ class Manual(unittest.TestCase):
                 self.skipTest(f"no user namespaces: {obstacle}")
             for library in (command_line.BUILD / "jail").glob("libjail.so.*"):
                 shutil.copy(library, directory)  # where any user may read it
-            as_user = {"user": 60801, "group": 60801, "extra_groups": []} if os.geteuid() == 0 else {}
-            finished = run(directory / "example", cwd="/", env={"LD_LIBRARY_PATH": str(directory)}, **as_user)
+            finished = run(directory / "example", cwd="/", env={"LD_LIBRARY_PATH": str(directory)}, **ordinary_user.NOT_ROOT)
             self.assertEqual((0, "42\nexit status 0\n", ""), (finished.returncode, finished.stdout, finished.stderr))
 
     def test_example_in_cxx_runs(self):

@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 import host_view
+import ordinary_user
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", ""))
@@ -29,9 +30,8 @@ class Agent(unittest.TestCase):
         cls.cassette.chmod(0o644)
 
     def run_example(self, *arguments, **environment):
-        as_user = {"user": 60801, "group": 60801, "extra_groups": []} if os.geteuid() == 0 else {}
         return subprocess.run([self.program, *arguments], capture_output=True, text=True, check=False, timeout=60, cwd="/",
-                              env={"PATH": os.environ["PATH"], **environment}, **as_user)
+                              env={"PATH": os.environ["PATH"], **environment}, **ordinary_user.NOT_ROOT)
 
     def test_solves_a_task_and_says_what_happens(self):
         done = self.run_example("Calculate fibonacci(10)", REPLAY_CASSETTE=str(self.cassette))

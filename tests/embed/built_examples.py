@@ -9,13 +9,12 @@ import unittest
 
 import host_view
 import installed
+import ordinary_user
 
 EXAMPLES = installed.PROJECT / "jail" / "examples"
 STRICT = "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror"
 SANITIZED = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -g1"
 DESCRIPTORS_OF_A_JAIL = 6  # control, init, working directory, three streams
-# No jail runs as host uid 0.
-AS_USER = {"user": 60801, "group": 60801, "extra_groups": []} if os.geteuid() == 0 else {}
 
 
 def checked(*command, **options):
@@ -67,8 +66,8 @@ class InstalledPackage:
         """A directory that the user who runs the examples may write into."""
         path = self.root / name
         path.mkdir()
-        if AS_USER:
-            os.chown(path, AS_USER["user"], AS_USER["group"])
+        if ordinary_user.NOT_ROOT:
+            os.chown(path, ordinary_user.ID, ordinary_user.ID)
         return path
 
     def run_environment(self, **more):
@@ -92,7 +91,7 @@ class Daemon:
             raise AssertionError(f"it does not listen: {line}{self.said()}")
         self.place = line.split()[-1]
 
-    def start(self, package, *command, user=AS_USER, **environment):
+    def start(self, package, *command, user=ordinary_user.NOT_ROOT, **environment):
         self.log = tempfile.TemporaryFile("w+", encoding="utf-8")
         self.environment = package.run_environment(**environment)
         self.process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=self.log, text=True, cwd="/",

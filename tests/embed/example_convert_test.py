@@ -9,6 +9,7 @@ import zlib
 
 import host_view
 import built_examples
+import ordinary_user
 
 HERE = pathlib.Path(__file__).resolve().parent
 CONVERT = pathlib.Path("/usr/bin/convert")
@@ -47,7 +48,7 @@ class Convert(built_examples.ExampleTest):
 
     def as_user(self, *command):
         return subprocess.run([str(part) for part in command], capture_output=True, text=True, errors="replace", check=False, timeout=120,
-                              cwd="/", env=self.package.run_environment(), **built_examples.AS_USER)
+                              cwd="/", env=self.package.run_environment(), **ordinary_user.NOT_ROOT)
 
     def place(self, name, content):
         path = self.directory / name

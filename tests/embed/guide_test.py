@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import host_view
+import ordinary_user
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", ""))
@@ -69,8 +70,7 @@ class Guide(unittest.TestCase):
         self.assertEqual("", built.stderr)
         if obstacle := host_view.no_user_namespaces():
             self.skipTest(f"no user namespaces: {obstacle}")
-        as_user = {"user": 60801, "group": 60801, "extra_groups": []} if os.geteuid() == 0 else {}
-        ran = run(self.root / name, cwd="/", **as_user)
+        ran = run(self.root / name, cwd="/", **ordinary_user.NOT_ROOT)
         self.assertEqual((0, ""), (ran.returncode, ran.stderr), ran.stdout)
         pattern = ".*".join(re.escape(part) for part in prints.strip().split("..."))
         self.assertRegex(ran.stdout.strip(), re.compile(rf"\A{pattern}\Z", re.DOTALL))

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import host_view
+import ordinary_user
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parents[1]
@@ -83,5 +84,4 @@ class Installed(unittest.TestCase):
         """What it prints, run by whoever runs the test; root may not make jails."""
         if obstacle := host_view.no_user_namespaces():
             self.skipTest(f"no user namespaces: {obstacle}")
-        user = {"user": 60801, "group": 60801, "extra_groups": []} if os.geteuid() == 0 else {}
-        return self.done(program, cwd="/", **user, **options)
+        return self.done(program, cwd="/", **ordinary_user.NOT_ROOT, **options)

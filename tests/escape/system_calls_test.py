@@ -12,13 +12,12 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
 import live_server  # noqa: E402
+import ordinary_user  # noqa: E402
 
 TABLE = pathlib.Path(__file__).resolve().parents[1] / "system_calls.txt"
 CALL_EACH = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", ""), "tests/escape/call_each")
 ONES = (1 << 64) - 1
 LAST_NUMBER = 1023
-# Of an ordinary user; see tests/kernel/main.cc.
-OTHER_USER = 60801
 # What has no place outside of a jail: it waits for all of the machine's disks, or it slows down all that this user runs.
 NOT_OUTSIDE = {"sync", "setpriority"}
 # Kernels from 6.14 on (uprobe: 6.18) ask no filter about these two, which their own trampolines make: from anywhere
@@ -77,9 +76,8 @@ class SystemCalls(live_server.ServerTest):
         path = pathlib.Path(cls.server.directory, "call_each")
         path.write_bytes(cls.program)
         path.chmod(0o755)
-        user = {} if os.geteuid() else {"user": OTHER_USER, "group": OTHER_USER, "extra_groups": []}
         done = subprocess.run([path], input=cls.lines(orders), capture_output=True, text=True, timeout=120, check=True,
-                              start_new_session=True, cwd="/", **user)
+                              start_new_session=True, cwd="/", **ordinary_user.NOT_ROOT)
         return dict(zip(orders, map(spoken, done.stdout.splitlines()), strict=True))
 
     @staticmethod

@@ -7,20 +7,18 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import built_root  # noqa: E402
-
-ORDINARY_USER = 60801
+import ordinary_user  # noqa: E402
 
 
 class SameTree(built_root.RootTest):
     def build(self, *arguments, **fields):
-        user = {"user": ORDINARY_USER, "group": ORDINARY_USER, "extra_groups": []} if os.geteuid() == 0 else {}
-        return subprocess.run([built_root.BUILD, *arguments], capture_output=True, text=True, check=False, **user, **fields)
+        return subprocess.run([built_root.BUILD, *arguments], capture_output=True, text=True, check=False, **ordinary_user.NOT_ROOT, **fields)
 
     def folder(self):
         folder = tempfile.TemporaryDirectory(dir="/var/tmp")
         self.addCleanup(folder.cleanup)
         if os.geteuid() == 0:
-            os.chown(folder.name, ORDINARY_USER, ORDINARY_USER)
+            os.chown(folder.name, ordinary_user.ID, ordinary_user.ID)
         return pathlib.Path(folder.name)
 
     def test_ordinary_user_gets_the_same_tree(self):

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import threading
 
-import built_examples
+import ordinary_user
 
 ENDLESS = "while True: pass"
 SLEEPER = "import time\nprint('begun', flush=True)\ntime.sleep(3)\n"
@@ -140,7 +140,7 @@ class Places:
         output = self._outputs / "output.png"
         output.unlink(missing_ok=True)
         done = subprocess.run([*self._converter(kind, output)], capture_output=True, text=True, errors="replace", check=False, timeout=120,
-                              cwd="/", env=self.daemon.environment, **built_examples.AS_USER)
+                              cwd="/", env=self.daemon.environment, **ordinary_user.NOT_ROOT)
         return done.returncode, done.stderr[-300:]
 
     def restart_httpd(self):

@@ -20,6 +20,7 @@ import example_apache_test  # noqa: E402
 import example_convert_test  # noqa: E402
 import example_load  # noqa: E402
 import host_view  # noqa: E402
+import ordinary_user  # noqa: E402
 import samples  # noqa: E402
 
 INTERVAL = 5
@@ -74,7 +75,7 @@ class Examples:
         """A control: where the sanitizer may not look into a process it finds nothing, in none."""
         program = self.package.root / "leak"
         subprocess.run(["gcc", "-x", "c", "-", *built_examples.SANITIZED.split(), "-o", program], input=LEAK, text=True, check=True)
-        subprocess.run([program], env=self.package.run_environment(**environment), check=False, **built_examples.AS_USER)
+        subprocess.run([program], env=self.package.run_environment(**environment), check=False, **ordinary_user.NOT_ROOT)
         reports = list(self.reports.iterdir())
         if len(reports) != 1 or "4321 byte" not in reports[0].read_text(encoding="utf-8"):
             raise AssertionError(f"a planted leak was not reported: {self.found()}")

@@ -8,10 +8,10 @@ import tempfile
 import unittest
 
 import host_view
+import ordinary_user
 import tree
 
 TOOLS = ("bash", "sh", "env", "dirname", "cat", "awk", "tail", "mkdir", "cksum", "cut", "nproc", "mktemp", "rm", "grep")
-ORDINARY_USER = 60801
 
 
 class Packages(unittest.TestCase):
@@ -67,7 +67,7 @@ class Packages(unittest.TestCase):
 
     def test_user_is_told_in_one_line(self):
         self.debian(installed=("cmake", "g\\+\\+", "python3"))
-        finished, log = self.dev("serve", uid=ORDINARY_USER)
+        finished, log = self.dev("serve", uid=ordinary_user.ID)
         self.assertEqual(1, finished.returncode)
         self.assertEqual(1, len(finished.stderr.splitlines()), finished.stderr)
         self.assertIn("sudo apt-get install -y", finished.stderr)
@@ -140,7 +140,7 @@ class Packages(unittest.TestCase):
         (self.checkout / "build" / "release").mkdir(parents=True)
         (self.checkout / "build" / "release").chmod(0o555)
         if os.geteuid() == 0:
-            os.chown(self.root, ORDINARY_USER, ORDINARY_USER)
-        _, log = self.dev("serve", uid=ORDINARY_USER)
+            os.chown(self.root, ordinary_user.ID, ordinary_user.ID)
+        _, log = self.dev("serve", uid=ordinary_user.ID)
         self.assertIn(f"-B {self.root}/.cache/agent-sandbox/", log)
         self.assertNotIn(f"-B {self.checkout}/build", log)

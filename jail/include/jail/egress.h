@@ -2,8 +2,8 @@
 //
 // A process of its own, in the host's network, serves a listening socket that was made in the jail:
 // it speaks SOCKS5, HTTP CONNECT and plain HTTP as to a proxy, all on that one socket. Names are
-// resolved out there, and only those that a rule names; what they lead to is judged before it is
-// connected to.
+// resolved out there, by a second process and as the host resolves them, and only those that a rule
+// names; what they lead to is judged before it is connected to.
 #pragma once
 
 #include <chrono>
@@ -66,12 +66,13 @@ struct EgressOptions {
   std::chrono::seconds connect{10};  // for the look-up and the connection together
 };
 
-// The proxy. Its process belongs to the library, is executed with an empty environment under a
-// system call filter of its own, and ends with its EgressProxy or with the caller. No thread and no
-// signal handler in the caller.
+// The proxy. Its two processes belong to the library, are executed with an empty environment, each
+// under a system call filter of its own, and end with their EgressProxy or with the caller; where
+// one of them ends, so does the other. The one that meets a program's bytes can open no file. No
+// thread and no signal handler in the caller.
 class EgressProxy {
  public:
-  // Waits until the proxy has confined itself, which takes milliseconds. One that cannot is an
+  // Waits until both have confined themselves, which takes milliseconds. One that cannot is an
   // error. Errors: invalid (names the option), exhausted, closed (it ended at once), kernel.
   static Result<EgressProxy> start(EgressOptions options = {});
 

@@ -10,9 +10,9 @@
 extern "C" {
 #endif
 
-// The proxy: a process of its own, executed with an empty environment. It ends with its handle, or
-// with the last launcher that was started with it (jail_launcher_options), or with this process.
-// Any number of threads may use it at once.
+// The proxy: two processes of its own, executed with an empty environment. They end with its
+// handle, or with the last launcher that was started with it (jail_launcher_options), or with this
+// process. Any number of threads may use it at once.
 typedef struct jail_egress jail_egress;
 
 // An element of arrays: never grows.

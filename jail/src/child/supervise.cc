@@ -340,7 +340,10 @@ class Init {
     std::uint64_t memory = usage.memory.most;
     if (memory > limit) {
       memory = usage.memory.least;
-      if (memory <= limit && may_walk(usage.memory)) memory = walk();
+      if (memory <= limit) {
+        plan_first_walk(usage.memory);
+        if (now_ns() >= next_walk_ns_) memory = walk();
+      }
     }
     if (memory > memory_peak_) memory_peak_ = memory;
     if (memory > limit) {
@@ -363,11 +366,9 @@ class Init {
 
   // Where the doubt is small, a jail that fills memory fast is beyond it before a walk would end:
   // it is given the time for that.
-  bool may_walk(const WatchedMemory& memory) {
-    const std::uint64_t now = now_ns();
+  void plan_first_walk(const WatchedMemory& memory) {
     const bool is_small = memory.most - memory.least < order_.memory_bytes / 2;
-    if (is_small && next_walk_ns_ == 0) next_walk_ns_ = now + pause_before_walk_ns;
-    return now >= next_walk_ns_;
+    if (is_small && next_walk_ns_ == 0) next_walk_ns_ = now_ns() + pause_before_walk_ns;
   }
 
   std::uint64_t walk() {
