@@ -2,7 +2,10 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <set>
 
@@ -48,6 +51,31 @@ class PolicyTest : public testing::Test {
     }
     // Of those with arguments some are too rare to be met by chance.
     EXPECT_GT(passed.size() + 10, may_pass.size());
+  }
+
+  // Every socket but those for which `may_be_made(domain, type, protocol)` is refused, and every
+  // pair.
+  template <class MayBeMade>
+  void only_these_sockets(MayBeMade may_be_made) const {
+    for (std::uint64_t domain = 0; domain <= 46; ++domain) {
+      for (std::uint64_t type = 0; type <= 15; ++type) {
+        for (std::uint64_t protocol = 0; protocol <= 300; ++protocol) {
+          const bool made = may_be_made(domain, type, protocol);
+          const auto answer = made ? allowed : fails_with(EAFNOSUPPORT);
+          EXPECT_EQ(ask(SYS_socket, {domain, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol}),
+                    answer)
+              << domain << " " << type << " " << protocol;
+        }
+        EXPECT_EQ(ask(SYS_socketpair, {domain, type, 0}), fails_with(EAFNOSUPPORT));
+      }
+    }
+  }
+
+  void other_architectures_kill() const {
+    EXPECT_EQ(probe_.evaluate(AUDIT_ARCH_I386, 1, {}).action, killed);
+#if defined(__x86_64__)
+    EXPECT_EQ(probe_.ask(0x40000000 | SYS_read), killed);
+#endif
   }
 
   FilterProbe probe_;
