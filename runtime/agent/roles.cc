@@ -72,8 +72,6 @@ std::string_view schema_of(Role role) noexcept {
   return {};
 }
 
-Error wrong(std::string what) { return {jail::ErrorKind::invalid, std::move(what), 0, {}}; }
-
 bool flag_of(const Object& object, std::string_view key) {
   const json::Value* flag = json::member(object, key);
   return flag != nullptr && flag->as_bool() != nullptr && *flag->as_bool();
@@ -124,11 +122,12 @@ Result<void> check(Role role, const Answer& answer) {
   const std::string& program = role == Role::tester ? answer.tests : answer.code;
   const std::string name = role == Role::tester ? "\"tests\"" : "\"code\"";
   if (role == Role::coder || role == Role::tester) {
-    if (program.find_first_not_of(" \t\r\n") == program.npos) return wrong(name + " is empty");
+    if (program.find_first_not_of(" \t\r\n") == program.npos)
+      return jail::invalid(name + " is empty");
   }
   if (programs || role == Role::tester) {
-    if (program.size() > max_program_bytes) return wrong(name + " is longer than 1 MiB");
-    if (program.find('\0') != program.npos) return wrong(name + " has a NUL in it");
+    if (program.size() > max_program_bytes) return jail::invalid(name + " is longer than 1 MiB");
+    if (program.find('\0') != program.npos) return jail::invalid(name + " has a NUL in it");
   }
   return {};
 }
@@ -139,7 +138,7 @@ Result<Answer> read_object(Role role, std::string_view text) {
   const auto schema = json::parse(schema_of(role), "contract");
   if (!schema) return schema.error();
   if (auto fits = llm::check_schema(*value, *schema, "answer"); !fits) return fits.error();
-  if (value->as_object() == nullptr) return wrong("answer: expected an object");
+  if (value->as_object() == nullptr) return jail::invalid("answer: expected an object");
   Answer answer = answer_of(role, *value->as_object());
   // What is meant as Python alone is now and then put into a fence within the string.
   for (std::string* program : {&answer.code, &answer.tests}) {

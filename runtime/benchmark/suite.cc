@@ -22,15 +22,13 @@ using json::Value;
 constexpr std::string_view all_suites = "full";
 constexpr std::size_t max_file_bytes = 64u << 20;
 
-jail::Error invalid(std::string text) { return {jail::ErrorKind::invalid, std::move(text), 0, {}}; }
-
 // A list of lines, so that programs can be read in the file.
 Result<std::string> text_of(const Value* value, const std::string& place) {
   std::string text;
   const json::Array* lines = value == nullptr ? nullptr : value->as_array();
-  if (lines == nullptr) return invalid(place + ": expected a list of lines");
+  if (lines == nullptr) return jail::invalid(place + ": expected a list of lines");
   for (const Value& line : *lines) {
-    if (line.as_string() == nullptr) return invalid(place + ": expected a list of lines");
+    if (line.as_string() == nullptr) return jail::invalid(place + ": expected a list of lines");
     text += *line.as_string() + "\n";
   }
   return text;
@@ -39,7 +37,8 @@ Result<std::string> text_of(const Value* value, const std::string& place) {
 Result<SuiteTask> task_of(const Value& value, const std::string& what) {
   const json::Object* object = value.as_object();
   const Value* id = object == nullptr ? nullptr : member(*object, "id");
-  if (id == nullptr || id->as_string() == nullptr) return invalid(what + ": a task without an id");
+  if (id == nullptr || id->as_string() == nullptr)
+    return jail::invalid(what + ": a task without an id");
   SuiteTask task;
   task.id = *id->as_string();
   struct Field {
@@ -57,7 +56,7 @@ Result<SuiteTask> task_of(const Value& value, const std::string& what) {
   }
   const Value* files = member(*object, "files");
   if (files != nullptr && files->as_object() == nullptr) {
-    return invalid(task.id + ".files: expected an object");
+    return jail::invalid(task.id + ".files: expected an object");
   }
   if (files == nullptr) return task;
   for (const auto& [path, lines] : *files->as_object()) {
@@ -77,7 +76,7 @@ Result<Suite> suite_of(std::string_view document) {
   const Value* tasks = object == nullptr ? nullptr : member(*object, "tasks");
   if (name == nullptr || name->as_string() == nullptr || about == nullptr ||
       about->as_string() == nullptr || tasks == nullptr || tasks->as_array() == nullptr) {
-    return invalid("a suite: expected name, about and tasks");
+    return jail::invalid("a suite: expected name, about and tasks");
   }
   Suite suite;
   suite.name = *name->as_string();
@@ -125,7 +124,7 @@ Result<Suite> shipped_suite(std::string_view name) {
   if (name == all_suites) return full;
   std::string names;
   for (const std::string& each : suite_names()) names += (names.empty() ? "" : ", ") + each;
-  return invalid("suite " + json::quoted(name) + ": expected one of " + names);
+  return jail::invalid("suite " + json::quoted(name) + ": expected one of " + names);
 }
 
 Result<Suite> find_suite(const std::string& name_or_path) {

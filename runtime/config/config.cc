@@ -20,12 +20,10 @@ constexpr std::size_t max_file_bytes = 1u << 20;
 
 using Failure = std::optional<jail::Error>;
 
-jail::Error invalid(std::string text) { return {jail::ErrorKind::invalid, std::move(text), 0, {}}; }
-
 // "API_PORT in the environment: "x" is not allowed; expected an integer 0 .. 65535".
 jail::Error not_allowed(const Setting& setting, const std::string& place, std::string_view text) {
   const std::string value = setting.is_secret() ? "its value" : json::quoted(text);
-  return invalid(place + ": " + value + " is not allowed; expected " + setting.allowed);
+  return jail::invalid(place + ": " + value + " is not allowed; expected " + setting.allowed);
 }
 
 Failure apply(const Setting& setting, Config& config, std::string_view text,
@@ -54,8 +52,8 @@ jail::Error unknown_key(const std::vector<Setting>& settings, const std::string&
       std::min_element(settings.begin(), settings.end(), [&](const Setting& a, const Setting& b) {
         return distance(key, a.key) < distance(key, b.key);
       });
-  return invalid(path + ": unknown key " + json::quoted(key) + "; the nearest known one is \"" +
-                 nearest->key + "\"");
+  return jail::invalid(path + ": unknown key " + json::quoted(key) +
+                       "; the nearest known one is \"" + nearest->key + "\"");
 }
 
 // A scalar of the file as the text that the environment would have.
@@ -96,7 +94,7 @@ Failure apply_object(const std::vector<Setting>& settings, const json::Object& o
     if (setting == settings.end()) return unknown_key(settings, path, key);
     const std::string place = key + " in " + path;
     const auto text = value_text(*setting, value);
-    if (!text) return invalid(place + ": wrong type; expected " + setting->allowed);
+    if (!text) return jail::invalid(place + ": wrong type; expected " + setting->allowed);
     if (auto failure = apply(*setting, config, *text, place)) return failure;
   }
   return std::nullopt;
@@ -109,7 +107,8 @@ Failure apply_file(const std::vector<Setting>& settings, const ConfigSources& so
   if (!text) return text.error();
   const auto root = json::parse(*text, *sources.file_path);
   if (!root) return root.error();
-  if (root->as_object() == nullptr) return invalid(*sources.file_path + ": expected a JSON object");
+  if (root->as_object() == nullptr)
+    return jail::invalid(*sources.file_path + ": expected a JSON object");
   return apply_object(settings, *root->as_object(), "", *sources.file_path, config);
 }
 
@@ -141,7 +140,8 @@ Failure apply_flags(const std::vector<Setting>& settings, const std::vector<Flag
   for (const FlagSetting& flag : flags) {
     const auto setting = std::find_if(settings.begin(), settings.end(),
                                       [&](const Setting& s) { return s.name == flag.name; });
-    if (setting == settings.end()) return invalid(flag.flag + ": unknown setting " + flag.name);
+    if (setting == settings.end())
+      return jail::invalid(flag.flag + ": unknown setting " + flag.name);
     if (auto failure = apply(*setting, config, flag.value, flag.flag)) return failure;
   }
   return std::nullopt;
@@ -159,14 +159,15 @@ std::string seconds_text(std::chrono::milliseconds duration) {
 
 Failure check_ceilings(const Config& config) {
   if (config.sandbox_timeout > config.ceilings.timeout) {
-    return invalid("SANDBOX_TIMEOUT_SECONDS: " + seconds_text(config.sandbox_timeout) +
-                   " is above ceilings.timeout_seconds, which is " +
-                   seconds_text(config.ceilings.timeout));
+    return jail::invalid("SANDBOX_TIMEOUT_SECONDS: " + seconds_text(config.sandbox_timeout) +
+                         " is above ceilings.timeout_seconds, which is " +
+                         seconds_text(config.ceilings.timeout));
   }
   if (config.sandbox_memory_limit_mb > config.ceilings.memory_limit_mb) {
-    return invalid("SANDBOX_MEMORY_LIMIT_MB: " + std::to_string(config.sandbox_memory_limit_mb) +
-                   " is above ceilings.memory_limit_mb, which is " +
-                   std::to_string(config.ceilings.memory_limit_mb));
+    return jail::invalid(
+        "SANDBOX_MEMORY_LIMIT_MB: " + std::to_string(config.sandbox_memory_limit_mb) +
+        " is above ceilings.memory_limit_mb, which is " +
+        std::to_string(config.ceilings.memory_limit_mb));
   }
   return std::nullopt;
 }

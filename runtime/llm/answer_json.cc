@@ -190,8 +190,6 @@ class Mender {
   bool has_members_ = false;
 };
 
-jail::Error wrong(std::string text) { return {jail::ErrorKind::invalid, std::move(text), 0, {}}; }
-
 // What a model thought aloud is no part of its answer, and may hold drafts of it.
 std::string_view without_thoughts(std::string_view text) {
   constexpr std::string_view end = "</think>";
@@ -220,8 +218,8 @@ class Search {
 
   jail::Result<json::Value> result() {
     if (size_ > 0 && size_ >= lost_) return json::parse(best_, "answer");
-    if (!error_.empty()) return wrong(error_);
-    return wrong("there is no JSON object in the answer; write one, and nothing else");
+    if (!error_.empty()) return jail::invalid(error_);
+    return jail::invalid("there is no JSON object in the answer; write one, and nothing else");
   }
 
  private:
@@ -254,7 +252,7 @@ class Search {
 }  // namespace
 
 jail::Result<json::Value> answer_json(std::string_view text) {
-  if (text.size() > max_bytes) return wrong("the answer is longer than 4 MiB");
+  if (text.size() > max_bytes) return jail::invalid("the answer is longer than 4 MiB");
   auto strict = json::parse(text, "answer");
   if (strict && strict->as_object() != nullptr) return strict;
   Search search;

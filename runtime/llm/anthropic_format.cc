@@ -75,7 +75,7 @@ void write_messages(Writer& writer, const ChatRequest& request) {
   writer.end_array();
 }
 
-void write_tools(Writer& writer, const ChatRequest& request) {
+void write_anthropic_tools(Writer& writer, const ChatRequest& request) {
   if (request.tools.empty()) return;
   writer.key("tools").begin_array();
   for (const Tool& tool : request.tools) {
@@ -91,7 +91,7 @@ void write_tools(Writer& writer, const ChatRequest& request) {
 }
 
 // What comes later counts in full, not as an addition; a field that is not there changes nothing.
-void read_usage(const json::Value* usage, Usage& into) {
+void read_anthropic_usage(const json::Value* usage, Usage& into) {
   const std::uint64_t input = count_member(usage, "input_tokens") +
                               count_member(usage, "cache_creation_input_tokens") +
                               count_member(usage, "cache_read_input_tokens");
@@ -155,7 +155,7 @@ class AnthropicStream final : public StreamDecoder {
     } else if (type == "message_start") {
       const json::Value* message = member(*event, "message");
       response_.model = text_member(message, "model");
-      read_usage(member(message, "usage"), response_.usage);
+      read_anthropic_usage(member(message, "usage"), response_.usage);
     } else if (type == "content_block_start") {
       start_block(*event, on_text);
     } else if (type == "content_block_delta") {
@@ -164,7 +164,7 @@ class AnthropicStream final : public StreamDecoder {
       const std::string reason = text_member(member(*event, "delta"), "stop_reason");
       finished_ = finished_ || !reason.empty();
       read_stop(reason, response_);
-      read_usage(member(*event, "usage"), response_.usage);
+      read_anthropic_usage(member(*event, "usage"), response_.usage);
     } else if (type == "message_stop") {
       stopped_ = true;
     }
@@ -251,7 +251,7 @@ HttpRequest AnthropicFormat::encode(const ChatRequest& request, const Endpoint& 
     writer.key("type").string("json_schema").key("schema").json(request.schema->schema);
     writer.end_object().end_object();
   }
-  write_tools(writer, request);
+  write_anthropic_tools(writer, request);
   if (delivery == Delivery::streamed) writer.key("stream").boolean(true);
   writer.end_object();
   http.body = std::move(writer).take();
@@ -270,7 +270,7 @@ Answer AnthropicFormat::decode_reply(std::string_view body) const {
   }
   ChatResponse response;
   response.model = text_member(&*root, "model");
-  read_usage(member(*root, "usage"), response.usage);
+  read_anthropic_usage(member(*root, "usage"), response.usage);
   read_stop(text_member(&*root, "stop_reason"), response);
   ToolCallParts calls;
   std::int64_t index = 0;

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <string>
 
+#include "runtime/llm/http_text.h"
+
 namespace runtime::llm {
 namespace {
 
@@ -19,12 +21,6 @@ constexpr double longest_ms = 365.0 * 24 * 3600 * 1000;
 // Between these the clock holds every time, and the difference of any two.
 constexpr std::chrono::sys_seconds earliest{};
 constexpr std::chrono::sys_seconds latest{std::chrono::sys_days(std::chrono::year(2250) / 1 / 1)};
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 std::optional<milliseconds> parse_number(std::string_view text, double unit_ms) {
   text = trimmed(text);

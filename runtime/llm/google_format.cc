@@ -119,7 +119,7 @@ void write_generation(Writer& writer, const ChatRequest& request, SchemaUse sche
   writer.end_object();
 }
 
-void write_tools(Writer& writer, const ChatRequest& request) {
+void write_google_tools(Writer& writer, const ChatRequest& request) {
   if (request.tools.empty()) return;
   writer.key("tools").begin_array().begin_object().key("functionDeclarations").begin_array();
   for (const Tool& tool : request.tools) {
@@ -286,7 +286,7 @@ HttpRequest GoogleFormat::encode(const ChatRequest& request, const Endpoint& end
   write_system(writer, request, schema_use);
   write_contents(writer, request);
   write_generation(writer, request, schema_use);
-  write_tools(writer, request);
+  write_google_tools(writer, request);
   writer.end_object();
   http.body = std::move(writer).take();
   return http;

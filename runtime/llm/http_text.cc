@@ -16,13 +16,6 @@ std::string lower(std::string_view text) {
   return lowered;
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(blank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blank) - first + 1);
-}
-
 std::size_t scheme_length(std::string_view url) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (lower(url.substr(0, scheme.size())) == scheme) return scheme.size();
@@ -39,6 +32,13 @@ bool is_token(std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blank = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(blank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blank) - first + 1);
+}
 
 std::string origin_of(std::string_view url) {
   const std::size_t scheme = scheme_length(url);

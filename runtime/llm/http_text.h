@@ -9,6 +9,9 @@
 
 namespace runtime::llm {
 
+// Without the blanks and line ends on both sides.
+std::string_view trimmed(std::string_view text);
+
 // "https://host:port" of a URL: without user, path and question, which may hold secrets.
 std::string origin_of(std::string_view url);
 

@@ -14,7 +14,7 @@ namespace {
 
 using json::Writer;
 
-void write_message(Writer& writer, const Message& message) {
+void write_ollama_message(Writer& writer, const Message& message) {
   writer.begin_object().key("role").string(role_of(message.speaker));
   if (message.speaker == Speaker::tool) writer.key("tool_name").string(message.tool_name);
   writer.key("content").string((message.tool_failed ? "error: " : "") + message.text);
@@ -30,7 +30,7 @@ void write_message(Writer& writer, const Message& message) {
 }
 
 // No tool is the only way to say that none may be called.
-void write_tools(Writer& writer, const ChatRequest& request) {
+void write_ollama_tools(Writer& writer, const ChatRequest& request) {
   if (request.tools.empty() || request.tool_choice == ToolChoice::none) return;
   write_functions(writer, request.tools);
 }
@@ -141,9 +141,9 @@ HttpRequest OllamaFormat::encode(const ChatRequest& request, const Endpoint& end
     Message message;
     message.speaker = Speaker::system;
     message.text = schema_prompt(*request.schema);
-    write_message(writer, message);
+    write_ollama_message(writer, message);
   }
-  for (const Message& message : request.messages) write_message(writer, message);
+  for (const Message& message : request.messages) write_ollama_message(writer, message);
   writer.end_array();
   writer.key("stream").boolean(delivery == Delivery::streamed);
   writer.key("options").begin_object().key("num_predict").integer(request.max_output_tokens);
@@ -152,7 +152,7 @@ HttpRequest OllamaFormat::encode(const ChatRequest& request, const Endpoint& end
   if (request.schema && schema_use == SchemaUse::enforced) {
     writer.key("format").json(request.schema->schema);
   }
-  write_tools(writer, request);
+  write_ollama_tools(writer, request);
   writer.end_object();
   http.body = std::move(writer).take();
   return http;

@@ -14,7 +14,7 @@ namespace {
 
 using json::Writer;
 
-void write_message(Writer& writer, const Message& message) {
+void write_openai_message(Writer& writer, const Message& message) {
   writer.begin_object().key("role").string(role_of(message.speaker));
   if (message.speaker == Speaker::tool) {
     writer.key("tool_call_id").string(message.tool_call_id);
@@ -37,7 +37,7 @@ void write_message(Writer& writer, const Message& message) {
   writer.end_object();
 }
 
-void write_tools(Writer& writer, const ChatRequest& request) {
+void write_openai_tools(Writer& writer, const ChatRequest& request) {
   if (request.tools.empty()) return;
   write_functions(writer, request.tools);
   const bool required = request.tool_choice == ToolChoice::required;
@@ -46,7 +46,7 @@ void write_tools(Writer& writer, const ChatRequest& request) {
 }
 
 // {"prompt_tokens", "completion_tokens"}; some give it null until the end.
-void read_usage(const json::Value* usage, Usage& into) {
+void read_openai_usage(const json::Value* usage, Usage& into) {
   if (usage == nullptr || usage->as_object() == nullptr) return;
   into.input_tokens = count_member(usage, "prompt_tokens");
   into.output_tokens = count_member(usage, "completion_tokens");
@@ -138,8 +138,8 @@ class OpenAiStream final : public StreamDecoder {
       return;
     }
     if (response_.model.empty()) response_.model = text_member(&*chunk, "model");
-    read_usage(member(*chunk, "usage"), response_.usage);
-    read_usage(member(member(*chunk, "x_groq"), "usage"), response_.usage);
+    read_openai_usage(member(*chunk, "usage"), response_.usage);
+    read_openai_usage(member(member(*chunk, "x_groq"), "usage"), response_.usage);
     const json::Array& choices = items_of(member(*chunk, "choices"));
     if (!choices.empty()) take_choice(choices.front(), on_text);
   }
@@ -226,9 +226,9 @@ HttpRequest OpenAiFormat::encode(const ChatRequest& request, const Endpoint& end
     Message message;
     message.speaker = Speaker::system;
     message.text = schema_prompt(*request.schema);
-    write_message(writer, message);
+    write_openai_message(writer, message);
   }
-  for (const Message& message : request.messages) write_message(writer, message);
+  for (const Message& message : request.messages) write_openai_message(writer, message);
   writer.end_array();
   writer.key(dialect_.limit_field).integer(request.max_output_tokens);
   if (request.temperature) writer.key("temperature").number(*request.temperature);
@@ -243,7 +243,7 @@ HttpRequest OpenAiFormat::encode(const ChatRequest& request, const Endpoint& end
       writer.key("provider").begin_object().key("require_parameters").boolean(true).end_object();
     }
   }
-  write_tools(writer, request);
+  write_openai_tools(writer, request);
   if (delivery == Delivery::streamed) {
     writer.key("stream").boolean(true);
     writer.key("stream_options").begin_object().key("include_usage").boolean(true).end_object();
@@ -270,7 +270,7 @@ Answer OpenAiFormat::decode_reply(std::string_view body) const {
   ChatResponse response;
   response.model = text_member(&*root, "model");
   response.text = content_text(member(message, "content"));
-  read_usage(member(*root, "usage"), response.usage);
+  read_openai_usage(member(*root, "usage"), response.usage);
   read_finish(text_member(&choice, "finish_reason"), response);
   if (std::string refusal = text_member(message, "refusal"); !refusal.empty()) {
     response.finish = Finish::refused;

@@ -22,13 +22,13 @@ constexpr std::string_view no_critique =
     R"({"diagnosis": "The cassette has no critique.", "fix": "Try the next program.",)"
     R"( "should_retry": true, "confidence": 0})";
 
-bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 // Prompts indent, wrap and trim what they quote.
 std::string with_single_spaces(std::string_view text) {
   std::string result;
   for (const char c : text) {
-    if (!is_blank(c)) {
+    if (!is_space(c)) {
       result += c;
     } else if (!result.empty() && result.back() != ' ') {
       result += ' ';
@@ -38,7 +38,7 @@ std::string with_single_spaces(std::string_view text) {
   return result;
 }
 
-bool is_word(char c) {
+bool is_word_byte(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
          static_cast<unsigned char>(c) >= 0x80;
 }
@@ -47,14 +47,13 @@ bool is_word(char c) {
 std::size_t place_of(std::string_view task, std::string_view prompt) {
   for (std::size_t at = prompt.find(task); at != prompt.npos; at = prompt.find(task, at + 1)) {
     const std::size_t end = at + task.size();
-    const bool begins = at == 0 || !is_word(task.front()) || !is_word(prompt[at - 1]);
-    const bool ends = end == prompt.size() || !is_word(task.back()) || !is_word(prompt[end]);
+    const bool begins = at == 0 || !is_word_byte(task.front()) || !is_word_byte(prompt[at - 1]);
+    const bool ends =
+        end == prompt.size() || !is_word_byte(task.back()) || !is_word_byte(prompt[end]);
     if (begins && ends) return at;
   }
   return prompt.npos;
 }
-
-jail::Error wrong(std::string text) { return {jail::ErrorKind::invalid, std::move(text), 0, {}}; }
 
 // The texts of a list of answers; nothing where it is none.
 std::optional<std::vector<std::string>> answers_of(const json::Value* list) {
@@ -130,12 +129,13 @@ jail::Result<std::unique_ptr<ReplayProvider>> ReplayProvider::parse(std::string_
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (std::all_of(line.begin(), line.end(), is_blank)) continue;
+    if (std::all_of(line.begin(), line.end(), is_space)) continue;
     auto record = read_record(line, std::string(name) + ", line " + std::to_string(number));
     if (!record) return record.error();
     records.push_back(std::move(*record));
   }
-  if (records.empty()) return wrong(std::string(name) + ": there is no record in this cassette");
+  if (records.empty())
+    return jail::invalid(std::string(name) + ": there is no record in this cassette");
   return std::unique_ptr<ReplayProvider>(new ReplayProvider(std::move(records)));
 }
 
@@ -147,16 +147,16 @@ jail::Result<ReplayProvider::Record> ReplayProvider::read_record(std::string_vie
   record.shown_task = text_member(&*value, "task");
   record.task = with_single_spaces(record.shown_task);
   record.model = text_member(&*value, "model");
-  if (record.task.empty()) return wrong(place + ": \"task\" must be a text");
+  if (record.task.empty()) return jail::invalid(place + ": \"task\" must be a text");
   auto answers = answers_of(member(*value, "answers"));
-  if (!answers) return wrong(place + ": \"answers\" must be a list of texts or objects");
+  if (!answers) return jail::invalid(place + ": \"answers\" must be a list of texts or objects");
   record.tracks[""].answers = std::move(*answers);
   const json::Value* roles = member(*value, "roles");
   if (roles == nullptr) return record;
-  if (roles->as_object() == nullptr) return wrong(place + ": \"roles\" must be an object");
+  if (roles->as_object() == nullptr) return jail::invalid(place + ": \"roles\" must be an object");
   for (const auto& [role, list] : *roles->as_object()) {
     auto lines = answers_of(&list);
-    if (!lines) return wrong(place + ": \"roles\" must have lists of texts or objects");
+    if (!lines) return jail::invalid(place + ": \"roles\" must have lists of texts or objects");
     record.tracks[role].answers = std::move(*lines);
   }
   return record;

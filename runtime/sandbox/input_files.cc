@@ -44,23 +44,22 @@ std::optional<std::string_view> file_on_the_way(std::string_view path,
   return std::nullopt;
 }
 
-jail::Error wrong(const std::string& text) { return {jail::ErrorKind::invalid, text, 0, {}}; }
-
 }  // namespace
 
 jail::Result<void> check_input_files(const std::vector<InputFile>& files, std::string_view own_name,
                                      const InputFileLimits& limits) {
   if (files.size() > limits.files) {
-    return wrong("expected at most " + std::to_string(limits.files) + " files");
+    return jail::invalid("expected at most " + std::to_string(limits.files) + " files");
   }
   std::size_t total = 0;
   std::set<std::string_view> paths = {own_name};
   for (const InputFile& file : files) {
     const std::string name = json::quoted(file.path);
-    if (const auto complaint = path_complaint(file.path)) return wrong(name + ": " + *complaint);
+    if (const auto complaint = path_complaint(file.path))
+      return jail::invalid(name + ": " + *complaint);
     if (!paths.insert(file.path).second) {
       const bool own = file.path == own_name;
-      return wrong(name + (own ? ": the program itself has this name" : ": given twice"));
+      return jail::invalid(name + (own ? ": the program itself has this name" : ": given twice"));
     }
     total += file.content.size();
   }
@@ -69,13 +68,13 @@ jail::Result<void> check_input_files(const std::vector<InputFile>& files, std::s
     if (slash == file.path.npos) continue;
     const std::string_view above = std::string_view(file.path).substr(0, slash);
     if (const auto other = file_on_the_way(above, paths)) {
-      return wrong(json::quoted(file.path) + ": needs a directory where " + json::quoted(*other) +
-                   " is a file");
+      return jail::invalid(json::quoted(file.path) + ": needs a directory where " +
+                           json::quoted(*other) + " is a file");
     }
   }
   if (total > limits.total_bytes) {
-    return wrong("expected at most " + std::to_string(limits.total_bytes) +
-                 " bytes of files together");
+    return jail::invalid("expected at most " + std::to_string(limits.total_bytes) +
+                         " bytes of files together");
   }
   return {};
 }

@@ -11,7 +11,7 @@
 namespace server {
 namespace {
 
-constexpr std::uint32_t max_limit = 200;
+constexpr std::uint32_t max_jobs = 200;
 constexpr std::string_view statuses[] = {"running",   "success",       "error",  "timeout",
                                          "failed",    "out_of_memory", "killed", "violation",
                                          "cancelled", "completed"};
@@ -20,7 +20,7 @@ constexpr std::string_view statuses[] = {"running",   "success",       "error", 
 std::optional<std::string> read_parameter(std::string_view name, const std::string& value,
                                           runtime::JobQuery& query) {
   if (name == "limit") {
-    return read_limit(value, max_limit, query.limit);
+    return read_limit(value, max_jobs, query.limit);
   } else if (name == "cursor") {
     if (!runtime::is_job_cursor(value)) return "cursor: expected the next_cursor of another page";
     query.cursor = value;

@@ -9,7 +9,7 @@
 namespace server {
 namespace {
 
-constexpr std::uint32_t max_limit = 200;
+constexpr std::uint32_t max_lessons = 200;
 constexpr std::uint32_t usual_limit = 50;
 
 struct LessonQuery {
@@ -19,7 +19,7 @@ struct LessonQuery {
 
 std::optional<std::string> read_parameter(std::string_view name, const std::string& value,
                                           LessonQuery& query) {
-  if (name == "limit") return read_limit(value, max_limit, query.limit);
+  if (name == "limit") return read_limit(value, max_lessons, query.limit);
   if (name != "cursor") return runtime::json::quoted(name) + ": unknown; expected limit, cursor";
   query.cursor = value;
   return std::nullopt;

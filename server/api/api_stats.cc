@@ -6,15 +6,12 @@
 #include "runtime/json/writer.h"
 #include "runtime/observe/prometheus.h"
 #include "server/api/api.h"
+#include "server/api/encode.h"
 
 namespace server {
 namespace {
 
 using runtime::json::Writer;
-
-double milliseconds(std::chrono::microseconds duration) {
-  return static_cast<double>(duration.count()) / 1000;
-}
 
 void write_counts(Writer& writer, const std::map<std::string, std::uint64_t>& counts) {
   writer.begin_object();

@@ -11,10 +11,6 @@ namespace {
 
 using runtime::json::Writer;
 
-double milliseconds(std::chrono::microseconds duration) {
-  return static_cast<double>(duration.count()) / 1000;
-}
-
 void write_output(Writer& writer, std::string_view name, std::string_view bytes,
                   runtime::OutputEncoding encoding) {
   writer.key(name);
@@ -89,6 +85,10 @@ void write_artifacts(Writer& writer, const jail::Collection& artifacts) {
 }
 
 }  // namespace
+
+double milliseconds(std::chrono::microseconds duration) {
+  return static_cast<double>(duration.count()) / 1000;
+}
 
 Job make_job() { return {.id = make_uuid(), .created = std::chrono::system_clock::now()}; }
 

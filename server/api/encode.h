@@ -21,6 +21,8 @@ struct Job {
 
 Job make_job();
 
+double milliseconds(std::chrono::microseconds duration);
+
 std::string encode_result(const runtime::RunResult& result, const Job& job,
                           runtime::OutputEncoding encoding);
 

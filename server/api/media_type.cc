@@ -7,12 +7,12 @@
 namespace server {
 namespace {
 
-struct Entry {
+struct Ending {
   std::string_view extension;
   std::string_view media_type;
 };
 
-constexpr std::array<Entry, 34> entries = {{
+constexpr std::array<Ending, 34> endings = {{
     {"bmp", "image/bmp"},
     {"bz2", "application/x-bzip2"},
     {"css", "text/css"},
@@ -58,12 +58,12 @@ std::string_view media_type_of(std::string_view path) noexcept {
   const std::size_t dot = path.rfind('.');
   if (dot == path.npos) return unknown;
   const std::string_view extension = path.substr(dot + 1);
-  const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
-    return std::equal(entry.extension.begin(), entry.extension.end(), extension.begin(),
+  const auto found = std::find_if(endings.begin(), endings.end(), [&](const Ending& ending) {
+    return std::equal(ending.extension.begin(), ending.extension.end(), extension.begin(),
                       extension.end(),
                       [](char known, char given) { return known == lower(given); });
   });
-  return found == entries.end() ? unknown : found->media_type;
+  return found == endings.end() ? unknown : found->media_type;
 }
 
 }  // namespace server

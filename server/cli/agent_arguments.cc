@@ -11,7 +11,7 @@ namespace {
 namespace agent = runtime::agent;
 
 // As CLI11 hands them over.
-struct Raw {
+struct RawAgentArguments {
   std::string task;
   std::uint32_t attempts = 0;
   std::uint32_t candidates = 1;
@@ -33,13 +33,13 @@ struct Raw {
   HostArguments host;
 };
 
-void add_model(CLI::App& command, Raw& raw) {
+void add_model(CLI::App& command, RawAgentArguments& raw) {
   command.add_option("--provider", raw.provider, "Which provider, by name [as configured]")
       ->type_name("P");
   command.add_option("--model", raw.model, "Which of its models [as configured]")->type_name("M");
 }
 
-void add_attempts(CLI::App& command, Raw& raw) {
+void add_attempts(CLI::App& command, RawAgentArguments& raw) {
   command
       .add_option("-a,--attempts", raw.attempts,
                   "How often a program may be tried, 1 .. 10 [MAX_REFLEXION_ATTEMPTS, 3]")
@@ -47,7 +47,7 @@ void add_attempts(CLI::App& command, Raw& raw) {
       ->check(CLI::Range(1u, agent::most_attempts));
 }
 
-CLI::App& define_run(CLI::App& app, Raw& raw) {
+CLI::App& define_run(CLI::App& app, RawAgentArguments& raw) {
   CLI::App& run = *app.add_subcommand("run", "Let a model solve a task, in jails");
   run.add_option("task", raw.task, "What is to be done; - reads it from standard input")
       ->type_name("TASK");
@@ -75,7 +75,7 @@ CLI::App& define_run(CLI::App& app, Raw& raw) {
   return run;
 }
 
-CLI::App& define_benchmark(CLI::App& app, Raw& raw) {
+CLI::App& define_benchmark(CLI::App& app, RawAgentArguments& raw) {
   CLI::App& benchmark =
       *app.add_subcommand("benchmark", "Let a model solve a suite of tasks, and count");
   benchmark
@@ -101,7 +101,7 @@ struct LessonCommands {
   CLI::App* erase = nullptr;
 };
 
-LessonCommands define_lessons(CLI::App& app, Raw& raw) {
+LessonCommands define_lessons(CLI::App& app, RawAgentArguments& raw) {
   LessonCommands commands;
   commands.whole = app.add_subcommand("lessons", "What was learnt from tasks of this user");
   commands.whole->add_option("--user", raw.host.user, "Whose, when started as root")
@@ -114,7 +114,7 @@ LessonCommands define_lessons(CLI::App& app, Raw& raw) {
   return commands;
 }
 
-Command run_options(const CLI::App& run, const Raw& raw) {
+Command run_options(const CLI::App& run, const RawAgentArguments& raw) {
   RunTaskOptions options;
   if (raw.task.empty()) return usage("run: expected TASK, or - to read it from standard input");
   if (!is_task_text(raw.task)) {
@@ -138,7 +138,7 @@ Command run_options(const CLI::App& run, const Raw& raw) {
   return options;
 }
 
-Command benchmark_options(const CLI::App& benchmark, const Raw& raw) {
+Command benchmark_options(const CLI::App& benchmark, const RawAgentArguments& raw) {
   BenchmarkOptions options;
   if (!raw.suite.empty()) options.suite = raw.suite;
   if (benchmark.count("--limit") > 0) options.max_problems = raw.limit;
@@ -151,7 +151,7 @@ Command benchmark_options(const CLI::App& benchmark, const Raw& raw) {
   return options;
 }
 
-Command lessons_options(const LessonCommands& commands, const Raw& raw) {
+Command lessons_options(const LessonCommands& commands, const RawAgentArguments& raw) {
   LessonsOptions options;
   if (commands.whole->count("--user") > 0) options.user = raw.host.user;
   if (commands.erase->parsed()) {
@@ -170,7 +170,7 @@ Command lessons_options(const LessonCommands& commands, const Raw& raw) {
 }  // namespace
 
 struct AgentCommands::State {
-  Raw raw;
+  RawAgentArguments raw;
   CLI::App* run = nullptr;
   CLI::App* benchmark = nullptr;
   LessonCommands lessons;

@@ -23,11 +23,6 @@ namespace {
 namespace agent = runtime::agent;
 namespace asio = boost::asio;
 
-int fail(int exit_code, const std::string &text) {
-  std::fprintf(stderr, "agent-sandbox: %s\n", text.c_str());
-  return exit_code;
-}
-
 asio::awaitable<agent::TaskResult> solve(agent::AgentRuntime &runtime, agent::TaskRequest request,
                                          runtime::Cancel cancel) {
   agent::TaskOptions options;

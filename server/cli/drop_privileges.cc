@@ -15,7 +15,7 @@
 namespace server {
 namespace {
 
-jail::Error failed(const std::string& doing, int error) {
+jail::Error cannot_drop(const std::string& doing, int error) {
   return {jail::ErrorKind::refused, "drop root privileges: " + doing, error,
           "start as an unprivileged user instead"};
 }
@@ -63,16 +63,16 @@ bool is_for_good(const Identity& identity) {
 }
 
 jail::Result<void> become(const Identity& identity) {
-  if (::setgroups(0, nullptr) != 0) return failed("setgroups", errno);
+  if (::setgroups(0, nullptr) != 0) return cannot_drop("setgroups", errno);
   if (::setresgid(identity.gid, identity.gid, identity.gid) != 0) {
-    return failed("setresgid to " + std::to_string(identity.gid), errno);
+    return cannot_drop("setresgid to " + std::to_string(identity.gid), errno);
   }
   if (::setresuid(identity.uid, identity.uid, identity.uid) != 0) {
-    return failed("setresuid to " + std::to_string(identity.uid), errno);
+    return cannot_drop("setresuid to " + std::to_string(identity.uid), errno);
   }
-  if (!is_for_good(identity)) return failed("something of root was left", 0);
+  if (!is_for_good(identity)) return cannot_drop("something of root was left", 0);
   // The change of uid made /proc/self root's, and with it uid_map unwritable.
-  if (::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0) return failed("PR_SET_DUMPABLE", errno);
+  if (::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0) return cannot_drop("PR_SET_DUMPABLE", errno);
   return {};
 }
 

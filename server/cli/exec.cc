@@ -32,11 +32,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-int fail(int exit_code, const std::string& text) {
-  std::fprintf(stderr, "agent-sandbox: %s\n", text.c_str());
-  return exit_code;
-}
-
 // Passes output on as it comes. Where nobody reads any more the program is ended, as the signal
 // for a broken pipe would have ended it.
 class Passthrough {

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 
 namespace server {
@@ -42,6 +43,11 @@ int exit_code_of(const runtime::RunResult& result) noexcept {
       break;
   }
   return exit_own_failure;
+}
+
+int fail(int exit_code, const std::string& text) {
+  std::fprintf(stderr, "agent-sandbox: %s\n", text.c_str());
+  return exit_code;
 }
 
 }  // namespace server

@@ -1,6 +1,9 @@
 // What the program's exit status says, as shells and timeout(1) use these numbers.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "runtime/sandbox/run_result.h"
 
 namespace server {
@@ -17,5 +20,8 @@ int exit_code_of(const runtime::RunResult& result) noexcept;
 
 // The number of a signal by its name, "SIGSEGV" or "SIGRTMIN+1"; 0 for none.
 int signal_number(std::string_view name) noexcept;
+
+// Prints "agent-sandbox: TEXT" to standard error and returns `exit_code`.
+int fail(int exit_code, const std::string& text);
 
 }  // namespace server

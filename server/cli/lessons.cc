@@ -24,12 +24,7 @@ namespace agent = runtime::agent;
 namespace asio = boost::asio;
 
 constexpr std::uint32_t page_size = 200;
-constexpr std::size_t line_characters = 200;
-
-int fail(const std::string& text) {
-  std::fprintf(stderr, "agent-sandbox: %s\n", text.c_str());
-  return exit_own_failure;
-}
+constexpr std::size_t field_characters = 200;
 
 // A future's value has a default.
 template <class Value>
@@ -45,9 +40,10 @@ Value wait_for(asio::thread_pool& pool, asio::awaitable<Value> work) {
 std::string text_of(const agent::Lesson& lesson) {
   std::string text = plain_line(lesson.id, 80) + "  " + utc_text(lesson.learnt) + "  seen " +
                      std::to_string(lesson.seen) + "\n";
-  text += "  task: " + plain_line(lesson.task, line_characters) + "\n";
-  if (!lesson.error.empty()) text += "  error: " + plain_line(lesson.error, line_characters) + "\n";
-  return text + "  advice: " + plain_line(lesson.advice, line_characters) + "\n";
+  text += "  task: " + plain_line(lesson.task, field_characters) + "\n";
+  if (!lesson.error.empty())
+    text += "  error: " + plain_line(lesson.error, field_characters) + "\n";
+  return text + "  advice: " + plain_line(lesson.advice, field_characters) + "\n";
 }
 
 // All pages; as JSON each is one line, as GET /lessons answers it.
@@ -55,7 +51,7 @@ int list(agent::LessonStore& store, asio::thread_pool& pool, LessonsOptions::For
   std::optional<std::string> cursor;
   do {
     const auto page = wait_for(pool, store.list("", page_size, cursor));
-    if (!page) return fail(page.error().message());
+    if (!page) return fail(exit_own_failure, page.error().message());
     std::string text;
     if (format == LessonsOptions::Format::json) {
       text = encode_lessons(*page) + "\n";
@@ -71,7 +67,7 @@ int list(agent::LessonStore& store, asio::thread_pool& pool, LessonsOptions::For
 int erase(agent::LessonStore& store, asio::thread_pool& pool, const std::string& id) {
   const auto one = id.empty() ? std::nullopt : std::optional(id);
   const auto erased = wait_for(pool, store.erase("", one));
-  if (!erased) return fail(erased.error().message());
+  if (!erased) return fail(exit_own_failure, erased.error().message());
   if (one && *erased == 0) {
     std::fprintf(stderr, "agent-sandbox: no such lesson\n");
     return exit_usage;
@@ -87,17 +83,17 @@ int lessons(const LessonsOptions& options, runtime::Environment environment) {
   sources.environment = std::move(environment);
   runtime::find_default_files(sources);
   const auto config = runtime::load_config(sources);
-  if (!config) return fail(config.error().message());
+  if (!config) return fail(exit_own_failure, config.error().message());
   if (const auto dropped = drop_privileges(options.user); !dropped) {
-    return fail(dropped.error().message());
+    return fail(exit_own_failure, dropped.error().message());
   }
-  if (!config->lessons) return fail("no lessons are kept: LESSONS is off");
+  if (!config->lessons) return fail(exit_own_failure, "no lessons are kept: LESSONS is off");
   runtime::Logger logger(
       {.level = runtime::LogLevel::warning, .format = config->log_format, .write = {}});
   asio::thread_pool pool(1);
   Agent parts;
   if (const auto made = add_lessons(parts, *config, sources.environment, logger); !made) {
-    return fail(made.error().message());
+    return fail(exit_own_failure, made.error().message());
   }
   const int exit_code = options.action == LessonsOptions::Action::list
                             ? list(*parts.lessons, pool, options.format)

@@ -34,11 +34,6 @@ namespace {
 namespace agent = runtime::agent;
 namespace asio = boost::asio;
 
-int fail(int exit_code, const std::string& text) {
-  std::fprintf(stderr, "agent-sandbox: %s\n", text.c_str());
-  return exit_code;
-}
-
 // What is read and opened as whoever called.
 struct Brief {
   agent::TaskRequest request;

@@ -36,11 +36,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-int fail(const std::string& text) {
-  std::fprintf(stderr, "agent-sandbox: %s\n", text.c_str());
-  return exit_own_failure;
-}
-
 // The same two times over: once asked to end it answers what runs, asked again it ends at once.
 asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signals, Api& api,
                                          HttpServer& http, std::chrono::milliseconds patience,
@@ -133,7 +128,7 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
   const runtime::JobBounds bounds{.kept = config.jobs_kept,
                                   .max_bytes = std::uint64_t{config.jobs_max_mb} << 20};
   auto table = runtime::open_job_table(config.jobs_path, usual_jobs, bounds, logger);
-  if (!table) return fail(table.error().message());
+  if (!table) return fail(exit_own_failure, table.error().message());
   if (table->found_running() > 0) {
     logger.warning("jobs of a server that ended before them are marked as failed",
                    {{"jobs", std::int64_t{table->found_running()}}});
@@ -149,7 +144,7 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
   const auto first = workers.executors().front();
   HttpServer http(workers.executors(), options, api, logger);
   auto listener = listen(config);
-  if (!listener) return fail(listener.error().message());
+  if (!listener) return fail(exit_own_failure, listener.error().message());
   const std::string place = place_of(config.api_host, listener->port);
   http.listen(std::move(*listener));
   // Caught before anybody is told that we listen: who sees the line may send a signal at once.
@@ -177,7 +172,7 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
 int serve(const ServeOptions& options, runtime::Environment environment,
           const std::string& version) {
   if (const Check kernel = check_kernel(kernel_release()); kernel.state == Check::State::missing) {
-    return fail("kernel " + kernel.found + "; " + kernel.advice);
+    return fail(exit_own_failure, "kernel " + kernel.found + "; " + kernel.advice);
   }
   const std::vector<std::string> root_places = runtime::default_root_places(environment);
   runtime::ConfigSources sources;
@@ -188,19 +183,19 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   sources.flags = options.host.flags;
   runtime::find_default_files(sources);
   const auto config = runtime::load_config(sources);
-  if (!config) return fail(config.error().message());
+  if (!config) return fail(exit_own_failure, config.error().message());
   if (const auto exposure = runtime::check_exposure(*config); !exposure) {
-    return fail(exposure.error().message());
+    return fail(exit_own_failure, exposure.error().message());
   }
   auto cgroup = take_cgroup(*config, options.host.user, sources.environment);
-  if (!cgroup) return fail(cgroup.error().message());
+  if (!cgroup) return fail(exit_own_failure, cgroup.error().message());
   if (const auto dropped = drop_privileges(options.host.user); !dropped) {
-    return fail(dropped.error().message());
+    return fail(exit_own_failure, dropped.error().message());
   }
   auto root = runtime::find_program_root(config->rootfs, root_places);
-  if (!root) return fail(root.error().message());
+  if (!root) return fail(exit_own_failure, root.error().message());
   auto templates = runtime::load_templates(config->sandbox_templates_dir);
-  if (!templates) return fail(templates.error().message());
+  if (!templates) return fail(exit_own_failure, templates.error().message());
   runtime::set_pool_size(*templates, config->sandbox_pool_size);
   raise_descriptor_limit();
   runtime::Logger logger({.level = config->log_level, .format = config->log_format, .write = {}});
@@ -216,10 +211,10 @@ int serve(const ServeOptions& options, runtime::Environment environment,
     log_egress(logger, decision);
   };
   const auto runner = runtime::Runner::create(workers.executors().back(), std::move(limits));
-  if (!runner) return fail(runner.error().message());
+  if (!runner) return fail(exit_own_failure, runner.error().message());
   auto agent =
       make_agent(*config, sources.environment, **runner, runtime::agent::Lessons::used, logger);
-  if (!agent) return fail(agent.error().message());
+  if (!agent) return fail(exit_own_failure, agent.error().message());
   const auto providers = provider_names(*agent);
   log_limits(logger, *cgroup);
   logger.info("programs run on " + runtime::describe(*root));

@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -13,6 +12,7 @@
 #include <exception>
 #include <utility>
 
+#include "server/http/as_values.h"
 #include "server/http/peer.h"
 
 namespace server {
@@ -21,7 +21,6 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
 // Connections beyond the limit that still get an answer; the ones after them are closed unheard.
 constexpr std::uint32_t max_turned_away = 64;
 constexpr std::chrono::milliseconds accept_pause{100};

@@ -3,7 +3,6 @@
 #include <sys/socket.h>
 
 #include <array>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -13,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "server/http/as_values.h"
 #include "server/http/deadline.h"
 #include "server/http/head_check.h"
 #include "server/http/incoming.h"
@@ -27,7 +27,6 @@ using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 using Parser = http::request_parser<http::string_body>;
 
-constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
 // Bytes that the parser cannot use yet, such as half of a chunk's header.
 constexpr std::size_t max_unparsed = 32u << 10;
 

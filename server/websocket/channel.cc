@@ -1,6 +1,5 @@
 #include "server/websocket/channel.h"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -10,6 +9,8 @@
 #include <boost/beast/websocket/stream.hpp>
 #include <utility>
 
+#include "server/http/as_values.h"
+
 namespace server {
 namespace {
 
@@ -18,7 +19,6 @@ namespace http = boost::beast::http;
 namespace websocket = boost::beast::websocket;
 using boost::system::error_code;
 
-constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t buffer_bytes = 64u << 10;
 
 class BeastChannel final : public Channel {

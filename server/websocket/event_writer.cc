@@ -1,18 +1,16 @@
 #include "server/websocket/event_writer.h"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "runtime/json/writer.h"
+#include "server/http/as_values.h"
 #include "server/http/utc_text.h"
 
 namespace server {
 namespace {
 
 namespace asio = boost::asio;
-
-constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace
 

@@ -31,6 +31,9 @@ struct Error {
   std::string message() const;
 };
 
+// The error of a caller who asked for what cannot be expressed or is out of range.
+inline Error invalid(std::string doing) { return {ErrorKind::invalid, std::move(doing), 0, {}}; }
+
 // A value or an Error, with the method names of std::expected.
 // Reading the side that is not there is a programming error and terminates.
 template <class T>

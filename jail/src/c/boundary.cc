@@ -50,8 +50,6 @@ Result<std::size_t> size_of(const char* type, const void* given) {
 
 }  // namespace
 
-Error invalid(std::string doing) { return {ErrorKind::invalid, std::move(doing), 0, {}}; }
-
 Error no_such(const char* what, std::size_t index, std::size_t count) {
   return invalid(std::string(what) + " " + std::to_string(index) + " of " + std::to_string(count));
 }

@@ -22,8 +22,6 @@ struct Needed {
   const void* value;
 };
 
-Error invalid(std::string doing);
-
 // The first of `needed` that is NULL, as an error of the function `name`.
 Result<void> look_for_null(const char* name, std::initializer_list<Needed> needed);
 

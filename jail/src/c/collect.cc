@@ -46,7 +46,7 @@ jail_status jail_collect(int directory, const char* const* globs, const jail_col
                          jail_collection** collection, jail_error* error) {
   return guarded(__func__, {{"globs", globs}, {"collection", collection}}, error,
                  [&]() -> Result<void> {
-                   if (directory < 0) return jail::c::invalid("directory: not a descriptor");
+                   if (directory < 0) return jail::invalid("directory: not a descriptor");
                    const Result<jail::CollectLimits> read = jail::c::limits_of(limits);
                    if (!read) return read.error();
                    const std::vector<std::string> named = jail::c::strings_of(globs);

@@ -201,7 +201,7 @@ uint64_t jail_output_err_lost_bytes(const jail_output* output) {
 jail_status jail_jail_report(const jail_jail* jail, jail_report* report, jail_error* error) {
   return guarded(__func__, {{"jail", jail}, {"report", report}}, error, [&]() -> Result<void> {
     if (jail->jail.phase() != Phase::ended)
-      return jail::c::invalid("report of a jail that has not ended");
+      return jail::invalid("report of a jail that has not ended");
     return jail::c::write_struct("jail_report", jail::c::report_of(jail->jail.report()), report);
   });
 }

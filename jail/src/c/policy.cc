@@ -113,7 +113,7 @@ jail_status jail_policy_drop(jail_policy* policy, const char* syscall, jail_erro
       __func__, {{"policy", policy}, {"syscall", syscall}}, error, [&]() -> Result<void> {
         const auto names_it = [&](const jail::Rule& rule) { return rule.syscall == syscall; };
         if (std::erase_if(policy->policy.rules, names_it) > 0) return {};
-        return jail::c::invalid(std::string("drop rules: there is none for ") + syscall);
+        return jail::invalid(std::string("drop rules: there is none for ") + syscall);
       });
 }
 

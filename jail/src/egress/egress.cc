@@ -30,8 +30,6 @@ constexpr std::chrono::seconds longest{24 * 60 * 60};
 constexpr std::chrono::milliseconds confinement_patience{30'000};
 constexpr std::size_t most_confinement_bytes = 256;
 
-Error invalid(std::string what) { return {ErrorKind::invalid, std::move(what), 0, {}}; }
-
 Result<Settings> settings_of(const EgressOptions& options) {
   if (options.connections_per_jail < 1 || options.connections_per_jail > most_connections) {
     return invalid("connections_per_jail: from 1 to " + std::to_string(most_connections));

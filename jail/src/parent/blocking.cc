@@ -115,8 +115,8 @@ class Fed {
   std::string_view text_;
 };
 
-Error invalid(const char* why) {
-  return {ErrorKind::invalid, std::string("communicate with a jail: ") + why, 0, {}};
+Error cannot_communicate(const char* why) {
+  return invalid(std::string("communicate with a jail: ") + why);
 }
 
 }  // namespace
@@ -160,11 +160,11 @@ bool Jail::State::dies_within(milliseconds at_most) {
 Result<Output> Jail::communicate(std::string_view input, std::uint64_t most_bytes) {
   State& state = *state_;
   if (state.failure) return *state.failure;
-  if (state.phase < Phase::running) return invalid("it was not started");
+  if (state.phase < Phase::running) return cannot_communicate("it was not started");
   if (!state.streams[1].valid() || !state.streams[2].valid()) {
-    return invalid("its output was taken");
+    return cannot_communicate("its output was taken");
   }
-  if (!input.empty() && !state.streams[0].valid()) return invalid("its input was taken");
+  if (!input.empty() && !state.streams[0].valid()) return cannot_communicate("its input was taken");
   Output output;
   Collected out(take_stdout(), output.out, most_bytes, output.out_lost_bytes);
   Collected err(take_stderr(), output.err, most_bytes, output.err_lost_bytes);

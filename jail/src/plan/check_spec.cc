@@ -10,8 +10,6 @@
 namespace jail {
 namespace {
 
-Error invalid(std::string doing) { return {ErrorKind::invalid, std::move(doing), 0, {}}; }
-
 Result<void> check_root(const Root& root) {
   for (const ReadOnlyBind& bind : root.binds) {
     if (bind.source.empty() || bind.source[0] != '/' || has_nul(bind.source)) {

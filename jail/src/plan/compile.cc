@@ -9,8 +9,6 @@
 namespace jail {
 namespace {
 
-Error invalid(std::string doing) { return {ErrorKind::invalid, std::move(doing), 0, {}}; }
-
 constexpr std::uint64_t own_namespaces =
     CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
 

@@ -5,12 +5,6 @@
 #include "plan/concerns.h"
 
 namespace jail {
-namespace {
-
-Error invalid(const std::string& doing) { return {ErrorKind::invalid, doing, 0, {}}; }
-
-}  // namespace
-
 Result<Fd> invocation_file(const TemplateSpec& spec, const Invocation& invocation) {
   std::string texts;
   const auto append = [&texts](const std::string& text) { texts.append(text).push_back('\0'); };

@@ -45,8 +45,6 @@ constexpr milliseconds zygote_deadline{60'000};
 // What an event of the pool's epoll instance is about.
 enum Source : std::uint64_t { source_timer, source_control, source_zygote, source_first_jail };
 
-Error invalid(std::string doing) { return {ErrorKind::invalid, std::move(doing), 0, {}}; }
-
 Result<void> check(const TemplateSpec& spec, const PoolOptions& options) {
   const bool plain = std::all_of(spec.name.begin(), spec.name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';

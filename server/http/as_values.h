@@ -1,0 +1,11 @@
+// How coroutines of this folder wait: an error is a value of what they get, not an exception.
+#pragma once
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace server {
+
+inline constexpr auto as_values = boost::asio::as_tuple(boost::asio::use_awaitable);
+
+}  // namespace server
