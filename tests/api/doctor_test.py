@@ -9,6 +9,7 @@ import unittest
 
 import host_view
 import live_server
+import time_scale
 
 # What is measured anew each time.
 TIMED = ("speed", "self test")
@@ -39,7 +40,7 @@ class Doctor(unittest.TestCase):
     def run_doctor(*arguments, **environment):
         with tempfile.TemporaryDirectory(prefix="agent-sandbox-doctor.") as folder:
             os.chmod(folder, 0o755)
-            return subprocess.run([live_server.BINARY, "doctor", *arguments], capture_output=True, text=True, check=False, timeout=60,
+            return subprocess.run([live_server.BINARY, "doctor", *arguments], capture_output=True, text=True, check=False, timeout=time_scale.scaled(60),
                                   cwd=folder, env={"PATH": os.environ["PATH"], "HOME": folder, "SANDBOX_ROOTFS": "host", **environment})
 
     def is_noticed(self, name, noticed):
