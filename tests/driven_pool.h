@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "jail/pool.h"
+#include "tests/time_scale.h"
 
 class DrivenPool {
  public:
@@ -27,7 +28,8 @@ class DrivenPool {
 
   // False after `patience`.
   template <class Condition>
-  bool until(Condition condition, std::chrono::milliseconds patience = std::chrono::seconds(30)) {
+  bool until(Condition condition,
+             std::chrono::milliseconds patience = scaled(std::chrono::seconds(30))) {
     const auto deadline = std::chrono::steady_clock::now() + patience;
     while (std::chrono::steady_clock::now() < deadline) {
       if (condition(pool_.state())) return true;
@@ -36,7 +38,7 @@ class DrivenPool {
     return false;
   }
   bool until_ready(std::uint32_t count = 1,
-                   std::chrono::milliseconds patience = std::chrono::seconds(30)) {
+                   std::chrono::milliseconds patience = scaled(std::chrono::seconds(30))) {
     return until([&](const jail::PoolState& state) { return state.ready >= count; }, patience);
   }
 

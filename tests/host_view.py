@@ -7,6 +7,8 @@ import re
 import subprocess
 import time
 
+import time_scale
+
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -108,8 +110,8 @@ def cgroups():
 
 
 def wait_until(condition, seconds):
-    """Whether `condition()` came true within `seconds`."""
-    deadline = time.monotonic() + seconds
+    """Whether `condition()` came true within `seconds`, or more on a slow host."""
+    deadline = time.monotonic() + time_scale.patience(seconds)
     while not condition():
         if time.monotonic() > deadline:
             return False

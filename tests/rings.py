@@ -2,6 +2,7 @@
 """Runs rings of tests and counts what every one of their tests did. `./dev test` is its caller.
 
   rings.py ring    --record FILE --name NAME --build DIR --label RING [--uid N] [--jobs N] [--repeat N]
+                   [--time-scale N]
   rings.py command --record FILE --name NAME -- COMMAND...
   rings.py skip    --record FILE --name NAME --ring RING --reason TEXT
   rings.py fail    --record FILE --name NAME --reason TEXT
@@ -26,6 +27,8 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
+
+import time_scale
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
@@ -88,6 +91,7 @@ def run_ctest(options, prefix, work, outcome):
             os.chown(work / name, options.uid, options.uid)
     environment = {**os.environ, "HOME": str(work / "home"), "TMPDIR": str(work / "tmp"),
                    "AGENT_SANDBOX_RESULTS": str(work / "results"),
+                   **time_scale.for_ring(build, options.time_scale),
                    "UBSAN_OPTIONS": "print_stacktrace=1"}
     environment.pop("XDG_CACHE_HOME", None)
     command = [*prefix, "ctest", "--test-dir", str(work), "-L", f"^{options.label}$",
@@ -264,6 +268,7 @@ def parse(argv):
     ring.add_argument("--uid", type=int)
     ring.add_argument("--jobs", type=int, default=1)
     ring.add_argument("--repeat", type=int, default=1)
+    ring.add_argument("--time-scale", type=float)
     command = steps.add_parser("command")
     command.add_argument("command", nargs="+")
     skip = steps.add_parser("skip")

@@ -24,6 +24,7 @@ struct Raw {
   std::string jail_file;
   bool json = false;
   bool explain = false;
+  bool speed = false;
   HostArguments host_arguments;
   ProgramArguments program;
   std::string config;
@@ -99,6 +100,8 @@ void define_doctor(Commands& commands) {
   CLI::App& doctor = *commands.app.add_subcommand(
       "doctor", "Say what this host can enforce, what is missing, how to get it");
   doctor.add_flag("--json", commands.raw.json, "For machines");
+  doctor.add_flag("--speed", commands.raw.speed,
+                  "Only measure what the work that jails are made of costs here");
   add_root_and_user(doctor, commands.raw.host_arguments);
   commands.doctor = &doctor;
 }
@@ -208,6 +211,7 @@ Command parse_arguments(std::vector<std::string> args, const std::string& versio
   DoctorOptions options;
   read_host_arguments(*commands.doctor, commands.raw.host_arguments, options.host);
   if (commands.raw.json) options.format = DoctorOptions::Format::json;
+  if (commands.raw.speed) options.extent = DoctorOptions::Extent::speed;
   return options;
 }
 

@@ -93,6 +93,7 @@ struct ServeOptions {
 struct DoctorOptions {
   HostOptions host;
   enum class Format { text, json } format = Format::text;
+  enum class Extent { everything, speed } extent = Extent::everything;
 };
 
 // Nothing to run: help, version, or a mistake.

@@ -35,6 +35,20 @@ Check self_test_failed(const std::string& found, const std::string& advice) {
   return {.name = "self test", .state = Check::State::missing, .found = found, .advice = advice};
 }
 
+// However slow it is, jails run.
+Check check_speed(const Host& host, const jail::Result<HostSpeed>& speed) {
+  if (speed) {
+    return {.name = "speed",
+            .state = Check::State::good,
+            .found = describe(host, *speed),
+            .advice = {}};
+  }
+  return {.name = "speed",
+          .state = Check::State::notice,
+          .found = speed.error().message(),
+          .advice = "how long a jail takes here cannot be foretold"};
+}
+
 Check check_cgroup(const jail::Result<runtime::CgroupChoice>& cgroup) {
   Check check{.name = "cgroup v2", .state = Check::State::good, .found = {}, .advice = {}};
   if (!cgroup) {
@@ -94,6 +108,19 @@ Check check_root(const runtime::ProgramRoot& root) {
   return check;
 }
 
+int print_speed(const DoctorOptions& options, const jail::Result<HostSpeed>& speed) {
+  if (!speed) {
+    std::fprintf(stderr, "agent-sandbox: %s\n", speed.error().message().c_str());
+    return exit_own_failure;
+  }
+  const Host host = this_host();
+  const std::string line = options.format == DoctorOptions::Format::json
+                               ? describe_json(host, *speed)
+                               : "host: " + describe(host, *speed);
+  std::fprintf(stdout, "%s\n", line.c_str());
+  return 0;
+}
+
 }  // namespace
 
 bool Diagnosis::jails_run() const {
@@ -130,7 +157,13 @@ std::string describe_json(const Diagnosis& diagnosis, const std::string& version
     writer.key("state").string(state_word(check.state)).key("found").string(check.found);
     writer.key("advice").string(check.advice).end_object();
   }
-  writer.end_array().key("limits");
+  writer.end_array().key("host_speed");
+  if (diagnosis.speed) {
+    writer.json(describe_json(diagnosis.host, *diagnosis.speed));
+  } else {
+    writer.null();
+  }
+  writer.key("limits");
   if (diagnosis.limits) {
     writer.begin_object().key("memory").string(jail::to_string(diagnosis.limits->memory));
     writer.key("pids").string(jail::to_string(diagnosis.limits->processes));
@@ -144,6 +177,9 @@ std::string describe_json(const Diagnosis& diagnosis, const std::string& version
 
 int doctor(const DoctorOptions& options, runtime::Environment environment,
            const std::string& version) {
+  // Before anything has made this process larger.
+  const jail::Result<HostSpeed> speed = measure_host_speed();
+  if (options.extent == DoctorOptions::Extent::speed) return print_speed(options, speed);
   const std::vector<std::string> places = runtime::default_root_places(environment);
   Diagnosis diagnosis;
   runtime::ConfigSources sources;
@@ -158,7 +194,10 @@ int doctor(const DoctorOptions& options, runtime::Environment environment,
     return exit_own_failure;
   }
   const HostFiles files;
+  diagnosis.host = this_host();
+  if (speed) diagnosis.speed = *speed;
   diagnosis.checks = check_host(files);
+  diagnosis.checks.push_back(check_speed(diagnosis.host, speed));
   diagnosis.checks.push_back(check_cgroup(cgroup));
   for (Check& check : check_surface(files)) diagnosis.checks.push_back(std::move(check));
   if (!loaded) {

@@ -2,14 +2,20 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
 
 import host_view
 import live_server
+import time_scale
 
-NAMES = ["kernel", "user namespaces", "seccomp", "landlock", "warm pools", "cgroup v2", "core dumps", "overlayfs", "vsock", "ptrace",
+# What is measured anew each time.
+TIMED = ("speed", "self test")
+FIGURES = {"page_touched": "page touched", "page_copied": "page copied", "fork": "fork", "context_switch": "context switch",
+           "system_call": "system call"}
+NAMES = ["kernel", "user namespaces", "seccomp", "landlock", "warm pools", "speed", "cgroup v2", "core dumps", "overlayfs", "vsock", "ptrace",
          "bpf", "io_uring", "swap", "KSM", "SMT", "processor", "root", "self test"]
 
 
@@ -34,7 +40,7 @@ class Doctor(unittest.TestCase):
     def run_doctor(*arguments, **environment):
         with tempfile.TemporaryDirectory(prefix="agent-sandbox-doctor.") as folder:
             os.chmod(folder, 0o755)
-            return subprocess.run([live_server.BINARY, "doctor", *arguments], capture_output=True, text=True, check=False, timeout=60,
+            return subprocess.run([live_server.BINARY, "doctor", *arguments], capture_output=True, text=True, check=False, timeout=time_scale.scaled(60),
                                   cwd=folder, env={"PATH": os.environ["PATH"], "HOME": folder, "SANDBOX_ROOTFS": "host", **environment})
 
     def is_noticed(self, name, noticed):
@@ -62,7 +68,7 @@ class Doctor(unittest.TestCase):
         for check in self.report["checks"]:
             line = next(lines)
             self.assertEqual((check["state"], check["name"]), (line[:9].strip(), line[9:27].strip()))
-            if check["name"] != "self test":
+            if check["name"] not in TIMED:
                 self.assertEqual(check["found"], line[27:])
             if check["advice"]:
                 self.assertEqual(" " * 27 + check["advice"], next(lines))
@@ -114,6 +120,44 @@ class Doctor(unittest.TestCase):
     def test_trying_leaves_nothing_behind(self):
         self.assertEqual(self.before, host_view.mounts())
         self.assertEqual({}, host_view.left_behind())
+
+    def assert_is_this_host(self, speed):
+        names = re.findall(r"^model name\t: (.*)$", content("/proc/cpuinfo"), re.MULTILINE)
+        self.assertEqual(names[0] if names else "a processor without a name", speed["processor"])
+        self.assertEqual((os.cpu_count(), os.uname().release), (speed["processors"], speed["kernel"]))
+        self.assertEqual(set(FIGURES), set(speed["microseconds"]))
+        for figure in (*speed["microseconds"].values(), speed["slowness"]):
+            self.assertGreater(figure, 0)
+
+    def assert_line_tells(self, line, speed):
+        for name, words in FIGURES.items():
+            self.assertRegex(line, rf"[ ;:,]{words} [0-9.]+[,;]")
+            shown = float(re.search(rf"{words} ([0-9.]+)", line).group(1))
+            self.assertAlmostEqual(speed["microseconds"][name], shown, delta=max(0.006, shown / 100))
+
+    def test_speed_is_a_check_and_an_object(self):
+        speed = self.report["host_speed"]
+        self.assert_is_this_host(speed)
+        self.assert_line_tells(speed["description"], speed)
+        self.assertEqual({"name": "speed", "state": "ok", "found": speed["description"], "advice": ""}, self.checks["speed"])
+        self.assertIn("microseconds: page touched ", self.text.stdout)
+
+    def test_speed_alone(self):
+        text = self.run_doctor("--speed")
+        self.assertEqual((0, ""), (text.returncode, text.stderr))
+        self.assertRegex(text.stdout, r"^host: .+, \d+ processors?, Linux .+; microseconds: .+\n$")
+        self.assertEqual(1, text.stdout.count("\n"))
+        machine = self.run_doctor("--speed", "--json")
+        self.assertEqual((0, ""), (machine.returncode, machine.stderr))
+        speed = json.loads(machine.stdout)
+        self.assertEqual(set(self.report["host_speed"]), set(speed))
+        self.assert_is_this_host(speed)
+        self.assert_line_tells(speed["description"], speed)
+        self.assertEqual({}, host_view.left_behind())
+
+    def test_speed_alone_asks_for_no_configuration_and_no_root(self):
+        finished = self.run_doctor("--speed", "--rootfs", "/no/such/place", API_PORT="many")
+        self.assertEqual((0, ""), (finished.returncode, finished.stderr))
 
     def test_bad_configuration_is_a_check_of_its_own(self):
         finished = self.run_doctor("--json", API_PORT="many")

@@ -10,6 +10,7 @@ import unittest
 
 import host_view
 import live_server
+import time_scale
 
 MEBIBYTE = 1 << 20
 LISTED = 256
@@ -228,7 +229,7 @@ class CommandLine(unittest.TestCase):
 
     def exec(self, *arguments):
         return subprocess.run([live_server.BINARY, "exec", *arguments], cwd=self.directory, capture_output=True, text=True,
-                              timeout=60, check=False)
+                              timeout=time_scale.scaled(60), check=False)
 
     def test_files_and_artefacts(self):
         (self.directory / "numbers.csv").write_text("1\n2\n", encoding="utf-8")

@@ -10,6 +10,7 @@ import unittest
 
 import live_server
 import ordinary_user
+import time_scale
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 WHY = {"why": "the test looks at it"}
@@ -45,7 +46,7 @@ class JailFile(unittest.TestCase):
         path.write_text(jail if isinstance(jail, str) else json.dumps(jail), encoding="utf-8")
         # From another directory: paths in the file are meant from its own.
         return subprocess.run([self.binary, "exec", "--rootfs", "host", "--jail", path, *arguments], cwd="/", text=True,
-                              capture_output=True, timeout=60 * live_server.TIME_SCALE, check=False,
+                              capture_output=True, timeout=time_scale.scaled(60), check=False,
                               env={"PATH": os.environ["PATH"], "HOME": str(self.directory)}, **ordinary_user.NOT_ROOT)
 
     def succeeds(self, stdout, done):
@@ -75,7 +76,7 @@ print(os.write(os.memfd_create('x'), b'four'))
     def test_without_the_file_there_is_none_of_it(self):
         done = subprocess.run([self.binary, "exec", "--rootfs", "host", "-c",
                                "import os\nfor path in ('/models', '/data', '/dev/tty'): print(os.path.exists(path))\nos.memfd_create('x')"],
-                              cwd="/", text=True, capture_output=True, timeout=60 * live_server.TIME_SCALE, check=False, **ordinary_user.NOT_ROOT)
+                              cwd="/", text=True, capture_output=True, timeout=time_scale.scaled(60), check=False, **ordinary_user.NOT_ROOT)
         self.assertEqual((1, "False\n" * 3), (done.returncode, done.stdout))
         self.assertIn("Function not implemented", done.stderr)
 

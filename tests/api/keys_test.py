@@ -5,6 +5,7 @@ import tempfile
 
 import host_view
 import live_server
+import time_scale
 
 KEY = "a-key-made-for-this-test"
 
@@ -92,7 +93,7 @@ class Starting(live_server.ServerTest):
             with self.subTest(name):
                 process = subprocess.run([live_server.BINARY, "serve", *([] if name == "API_PORT" else ["--port", "0"])],
                                          env={"PATH": os.environ["PATH"], name: value}, capture_output=True, text=True,
-                                         timeout=20, check=False, cwd=tempfile.gettempdir())
+                                         timeout=time_scale.scaled(20), check=False, cwd=tempfile.gettempdir())
                 self.assertNotEqual(0, process.returncode)
                 self.assertIn(name, process.stderr + process.stdout)
                 self.assertEqual(1, len((process.stderr + process.stdout).strip().splitlines()), process.stderr)

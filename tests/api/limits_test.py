@@ -10,6 +10,7 @@ import unittest
 
 import live_server
 import ordinary_user
+import time_scale
 
 
 class Limits(live_server.ServerTest):
@@ -135,6 +136,6 @@ class ManyGroups(unittest.TestCase):
             for groups in (0, 100, 300, 2000):
                 user = ordinary_user.AS_USER | {"extra_groups": range(70000, 70000 + groups)}
                 done = subprocess.run([binary, "exec", "--rootfs", "host", "--cgroup", "none", "--memory", "64", "-c", code], cwd="/",
-                                      capture_output=True, text=True, timeout=60 * live_server.TIME_SCALE, check=False,
+                                      capture_output=True, text=True, timeout=time_scale.scaled(60), check=False,
                                       env={"PATH": os.environ["PATH"], "HOME": directory}, **user)
                 self.assertEqual(status, done.returncode, (megabytes, groups, done.stderr))

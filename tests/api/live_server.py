@@ -13,10 +13,9 @@ import time
 import unittest
 
 import host_view
+import time_scale
 
 BINARY = os.environ.get("AGENT_SANDBOX_BIN", "")
-# Deadlines on an emulated processor are this many times as long.
-TIME_SCALE = float(os.environ.get("JAIL_TEST_TIME_SCALE", "1"))
 # The line that says where it listens may be text or JSON; the port is the last number of an address.
 LISTENING = re.compile(r"listening.*?[:\"\s](\d{2,5})\b(?!\.\d)", re.IGNORECASE)
 LISTENING_UNIX = re.compile(r"listening on unix:([^\s\"]+)")
@@ -47,11 +46,11 @@ class LiveServer:
                  "SANDBOX_ROOTFS": "host", **(environment or {})})
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self._listens.wait(20 * TIME_SCALE)
+        self._listens.wait(time_scale.scaled(20))
         if self.port is None and self.path is None:
             self._process.kill()
             self._process.wait()
-            self._reader.join(5)
+            self._reader.join(time_scale.scaled(5))
             shutil.rmtree(self.directory, ignore_errors=True)
             raise DidNotStart("".join(self.log))
 
@@ -86,7 +85,7 @@ class LiveServer:
         """Whether as many programs have their place; what waits in pools is not counted."""
         with self.client() as client:
             return host_view.wait_until(
-                lambda: client.send("GET", "/health").json["runs"]["running"] >= count, seconds * TIME_SCALE)
+                lambda: client.send("GET", "/health").json["runs"]["running"] >= count, seconds)
 
     def kill(self):
         self._process.kill()
@@ -100,11 +99,11 @@ class LiveServer:
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
             try:
-                self._process.wait(15 * TIME_SCALE)
+                self._process.wait(time_scale.scaled(15))
             except subprocess.TimeoutExpired:
                 self.kill()
                 raise
-        self._reader.join(5)
+        self._reader.join(time_scale.scaled(5))
         self._process.stdout.close()
         shutil.rmtree(self.directory, ignore_errors=True)
         return self._process.returncode
@@ -133,7 +132,7 @@ class Answer:
 
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path):
-        super().__init__("localhost", timeout=60 * TIME_SCALE)
+        super().__init__("localhost", timeout=time_scale.scaled(60))
         self._path = path
 
     def connect(self):
@@ -145,7 +144,7 @@ class UnixConnection(http.client.HTTPConnection):
 class Client:
     """One keep-alive connection."""
 
-    def __init__(self, port, headers=None, host="127.0.0.1", timeout=60 * TIME_SCALE, connection=None):
+    def __init__(self, port, headers=None, host="127.0.0.1", timeout=time_scale.scaled(60), connection=None):
         self._connection = connection or http.client.HTTPConnection(host, port, timeout=timeout)
         self._headers = headers or {}
 
@@ -174,6 +173,8 @@ class Client:
         return self.send("POST", path, body, **{"Content-Type": "application/json", **headers})
 
     def execute(self, code, **fields):
+        if time_scale.SCALE > 1:
+            fields.setdefault("timeout_seconds", time_scale.timeout(5))  # which is the default on a fast host
         answer = self.post({"code": code, **fields})
         if answer.status != 200:
             raise AssertionError(f"expected 200: {answer}")
@@ -225,7 +226,7 @@ class ServerTest(unittest.TestCase):
         return self.client.send("GET", "/health").json["pools"]
 
     def wait_for(self, condition, seconds=20):
-        self.assertTrue(host_view.wait_until(condition, seconds * TIME_SCALE), self.pools())
+        self.assertTrue(host_view.wait_until(condition, seconds), self.pools())
 
     def wait_until_warm(self, name="python", count=1):
         self.wait_for(lambda: self.pools()[name]["warm"] >= count)

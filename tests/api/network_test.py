@@ -15,6 +15,7 @@ import zipfile
 
 import host_view
 import live_server
+import time_scale
 
 HAS_PIP = os.path.isdir("/usr/lib/python3/dist-packages/pip")
 HAS_CURL = os.access("/usr/bin/curl", os.X_OK)
@@ -267,7 +268,7 @@ class Exec(unittest.TestCase):
         self.addCleanup(self.site.stop)
 
     def exec(self, *arguments):
-        return subprocess.run([live_server.BINARY, "exec", "--timeout", "30", *arguments], capture_output=True, text=True, check=False, timeout=120,
+        return subprocess.run([live_server.BINARY, "exec", "--timeout", f"{time_scale.timeout(30):g}", *arguments], capture_output=True, text=True, check=False, timeout=time_scale.scaled(120),
                               env={"PATH": os.environ["PATH"], "SANDBOX_ROOTFS": "host", "HOME": "/tmp"}, stdin=subprocess.DEVNULL, cwd=tempfile.gettempdir())
 
     def test_named_destinations_are_reached_and_others_told(self):

@@ -13,6 +13,7 @@ import unittest
 import host_view
 import live_server
 import task_server
+import time_scale
 from task_server import record
 
 SOLVED = "print(40 + 2)"
@@ -54,7 +55,7 @@ class Command(unittest.TestCase):
     def run_it(self, *arguments, input=None, **more):
         finished = subprocess.run(
             [live_server.BINARY, *arguments], cwd=self.directory, env=self.environment(**more), input=input,
-            capture_output=True, timeout=120 * live_server.TIME_SCALE, check=False)
+            capture_output=True, timeout=time_scale.scaled(120), check=False)
         return finished.returncode, finished.stdout.decode(), finished.stderr.decode()
 
     def write(self, name, text):
@@ -157,7 +158,7 @@ class Run(Command):
             seen += piece
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        self.assertEqual(130, process.wait(20))
+        self.assertEqual(130, process.wait(time_scale.scaled(20)))
         self.assertIn(b"cancelled", process.stderr.read())
         self.assertTrue(host_view.wait_until(lambda: not host_view.descendants(process.pid), 5))
 
@@ -172,7 +173,7 @@ class Slow(Command):
         self.assertTrue(host_view.wait_until(lambda: model.waiting == 1, 20))
         started = time.monotonic()
         process.send_signal(signal.SIGINT)
-        self.assertEqual(130, process.wait(20))
+        self.assertEqual(130, process.wait(time_scale.scaled(20)))
         self.assertLess(time.monotonic() - started, 5)
         self.assertTrue(host_view.wait_until(lambda: model.left == 1, 5))
 
@@ -191,7 +192,7 @@ class Terminal(Command):
             pass
         finally:
             os.close(master)
-        return process.wait(30), seen.decode()
+        return process.wait(time_scale.scaled(30)), seen.decode()
 
     def test_live(self):
         status, seen = self.on_terminal("run", "Many lines")

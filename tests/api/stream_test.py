@@ -13,6 +13,7 @@ import time
 
 import host_view
 import live_server
+import time_scale
 
 try:
     import websockets
@@ -42,7 +43,7 @@ class StreamTest(live_server.ServerTest):
                 await stream.send(request if isinstance(request, (str, bytes)) else json.dumps(request))
             with contextlib.suppress(websockets.ConnectionClosed):
                 while True:
-                    events.append(json.loads(await asyncio.wait_for(stream.recv(), 60)) | {"came": time.monotonic()})
+                    events.append(json.loads(await asyncio.wait_for(stream.recv(), time_scale.scaled(60))) | {"came": time.monotonic()})
         return events, stream.close_code
 
     def talk(self, request, path="/stream", **options):
@@ -259,7 +260,7 @@ class Clients(StreamTest):
         if node is None or not (NODE_MODULES / "ws").is_dir():
             self.skipTest(f"node, or ws in {NODE_MODULES}, is missing; ./dev test installs the latter")
         finished = subprocess.run([node, HERE / "stream_client.cjs", str(NODE_MODULES), f"ws://127.0.0.1:{self.server.port}/stream"],
-                                  capture_output=True, text=True, check=False, timeout=60)
+                                  capture_output=True, text=True, check=False, timeout=time_scale.scaled(60))
         self.assertEqual((0, ""), (finished.returncode, finished.stderr))
         seen = json.loads(finished.stdout)
         self.assertEqual(["connected", "started", "stdout", "execution_result", "complete"], seen["types"])
@@ -289,7 +290,7 @@ class Frames(StreamTest):
             with self.subTest(name):
                 connection = self.handshake()
                 connection.sendall(frame)
-                connection.settimeout(8)
+                connection.settimeout(time_scale.scaled(8))
                 with contextlib.suppress(ConnectionResetError):
                     while connection.recv(65536):
                         pass

@@ -10,6 +10,7 @@ import time
 
 import host_view
 import live_server
+import time_scale
 
 DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "server" / "deploy"
 
@@ -21,7 +22,7 @@ class Systemd(live_server.ServerTest):
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.addCleanup(listener.close)
         listener.bind(address)
-        listener.settimeout(10)
+        listener.settimeout(time_scale.scaled(10))
         return listener
 
     def start(self, **environment):

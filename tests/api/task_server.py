@@ -157,6 +157,6 @@ def the_running_task(client):
         ids[:] = [job["job_id"] for job in client.send("GET", "/jobs?status=running").json["jobs"]]
         return len(ids) == 1
 
-    if not live_server.host_view.wait_until(found, 10 * live_server.TIME_SCALE):
+    if not live_server.host_view.wait_until(found, 10):
         raise AssertionError(f"expected one running job: {ids}")
     return ids[0]

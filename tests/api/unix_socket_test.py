@@ -15,6 +15,7 @@ import unittest
 
 import host_view
 import live_server
+import time_scale
 
 try:
     import websockets
@@ -52,7 +53,7 @@ class UnixSocket(live_server.ServerTest):
 
     def curl(self, *arguments):
         return subprocess.run(["curl", "-sS", "--unix-socket", self.path, *arguments], capture_output=True, text=True,
-                              timeout=60, check=True).stdout
+                              timeout=time_scale.scaled(60), check=True).stdout
 
     def test_execute(self):
         server = self.start()
@@ -126,7 +127,7 @@ class UnixSocket(live_server.ServerTest):
         self.start()
         program = f"import socket; socket.socket(socket.AF_UNIX).connect({self.path!r})"
         tried = subprocess.run(["/usr/bin/python3", "-c", program], user=60802, group=60802, extra_groups=[],
-                               capture_output=True, text=True, timeout=20, check=False)
+                               capture_output=True, text=True, timeout=time_scale.scaled(20), check=False)
         self.assertIn("PermissionError", tried.stderr)
 
     def test_keys_are_asked_for_where_there_are_some(self):

@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import live_server
+import time_scale
 
 
 def free_port():
@@ -33,7 +34,7 @@ class ValidatingProxy:
             [shutil.which("node"), node_modules / "@stoplight" / "prism-cli" / "dist" / "index.js", "proxy", document,
              f"http://127.0.0.1:{server_port}", "--port", str(self.port), "--validate-request=false", "--cors=false"],
             stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT, start_new_session=True)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + time_scale.scaled(60)
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self._log.seek(0)

@@ -19,13 +19,7 @@
 
 #include "jail/cgroup.h"
 #include "jail/launcher.h"
-
-// How much slower than a machine of its own an emulated processor is (JAIL_TEST_TIME_SCALE): only
-// deadlines grow by it.
-inline std::chrono::milliseconds scaled(std::chrono::milliseconds deadline) {
-  const char* scale = std::getenv("JAIL_TEST_TIME_SCALE");
-  return deadline * std::max(1, scale == nullptr ? 1 : std::atoi(scale));
-}
+#include "tests/time_scale.h"
 
 class Cgroup : public testing::Test {
  protected:

@@ -10,7 +10,7 @@ import time
 import unittest
 
 import units_test
-from units_test import BY_CGROUP, SCALE, USER, as_user, run, until
+from units_test import BY_CGROUP, USER, as_user, run, until
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "api"))
 import live_server  # noqa: E402

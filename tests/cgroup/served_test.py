@@ -10,10 +10,10 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "api"))
 import live_server  # noqa: E402
+import time_scale  # noqa: E402
 
 BINARY = os.environ["AGENT_SANDBOX_BIN"]
 PARENT = os.environ.get("JAIL_TEST_CGROUP")
-SCALE = live_server.TIME_SCALE
 BY_CGROUP = {"memory": "cgroup", "pids": "cgroup", "cpu": "cgroup"}
 
 
@@ -22,7 +22,7 @@ def leaves(place):
 
 
 def until(condition, seconds=5):
-    deadline = time.monotonic() + seconds * SCALE
+    deadline = time.monotonic() + time_scale.scaled(seconds)
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.05)
     return condition()
@@ -30,7 +30,7 @@ def until(condition, seconds=5):
 
 def execute(*arguments):
     return subprocess.run([BINARY, "exec", *arguments], capture_output=True, text=True, check=False,
-                          stdin=subprocess.DEVNULL, timeout=30 * SCALE)
+                          stdin=subprocess.DEVNULL, timeout=time_scale.scaled(30))
 
 
 @unittest.skipIf(PARENT is None, "JAIL_TEST_CGROUP names no cgroup v2 directory")

@@ -10,9 +10,9 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "api"))
 import live_server  # noqa: E402
+import time_scale  # noqa: E402
 
 BINARY = os.environ["AGENT_SANDBOX_BIN"]
-SCALE = live_server.TIME_SCALE
 BY_CGROUP = {"memory": "cgroup", "pids": "cgroup", "cpu": "cgroup"}
 USER = 1000  # has a systemd of his own here; the next number has none
 IN_THE_MACHINE = os.path.exists("/run/vm") and pathlib.Path("/proc/1/comm").read_text(encoding="ascii") == "systemd\n"
@@ -25,7 +25,7 @@ def as_user(uid):
 
 def run(*command):
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd="/",
-                          stdin=subprocess.DEVNULL, timeout=60 * SCALE)
+                          stdin=subprocess.DEVNULL, timeout=time_scale.scaled(60))
 
 
 def units():
@@ -33,7 +33,7 @@ def units():
 
 
 def until(condition, seconds=5):
-    deadline = time.monotonic() + seconds * SCALE
+    deadline = time.monotonic() + time_scale.scaled(seconds)
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.1)
     return condition()

@@ -5,6 +5,8 @@ import pathlib
 import re
 import subprocess
 
+import time_scale
+
 BUILD = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", ""))
 BINARY = os.environ.get("AGENT_SANDBOX_BIN", str(BUILD / "server" / "cli" / "agent-sandbox"))
 DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "server" / "deploy"
@@ -14,7 +16,7 @@ HELP = {"-h", "--help"}
 
 @functools.cache
 def help_text(*subcommand):
-    return subprocess.run([BINARY, *subcommand, "--help"], capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run([BINARY, *subcommand, "--help"], capture_output=True, text=True, check=True, timeout=time_scale.scaled(60)).stdout
 
 
 def section(text, title):

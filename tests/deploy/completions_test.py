@@ -10,6 +10,7 @@ import time
 import unittest
 
 import command_line
+import time_scale
 
 COMPLETIONS = command_line.DEPLOY / "completions"
 LANGUAGES = {"python", "bash", "javascript", "typescript"}
@@ -91,7 +92,7 @@ class Bash(Completions):
     def offers(self, line):
         words = ["agent-sandbox", *line.split(" ")]
         finished = subprocess.run(["bash", "--norc", "-c", ASK_BASH, "ask", COMPLETIONS / "agent-sandbox", *words], cwd=self.directory,
-                                  capture_output=True, text=True, check=False, timeout=60)
+                                  capture_output=True, text=True, check=False, timeout=time_scale.scaled(60))
         self.assertEqual("", finished.stderr)
         return set(finished.stdout.split())
 
@@ -128,7 +129,7 @@ class Fish(Completions):
     def offers(self, line):
         script = 'source $argv[1]; complete -C "agent-sandbox $argv[2]"'
         finished = subprocess.run(["fish", "--no-config", "-c", script, COMPLETIONS / "agent-sandbox.fish", line], cwd=self.directory,
-                                  capture_output=True, text=True, check=False, timeout=60,
+                                  capture_output=True, text=True, check=False, timeout=time_scale.scaled(60),
                                   env={**os.environ, "HOME": str(self.directory)})
         self.assertEqual("", finished.stderr)
         return {offer.partition("\t")[0] for offer in finished.stdout.splitlines()}

@@ -8,6 +8,7 @@ import unittest
 
 import host_view
 import ordinary_user
+import time_scale
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", ""))
@@ -30,7 +31,7 @@ class Agent(unittest.TestCase):
         cls.cassette.chmod(0o644)
 
     def run_example(self, *arguments, **environment):
-        return subprocess.run([self.program, *arguments], capture_output=True, text=True, check=False, timeout=60, cwd="/",
+        return subprocess.run([self.program, *arguments], capture_output=True, text=True, check=False, timeout=time_scale.scaled(60), cwd="/",
                               env={"PATH": os.environ["PATH"], **environment}, **ordinary_user.NOT_ROOT)
 
     def test_solves_a_task_and_says_what_happens(self):

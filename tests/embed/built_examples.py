@@ -10,6 +10,7 @@ import unittest
 import host_view
 import installed
 import ordinary_user
+import time_scale
 
 EXAMPLES = installed.PROJECT / "jail" / "examples"
 STRICT = "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror"
@@ -87,7 +88,7 @@ class Daemon:
         self.start(package, *command, **environment)
         line = self.process.stdout.readline()
         if not line.startswith("listening on "):
-            self.wait(10)
+            self.wait(time_scale.scaled(10))
             raise AssertionError(f"it does not listen: {line}{self.said()}")
         self.place = line.split()[-1]
 
@@ -122,7 +123,7 @@ class Daemon:
     def stop(self, seconds=30):
         """Its exit status after SIGTERM."""
         self.process.terminate()
-        return self.wait(seconds)
+        return self.wait(time_scale.scaled(seconds))
 
     def wait(self, seconds):
         try:

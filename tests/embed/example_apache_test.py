@@ -11,6 +11,7 @@ import unittest
 
 import host_view
 import built_examples
+import time_scale
 
 SERVER = "/usr/sbin/apache2"
 MODULES = pathlib.Path("/usr/lib/apache2/modules")
@@ -74,7 +75,7 @@ class Httpd(built_examples.Daemon):
 
     def ask(self, path, program=None):
         """Status, Jail-Ended, body."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=time_scale.scaled(60))
         try:
             connection.request("GET" if program is None else "POST", path, program)
             response = connection.getresponse()
@@ -167,7 +168,7 @@ class ApacheModule(built_examples.ExampleTest):
     def test_stops_gracefully(self):
         self.start_server()
         self.server.process.send_signal(signal.SIGWINCH)
-        self.assertEqual(0, self.server.wait(30))
+        self.assertEqual(0, self.server.wait(time_scale.scaled(30)))
         self.assertEqual({}, host_view.left_behind())
 
     def test_child_that_is_killed_takes_its_jails_along(self):

@@ -8,6 +8,7 @@ import uuid
 
 import host_view
 import built_examples
+import time_scale
 
 
 class AsioService(built_examples.ExampleTest):
@@ -18,7 +19,7 @@ class AsioService(built_examples.ExampleTest):
         self.port = int(self.daemon.place)
 
     def post(self, program, path="/run"):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=time_scale.scaled(60))
         connection.request("POST", path, program)
         return connection, connection.getresponse()
 
@@ -34,7 +35,7 @@ class AsioService(built_examples.ExampleTest):
     def curl(self, program):
         """The body, and the trailer that Python's client does not show."""
         done = subprocess.run(["curl", "-sS", "-D-", "--data-binary", "@-", f"http://127.0.0.1:{self.port}/run"], input=program,
-                              capture_output=True, text=True, check=True, timeout=60)
+                              capture_output=True, text=True, check=True, timeout=time_scale.scaled(60))
         head, _, rest = done.stdout.partition("\n\n" if "\r" not in done.stdout else "\r\n\r\n")
         self.assertIn("200 OK", head)
         body, _, trailer = rest.rpartition("Jail-Ended: ")
@@ -97,7 +98,7 @@ class AsioService(built_examples.ExampleTest):
 
     def test_refuses(self):
         for path, size, status in (("/", 1, 404), ("/run", 2 << 20, 400)):
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=time_scale.scaled(60))
             connection.putrequest("POST", path)
             connection.putheader("Content-Length", str(size))
             # No more than that: who refuses early may close while the rest is on its way.
@@ -112,7 +113,7 @@ class AsioService(built_examples.ExampleTest):
         self.assert_soon(self.refuses_connections)
         self.assertEqual(b"done\n", response.read())
         connection.close()
-        self.assertEqual(0, self.daemon.wait(20))
+        self.assertEqual(0, self.daemon.wait(time_scale.scaled(20)))
         self.assertEqual({}, host_view.left_behind())
 
     def refuses_connections(self):

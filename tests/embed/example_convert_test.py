@@ -10,6 +10,7 @@ import zlib
 import host_view
 import built_examples
 import ordinary_user
+import time_scale
 
 HERE = pathlib.Path(__file__).resolve().parent
 CONVERT = pathlib.Path("/usr/bin/convert")
@@ -47,7 +48,7 @@ class Convert(built_examples.ExampleTest):
         self.assertEqual({}, host_view.left_behind())
 
     def as_user(self, *command):
-        return subprocess.run([str(part) for part in command], capture_output=True, text=True, errors="replace", check=False, timeout=120,
+        return subprocess.run([str(part) for part in command], capture_output=True, text=True, errors="replace", check=False, timeout=time_scale.scaled(120),
                               cwd="/", env=self.package.run_environment(), **ordinary_user.NOT_ROOT)
 
     def place(self, name, content):

@@ -7,12 +7,13 @@ import uuid
 
 import host_view
 import built_examples
+import time_scale
 
 
 class Client:
     def __init__(self, path, script):
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(60)
+        self.socket.settimeout(time_scale.scaled(60))
         self.socket.connect(path)
         self.socket.sendall(script.encode())
         self.socket.shutdown(socket.SHUT_WR)
@@ -119,14 +120,14 @@ class ScriptDaemon(built_examples.ExampleTest):
         self.assertEqual(b"begun\n", client.line())
         self.daemon.process.terminate()
         self.assertEqual(b"done\njail: exited 0\n", client.answer())
-        self.assertEqual(0, self.daemon.wait(20))
+        self.assertEqual(0, self.daemon.wait(time_scale.scaled(20)))
         self.assertEqual({}, host_view.left_behind())
 
     def test_killed_takes_everything_along(self):
         client = Client(self.path, "import time\nprint('begun')\ntime.sleep(4)\n")
         self.assertEqual(b"begun\n", client.line())
         self.daemon.process.kill()
-        self.daemon.wait(10)
+        self.daemon.wait(time_scale.scaled(10))
         client.close()
         self.assertEqual({}, host_view.left_behind())
 

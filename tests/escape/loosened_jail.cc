@@ -23,6 +23,7 @@
 #include "runtime/policy/policy_json.h"
 #include "tests/edited_plan.h"
 #include "tests/leave_root.h"
+#include "tests/time_scale.h"
 
 namespace {
 
@@ -165,7 +166,7 @@ std::string report_of(const jail::ExitReport& report, const jail::Output& output
 }
 
 std::string run(jail::Jail jail, const Options& options) {
-  required(jail.wait(jail::Phase::ready, seconds(20)));
+  required(jail.wait(jail::Phase::ready, scaled(seconds(20))));
   required(jail.write_file("main", options.program, 0644));
   required(jail.start());
   const jail::Output output = required(jail.communicate());
@@ -189,7 +190,7 @@ std::string run_warm(const jail::Launcher& launcher, const Options& options) {
     loosen(plan, options);
   };
   auto warm = required(edited::Template::start(launcher, spec, {}, edit));
-  required(warm.wait_until_ready(seconds(30)));
+  required(warm.wait_until_ready(scaled(seconds(30))));
   return run(required(warm.order()), options);
 }
 

@@ -13,6 +13,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
 import live_server  # noqa: E402
 import ordinary_user  # noqa: E402
+import time_scale  # noqa: E402
 
 TABLE = pathlib.Path(__file__).resolve().parents[1] / "system_calls.txt"
 CALL_EACH = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", ""), "tests/escape/call_each")
@@ -76,7 +77,7 @@ class SystemCalls(live_server.ServerTest):
         path = pathlib.Path(cls.server.directory, "call_each")
         path.write_bytes(cls.program)
         path.chmod(0o755)
-        done = subprocess.run([path], input=cls.lines(orders), capture_output=True, text=True, timeout=120, check=True,
+        done = subprocess.run([path], input=cls.lines(orders), capture_output=True, text=True, timeout=time_scale.scaled(120), check=True,
                               start_new_session=True, cwd="/", **ordinary_user.NOT_ROOT)
         return dict(zip(orders, map(spoken, done.stdout.splitlines()), strict=True))
 

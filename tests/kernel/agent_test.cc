@@ -6,6 +6,7 @@
 #include "runtime/agent/agent_runtime.h"
 #include "runtime/json/writer.h"
 #include "tests/kernel/runner_fixture.h"
+#include "tests/time_scale.h"
 #include "tests/unit/agent/scripted_provider.h"
 
 namespace {
@@ -55,7 +56,8 @@ class AgentInJails : public RunnerTest, public testing::WithParamInterface<Jails
 
   void wait_for_jail() const {
     if (GetParam() == Jails::made_for_each) return;
-    for (int i = 0; i < 2000 && runner_->state().pools.at(0).state.ready == 0; ++i) {
+    for (int tries = scaled_ms(10'000) / 5;
+         tries > 0 && runner_->state().pools.at(0).state.ready == 0; --tries) {
       std::this_thread::sleep_for(milliseconds(5));
     }
     ASSERT_GT(runner_->state().pools.at(0).state.ready, 0u);
@@ -219,7 +221,7 @@ TEST_P(AgentInJails, CancellingKillsTheJail) {
   EXPECT_EQ(result.history.at(0).result->status, Status::cancelled);
   EXPECT_EQ(result.output, "here\n");
   EXPECT_LT(result.execution_time, milliseconds(5000));
-  for (int i = 0; i < 200 && runner_->state().running > 0; ++i) {
+  for (int tries = scaled_ms(1000) / 5; tries > 0 && runner_->state().running > 0; --tries) {
     std::this_thread::sleep_for(milliseconds(5));
   }
   EXPECT_EQ(runner_->state().running, 0u);

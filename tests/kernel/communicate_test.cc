@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "guest.h"
+#include "tests/time_scale.h"
 
 namespace kernel_ring {
 namespace {
@@ -171,10 +172,10 @@ TEST(Failure, StaysWhatItWas) {
   auto jail = ready_jail(spec_for({"/usr/bin/no-such-program"}));
   ASSERT_TRUE(jail);
   ASSERT_TRUE(jail->start());
-  const auto first = jail->wait(Phase::ended, seconds(60));
+  const auto first = jail->wait(Phase::ended, scaled(seconds(60)));
   ASSERT_FALSE(first);
   EXPECT_EQ(first.error().sys_errno, ENOENT);
-  for (const auto& again : {jail->advance(), jail->wait(Phase::ended, seconds(60))}) {
+  for (const auto& again : {jail->advance(), jail->wait(Phase::ended, scaled(seconds(60)))}) {
     ASSERT_FALSE(again);
     EXPECT_EQ(again.error().message(), first.error().message());
   }

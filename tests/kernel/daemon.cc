@@ -12,6 +12,7 @@
 
 #include "guest.h"
 #include "processes.h"
+#include "tests/time_scale.h"
 
 namespace kernel_ring {
 
@@ -87,7 +88,7 @@ std::string read_to_end(int fd) {
     if (got > 0) text.append(room.data(), static_cast<std::size_t>(got));
     if (got > 0 || (got < 0 && errno == EINTR)) continue;
     if (got == 0 || errno != EAGAIN) return text;
-    if (::poll(&watched, 1, 10'000) == 0) return text + "(and it is still open)";
+    if (::poll(&watched, 1, scaled_ms(10'000)) == 0) return text + "(and it is still open)";
   }
 }
 

@@ -18,6 +18,7 @@
 
 #include "guest.h"
 #include "processes.h"
+#include "tests/time_scale.h"
 
 namespace kernel_ring {
 namespace {
@@ -114,7 +115,7 @@ TEST_F(Daemon, OutlivesALauncherThatIsGone) {
   ASSERT_TRUE(launcher) << launcher.error().message();
   auto jail = launcher->launch(spec_for({"/usr/bin/true"}));
   ASSERT_TRUE(jail) << jail.error().message();
-  ASSERT_TRUE(jail->wait(Phase::ready, seconds(60)));
+  ASSERT_TRUE(jail->wait(Phase::ready, scaled(seconds(60))));
   ASSERT_EQ(::syscall(SYS_pidfd_send_signal, launcher->process_fd(), SIGKILL, nullptr, 0), 0);
   pollfd gone{launcher->process_fd(), POLLIN, 0};
   ASSERT_EQ(::poll(&gone, 1, 60'000), 1);
@@ -124,7 +125,7 @@ TEST_F(Daemon, OutlivesALauncherThatIsGone) {
   EXPECT_EQ(next.error().kind, ErrorKind::closed) << next.error().message();
   // A jail is its owner's, not its launcher's.
   ASSERT_TRUE(jail->start());
-  ASSERT_TRUE(jail->wait(Phase::ended, seconds(60)));
+  ASSERT_TRUE(jail->wait(Phase::ended, scaled(seconds(60))));
   EXPECT_EQ(jail->report().ended, jail::Ended::exited);
 }
 
@@ -134,7 +135,7 @@ TEST_F(Daemon, KeepsWhatAForkOfItDestroys) {
   ASSERT_TRUE(launcher) << launcher.error().message();
   auto jail = launcher->launch(spec_for({"/usr/bin/sh", "-c", "read -r it; exit 7"}));
   ASSERT_TRUE(jail) << jail.error().message();
-  ASSERT_TRUE(jail->wait(Phase::ready, seconds(60)));
+  ASSERT_TRUE(jail->wait(Phase::ready, scaled(seconds(60))));
   ASSERT_TRUE(jail->start());
   const pid_t fork = ::fork();
   ASSERT_GE(fork, 0);
@@ -148,7 +149,7 @@ TEST_F(Daemon, KeepsWhatAForkOfItDestroys) {
   const auto next = launcher->launch(spec_for({"/usr/bin/true"}));
   EXPECT_TRUE(next) << next.error().message();
   EXPECT_EQ(::write(jail->take_stdin().get(), "\n", 1), 1);
-  ASSERT_TRUE(jail->wait(Phase::ended, seconds(60)));
+  ASSERT_TRUE(jail->wait(Phase::ended, scaled(seconds(60))));
   EXPECT_EQ(jail->report().exit_code, 7) << to_string(jail->report().ended);
 }
 
@@ -157,7 +158,7 @@ TEST_F(Daemon, EndsWhatAnotherHandleTakesThePlaceOf) {
   ASSERT_TRUE(launcher) << launcher.error().message();
   auto jail = launcher->launch(spec_for({"/usr/bin/true"}));
   ASSERT_TRUE(jail) << jail.error().message();
-  ASSERT_TRUE(jail->wait(Phase::ready, seconds(60)));
+  ASSERT_TRUE(jail->wait(Phase::ready, scaled(seconds(60))));
   const jail::Fd init(::dup(jail->process_fd()));
   const jail::Fd first(::dup(launcher->process_fd()));
   auto second = Launcher::start();

@@ -14,6 +14,7 @@
 #include "guest.h"
 #include "processes.h"
 #include "tests/edited_plan.h"
+#include "tests/time_scale.h"
 
 namespace kernel_ring {
 
@@ -42,7 +43,7 @@ class FaultsTest : public testing::Test {
   // Init goes last.
   static void expect_ended(const jail::Jail& jail, const std::string& after) {
     pollfd init{jail.process_fd(), POLLIN, 0};
-    EXPECT_TRUE(jail.process_fd() < 0 || ::poll(&init, 1, 5000) == 1) << after;
+    EXPECT_TRUE(jail.process_fd() < 0 || ::poll(&init, 1, scaled_ms(5000)) == 1) << after;
   }
 
   void expect_next_launch_works(const std::string& after) const {
@@ -87,7 +88,8 @@ class FaultsTest : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  static constexpr std::chrono::milliseconds patience{10'000};
+  static inline const std::chrono::milliseconds patience =
+      scaled(std::chrono::milliseconds(10'000));
   const jail::Launcher launcher_;
   const pid_t pid_;
 

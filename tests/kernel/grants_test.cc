@@ -15,6 +15,7 @@
 
 #include "guest.h"
 #include "tests/driven_pool.h"
+#include "tests/time_scale.h"
 
 namespace kernel_ring {
 namespace {
@@ -255,7 +256,7 @@ TEST_F(Grants, AForkedJailHasThemToo) {
     ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
     auto jail = pool->lease();
     ASSERT_TRUE(jail) << jail.error().message();
-    ASSERT_TRUE(jail->wait(Phase::ready, seconds(20)));
+    ASSERT_TRUE(jail->wait(Phase::ready, scaled(seconds(20))));
     ASSERT_TRUE(jail->write_file("main.py", R"(
 import os, subprocess
 open('/data/log', 'a').write('x')

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
+
+#include "tests/time_scale.h"
 
 namespace kernel_ring {
 
@@ -26,13 +29,17 @@ JailSpec spec_for(std::vector<std::string> program) {
   spec.env = {"PATH=/usr/bin:/bin", "HOME=/workspace", "LANG=C.UTF-8"};
   spec.root = host_root();
   spec.filter = *filter;
+  constexpr milliseconds most{60'000};  // that a template allows, unless it says more
+  spec.limits.wall = std::min(scaled(spec.limits.wall), most);
+  spec.limits.cpu = std::min(scaled(spec.limits.cpu), most);
   return spec;
 }
 
 Result<Jail> ready_jail(const JailSpec& spec) {
   auto jail = launcher().launch(spec);
   if (!jail) return jail;
-  if (auto ready = jail->wait(Phase::ready, milliseconds(10000)); !ready) return ready.error();
+  if (auto ready = jail->wait(Phase::ready, scaled(milliseconds(10000))); !ready)
+    return ready.error();
   return jail;
 }
 

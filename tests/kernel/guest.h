@@ -16,7 +16,8 @@ struct Outcome {
 
 using Change = std::function<void(jail::JailSpec&)>;
 
-// A spec for `program` (argv) on the host root under the shipped policy.
+// A spec for `program` (argv) on the host root under the shipped policy. It has time to end on a
+// slow host.
 jail::JailSpec spec_for(std::vector<std::string> program);
 
 // Launched by launcher(), and ready.

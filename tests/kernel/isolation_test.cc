@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "guest.h"
+#include "tests/time_scale.h"
 
 namespace kernel_ring {
 namespace {
@@ -92,10 +93,10 @@ TEST(Isolation, InheritedDescriptorsOfTheEmbedderStayOutside) {
   ASSERT_TRUE(started) << started.error().message();
   auto jail = started->launch(spec_for({"/usr/bin/bash", "-c", "ls /proc/self/fd | wc -l"}));
   ASSERT_TRUE(jail) << jail.error().message();
-  ASSERT_TRUE(jail->wait(jail::Phase::ready, std::chrono::seconds(10)));
+  ASSERT_TRUE(jail->wait(jail::Phase::ready, scaled(std::chrono::seconds(10))));
   const jail::Fd out = jail->take_stdout();
   ASSERT_TRUE(jail->start());
-  ASSERT_TRUE(jail->wait(jail::Phase::ended, std::chrono::seconds(10)));
+  ASSERT_TRUE(jail->wait(jail::Phase::ended, scaled(std::chrono::seconds(10))));
   char text[16] = {};
   EXPECT_GT(::read(out.get(), text, sizeof text - 1), 0);
   EXPECT_STREQ(text, "4\n");
@@ -162,7 +163,7 @@ print('done')
 TEST(Isolation, JailsDoNotSeeEachOther) {
   auto other = launcher().launch(spec_for({"/usr/bin/sleep", "5"}));
   ASSERT_TRUE(other) << other.error().message();
-  ASSERT_TRUE(other->wait(jail::Phase::ready, std::chrono::seconds(10)));
+  ASSERT_TRUE(other->wait(jail::Phase::ready, scaled(std::chrono::seconds(10))));
   ASSERT_TRUE(other->start());
   EXPECT_EQ(run_python("import os; print([p for p in os.listdir('/proc') if p.isdigit()] == "
                        "[str(os.getpid())])")

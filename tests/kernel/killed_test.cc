@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "faults.h"
+#include "tests/time_scale.h"
 
 namespace kernel_ring {
 namespace {
@@ -74,7 +75,7 @@ class Killed : public FaultsTest {
   // As soon as it has printed something.
   static void wait_for_word(const jail::Fd& stream) {
     pollfd word{stream.get(), POLLIN, 0};
-    EXPECT_EQ(::poll(&word, 1, 10'000), 1);
+    EXPECT_EQ(::poll(&word, 1, scaled_ms(10'000)), 1);
   }
 
   static void expect_killed(jail::Jail& jail) {
@@ -129,7 +130,7 @@ TEST_F(Killed, InitBeforeItHasSeenTheEnd) {
   ASSERT_TRUE(send_signal(jail.process_fd(), SIGSTOP));
   in.reset();
   pollfd end{out.get(), 0, 0};  // POLLHUP: the program's end of it is closed
-  ASSERT_EQ(::poll(&end, 1, 10'000), 1);
+  ASSERT_EQ(::poll(&end, 1, scaled_ms(10'000)), 1);
   ASSERT_TRUE(send_signal(jail.process_fd(), SIGKILL));
   expect_killed(jail);
 }

@@ -17,6 +17,7 @@
 #include "guest.h"
 #include "jail/pool.h"
 #include "processes.h"
+#include "tests/time_scale.h"
 
 namespace kernel_ring {
 namespace {
@@ -76,8 +77,9 @@ print('ok')
 )",
                                      [](jail::JailSpec& spec) {
                                        spec.limits.processes = 40;
-                                       spec.limits.wall = seconds(60);  // 600 forks of Python
-                                       spec.limits.cpu = seconds(60);
+                                       // For 600 forks of Python.
+                                       spec.limits.wall = scaled(seconds(60));
+                                       spec.limits.cpu = scaled(seconds(60));
                                      });
   EXPECT_EQ(outcome.out, "ok\n") << outcome.err;
 }
@@ -86,7 +88,7 @@ TEST(Life, ProgramThatIsNotThereIsAnErrorOfTheStep) {
   auto jail = ready_jail({"/usr/bin/no-such-program"});
   ASSERT_TRUE(jail) << jail.error().message();
   ASSERT_TRUE(jail->start());
-  const auto ended = jail->wait(Phase::ended, seconds(10));
+  const auto ended = jail->wait(Phase::ended, scaled(seconds(10)));
   ASSERT_FALSE(ended);
   EXPECT_THAT(ended.error().message(), HasSubstr("start /usr/bin/no-such-program (guest step "));
   EXPECT_THAT(ended.error().message(), HasSubstr("No such file or directory"));
@@ -97,7 +99,7 @@ TEST(Life, SourceThatIsNotThereIsAnErrorOfTheStep) {
   spec.root.binds.push_back({"/no/such/place", "/mnt", jail::NodeKind::directory});
   auto jail = launcher().launch(spec);
   ASSERT_TRUE(jail) << jail.error().message();
-  const auto ready = jail->wait(Phase::ready, seconds(10));
+  const auto ready = jail->wait(Phase::ready, scaled(seconds(10)));
   ASSERT_FALSE(ready);
   EXPECT_THAT(ready.error().message(), HasSubstr("open /no/such/place (init step "));
 }
@@ -107,7 +109,7 @@ TEST(Life, CancelEndsARunningJail) {
   ASSERT_TRUE(jail) << jail.error().message();
   ASSERT_TRUE(jail->start());
   jail->cancel();
-  ASSERT_TRUE(jail->wait(Phase::ended, seconds(10)));
+  ASSERT_TRUE(jail->wait(Phase::ended, scaled(seconds(10))));
   EXPECT_EQ(jail->report().ended, Ended::cancelled);
 }
 
@@ -115,7 +117,7 @@ TEST(Life, CancelEndsAJailThatNeverRan) {
   auto jail = ready_jail({"/usr/bin/true"});
   ASSERT_TRUE(jail) << jail.error().message();
   jail->cancel();
-  ASSERT_TRUE(jail->wait(Phase::ended, seconds(10)));
+  ASSERT_TRUE(jail->wait(Phase::ended, scaled(seconds(10))));
   EXPECT_EQ(jail->report().ended, Ended::cancelled);
 }
 
@@ -123,7 +125,7 @@ TEST(Life, CancelAfterTheEndChangesNothing) {
   auto jail = ready_jail({"/usr/bin/true"});
   ASSERT_TRUE(jail) << jail.error().message();
   ASSERT_TRUE(jail->start());
-  ASSERT_TRUE(jail->wait(Phase::ended, seconds(10)));
+  ASSERT_TRUE(jail->wait(Phase::ended, scaled(seconds(10))));
   jail->cancel();
   jail->kill(Ended::timed_out);
   EXPECT_EQ(jail->report().ended, Ended::exited);
@@ -186,7 +188,7 @@ TEST(Life, ManyThreadsLaunchAtOnce) {
     workers.emplace_back([&good, worker] {
       for (int i = 0; i < 10; ++i) {
         auto jail = ready_jail({"/usr/bin/bash", "-c", "exit " + std::to_string(worker)});
-        if (!jail || !jail->start() || !jail->wait(Phase::ended, seconds(30))) continue;
+        if (!jail || !jail->start() || !jail->wait(Phase::ended, scaled(seconds(30)))) continue;
         if (jail->report().exit_code == worker) ++good;
       }
     });
@@ -201,14 +203,14 @@ TEST(Life, LauncherThatWasKilledIsSaidToBeGone) {
   ASSERT_TRUE(started) << started.error().message();
   auto survivor = started->launch(spec_for({"/usr/bin/sleep", "0.3"}));
   ASSERT_TRUE(survivor) << survivor.error().message();
-  ASSERT_TRUE(survivor->wait(Phase::ready, seconds(10)));
+  ASSERT_TRUE(survivor->wait(Phase::ready, scaled(seconds(10))));
   ASSERT_TRUE(survivor->start());
   ASSERT_EQ(::syscall(SYS_pidfd_send_signal, started->process_fd(), SIGKILL, nullptr, 0), 0);
   ASSERT_TRUE(soon([&] { return !started->launch(spec_for({"/usr/bin/true"})).has_value(); }));
   const auto refused = started->launch(spec_for({"/usr/bin/true"}));
   EXPECT_EQ(refused.error().kind, jail::ErrorKind::closed);
   // What runs is not the launcher's concern any more.
-  ASSERT_TRUE(survivor->wait(Phase::ended, seconds(10)));
+  ASSERT_TRUE(survivor->wait(Phase::ended, scaled(seconds(10))));
   EXPECT_EQ(survivor->report().ended, Ended::exited);
 }
 
@@ -219,7 +221,7 @@ TEST(Life, OwnerThatWasKilledTakesItsJailsAlong) {
   if (owner == 0) {
     auto started = jail::Launcher::start();
     auto jail = started->launch(spec_for({"/usr/bin/bash", "-c", "sleep 60 & sleep 60"}));
-    const bool running = jail->wait(Phase::ready, seconds(10)) && jail->start();
+    const bool running = jail->wait(Phase::ready, scaled(seconds(10))) && jail->start();
     if (running && ::write(ends[1], "x", 1) == 1) ::pause();
     ::_exit(1);
   }
@@ -242,9 +244,9 @@ TEST(Life, SurvivesAnOwnerThatIgnoresItsChildren) {
     ASSERT_TRUE(started) << started.error().message();
     auto jail = started->launch(spec_for({"/usr/bin/bash", "-c", "/usr/bin/true; exit 3"}));
     ASSERT_TRUE(jail) << jail.error().message();
-    ASSERT_TRUE(jail->wait(Phase::ready, seconds(10)));
+    ASSERT_TRUE(jail->wait(Phase::ready, scaled(seconds(10))));
     ASSERT_TRUE(jail->start());
-    ASSERT_TRUE(jail->wait(Phase::ended, seconds(10)));
+    ASSERT_TRUE(jail->wait(Phase::ended, scaled(seconds(10))));
     EXPECT_EQ(jail->report().exit_code, 3);
   }
   ::signal(SIGCHLD, before);
@@ -265,7 +267,7 @@ TEST(Life, ARunGetsNoMoreThanItsJailWasMadeFor) {
   spec.limits.memory_bytes = 64u << 20;
   auto jail = launcher().launch(spec);
   ASSERT_TRUE(jail) << jail.error().message();
-  ASSERT_TRUE(jail->wait(jail::Phase::ready, std::chrono::seconds(30)));
+  ASSERT_TRUE(jail->wait(jail::Phase::ready, scaled(std::chrono::seconds(30))));
   jail::RunLimits limits;
   limits.memory_bytes = 65u << 20;
   const auto refused = jail->start(limits);
@@ -279,7 +281,7 @@ TEST(Life, ARunGetsNoMoreThanItsJailWasMadeFor) {
   const auto endless = jail->start(limits);
   ASSERT_FALSE(endless);
   EXPECT_THAT(endless.error().message(), HasSubstr("limits.wall"));
-  limits.wall = std::chrono::seconds(20);
+  limits.wall = scaled(std::chrono::seconds(20));
   ASSERT_TRUE(jail->start(limits));
   EXPECT_EQ(collect(*jail).report.exit_code, 0);
 }

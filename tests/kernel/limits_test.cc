@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "guest.h"
+#include "tests/time_scale.h"
 
 namespace kernel_ring {
 namespace {
@@ -191,7 +192,7 @@ TEST(Limits, ProcessesOfOneJailLeaveOthersRoom) {
                 "import os, time\ntry:\n  while True:\n    if os.fork() == 0: time.sleep(30)\n"
                 "except OSError: time.sleep(30)"}));
   ASSERT_TRUE(bomb) << bomb.error().message();
-  ASSERT_TRUE(bomb->wait(jail::Phase::ready, std::chrono::seconds(10)));
+  ASSERT_TRUE(bomb->wait(jail::Phase::ready, scaled(std::chrono::seconds(10))));
   ASSERT_TRUE(bomb->start());
   const Outcome outcome = run_python(R"(
 import os

@@ -13,6 +13,7 @@
 
 #include "guest.h"
 #include "tests/driven_pool.h"
+#include "tests/time_scale.h"
 
 namespace kernel_ring {
 namespace {
@@ -38,7 +39,7 @@ jail::TemplateSpec python_template() {
 }
 
 Outcome finish(jail::Jail& jail, const std::string& code, const jail::RunLimits& limits = {}) {
-  const auto ready = jail.wait(Phase::ready, seconds(10));
+  const auto ready = jail.wait(Phase::ready, scaled(seconds(10)));
   EXPECT_TRUE(ready) << (ready ? "" : ready.error().message());
   const auto written = jail.write_file("main.py", code, 0644);
   EXPECT_TRUE(written) << (written ? "" : written.error().message());
@@ -254,7 +255,7 @@ TEST(Pool, AKilledZygoteTakesNoLeasedJailAlong) {
   for (int i = 0; i < 8; ++i) {
     auto jail = pool->lease();
     ASSERT_TRUE(jail) << jail.error().message();
-    ASSERT_TRUE(jail->wait(Phase::ready, seconds(10)));
+    ASSERT_TRUE(jail->wait(Phase::ready, scaled(seconds(10))));
     ASSERT_TRUE(jail->write_file("main.py", "import time; time.sleep(1); print('alive')", 0644));
     ASSERT_TRUE(jail->start(jail::RunLimits{}));
     running.push_back(std::move(*jail));

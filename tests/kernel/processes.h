@@ -3,10 +3,13 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <set>
 #include <thread>
+
+#include "tests/time_scale.h"
 
 namespace kernel_ring {
 
@@ -20,10 +23,11 @@ bool is_gone(pid_t pid);
 // The process behind a pidfd of this process; -1 when it has ended.
 pid_t process_of(int pidfd);
 
-// Whether `condition()` comes true within five seconds.
+// Whether `condition()` comes true within five seconds, on a slow host up to twenty: programs that
+// are to be ended sleep for thirty.
 template <class Condition>
 bool soon(Condition condition) {
-  for (int i = 0; i < 5000; ++i) {
+  for (int tries = std::min(scaled_ms(5000), 20'000); tries > 0; --tries) {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "runtime/sandbox/runner.h"
+#include "tests/time_scale.h"
 
 class RunnerTest : public testing::Test {
  protected:
@@ -53,8 +55,10 @@ class RunnerTest : public testing::Test {
   }
 };
 
+// With time to end on a slow host, up to the longest that a runner grants.
 inline runtime::RunRequest python(std::string code) {
   runtime::RunRequest request;
+  request.timeout = std::min(scaled(request.timeout), runtime::RunnerOptions().most_timeout);
   request.code = std::move(code);
   return request;
 }

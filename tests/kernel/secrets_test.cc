@@ -11,6 +11,7 @@
 
 #include "guest.h"
 #include "processes.h"
+#include "tests/time_scale.h"
 
 namespace kernel_ring {
 namespace {
@@ -102,7 +103,8 @@ print(len(found) > 1 << 20, re.search(rb'-o[f]-th[e]-ow[n]er', found) is not Non
 )",
                                      [](jail::JailSpec& spec) {
                                        // It reads much, and a loaded host makes it wait.
-                                       spec.limits.wall = spec.limits.cpu = std::chrono::minutes(1);
+                                       spec.limits.wall = spec.limits.cpu =
+                                           scaled(std::chrono::minutes(1));
                                      });
   EXPECT_EQ(outcome.out, "True False\n") << outcome.err;
 }
@@ -110,7 +112,7 @@ print(len(found) > 1 << 20, re.search(rb'-o[f]-th[e]-ow[n]er', found) is not Non
 TEST_F(Secrets, InitIsNotReadableByItsUser) {
   auto jail = launcher_->launch(spec_for({"/usr/bin/sleep", "30"}));
   ASSERT_TRUE(jail) << jail.error().message();
-  ASSERT_TRUE(jail->wait(Phase::ready, std::chrono::seconds(10)));
+  ASSERT_TRUE(jail->wait(Phase::ready, scaled(std::chrono::seconds(10))));
   const pid_t pid = child_named("jail-init", process_of(launcher_->process_fd()));
   ASSERT_GT(pid, 0);
   std::ifstream memory("/proc/" + std::to_string(pid) + "/mem", std::ios::binary);
@@ -120,7 +122,7 @@ TEST_F(Secrets, InitIsNotReadableByItsUser) {
 TEST_F(Secrets, GuestAndInitAreOfNobodyImportant) {
   auto jail = launcher_->launch(spec_for({"/usr/bin/sleep", "30"}));
   ASSERT_TRUE(jail) << jail.error().message();
-  ASSERT_TRUE(jail->wait(Phase::ready, std::chrono::seconds(10)));
+  ASSERT_TRUE(jail->wait(Phase::ready, scaled(std::chrono::seconds(10))));
   const pid_t pid = child_named("jail-init", process_of(launcher_->process_fd()));
   const std::string status = slurp("/proc/" + std::to_string(pid) + "/status");
   EXPECT_THAT(status, Not(HasSubstr("Uid:\t0\t")));

@@ -14,6 +14,7 @@
 
 #include "faults.h"
 #include "parent/fd_passing.h"
+#include "tests/time_scale.h"
 
 namespace kernel_ring {
 namespace {
@@ -55,7 +56,7 @@ class Shortage : public FaultsTest {
     auto launched = launcher_.launch(spec_for({"/usr/bin/true"}));
     EXPECT_TRUE(launched) << launched.error().message();
     pollfd answer{launched->control_fd(), POLLIN, 0};
-    EXPECT_EQ(::poll(&answer, 1, 5000), 1);
+    EXPECT_EQ(::poll(&answer, 1, scaled_ms(5000)), 1);
     return std::move(*launched);
   }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/kernel/runner_fixture.h"
+#include "tests/time_scale.h"
 
 namespace {
 
@@ -55,7 +56,7 @@ class WarmRunnerTest : public RunnerTest {
 
   template <class Condition>
   static bool eventually(Condition condition) {
-    for (const auto end = Clock::now() + 10s; Clock::now() < end;) {
+    for (const auto end = Clock::now() + scaled(10s); Clock::now() < end;) {
       if (condition()) return true;
       std::this_thread::sleep_for(2ms);
     }
@@ -170,7 +171,7 @@ TEST_F(WarmRunnerTest, ABurstIsAnsweredByFewJailsThatWait) {
   std::vector<std::future<Outcome>> outcomes;
   for (int i = 0; i < 48; ++i) {
     RunRequest request = python("print(" + std::to_string(i) + ")");
-    request.timeout = 20s;
+    request.timeout = std::min<std::chrono::milliseconds>(scaled(20s), 60s);
     outcomes.push_back(begin(std::move(request)));
   }
   for (int i = 0; i < 48; ++i) {

@@ -11,6 +11,8 @@ import tempfile
 import time
 import unittest
 
+import time_scale
+
 HERE = pathlib.Path(__file__).resolve().parent
 NODE_MODULES = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", "/nonexistent")).parent / "npm-llm" / "node_modules"
 ASK = os.environ.get("LLM_ASK", "")
@@ -48,7 +50,7 @@ class Mock:
             [NODE_MODULES / ".bin" / "llmock", "-p", str(self.port), "-f", str(fixtures), "--log-level", "warn",
              "--strict"], stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT,
             env={"PATH": os.environ["PATH"], "AIMOCK_API_KEYS": KEY})
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + time_scale.scaled(30)
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
@@ -63,7 +65,7 @@ class Mock:
             return False
 
     def send(self, method, path, body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=time_scale.scaled(10))
         try:
             connection.request(method, path, None if body is None else json.dumps(body),
                                {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"})
@@ -87,7 +89,7 @@ class Mock:
     def stop(self):
         self._process.terminate()
         try:
-            self._process.wait(5)
+            self._process.wait(time_scale.scaled(5))
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -115,7 +117,7 @@ class MockTest(unittest.TestCase):
         name = provider.upper()
         done = subprocess.run(
             [ASK, json.dumps({"deadline_ms": 8000, **request})], cwd=self.directory, capture_output=True, text=True,
-            timeout=60, check=False, stdin=subprocess.DEVNULL,
+            timeout=time_scale.scaled(60), check=False, stdin=subprocess.DEVNULL,
             env={"PATH": os.environ["PATH"], "HOME": self.directory, "LLM_PROVIDER": provider, f"{name}_API_KEY": key,
                  f"{name}_BASE_URL": f"http://127.0.0.1:{self.mock.port}{BASES[provider]}", **environment})
         self.assertEqual((0, ""), (done.returncode, done.stderr), provider)

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
+import time_scale
 from mock_provider import HERE, NODE_MODULES, obstacle
 
 LESSONS_TEST = os.environ.get("LESSONS_TEST", "")
@@ -24,7 +25,7 @@ CONDITIONS = {"has_id", "match", "range"}
 
 def judged(exchanges):
     done = subprocess.run(["node", HERE / "qdrant_types.cjs", NODE_MODULES], check=False, capture_output=True,
-                          text=True, timeout=120, input="\n".join(map(json.dumps, exchanges)))
+                          text=True, timeout=time_scale.scaled(120), input="\n".join(map(json.dumps, exchanges)))
     if done.returncode != 0:
         raise AssertionError(done.stderr[-2000:])
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -34,7 +35,7 @@ def recorded():
     with tempfile.TemporaryDirectory() as directory:
         record = pathlib.Path(directory, "exchanges")
         done = subprocess.run([LESSONS_TEST, "--gtest_filter=QdrantLessonsTest.*"], check=False, capture_output=True,
-                              text=True, timeout=120, env={**os.environ, "QDRANT_REQUESTS": str(record)})
+                              text=True, timeout=time_scale.scaled(120), env={**os.environ, "QDRANT_REQUESTS": str(record)})
         if done.returncode != 0:
             raise AssertionError(done.stdout[-2000:] + done.stderr[-2000:])
         return [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]

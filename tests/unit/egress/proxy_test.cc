@@ -21,6 +21,7 @@
 #include "jail/egress.h"
 #include "parent/fd_passing.h"
 #include "parent/order.h"
+#include "tests/time_scale.h"
 
 namespace jail::egress {
 namespace {
@@ -71,7 +72,7 @@ Fd connect_to(std::uint16_t port) {
 std::string read_all(const Fd& fd) {
   std::string text;
   char bytes[4096];
-  while (is_readable(fd.get(), seconds(20))) {
+  while (is_readable(fd.get(), scaled(seconds(20)))) {
     const ssize_t got = ::read(fd.get(), bytes, sizeof bytes);
     if (got <= 0) break;
     text.append(bytes, static_cast<std::size_t>(got));
@@ -121,7 +122,7 @@ class ProxyTest : public testing::Test {
   std::vector<EgressDecision> decisions() {
     std::vector<EgressDecision> all;
     char bytes[4096];
-    while (is_readable(control_.get(), milliseconds(all.empty() ? 20'000 : 50))) {
+    while (is_readable(control_.get(), milliseconds(all.empty() ? scaled_ms(20'000) : 50))) {
       const ssize_t got = ::recv(control_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
       if (got <= 0) break;
       all.push_back(*parse_decision({bytes, static_cast<std::size_t>(got)}));
@@ -202,7 +203,7 @@ TEST_F(ProxyTest, OfSeveralAddressesOnlyThoseThatARuleNames) {
   const Fd client = connect_to(listener_.port);
   const std::string request = connect_request(to);
   ASSERT_GT(::send(client.get(), request.data(), request.size(), 0), 0);
-  ASSERT_TRUE(is_readable(server.fd.get(), seconds(20)));
+  ASSERT_TRUE(is_readable(server.fd.get(), scaled(seconds(20))));
   const auto made = decisions();
   ASSERT_FALSE(made.empty());
   EXPECT_EQ(made[0].address, "127.0.0.3");
@@ -216,7 +217,7 @@ TEST_F(ProxyTest, TheNextAddressWhereOneDoesNotAnswer) {
   const std::string request =
       connect_request("a.127-0-0-9.127-0-0-2.test:" + std::to_string(server.port));
   ASSERT_GT(::send(client.get(), request.data(), request.size(), 0), 0);
-  ASSERT_TRUE(is_readable(server.fd.get(), seconds(20)));
+  ASSERT_TRUE(is_readable(server.fd.get(), scaled(seconds(20))));
   EXPECT_EQ(decisions().at(0).address, "127.0.0.2");
   EXPECT_EQ(looked_up().size(), 1u);
 }
@@ -262,7 +263,7 @@ TEST_F(ProxyTest, WhatIsNoListenerEndsTheAdmission) {
   send_with(control_, to_datagram({"other", {}}), pair->second.get());
   pair->second.reset();
   send_with(pair->first, "l", null.get());
-  EXPECT_TRUE(is_readable(pair->first.get(), seconds(20)));
+  EXPECT_TRUE(is_readable(pair->first.get(), scaled(seconds(20))));
   char byte;
   EXPECT_EQ(::read(pair->first.get(), &byte, 1), 0);
   EXPECT_THAT(ask(listener_.port, connect_request("a:1")), HasSubstr(" 403 "));
@@ -319,9 +320,9 @@ TEST(EgressProxy, ItsEndIsSeen) {
   auto end = proxy->admit({"a.org:1"}, "jail");
   ASSERT_TRUE(end) << end.error().message();
   ASSERT_EQ(::syscall(SYS_pidfd_send_signal, proxy->process_fd(), SIGKILL, nullptr, 0), 0);
-  EXPECT_TRUE(is_readable(proxy->event_fd(), seconds(20)));
-  EXPECT_TRUE(is_readable(proxy->process_fd(), seconds(20)));
-  EXPECT_TRUE(is_readable(end->get(), seconds(20)));
+  EXPECT_TRUE(is_readable(proxy->event_fd(), scaled(seconds(20))));
+  EXPECT_TRUE(is_readable(proxy->process_fd(), scaled(seconds(20))));
+  EXPECT_TRUE(is_readable(end->get(), scaled(seconds(20))));
   const auto after = proxy->decisions();
   ASSERT_FALSE(after);
   EXPECT_EQ(after.error().kind, ErrorKind::closed);
@@ -349,8 +350,8 @@ TEST(EgressProxy, EndsWhenItsLookUpsDo) {
   const auto look_ups = children_called("jail-lookup");
   ASSERT_EQ(look_ups.size(), 1u);
   ASSERT_EQ(::syscall(SYS_pidfd_send_signal, look_ups[0].get(), SIGKILL, nullptr, 0), 0);
-  EXPECT_TRUE(is_readable(proxy->process_fd(), seconds(20)));
-  EXPECT_TRUE(is_readable(proxy->event_fd(), seconds(20)));
+  EXPECT_TRUE(is_readable(proxy->process_fd(), scaled(seconds(20))));
+  EXPECT_TRUE(is_readable(proxy->event_fd(), scaled(seconds(20))));
 }
 
 TEST(EgressProxy, ItsLookUpsEndWithIt) {
@@ -360,7 +361,7 @@ TEST(EgressProxy, ItsLookUpsEndWithIt) {
   ASSERT_EQ(look_ups.size(), 1u);
   EXPECT_FALSE(is_readable(look_ups[0].get(), milliseconds(100)));
   ASSERT_EQ(::syscall(SYS_pidfd_send_signal, proxy->process_fd(), SIGKILL, nullptr, 0), 0);
-  EXPECT_TRUE(is_readable(look_ups[0].get(), seconds(20)));
+  EXPECT_TRUE(is_readable(look_ups[0].get(), scaled(seconds(20))));
 }
 
 TEST(EgressProxy, EndsWithItsOwner) {
@@ -374,10 +375,10 @@ TEST(EgressProxy, EndsWithItsOwner) {
     auto next = jail::EgressProxy::start();
     ASSERT_TRUE(next);
     other = std::move(*next);
-    EXPECT_TRUE(is_readable(process.get(), seconds(20)));
+    EXPECT_TRUE(is_readable(process.get(), scaled(seconds(20))));
     process = Fd(::fcntl(other.process_fd(), F_DUPFD_CLOEXEC, 0));
   }
-  EXPECT_TRUE(is_readable(process.get(), seconds(20)));
+  EXPECT_TRUE(is_readable(process.get(), scaled(seconds(20))));
   EXPECT_TRUE(children_called("jail-lookup").empty());
   EXPECT_TRUE(children_called("jail-egress").empty());
 }

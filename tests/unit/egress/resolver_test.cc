@@ -17,6 +17,7 @@
 
 #include "egress/look_up.h"
 #include "parent/order.h"
+#include "tests/time_scale.h"
 
 namespace jail::egress {
 namespace {
@@ -43,7 +44,7 @@ class FakeNames {
   }
   bool wait_for_running(std::size_t count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, seconds(20), [&] { return running_ >= count; });
+    return changed_.wait_for(lock, scaled(seconds(20)), [&] { return running_ >= count; });
   }
   std::vector<std::string> asked() {
     const std::lock_guard lock(mutex_);
@@ -67,7 +68,7 @@ class ResolverTest : public testing::Test {
   // The tickets of the next answers, or of fewer when they do not come.
   std::set<std::uint64_t> take(std::size_t count) {
     std::set<std::uint64_t> tickets;
-    const auto end = std::chrono::steady_clock::now() + seconds(20);
+    const auto end = std::chrono::steady_clock::now() + scaled(seconds(20));
     while (tickets.size() < count && std::chrono::steady_clock::now() < end) {
       pollfd event{resolver_.event_fd(), POLLIN, 0};
       ::poll(&event, 1, 100);
@@ -214,7 +215,7 @@ TEST(LookUp, OnlyNamesAreLookedUp) {
   const auto answered = [&](const std::string& question) {
     EXPECT_GE(::send(ends->second.get(), question.data(), question.size(), MSG_NOSIGNAL), 0);
     pollfd event{ends->second.get(), POLLIN, 0};
-    if (::poll(&event, 1, 20'000) != 1) return std::string("nothing");
+    if (::poll(&event, 1, scaled_ms(20'000)) != 1) return std::string("nothing");
     char bytes[most_answer_bytes];
     const ssize_t got = ::recv(ends->second.get(), bytes, sizeof bytes, 0);
     return std::string(bytes, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));

@@ -13,6 +13,7 @@
 
 #include "runtime/lessons/qdrant_pages.h"
 #include "runtime/lessons/task_words.h"
+#include "tests/time_scale.h"
 #include "tests/unit/lessons/fake_qdrant.h"
 
 namespace runtime::lessons {
@@ -280,7 +281,7 @@ TEST_F(QdrantLessonsTest, ACancelEndsTheCall) {
   lesson.task = "count vowels";
   EXPECT_FALSE(get(lessons.learn("me", std::move(lesson), learning)).has_value());
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
-  for (int i = 0; i < 500 && left < 2; ++i) {
+  for (int tries = scaled_ms(5000) / 10; tries > 0 && left < 2; --tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_EQ(left, 2) << "the connections are not closed";

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "runtime/llm/http_client.h"
+#include "tests/time_scale.h"
 #include "tests/unit/llm/fetching.h"
 #include "tests/unit/llm/loopback_server.h"
 
@@ -95,7 +96,7 @@ class Http2Test : public ::testing::Test {
     ASSERT_EQ(
         ::posix_spawn(&server_, words[0].c_str(), &actions, nullptr, arguments.data(), environ), 0);
     ::posix_spawn_file_actions_destroy(&actions);
-    const auto end = Clock::now() + 10s;
+    const auto end = Clock::now() + scaled(10s);
     while (log().find("listen") == std::string::npos && Clock::now() < end) {
       std::this_thread::sleep_for(5ms);
     }

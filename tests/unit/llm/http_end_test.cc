@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "runtime/llm/http_client.h"
+#include "tests/time_scale.h"
 #include "tests/unit/llm/fetching.h"
 #include "tests/unit/llm/loopback_server.h"
 
@@ -36,12 +37,12 @@ class Hanging {
   std::string url() const { return server_.url(); }
   int accepted() const { return server_.accepted(); }
   bool all_left_within(std::chrono::milliseconds time, int count) const {
-    const auto end = Clock::now() + time;
+    const auto end = Clock::now() + scaled(time);
     while (left_ != count && Clock::now() < end) std::this_thread::sleep_for(1ms);
     return left_ == count;
   }
   void await_requests(int count) const {
-    const auto end = Clock::now() + 10s;
+    const auto end = Clock::now() + scaled(10s);
     while (asked_ < count && Clock::now() < end) std::this_thread::sleep_for(1ms);
   }
 

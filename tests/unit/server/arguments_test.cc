@@ -152,5 +152,12 @@ TEST(Arguments, DoctorHasTwoFormats) {
             DoctorOptions::Format::json);
 }
 
+TEST(Arguments, DoctorMayOnlyMeasureTheSpeed) {
+  EXPECT_EQ(std::get<DoctorOptions>(parse({"doctor"})).extent, DoctorOptions::Extent::everything);
+  const auto parsed = parse({"doctor", "--speed", "--json"});
+  EXPECT_EQ(std::get<DoctorOptions>(parsed).extent, DoctorOptions::Extent::speed);
+  EXPECT_EQ(std::get<DoctorOptions>(parsed).format, DoctorOptions::Format::json);
+}
+
 }  // namespace
 }  // namespace server

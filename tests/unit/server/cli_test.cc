@@ -111,9 +111,18 @@ TEST(Doctor, JsonIsForMachines) {
   const auto& root = *value->as_object();
   EXPECT_FALSE(*root.at("jails_run").as_bool());
   EXPECT_TRUE(root.at("limits").is_null());
+  EXPECT_TRUE(root.at("host_speed").is_null());
   const auto& check = *root.at("checks").as_array()->at(0).as_object();
   EXPECT_EQ(*check.at("state").as_string(), "missing");
   EXPECT_EQ(*check.at("advice").as_string(), "newer");
+}
+
+TEST(Doctor, JsonHasTheSpeedThatWasMeasured) {
+  Diagnosis diagnosis;
+  diagnosis.host = {.processor = "x", .processors = 1, .kernel = "6.1"};
+  diagnosis.speed = reference_speed;
+  EXPECT_THAT(describe_json(diagnosis, "1"),
+              HasSubstr("\"host_speed\":" + describe_json(diagnosis.host, reference_speed) + ","));
 }
 
 TEST(DropPrivileges, RootIsNoIdentityToDropTo) {

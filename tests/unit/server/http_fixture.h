@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "server/http/http_server.h"
+#include "tests/time_scale.h"
 #include "tests/unit/server/test_client.h"
 
 namespace server {
@@ -117,7 +118,7 @@ class HttpTest : public ::testing::Test {
   // Waits for what another thread is about to do.
   template <class Condition>
   static bool eventually(Condition condition) {
-    for (int i = 0; i < 1000; ++i) {
+    for (int tries = scaled_ms(2000) / 2; tries > 0; --tries) {
       if (condition()) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }

@@ -11,6 +11,8 @@
 #include <future>
 #include <thread>
 
+#include "tests/time_scale.h"
+
 namespace server {
 namespace {
 
@@ -37,7 +39,7 @@ TEST(Workers, AVisitWaitsForTheOneThatHangs) {
   auto visit = asio::co_spawn(executors[0], workers.visit(), asio::use_future);
   EXPECT_EQ(visit.wait_for(50ms), std::future_status::timeout);
   go_on.set_value();
-  EXPECT_EQ(visit.wait_for(10s), std::future_status::ready);
+  EXPECT_EQ(visit.wait_for(scaled(10s)), std::future_status::ready);
 }
 
 asio::awaitable<void> wait_for_ever(std::shared_ptr<int> held, asio::any_io_executor other) {
