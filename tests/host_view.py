@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 import time
 
 import time_scale
@@ -124,3 +125,13 @@ def no_user_namespaces():
     tried = subprocess.run(["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount", "true"],
                            capture_output=True, text=True, check=False)
     return tried.stderr.strip() or "unshare failed" if tried.returncode else None
+
+
+def no_32_bit_entry():
+    """Why no program here can make calls by int 0x80, or None. Some hypervisors do not carry it: the instruction is
+    then a fault whoever runs it, and proves nothing about a jail."""
+    program = ("import ctypes, mmap; page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC); "
+               "page.write(bytes.fromhex('b814000000cd80c3')); "
+               "ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()")
+    status = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False).returncode
+    return f"int 0x80 ends an unconfined program by signal {-status}" if status else None

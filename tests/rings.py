@@ -4,7 +4,7 @@
   rings.py ring    --record FILE --name NAME --build DIR --label RING [--uid N] [--jobs N] [--repeat N]
                    [--time-scale N]
   rings.py command --record FILE --name NAME -- COMMAND...
-  rings.py skip    --record FILE --name NAME --ring RING --reason TEXT
+  rings.py skip    --record FILE --name NAME --ring RING --reason TEXT [--left-out]
   rings.py fail    --record FILE --name NAME --reason TEXT
   rings.py close   --record FILE
 
@@ -33,6 +33,8 @@ import time_scale
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
 KEPT_OUTPUT = 200_000
+# Rings whose tests by GoogleTest are a test of ctest together, one for each binary (add_ring_test).
+WHOLE_BINARIES = ("unit", "golden", "deploy")
 
 
 class Outcome:
@@ -41,6 +43,7 @@ class Outcome:
     def __init__(self, name, ring):
         self.name, self.ring = name, ring
         self.passed, self.failed, self.skipped = 0, [], []
+        self.left_out = False
         self._started = time.monotonic()
 
     def skip(self, test, reason):
@@ -59,7 +62,7 @@ class Outcome:
             print(f"\n--- FAILED {test}\n{text.rstrip()}")
         print(f"=== {self.name}: {self.line()} ({seconds:.1f} s)", flush=True)
         entry = {"name": self.name, "passed": self.passed, "failed": self.failed,
-                 "skipped": self.skipped, "seconds": seconds}
+                 "skipped": self.skipped, "left_out": self.left_out, "seconds": seconds}
         with open(record, "a", encoding="utf-8") as out:
             out.write(json.dumps(entry) + "\n")
 
@@ -85,7 +88,7 @@ def run_ctest(options, prefix, work, outcome):
     # readable only, for a user who does not own it.
     build = pathlib.Path(options.build).resolve()
     (work / "CTestTestfile.cmake").write_text(f'subdirs("{build}")\n', encoding="utf-8")
-    for name in ("results", "home", "tmp"):
+    for name in ("results", "results/gtest", "home", "tmp"):
         (work / name).mkdir()
         if options.uid is not None:
             os.chown(work / name, options.uid, options.uid)
@@ -94,6 +97,8 @@ def run_ctest(options, prefix, work, outcome):
                    **time_scale.for_ring(build, options.time_scale),
                    "UBSAN_OPTIONS": "print_stacktrace=1"}
     environment.pop("XDG_CACHE_HOME", None)
+    if options.label in WHOLE_BINARIES:
+        environment["GTEST_OUTPUT"] = f"json:{work}/results/gtest/"
     command = [*prefix, "ctest", "--test-dir", str(work), "-L", f"^{options.label}$",
                "--no-tests=error", "-j", str(options.jobs), "--output-junit", str(work / "junit.xml"),
                "--test-output-size-passed", str(KEPT_OUTPUT),
@@ -121,8 +126,13 @@ def read_report(report, results, outcome):
         name = case.get("name")
         output = case.findtext("system-out") or ""
         failure = case.find("failure")
-        suite = results / f"{name}.json"
-        if suite.exists():
+        suite, binary = results / f"{name}.json", results / "gtest" / f"{name}.json"
+        if binary.exists():
+            before = len(outcome.failed)
+            read_binary(name, json.loads(binary.read_text(encoding="utf-8")), outcome)
+            if failure is not None and len(outcome.failed) == before:
+                outcome.failed.append((name, f"{failure.get('message')}\n{output}"))
+        elif suite.exists():
             record = json.loads(suite.read_text(encoding="utf-8"))
             outcome.passed += len(record["passed"])
             outcome.failed += [(f"{name}.{test}", text) for test, text in record["failed"]]
@@ -145,6 +155,19 @@ def read_report(report, results, outcome):
         else:
             outcome.passed += 1
     return len(cases)
+
+
+def read_binary(name, report, outcome):
+    """What GoogleTest wrote about all tests of one binary."""
+    for suite in report["testsuites"]:
+        for test in suite["testsuite"]:
+            full = f"{name}.{suite['name']}.{test['name']}"
+            if test.get("failures"):
+                outcome.failed.append((full, "\n".join(each["failure"] for each in test["failures"])))
+            elif test["result"] == "SKIPPED":
+                outcome.skip(full, "; ".join(each["message"].strip() for each in test.get("skipped", [])) or "no reason given")
+            elif test["status"] == "RUN":
+                outcome.passed += 1
 
 
 def skip_reason(output):
@@ -225,6 +248,7 @@ def run_command(options):
 def record_skip(options):
     outcome = Outcome(options.name, options.ring)
     outcome.skip(options.name, options.reason)
+    outcome.left_out = options.left_out
     outcome.append_to(options.record)
 
 
@@ -256,6 +280,9 @@ def close(options):
         print("nothing was tested")
         failed = 1
     print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
+    left_out = [entry["name"] for entry in entries if entry["left_out"]]
+    if left_out:
+        print(f"left out for want of time: {', '.join(left_out)}", flush=True)
     return 1 if failed else 0
 
 
@@ -273,6 +300,7 @@ def parse(argv):
     command.add_argument("command", nargs="+")
     skip = steps.add_parser("skip")
     skip.add_argument("--ring", required=True)
+    skip.add_argument("--left-out", action="store_true")
     fail = steps.add_parser("fail")
     for step in (skip, fail):
         step.add_argument("--reason", required=True)

@@ -11,7 +11,7 @@ ABI = PROJECT / "jail" / "abi"
 sys.path.insert(0, str(ABI))
 import baseline  # noqa: E402
 
-RENEW = "jail/abi/baseline.py build/dev"
+RENEW = "jail/abi/baseline.py build/release"
 VERSION = "LIBJAIL_0.1"
 LOADER = r"linux-vdso\.so\.1|ld-linux-[\w-]+\.so\.\d"
 # What each needs by itself, and nothing that one of them brings along.

@@ -187,6 +187,8 @@ class Attacks(Ring):
     def attack(self, attack):
         if attack.machine != platform.machine():
             self.skipTest(f"for {attack.machine} only")
+        if attack.name == "int80" and (obstacle := host_view.no_32_bit_entry()):
+            self.skipTest(obstacle)
         mounts = host_view.mounts()
         with CONTEXTS.get(attack.name, lambda test: contextlib.nullcontext([]))(self) as arguments:
             report = self.run_in_jail(attack, arguments)

@@ -9,6 +9,7 @@ import re
 import subprocess
 
 import attacks_test
+import host_view
 
 LOOSENED_JAIL = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", ""), "tests/escape/loosened_jail")
 HERE = pathlib.Path(__file__).resolve().parent
@@ -131,6 +132,8 @@ class Loosened(attacks_test.Ring):
         return report
 
     def look(self, loosening):
+        if loosening.attack == "int80" and (obstacle := host_view.no_32_bit_entry()):
+            self.skipTest(obstacle)
         if (switch := switched_off(loosening.calls)) is not None:
             self.skipTest(f"this kernel refuses it by itself: {switch}")
         report = self.attacked(ATTACKS[loosening.attack], warm=loosening.warm, calls=loosening.calls,
@@ -141,7 +144,8 @@ class Loosened(attacks_test.Ring):
         self.assertRegex(report["stdout"], f"ESCAPED: .*{loosening.finds}", report)
 
     def test_control_with_nothing_left_out_the_same_attacks_are_contained(self):
-        for name, warm in sorted({(each.attack, each.warm) for each in LOOSENINGS}):
+        left_out = {"int80"} if host_view.no_32_bit_entry() else set()
+        for name, warm in sorted({(each.attack, each.warm) for each in LOOSENINGS if each.attack not in left_out}):
             with self.subTest(name, warm=warm):
                 report = self.attacked(ATTACKS[name], warm=warm)
                 self.assertNotIn("ESCAPED", report["stdout"], report)

@@ -51,6 +51,39 @@ class Counting(unittest.TestCase):
         self.assertEqual("0 failed" not in line, finished.returncode != 0, finished.stdout)
         return line, finished.stdout
 
+    def declare_binary(self, name, tests, status):
+        """What a binary of GoogleTest does: it writes a report, and ends."""
+        report = json.dumps({"testsuites": [{"name": "S", "testsuite": tests}]})
+        self.declare_shell(name, f"cat >\"${{GTEST_OUTPUT#json:}}{name}.json\" <<'END'\n{report}\nEND\nexit {status}", LABELS="unit")
+
+    def test_each_test_of_a_binary_counts(self):
+        run = {"name": "T", "status": "RUN", "result": "COMPLETED"}
+        skipped = {**run, "name": "U", "result": "SKIPPED", "skipped": [{"message": "no cgroup here\n"}]}
+        failed = {**run, "name": "V", "failures": [{"failure": "file.cc:3\nwrong"}]}
+        self.declare_binary("mixed", [run, skipped, failed, {**run, "status": "NOTRUN"}], 1)
+        line, text = self.ring("unit")
+        self.assertEqual("1 passed, 1 failed, 1 skipped", line)
+        self.assertIn("FAILED [n] mixed.S.V: wrong", text)
+        self.assertIn("SKIPPED [n] mixed.S.U: no cgroup here", text)
+
+    def test_a_binary_that_fails_after_its_tests_is_a_failure(self):
+        """As one does that a sanitizer ends."""
+        run = {"name": "T", "status": "RUN", "result": "COMPLETED"}
+        self.declare_binary("first", [{**run, "failures": [{"failure": "wrong"}]}], 1)
+        self.declare_binary("second", [run], 1)
+        self.assertEqual("1 passed, 2 failed, 0 skipped", self.ring("unit")[0])
+
+    def test_a_binary_without_a_report_is_a_failure(self):
+        self.declare_shell("crashed", "exit 139", LABELS="unit")
+        self.assertEqual("0 passed, 1 failed, 0 skipped", self.ring("unit")[0])
+
+    def test_what_was_left_out_is_named_last(self):
+        self.rings("skip", "--record", self.record, "--name", "fuzz", "--ring", "fuzz", "--reason", "no time", "--left-out")
+        self.rings("skip", "--record", self.record, "--name", "systemd", "--ring", "systemd", "--reason", "no machine")
+        finished = self.rings("close", "--record", self.record)
+        self.assertEqual(["0 passed, 0 failed, 2 skipped", "left out for want of time: fuzz"], finished.stdout.splitlines()[-2:])
+        self.assertEqual(0, finished.returncode)
+
     def test_plain_tests(self):
         self.declare_shell("good", "exit 0")
         self.declare_shell("bad", "echo the reason; exit 3")

@@ -101,7 +101,7 @@ class Packages(unittest.TestCase):
         finished, log = self.dev("package")
         self.assertEqual((0, f"{left}/a.deb\n"), (finished.returncode, finished.stdout), finished.stderr)
         self.assertEqual(["a.deb"], [path.name for path in left.iterdir()])
-        self.assertIn(f"cpack --config {self.checkout}/build/release/CPackConfig.cmake -B {left}\ntime 86400\n", log)
+        self.assertIn(f"cpack --config {self.checkout}/build/package/CPackConfig.cmake -B {left}\ntime 86400\n", log)
         self.assertIn("sudo apt install", finished.stderr)
 
     def test_nothing_is_removed(self):

@@ -1,4 +1,5 @@
 // TLS and HTTP/2, against Debian's nghttpd and certificates by openssl.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <spawn.h>

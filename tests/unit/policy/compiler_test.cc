@@ -11,7 +11,6 @@ namespace {
 
 using Op = ArgumentTest::Op;
 
-constexpr Decision allow{Verdict::allow, 0};
 constexpr Decision refuse{Verdict::error, EPERM};
 constexpr Decision kill_it{Verdict::kill, 0};
 

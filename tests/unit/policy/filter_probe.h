@@ -22,6 +22,8 @@ inline constexpr std::uint32_t native_arch = AUDIT_ARCH_X86_64;
 inline constexpr std::uint32_t native_arch = AUDIT_ARCH_AARCH64;
 #endif
 
+inline constexpr Decision allow{Verdict::allow, 0};
+
 inline constexpr std::uint32_t allowed = SECCOMP_RET_ALLOW;
 inline constexpr std::uint32_t killed = SECCOMP_RET_KILL_PROCESS;
 constexpr std::uint32_t fails_with(int error_number) {

@@ -9,8 +9,6 @@
 namespace jail::test {
 namespace {
 
-constexpr Decision allow{Verdict::allow, 0};
-
 std::vector<std::string> looser(const Policy& policy) {
   const auto filter = compile_policy(policy);
   EXPECT_TRUE(filter) << filter.error().message();
