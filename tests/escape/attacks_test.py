@@ -48,6 +48,12 @@ class Attack:
         found = re.search(rf"^# {name}: *(.*)$", self.text, re.MULTILINE)
         return found.group(1) if found else default
 
+    def obstacle(self):
+        """Why it cannot be made on this host, or None."""
+        if self.machine != platform.machine():
+            return f"for {self.machine} only"
+        return host_view.no_32_bit_entry() if self.name == "int80" else None
+
     def program(self):
         return (PRELUDE.read_text(encoding="utf-8") if self.language == "python" else "") + self.text
 
@@ -185,9 +191,7 @@ class Ring(unittest.TestCase):
 
 class Attacks(Ring):
     def attack(self, attack):
-        if attack.machine != platform.machine():
-            self.skipTest(f"for {attack.machine} only")
-        if attack.name == "int80" and (obstacle := host_view.no_32_bit_entry()):
+        if obstacle := attack.obstacle():
             self.skipTest(obstacle)
         mounts = host_view.mounts()
         with CONTEXTS.get(attack.name, lambda test: contextlib.nullcontext([]))(self) as arguments:
