@@ -114,7 +114,8 @@ class Convert(built_examples.ExampleTest):
         victim = self.place("victim", png(16, 16, BLUE))
         for text in (f"push graphic-context\nviewbox 0 0 16 16\nimage over 0,0 16,16 'ephemeral:{victim}'\npop graphic-context\n",
                      svg_that_shows(f"ephemeral:{victim}")):
-            self.assert_not_converted(self.convert(text), "exited 1")
+            # Some versions of ImageMagick refuse SVG by themselves, others start a program for it, which is a violation.
+            self.assert_not_converted(self.convert(text), "(exited 1|violation)")
             self.assertTrue(victim.exists())
 
     def test_control_program_that_does_as_it_should(self):
