@@ -1,4 +1,5 @@
-// Headers that nearly every test above libjail reads, parsed once a build; see runtime/asio/README.md.
+// Headers that nearly every test above libjail reads, parsed once a build; see
+// runtime/asio/README.md.
 #pragma once
 
 #include <gmock/gmock.h>
