@@ -18,7 +18,6 @@ import live_server
 import time_scale
 
 
-
 def name_of(pid):
     try:
         return pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()

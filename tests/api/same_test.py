@@ -81,7 +81,7 @@ class Same(live_server.ServerTest):
     cold_answers = {}
 
     def run_as(self, program, template):
-        # Who is to end by himself has the time for it on a slow host too.
+        # A program that ends by itself gets a longer deadline on a slow host; one whose deadline is tested keeps its own.
         patience = {} if "timeout" in program.ends else {"timeout_seconds": time_scale.timeout(5)}
         answer = self.client.post({**patience, **program.request, "template": template})
         self.assertEqual(200, answer.status, answer)

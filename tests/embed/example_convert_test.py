@@ -112,10 +112,10 @@ class Convert(built_examples.ExampleTest):
     def test_image_that_takes_a_file_away(self):
         self.need_convert()
         victim = self.place("victim", png(16, 16, BLUE))
-        for text in (f"push graphic-context\nviewbox 0 0 16 16\nimage over 0,0 16,16 'ephemeral:{victim}'\npop graphic-context\n",
-                     svg_that_shows(f"ephemeral:{victim}")):
-            # Some versions of ImageMagick refuse SVG by themselves, others start a program for it, which is a violation.
-            self.assert_not_converted(self.convert(text), "(exited 1|violation)")
+        drawing = f"push graphic-context\nviewbox 0 0 16 16\nimage over 0,0 16,16 'ephemeral:{victim}'\npop graphic-context\n"
+        # Some versions of ImageMagick refuse SVG by themselves; others start a program to read it, which is a violation.
+        for text, why in ((drawing, "exited 1"), (svg_that_shows(f"ephemeral:{victim}"), "(exited 1|violation)")):
+            self.assert_not_converted(self.convert(text), why)
             self.assertTrue(victim.exists())
 
     def test_control_program_that_does_as_it_should(self):
