@@ -9,6 +9,7 @@ import sys
 import tempfile
 import unittest
 
+import time_scale
 from mock_provider import BASES, HERE, KEY, Mock, obstacle
 
 sys.path.append(str(HERE.parent / "api"))
@@ -16,6 +17,8 @@ import live_server  # noqa: E402
 
 SETS = pathlib.Path(os.environ.get("AGENT_SANDBOX_PROGRAMS") or HERE.parents[1].parent / "shared" / "data")
 ATTEMPTS = 4
+# The longest of the programs computes for a second and a half, with three others beside it.
+PROGRAM_SECONDS = 10
 # Of its system prompt, by which the mock tells who asks.
 CODER, CRITIC = "You write Python 3.11 programs", "You find out why a Python program"
 CRITIQUE = {"diagnosis": "one of the assertions does not hold", "fix": "look at the condition again", "should_retry": True,
@@ -69,26 +72,27 @@ class Cassettes(unittest.TestCase):
     def solve(cls, record, place):
         provider = list(BASES)[place % len(BASES)]
         with cls.server.client() as client:
-            answer = client.post({"task": record["task"], "max_attempts": ATTEMPTS, "provider": provider})
+            answer = client.post({"task": record["task"], "max_attempts": ATTEMPTS, "provider": provider,
+                                  "timeout_seconds": time_scale.timeout(PROGRAM_SECONDS)})
         return provider, answer
 
-    def judged(self, chosen):
-        """Each of the chosen records, with the provider that played it and what came of it."""
+    def judge(self, chosen, judgement):
+        """Calls `judgement` with each of the chosen records and what came of it. Returns how many there are."""
         found = [(record, *result) for record, result in zip(self.records, self.results) if chosen(record)]
         self.assertGreater(len(found), 0)
         for record, provider, answer in found:
             with self.subTest(record["id"], provider=provider):
                 self.assertEqual(200, answer.status, answer)
-                yield record, answer.json
+                judgement(record, answer.json)
+        return len(found)
 
     def assert_recovered(self, chosen, least):
-        solved = 0
-        for record, result in self.judged(chosen):
-            self.assertTrue(result["success"], result["error"])
-            self.assertEqual(first_pass(record), result["attempts"])
+        def judgement(record, result):
+            self.assertTrue(result["success"], result)
+            self.assertEqual(first_pass(record), result["attempts"], result)
             self.assertEqual(record["answers"][result["attempts"] - 1].strip(), result["code"].strip())
-            solved += 1
-        self.assertGreaterEqual(solved, least)
+
+        self.assertGreaterEqual(self.judge(chosen, judgement), least)
 
     def test_quixbugs(self):
         self.assert_recovered(lambda record: record["id"].startswith("QuixBugs/"), 27)
@@ -97,12 +101,14 @@ class Cassettes(unittest.TestCase):
         self.assert_recovered(lambda record: record["id"].startswith("HumanEvalFix/"), 94)
 
     def test_sequences_of_real_models(self):
-        for record, result in self.judged(lambda record: record["kind"] == "real-llm"):
+        def judgement(record, result):
             passes_at = first_pass(record)
-            self.assertEqual(passes_at is not None, result["success"], result["error"])
-            self.assertEqual(passes_at or len(record["answers"]), result["attempts"])
+            self.assertEqual(passes_at is not None, result["success"], result)
+            self.assertEqual(passes_at or len(record["answers"]), result["attempts"], result)
             self.assertEqual("completed" if passes_at else "failed", result["status"])
             self.assertEqual(bool(passes_at), not result["error"])
+
+        self.judge(lambda record: record["kind"] == "real-llm", judgement)
 
     def test_no_answer_is_consumed_after_the_first_pass(self):
         journal = json.loads(self.mock.send("GET", "/__aimock/journal?limit=100000")[1])
