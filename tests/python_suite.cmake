@@ -8,9 +8,11 @@ if(NOT AGENT_SANDBOX_PYTHON)
   set(AGENT_SANDBOX_PYTHON ${Python3_EXECUTABLE})
 endif()
 
-# add_python_suite(<ring> <name>): the unittest module <name>_test.py of this folder as one ctest
-# test. tests/suite.py reports each of its methods to whoever counts.
+# add_python_suite(<ring> <name> [ALONE]): the unittest module <name>_test.py of this folder as one ctest
+# test. tests/suite.py reports each of its methods to whoever counts. ALONE: no other suite runs beside it, since it
+# loads both processors by itself and compares times.
 function(add_python_suite ring name)
+  cmake_parse_arguments(ARG "ALONE" "" "" ${ARGN})
   set(test ${ring}.${name})
   set(environment AGENT_SANDBOX_BUILD=${CMAKE_BINARY_DIR} PYTHONDONTWRITEBYTECODE=1)
   if(TARGET agent-sandbox)
@@ -18,6 +20,6 @@ function(add_python_suite ring name)
   endif()
   add_test(NAME ${test} COMMAND ${AGENT_SANDBOX_PYTHON} ${PROJECT_SOURCE_DIR}/tests/suite.py
     ${test} ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)
-  set_tests_properties(${test} PROPERTIES LABELS ${ring} TIMEOUT 600 SKIP_RETURN_CODE 77
-    RUN_SERIAL ON ENVIRONMENT "${environment}")
+  set_tests_properties(${test} PROPERTIES LABELS ${ring} TIMEOUT 1800 SKIP_RETURN_CODE 77
+    RUN_SERIAL ${ARG_ALONE} ENVIRONMENT "${environment}")
 endfunction()

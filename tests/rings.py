@@ -282,7 +282,7 @@ def close(options):
     print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
     left_out = [entry["name"] for entry in entries if entry["left_out"]]
     if left_out:
-        print(f"left out for want of time: {', '.join(left_out)}", flush=True)
+        print(f"left out for want of time: {'; '.join(left_out)}", flush=True)
     return 1 if failed else 0
 
 

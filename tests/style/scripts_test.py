@@ -41,7 +41,7 @@ def loose_scripts(root):
 def shellcheck_findings(root):
     violations = []
     for path in shell_scripts(root):
-        checked = subprocess.run(["shellcheck", "--format=gcc", path], capture_output=True, text=True, check=False)
+        checked = subprocess.run(["shellcheck", "--external-sources", "--format=gcc", path], cwd=root, capture_output=True, text=True, check=False)
         if checked.returncode:
             violations.append(f"{path.relative_to(root)}: {checked.stdout}{checked.stderr}")
     return violations
