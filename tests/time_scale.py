@@ -36,10 +36,14 @@ def timeout(seconds):
 
 
 def measured(build):
-    """The scale for the host where this runs, a whole number, and the line that tells why."""
-    program = pathlib.Path(build) / "server" / "cli" / "agent-sandbox"
-    if not program.exists():
-        return 1, f"not measured, since there is no {program}"
+    """The scale for the host where this runs, a whole number, and the line that tells why. It is measured by the program
+    in `build`, or in the release build beside it."""
+    # A build of parts, as the one under sanitizers is, has no program of its own.
+    builds = (pathlib.Path(build), pathlib.Path(build).parent / "release")
+    programs = [each / "server" / "cli" / "agent-sandbox" for each in builds]
+    program = next((each for each in programs if each.exists()), None)
+    if program is None:
+        return 1, f"not measured, since there is no {programs[0]}"
     finished = subprocess.run([program, "doctor", "--speed", "--json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
                               timeout=60)
     if finished.returncode:

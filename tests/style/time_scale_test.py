@@ -18,7 +18,7 @@ class TimeScale(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.build = pathlib.Path(folder.name)
+        self.build = pathlib.Path(folder.name, "release")
 
     def tearDown(self):
         importlib.reload(time_scale)
@@ -39,6 +39,10 @@ class TimeScale(unittest.TestCase):
         for slowness, scale in ((0.4, 1), (1.0, 1), (1.2, 2), (9.3, 10), (57.0, 10)):
             self.pretend(slowness)
             self.assertEqual((scale, "host: a host"), time_scale.measured(self.build))
+
+    def test_a_build_of_parts_is_measured_by_the_release_beside_it(self):
+        self.pretend(3.0)
+        self.assertEqual((3, "host: a host"), time_scale.measured(self.build.parent / "asan"))
 
     def test_without_the_program_nothing_is_measured(self):
         scale, why = time_scale.measured(self.build)
