@@ -14,15 +14,19 @@ BESIDE = pathlib.Path(__file__).resolve().parents[3] / "shared" / "hostile"
 CORPUS = pathlib.Path(os.environ.get("AGENT_SANDBOX_HOSTILE", BESIDE))
 # Their limit of 10 s, so often, is the longest that a request may ask for.
 MOST_SCALE = 6
+# CPython ends with SIGABRT where a daemon thread holds the lock of standard output while the interpreter ends ("Fatal Python
+# error: _enter_buffered_busy"). What this program tries is judged by the requests that follow it.
+MAY_ABORT = "proto_late_thread.py"
 
 
 def scale(clients):
     """How often each deadline: clients that keep the processors busy share them with the program that is watched.
 
-    Programs that hang use theirs up, so it takes an emulated processor to make them longer, and not a slow host.
+    Programs that hang use theirs up, so a slow host makes them longer by half only, and an emulated processor by all it is slower.
     """
-    emulated = time_scale.SCALE if time_scale.SCALE > time_scale.MOST_MEASURED else 1
-    return min(emulated * max(1, clients / (2 * os.cpu_count())), MOST_SCALE)
+    slow = 1 if time_scale.SCALE < time_scale.MOST_MEASURED / 2 else 1.5
+    slower = time_scale.SCALE if time_scale.SCALE > time_scale.MOST_MEASURED else slow
+    return min(slower * max(1, clients / (2 * os.cpu_count())), MOST_SCALE)
 
 
 class HostileTest(live_server.ServerTest):
@@ -37,7 +41,13 @@ class HostileTest(live_server.ServerTest):
         command = [sys.executable, str(CORPUS / "run_hostile.py"), f"http://127.0.0.1:{self.server.port}", "public", "--json", str(rows),
                    "--jobs", str(clients), "--scale", str(scale(clients)), "--extra", json.dumps(extra), *(["--kind", kind] if kind else [])]
         finished = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        self.assertEqual(0, finished.returncode, finished.stdout[-20000:])
-        results = [row["result"] for row in json.loads(rows.read_text(encoding="utf-8"))]
-        self.assertGreaterEqual(results.count("PASS"), least, finished.stdout[-20000:])
+        self.assertIn(finished.returncode, (0, 1), finished.stdout[-20000:])
+        results = json.loads(rows.read_text(encoding="utf-8"))
+        passed, failed = ([row for row in results if row["result"] == word] for word in ("PASS", "FAIL"))
+        unexplained = [row for row in failed if (row["file"], row["status"]) != (MAY_ABORT, "killed")]
+        self.assertEqual([], unexplained, finished.stdout[-20000:])
+        self.assertGreaterEqual(len(passed), least, finished.stdout[-20000:])
+        # A wrong answer to the clients beside them is counted as one failure more.
+        self.assertEqual(f"{len(passed)} passed, {len(failed)} failed", finished.stdout.strip().splitlines()[-1],
+                         finished.stdout[-20000:])
         self.assertIsNone(self.server.exit_status)
