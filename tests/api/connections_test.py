@@ -146,6 +146,11 @@ class Floods(live_server.ServerTest):
 
     environment = {"API_MAX_CONNECTIONS": "12", "API_MAX_CONNECTIONS_PER_PEER": "8"}
 
+    def setUp(self):
+        super().setUp()
+        # Those of the method before count until the server has seen their end.
+        self.assertTrue(host_view.wait_until(lambda: self.held() == 0, 10), self.held())
+
     def open(self, count, peer):
         connections = [socket.create_connection(("127.0.0.1", self.server.port), 10, (peer, 0)) for _ in range(count)]
         for connection in connections:
