@@ -270,8 +270,8 @@ std::vector<std::string> split(const std::string& list) {
 void leave_out(jail::Levers& levers, const std::string& name) {
   if (name == "rehearsal") {
     levers.rehearsal = jail::Lever::off;
-  } else if (name == "memory-holder") {
-    levers.memory_holder = jail::Lever::off;
+  } else if (name == "early-end") {
+    levers.early_end = jail::Lever::off;
   } else if (name == "network-reuse") {
     levers.network_reuse = jail::Lever::off;
   } else if (name == "frozen-heap") {

@@ -143,7 +143,7 @@ class Template {
     order.image = image.get();
     order.plan = plan;
     order.limits = limits_;
-    order.guest_work = jail::wire::guest_starts_memory_holder;
+    order.guest_work = jail::wire::guest_gives_exit_listener;
     return jail::order_jail(order);
   }
 

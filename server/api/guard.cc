@@ -29,8 +29,7 @@ std::optional<std::size_t> place_of(std::string_view shown,
   return found;
 }
 
-bool is_local_name(std::string_view name, const std::vector<std::string>& allowed) {
-  if (equal_ignoring_case(name, "localhost") || runtime::is_loopback(name)) return true;
+bool is_allowed_name(std::string_view name, const std::vector<std::string>& allowed) {
   return std::any_of(allowed.begin(), allowed.end(),
                      [&](const std::string& one) { return equal_ignoring_case(name, one); });
 }
@@ -41,13 +40,41 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The name in "name", "name:port" and "[address]:port"; all of what is none of these.
-std::string_view name_of(std::string_view host) {
-  if (!host.starts_with('[')) return host.substr(0, host.find(':'));
-  const std::size_t end = std::min(host.find(']'), host.size());
-  const std::string_view behind = host.substr(std::min(end + 1, host.size()));
-  if (!behind.empty() && !behind.starts_with(':')) return host;
-  return host.substr(1, end - 1);
+bool consists_of(std::string_view text, std::string_view letters) {
+  return !text.empty() && text.find_first_not_of(letters) == text.npos;
+}
+
+struct Authority {
+  std::string_view name;  // without the brackets of an IPv6 address
+  std::string_view port;  // empty: none is given
+};
+
+// "name", "name:port", "[address]" and "[address]:port"; nothing else is one.
+std::optional<Authority> parse_authority(std::string_view text) {
+  constexpr std::string_view digits = "0123456789";
+  constexpr std::string_view of_an_address = "0123456789abcdefABCDEF:.";
+  constexpr std::string_view of_a_name =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+  const bool bracketed = text.starts_with('[');
+  const std::size_t end = text.find(bracketed ? ']' : ':');
+  if (bracketed && end == text.npos) return std::nullopt;
+  Authority found{text.substr(0, end), {}};
+  if (bracketed) found.name.remove_prefix(1);
+  if (!consists_of(found.name, bracketed ? of_an_address : of_a_name)) return std::nullopt;
+  std::string_view rest = text.substr(std::min(end, text.size()));
+  if (bracketed) rest.remove_prefix(1);
+  if (rest.empty()) return found;
+  found.port = rest.substr(1);
+  if (!rest.starts_with(':') || found.port.size() > 5 || !consists_of(found.port, digits)) {
+    return std::nullopt;
+  }
+  return found;
+}
+
+// A browser leaves out the port that the scheme of its page has anyway.
+std::string_view port_of(const Authority& authority, std::string_view scheme) {
+  if (!authority.port.empty()) return authority.port;
+  return scheme == "https" ? "443" : "80";
 }
 
 }  // namespace
@@ -74,18 +101,24 @@ bool has_key(const RequestHead& head, const std::vector<runtime::Secret>& keys) 
 bool is_local_host(const RequestHead& head, const std::vector<std::string>& allowed) {
   const auto host = head.header("Host");
   if (!host) return true;  // HTTP/1.0, which no browser speaks
-  return is_local_name(name_of(*host), allowed);
+  const auto authority = parse_authority(*host);
+  if (!authority) return false;
+  return equal_ignoring_case(authority->name, "localhost") ||
+         runtime::is_loopback(authority->name) || is_allowed_name(authority->name, allowed);
 }
 
 bool is_own_origin(const RequestHead& head, const std::vector<std::string>& allowed) {
   const auto origin = head.header("Origin");
   if (!origin) return true;
-  const std::size_t scheme = origin->find("://");
-  if (scheme == origin->npos) return false;  // "null": a sandboxed page, a file
-  const std::string_view name = name_of(origin->substr(scheme + 3));
-  if (name.empty()) return false;
-  return is_local_name(name, allowed) ||
-         equal_ignoring_case(name, name_of(head.header("Host").value_or("")));
+  const std::size_t colon = origin->find("://");
+  if (colon == origin->npos) return false;  // "null": a sandboxed page, a file
+  const std::string_view scheme = origin->substr(0, colon);
+  const auto page = parse_authority(origin->substr(colon + 3));
+  if ((scheme != "http" && scheme != "https") || !page) return false;
+  if (is_allowed_name(page->name, allowed)) return true;
+  const auto own = parse_authority(head.header("Host").value_or(""));
+  return own && equal_ignoring_case(page->name, own->name) &&
+         port_of(*page, scheme) == port_of(*own, scheme);
 }
 
 bool is_json(const RequestHead& head) {

@@ -25,8 +25,9 @@ bool has_key(const RequestHead& head, const std::vector<runtime::Secret>& keys);
 bool is_local_host(const RequestHead& head, const std::vector<std::string>& allowed);
 
 // A page may open a WebSocket to any site, and no check of the browser stands before it; its Origin
-// header tells where it comes from. True without one, for a local or allowed name, and for the name
-// in Host.
+// header tells where it comes from. True without one, for an allowed name with any port, and for
+// the name and port in Host: a page that another program serves on another port of this host is a
+// page of another site.
 bool is_own_origin(const RequestHead& head, const std::vector<std::string>& allowed);
 
 // "application/json", perhaps with charset=utf-8. Browsers send it to no other site unasked.

@@ -168,9 +168,9 @@ class WarmLeaks(Leaks):
 
         self.assertTrue(host_view.wait_until(full, 10))
         jails = 2 * 4
-        # A jail that waits is an init and, of Python, a guest and what keeps its memory; beside them a launcher and the
+        # A jail that waits is an init and, of Python, a guest; beside them a launcher and the
         # zygote with its host.
-        at_rest = jails + 2 * 4 + 3
+        at_rest = jails + 4 + 3
         self.assertTrue(host_view.wait_until(lambda: len(self.server.processes()) <= at_rest, 10), self.server.processes())
 
     def test_its_jails_are_warm(self):

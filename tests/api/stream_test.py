@@ -238,13 +238,15 @@ class Clients(StreamTest):
         self.assertEqual((413, 1009), (events[-1]["data"]["status"], code))
 
     def test_pages_of_other_sites_are_refused(self):
-        for origin in ("https://evil.example", "null", "http://localhost.evil.example", "http://127.0.0.1.evil.example:8000"):
+        # Another port of this host is another site: whatever program serves there, its pages may not.
+        for origin in ("https://evil.example", "null", "http://localhost.evil.example", "http://127.0.0.1.evil.example:8000",
+                       "http://localhost:3000", f"http://localhost:{self.server.port}", "http://[::1]:9",
+                       f"http://127.0.0.1:{self.server.port}:x.evil.example"):
             with self.subTest(origin), self.assertRaises(websockets.InvalidStatusCode) as refused:
                 self.talk({"code": "print(1)"}, origin=origin)
             self.assertEqual(403, refused.exception.status_code)
-        for origin in ("http://localhost:3000", f"http://127.0.0.1:{self.server.port}", "http://[::1]:9"):
-            events, _ = self.talk({"code": "print(1)"}, origin=origin)
-            self.assertEqual("1\n", self.output(events))
+        events, _ = self.talk({"code": "print(1)"}, origin=f"http://127.0.0.1:{self.server.port}")
+        self.assertEqual("1\n", self.output(events))
 
     def test_plain_http_is_told(self):
         answer = self.client.send("GET", "/stream")

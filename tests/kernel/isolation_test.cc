@@ -143,9 +143,8 @@ except OSError as error:
 TEST(Isolation, InitCannotBeTouched) {
   const Outcome outcome = run_python(R"(
 import os, resource, signal
-os.kill(1, signal.SIGKILL)
-os.kill(1, signal.SIGSTOP)
-for attempt in (lambda: open('/proc/1/mem', 'r+b'), lambda: open('/proc/1/environ'),
+for attempt in (lambda: os.kill(1, signal.SIGKILL), lambda: os.kill(1, signal.SIGSTOP), lambda: os.kill(1, 0),
+                lambda: os.pidfd_open(1), lambda: open('/proc/1/mem', 'r+b'), lambda: open('/proc/1/environ'),
                 lambda: resource.prlimit(1, resource.RLIMIT_NOFILE, (0, 0)),
                 lambda: os.sched_setaffinity(1, {0}), lambda: os.setpriority(os.PRIO_PROCESS, 1, 19),
                 lambda: os.setpriority(os.PRIO_USER, 0, 19), lambda: os.setpriority(os.PRIO_PGRP, 1, 19)):

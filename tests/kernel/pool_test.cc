@@ -401,7 +401,7 @@ TEST(Pool, EveryLeverCanBeTurnedOff) {
   using Turn = std::function<void(jail::Levers&)>;
   const Turn turns[] = {
       [](jail::Levers& levers) { levers.rehearsal = jail::Lever::off; },
-      [](jail::Levers& levers) { levers.memory_holder = jail::Lever::off; },
+      [](jail::Levers& levers) { levers.early_end = jail::Lever::off; },
       [](jail::Levers& levers) { levers.network_reuse = jail::Lever::off; },
       [](jail::Levers& levers) { levers.frozen_heap = jail::FrozenHeap::always; },
       [](jail::Levers& levers) {

@@ -35,8 +35,8 @@ struct Levers {
   // are its own when the real one comes. Not where somebody waits for the jail: it costs more than
   // it saves the one program.
   Lever rehearsal = Lever::on;
-  // The end of a program is reported before its memory is taken apart.
-  Lever memory_holder = Lever::on;
+  // The end of a program is reported when it calls exit_group(), before its memory is taken apart.
+  Lever early_end = Lever::on;
   // A network namespace that no packet has passed serves another jail.
   Lever network_reuse = Lever::on;
   // The zygote's memory is moved into a file that its forks map: a fork then costs the same

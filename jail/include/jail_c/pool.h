@@ -30,7 +30,7 @@ typedef enum jail_frozen_heap {
 typedef struct jail_levers {
   size_t size;
   jail_lever rehearsal;
-  jail_lever memory_holder;
+  jail_lever early_end;
   jail_lever network_reuse;
   jail_frozen_heap frozen_heap;
 } jail_levers;

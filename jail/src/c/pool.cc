@@ -20,14 +20,14 @@ Result<Levers> levers_of(const jail_levers* given) {
   if (!read) return read.error();
   const auto rehearsal = mirrored("jail_levers.rehearsal", read->rehearsal, Lever::off);
   if (!rehearsal) return rehearsal.error();
-  const auto holder = mirrored("jail_levers.memory_holder", read->memory_holder, Lever::off);
-  if (!holder) return holder.error();
+  const auto early_end = mirrored("jail_levers.early_end", read->early_end, Lever::off);
+  if (!early_end) return early_end.error();
   const auto reuse = mirrored("jail_levers.network_reuse", read->network_reuse, Lever::off);
   if (!reuse) return reuse.error();
   const auto frozen = mirrored("jail_levers.frozen_heap", read->frozen_heap, FrozenHeap::always);
   if (!frozen) return frozen.error();
   return Levers{.rehearsal = *rehearsal,
-                .memory_holder = *holder,
+                .early_end = *early_end,
                 .network_reuse = *reuse,
                 .frozen_heap = *frozen};
 }

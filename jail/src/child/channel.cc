@@ -37,15 +37,19 @@ long send_bytes(int socket, const void* bytes, std::size_t size, const int* fds,
   return raw::call(SYS_sendmsg, socket, raw::address(&header), MSG_NOSIGNAL);
 }
 
-long send_message(int socket, const wire::Message& message, int fd) {
+long send_with_room(int socket, const void* bytes, std::size_t size, int fd) {
   long sent = 0;
   for (int tries = 0; tries < tries_for_room; ++tries) {
-    sent = send_bytes(socket, &message, sizeof message, &fd, fd >= 0 ? 1 : 0);
+    sent = send_bytes(socket, bytes, size, &fd, fd >= 0 ? 1 : 0);
     if (sent != -ETOOMANYREFS) break;
     const timespec pause = pause_for_room;
     raw::call(SYS_ppoll, 0, 0, raw::address(&pause), 0);
   }
   return sent;
+}
+
+long send_message(int socket, const wire::Message& message, int fd) {
+  return send_with_room(socket, &message, sizeof message, fd);
 }
 
 long receive(int socket, void* buffer, std::size_t size, int* fds, std::size_t fd_capacity,

@@ -7,9 +7,11 @@
 
 namespace jail::child {
 
-// `fd` travels along when it is not negative. Never blocks for long: the parent reads what it asked
-// for, a parent that is gone is an error that nobody here can act on, and room for a descriptor is
-// waited for half a second.
+// `fd` travels along when it is not negative. Room for a descriptor is waited for half a second.
+long send_with_room(int socket, const void* bytes, std::size_t size, int fd);
+
+// To the parent, which reads what it asked for, so that this never blocks for long. A parent that
+// is gone is an error that nobody here can act on.
 long send_message(int socket, const wire::Message& message, int fd = -1);
 
 // Any message with any number of descriptors, at most most_fds.

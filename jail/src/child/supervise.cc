@@ -13,8 +13,12 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include <initializer_list>
+
 #include "child/apply.h"
 #include "child/channel.h"
+#include "child/clocks.h"
+#include "child/exit_notice.h"
 #include "child/program_pipe.h"
 #include "child/raw_syscall.h"
 #include "child/watch.h"
@@ -31,21 +35,6 @@ constexpr std::uint64_t touched_bytes_per_ns = 8;
 constexpr std::uint64_t pause_before_walk_ns = 50 * ns_per_ms;
 // An interpreter that needs this long to want its program hangs.
 constexpr std::uint64_t longest_start_ns = 30'000 * ns_per_ms;
-
-std::uint64_t read_clock(clockid_t clock) {
-  timespec t{};
-  raw::call(SYS_clock_gettime, clock, raw::address(&t));
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(t.tv_nsec);
-}
-
-std::uint64_t now_ns() { return read_clock(CLOCK_MONOTONIC); }
-
-std::uint64_t own_cpu_ns() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
-
-std::uint64_t microseconds(const timeval& t) {
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000u + static_cast<std::uint64_t>(t.tv_usec);
-}
 
 std::uint64_t without(std::uint64_t all, std::uint64_t part) { return all > part ? all - part : 0; }
 
@@ -73,7 +62,10 @@ class Init {
       return;
     }
     if (!await_order() || !release()) return;
-    while (!guest_ended_ && cause_ == wire::cause_none && !owner_gone_ && !start_failed_) step();
+    while (!guest_ended_ && !guest_leaves_ && cause_ == wire::cause_none && !owner_gone_ &&
+           !start_failed_) {
+      step();
+    }
     if (owner_gone_ || start_failed_) return;
     end();
   }
@@ -100,11 +92,7 @@ class Init {
       raw::call(SYS_close, ends[1]);
     }
     drop_lent();
-    if (done >= 0) {
-      do {
-        done = receive(ends[0], &guest, sizeof guest, nullptr, 0, nullptr, 0);
-      } while (done == -EINTR);
-    }
+    if (done >= 0) done = await_guest(ends[0], guest);
     if (done < 0) guest.error = static_cast<std::int32_t>(-done);
     // The guest is in; from here on nobody of this user reaches init any more.
     if (guest.error == 0) {
@@ -116,11 +104,24 @@ class Init {
     }
     channel_ = ends[0];
     guest_ = guest.pid;
-    if (guest.memory_holder != 0) watch_.leave_out(guest.memory_holder);
     watch_.note_inherited();
     user_before_us_ = guest.cpu_user_us;
     system_before_us_ = guest.cpu_system_us;
     return true;
+  }
+
+  // The guest's report, after what init listens to; or its zygote's in its place.
+  long await_guest(int channel, wire::GuestReport& guest) {
+    for (;;) {
+      int fd = -1;
+      std::size_t fds = 0;
+      const long got = receive(channel, &guest, sizeof guest, &fd, 1, &fds, 0);
+      if (fds == 1) {
+        notices_.listen(fd);
+      } else if (got != -EINTR) {
+        return got;
+      }
+    }
   }
 
   long ask_zygote(int channel) {
@@ -234,16 +235,8 @@ class Init {
     return done >= 0 || refused(done);
   }
 
-  // The kernel tells the sum to the microsecond and its parts in hundredths of a second only: they
-  // are taken to be as in the whole run.
-  void note_use_so_far() {
-    // clock_getcpuclockid(3)'s number of the guest's clock, with system time.
-    const long clock = static_cast<long>(~static_cast<unsigned long>(guest_) << 3) | 2;
-    timespec used{};
-    if (raw::call(SYS_clock_gettime, clock, raw::address(&used)) != 0) return;
-    user_before_us_ = static_cast<std::uint64_t>(used.tv_sec) * 1'000'000u +
-                      static_cast<std::uint64_t>(used.tv_nsec) / 1000u;
-  }
+  // The sum: its parts are taken to be as in the whole run, see split_use_before().
+  void note_use_so_far() { user_before_us_ = cpu_ns_of(guest_, clock_sum) / 1000; }
 
   // False: the owner is gone, or took the jail back before it ran anything; or the guest that waits
   // has died, of which the owner hears before it gives this jail a program.
@@ -259,7 +252,7 @@ class Init {
       if (got != sizeof order_) return false;
       if (order_.type == wire::order_start) return true;
       cause_ = wire::cause_cancelled;
-      report();
+      report(wire::message_ended);
       return false;
     }
   }
@@ -300,6 +293,8 @@ class Init {
   // Every descriptor but the streams is close-on-exec, so `failure_pipe` closes by execve: that is
   // how init learns that the guest runs.
   [[noreturn]] void become_guest(int failure_pipe) {
+    // Where it cannot be loaded the plan's own filter cannot either, and that is an error.
+    load_filter_of_no_listener();
     const auto* calls = reinterpret_cast<const wire::Call*>(base_ + plan_.calls_offset);
     const Failure failure = apply(calls + plan_.init_calls, plan_.guest_calls, base_, slots_);
     raw::call(SYS_write, failure_pipe, raw::address(&failure), sizeof failure);
@@ -321,15 +316,17 @@ class Init {
     const std::uint64_t pause = wake > now ? wake - now : 0;
     timespec timeout{static_cast<time_t>(pause / 1'000'000'000u),
                      static_cast<long>(pause % 1'000'000'000u)};
-    pollfd watched[4] = {{control_, POLLIN, 0},
+    pollfd watched[5] = {{control_, POLLIN, 0},
                          {signals_, POLLIN, 0},
                          {start_report_, POLLIN, 0},
-                         {program_.descriptor(), POLLOUT, 0}};
-    if (raw::call(SYS_ppoll, raw::address(watched), 4, raw::address(&timeout), 0) <= 0) return;
+                         {program_.descriptor(), POLLOUT, 0},
+                         {notices_.descriptor(), POLLIN, 0}};
+    if (raw::call(SYS_ppoll, raw::address(watched), 5, raw::address(&timeout), 0) <= 0) return;
     if (watched[3].revents != 0) program_.pour();
     if (watched[2].revents != 0) read_start_report();
     if (watched[1].revents != 0) reap_ended();
-    if (watched[0].revents != 0 && !guest_ended_) read_order();
+    if (watched[4].revents != 0) hear_notice();
+    if (watched[0].revents != 0 && !guest_ended_ && !guest_leaves_) read_order();
   }
 
   void look() {
@@ -422,6 +419,21 @@ class Init {
     send_message(control_, message);
   }
 
+  // Of the program's own process the call waits until it is killed with the jail, so that nothing
+  // of it runs any more; all others end now.
+  void hear_notice() {
+    ExitNotices::Notice notice{};
+    if (!notices_.take(notice)) return;
+    if (watch_.is_thread_of(notice.thread, static_cast<int>(guest_))) {
+      guest_leaves_ = true;
+      guest_end_ns_ = now_ns();
+      wait_code_ = CLD_EXITED;
+      wait_status_ = notice.status;
+    } else {
+      notices_.let_go(notice);
+    }
+  }
+
   void reap_ended() {
     signalfd_siginfo ignored;
     while (raw::call(SYS_read, signals_, raw::address(&ignored), sizeof ignored) > 0) {
@@ -437,6 +449,7 @@ class Init {
     if (result < 0 || ended.si_pid == 0) return false;
     if (ended.si_pid == guest_) {
       guest_ended_ = true;
+      if (guest_leaves_) return true;
       guest_end_ns_ = now_ns();
       wait_code_ = ended.si_code;
       wait_status_ = ended.si_status;
@@ -457,37 +470,60 @@ class Init {
 
   void end() {
     const std::uint64_t decided = now_ns();
-    if (guest_ended_ && watch_.only_the_left_out_is_there()) {
-      // What is left writes nothing and has no child; it goes with init.
-      ran_until_ns_ = guest_end_ns_;
-      report();
-      return;
-    }
-    // A fork that races with the signal is found by the next round: kill() reaches every process
-    // of this pid namespace but init itself.
-    do {
-      raw::call(SYS_kill, -1, SIGKILL);
-    } while (reap_one(0));
     // A guest that could not finish its execve before it was killed left no word: an end all the
     // same.
     ran_until_ns_ = guest_end_ns_ != 0 && guest_end_ns_ < decided ? guest_end_ns_ : decided;
-    report();
+    if (guest_leaves_ && watch_.is_alone(static_cast<int>(guest_), unreaped_peak_)) {
+      count_unreaped_guest();
+    } else {
+      end_all();
+    }
+    report(wire::message_ended);
   }
 
-  void report() {
+  // kill() reaches every process of this pid namespace but init itself. A fork that races with the
+  // signal is found by the next round.
+  void end_all() {
+    if (raw::call(SYS_kill, -1, SIGKILL) != 0) return;
+    report_so_far();
+    while (reap_one(0)) raw::call(SYS_kill, -1, SIGKILL);
+  }
+
+  // The kernel may need longer to take memory apart than the owner has patience. How the time
+  // divides into user and system is known of the reaped only.
+  void report_so_far() {
+    unreaped_user_us_ = watch_.measure(order_.memory_bytes).cpu_ns / 1000;
+    report(wire::message_ending);
+    unreaped_user_us_ = 0;
+  }
+
+  // The kernel scales what timer interrupts found to the sum in the same way when it is reaped.
+  void count_unreaped_guest() {
+    const std::uint64_t sum = cpu_ns_of(guest_, clock_sum) / 1000;
+    const std::uint64_t found = cpu_ns_of(guest_, clock_prof) / 1000;
+    const std::uint64_t user = cpu_ns_of(guest_, clock_user) / 1000;
+    unreaped_user_us_ = found > user ? sum * user / found : sum;
+    unreaped_system_us_ = sum - unreaped_user_us_;
+  }
+
+  void report(wire::MessageType type) {
     wire::Message message{};
-    message.type = wire::message_ended;
+    message.type = type;
     message.cause = cause_;
     message.wait_code = wait_code_;
     message.wait_status = wait_status_;
     if (guest_ != 0) {
       const rusage usage = reaped_usage();
-      if (is_started())
-        split_use_before(microseconds(usage.ru_utime), microseconds(usage.ru_stime));
-      const std::uint64_t largest = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-      message.cpu_user_us = without(microseconds(usage.ru_utime), user_before_us_);
-      message.cpu_system_us = without(microseconds(usage.ru_stime), system_before_us_);
-      message.memory_peak_bytes = memory_peak_ > largest ? memory_peak_ : largest;
+      const std::uint64_t user = microseconds(usage.ru_utime) + unreaped_user_us_;
+      const std::uint64_t system = microseconds(usage.ru_stime) + unreaped_system_us_;
+      if (is_started()) split_use_before(user, system);
+      message.cpu_user_us = without(user, user_before_us_);
+      message.cpu_system_us = without(system, system_before_us_);
+      message.memory_peak_bytes = memory_peak_;
+      for (const std::uint64_t peak :
+           {static_cast<std::uint64_t>(usage.ru_maxrss) * 1024, unreaped_peak_}) {
+        if (peak > message.memory_peak_bytes) message.memory_peak_bytes = peak;
+      }
       const std::uint64_t running = exec_ns_ != 0 ? exec_ns_ : begin_ns_;
       message.started_ns = running - begin_ns_;
       message.ran_ns = ran_until_ns_ > running ? ran_until_ns_ - running : 0;
@@ -506,8 +542,10 @@ class Init {
   wire::Cause cause_ = wire::cause_none;
   bool owner_gone_ = false;
   bool start_failed_ = false;
+  bool guest_leaves_ = false;  // waits in exit_group()
   bool guest_ended_ = false;
   long guest_ = 0;
+  ExitNotices notices_;
   int signals_ = -1;
   int start_report_ = -1;
   int channel_ = -1;     // to a forked guest that waits
@@ -523,6 +561,10 @@ class Init {
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t next_walk_ns_ = 0;
   std::uint64_t memory_peak_ = 0;
+  // Of a guest that waits in exit_group().
+  std::uint64_t unreaped_user_us_ = 0;
+  std::uint64_t unreaped_system_us_ = 0;
+  std::uint64_t unreaped_peak_ = 0;
 };
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 #include "child/raw_syscall.h"
 
 namespace jail::child {
@@ -33,7 +35,8 @@ struct KernelDirent {  // linux_dirent64
 // The few fields of /proc/PID/stat that count. See proc(5).
 struct ProcessStat {
   int parent = 0;
-  std::uint64_t ticks = 0;  // utime + stime + cutime + cstime
+  std::uint64_t faults_of_children = 0;  // cminflt: of those that it has waited for
+  std::uint64_t ticks = 0;               // utime + stime + cutime + cstime
   std::uint64_t resident_pages = 0;
 };
 
@@ -63,7 +66,21 @@ std::uint64_t parse_number(const char*& p) {
 }
 
 struct Path {
-  char text[40];
+  char text[64];
+};
+
+struct Number {
+  explicit Number(int number) {
+    char* p = text + sizeof text - 1;
+    do {
+      *--p = static_cast<char>('0' + number % 10);
+      number /= 10;
+    } while (number != 0);
+    std::size_t n = 0;
+    while (*p != '\0') text[n++] = *p++;
+    text[n] = '\0';
+  }
+  char text[16] = {};
 };
 
 Path path_of(const char* pid, const char* file) {
@@ -72,6 +89,16 @@ Path path_of(const char* pid, const char* file) {
   while (*pid != '\0' && n < 16) path.text[n++] = *pid++;
   path.text[n++] = '/';
   while (*file != '\0') path.text[n++] = *file++;
+  return path;
+}
+
+// Of its first thread, which is all of a process with one.
+Path children_of(const char* pid) {
+  Path path{};
+  std::size_t n = 0;
+  for (const char* part : {pid, "/task/", pid, "/children"}) {
+    while (*part != '\0') path.text[n++] = *part++;
+  }
   return path;
 }
 
@@ -91,6 +118,7 @@ bool read_stat(int proc, const char* pid, ProcessStat& out) {
     const char* start = p;
     const std::uint64_t number = parse_number(p);
     if (field == 4) out.parent = static_cast<int>(number);
+    if (field == 11) out.faults_of_children = number;
     if (field >= 14 && field <= 17) out.ticks += number;
     if (field == 24) out.resident_pages = number;
     if (p == start) {
@@ -100,8 +128,8 @@ bool read_stat(int proc, const char* pid, ProcessStat& out) {
   return true;
 }
 
-// The number behind `key` in smaps_rollup or status, in bytes; false where no line has it.
-bool read_size(const char* text, const char* key, std::uint64_t& bytes) {
+// The number behind `key` in smaps_rollup or status; false where no line has it.
+bool find_number(const char* text, const char* key, std::uint64_t& number) {
   for (const char* line = text; *line != '\0';) {
     const char* p = line;
     const char* k = key;
@@ -111,13 +139,20 @@ bool read_size(const char* text, const char* key, std::uint64_t& bytes) {
     }
     if (*k == '\0') {
       p = skip_spaces(p);
-      bytes = parse_number(p) * 1024;
+      number = parse_number(p);
       return true;
     }
     while (*line != '\0' && *line != '\n') ++line;
     if (*line == '\n') ++line;
   }
   return false;
+}
+
+// The same of a size, in bytes.
+bool find_size(const char* text, const char* key, std::uint64_t& bytes) {
+  if (!find_number(text, key, bytes)) return false;
+  bytes *= 1024;
+  return true;
 }
 
 std::uint64_t larger(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
@@ -131,37 +166,56 @@ struct Sizes {
   std::uint64_t other = 0;
 };
 
+// Text of a file about a process.
+struct Text {
+  char bytes[4096];
+};
+
+bool read_text(int proc, const char* path, Text& out) {
+  const long got = read_file(proc, path, out.bytes, sizeof out.bytes - 1);
+  if (got < 0) return false;
+  out.bytes[got] = '\0';
+  return true;
+}
+
 bool read_sizes(int proc, const char* pid, const SizeFile& file, Sizes& out) {
-  char text[4096];
-  const long got = read_file(proc, path_of(pid, file.name).text, text, sizeof text - 1);
-  if (got <= 0) return false;
-  text[got] = '\0';
-  return read_size(text, file.anonymous, out.anonymous) && read_size(text, file.other, out.other);
+  Text text;
+  return read_text(proc, path_of(pid, file.name).text, text) &&
+         find_size(text.bytes, file.anonymous, out.anonymous) &&
+         find_size(text.bytes, file.other, out.other);
 }
 
 }  // namespace
 
-void Watch::leave_out(int pid) {
-  left_out_ = pid;
-  left_out_pidfd_ = raw::call(SYS_pidfd_open, pid, 0);
+bool Watch::is_thread_of(int thread, int pid) const {
+  Text text;
+  std::uint64_t process = 0;
+  return thread == pid ||
+         (read_text(proc_, path_of(Number(thread).text, "status").text, text) &&
+          find_number(text.bytes, "Tgid:", process) && process == static_cast<std::uint64_t>(pid));
 }
 
-bool Watch::only_the_left_out_is_there() const {
-  if (left_out_pidfd_ < 0) return false;
-  char text[64];
-  const long got = read_file(proc_, "1/task/1/children", text, sizeof text - 1);
-  if (got <= 0) return false;
-  text[got] = '\0';
-  const char* p = text;
-  return parse_number(p) == static_cast<std::uint64_t>(left_out_) && *skip_spaces(p) == '\0';
+bool Watch::is_alone(int pid, std::uint64_t& memory_peak) const {
+  const Number name(pid);
+  Text text;
+  std::uint64_t threads = 0;
+  if (!read_text(proc_, path_of(name.text, "status").text, text) ||
+      !find_number(text.bytes, "Threads:", threads) || threads != 1 ||
+      !find_size(text.bytes, "VmHWM:", memory_peak)) {
+    return false;
+  }
+  ProcessStat stat;
+  if (!read_stat(proc_, name.text, stat) || stat.faults_of_children != 0) return false;
+  // Every other process descends from init or from this one.
+  if (!read_text(proc_, children_of(name.text).text, text) || text.bytes[0] != '\0') return false;
+  if (!read_text(proc_, "1/task/1/children", text)) return false;
+  const char* p = text.bytes;
+  return parse_number(p) == static_cast<std::uint64_t>(pid) && *skip_spaces(p) == '\0';
 }
 
 template <class Visit>
 void Watch::each_process(Visit visit) const {
   alignas(KernelDirent) char buffer[8192];
-  // By the process and not by its number, which another one could get after it.
-  const bool leaves_out =
-      left_out_pidfd_ >= 0 && raw::call(SYS_pidfd_send_signal, left_out_pidfd_, 0, 0, 0) == 0;
   raw::call(SYS_lseek, proc_, 0, SEEK_SET);
   for (;;) {
     const long got = raw::call(SYS_getdents64, proc_, raw::address(buffer), sizeof buffer);
@@ -172,7 +226,6 @@ void Watch::each_process(Visit visit) const {
       const char* p = entry->name;
       const std::uint64_t pid = parse_number(p);
       ProcessStat stat;
-      if (leaves_out && pid == static_cast<std::uint64_t>(left_out_)) continue;
       if (*p == '\0' && pid > 1 && read_stat(proc_, entry->name, stat)) {
         visit(entry->name, static_cast<int>(pid), stat);
       }

@@ -25,15 +25,17 @@ class Watch {
   Watch(int proc, int workspace, int tmp, std::uint64_t page_bytes)
       : proc_(proc), workspace_(workspace), tmp_(tmp), page_bytes_(page_bytes) {}
 
-  // This process shares the guest's memory and does nothing else.
-  void leave_out(int pid);
-
   // What is there at this moment are forks of a process outside, which may share all their
   // anonymous memory with it; what they get from here on they cannot.
   void note_inherited();
 
-  // Whether init has no child but that one, which has none.
-  bool only_the_left_out_is_there() const;
+  // Whether the thread is one of this process.
+  bool is_thread_of(int thread, int pid) const;
+
+  // Whether the process is the jail's only one beside init, has one thread, and has never waited
+  // for a child: then the most memory that it ever had, in bytes. False too where that cannot be
+  // read.
+  bool is_alone(int pid, std::uint64_t& memory_peak) const;
 
   // Resident sizes added up; they count mapped files, and shared pages once for each process. Where
   // that passes `memory_limit`, sizes without files from the kernel's counters: of all together as
@@ -56,8 +58,6 @@ class Watch {
   int workspace_;
   int tmp_;
   std::uint64_t page_bytes_;
-  int left_out_ = 0;
-  long left_out_pidfd_ = -1;
   std::uint64_t inherited_ = 0;
 };
 

@@ -84,7 +84,7 @@ struct PlanHeader {
 };
 
 // What a fork does before it is ready.
-enum GuestWork : std::uint32_t { guest_rehearses = 1, guest_starts_memory_holder = 2 };
+enum GuestWork : std::uint32_t { guest_rehearses = 1, guest_gives_exit_listener = 2 };
 
 // To a launcher. The descriptors that come along are those whose bit is set, in this order.
 enum LaunchFd : std::uint32_t {
@@ -119,8 +119,6 @@ inline constexpr int zygote_control_fd = 244;
 // No process of a guest gets this number as its first one, so what a library remembers of the
 // zygote's process is never taken for the guest's.
 inline constexpr int zygote_pid = 32'000;
-// In a jail: of the process that keeps the guest's memory a little longer than the guest lives.
-inline constexpr int memory_holder_pid = 31'998;
 // What makes a guest's own first descriptor 3 again: its channel to init, closed when it starts.
 inline constexpr int guest_channel_fd = 3;
 
@@ -158,14 +156,20 @@ struct GuestRequest {
 inline constexpr std::size_t least_guest_fds = 5;
 inline constexpr std::size_t most_guest_fds = 7;
 
+// From a guest to init over the channel, with the descriptor where init hears of calls of
+// exit_group() (exit_notice.h).
+struct ExitListener {
+  std::uint32_t magic;
+};
+
 // From a guest, or from the zygote in its place, to init over the channel: it waits, or it could
 // not be made. Init answers by one byte when the program is to start.
 struct GuestReport {
   std::int32_t index;  // of the call that failed; -1: none of the plan's
   std::int32_t error;  // 0: it waits
   std::int32_t pid;
-  std::int32_t memory_holder;  // its pid; 0: there is none
-  std::uint64_t cpu_user_us;   // spent on the way here
+  std::uint32_t reserved;
+  std::uint64_t cpu_user_us;  // spent on the way here
   std::uint64_t cpu_system_us;
 };
 
@@ -188,6 +192,8 @@ enum MessageType : std::uint32_t {
                          // its pidfd
   message_failed = 3,    // call `index` of the init (phase 0) or guest (phase 1) list failed
   message_ended = 4,
+  message_ending = 5,  // from init: the same as far as it is known, while the kernel takes apart
+                       // what was killed; message_ended follows
 };
 
 // Why init ended the jail, when it did.

@@ -54,6 +54,8 @@ void fill_report(const wire::Message& message, const Limits& limits, ExitReport&
   report.phases.started = as_microseconds(message.started_ns);
   report.phases.ran = as_microseconds(message.ran_ns);
   report.phases.ended = as_microseconds(message.ended_ns);
+  report.exit_code = -1;
+  report.signal = 0;
   if (message.cause == wire::cause_none) {
     judge_wait_status(message, limits, report);
     return;
@@ -181,6 +183,11 @@ Result<Phase> Jail::State::read_reports() {
         break;
       case wire::message_failed:
         return step_error(message, describe_call(*plan, message.phase, message.index));
+      case wire::message_ending:
+        if (phase != Phase::running || is_ending) return give_up();
+        fill_report(message, limits, report);
+        is_ending = true;
+        break;
       case wire::message_ended:
         if (phase == Phase::launching) return give_up();
         fill_report(message, limits, report);
@@ -279,8 +286,10 @@ void Jail::State::kill(Ended why) noexcept {
   // stays open: an event loop may hold it.
   ::shutdown(control.get(), SHUT_RDWR);
   phase = Phase::ended;
-  report.ended = why;
-  report.signal = SIGKILL;
+  if (!is_ending) {
+    report.ended = why;
+    report.signal = SIGKILL;
+  }
   if (cgroup) cgroup->kill();
   add_accounting();
 }

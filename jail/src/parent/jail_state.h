@@ -49,6 +49,7 @@ struct Jail::State {
   std::array<Fd, 3> streams;
   std::optional<CgroupLeaf> cgroup;
   ExitReport report;
+  bool is_ending = false;  // the report holds what init knew before it reaped the killed
   std::chrono::steady_clock::time_point launched_at;
   std::shared_ptr<void> token;  // whose loss tells a pool that the jail was given up
 };

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <optional>
+#include <span>
 
 namespace jail {
 namespace {
@@ -35,26 +36,65 @@ void append_load(const Loaded& wanted, std::vector<sock_filter>& program) {
   }
 }
 
-// `loaded` is what the accumulator holds on every way to this rule; the result is what it holds on
+// Rules that follow each other in a call's list and differ in the value of their last test alone,
+// as those of one list of values do: what they have in common is tested once.
+using Group = std::span<const Rule* const>;
+
+// A jump inside of a group passes over all its comparisons, in a byte.
+constexpr std::size_t most_in_group = 200;
+
+bool belong_together(const Rule& one, const Rule& other) {
+  if (one.tests.empty() || one.tests.size() != other.tests.size() ||
+      one.decision != other.decision) {
+    return false;
+  }
+  const ArgumentTest& last = one.tests.back();
+  ArgumentTest with_its_value = other.tests.back();
+  with_its_value.value = last.value;
+  return last.op == ArgumentTest::Op::equal && with_its_value == last &&
+         std::equal(one.tests.begin(), one.tests.end() - 1, other.tests.begin());
+}
+
+Group first_group(Group rules) {
+  std::size_t size = 1;
+  while (size < rules.size() && size < most_in_group && belong_together(*rules[0], *rules[size])) {
+    ++size;
+  }
+  return rules.first(size);
+}
+
+void jump_to_end(std::size_t from, ArgumentTest::Op op, std::vector<sock_filter>& program) {
+  const auto past = static_cast<__u8>(program.size() - from - 1);
+  (op == ArgumentTest::Op::equal ? program[from].jf : program[from].jt) = past;
+}
+
+// `loaded` is what the accumulator holds on every way to this group; the result is what it holds on
 // every way past it, which is known only where all its tests look at the same bits.
-std::optional<Loaded> append_rule(const Rule& rule, std::optional<Loaded> loaded,
-                                  std::vector<sock_filter>& program) {
+std::optional<Loaded> append_group(Group group, std::optional<Loaded> loaded,
+                                   std::vector<sock_filter>& program) {
+  const std::vector<ArgumentTest>& tests = group.front()->tests;
   std::vector<std::size_t> comparisons;
-  for (const ArgumentTest& test : rule.tests) {
+  for (const ArgumentTest& test : tests) {
     if (loaded != needed_by(test)) append_load(needed_by(test), program);
     loaded = needed_by(test);
     comparisons.push_back(program.size());
     program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, test.value, 0, 0));
   }
-  program.push_back(BPF_STMT(BPF_RET | BPF_K, seccomp_action(rule.decision)));
+  for (std::size_t i = 1; i < group.size(); ++i) {
+    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, group[i]->tests.back().value, 0, 0));
+  }
+  // All but the last comparison of the last test's values jump to the decision where they hold.
+  for (std::size_t at = program.size() - group.size(); at + 1 < program.size(); ++at) {
+    program[at].jt = static_cast<__u8>(program.size() - at - 1);
+  }
+  if (group.size() > 1) comparisons.back() = program.size() - 1;
+  program.push_back(BPF_STMT(BPF_RET | BPF_K, seccomp_action(group.front()->decision)));
 
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
-    sock_filter& jump = program[comparisons[i]];
-    const auto past_rule = static_cast<__u8>(program.size() - comparisons[i] - 1);
-    (rule.tests[i].op == ArgumentTest::Op::equal ? jump.jf : jump.jt) = past_rule;
+    jump_to_end(comparisons[i], tests[i].op, program);
   }
-  const bool same_bits = std::all_of(rule.tests.begin(), rule.tests.end(), [&](const auto& test) {
-    return needed_by(test) == needed_by(rule.tests.front());
+  const bool same_bits = std::all_of(tests.begin(), tests.end(), [&](const ArgumentTest& test) {
+    return needed_by(test) == needed_by(tests.front());
   });
   return same_bits ? loaded : std::nullopt;
 }
@@ -64,7 +104,11 @@ std::optional<Loaded> append_rule(const Rule& rule, std::optional<Loaded> loaded
 void append_argument_block(const CallRules& call, const Decision& otherwise,
                            std::vector<sock_filter>& program) {
   std::optional<Loaded> loaded;
-  for (const Rule* rule : call.tested) loaded = append_rule(*rule, loaded, program);
+  for (Group rest(call.tested); !rest.empty();) {
+    const Group group = first_group(rest);
+    loaded = append_group(group, loaded, program);
+    rest = rest.subspan(group.size());
+  }
   program.push_back(BPF_STMT(BPF_RET | BPF_K, seccomp_action(otherwise)));
 }
 

@@ -14,9 +14,9 @@
 
 #include "child/apply.h"
 #include "child/channel.h"
+#include "child/exit_notice.h"
 #include "child/raw_syscall.h"
 #include "zygote/frozen_heap.h"
-#include "zygote/memory_holder.h"
 #include "zygote/process_image.h"
 
 namespace jail::zygote {
@@ -131,18 +131,13 @@ void run_code(PythonApi& python, PyObject* code) {
   fail(wire::guest_channel_fd, -1, ECANCELED);
 }
 
-wire::GuestReport waiting_report(bool holds_memory) {
+wire::GuestReport waiting_report() {
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
   const auto microseconds = [](const timeval& t) {
     return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(t.tv_usec);
   };
-  return {-1,
-          0,
-          ::getpid(),
-          holds_memory ? wire::memory_holder_pid : 0,
-          microseconds(used.ru_utime),
-          microseconds(used.ru_stime)};
+  return {-1, 0, ::getpid(), 0, microseconds(used.ru_utime), microseconds(used.ru_stime)};
 }
 
 }  // namespace
@@ -159,10 +154,10 @@ void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
   long slots[wire::slot_count];
   for (long& slot : slots) slot = -1;
   for (int i = 0; i < 3; ++i) slots[wire::slot_stdin + i] = fds.streams[i];
-  const bool holds_memory = (order.work & wire::guest_starts_memory_holder) != 0;
-  if (const int error = holds_memory ? start_memory_holder() : 0; error != 0) {
-    fail(wire::guest_channel_fd, -1, error);
-  }
+  const bool is_heard = (order.work & wire::guest_gives_exit_listener) != 0;
+  const long loaded = is_heard ? child::give_exit_listener(wire::guest_channel_fd)
+                               : child::load_filter_of_no_listener();
+  if (loaded < 0) fail(wire::guest_channel_fd, -1, static_cast<std::int32_t>(-loaded));
   char* base = reinterpret_cast<char*>(setup.plan);
   const auto* calls = reinterpret_cast<const wire::Call*>(base + setup.plan->calls_offset);
   const child::Failure failure =
@@ -184,9 +179,8 @@ void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
   // The process that forked this one shares the zygote's memory. It is about to end; a program must
   // not meet it.
   while (::getppid() != 1) ::sched_yield();
-  if (holds_memory) wait_for_memory_holder();
 
-  const wire::GuestReport report = waiting_report(holds_memory);
+  const wire::GuestReport report = waiting_report();
   if (child::send_bytes(wire::guest_channel_fd, &report, sizeof report, nullptr, 0) < 0) {
     ::_exit(127);
   }

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "child/exit_notice.h"
+
 namespace jail::zygote {
 namespace {
 
@@ -424,7 +426,7 @@ void Program::end(int status) {
   // gets the chance to.
   if (libraries_loaded() != libraries_before_) std::exit(status);
   std::fflush(nullptr);
-  ::_exit(status);
+  child::end_heard(status);
 }
 
 }  // namespace jail::zygote

@@ -18,6 +18,7 @@
 #include <initializer_list>
 
 #include "child/channel.h"
+#include "child/exit_notice.h"
 #include "child/hold_inode.h"
 #include "child/relocate.h"
 #include "child/wire.h"
@@ -330,3 +331,6 @@ extern "C" [[gnu::visibility("default")]] int __libc_start_main(jail::zygote::Ma
   const auto start = reinterpret_cast<Start>(::dlsym(RTLD_NEXT, "__libc_start_main"));
   return start(jail::zygote::main_of_zygote, count, arguments, init, fini, loader_fini, stack_end);
 }
+
+// What os._exit() calls, in place of glibc's own.
+extern "C" [[gnu::visibility("default")]] void _exit(int status) { jail::child::end_heard(status); }

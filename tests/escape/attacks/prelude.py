@@ -16,19 +16,20 @@ NUMBERS = {
                    init_module=175, finit_module=313, kexec_load=246, reboot=169, swapon=167, sethostname=170,
                    setuid=105, setgid=106, setgroups=116, capset=126, settimeofday=164, iopl=172, acct=163,
                    getpid=39, personality=135, seccomp=317, modify_ldt=154, splice=275, vmsplice=278,
-                   io_setup=206),
+                   io_setup=206, tkill=200, tgkill=234, rt_sigqueueinfo=129, rt_tgsigqueueinfo=297),
     "aarch64": dict(ptrace=117, keyctl=219, add_key=217, request_key=218, unshare=97, setns=268, clone=220,
                     mount=40, umount2=39, pivot_root=41, chroot=51, prlimit64=261, sched_setaffinity=122,
                     process_vm_readv=270, process_vm_writev=271, kcmp=272, bpf=280, perf_event_open=241,
                     userfaultfd=282, name_to_handle_at=264, open_by_handle_at=265, syslog=116, mknodat=33,
                     init_module=105, finit_module=273, kexec_load=104, reboot=142, swapon=224, sethostname=161,
                     setuid=146, setgid=144, setgroups=159, capset=91, settimeofday=170, acct=89, getpid=172,
-                    personality=92, seccomp=277, splice=76, vmsplice=75, io_setup=0),
+                    personality=92, seccomp=277, splice=76, vmsplice=75, io_setup=0,
+                    tkill=130, tgkill=131, rt_sigqueueinfo=138, rt_tgsigqueueinfo=240),
 }[platform.machine()]
 NUMBERS.update(pidfd_send_signal=424, io_uring_setup=425, io_uring_enter=426, io_uring_register=427,
                open_tree=428, move_mount=429, fsopen=430, fsconfig=431, fsmount=432, fspick=433,
                pidfd_open=434, clone3=435, pidfd_getfd=438, process_madvise=440, mount_setattr=442,
-               quotactl_fd=443, memfd_secret=447, process_mrelease=448, statmount=457, listmount=458,
+               quotactl_fd=443, memfd_secret=447, process_mrelease=448, cachestat=451, statmount=457, listmount=458,
                lsm_get_self_attr=459)
 escapes = []
 notes = []

@@ -140,6 +140,46 @@ TEST_F(ReportsTest, AJailReportsOnce) {
   EXPECT_EQ(jail.report().exit_code, 7);
 }
 
+TEST_F(ReportsTest, WhoLosesPatienceHasWhatWasKnown) {
+  Jail jail = running_jail();
+  wire::Message ending = message(wire::message_ending);
+  ending.cause = wire::cause_memory;
+  ending.cpu_user_us = 3'700'000;
+  ending.memory_peak_bytes = 200 << 20;
+  send(ending);
+  EXPECT_EQ(*jail.advance(), Phase::running);
+  jail.kill(Ended::timed_out);
+  EXPECT_EQ(jail.phase(), Phase::ended);
+  EXPECT_EQ(jail.report().ended, Ended::out_of_memory);
+  EXPECT_EQ(jail.report().usage.cpu_user, 3'700ms);
+  EXPECT_EQ(jail.report().usage.memory_peak_bytes, 200u << 20);
+}
+
+TEST_F(ReportsTest, TheLastWordIsTheReport) {
+  Jail jail = running_jail();
+  wire::Message report = message(wire::message_ending);
+  report.cause = wire::cause_deadline;
+  report.cpu_user_us = 5;
+  send(report);
+  report = message(wire::message_ended);
+  report.wait_code = CLD_EXITED;
+  report.wait_status = 7;
+  report.cpu_user_us = 6;
+  send(report);
+  EXPECT_EQ(*jail.advance(), Phase::ended);
+  EXPECT_EQ(jail.report().ended, Ended::exited);
+  EXPECT_EQ(jail.report().exit_code, 7);
+  EXPECT_EQ(jail.report().signal, 0);
+  EXPECT_EQ(jail.report().usage.cpu_user, 6us);
+}
+
+TEST_F(ReportsTest, AJailComesToItsEndOnce) {
+  Jail jail = running_jail();
+  send(message(wire::message_ending));
+  send(message(wire::message_ending));
+  EXPECT_EQ(*jail.advance(), Phase::ended);
+}
+
 TEST_F(ReportsTest, WhatIsSaidOutOfTurnEndsTheJail) {
   for (const auto type : {wire::message_launched, static_cast<wire::MessageType>(9)}) {
     SetUp();

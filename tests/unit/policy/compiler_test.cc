@@ -75,6 +75,29 @@ TEST(Compiler, SeveralTestsOnOneArgumentAllHaveToHold) {
   EXPECT_EQ(probe.ask(SYS_kill, {8}), fails_with(ENOSYS));
 }
 
+// What they have in common is tested once, and no jump is longer than the kernel can express.
+TEST(Compiler, ListsOfValuesAreLongAndMeetOtherRules) {
+  Policy policy = policy_of({});
+  for (std::uint32_t command = 0; command < 2000; command += 2) {
+    policy.rules.push_back(rule("ioctl", allow, {equal(2, 7), equal(1, command)}));
+  }
+  policy.rules.push_back(rule("ioctl", refuse, {equal(2, 7), equal(1, 3000)}));
+  policy.rules.push_back(rule("ioctl", allow, {equal(2, 8), equal(1, 5)}));
+  policy.rules.push_back(rule("ioctl", allow, {equal(2, 8), equal(1, 6)}));
+  const FilterProbe probe(policy);
+  for (std::uint64_t command = 0; command < 2000; ++command) {
+    EXPECT_EQ(probe.ask(SYS_ioctl, {0, command, 7}),
+              command % 2 == 0 ? allowed : fails_with(ENOSYS))
+        << command;
+    const bool is_of_eight = command == 5 || command == 6;
+    EXPECT_EQ(probe.ask(SYS_ioctl, {0, command, 8}), is_of_eight ? allowed : fails_with(ENOSYS))
+        << command;
+  }
+  EXPECT_EQ(probe.ask(SYS_ioctl, {0, 3000, 7}), fails_with(EPERM));
+  EXPECT_EQ(probe.ask(SYS_ioctl, {0, 3000, 8}), fails_with(ENOSYS));
+  EXPECT_LT(probe.filter().instructions.size(), 1200u);
+}
+
 TEST(Compiler, TheOrderOfTheRulesMeansNothing) {
   std::vector<Rule> rules = {rule("kill", refuse), rule("kill", allow, {equal(1, 1)}),
                              rule("kill", kill_it, {equal(1, 2)}), rule("read", allow)};
@@ -205,7 +228,7 @@ TEST(Compiler, RefusesADenyList) {
 
 TEST(Compiler, RefusesAProgramThatTheKernelWouldNotTake) {
   Policy policy = policy_of({});
-  for (std::uint32_t command = 0; command < 3000; ++command) {
+  for (std::uint32_t command = 0; command < 5000; ++command) {
     policy.rules.push_back(rule("ioctl", allow, {equal(1, command)}));
   }
   EXPECT_THAT(refusal_of(policy), testing::HasSubstr("the kernel takes 4096"));

@@ -73,10 +73,33 @@ TEST(Guard, OnlyLocalNamesAreLocal) {
                            "[::1]", "[::1]:8000", "api.example", "API.example:443"}) {
     EXPECT_TRUE(is_local_host(head_with({{"Host", host}}), {"api.example"})) << host;
   }
-  for (const char* host :
-       {"", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "evil.example:127",
-        "0.0.0.0", "192.168.0.1", "[::2]", "api.example.evil", "user@localhost", "localhost, evil",
-        "[::1].evil", "[::1]evil", "[", "[]", "[]:1", "[localhost].evil"}) {
+  for (const char* host : {"",
+                           "evil.example",
+                           "localhost.evil.example",
+                           "127.0.0.1.evil.example",
+                           "evil.example:127",
+                           "0.0.0.0",
+                           "192.168.0.1",
+                           "[::2]",
+                           "api.example.evil",
+                           "user@localhost",
+                           "localhost, evil",
+                           "[::1].evil",
+                           "[::1]evil",
+                           "[",
+                           "[]",
+                           "[]:1",
+                           "[localhost].evil",
+                           "127.0.0.1:8200,evil",
+                           "localhost:",
+                           "localhost:x",
+                           "localhost:123456",
+                           "localhost:80:80",
+                           "[::1]:",
+                           "[::1]:8x",
+                           "localhost /",
+                           ":80",
+                           "[localhost]"}) {
     EXPECT_FALSE(is_local_host(head_with({{"Host", host}}), {"api.example"})) << host;
   }
   EXPECT_TRUE(is_local_host(head_with({}), {}));

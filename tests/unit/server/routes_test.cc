@@ -70,15 +70,50 @@ TEST(Guard, Origins) {
     head.headers = {{"Host", "box.example:8000"}, {"Origin", origin}};
     return is_own_origin(head, {"proxy.example"});
   };
-  for (const char* origin : {"http://localhost", "https://127.0.0.1:9", "http://[::1]:3000",
-                             "https://proxy.example", "http://box.example"}) {
+  for (const char* origin : {"https://proxy.example", "http://proxy.example:3000",
+                             "http://box.example:8000", "https://BOX.example:8000"}) {
     EXPECT_TRUE(own(origin)) << origin;
   }
-  for (const char* origin : {"null", "", "http://", "http://evil.example", "localhost",
-                             "http://localhost.evil.example", "http://evil.example/localhost"}) {
+  for (const char* origin : {"null",
+                             "",
+                             "http://",
+                             "http://evil.example",
+                             "localhost",
+                             "http://localhost.evil.example",
+                             "http://evil.example/localhost",
+                             "http://localhost",
+                             "http://localhost:8000",
+                             "http://127.0.0.1:8000",
+                             "http://[::1]:3000",
+                             "http://box.example",
+                             "http://box.example:80",
+                             "http://box.example:8000:x.evil.example",
+                             "http://box.example:8000.evil.example",
+                             "http://box.example:8000/",
+                             "http://user@box.example:8000",
+                             "file://box.example:8000",
+                             "http://box.example:8000,evil",
+                             "http://proxy.example:x.evil.example"}) {
     EXPECT_FALSE(own(origin)) << origin;
   }
   EXPECT_TRUE(is_own_origin(RequestHead(), {}));
+}
+
+TEST(Guard, OriginsOnThePortThatTheirSchemeHas) {
+  const auto own = [](const char* host, const char* origin) {
+    RequestHead head;
+    head.headers = {{"Host", host}, {"Origin", origin}};
+    return is_own_origin(head, {});
+  };
+  EXPECT_TRUE(own("box.example", "http://box.example"));
+  EXPECT_TRUE(own("box.example", "https://box.example"));
+  EXPECT_TRUE(own("box.example:443", "https://box.example"));
+  EXPECT_TRUE(own("[::1]:8000", "http://[::1]:8000"));
+  EXPECT_TRUE(own("localhost:8000", "http://localhost:8000"));
+  EXPECT_FALSE(own("localhost:8000", "http://localhost:8001"));
+  EXPECT_FALSE(own("localhost:8000", "http://127.0.0.1:8000"));
+  EXPECT_FALSE(own("box.example:443", "http://box.example"));
+  EXPECT_FALSE(own("localhost:8000,evil", "http://localhost:8000"));
 }
 
 TEST(Guard, WhichKeyIsShown) {

@@ -1,0 +1,99 @@
+"""How a program may come to its end, again and again: the status, the exit code and the output are always what it did, and
+nothing of it runs, or writes, after that was reported. The program's own exit is what init is told by the kernel."""
+import concurrent.futures
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
+import live_server  # noqa: E402
+import time_scale  # noqa: E402
+
+ROUNDS = int(os.environ.get("JAIL_TEST_ENDS", "12"))
+AT_ONCE = 4
+# Each with what it may come to: a status, and the exit code or the signal. LEAVE is the interpreter's own end and exit_group()
+# at once, in turn.
+PROGRAMS = {
+    "by exit": ("import sys; print('here'); sys.exit(37)", {("error", 37)}),
+    "by an exit code of more than eight bits": ("import os, sys; os._exit(256 + 5)", {("error", 5)}),
+    "by exit with much memory": ("import os, sys; kept = bytearray(b'x') * (100 << 20); LEAVE(6)", {("error", 6)}),
+    "by exit after a child that was waited for": (
+        "import os, sys\nif (child := os.fork()) == 0: os._exit(5)\nos.waitpid(child, 0)\nLEAVE(6)", {("error", 6)}),
+    "by exit before a child": (
+        "import os, sys, time\nif os.fork() == 0:\n  time.sleep(20); os._exit(5)\nLEAVE(7)", {("error", 7)}),
+    "beside children that end at the same time": (
+        "import os, sys\nfor _ in range(20):\n  if os.fork() == 0: os._exit(5)\nLEAVE(8)", {("error", 8)}),
+    "after a program that was started by vfork": (
+        "import os, sys, subprocess\nassert subprocess.run(['/bin/false']).returncode == 1\nLEAVE(9)", {("error", 9)}),
+    "after a program that was not there": (
+        "import os, sys, subprocess\ntry: subprocess.run(['/none'])\nexcept FileNotFoundError: LEAVE(10)", {("error", 10)}),
+    "as another program": ("import os, sys; kept = bytearray(b'x') * (50 << 20); os.execv('/bin/sh', ['sh', '-c', 'exit 11'])",
+                           {("error", 11)}),
+    "as another program, by a thread": (
+        "import os, sys, threading, time\nthreading.Thread(target=os.execv, args=('/bin/sh', ['sh', '-c', 'exit 12'])).start()\n"
+        "while True: pass", {("error", 12)}),
+    "by a thread while the first one prints": (
+        "import os, sys, threading, time\ndef leave():\n  time.sleep(0.002)\n  os._exit(13)\nthreading.Thread(target=leave).start()\n"
+        "while True: os.write(1, b'x')", {("error", 13)}),
+    "while threads print": (
+        "import os, sys, threading\ndef say():\n  while True: os.write(1, b'x')\n"
+        "for _ in range(4): threading.Thread(target=say, daemon=True).start()\nLEAVE(14)", {("error", 14)}),
+    "by a thread after the first one has gone": (
+        "import ctypes, os, threading, time\ndef leave():\n  time.sleep(0.01)\n  os._exit(15)\n"
+        "threading.Thread(target=leave).start()\nctypes.CDLL(None).syscall(60, 1)", {("error", 15)}),
+    "from a signal handler": (
+        "import os, sys, signal\nsignal.signal(signal.SIGALRM, lambda *_: os._exit(16))\nsignal.setitimer(signal.ITIMER_REAL, 0.002)\n"
+        "while True: pass", {("error", 16)}),
+    "while it is stopped and continued": (
+        "import os, sys, signal\nparent = os.getpid()\nif os.fork() == 0:\n  while True:\n"
+        "    os.kill(parent, signal.SIGSTOP); os.kill(parent, signal.SIGCONT)\nLEAVE(17)", {("error", 17)}),
+    "while a signal kills it": (
+        "import os, sys, signal\nsignal.setitimer(signal.ITIMER_REAL, 0.0005)\nfor _ in range(3000): os.getppid()\nLEAVE(18)",
+        {("error", 18), ("killed", "SIGALRM")}),
+    "while a handled signal comes": (
+        "import os, signal, sys\nsignal.signal(signal.SIGALRM, lambda *_: os.write(1, b'handled'))\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)\nfor _ in range(3000): os.getppid()\nLEAVE(19)",
+        {("error", 19), ("killed", "SIGALRM")}),  # an interpreter that ends puts the default action back
+    "by a signal": ("import os, sys; os.kill(os.getpid(), 9)", {("killed", "SIGKILL")}),
+    "twice, by a child first": (
+        "import os, sys\nif os.fork() == 0:\n  os.kill(os.getppid(), 19)\n  os.kill(os.getppid(), 18)\n  os._exit(1)\nLEAVE(20)",
+        {("error", 20)}),
+}
+PROGRAMS = {f"{name}, {leave}" if "LEAVE" in code else name: (code.replace("LEAVE", leave), ends)
+            for name, (code, ends) in PROGRAMS.items() for leave in ("sys.exit", "os._exit")}
+
+
+class Ends(live_server.ServerTest):
+    request = {}
+
+    def ends_of(self, code):
+        with self.server.client() as client:
+            return [client.execute(code, memory_limit_mb=256, **self.request) for _ in range(ROUNDS)]
+
+    def test_every_end_is_what_the_program_did(self):
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as callers:
+            for name, answers in zip(PROGRAMS, callers.map(self.ends_of, (code for code, _ in PROGRAMS.values()))):
+                for answer in answers:
+                    with self.subTest(name):
+                        detail = answer["signal"] if answer["status"] == "killed" else answer["exit_code"]
+                        self.assertIn((answer["status"], detail), PROGRAMS[name][1], answer)
+                        self.assertEqual("", answer["stderr"])
+
+    def test_what_it_used_is_reported(self):
+        """Also of a process that init has not reaped."""
+        for how in ("os._exit(0)", "raise SystemExit", "os.fork() or os._exit(0)"):
+            with self.subTest(how):
+                used = self.execute("import os, time\nkept = bytearray(b'x') * (60 << 20)\nbegun = time.process_time()\n"
+                                    f"while time.process_time() < begun + 0.3: pass\n{how}", memory_limit_mb=256, **self.request)
+                self.assertEqual("success", used["status"], used)
+                self.assertGreaterEqual(used["cpu_time_ms"], 300, used)
+                self.assertLess(used["cpu_time_ms"], 600 + 200 * time_scale.SCALE, used)
+                self.assertGreaterEqual(used["memory_peak_mb"], 60, used)
+
+    def test_all_that_was_written_is_there(self):
+        answer = self.execute("import os, sys\nsys.stdout.write('x' * 900_000)\nsys.stdout.flush()\nos._exit(0)", **self.request)
+        self.assertEqual(("success", 900_000), (answer["status"], len(answer["stdout"])))
+
+
+class ColdEnds(Ends):
+    request = {"template": "none"}
