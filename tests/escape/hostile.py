@@ -22,9 +22,9 @@ MAY_ABORT = "proto_late_thread.py"
 def scale(clients):
     """How often each deadline: clients that keep the processors busy share them with the program that is watched.
 
-    Programs that hang use theirs up, so a slow host makes them longer by half only, and an emulated processor by all it is slower.
+    Programs that hang use theirs up, so a slow host makes them twice as long only, and an emulated processor by all it is slower.
     """
-    slow = 1 if time_scale.SCALE < time_scale.MOST_MEASURED / 2 else 1.5
+    slow = 1 if time_scale.SCALE < time_scale.MOST_MEASURED / 2 else 2
     slower = time_scale.SCALE if time_scale.SCALE > time_scale.MOST_MEASURED else slow
     return min(slower * max(1, clients / (2 * os.cpu_count())), MOST_SCALE)
 
