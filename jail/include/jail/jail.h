@@ -82,8 +82,8 @@ class Jail {
 
   // Kills init and with it the jail, at once. For an owner that cannot rely on init: a deadline
   // that passed without a report. report() is there at once, with `why` as its ending; one that
-  // only a program itself can have (exited, signaled, violation) becomes killed. Where init had begun
-  // to take the jail apart, the report is what it knew then.
+  // only a program itself can have (exited, signaled, violation) becomes killed. Where init had
+  // begun to take the jail apart, the report is what it knew then.
   void kill(Ended why) noexcept;
 
   // The owner's end of the guest's input, a pipe, close-on-exec and non-blocking. Can be taken

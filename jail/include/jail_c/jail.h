@@ -93,8 +93,8 @@ jail_status jail_jail_start(jail_jail* jail, const jail_run_limits* limits, jail
 // jail, as in jail_jail_wait(), but not while it destroys it.
 void jail_jail_cancel(jail_jail* jail);
 // Kills the jail at once: the report is there, with `why`, of TIMED_OUT, OUT_OF_MEMORY, KILLED and
-// CANCELLED, or where init had begun to take the jail apart with what it knew then. For a deadline that
-// passed unreported.
+// CANCELLED, or where init had begun to take the jail apart with what it knew then. For a deadline
+// that passed unreported.
 void jail_jail_kill(jail_jail* jail, jail_ended why);
 // The other ends of the guest's streams, non-blocking and close-on-exec, for the caller to close.
 // Each can be taken once, then it is -1.
