@@ -419,8 +419,8 @@ class Init {
     send_message(control_, message);
   }
 
-  // Of the program's own process the call waits until it is killed with the jail, so that nothing
-  // of it runs any more; all others end now.
+  // The program's own process stays in its call until it is killed with the jail, so that nothing
+  // of it runs any more; every other process is let go.
   void hear_notice() {
     ExitNotices::Notice notice{};
     if (!notices_.take(notice)) return;
@@ -561,7 +561,7 @@ class Init {
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t next_walk_ns_ = 0;
   std::uint64_t memory_peak_ = 0;
-  // Of a guest that waits in exit_group().
+  // These describe a guest that waits in exit_group(), or one that was killed and is not reaped yet.
   std::uint64_t unreaped_user_us_ = 0;
   std::uint64_t unreaped_system_us_ = 0;
   std::uint64_t unreaped_peak_ = 0;

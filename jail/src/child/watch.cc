@@ -92,7 +92,7 @@ Path path_of(const char* pid, const char* file) {
   return path;
 }
 
-// Of its first thread, which is all of a process with one.
+// The file lists the children of the process's first thread: all there are where it has one thread.
 Path children_of(const char* pid) {
   Path path{};
   std::size_t n = 0;

@@ -1,4 +1,4 @@
-# Tries: to learn whether pages of a file that all jails share are in memory (RWF_NOWAIT, mincore, cachestat), and to
+# Tries: to learn whether pages of a file that all jails share are in memory (RWF_NOWAIT, cachestat), and to
 # drop them from there (POSIX_FADV_DONTNEED), as two programs would that signal to each other by them.
 # Report: success; nothing tells, and nothing drops.
 # Control: this program says ESCAPED outside of a jail.
