@@ -561,7 +561,8 @@ class Init {
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t next_walk_ns_ = 0;
   std::uint64_t memory_peak_ = 0;
-  // These describe a guest that waits in exit_group(), or one that was killed and is not reaped yet.
+  // These describe a guest that waits in exit_group(), or one that was killed and is not reaped
+  // yet.
   std::uint64_t unreaped_user_us_ = 0;
   std::uint64_t unreaped_system_us_ = 0;
   std::uint64_t unreaped_peak_ = 0;
