@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
 import live_server  # noqa: E402
@@ -12,8 +13,9 @@ import time_scale  # noqa: E402
 
 BESIDE = pathlib.Path(__file__).resolve().parents[3] / "shared" / "hostile"
 CORPUS = pathlib.Path(os.environ.get("AGENT_SANDBOX_HOSTILE", BESIDE))
-# Their limit of 10 s, so often, is the longest that a request may ask for.
+# How often their deadlines at most, and the longest deadline that one of them has, in seconds.
 MOST_SCALE = 6
+LONGEST = 20
 # CPython ends with SIGABRT where a daemon thread holds the lock of standard output while the interpreter ends ("Fatal Python
 # error: _enter_buffered_busy"). What this program tries is judged by the requests that follow it.
 MAY_ABORT = "proto_late_thread.py"
@@ -30,6 +32,14 @@ def scale(clients):
 
 
 class HostileTest(live_server.ServerTest):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as config:
+            json.dump({"ceilings": {"timeout_seconds": LONGEST * MOST_SCALE}}, config)
+            config.flush()
+            cls.arguments = (*cls.arguments, "--config", config.name)
+            super().setUpClass()
+
     def setUp(self):
         if not os.access(CORPUS / "run_hostile.py", os.R_OK):
             self.skipTest(f"no hostile programs at {CORPUS}; name their folder by AGENT_SANDBOX_HOSTILE")
