@@ -143,7 +143,7 @@ class Template {
     order.image = image.get();
     order.plan = plan;
     order.limits = limits_;
-    order.guest_work = jail::wire::guest_gives_exit_listener;
+    order.guest_work = jail::wire::guest_ends_early;
     return jail::order_jail(order);
   }
 

@@ -224,7 +224,8 @@ def run_command(options):
     outcome = Outcome(options.name, options.name)
     print(f"\n=== {options.name} ...", flush=True)
     last, kept, named = "", [], []
-    with subprocess.Popen(options.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    scale = time_scale.for_ring(options.build, None) if options.build else {}
+    with subprocess.Popen(options.command, env={**os.environ, **scale}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace") as process:
         for line in process.stdout:
             print(line, end="", flush=True)
@@ -297,6 +298,7 @@ def parse(argv):
     ring.add_argument("--repeat", type=int, default=1)
     ring.add_argument("--time-scale", type=float)
     command = steps.add_parser("command")
+    command.add_argument("--build", help="its program measures how long deadlines are here")
     command.add_argument("command", nargs="+")
     skip = steps.add_parser("skip")
     skip.add_argument("--ring", required=True)

@@ -77,7 +77,8 @@ program_sets() {
   local sets=${AGENT_SANDBOX_PROGRAMS:-$here/../shared/data} name=$1 root=$2
   shift 2
   if [[ -d $sets ]]; then
-    rings command --record "$record" --name "$name" -- "$python" "$here/tests/programs/run.py" --rootfs "$root" \
+    rings command --record "$record" --name "$name" --build "$(build_dir release)" -- \
+      "$python" "$here/tests/programs/run.py" --rootfs "$root" \
       "$@" "$(build_dir release)/server/cli/agent-sandbox" "$sets"
   else
     rings skip --record "$record" --name "$name" --ring programs \
@@ -236,7 +237,7 @@ step() {
 }
 
 # What is done so far takes so many minutes on a host of the slower kind; how long it took tells the pace of this host.
-readonly minutes_of_build=7 minutes_of_test_once=36
+readonly minutes_of_build=7 minutes_of_test_once=38
 find_pace() {
   pace=100
   [[ -n ${TEST_MINUTES-} ]] || return 0
@@ -253,8 +254,8 @@ test_once() {
   ring release unit --jobs "$(nproc)"
   ring release golden --jobs "$(nproc)"
   ring release kernel --jobs 2
-  step 6 escape escape ring release escape --jobs 2
-  step 7 api api ring release api --jobs 2
+  step 9 escape escape ring release escape --jobs 2
+  step 8 api api ring release api --jobs 2
   step 3 llm llm ring release llm --jobs 2
   step 3 embed embed ring release embed --jobs 2
   step 6 "the built root" rootfs test_built_root
@@ -265,9 +266,9 @@ test_rest() {
   find_pace "$minutes_of_test_once"
   step 9 "rings in a virtual machine" cgroup rings_in_machine 6.1
   step 3 "kernel, other user" kernel ring_as_other_user kernel --jobs 2
-  step 6 "escape, other user" escape ring_as_other_user escape --jobs 2
+  step 9 "escape, other user" escape ring_as_other_user escape --jobs 2
   step 18 sanitizers unit test_sanitized
-  step 7 "api, other user" api ring_as_other_user api --jobs 2
+  step 8 "api, other user" api ring_as_other_user api --jobs 2
   step 6 "programs, other ways" programs test_programs_otherwise
   step 6 fuzz fuzz test_fuzzed 30
   step 4 "bench gates" bench bench_gates

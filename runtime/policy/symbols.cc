@@ -220,6 +220,8 @@ constexpr Symbol<std::uint32_t> argument_values[] = {
     {"PRIO_PGRP", PRIO_PGRP},
     {"PRIO_USER", PRIO_USER},
 
+    {"MAP_HUGETLB", MAP_HUGETLB},
+
     {"MADV_MERGEABLE", MADV_MERGEABLE},
     {"MADV_DONTNEED", MADV_DONTNEED},
     {"MADV_FREE", MADV_FREE},

@@ -1,6 +1,7 @@
 #include "server/api/encode.h"
 
 #include <cmath>
+#include <string_view>
 
 #include "runtime/json/writer.h"
 #include "server/api/media_type.h"
@@ -39,6 +40,16 @@ void write_root(Writer& writer, const runtime::ProgramRoot& root) {
   writer.end_object();
 }
 
+// What an interpreter says at last is the error; above it stand lines and paths of a template's
+// code, which are for the log alone.
+std::string_view last_line(std::string_view text) {
+  const std::size_t end = text.find_last_not_of("\r\n");
+  if (end == std::string_view::npos) return {};
+  text = text.substr(0, end + 1);
+  const std::size_t before = text.find_last_of('\n');
+  return before == std::string_view::npos ? text : text.substr(before + 1);
+}
+
 // By template.
 void write_pools(Writer& writer, const std::vector<runtime::PoolReport>& pools) {
   writer.key("pools").begin_object();
@@ -49,7 +60,7 @@ void write_pools(Writer& writer, const std::vector<runtime::PoolReport>& pools) 
     writer.key("target").integer(pool.state.target);
     writer.key("zygotes").integer(static_cast<std::int64_t>(pool.state.zygotes));
     writer.key("misses").integer(static_cast<std::int64_t>(pool.state.misses));
-    if (!pool.state.trouble.empty()) writer.key("trouble").string(pool.state.trouble);
+    if (!pool.state.trouble.empty()) writer.key("trouble").string(last_line(pool.state.trouble));
     writer.end_object();
   }
   writer.end_object();

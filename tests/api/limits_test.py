@@ -77,7 +77,7 @@ class Limits(live_server.ServerTest):
             self.assertIn("MemoryError", result["stderr"])
 
     def test_memory_below_the_limit_is_given(self):
-        self.assertEqual("success", self.execute("x = bytearray(b'x') * (150 << 20)", memory_limit_mb=256)["status"])
+        self.assertEqual("success", self.execute("x = bytearray(b'x') * (150 << 20)", memory_limit_mb=256, timeout_seconds=time_scale.timeout(5))["status"])
 
     def test_fork_bomb(self):
         result = self.execute("import os, time\nn = 0\ntry:\n  while n < 3000:\n    if os.fork() == 0: time.sleep(20); os._exit(0)\n"

@@ -290,6 +290,7 @@ class OwnTemplates(PoolTest):
         result = self.execute("print(6*7)", template="broken", timeout_seconds=50)
         self.assertEqual(("42\n", False), (result["stdout"], result["warm"]), result)
         self.assertIn("no_such_module", self.pool("broken")["trouble"])
+        self.assertNotIn("Traceback", self.pool("broken")["trouble"], "its lines and paths are for the log")
         self.assertIn("no_such_module", "".join(self.server.log))
         self.wait_until_warm()
         self.assertTrue(self.execute("pass")["warm"])

@@ -61,6 +61,28 @@ while True: pass
   EXPECT_LT(used, milliseconds(5000));  // of the 40 s that two cores could give
 }
 
+// The kernel reaps the children of who ignores SIGCHLD, and adds what they used to nothing.
+TEST(Limits, CpuTimeOfChildrenThatNobodyWaitsForCounts) {
+  const Outcome outcome = run_python(R"(
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+while True:
+    if os.fork() == 0:
+        end = time.process_time() + 0.3
+        while time.process_time() < end: pass
+        os._exit(0)
+    try: os.wait()
+    except ChildProcessError: pass
+)",
+                                     [](jail::JailSpec& spec) {
+                                       spec.limits.wall = milliseconds(60000);
+                                       spec.limits.cpu = milliseconds(1500);
+                                     });
+  EXPECT_EQ(outcome.report.ended, Ended::timed_out);
+  EXPECT_LT(outcome.report.phases.ran, milliseconds(40000));
+  EXPECT_GE(outcome.report.usage.cpu_user + outcome.report.usage.cpu_system, milliseconds(1500));
+}
+
 TEST(Limits, MemoryThatIsTouchedIsCounted) {
   const Outcome outcome =
       run_python(R"(
@@ -137,16 +159,40 @@ time.sleep(20)
   EXPECT_EQ(outcome.report.ended, Ended::out_of_memory);
 }
 
+// What of it is filled no file tells, so all of it counts where it is mapped.
 TEST(Limits, AnonymousSharedMemoryCounts) {
   const Outcome outcome =
       run_python(R"(
 import mmap, time
-block = mmap.mmap(-1, 200 << 20)
-for i in range(0, 200 << 20, 4096): block[i] = 1
+shared = mmap.mmap(-1, 100 << 20)
+print("mapped", flush=True)
+private = bytearray(60 << 20)
+for i in range(0, 60 << 20, 4096): private[i] = 1
 time.sleep(20)
 )",
                  [](jail::JailSpec& spec) { spec.limits.memory_bytes = 128u << 20; });
+  EXPECT_EQ(outcome.out, "mapped\n");
   EXPECT_EQ(outcome.report.ended, Ended::out_of_memory);
+}
+
+TEST(Limits, MoreAnonymousSharedMemoryThanTheLimitIsTheProgramsOwnError) {
+  const Outcome outcome =
+      run_python("import mmap\nmmap.mmap(-1, 200 << 20)",
+                 [](jail::JailSpec& spec) { spec.limits.memory_bytes = 128u << 20; });
+  EXPECT_EQ(outcome.report.ended, Ended::exited);
+  EXPECT_THAT(outcome.err, HasSubstr("Cannot allocate memory"));
+}
+
+TEST(Limits, AnonymousSharedMemoryIsFreeAgainWhenNoneIsMapped) {
+  const Outcome outcome =
+      run_python(R"(
+import mmap
+for i in range(10):
+    with mmap.mmap(-1, 100 << 20) as block: block[0] = i
+print("ok")
+)",
+                 [](jail::JailSpec& spec) { spec.limits.memory_bytes = 128u << 20; });
+  EXPECT_EQ(outcome.out, "ok\n");
 }
 
 TEST(Limits, OneHugeAllocationIsTheProgramsOwnError) {
@@ -156,7 +202,10 @@ TEST(Limits, OneHugeAllocationIsTheProgramsOwnError) {
 }
 
 TEST(Limits, ReservedButUntouchedMemoryIsFree) {
-  EXPECT_EQ(run_python("import mmap\nmmap.mmap(-1, 8 << 30)\nprint('ok')").out, "ok\n");
+  EXPECT_EQ(run_python("import mmap\nflags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS\n"
+                       "mmap.mmap(-1, 8 << 30, flags, mmap.PROT_READ)\nprint('ok')")
+                .out,
+            "ok\n");
 }
 
 TEST(Limits, ProcessesAreBounded) {

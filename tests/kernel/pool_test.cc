@@ -376,6 +376,25 @@ print("connected")
   }
 }
 
+// Each fails, and the kernel counts it: a number of the guest's choice.
+TEST(Pool, AttemptsThatFailedAreNoMessageToTheNext) {
+  DrivenPool pool(python_template(), {.least = 1, .usual = 1, .most = 1});
+  const std::string code = R"py(
+import socket
+with open("/proc/self/net/snmp") as file:
+    names, figures = [line.split() for line in file if line.startswith("Ip:")]
+print(figures[names.index("OutNoRoutes")])
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+    for _ in range(42):
+        try: sender.sendto(b"x", ("10.1.2.3", 4))
+        except OSError: pass
+)py";
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_TRUE(pool.until_ready());
+    EXPECT_EQ(run_warm(pool, code).out, "0\n");
+  }
+}
+
 TEST(Pool, ANetworkThatWasNotUsedServesAgainButNeverTwoAtOnce) {
   DrivenPool pool(python_template(), {.least = 1, .usual = 4, .most = 4});
   ASSERT_TRUE(pool.until_ready(4));

@@ -107,8 +107,7 @@ struct Limits {
   std::uint32_t cpu_percent = 100;  // of one core; a jail that wants more is slowed down, where
                                     // it has a cgroup
   std::uint64_t memory_bytes = 256u << 20;
-  std::uint32_t processes = 128;  // processes and threads, init not counted; the process that keeps
-                                  // a forked guest's memory (pool.h) is one of them
+  std::uint32_t processes = 128;  // processes and threads, init not counted
   std::uint32_t open_files = 1024;
   std::uint64_t file_bytes = 64u << 20;  // largest single file
   std::uint64_t stack_bytes = 8u << 20;

@@ -6,9 +6,10 @@
 
 namespace jail::child {
 
-// A namespace serves one jail after the other, never two at once, and only while no packet has ever
-// passed its loopback interface: then no connection was made in it, and none can be waiting to time
-// out where the next guest would meet it.
+// A namespace serves one jail after the other, never two at once, and only while all that a guest
+// can read or leave in it is as in a new one: no packet has passed its loopback interface, so no
+// connection can be waiting to time out where the next guest would meet it, and no counter has
+// moved, since each would be a message to that guest.
 class NetworkPool {
  public:
   // This process is in a namespace for the next jail afterwards. 0 or a negative errno.

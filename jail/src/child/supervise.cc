@@ -18,7 +18,8 @@
 #include "child/apply.h"
 #include "child/channel.h"
 #include "child/clocks.h"
-#include "child/exit_notice.h"
+#include "child/held_limits.h"
+#include "child/notices.h"
 #include "child/program_pipe.h"
 #include "child/raw_syscall.h"
 #include "child/watch.h"
@@ -27,12 +28,6 @@ namespace jail::child {
 namespace {
 
 constexpr std::uint64_t ns_per_ms = 1'000'000;
-// Between two looks at the jail's memory: never longer than this, and shorter the closer the jail
-// is to its limit, at the rate at which a processor can touch new pages.
-constexpr std::uint64_t longest_pause_ns = 20 * ns_per_ms;
-constexpr std::uint64_t shortest_pause_ns = ns_per_ms / 2;
-constexpr std::uint64_t touched_bytes_per_ns = 8;
-constexpr std::uint64_t pause_before_walk_ns = 50 * ns_per_ms;
 // An interpreter that needs this long to want its program hangs.
 constexpr std::uint64_t longest_start_ns = 30'000 * ns_per_ms;
 
@@ -113,6 +108,10 @@ class Init {
   // The guest's report, after what init listens to; or its zygote's in its place.
   long await_guest(int channel, wire::GuestReport& guest) {
     for (;;) {
+      pollfd watched[2] = {{channel, POLLIN, 0}, {notices_.descriptor(), POLLIN, 0}};
+      raw::call(SYS_ppoll, raw::address(watched), 2, 0, 0);
+      if (watched[1].revents != 0) hear_early_notice();
+      if (watched[0].revents == 0) continue;
       int fd = -1;
       std::size_t fds = 0;
       const long got = receive(channel, &guest, sizeof guest, &fd, 1, &fds, 0);
@@ -122,6 +121,16 @@ class Init {
         return got;
       }
     }
+  }
+
+  // Of a guest that was not given its program yet.
+  void hear_early_notice() {
+    Notice notice{};
+    if (!notices_.take(notice)) return;
+    if (notice.kind == NoticeKind::shared_memory) {
+      watch_.count_shared(notice.bytes, no_memory_limit);
+    }
+    notices_.let_go(notice);
   }
 
   long ask_zygote(int channel) {
@@ -186,7 +195,7 @@ class Init {
   void begin_watch() {
     begin_ns_ = now_ns();
     exec_ns_ = begin_ns_;
-    next_look_ns_ = begin_ns_ + shortest_pause_ns;
+    limits_.begin(begin_ns_);
     // What it used while it was made is not this run's.
     order_.cpu_ns += (user_before_us_ + system_before_us_) * 1000;
   }
@@ -195,6 +204,7 @@ class Init {
   bool release_forked() {
     long done = lower_limits();
     begin_watch();
+    watch_.note_open_files(static_cast<int>(guest_));
     const char go = 1;
     if (done == 0) done = send_bytes(channel_, &go, sizeof go, nullptr, 0);
     raw::call(SYS_close, channel_);
@@ -211,12 +221,15 @@ class Init {
     const std::uint64_t deadline = now_ns() + longest_start_ns;
     long met = 0;
     while (met == 0) {
-      pollfd watched[3] = {
-          {control_, POLLIN, 0}, {signals_, POLLIN, 0}, {start_report_, POLLIN, 0}};
+      pollfd watched[4] = {{control_, POLLIN, 0},
+                           {signals_, POLLIN, 0},
+                           {start_report_, POLLIN, 0},
+                           {notices_.descriptor(), POLLIN, 0}};
       const timespec pause{0, ns_per_ms};
-      raw::call(SYS_ppoll, raw::address(watched), 3, raw::address(&pause), 0);
+      raw::call(SYS_ppoll, raw::address(watched), 4, raw::address(&pause), 0);
       if (watched[0].revents != 0) return false;  // there can be no order yet
       if (watched[2].revents != 0) read_start_report();
+      if (watched[3].revents != 0) hear_early_notice();
       if (watched[1].revents != 0) reap_ended();
       if (start_failed_) return false;
       if (exec_ns_ != 0) met = program_.meet_reader();
@@ -269,13 +282,14 @@ class Init {
     begin_ns_ = now_ns();
     lowered(plan_.data_limit_offset, order_.data_limit);
     lowered(plan_.cpu_limit_offset, order_.cpu_limit_s);
-    next_look_ns_ = begin_ns_ + shortest_pause_ns;
+    limits_.begin(begin_ns_);
     return spawn_guest();
   }
 
   bool spawn_guest() {
     int ends[2];
-    long pid = raw::call(SYS_pipe2, raw::address(ends), O_CLOEXEC);
+    long pid =
+        raw::call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw::address(ends));
     if (pid == 0) {
       clone_args args{};
       args.exit_signal = SIGCHLD;
@@ -290,14 +304,17 @@ class Init {
     return true;
   }
 
-  // Every descriptor but the streams is close-on-exec, so `failure_pipe` closes by execve: that is
-  // how init learns that the guest runs.
-  [[noreturn]] void become_guest(int failure_pipe) {
-    // Where it cannot be loaded the plan's own filter cannot either, and that is an error.
-    load_filter_of_no_listener();
-    const auto* calls = reinterpret_cast<const wire::Call*>(base_ + plan_.calls_offset);
-    const Failure failure = apply(calls + plan_.init_calls, plan_.guest_calls, base_, slots_);
-    raw::call(SYS_write, failure_pipe, raw::address(&failure), sizeof failure);
+  // Every descriptor but the streams is close-on-exec, so `report` closes by execve: that is how
+  // init learns that the guest runs.
+  [[noreturn]] void become_guest(int report) {
+    const long given = give_listener(report);
+    Failure failure{-1, static_cast<std::int32_t>(-given)};
+    // Where this filter is not permitted, the plan's own is not either, and that is an error.
+    if (given == 0 || given == -EACCES) {
+      const auto* calls = reinterpret_cast<const wire::Call*>(base_ + plan_.calls_offset);
+      failure = apply(calls + plan_.init_calls, plan_.guest_calls, base_, slots_);
+    }
+    send_bytes(report, &failure, sizeof failure, nullptr, 0);
     for (;;) raw::call(SYS_exit_group, 127);
   }
 
@@ -308,11 +325,12 @@ class Init {
       cause_ = wire::cause_deadline;
       return;
     }
-    if (now >= next_look_ns_) {
-      look();
+    if (now >= limits_.next_look_ns()) {
+      cause_ = limits_.look(order_);
       if (cause_ != wire::cause_none) return;
     }
-    const std::uint64_t wake = next_look_ns_ < deadline ? next_look_ns_ : deadline;
+    const std::uint64_t wake =
+        limits_.next_look_ns() < deadline ? limits_.next_look_ns() : deadline;
     const std::uint64_t pause = wake > now ? wake - now : 0;
     timespec timeout{static_cast<time_t>(pause / 1'000'000'000u),
                      static_cast<long>(pause % 1'000'000'000u)};
@@ -329,71 +347,18 @@ class Init {
     if (watched[0].revents != 0 && !guest_ended_ && !guest_leaves_) read_order();
   }
 
-  void look() {
-    const std::uint64_t before = own_cpu_ns();
-    const std::uint64_t limit = order_.memory_bytes;
-    const WatchedUsage usage = watch_.measure(limit);
-    const std::uint64_t rest = rest_after(own_cpu_ns() - before);
-    std::uint64_t memory = usage.memory.most;
-    if (memory > limit) {
-      memory = usage.memory.least;
-      if (memory <= limit) {
-        plan_first_walk(usage.memory);
-        if (now_ns() >= next_walk_ns_) memory = walk();
-      }
-    }
-    if (memory > memory_peak_) memory_peak_ = memory;
-    if (memory > limit) {
-      cause_ = wire::cause_memory;
-      return;
-    }
-    if (usage.cpu_ns + reaped_cpu_ns() > order_.cpu_ns) {
-      cause_ = wire::cause_cpu;
-      return;
-    }
-    std::uint64_t pause = (limit - memory) / touched_bytes_per_ns;
-    if (pause > longest_pause_ns) pause = longest_pause_ns;
-    if (pause < shortest_pause_ns) pause = shortest_pause_ns;
-    next_look_ns_ = now_ns() + (pause > rest ? pause : rest);
-  }
-
-  // Looking takes a fifth of a processor at the most, and so does walking. Waiting for a turn on
-  // one costs nothing, and where the machine is busy a jail must not be watched the less for it.
-  static std::uint64_t rest_after(std::uint64_t cost) { return 4 * cost; }
-
-  // Where the doubt is small, a jail that fills memory fast is beyond it before a walk would end:
-  // it is given the time for that.
-  void plan_first_walk(const WatchedMemory& memory) {
-    const bool is_small = memory.most - memory.least < order_.memory_bytes / 2;
-    if (is_small && next_walk_ns_ == 0) next_walk_ns_ = now_ns() + pause_before_walk_ns;
-  }
-
-  std::uint64_t walk() {
-    const std::uint64_t before = own_cpu_ns();
-    std::uint64_t memory = watch_.walk();
-    if (memory > order_.memory_bytes) {
-      // Only what is seen again counts.
-      const WatchedMemory again = watch_.measure(order_.memory_bytes).memory;
-      memory = again.least > order_.memory_bytes ? again.least : watch_.walk();
-    }
-    next_walk_ns_ = now_ns() + rest_after(own_cpu_ns() - before);
-    return memory;
-  }
-
-  static rusage reaped_usage() {
-    rusage usage{};
-    raw::call(SYS_getrusage, RUSAGE_CHILDREN, raw::address(&usage));
-    return usage;
-  }
-
-  static std::uint64_t reaped_cpu_ns() {
-    const rusage usage = reaped_usage();
-    return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
-  }
-
   void read_start_report() {
+    // All that is there: the end of who sent it may be known in the same moment.
     Failure failure;
-    const long got = raw::call(SYS_read, start_report_, raw::address(&failure), sizeof failure);
+    long got = 0;
+    for (;;) {
+      int fd = -1;
+      std::size_t fds = 0;
+      got = receive(start_report_, &failure, sizeof failure, &fd, 1, &fds, MSG_DONTWAIT);
+      if (got == -EAGAIN || got == -EINTR) return;
+      if (fds == 0) break;
+      notices_.listen(fd);
+    }
     raw::call(SYS_close, start_report_);
     start_report_ = -1;  // poll skips it
     if (got == sizeof failure) {
@@ -401,6 +366,7 @@ class Init {
       start_failed_ = true;
     } else {
       exec_ns_ = now_ns();
+      watch_.note_open_files(static_cast<int>(guest_));
     }
   }
 
@@ -419,12 +385,18 @@ class Init {
     send_message(control_, message);
   }
 
-  // The program's own process stays in its call until it is killed with the jail, so that nothing
-  // of it runs any more; every other process is let go.
+  // The program's own process, where it ends, stays in its call until it is killed with the jail,
+  // so that nothing of it runs any more. Every other process is let go.
   void hear_notice() {
-    ExitNotices::Notice notice{};
+    Notice notice{};
     if (!notices_.take(notice)) return;
-    if (watch_.is_thread_of(notice.thread, static_cast<int>(guest_))) {
+    if (notice.kind == NoticeKind::shared_memory) {
+      if (watch_.count_shared(notice.bytes, order_.memory_bytes)) {
+        notices_.let_go(notice);
+      } else {
+        notices_.refuse(notice, ENOMEM);
+      }
+    } else if (watch_.is_thread_of(notice.thread, static_cast<int>(guest_))) {
       guest_leaves_ = true;
       guest_end_ns_ = now_ns();
       wait_code_ = CLD_EXITED;
@@ -482,19 +454,15 @@ class Init {
   }
 
   // kill() reaches every process of this pid namespace but init itself. A fork that races with the
-  // signal is found by the next round.
+  // signal is found by the next round. The kernel may need longer to take memory apart than the
+  // owner has patience, so the owner is told first what is known.
   void end_all() {
-    if (raw::call(SYS_kill, -1, SIGKILL) != 0) return;
-    report_so_far();
-    while (reap_one(0)) raw::call(SYS_kill, -1, SIGKILL);
-  }
-
-  // The kernel may need longer to take memory apart than the owner has patience. How the time
-  // divides into user and system is known of the reaped only.
-  void report_so_far() {
-    unreaped_user_us_ = watch_.measure(order_.memory_bytes).cpu_ns / 1000;
+    if (raw::call(SYS_kill, -1, 0) != 0) return;
+    // Those whose parent ignores it leave nothing once they are killed.
+    limits_.measure(order_);
+    raw::call(SYS_kill, -1, SIGKILL);
     report(wire::message_ending);
-    unreaped_user_us_ = 0;
+    while (reap_one(0)) raw::call(SYS_kill, -1, SIGKILL);
   }
 
   // The kernel scales what timer interrupts found to the sum in the same way when it is reaped.
@@ -514,12 +482,14 @@ class Init {
     message.wait_status = wait_status_;
     if (guest_ != 0) {
       const rusage usage = reaped_usage();
-      const std::uint64_t user = microseconds(usage.ru_utime) + unreaped_user_us_;
+      std::uint64_t user = microseconds(usage.ru_utime) + unreaped_user_us_;
       const std::uint64_t system = microseconds(usage.ru_stime) + unreaped_system_us_;
+      // What nobody waited for is in no counter any more: see KnownProcesses.
+      user += without(limits_.cpu_ns() / 1000, user + system);
       if (is_started()) split_use_before(user, system);
       message.cpu_user_us = without(user, user_before_us_);
       message.cpu_system_us = without(system, system_before_us_);
-      message.memory_peak_bytes = memory_peak_;
+      message.memory_peak_bytes = limits_.memory_peak();
       for (const std::uint64_t peak :
            {static_cast<std::uint64_t>(usage.ru_maxrss) * 1024, unreaped_peak_}) {
         if (peak > message.memory_peak_bytes) message.memory_peak_bytes = peak;
@@ -538,6 +508,7 @@ class Init {
   std::uint32_t guest_work_;
   int control_;
   Watch watch_;
+  HeldLimits limits_{watch_};
   wire::Order order_{};
   wire::Cause cause_ = wire::cause_none;
   bool owner_gone_ = false;
@@ -545,7 +516,7 @@ class Init {
   bool guest_leaves_ = false;  // waits in exit_group()
   bool guest_ended_ = false;
   long guest_ = 0;
-  ExitNotices notices_;
+  Notices notices_;
   int signals_ = -1;
   int start_report_ = -1;
   int channel_ = -1;     // to a forked guest that waits
@@ -558,9 +529,6 @@ class Init {
   std::uint64_t exec_ns_ = 0;
   std::uint64_t guest_end_ns_ = 0;
   std::uint64_t ran_until_ns_ = 0;
-  std::uint64_t next_look_ns_ = 0;
-  std::uint64_t next_walk_ns_ = 0;
-  std::uint64_t memory_peak_ = 0;
   // These describe a guest that waits in exit_group(), or one that was killed and is not reaped
   // yet.
   std::uint64_t unreaped_user_us_ = 0;

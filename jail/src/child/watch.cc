@@ -2,12 +2,12 @@
 
 #include <fcntl.h>
 #include <linux/kcmp.h>
+#include <sys/resource.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <initializer_list>
-
+#include "child/proc_files.h"
 #include "child/raw_syscall.h"
 
 namespace jail::child {
@@ -24,213 +24,132 @@ namespace {
 // USER_HZ is 100 on every architecture that this builds for.
 constexpr std::uint64_t ns_per_tick = 10'000'000;
 
-struct KernelDirent {  // linux_dirent64
-  std::uint64_t inode;
-  std::int64_t offset;
-  std::uint16_t length;
-  std::uint8_t type;
-  char name[];
-};
+// What the kernel keeps for a guest, in bytes, rounded up from the sizes of Linux 6.1 to 6.18.
+// A process: its upper page tables and what else it has once. A thread: its kernel stack of 16 KiB
+// and its task_struct.
+constexpr std::uint64_t bytes_of_a_process = 32u << 10;
+constexpr std::uint64_t bytes_of_a_thread = 32u << 10;
+// A mapping: vm_area_struct, its lock and its share of a tree's node; and for each process that it
+// was inherited through, twice, what leads from a page to its mappings (anon_vma_chain).
+constexpr std::uint64_t bytes_of_a_mapping = 320;
+constexpr std::uint64_t bytes_of_an_inheritance = 128;
+// A page table of the lowest level maps 512 pages of as many bytes as it has itself.
+constexpr std::uint64_t mapped_bytes_of_a_table_byte = 512;
+// A place for a descriptor, beyond those that every process has: half of a pipe of two pages.
+constexpr std::uint64_t bytes_of_a_descriptor = 4u << 10;
+constexpr std::uint64_t free_places = 64;
+// An epoll instance may watch every descriptor of its process.
+constexpr std::uint64_t bytes_of_a_watch = 224;
 
-// The few fields of /proc/PID/stat that count. See proc(5).
-struct ProcessStat {
-  int parent = 0;
-  std::uint64_t faults_of_children = 0;  // cminflt: of those that it has waited for
-  std::uint64_t ticks = 0;               // utime + stime + cutime + cstime
-  std::uint64_t resident_pages = 0;
-};
-
-long read_file(int directory, const char* path, char* buffer, std::size_t size) {
-  const long fd = raw::call(SYS_openat, directory, raw::address(path), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return fd;
-  std::size_t filled = 0;
-  while (filled < size) {
-    const long got =
-        raw::call(SYS_read, fd, raw::address(buffer + filled), static_cast<long>(size - filled));
-    if (got <= 0) break;
-    filled += static_cast<std::size_t>(got);
-  }
-  raw::call(SYS_close, fd);
-  return static_cast<long>(filled);
-}
-
-const char* skip_spaces(const char* p) {
-  while (*p == ' ' || *p == '\t') ++p;
-  return p;
-}
-
-std::uint64_t parse_number(const char*& p) {
-  std::uint64_t value = 0;
-  while (*p >= '0' && *p <= '9') value = value * 10 + static_cast<std::uint64_t>(*p++ - '0');
-  return value;
-}
-
-struct Path {
-  char text[64];
-};
-
-struct Number {
-  explicit Number(int number) {
-    char* p = text + sizeof text - 1;
-    do {
-      *--p = static_cast<char>('0' + number % 10);
-      number /= 10;
-    } while (number != 0);
-    std::size_t n = 0;
-    while (*p != '\0') text[n++] = *p++;
-    text[n] = '\0';
-  }
-  char text[16] = {};
-};
-
-Path path_of(const char* pid, const char* file) {
-  Path path{};
-  std::size_t n = 0;
-  while (*pid != '\0' && n < 16) path.text[n++] = *pid++;
-  path.text[n++] = '/';
-  while (*file != '\0') path.text[n++] = *file++;
-  return path;
-}
-
-// The file lists the children of the process's first thread: all there are where it has one thread.
-Path children_of(const char* pid) {
-  Path path{};
-  std::size_t n = 0;
-  for (const char* part : {pid, "/task/", pid, "/children"}) {
-    while (*part != '\0') path.text[n++] = *part++;
-  }
-  return path;
-}
-
-bool read_stat(int proc, const char* pid, ProcessStat& out) {
-  char buffer[1024];
-  const long got = read_file(proc, path_of(pid, "stat").text, buffer, sizeof buffer - 1);
-  if (got <= 0) return false;
-  buffer[got] = '\0';
-  // The second field is the name in parentheses, which the guest chooses: go past the last ')'.
-  const char* p = nullptr;
-  for (long i = got - 1; i >= 0 && p == nullptr; --i) {
-    if (buffer[i] == ')') p = buffer + i + 1;
-  }
-  if (p == nullptr) return false;
-  for (int field = 3; *p != '\0' && field <= 24; ++field) {
-    p = skip_spaces(p);
-    const char* start = p;
-    const std::uint64_t number = parse_number(p);
-    if (field == 4) out.parent = static_cast<int>(number);
-    if (field == 11) out.faults_of_children = number;
-    if (field >= 14 && field <= 17) out.ticks += number;
-    if (field == 24) out.resident_pages = number;
-    if (p == start) {
-      while (*p != ' ' && *p != '\0') ++p;
-    }
-  }
-  return true;
-}
-
-// The number behind `key` in smaps_rollup or status; false where no line has it.
-bool find_number(const char* text, const char* key, std::uint64_t& number) {
-  for (const char* line = text; *line != '\0';) {
-    const char* p = line;
-    const char* k = key;
-    while (*k != '\0' && *p == *k) {
-      ++p;
-      ++k;
-    }
-    if (*k == '\0') {
-      p = skip_spaces(p);
-      number = parse_number(p);
-      return true;
-    }
-    while (*line != '\0' && *line != '\n') ++line;
-    if (*line == '\n') ++line;
-  }
-  return false;
-}
-
-// The same of a size, in bytes.
-bool find_size(const char* text, const char* key, std::uint64_t& bytes) {
-  if (!find_number(text, key, bytes)) return false;
-  bytes *= 1024;
-  return true;
-}
+constexpr SizeFile whole = {"/status", "RssAnon:", "RssShmem:"};
+constexpr SizeFile proportional = {"/smaps_rollup", "Pss_Anon:", "Pss_Shmem:"};
+constexpr SizeFile inheritable = {"/status", "RssAnon:", "VmSwap:"};
 
 std::uint64_t larger(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
-
-constexpr SizeFile whole = {"status", "RssAnon:", "RssShmem:"};
-constexpr SizeFile proportional = {"smaps_rollup", "Pss_Anon:", "Pss_Shmem:"};
-constexpr SizeFile inheritable = {"status", "RssAnon:", "VmSwap:"};
+std::uint64_t smaller(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
+std::uint64_t beyond(std::uint64_t all, std::uint64_t part) { return all > part ? all - part : 0; }
 
 struct Sizes {
   std::uint64_t anonymous = 0;
   std::uint64_t other = 0;
 };
 
-// Text of a file about a process.
-struct Text {
-  char bytes[4096];
-};
-
-bool read_text(int proc, const char* path, Text& out) {
-  const long got = read_file(proc, path, out.bytes, sizeof out.bytes - 1);
-  if (got < 0) return false;
-  out.bytes[got] = '\0';
-  return true;
-}
-
-bool read_sizes(int proc, const char* pid, const SizeFile& file, Sizes& out) {
+bool read_sizes(int proc, const char* process, const SizeFile& file, Sizes& out) {
   Text text;
-  return read_text(proc, path_of(pid, file.name).text, text) &&
+  return read_text(proc, joined({process, file.name}).text, text) &&
          find_size(text.bytes, file.anonymous, out.anonymous) &&
          find_size(text.bytes, file.other, out.other);
 }
 
+std::uint64_t bytes_of_descriptors(std::uint64_t places, std::uint64_t epolls) {
+  return beyond(places, free_places) * bytes_of_a_descriptor + places * epolls * bytes_of_a_watch;
+}
+
+std::uint64_t bytes_of_mappings(std::uint64_t mappings, std::uint64_t generations) {
+  return mappings * (bytes_of_a_mapping + generations * bytes_of_an_inheritance);
+}
+
 }  // namespace
+
+struct Watch::Process {
+  int pid;
+  int thread;  // one that has not ended
+
+  Number name() const { return Number(static_cast<std::uint64_t>(thread)); }
+};
+
+// What the first look at all processes finds.
+struct Watch::Scan {
+  std::uint64_t ticks = 0;
+  std::uint64_t processes = 0;
+  std::uint64_t threads = 0;
+  std::uint64_t resident = 0;  // bytes, like the next
+  std::uint64_t mapped = 0;
+};
 
 bool Watch::is_thread_of(int thread, int pid) const {
   Text text;
   std::uint64_t process = 0;
   return thread == pid ||
-         (read_text(proc_, path_of(Number(thread).text, "status").text, text) &&
+         (read_text(proc_,
+                    joined({Number(static_cast<std::uint64_t>(thread)).text, "/status"}).text,
+                    text) &&
           find_number(text.bytes, "Tgid:", process) && process == static_cast<std::uint64_t>(pid));
 }
 
 bool Watch::is_alone(int pid, std::uint64_t& memory_peak) const {
-  const Number name(pid);
+  const Number name(static_cast<std::uint64_t>(pid));
   Text text;
   std::uint64_t threads = 0;
-  if (!read_text(proc_, path_of(name.text, "status").text, text) ||
+  if (!read_text(proc_, joined({name.text, "/status"}).text, text) ||
       !find_number(text.bytes, "Threads:", threads) || threads != 1 ||
       !find_size(text.bytes, "VmHWM:", memory_peak)) {
     return false;
   }
   ProcessStat stat;
   if (!read_stat(proc_, name.text, stat) || stat.faults_of_children != 0) return false;
-  // Every other process descends from init or from this one.
-  if (!read_text(proc_, children_of(name.text).text, text) || text.bytes[0] != '\0') return false;
+  // Every other process descends from init or from this one. The file lists the children of its
+  // only thread.
+  const Path children = joined({name.text, "/task/", name.text, "/children"});
+  if (!read_text(proc_, children.text, text) || text.bytes[0] != '\0') return false;
   if (!read_text(proc_, "1/task/1/children", text)) return false;
   const char* p = text.bytes;
   return parse_number(p) == static_cast<std::uint64_t>(pid) && *skip_spaces(p) == '\0';
 }
 
+// visit(process, stat). A first thread that left by exit(2) shows no memory, although the others
+// still have it.
 template <class Visit>
 void Watch::each_process(Visit visit) const {
-  alignas(KernelDirent) char buffer[8192];
-  raw::call(SYS_lseek, proc_, 0, SEEK_SET);
-  for (;;) {
-    const long got = raw::call(SYS_getdents64, proc_, raw::address(buffer), sizeof buffer);
-    if (got <= 0) return;
-    for (long at = 0; at < got;) {
-      const auto* entry = reinterpret_cast<const KernelDirent*>(buffer + at);
-      at += entry->length;
-      const char* p = entry->name;
-      const std::uint64_t pid = parse_number(p);
-      ProcessStat stat;
-      if (*p == '\0' && pid > 1 && read_stat(proc_, entry->name, stat)) {
-        visit(entry->name, static_cast<int>(pid), stat);
-      }
-    }
+  NumberedEntries processes(proc_);
+  const char* name = nullptr;
+  std::uint64_t pid = 0;
+  while (processes.next(name, pid)) {
+    ProcessStat stat;
+    if (pid <= 1 || !read_stat(proc_, name, stat)) continue;
+    Process process{static_cast<int>(pid), static_cast<int>(pid)};
+    if (stat.resident_pages == 0 && stat.threads > 1) find_memory(process, stat);
+    visit(process, stat);
   }
+}
+
+void Watch::find_memory(Process& process, ProcessStat& stat) const {
+  const Number pid(static_cast<std::uint64_t>(process.pid));
+  const long tasks = raw::call(SYS_openat, proc_, raw::address(joined({pid.text, "/task"}).text),
+                               O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (tasks < 0) return;
+  NumberedEntries threads(static_cast<int>(tasks));
+  const char* name = nullptr;
+  std::uint64_t thread = 0;
+  while (threads.next(name, thread)) {
+    ProcessStat own;
+    if (!read_stat(proc_, name, own) || own.resident_pages == 0) continue;
+    process.thread = static_cast<int>(thread);
+    stat.resident_pages = own.resident_pages;
+    stat.mapped_bytes = own.mapped_bytes;
+    break;
+  }
+  raw::call(SYS_close, tasks);
 }
 
 std::uint64_t Watch::tmpfs_bytes() const {
@@ -246,50 +165,135 @@ std::uint64_t Watch::tmpfs_bytes() const {
   return bytes;
 }
 
-WatchedMemory Watch::memory_without_files(const SizeFile& file, std::uint64_t tmpfs) const {
+std::uint64_t Watch::count_mappings(std::uint64_t most) const {
+  std::uint64_t mappings = 0;
+  each_process([&](const Process& process, const ProcessStat&) {
+    if (mappings < most) mappings += read_mappings(proc_, process.name().text, most).count;
+  });
+  return mappings;
+}
+
+bool Watch::is_shared_mapped() const {
+  bool found = false;
+  each_process([&](const Process& process, const ProcessStat&) {
+    found =
+        found || read_mappings(proc_, process.name().text, ~std::uint64_t{0}).has_shared_anonymous;
+  });
+  return found;
+}
+
+bool Watch::count_shared(std::uint64_t bytes, std::uint64_t memory_limit) {
+  const std::uint64_t whole_pages = (bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_;
+  if (whole_pages < bytes) return false;
+  // What one thread maps while this looks is counted already.
+  if (shared_ > 0 && shared_ + whole_pages > memory_limit && !is_shared_mapped()) shared_ = 0;
+  if (whole_pages > beyond(memory_limit, shared_)) return false;
+  shared_ += whole_pages;
+  return true;
+}
+
+WatchedMemory Watch::without_files(const SizeFile& file) const {
   Sizes all;
   std::uint64_t largest = 0;
-  each_process([&](const char* name, int pid, const ProcessStat& stat) {
+  each_process([&](const Process& process, const ProcessStat& stat) {
     // A vfork child runs in its parent's memory until it executes: that is no second copy.
-    if (stat.parent > 1 && raw::call(SYS_kcmp, pid, stat.parent, KCMP_VM, 0, 0) == 0) return;
+    if (stat.parent > 1 && raw::call(SYS_kcmp, process.thread, stat.parent, KCMP_VM, 0, 0) == 0) {
+      return;
+    }
     Sizes own;
-    const bool is_read = read_sizes(proc_, name, file, own);
+    const bool is_read = read_sizes(proc_, process.name().text, file, own);
     if (is_read) largest = larger(largest, own.anonymous);
     // It has just ended, or made itself unreadable and gets no discount, or its sizes stand behind
     // so many groups that they are not found.
     ProcessStat again;
-    if (!is_read && read_stat(proc_, name, again)) {
+    if (!is_read && read_stat(proc_, process.name().text, again)) {
       own = {again.resident_pages * page_bytes_, 0};
     }
     all.anonymous += own.anonymous;
     all.other += own.other;
   });
   // Mapped files of the tmpfs are in both figures, so the larger one stands for both.
-  return {tmpfs + (largest > inherited_ ? largest - inherited_ : 0),
-          all.anonymous + larger(all.other, tmpfs)};
+  const std::uint64_t pages = all.anonymous + larger(all.other, files_);
+  return {files_ + kernel_ + beyond(largest, inherited_), pages + kernel_, pages};
 }
 
 void Watch::note_inherited() {
-  each_process([&](const char* name, int, const ProcessStat& stat) {
+  each_process([&](const Process& process, const ProcessStat& stat) {
     if (stat.resident_pages == 0) return;  // ended, not yet reaped
     Sizes own;
-    const bool is_read = read_sizes(proc_, name, inheritable, own);
+    const bool is_read = read_sizes(proc_, process.name().text, inheritable, own);
     inherited_ = is_read ? larger(inherited_, own.anonymous + own.other) : ~std::uint64_t{0};
   });
 }
 
-WatchedUsage Watch::measure(std::uint64_t memory_limit) const {
-  WatchedUsage usage;
-  each_process([&](const char*, int, const ProcessStat& stat) {
-    usage.cpu_ns += stat.ticks * ns_per_tick;
-    usage.memory.most += stat.resident_pages * page_bytes_;
+void Watch::note_open_files(int pid) {
+  std::uint64_t limits[2] = {};
+  if (raw::call(SYS_prlimit64, pid, RLIMIT_NOFILE, 0, raw::address(limits)) != 0) return;
+  while (most_places_ < limits[0]) most_places_ *= 2;
+}
+
+Watch::Scan Watch::scan(std::uint64_t reaped_ns) {
+  Scan all;
+  known_.begin();
+  each_process([&](const Process& process, const ProcessStat& stat) {
+    known_.see(process.pid, stat);
+    all.ticks += stat.own_ticks + stat.children_ticks;
+    ++all.processes;
+    all.threads += stat.threads;
+    all.resident += stat.resident_pages * page_bytes_;
+    all.mapped += stat.mapped_bytes;
   });
-  const std::uint64_t tmpfs = tmpfs_bytes();
-  usage.memory.most += tmpfs;
-  if (usage.memory.most > memory_limit) usage.memory = memory_without_files(whole, tmpfs);
+  known_.end(reaped_ns / ns_per_tick);
+  all.ticks += known_.lost_ticks();
+  return all;
+}
+
+// Page tables and places for descriptors, of all processes.
+std::uint64_t Watch::bytes_in_status() const {
+  std::uint64_t bytes = 0;
+  each_process([&](const Process& process, const ProcessStat& stat) {
+    if (stat.resident_pages == 0) return;
+    Text text;
+    // Where so many groups stand before them that they are not found.
+    std::uint64_t tables = stat.mapped_bytes / mapped_bytes_of_a_table_byte;
+    std::uint64_t places = most_places_;
+    if (read_text(proc_, joined({process.name().text, "/status"}).text, text)) {
+      find_size(text.bytes, "VmPTE:", tables);
+      find_number(text.bytes, "FDSize:", places);
+    }
+    bytes += tables + bytes_of_descriptors(places, count_epolls(proc_, process.name().text));
+  });
+  return bytes;
+}
+
+WatchedUsage Watch::measure(std::uint64_t memory_limit, std::uint64_t reaped_ns) {
+  const Scan all = scan(reaped_ns);
+  WatchedUsage usage;
+  usage.cpu_ns = all.ticks * ns_per_tick;
+  files_ = tmpfs_bytes() + shared_;
+  usage.memory.pages = all.resident + files_;
+  // A cgroup counts what follows by itself.
+  if (memory_limit == no_memory_limit) return usage;
+  const std::uint64_t fixed = all.processes * bytes_of_a_process + all.threads * bytes_of_a_thread +
+                              sockets_.measure(proc_);
+  const std::uint64_t mappings = bytes_of_mappings(all.mapped / page_bytes_, known_.generations());
+  kernel_ = fixed + mappings + all.mapped / mapped_bytes_of_a_table_byte +
+            all.processes * bytes_of_descriptors(most_places_, most_places_ / 2);
+  usage.memory.most = usage.memory.pages + kernel_;
+  if (usage.memory.most <= memory_limit) return usage;
+  const std::uint64_t without_mappings = fixed + bytes_in_status();
+  kernel_ = without_mappings + mappings;
+  usage.memory = without_files(whole);
+  if (usage.memory.most <= memory_limit) return usage;
+  // Most programs have far fewer mappings than their address space has pages.
+  const std::uint64_t enough = memory_limit / bytes_of_mappings(1, known_.generations()) + 1;
+  const std::uint64_t counted = bytes_of_mappings(count_mappings(enough), known_.generations());
+  kernel_ = without_mappings + smaller(counted, mappings);
+  usage.memory.least -= beyond(mappings, counted);
+  usage.memory.most -= beyond(mappings, counted);
   return usage;
 }
 
-std::uint64_t Watch::walk() const { return memory_without_files(proportional, tmpfs_bytes()).most; }
+std::uint64_t Watch::walk() const { return without_files(proportional).most; }
 
 }  // namespace jail::child

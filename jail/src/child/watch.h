@@ -4,20 +4,27 @@
 
 #include <cstdint>
 
+#include "child/known_processes.h"
+#include "child/socket_memory.h"
+
 namespace jail::child {
 
 // What is shared, and with whom, only a walk tells: without one, the use is between these two.
 struct WatchedMemory {
   std::uint64_t least = 0;
   std::uint64_t most = 0;
+  std::uint64_t pages = 0;  // what the program itself filled, without what the kernel keeps for it
 };
 
 struct WatchedUsage {
   WatchedMemory memory;
-  std::uint64_t cpu_ns = 0;  // of living processes and of children that they have waited for
+  std::uint64_t cpu_ns = 0;  // without what init has reaped
 };
 
+struct ProcessStat;
 struct SizeFile;
+
+inline constexpr std::uint64_t no_memory_limit = ~std::uint64_t{0};
 
 class Watch {
  public:
@@ -29,6 +36,9 @@ class Watch {
   // anonymous memory with it; what they get from here on they cannot.
   void note_inherited();
 
+  // The most descriptors that processes of the jail can have, from the limit of this one.
+  void note_open_files(int pid);
+
   // Whether the thread is one of this process.
   bool is_thread_of(int thread, int pid) const;
 
@@ -37,28 +47,49 @@ class Watch {
   // read.
   bool is_alone(int pid, std::uint64_t& memory_peak) const;
 
-  // Resident sizes added up; they count mapped files, and shared pages once for each process. Where
-  // that passes `memory_limit`, sizes without files from the kernel's counters: of all together as
-  // the most, the tmpfs and the anonymous memory of the largest alone, without what it may have
-  // inherited, as the least.
-  WatchedUsage measure(std::uint64_t memory_limit) const;
+  // Anonymous memory that processes share stays when nobody has it in sight any more, and no file
+  // tells how much of it there is. So all of it counts from the moment that it is mapped, until
+  // none is mapped any more. False: that is more than `memory_limit`, and it must not be mapped.
+  bool count_shared(std::uint64_t bytes, std::uint64_t memory_limit);
 
-  // Proportional shares added up, in bytes. The kernel looks at every page for it: at a gigabyte
-  // that takes tens of milliseconds, in which a program fills a hundred megabytes more. A fork
-  // between two reads shows the same pages twice.
+  // Resident sizes added up, and the most that the kernel can keep for these processes: page
+  // tables, mappings, threads, descriptors, sockets. Where that passes `memory_limit`, sizes
+  // without files from the kernel's counters: of all together as the most, the tmpfs and the
+  // anonymous memory of the largest alone, without what it may have inherited, as the least.
+  //
+  // `reaped_ns` is what init's own reaped children used. With no_memory_limit, which is where a
+  // cgroup holds it, memory is told roughly.
+  WatchedUsage measure(std::uint64_t memory_limit, std::uint64_t reaped_ns);
+
+  // Proportional shares added up, in bytes, and what the last measure() found beside them. The
+  // kernel looks at every page for it: at a gigabyte that takes tens of milliseconds, in which a
+  // program fills a hundred megabytes more. A fork between two reads shows the same pages twice.
   std::uint64_t walk() const;
 
  private:
+  struct Process;
+  struct Scan;
   template <class Visit>
   void each_process(Visit visit) const;
+  void find_memory(Process& process, ProcessStat& stat) const;
+  Scan scan(std::uint64_t reaped_ns);
+  std::uint64_t bytes_in_status() const;
   std::uint64_t tmpfs_bytes() const;
-  WatchedMemory memory_without_files(const SizeFile& file, std::uint64_t tmpfs) const;
+  std::uint64_t count_mappings(std::uint64_t most) const;
+  bool is_shared_mapped() const;
+  WatchedMemory without_files(const SizeFile& file) const;
 
   int proc_;
   int workspace_;
   int tmp_;
   std::uint64_t page_bytes_;
   std::uint64_t inherited_ = 0;
+  std::uint64_t shared_ = 0;        // anonymous, all that was ever mapped and may be there still
+  std::uint64_t files_ = 0;         // as the last measure() found them, and the same of these:
+  std::uint64_t kernel_ = 0;        // what the kernel keeps
+  std::uint64_t most_places_ = 64;  // for descriptors, in one process
+  SocketMemory sockets_;
+  KnownProcesses known_;
 };
 
 }  // namespace jail::child

@@ -83,8 +83,8 @@ struct PlanHeader {
   std::uint64_t program_offset;  // of plan_started: the program's name in the working directory
 };
 
-// What a fork does before it is ready.
-enum GuestWork : std::uint32_t { guest_rehearses = 1, guest_gives_exit_listener = 2 };
+// What a fork does before it is ready; of the end: whether init hears of it early (notices.h).
+enum GuestWork : std::uint32_t { guest_rehearses = 1, guest_ends_early = 2 };
 
 // To a launcher. The descriptors that come along are those whose bit is set, in this order.
 enum LaunchFd : std::uint32_t {
@@ -156,9 +156,8 @@ struct GuestRequest {
 inline constexpr std::size_t least_guest_fds = 5;
 inline constexpr std::size_t most_guest_fds = 7;
 
-// From a guest to init over the channel, with the descriptor where init hears of calls of
-// exit_group() (exit_notice.h).
-struct ExitListener {
+// From a guest to init, with the descriptor where init hears of some of its calls (notices.h).
+struct Listener {
   std::uint32_t magic;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "jail/spec.h"
@@ -12,6 +13,12 @@ namespace jail {
 // The device nodes that a jail shows, the host's own: nobody may make one in a user namespace.
 inline constexpr const char* devices[] = {"null", "zero", "full", "random", "urandom"};
 inline std::string path_of_device(const char* name) { return std::string("/dev/") + name; }
+
+// The host's node that a guest sees as this device. Memory that is mapped from /dev/zero and shared
+// would be counted nowhere; /dev/full reads as zeros too and cannot be mapped.
+inline std::string source_of_device(const char* name) {
+  return path_of_device(std::string_view(name) == "zero" ? "full" : name);
+}
 
 // Whether a jail can be given a network namespace that another one had before.
 bool fits_reused_network(const Network& network);  // network.cc

@@ -11,8 +11,10 @@ namespace jail {
 Sources::Sources(Builder& builder, MountWriter& mounts, const JailSpec& spec,
                  std::optional<std::string> empty)
     : builder_(builder), mounts_(mounts), empty_(std::move(empty)) {
-  for (const char* device : devices) take_device(path_of_device(device));
-  for (const Device& device : spec.devices) take_device(device.path);
+  for (const char* device : devices) {
+    take_device(source_of_device(device), path_of_device(device));
+  }
+  for (const Device& device : spec.devices) take_device(device.path, device.path);
   for (const ReadOnlyBind& bind : spec.root.binds) open(bind);
   for (const ReadOnlyBind& bind : spec.binds) open(bind);
   for (const Volume& volume : spec.volumes) take(volume);
@@ -20,10 +22,10 @@ Sources::Sources(Builder& builder, MountWriter& mounts, const JailSpec& spec,
 
 // Read-only says nothing about what is written to the device behind the node, only about its mode
 // and owner.
-void Sources::take_device(const std::string& path) {
+void Sources::take_device(const std::string& source, const std::string& target) {
   taken_.push_back(
-      {mounts_.take(path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, "read-only"),
-       path});
+      {mounts_.take(source, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, "read-only"),
+       target});
 }
 
 void Sources::open(const ReadOnlyBind& bind) {

@@ -30,7 +30,7 @@ class Sources {
 
   void open(const ReadOnlyBind& bind);
   void take(const Volume& volume);
-  void take_device(const std::string& path);
+  void take_device(const std::string& source, const std::string& target);
   bool is_overlaid(const ReadOnlyBind& bind) const;
   void attach(SlotRef mount, SlotRef root, const std::string& target);
 

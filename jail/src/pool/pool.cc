@@ -287,7 +287,7 @@ std::uint32_t Pool::State::guest_work(Waited waited) const {
   std::uint32_t work = 0;
   const bool rehearses = spec.levers.rehearsal == Lever::on && waited == Waited::for_none;
   if (rehearses) work |= wire::guest_rehearses;
-  if (spec.levers.early_end == Lever::on) work |= wire::guest_gives_exit_listener;
+  if (spec.levers.early_end == Lever::on) work |= wire::guest_ends_early;
   return work;
 }
 

@@ -14,7 +14,7 @@
 
 #include "child/apply.h"
 #include "child/channel.h"
-#include "child/exit_notice.h"
+#include "child/notices.h"
 #include "child/raw_syscall.h"
 #include "zygote/frozen_heap.h"
 #include "zygote/process_image.h"
@@ -154,10 +154,9 @@ void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
   long slots[wire::slot_count];
   for (long& slot : slots) slot = -1;
   for (int i = 0; i < 3; ++i) slots[wire::slot_stdin + i] = fds.streams[i];
-  const bool is_heard = (order.work & wire::guest_gives_exit_listener) != 0;
-  const long loaded = is_heard ? child::give_exit_listener(wire::guest_channel_fd)
-                               : child::load_filter_of_no_listener();
-  if (loaded < 0) fail(wire::guest_channel_fd, -1, static_cast<std::int32_t>(-loaded));
+  const long given = child::give_listener(wire::guest_channel_fd);
+  if (given < 0) fail(wire::guest_channel_fd, -1, static_cast<std::int32_t>(-given));
+  if ((order.work & wire::guest_ends_early) != 0) child::let_own_end_be_heard();
   char* base = reinterpret_cast<char*>(setup.plan);
   const auto* calls = reinterpret_cast<const wire::Call*>(base + setup.plan->calls_offset);
   const child::Failure failure =

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "child/exit_notice.h"
+#include "child/notices.h"
 
 namespace jail::zygote {
 namespace {

@@ -18,8 +18,8 @@
 #include <initializer_list>
 
 #include "child/channel.h"
-#include "child/exit_notice.h"
 #include "child/hold_inode.h"
+#include "child/notices.h"
 #include "child/relocate.h"
 #include "child/wire.h"
 #include "zygote/fork_into.h"

@@ -7,7 +7,9 @@ print("numpy" in sys.modules, numpy.__version__, numpy.__file__, numpy.geterr(),
 matrix = numpy.arange(12.0).reshape(3, 4)
 print(matrix @ matrix.T, numpy.linalg.inv(numpy.eye(3) * 2), numpy.linalg.svd(matrix)[1].round(6), numpy.fft.fft([1, 0, 0, 0]))
 big = numpy.ones((400, 400))
-print((big @ big).sum(), len(os.listdir("/proc/self/task")), numpy.float32(0.1), repr(numpy.datetime64("2026-01-01")))
+# OpenBLAS starts threads by itself, which no fork of a template has.
+threads = len(os.listdir("/proc/self/task")) if "openblas" not in open("/proc/self/maps").read() else "OpenBLAS's"
+print((big @ big).sum(), threads, numpy.float32(0.1), repr(numpy.datetime64("2026-01-01")))
 numpy.random.seed(3)
 print(numpy.random.rand(3), numpy.random.default_rng(3).integers(0, 99, 4), numpy.random.get_state()[0])
 numpy.array([1]) / numpy.array([0])

@@ -159,11 +159,13 @@ TEST_F(ArgumentRules, PersonalityStaysPlain) {
 
 TEST_F(ArgumentRules, FcntlCommands) {
   const std::set<std::uint64_t> permitted = {
-      F_DUPFD,         F_GETFD,      F_SETFD,      F_GETFL,      F_SETFL,
-      F_GETLK,         F_SETLK,      F_SETLKW,     F_GETOWN,     F_GETSIG,
-      F_GETOWN_EX,     F_OFD_GETLK,  F_OFD_SETLK,  F_OFD_SETLKW, F_GETLEASE,
-      F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ, F_ADD_SEALS,  F_GET_SEALS};
+      F_DUPFD,         F_GETFD,      F_SETFD,     F_GETFL,      F_SETFL,
+      F_GETLK,         F_SETLK,      F_SETLKW,    F_GETOWN,     F_GETSIG,
+      F_GETOWN_EX,     F_OFD_GETLK,  F_OFD_SETLK, F_OFD_SETLKW, F_GETLEASE,
+      F_DUPFD_CLOEXEC, F_GETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS};
+  EXPECT_EQ(ask(SYS_fcntl, {0, F_SETPIPE_SZ}), fails_with(EPERM));
   for (std::uint64_t command = 0; command <= 2048; ++command) {
+    if (command == F_SETPIPE_SZ) continue;
     EXPECT_EQ(ask(SYS_fcntl, {0, command}),
               permitted.count(command) != 0 ? allowed : fails_with(EINVAL))
         << command;
@@ -224,6 +226,15 @@ TEST_F(ArgumentRules, PagesAreNotMerged) {
   EXPECT_EQ(ask(SYS_madvise, {0, 4096, MADV_MERGEABLE}), fails_with(EINVAL));
   for (const std::uint64_t advice : {MADV_NORMAL, MADV_DONTNEED, MADV_FREE, MADV_HUGEPAGE}) {
     EXPECT_EQ(ask(SYS_madvise, {0, 4096, advice}), allowed) << advice;
+  }
+}
+
+TEST_F(ArgumentRules, NoPagesOfTheHostsReserve) {
+  for (const std::uint64_t flags : {MAP_PRIVATE, MAP_SHARED, MAP_PRIVATE | MAP_NORESERVE}) {
+    EXPECT_EQ(ask(SYS_mmap, {0, 4096, PROT_READ, flags | MAP_ANONYMOUS}), allowed) << flags;
+    EXPECT_EQ(ask(SYS_mmap, {0, 4096, PROT_READ, flags | MAP_ANONYMOUS | MAP_HUGETLB}),
+              fails_with(ENOMEM))
+        << flags;
   }
 }
 

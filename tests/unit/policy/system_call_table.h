@@ -90,6 +90,7 @@ class SystemCallTable {
         {"EINVAL", fails_with(EINVAL)},
         {"ENOPROTOOPT", fails_with(ENOPROTOOPT)},
         {"ENOSYS", fails_with(ENOSYS)},
+        {"ENOMEM", fails_with(ENOMEM)},
         {"ENOTTY", fails_with(ENOTTY)},
         {"EOPNOTSUPP", fails_with(EOPNOTSUPP)},
         {"EPERM", fails_with(EPERM)}};

@@ -1,0 +1,100 @@
+#include "child/held_limits.h"
+
+#include <sys/syscall.h>
+
+#include "child/clocks.h"
+#include "child/raw_syscall.h"
+
+namespace jail::child {
+namespace {
+
+constexpr std::uint64_t ns_per_ms = 1'000'000;
+// Between two looks at the jail's memory: never longer than this, and shorter the closer the jail
+// is to its limit, at the rate at which a processor can touch new pages.
+constexpr std::uint64_t longest_pause_ns = 20 * ns_per_ms;
+constexpr std::uint64_t shortest_pause_ns = ns_per_ms / 2;
+constexpr std::uint64_t touched_bytes_per_ns = 8;
+constexpr std::uint64_t pause_before_walk_ns = 50 * ns_per_ms;
+
+std::uint64_t larger(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
+std::uint64_t smaller(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
+
+// Looking takes a fifth of a processor at the most, and so does walking. Waiting for a turn on one
+// costs nothing, and where the machine is busy a jail must not be watched the less for it.
+std::uint64_t rest_after(std::uint64_t cost) { return 4 * cost; }
+
+std::uint64_t reaped_cpu_ns() {
+  const rusage usage = reaped_usage();
+  return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
+}
+
+}  // namespace
+
+rusage reaped_usage() {
+  rusage usage{};
+  raw::call(SYS_getrusage, RUSAGE_CHILDREN, raw::address(&usage));
+  return usage;
+}
+
+void HeldLimits::begin(std::uint64_t now_ns) { next_look_ns_ = now_ns + shortest_pause_ns; }
+
+wire::Cause HeldLimits::look(const wire::Order& order) {
+  const std::uint64_t before = own_cpu_ns();
+  const WatchedUsage usage = measure(order);
+  const std::uint64_t rest = rest_after(own_cpu_ns() - before);
+  const std::uint64_t memory = settle(usage.memory, order);
+  if (memory > order.memory_bytes) return wire::cause_memory;
+  if (cpu_ns_ > order.cpu_ns) return wire::cause_cpu;
+  const std::uint64_t pause =
+      smaller((order.memory_bytes - memory) / touched_bytes_per_ns, longest_pause_ns);
+  next_look_ns_ = now_ns() + larger(larger(pause, shortest_pause_ns), rest);
+  return wire::cause_none;
+}
+
+WatchedUsage HeldLimits::measure(const wire::Order& order) {
+  const std::uint64_t reaped = reaped_cpu_ns();
+  const WatchedUsage usage = watch_.measure(order.memory_bytes, reaped);
+  cpu_ns_ = larger(cpu_ns_, usage.cpu_ns + reaped);
+  return usage;
+}
+
+// What counts of the least and the most.
+std::uint64_t HeldLimits::settle(const WatchedMemory& memory, const wire::Order& order) {
+  if (memory.most <= order.memory_bytes) {
+    note_peak(memory.pages);
+    return memory.most;
+  }
+  std::uint64_t counted = memory.least;
+  if (counted <= order.memory_bytes) {
+    plan_first_walk(memory, order);
+    if (now_ns() >= next_walk_ns_) counted = walk(order);
+  }
+  // What the kernel keeps is rounded up, so it takes no peak further than to the limit.
+  note_peak(counted <= order.memory_bytes
+                ? counted
+                : larger(order.memory_bytes, smaller(counted, memory.pages)));
+  return counted;
+}
+
+// Where the doubt is small, a jail that fills memory fast is beyond it before a walk would end: it
+// is given the time for that.
+void HeldLimits::plan_first_walk(const WatchedMemory& memory, const wire::Order& order) {
+  const bool is_small = memory.most - memory.least < order.memory_bytes / 2;
+  if (is_small && next_walk_ns_ == 0) next_walk_ns_ = now_ns() + pause_before_walk_ns;
+}
+
+std::uint64_t HeldLimits::walk(const wire::Order& order) {
+  const std::uint64_t before = own_cpu_ns();
+  std::uint64_t memory = watch_.walk();
+  if (memory > order.memory_bytes) {
+    // Only what is seen again counts.
+    const WatchedMemory again = measure(order).memory;
+    memory = again.least > order.memory_bytes ? again.least : watch_.walk();
+  }
+  next_walk_ns_ = now_ns() + rest_after(own_cpu_ns() - before);
+  return memory;
+}
+
+void HeldLimits::note_peak(std::uint64_t memory) { memory_peak_ = larger(memory_peak_, memory); }
+
+}  // namespace jail::child

@@ -1,0 +1,52 @@
+// The limits on memory and processor time that init holds where no cgroup does: when it looks, and
+// what follows from what it sees.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <cstdint>
+
+#include "child/watch.h"
+#include "child/wire.h"
+
+namespace jail::child {
+
+// What the processes used that init has reaped, and those that they had waited for.
+rusage reaped_usage();
+
+class HeldLimits {
+ public:
+  // The watch is the caller's and must live as long.
+  explicit HeldLimits(Watch& watch) : watch_(watch) {}
+
+  // The program starts now, by CLOCK_MONOTONIC.
+  void begin(std::uint64_t now_ns);
+
+  // When look() is to be called.
+  std::uint64_t next_look_ns() const { return next_look_ns_; }
+
+  // The limit of the order that is passed: wire::cause_memory, cause_cpu, or cause_none.
+  wire::Cause look(const wire::Order& order);
+
+  // Only looks.
+  WatchedUsage measure(const wire::Order& order);
+
+  // The most that was seen so far, of all processes together: bytes, and processor time that was
+  // used by then.
+  std::uint64_t memory_peak() const { return memory_peak_; }
+  std::uint64_t cpu_ns() const { return cpu_ns_; }
+
+ private:
+  std::uint64_t settle(const WatchedMemory& memory, const wire::Order& order);
+  void plan_first_walk(const WatchedMemory& memory, const wire::Order& order);
+  std::uint64_t walk(const wire::Order& order);
+  void note_peak(std::uint64_t memory);
+
+  Watch& watch_;
+  std::uint64_t next_look_ns_ = 0;
+  std::uint64_t next_walk_ns_ = 0;
+  std::uint64_t memory_peak_ = 0;
+  std::uint64_t cpu_ns_ = 0;
+};
+
+}  // namespace jail::child

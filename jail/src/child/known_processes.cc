@@ -1,0 +1,61 @@
+#include "child/known_processes.h"
+
+namespace jail::child {
+
+void KnownProcesses::begin() {
+  for (std::size_t i = 0; i < count_; ++i) seen_[i].is_there = false;
+  inherited_ = 0;
+}
+
+void KnownProcesses::see(int pid, const ProcessStat& stat) {
+  Seen* process = find(pid);
+  if (process == nullptr) {
+    inherited_ += stat.children_ticks;
+    const std::uint64_t generation = generation_of_child(stat.parent);
+    if (generation > generations_) generations_ = generation;
+    if (count_ == capacity) return;
+    process = &seen_[count_++];
+    process->generation = generation;
+  } else if (stat.children_ticks >= process->children_ticks) {
+    inherited_ += stat.children_ticks - process->children_ticks;
+  }
+  process->pid = pid;
+  process->is_there = true;
+  process->own_ticks = stat.own_ticks;
+  process->children_ticks = stat.children_ticks;
+}
+
+void KnownProcesses::end(std::uint64_t reaped) {
+  inherited_ += reaped > reaped_ ? reaped - reaped_ : 0;
+  reaped_ = reaped;
+  std::uint64_t gone = 0;
+  if (count_ < capacity) generations_ = 0;
+  for (std::size_t i = 0; i < count_;) {
+    if (seen_[i].is_there) {
+      if (seen_[i].generation > generations_) generations_ = seen_[i].generation;
+      ++i;
+    } else {
+      gone += seen_[i].own_ticks + seen_[i].children_ticks;
+      seen_[i] = seen_[--count_];
+    }
+  }
+  // A parent that was looked at before it waited shows what it got at the next look only.
+  const std::uint64_t explained = inherited_ > gone ? inherited_ - gone : 0;
+  lost_ += missing_ > explained ? missing_ - explained : 0;
+  missing_ = gone > inherited_ ? gone - inherited_ : 0;
+}
+
+KnownProcesses::Seen* KnownProcesses::find(int pid) {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (seen_[i].pid == pid) return &seen_[i];
+  }
+  return nullptr;
+}
+
+// An orphan may descend from any of them.
+std::uint64_t KnownProcesses::generation_of_child(int parent) {
+  const Seen* known = parent > 1 ? find(parent) : nullptr;
+  return (known != nullptr ? known->generation : generations_) + 1;
+}
+
+}  // namespace jail::child

@@ -1,0 +1,56 @@
+// What was seen of each process of a jail, from one look to the next, where the kernel forgets it.
+//
+// The processor time of processes that nobody waited for: a parent that ignores SIGCHLD has the
+// kernel reap its children, and what they used is then in no counter. Here it is missed when they
+// are gone.
+//
+// From how many others a process descends: once a parent has ended its children are init's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "child/proc_files.h"
+
+namespace jail::child {
+
+class KnownProcesses {
+ public:
+  // One look: begin(), see() for each living process, end(). Times are the kernel's ticks;
+  // `reaped` are those of what init has reaped, read after the processes.
+  void begin();
+  void see(int pid, const ProcessStat& stat);
+  void end(std::uint64_t reaped);
+
+  // In all, of what was ever seen. A process that came and went between two looks is in it only
+  // where somebody waited for it, and then not here but with its parent.
+  std::uint64_t lost_ticks() const { return lost_; }
+
+  // The longest line of forks that leads to a process that lives: 1 where there is the program
+  // alone. Never less, and more for processes whose parents ended before anybody looked.
+  std::uint64_t generations() const { return generations_; }
+
+ private:
+  struct Seen {
+    int pid;
+    bool is_there;
+    std::uint64_t own_ticks;
+    std::uint64_t children_ticks;
+    std::uint64_t generation;
+  };
+  // More processes than a jail usually may have; those beyond are not watched in this way.
+  static constexpr std::size_t capacity = 256;
+
+  Seen* find(int pid);
+  std::uint64_t generation_of_child(int parent);
+
+  Seen seen_[capacity];
+  std::size_t count_ = 0;
+  std::uint64_t generations_ = 0;
+  std::uint64_t inherited_ = 0;  // what parents got from children since the last look
+  std::uint64_t reaped_ = 0;
+  std::uint64_t missing_ = 0;  // gone at the last look and with no parent then
+  std::uint64_t lost_ = 0;
+};
+
+}  // namespace jail::child

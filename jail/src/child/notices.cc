@@ -1,0 +1,128 @@
+#include "child/notices.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <cstddef>
+
+#include "child/channel.h"
+#include "child/raw_syscall.h"
+
+namespace jail::child {
+namespace {
+
+long heard_process = -1;
+
+// The kernel looks at the first argument of exit_group() alone. Whoever else passes this as the
+// second one is heard too, and loses nothing by it.
+constexpr std::uint64_t mark = 0x6a61696c20656e64;
+constexpr std::size_t marked = offsetof(seccomp_data, args) + sizeof(std::uint64_t);
+
+constexpr std::size_t flags = offsetof(seccomp_data, args) + 3 * sizeof(std::uint64_t);
+constexpr std::uint32_t kind_of_mapping = MAP_TYPE | MAP_ANONYMOUS;
+constexpr std::uint32_t shared_anonymous = MAP_SHARED | MAP_ANONYMOUS;
+
+// What else a call may be is for the guest's own filter to judge, whose verdict goes before this
+// one wherever it refuses: also of a call that has one of these numbers on another architecture.
+constexpr sock_filter waits[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 4),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, marked),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(mark), 0, 7),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, marked + 4),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(mark >> 32), 4, 5),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 4),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, flags),
+    BPF_STMT(BPF_ALU | BPF_AND | BPF_K, kind_of_mapping),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, shared_anonymous, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
+// In its place where nobody can listen. It is loaded all the same, since the kernel tells a program
+// how many filters it has.
+constexpr sock_filter refuses[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 4),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, flags),
+    BPF_STMT(BPF_ALU | BPF_AND | BPF_K, kind_of_mapping),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, shared_anonymous, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
+template <std::size_t size>
+long load(const sock_filter (&filter)[size], long options) {
+  const sock_fprog program{size, const_cast<sock_filter*>(filter)};
+  return raw::call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, options, raw::address(&program));
+}
+
+}  // namespace
+
+long give_listener(int channel) {
+  // WAIT_KILLABLE_RECV: what stops and continues processes does not wake who waits.
+  const long listener =
+      load(waits, SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+  if (listener == -EBUSY) return load(refuses, 0);
+  if (listener < 0) return listener;
+  const wire::Listener message{wire::plan_magic};
+  const long sent = send_with_room(channel, &message, sizeof message, static_cast<int>(listener));
+  raw::call(SYS_close, listener);
+  return sent < 0 ? sent : 0;
+}
+
+void let_own_end_be_heard() { heard_process = raw::call(SYS_getpid); }
+
+void end_heard(int status) {
+  // A child that vfork() made runs in the same memory.
+  if (raw::call(SYS_getpid) != heard_process) {
+    for (;;) raw::call(SYS_exit_group, status);
+  }
+  constexpr std::uint64_t all_signals = ~std::uint64_t{0};
+  raw::call(SYS_rt_sigprocmask, SIG_SETMASK, raw::address(&all_signals), 0, sizeof all_signals);
+  for (;;) raw::call(SYS_exit_group, status, static_cast<long>(mark));
+}
+
+void Notices::listen(int fd) {
+  if (fd_ >= 0) raw::call(SYS_close, fd_);
+  fd_ = fd;
+}
+
+bool Notices::take(Notice& notice) {
+  seccomp_notif heard{};
+  const long result = raw::call(SYS_ioctl, fd_, SECCOMP_IOCTL_NOTIF_RECV, raw::address(&heard));
+  if (result < 0) {
+    pollfd watched{fd_, POLLIN, 0};
+    timespec at_once{};
+    raw::call(SYS_ppoll, raw::address(&watched), 1, raw::address(&at_once), 0);
+    if ((watched.revents & (POLLHUP | POLLERR)) != 0) listen(-1);
+    return false;
+  }
+  notice.id = heard.id;
+  notice.thread = static_cast<int>(heard.pid);
+  notice.kind = heard.data.nr == SYS_exit_group ? NoticeKind::end : NoticeKind::shared_memory;
+  notice.status = static_cast<int>(heard.data.args[0] & 0xff);
+  notice.bytes = heard.data.args[1];
+  return true;
+}
+
+void Notices::let_go(const Notice& notice) { answer(notice, SECCOMP_USER_NOTIF_FLAG_CONTINUE, 0); }
+
+void Notices::refuse(const Notice& notice, int error) { answer(notice, 0, -error); }
+
+void Notices::answer(const Notice& notice, std::uint32_t flags_of_answer, int error) {
+  seccomp_notif_resp response{};
+  response.id = notice.id;
+  response.flags = flags_of_answer;
+  response.error = error;
+  // Fails where the process was killed meanwhile.
+  raw::call(SYS_ioctl, fd_, SECCOMP_IOCTL_NOTIF_SEND, raw::address(&response));
+}
+
+}  // namespace jail::child

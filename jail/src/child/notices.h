@@ -1,0 +1,70 @@
+// Calls of a guest that wait until init has heard of them: seccomp_unotify(2).
+//
+// exit_group(2): the kernel's word that a process is about to end, before it takes the process's
+// memory apart, which for many programs takes longer than all that they did.
+//
+// mmap(2) of anonymous memory that processes share: no file of /proc tells how much of it there
+// is, so init counts it as it is made (watch.h). The arguments are in registers, and the kernel
+// maps what init was told.
+#pragma once
+
+#include <cstdint>
+
+namespace jail::child {
+
+// For a guest, before it runs anything: from here on these calls of this process, and of all that
+// descend from it, wait for init. `channel` carries the descriptor that init listens to, with one
+// wire::Listener. Needs no_new_privs or CAP_SYS_ADMIN.
+//
+// A process has one such listener at the most. Where something outside of the jail has one for this
+// process already nothing is sent. Then init learns of ends from waitid(2) alone, and no anonymous
+// memory can be shared: ENOMEM.
+//
+// 0 or a negative errno.
+long give_listener(int channel);
+
+// From here on init hears of the end of this process by end_heard(). In every other process, and
+// before, end_heard() is exit_group().
+//
+// Other ends are not heard: while a call waits a signal handler may run and make it fail, which no
+// program expects of this one. In end_heard() all signals are blocked before. An mmap() may fail
+// with EINTR.
+void let_own_end_be_heard();
+[[noreturn]] void end_heard(int status);
+
+enum class NoticeKind : std::uint8_t { end, shared_memory };
+
+struct Notice {
+  std::uint64_t id;  // the kernel's
+  int thread;        // which called, by its number in init's pid namespace
+  NoticeKind kind;
+  int status;           // of an end: 0 to 255
+  std::uint64_t bytes;  // of shared memory
+};
+
+class Notices {
+ public:
+  // Takes over the descriptor that a guest has given.
+  void listen(int fd);
+
+  // To poll for POLLIN; -1 where there is no listener.
+  int descriptor() const { return fd_; }
+
+  // False: there is no notice, since whoever called was killed meanwhile; or nobody is left who
+  // could call, and this has no descriptor any more. The caller stands still until it is answered
+  // or dies: no signal but a fatal one reaches it.
+  bool take(Notice& notice);
+
+  // Lets the call happen.
+  void let_go(const Notice& notice);
+
+  // Lets it fail.
+  void refuse(const Notice& notice, int error);
+
+ private:
+  void answer(const Notice& notice, std::uint32_t flags, int error);
+
+  int fd_ = -1;
+};
+
+}  // namespace jail::child

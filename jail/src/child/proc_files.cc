@@ -1,0 +1,246 @@
+#include "child/proc_files.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+#include "child/raw_syscall.h"
+
+namespace jail::child {
+namespace {
+
+// linux_dirent64, as getdents64(2) has it: where an entry's length and its name are.
+constexpr long length_in_entry = 16;
+constexpr long name_in_entry = 19;
+
+// What the kernel calls anonymous memory that is shared, unless a guest has named it.
+constexpr char nameless_shared[] = "/dev/zero (deleted)";
+constexpr char named_shared[] = "[anon_shmem:";
+
+constexpr char epoll_instance[] = "anon_inode:[eventpoll]";
+
+long open_to_read(int directory, const char* path) {
+  return raw::call(SYS_openat, directory, raw::address(path), O_RDONLY | O_CLOEXEC);
+}
+
+// Whether a text that is given letter by letter starts with another one.
+class Prefix {
+ public:
+  explicit Prefix(const char* expected) : expected_(expected) {}
+  void restart() {
+    at_ = expected_;
+    matches_ = true;
+  }
+  void see(char letter) {
+    if (*at_ == '\0') return;
+    matches_ = matches_ && letter == *at_;
+    ++at_;
+  }
+  bool is_met() const { return matches_ && *at_ == '\0'; }
+
+ private:
+  const char* expected_;
+  const char* at_ = expected_;
+  bool matches_ = true;
+};
+
+// Reads lines as in "7f00-7f01 rw-s 00000000 00:01 1025    /dev/zero (deleted)".
+class MappingReader {
+ public:
+  void see(char letter) {
+    if (letter == '\n') {
+      ++found.count;
+      if (is_shared_ && (nameless_.is_met() || named_.is_met())) found.has_shared_anonymous = true;
+      restart();
+    } else if (field_ >= fields_before_name && (in_name_ || letter != ' ')) {
+      in_name_ = true;
+      nameless_.see(letter);
+      named_.see(letter);
+    } else if (letter == ' ') {
+      ++field_;
+    } else if (field_ == field_of_flags) {
+      is_shared_ = letter == 's';  // the last one of four
+    }
+  }
+
+  Mappings found;
+
+ private:
+  static constexpr int field_of_flags = 1;
+  static constexpr int fields_before_name = 5;
+
+  void restart() {
+    field_ = 0;
+    is_shared_ = in_name_ = false;
+    nameless_.restart();
+    named_.restart();
+  }
+
+  int field_ = 0;
+  bool is_shared_ = false;
+  bool in_name_ = false;
+  Prefix nameless_{nameless_shared};
+  Prefix named_{named_shared};
+};
+
+}  // namespace
+
+Path joined(std::initializer_list<const char*> parts) {
+  Path path;
+  std::size_t n = 0;
+  for (const char* part : parts) {
+    while (*part != '\0' && n < sizeof path.text - 1) path.text[n++] = *part++;
+  }
+  return path;
+}
+
+Number::Number(std::uint64_t number) {
+  char* p = text + sizeof text - 1;
+  do {
+    *--p = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number != 0);
+  std::size_t n = 0;
+  while (*p != '\0') text[n++] = *p++;
+  text[n] = '\0';
+}
+
+bool read_text(int directory, const char* path, Text& out) {
+  const long fd = open_to_read(directory, path);
+  if (fd < 0) return false;
+  std::size_t filled = 0;
+  while (filled < sizeof out.bytes - 1) {
+    const long got = raw::call(SYS_read, fd, raw::address(out.bytes + filled),
+                               static_cast<long>(sizeof out.bytes - 1 - filled));
+    if (got <= 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  raw::call(SYS_close, fd);
+  out.bytes[filled] = '\0';
+  return true;
+}
+
+std::uint64_t parse_number(const char*& p) {
+  std::uint64_t value = 0;
+  while (*p >= '0' && *p <= '9') value = value * 10 + static_cast<std::uint64_t>(*p++ - '0');
+  return value;
+}
+
+const char* skip_spaces(const char* p) {
+  while (*p == ' ' || *p == '\t') ++p;
+  return p;
+}
+
+bool find_number(const char* text, const char* key, std::uint64_t& number) {
+  for (const char* line = text; *line != '\0';) {
+    const char* p = line;
+    const char* k = key;
+    while (*k != '\0' && *p == *k) {
+      ++p;
+      ++k;
+    }
+    if (*k == '\0') {
+      p = skip_spaces(p);
+      number = parse_number(p);
+      return true;
+    }
+    while (*line != '\0' && *line != '\n') ++line;
+    if (*line == '\n') ++line;
+  }
+  return false;
+}
+
+bool find_size(const char* text, const char* key, std::uint64_t& bytes) {
+  if (!find_number(text, key, bytes)) return false;
+  bytes *= 1024;
+  return true;
+}
+
+bool read_stat(int proc, const char* process, ProcessStat& out) {
+  Text text;
+  if (!read_text(proc, joined({process, "/stat"}).text, text)) return false;
+  // The second field is the name in parentheses, which the guest chooses: go past the last ')'.
+  const char* p = nullptr;
+  for (const char* at = text.bytes; *at != '\0'; ++at) {
+    if (*at == ')') p = at + 1;
+  }
+  if (p == nullptr) return false;
+  out = {};
+  for (int field = 3; *p != '\0' && field <= 24; ++field) {
+    p = skip_spaces(p);
+    const char* start = p;
+    const std::uint64_t number = parse_number(p);
+    if (field == 4) out.parent = static_cast<int>(number);
+    if (field == 11) out.faults_of_children = number;
+    if (field == 14 || field == 15) out.own_ticks += number;
+    if (field == 16 || field == 17) out.children_ticks += number;
+    if (field == 20) out.threads = number;
+    if (field == 23) out.mapped_bytes = number;
+    if (field == 24) out.resident_pages = number;
+    if (p == start) {
+      while (*p != ' ' && *p != '\0') ++p;
+    }
+  }
+  return true;
+}
+
+Mappings read_mappings(int proc, const char* process, std::uint64_t most) {
+  MappingReader reader;
+  const long fd = open_to_read(proc, joined({process, "/maps"}).text);
+  if (fd < 0) return {};
+  char buffer[4096];
+  while (reader.found.count < most) {
+    const long got = raw::call(SYS_read, fd, raw::address(buffer), sizeof buffer);
+    if (got <= 0) break;
+    for (long i = 0; i < got; ++i) reader.see(buffer[i]);
+  }
+  raw::call(SYS_close, fd);
+  return reader.found;
+}
+
+std::uint64_t count_epolls(int proc, const char* process) {
+  const long descriptors = raw::call(SYS_openat, proc, raw::address(joined({process, "/fd"}).text),
+                                     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptors < 0) return 0;
+  std::uint64_t epolls = 0;
+  NumberedEntries entries(static_cast<int>(descriptors));
+  const char* name = nullptr;
+  std::uint64_t number = 0;
+  while (entries.next(name, number)) {
+    char target[sizeof epoll_instance];
+    const long size = raw::call(SYS_readlinkat, descriptors, raw::address(name),
+                                raw::address(target), sizeof target);
+    if (size != sizeof epoll_instance - 1) continue;
+    if (__builtin_memcmp(target, epoll_instance, sizeof epoll_instance - 1) == 0) ++epolls;
+  }
+  raw::call(SYS_close, descriptors);
+  return epolls;
+}
+
+NumberedEntries::NumberedEntries(int directory) : directory_(directory) {
+  raw::call(SYS_lseek, directory_, 0, SEEK_SET);
+}
+
+bool NumberedEntries::next(const char*& name, std::uint64_t& number) {
+  for (;;) {
+    if (at_ >= filled_) {
+      filled_ = raw::call(SYS_getdents64, directory_, raw::address(buffer_), sizeof buffer_);
+      at_ = 0;
+      if (filled_ <= 0) return false;
+    }
+    const char* entry = buffer_ + at_;
+    std::uint16_t length = 0;
+    __builtin_memcpy(&length, entry + length_in_entry, sizeof length);
+    at_ += length;
+    const char* p = entry + name_in_entry;
+    number = parse_number(p);
+    if (*p == '\0' && p != entry + name_in_entry) {
+      name = entry + name_in_entry;
+      return true;
+    }
+  }
+}
+
+}  // namespace jail::child

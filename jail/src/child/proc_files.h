@@ -1,0 +1,84 @@
+// What the files below /proc say about processes, read without libc. A guest chooses parts of their
+// text; none of what is read here.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+namespace jail::child {
+
+struct Path {
+  char text[64] = {};
+};
+
+// The parts, one after the other. The caller answers for their fitting in.
+Path joined(std::initializer_list<const char*> parts);
+
+// A number as text.
+struct Number {
+  explicit Number(std::uint64_t number);
+  char text[24] = {};
+};
+
+// The start of a file, ended by NUL.
+struct Text {
+  char bytes[4096];
+};
+
+// False: the file cannot be opened.
+bool read_text(int directory, const char* path, Text& out);
+
+// The decimal number at `p`, which is moved behind it; 0 where there is none.
+std::uint64_t parse_number(const char*& p);
+
+const char* skip_spaces(const char* p);
+
+// The number behind `key` at the start of a line; false where no line has it.
+bool find_number(const char* text, const char* key, std::uint64_t& number);
+
+// The same of a size in kilobytes, in bytes.
+bool find_size(const char* text, const char* key, std::uint64_t& bytes);
+
+// The fields of /proc/PID/stat that count. See proc_pid_stat(5).
+struct ProcessStat {
+  int parent = 0;
+  std::uint64_t faults_of_children = 0;  // cminflt: of those that it has waited for
+  std::uint64_t own_ticks = 0;           // utime + stime
+  std::uint64_t children_ticks = 0;      // cutime + cstime
+  std::uint64_t threads = 0;
+  std::uint64_t mapped_bytes = 0;
+  std::uint64_t resident_pages = 0;
+};
+
+// `process` names its directory: its own number or that of one of its threads. False: it is gone.
+bool read_stat(int proc, const char* process, ProcessStat& out);
+
+// What /proc/PID/maps lists.
+struct Mappings {
+  std::uint64_t count = 0;
+  bool has_shared_anonymous = false;
+};
+
+// Stops when `most` are counted.
+Mappings read_mappings(int proc, const char* process, std::uint64_t most);
+
+// How many descriptors of a process are epoll instances.
+std::uint64_t count_epolls(int proc, const char* process);
+
+// The entries of a directory whose names are numbers.
+class NumberedEntries {
+ public:
+  // From its start. The descriptor stays the caller's.
+  explicit NumberedEntries(int directory);
+
+  // False: that was the last one. `name` is valid until the next call.
+  bool next(const char*& name, std::uint64_t& number);
+
+ private:
+  alignas(std::uint64_t) char buffer_[4096];
+  int directory_;
+  long filled_ = 0;
+  long at_ = 0;
+};
+
+}  // namespace jail::child

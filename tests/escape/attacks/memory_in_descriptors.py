@@ -1,0 +1,47 @@
+# Tries: to keep memory in descriptors: in full pipes of many processes, and in epoll instances that watch all others.
+# Report: out_of_memory; both count.
+# Expect: status=out_of_memory last=watches
+# Memory: 128
+# Timeout: 20
+import select
+import time
+
+print("watches", flush=True)
+
+
+def watch():
+    instances, watched = [], []
+    try:
+        while len(instances) < 480:
+            instances.append(select.epoll())
+        while True:
+            watched.append(os.eventfd(0))
+    except OSError:
+        pass
+    for instance in instances:
+        for one in watched:
+            instance.register(one, select.EPOLLIN)
+    time.sleep(30)
+
+
+def fill_pipes():
+    kept = []
+    try:
+        while True:
+            kept.append(os.pipe())
+            os.set_blocking(kept[-1][1], False)
+            try:
+                while True:
+                    os.write(kept[-1][1], b"x" * 65536)
+            except BlockingIOError:
+                pass
+    except OSError:
+        time.sleep(30)
+
+
+for work in 8 * [watch] + 4 * [fill_pipes]:
+    if os.fork() == 0:
+        work()
+        os._exit(0)
+time.sleep(15)
+print("ESCAPED: twelve processes keep what they have under a limit of 128 MiB", flush=True)

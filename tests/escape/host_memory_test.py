@@ -1,0 +1,90 @@
+"""What the attacks on memory cost the host while they run: each in a cold and in a warm jail, with nothing beside it."""
+import pathlib
+import sys
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
+import attacks_test  # noqa: E402
+import live_server  # noqa: E402
+
+PRELUDE = attacks_test.PRELUDE.read_text(encoding="utf-8")
+ON_MEMORY = [attack for attack in attacks_test.ALL if attack.name.startswith("memory_") and attack.language == "python"]
+# Beyond a jail's limit: what is filled between two looks of its watchdog, and what the host needs to start it.
+SLACK_MB = 64
+# Of a virtual machine's memory the kernel sets free pages aside for moments, to tell the hypervisor of them: so many tens of MB are
+# missing, or come back, that have nothing to do with the attack. What an attack takes is missing each time.
+LOOKS = 3
+
+
+def available_mb():
+    for line in pathlib.Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) >> 10
+    raise AssertionError("/proc/meminfo says nothing of MemAvailable")
+
+
+def settled_mb():
+    """The same once it no longer changes: memory of processes that ended comes back little by little."""
+    last = available_mb()
+    for _ in range(100):
+        time.sleep(0.1)
+        before, last = last, available_mb()
+        if abs(last - before) <= 2:
+            break
+    return last
+
+
+class Loss:
+    """The most that went missing while the block ran, in MB."""
+
+    def __enter__(self):
+        self._before = self._least = settled_mb()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+        return self
+
+    def _watch(self):
+        while not self._ended.is_set():
+            self._least = min(self._least, available_mb())
+            time.sleep(0.002)
+
+    def __exit__(self, *_):
+        self._ended.set()
+        self._thread.join()
+
+    @property
+    def mb(self):
+        return self._before - self._least
+
+
+class HostMemory(live_server.ServerTest):
+    def lost_by(self, attack, template):
+        """What the host lost. Waits until it has it back, so that attacks do not add up."""
+        with Loss() as loss:
+            self.execute(PRELUDE + attack.text, template=template, timeout_seconds=attack.timeout, memory_limit_mb=attack.memory)
+        return loss.mb
+
+    def check(self, template):
+        self.wait_until_warm()
+        self.assertGreaterEqual(len(ON_MEMORY), 10)
+        losses = {attack.name: min(self.lost_by(attack, template) for _ in range(LOOKS)) for attack in ON_MEMORY}
+        print("loss in MB:", losses, flush=True)
+        self.assertEqual({}, {attack.name: losses[attack.name] for attack in ON_MEMORY
+                              if losses[attack.name] > attack.memory + SLACK_MB})
+
+    def test_cold(self):
+        self.check("none")
+
+    def test_warm(self):
+        self.check("python")
+
+    def test_control_a_loss_is_seen(self):
+        def lost_by_200_mb():
+            with Loss() as loss:
+                kept = bytes(range(256)) * (200 << 12)
+                time.sleep(0.1)
+                del kept
+            return loss.mb
+        self.assertGreater(max(lost_by_200_mb() for _ in range(LOOKS)), 100)

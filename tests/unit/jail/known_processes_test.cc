@@ -1,0 +1,112 @@
+#include "child/known_processes.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace jail::child {
+namespace {
+
+struct Process {
+  int pid;
+  int parent;
+  std::uint64_t own_ticks;
+  std::uint64_t children_ticks = 0;
+};
+
+// What init sees at one look, and what it has reaped by then.
+void look(KnownProcesses& known, const std::vector<Process>& processes, std::uint64_t reaped = 0) {
+  known.begin();
+  for (const Process& process : processes) {
+    ProcessStat stat;
+    stat.parent = process.parent;
+    stat.own_ticks = process.own_ticks;
+    stat.children_ticks = process.children_ticks;
+    known.see(process.pid, stat);
+  }
+  known.end(reaped);
+}
+
+TEST(KnownProcesses, TimeThatNobodyGotIsLostAtTheLookAfterTheNext) {
+  KnownProcesses known;
+  look(known, {{2, 1, 5}, {3, 2, 40}});
+  look(known, {{2, 1, 6}});
+  EXPECT_EQ(known.lost_ticks(), 0u);
+  look(known, {{2, 1, 7}});
+  EXPECT_EQ(known.lost_ticks(), 40u);
+  look(known, {{2, 1, 8}});
+  EXPECT_EQ(known.lost_ticks(), 40u);
+}
+
+TEST(KnownProcesses, TimeOfAChildThatWasWaitedForIsItsParents) {
+  KnownProcesses known;
+  look(known, {{2, 1, 5}, {3, 2, 40}});
+  look(known, {{2, 1, 6, 41}});
+  look(known, {{2, 1, 6, 41}});
+  EXPECT_EQ(known.lost_ticks(), 0u);
+}
+
+TEST(KnownProcesses, AParentThatWasLookedAtTooEarlyExplainsItOneLookLater) {
+  KnownProcesses known;
+  look(known, {{2, 1, 5}, {3, 2, 40}});
+  look(known, {{2, 1, 6, 0}});
+  look(known, {{2, 1, 6, 40}});
+  look(known, {{2, 1, 6, 40}});
+  EXPECT_EQ(known.lost_ticks(), 0u);
+}
+
+TEST(KnownProcesses, WhatInitHasReapedIsNotLost) {
+  KnownProcesses known;
+  look(known, {{2, 1, 5}, {3, 1, 40}});
+  look(known, {{2, 1, 6}}, 40);
+  look(known, {{2, 1, 6}}, 40);
+  EXPECT_EQ(known.lost_ticks(), 0u);
+}
+
+TEST(KnownProcesses, WhatAChildHadFromItsOwnChildrenIsLostWithIt) {
+  KnownProcesses known;
+  look(known, {{2, 1, 5}, {3, 2, 10, 30}});
+  look(known, {{2, 1, 5}});
+  look(known, {{2, 1, 5}});
+  EXPECT_EQ(known.lost_ticks(), 40u);
+}
+
+TEST(KnownProcesses, GenerationsFollowTheForks) {
+  KnownProcesses known;
+  look(known, {{2, 1, 0}});
+  EXPECT_EQ(known.generations(), 1u);
+  look(known, {{2, 1, 0}, {3, 2, 0}, {4, 2, 0}, {5, 2, 0}});
+  EXPECT_EQ(known.generations(), 2u);
+  look(known, {{2, 1, 0}, {3, 2, 0}, {6, 3, 0}});
+  EXPECT_EQ(known.generations(), 3u);
+}
+
+TEST(KnownProcesses, AGenerationOutlivesTheParents) {
+  KnownProcesses known;
+  look(known, {{2, 1, 0}, {3, 2, 0}, {4, 3, 0}});
+  look(known, {{4, 1, 0}});
+  EXPECT_EQ(known.generations(), 3u);
+  look(known, {{4, 1, 0}, {5, 4, 0}});
+  EXPECT_EQ(known.generations(), 4u);
+}
+
+TEST(KnownProcesses, AnOrphanThatIsMetAsOneMayDescendFromAnybody) {
+  KnownProcesses known;
+  look(known, {{2, 1, 0}, {3, 2, 0}});
+  look(known, {{2, 1, 0}, {3, 2, 0}, {9, 1, 0}});
+  EXPECT_EQ(known.generations(), 3u);
+}
+
+TEST(KnownProcesses, MoreThanItRemembersAreNoError) {
+  KnownProcesses known;
+  std::vector<Process> many;
+  for (int pid = 2; pid < 1002; ++pid) many.push_back({pid, 1, 1});
+  look(known, many);
+  look(known, many);
+  look(known, {});
+  look(known, {});
+  EXPECT_LE(known.lost_ticks(), 1000u);
+}
+
+}  // namespace
+}  // namespace jail::child

@@ -1,0 +1,102 @@
+// Of this process, with files of the kernel's.
+#include "child/proc_files.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "jail/fd.h"
+
+namespace jail::child {
+namespace {
+
+constexpr std::size_t page = 4096;
+
+class ProcFiles : public testing::Test {
+ protected:
+  static std::uint64_t lines_of_maps() {
+    std::ifstream maps("/proc/self/maps");
+    std::uint64_t lines = 0;
+    for (std::string line; std::getline(maps, line);) ++lines;
+    return lines;
+  }
+
+  Mappings mappings() const { return read_mappings(proc_.get(), "self", ~std::uint64_t{0}); }
+
+  Fd proc_{::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+};
+
+TEST_F(ProcFiles, StatIsReadPastANameWithParentheses) {
+  ASSERT_EQ(::prctl(PR_SET_NAME, "a) R 1 (b"), 0);
+  ProcessStat stat;
+  ASSERT_TRUE(read_stat(proc_.get(), "self", stat));
+  EXPECT_EQ(stat.parent, ::getppid());
+  EXPECT_EQ(stat.threads, 1u);
+  EXPECT_GT(stat.resident_pages, 100u);
+  EXPECT_GT(stat.mapped_bytes, stat.resident_pages * page);
+  EXPECT_FALSE(read_stat(proc_.get(), "4194305", stat));
+}
+
+TEST_F(ProcFiles, MappingsAreCounted) {
+  const std::uint64_t lines = lines_of_maps();
+  EXPECT_NEAR(static_cast<double>(mappings().count), static_cast<double>(lines), 4);
+  EXPECT_GE(read_mappings(proc_.get(), "self", 3).count, 3u);
+}
+
+TEST_F(ProcFiles, SharedAnonymousMemoryIsSeenWhateverItIsCalled) {
+  EXPECT_FALSE(mappings().has_shared_anonymous);
+  void* block = ::mmap(nullptr, page, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(block, MAP_FAILED);
+  EXPECT_TRUE(mappings().has_shared_anonymous);
+  ASSERT_EQ(::mprotect(block, page, PROT_NONE), 0);
+  EXPECT_TRUE(mappings().has_shared_anonymous);
+  // Where the kernel can name it.
+  ::prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, block, page, "innocent");
+  EXPECT_TRUE(mappings().has_shared_anonymous);
+  ::munmap(block, page);
+  EXPECT_FALSE(mappings().has_shared_anonymous);
+}
+
+TEST_F(ProcFiles, PrivateMemoryIsNotSharedWhateverItIsCalled) {
+  void* block = ::mmap(nullptr, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(block, MAP_FAILED);
+  ::prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, block, page, "/dev/zero (deleted)");
+  EXPECT_FALSE(mappings().has_shared_anonymous);
+  ::munmap(block, page);
+}
+
+TEST_F(ProcFiles, EpollInstancesAreCounted) {
+  const std::uint64_t before = count_epolls(proc_.get(), "self");
+  const Fd one(::epoll_create1(EPOLL_CLOEXEC));
+  const Fd two(::epoll_create1(EPOLL_CLOEXEC));
+  EXPECT_EQ(count_epolls(proc_.get(), "self"), before + 2);
+}
+
+TEST_F(ProcFiles, AThreadHasADirectoryOfItsOwn) {
+  std::thread([&] {
+    ProcessStat stat;
+    EXPECT_TRUE(read_stat(proc_.get(), Number(static_cast<std::uint64_t>(::gettid())).text, stat));
+    EXPECT_EQ(stat.threads, 2u);
+    EXPECT_GT(stat.resident_pages, 100u);
+  }).join();
+}
+
+TEST_F(ProcFiles, NumbersAreFoundAtTheStartOfALine) {
+  const char* text = "Name:\tVmPTE: 1\nVmPTE:\t      64 kB\nFDSize:\t256\n";
+  std::uint64_t number = 0;
+  EXPECT_TRUE(find_size(text, "VmPTE:", number));
+  EXPECT_EQ(number, 64u << 10);
+  EXPECT_TRUE(find_number(text, "FDSize:", number));
+  EXPECT_EQ(number, 256u);
+  EXPECT_FALSE(find_number(text, "Size:", number));
+}
+
+}  // namespace
+}  // namespace jail::child
