@@ -172,6 +172,7 @@ bool read_stat(int proc, const char* process, ProcessStat& out) {
     p = skip_spaces(p);
     const char* start = p;
     const std::uint64_t number = parse_number(p);
+    if (field == 3) out.state = *start;
     if (field == 4) out.parent = static_cast<int>(number);
     if (field == 11) out.faults_of_children = number;
     if (field == 14 || field == 15) out.own_ticks += number;
@@ -186,10 +187,10 @@ bool read_stat(int proc, const char* process, ProcessStat& out) {
   return true;
 }
 
-Mappings read_mappings(int proc, const char* process, std::uint64_t most) {
+bool read_mappings(int proc, const char* process, std::uint64_t most, Mappings& out) {
   MappingReader reader;
   const long fd = open_to_read(proc, joined({process, "/maps"}).text);
-  if (fd < 0) return {};
+  if (fd < 0) return false;
   char buffer[4096];
   while (reader.found.count < most) {
     const long got = raw::call(SYS_read, fd, raw::address(buffer), sizeof buffer);
@@ -197,13 +198,14 @@ Mappings read_mappings(int proc, const char* process, std::uint64_t most) {
     for (long i = 0; i < got; ++i) reader.see(buffer[i]);
   }
   raw::call(SYS_close, fd);
-  return reader.found;
+  out = reader.found;
+  return true;
 }
 
-std::uint64_t count_epolls(int proc, const char* process) {
+bool count_epolls(int proc, const char* process, std::uint64_t& out) {
   const long descriptors = raw::call(SYS_openat, proc, raw::address(joined({process, "/fd"}).text),
                                      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptors < 0) return 0;
+  if (descriptors < 0) return false;
   std::uint64_t epolls = 0;
   NumberedEntries entries(static_cast<int>(descriptors));
   const char* name = nullptr;
@@ -216,7 +218,8 @@ std::uint64_t count_epolls(int proc, const char* process) {
     if (__builtin_memcmp(target, epoll_instance, sizeof epoll_instance - 1) == 0) ++epolls;
   }
   raw::call(SYS_close, descriptors);
-  return epolls;
+  out = epolls;
+  return true;
 }
 
 NumberedEntries::NumberedEntries(int directory) : directory_(directory) {

@@ -41,6 +41,7 @@ bool find_size(const char* text, const char* key, std::uint64_t& bytes);
 
 // The fields of /proc/PID/stat that count. See proc_pid_stat(5).
 struct ProcessStat {
+  char state = '?';
   int parent = 0;
   std::uint64_t faults_of_children = 0;  // cminflt: of those that it has waited for
   std::uint64_t own_ticks = 0;           // utime + stime
@@ -59,11 +60,12 @@ struct Mappings {
   bool has_shared_anonymous = false;
 };
 
-// Stops when `most` are counted.
-Mappings read_mappings(int proc, const char* process, std::uint64_t most);
+// Stops when `most` are counted. False: they cannot be read, which a process can see to by making
+// itself undumpable.
+bool read_mappings(int proc, const char* process, std::uint64_t most, Mappings& out);
 
-// How many descriptors of a process are epoll instances.
-std::uint64_t count_epolls(int proc, const char* process);
+// How many descriptors of a process are epoll instances. False: as above.
+bool count_epolls(int proc, const char* process, std::uint64_t& out);
 
 // The entries of a directory whose names are numbers.
 class NumberedEntries {

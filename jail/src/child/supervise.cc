@@ -128,7 +128,7 @@ class Init {
     Notice notice{};
     if (!notices_.take(notice)) return;
     if (notice.kind == NoticeKind::shared_memory) {
-      watch_.count_shared(notice.bytes, no_memory_limit);
+      watch_.count_shared(notice.bytes, notice.thread, no_memory_limit);
     }
     notices_.let_go(notice);
   }
@@ -391,7 +391,7 @@ class Init {
     Notice notice{};
     if (!notices_.take(notice)) return;
     if (notice.kind == NoticeKind::shared_memory) {
-      if (watch_.count_shared(notice.bytes, order_.memory_bytes)) {
+      if (watch_.count_shared(notice.bytes, notice.thread, order_.memory_bytes)) {
         notices_.let_go(notice);
       } else {
         notices_.refuse(notice, ENOMEM);

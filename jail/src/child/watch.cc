@@ -38,6 +38,7 @@ constexpr std::uint64_t mapped_bytes_of_a_table_byte = 512;
 // A place for a descriptor, beyond those that every process has: half of a pipe of two pages.
 constexpr std::uint64_t bytes_of_a_descriptor = 4u << 10;
 constexpr std::uint64_t free_places = 64;
+constexpr std::uint64_t most_of_a_kernel = 1u << 30;
 // An epoll instance may watch every descriptor of its process.
 constexpr std::uint64_t bytes_of_a_watch = 224;
 
@@ -167,29 +168,65 @@ std::uint64_t Watch::tmpfs_bytes() const {
 
 std::uint64_t Watch::count_mappings(std::uint64_t most) const {
   std::uint64_t mappings = 0;
-  each_process([&](const Process& process, const ProcessStat&) {
-    if (mappings < most) mappings += read_mappings(proc_, process.name().text, most).count;
+  each_process([&](const Process& process, const ProcessStat& stat) {
+    if (mappings >= most || stat.resident_pages == 0) return;
+    Mappings own;
+    const bool is_read = read_mappings(proc_, process.name().text, most, own);
+    mappings += is_read ? own.count : stat.mapped_bytes / page_bytes_;
   });
   return mappings;
 }
 
+// A thread that was let go runs, or waits for a lock of the kernel's, until its memory is mapped.
+bool Watch::are_sharers_done_but_for(int thread_that_asks) const {
+  if (sharers_ > most_sharers_) return false;
+  for (std::size_t i = 0; i < sharers_; ++i) {
+    if (sharer_[i] == thread_that_asks) continue;
+    ProcessStat stat;
+    const Number thread(static_cast<std::uint64_t>(sharer_[i]));
+    if (!read_stat(proc_, thread.text, stat)) continue;
+    if (stat.state == 'R' || stat.state == 'D') return false;
+  }
+  return true;
+}
+
 bool Watch::is_shared_mapped() const {
   bool found = false;
-  each_process([&](const Process& process, const ProcessStat&) {
-    found =
-        found || read_mappings(proc_, process.name().text, ~std::uint64_t{0}).has_shared_anonymous;
+  each_process([&](const Process& process, const ProcessStat& stat) {
+    if (found || stat.resident_pages == 0) return;
+    Mappings own;
+    found = !read_mappings(proc_, process.name().text, ~std::uint64_t{0}, own) ||
+            own.has_shared_anonymous;
   });
   return found;
 }
 
-bool Watch::count_shared(std::uint64_t bytes, std::uint64_t memory_limit) {
+// A fork with a smaller number than its parent, made while the first look passed, is met by the
+// second one.
+void Watch::forget_shared_if_gone(int thread_that_asks) {
+  if (!are_sharers_done_but_for(thread_that_asks)) return;
+  if (is_shared_mapped() || is_shared_mapped()) return;
+  shared_ = 0;
+  sharers_ = 0;
+}
+
+bool Watch::count_shared(std::uint64_t bytes, int thread, std::uint64_t memory_limit) {
   const std::uint64_t whole_pages = (bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_;
   if (whole_pages < bytes) return false;
-  // What one thread maps while this looks is counted already.
-  if (shared_ > 0 && shared_ + whole_pages > memory_limit && !is_shared_mapped()) shared_ = 0;
+  if (whole_pages > beyond(memory_limit, shared_)) forget_shared_if_gone(thread);
   if (whole_pages > beyond(memory_limit, shared_)) return false;
   shared_ += whole_pages;
+  remember_sharer(thread);
   return true;
+}
+
+void Watch::remember_sharer(int thread) {
+  if (sharers_ > most_sharers_) return;
+  for (std::size_t i = 0; i < sharers_; ++i) {
+    if (sharer_[i] == thread) return;
+  }
+  if (sharers_ < most_sharers_) sharer_[sharers_] = thread;
+  ++sharers_;
 }
 
 WatchedMemory Watch::without_files(const SizeFile& file) const {
@@ -229,7 +266,7 @@ void Watch::note_inherited() {
 void Watch::note_open_files(int pid) {
   std::uint64_t limits[2] = {};
   if (raw::call(SYS_prlimit64, pid, RLIMIT_NOFILE, 0, raw::address(limits)) != 0) return;
-  while (most_places_ < limits[0]) most_places_ *= 2;
+  while (most_places_ < limits[0] && most_places_ < most_of_a_kernel) most_places_ *= 2;
 }
 
 Watch::Scan Watch::scan(std::uint64_t reaped_ns) {
@@ -261,7 +298,9 @@ std::uint64_t Watch::bytes_in_status() const {
       find_size(text.bytes, "VmPTE:", tables);
       find_number(text.bytes, "FDSize:", places);
     }
-    bytes += tables + bytes_of_descriptors(places, count_epolls(proc_, process.name().text));
+    std::uint64_t epolls = places / 2;
+    count_epolls(proc_, process.name().text, epolls);
+    bytes += tables + bytes_of_descriptors(places, epolls);
   });
   return bytes;
 }

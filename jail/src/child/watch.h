@@ -2,6 +2,7 @@
 // the memory and CPU limit where no cgroup can be had.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "child/known_processes.h"
@@ -49,8 +50,9 @@ class Watch {
 
   // Anonymous memory that processes share stays when nobody has it in sight any more, and no file
   // tells how much of it there is. So all of it counts from the moment that it is mapped, until
-  // none is mapped any more. False: that is more than `memory_limit`, and it must not be mapped.
-  bool count_shared(std::uint64_t bytes, std::uint64_t memory_limit);
+  // none is mapped any more. `thread` waits for the answer; false: that is more than
+  // `memory_limit`, and it must not be mapped.
+  bool count_shared(std::uint64_t bytes, int thread, std::uint64_t memory_limit);
 
   // Resident sizes added up, and the most that the kernel can keep for these processes: page
   // tables, mappings, threads, descriptors, sockets. Where that passes `memory_limit`, sizes
@@ -76,7 +78,10 @@ class Watch {
   std::uint64_t bytes_in_status() const;
   std::uint64_t tmpfs_bytes() const;
   std::uint64_t count_mappings(std::uint64_t most) const;
+  bool are_sharers_done_but_for(int thread_that_asks) const;
   bool is_shared_mapped() const;
+  void forget_shared_if_gone(int thread_that_asks);
+  void remember_sharer(int thread);
   WatchedMemory without_files(const SizeFile& file) const;
 
   int proc_;
@@ -84,7 +89,11 @@ class Watch {
   int tmp_;
   std::uint64_t page_bytes_;
   std::uint64_t inherited_ = 0;
-  std::uint64_t shared_ = 0;        // anonymous, all that was ever mapped and may be there still
+  std::uint64_t shared_ = 0;  // anonymous, all that was ever mapped and may be there still
+  // Who has mapped it since there was none; more than these are not remembered.
+  static constexpr std::size_t most_sharers_ = 64;
+  int sharer_[most_sharers_];
+  std::size_t sharers_ = 0;
   std::uint64_t files_ = 0;         // as the last measure() found them, and the same of these:
   std::uint64_t kernel_ = 0;        // what the kernel keeps
   std::uint64_t most_places_ = 64;  // for descriptors, in one process

@@ -6,10 +6,12 @@
 import select
 import time
 
+PR_SET_DUMPABLE = 4
 print("watches", flush=True)
 
 
 def watch():
+    LIBC.prctl(PR_SET_DUMPABLE, 0)  # from here on nobody reads what this process has open
     instances, watched = [], []
     try:
         while len(instances) < 480:

@@ -28,7 +28,17 @@ class ProcFiles : public testing::Test {
     return lines;
   }
 
-  Mappings mappings() const { return read_mappings(proc_.get(), "self", ~std::uint64_t{0}); }
+  Mappings mappings(std::uint64_t most = ~std::uint64_t{0}) const {
+    Mappings found;
+    EXPECT_TRUE(read_mappings(proc_.get(), "self", most, found));
+    return found;
+  }
+
+  std::uint64_t epolls() const {
+    std::uint64_t found = 0;
+    EXPECT_TRUE(count_epolls(proc_.get(), "self", found));
+    return found;
+  }
 
   Fd proc_{::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
 };
@@ -39,6 +49,7 @@ TEST_F(ProcFiles, StatIsReadPastANameWithParentheses) {
   ASSERT_TRUE(read_stat(proc_.get(), "self", stat));
   EXPECT_EQ(stat.parent, ::getppid());
   EXPECT_EQ(stat.threads, 1u);
+  EXPECT_EQ(stat.state, 'R');
   EXPECT_GT(stat.resident_pages, 100u);
   EXPECT_GT(stat.mapped_bytes, stat.resident_pages * page);
   EXPECT_FALSE(read_stat(proc_.get(), "4194305", stat));
@@ -47,7 +58,7 @@ TEST_F(ProcFiles, StatIsReadPastANameWithParentheses) {
 TEST_F(ProcFiles, MappingsAreCounted) {
   const std::uint64_t lines = lines_of_maps();
   EXPECT_NEAR(static_cast<double>(mappings().count), static_cast<double>(lines), 4);
-  EXPECT_GE(read_mappings(proc_.get(), "self", 3).count, 3u);
+  EXPECT_GE(mappings(3).count, 3u);
 }
 
 TEST_F(ProcFiles, SharedAnonymousMemoryIsSeenWhateverItIsCalled) {
@@ -73,10 +84,10 @@ TEST_F(ProcFiles, PrivateMemoryIsNotSharedWhateverItIsCalled) {
 }
 
 TEST_F(ProcFiles, EpollInstancesAreCounted) {
-  const std::uint64_t before = count_epolls(proc_.get(), "self");
+  const std::uint64_t before = epolls();
   const Fd one(::epoll_create1(EPOLL_CLOEXEC));
   const Fd two(::epoll_create1(EPOLL_CLOEXEC));
-  EXPECT_EQ(count_epolls(proc_.get(), "self"), before + 2);
+  EXPECT_EQ(epolls(), before + 2);
 }
 
 TEST_F(ProcFiles, AThreadHasADirectoryOfItsOwn) {
