@@ -19,6 +19,9 @@
 namespace runtime::policy {
 namespace {
 
+// Linux 6.1; glibc 2.36 has no name for it.
+constexpr int madv_collapse = 25;
+
 template <class Number>
 struct Symbol {
   std::string_view name;
@@ -225,6 +228,7 @@ constexpr Symbol<std::uint32_t> argument_values[] = {
     {"MADV_MERGEABLE", MADV_MERGEABLE},
     {"MADV_DONTNEED", MADV_DONTNEED},
     {"MADV_FREE", MADV_FREE},
+    {"MADV_COLLAPSE", madv_collapse},
     {"MADV_HUGEPAGE", MADV_HUGEPAGE},
     {"MADV_NOHUGEPAGE", MADV_NOHUGEPAGE},
     {"MADV_DONTDUMP", MADV_DONTDUMP},

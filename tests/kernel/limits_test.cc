@@ -189,6 +189,9 @@ TEST(Limits, AnonymousSharedMemoryIsFreeAgainWhenNoneIsMapped) {
 import mmap
 for i in range(10):
     with mmap.mmap(-1, 100 << 20) as block: block[0] = i
+kept = mmap.mmap(-1, 4096)
+for i in range(100):
+    with mmap.mmap(-1, 10 << 20) as block: block[0] = i
 print("ok")
 )",
                  [](jail::JailSpec& spec) { spec.limits.memory_bytes = 128u << 20; });

@@ -39,6 +39,12 @@ rusage reaped_usage() {
 void HeldLimits::begin(std::uint64_t now_ns) { next_look_ns_ = now_ns + shortest_pause_ns; }
 
 wire::Cause HeldLimits::look(const wire::Order& order) {
+  if (now_ns() < next_memory_ns_) {
+    const std::uint64_t reaped = reaped_cpu_ns();
+    cpu_ns_ = larger(cpu_ns_, watch_.processor_time(reaped) + reaped);
+    next_look_ns_ = smaller(next_memory_ns_, now_ns() + longest_pause_ns);
+    return cpu_ns_ > order.cpu_ns ? wire::cause_cpu : wire::cause_none;
+  }
   const std::uint64_t before = own_cpu_ns();
   const WatchedUsage usage = measure(order);
   const std::uint64_t rest = rest_after(own_cpu_ns() - before);
@@ -47,7 +53,10 @@ wire::Cause HeldLimits::look(const wire::Order& order) {
   if (cpu_ns_ > order.cpu_ns) return wire::cause_cpu;
   const std::uint64_t pause =
       smaller((order.memory_bytes - memory) / touched_bytes_per_ns, longest_pause_ns);
-  next_look_ns_ = now_ns() + larger(larger(pause, shortest_pause_ns), rest);
+  next_memory_ns_ = now_ns() + larger(larger(pause, shortest_pause_ns), rest);
+  // A guest chooses what a look at its memory costs, and must not choose how often its processor
+  // time is looked at.
+  next_look_ns_ = smaller(next_memory_ns_, now_ns() + longest_pause_ns);
   return wire::cause_none;
 }
 

@@ -44,6 +44,7 @@ class HeldLimits {
 
   Watch& watch_;
   std::uint64_t next_look_ns_ = 0;
+  std::uint64_t next_memory_ns_ = 0;
   std::uint64_t next_walk_ns_ = 0;
   std::uint64_t memory_peak_ = 0;
   std::uint64_t cpu_ns_ = 0;

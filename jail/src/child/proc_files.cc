@@ -52,7 +52,7 @@ class MappingReader {
   void see(char letter) {
     if (letter == '\n') {
       ++found.count;
-      if (is_shared_ && (nameless_.is_met() || named_.is_met())) found.has_shared_anonymous = true;
+      if (is_shared_ && (nameless_.is_met() || named_.is_met())) ++found.shared_anonymous;
       restart();
     } else if (field_ >= fields_before_name && (in_name_ || letter != ' ')) {
       in_name_ = true;

@@ -48,7 +48,10 @@ struct ProcessStat {
   std::uint64_t children_ticks = 0;      // cutime + cstime
   std::uint64_t threads = 0;
   std::uint64_t mapped_bytes = 0;
-  std::uint64_t resident_pages = 0;
+  std::uint64_t resident_pages = 0;  // roughly: of a small process it may be 0
+
+  // It has no memory any more. Of a process's first thread, others of it may have.
+  bool has_ended() const { return state == 'Z' || state == 'X'; }
 };
 
 // `process` names its directory: its own number or that of one of its threads. False: it is gone.
@@ -57,7 +60,7 @@ bool read_stat(int proc, const char* process, ProcessStat& out);
 // What /proc/PID/maps lists.
 struct Mappings {
   std::uint64_t count = 0;
-  bool has_shared_anonymous = false;
+  std::uint64_t shared_anonymous = 0;  // of these
 };
 
 // Stops when `most` are counted. False: they cannot be read, which a process can see to by making

@@ -68,16 +68,24 @@ std::uint64_t bytes_in(const nlmsghdr& message) {
   return 0;
 }
 
+std::uint64_t beyond(std::uint64_t all, std::uint64_t part) { return all > part ? all - part : 0; }
+
+struct Told {
+  std::uint64_t sockets = 0;
+  std::uint64_t bytes = 0;
+};
+
 // Adds what one datagram of the answer says. 1: more will follow; 0: that was all; or a negative
 // errno.
 template <class Question>
-long add_answer(const char* answer, long size, std::uint64_t& bytes) {
+long add_answer(const char* answer, long size, Told& told) {
   while (size >= static_cast<long>(sizeof(nlmsghdr))) {
     const auto& message = *reinterpret_cast<const nlmsghdr*>(answer);
     if (message.nlmsg_len < sizeof(nlmsghdr) || message.nlmsg_len > size) return -1;
     if (message.nlmsg_type == NLMSG_DONE) return 0;
     if (message.nlmsg_type != SOCK_DIAG_BY_FAMILY) return -1;  // the kernel has no such module
-    bytes += bytes_in<Question>(message);
+    told.bytes += bytes_in<Question>(message);
+    ++told.sockets;
     answer += NLMSG_ALIGN(message.nlmsg_len);
     size -= static_cast<long>(NLMSG_ALIGN(message.nlmsg_len));
   }
@@ -86,7 +94,7 @@ long add_answer(const char* answer, long size, std::uint64_t& bytes) {
 
 // False: the kernel does not tell.
 template <class Question>
-bool add_all(const Question& question, std::uint64_t& bytes) {
+bool add_all(const Question& question, Told& told) {
   struct {
     nlmsghdr header;
     decltype(question.request) request;
@@ -104,7 +112,7 @@ bool add_all(const Question& question, std::uint64_t& bytes) {
   while (more > 0) {
     const long got =
         raw::call(SYS_recvfrom, asked, raw::address(answer), sizeof answer, MSG_DONTWAIT, 0, 0);
-    more = got <= 0 ? -1 : add_answer<Question>(answer, got, bytes);
+    more = got <= 0 ? -1 : add_answer<Question>(answer, got, told);
   }
   raw::call(SYS_close, asked);
   return more == 0;
@@ -130,7 +138,6 @@ std::uint64_t SocketMemory::measure(int proc) {
 // For internet sockets the kernel goes through those of the whole machine, so it is asked for a
 // kind only where there is one. `sockstat` is the text of that file.
 std::uint64_t SocketMemory::ask_all(int proc, const char* sockstat, std::uint64_t sockets) {
-  std::uint64_t bytes = sockets * bytes_of_a_socket;
   Text sockstat6;
   if (!read_text(proc, "1/net/sockstat6", sockstat6)) sockstat6.bytes[0] = '\0';
   const struct {
@@ -142,14 +149,20 @@ std::uint64_t SocketMemory::ask_all(int proc, const char* sockstat, std::uint64_
                {sockstat, "UDP: inuse", AF_INET, IPPROTO_UDP},
                {sockstat6.bytes, "TCP6: inuse", AF_INET6, IPPROTO_TCP},
                {sockstat6.bytes, "UDP6: inuse", AF_INET6, IPPROTO_UDP}};
-  bool is_told = add_all(UnixQuestion{}, bytes);
+  Told told;
+  bool is_told = add_all(UnixQuestion{}, told);
+  // Of these, connections that only time out are listed too, and no sockets any more.
+  std::uint64_t listed = told.sockets;
   for (const auto& kind : kinds) {
     std::uint64_t count = 0;
     if (!find_number(kind.text, kind.count, count) || count == 0) continue;
-    is_told = add_all(InternetQuestion(kind.family, kind.protocol), bytes) && is_told;
+    is_told = add_all(InternetQuestion(kind.family, kind.protocol), told) && is_told;
+    listed += count;
   }
-  if (is_told || sockets <= sockets_without_buffer) return bytes;
-  return bytes + (sockets - sockets_without_buffer) * bytes_of_full_buffers;
+  // A sender that is closed is listed no more, and what it has sent is kept until it is read.
+  const std::uint64_t free = is_told ? few_sockets : sockets_without_buffer;
+  const std::uint64_t hidden = is_told ? beyond(sockets, listed) : sockets;
+  return sockets * bytes_of_a_socket + told.bytes + beyond(hidden, free) * bytes_of_full_buffers;
 }
 
 }  // namespace jail::child

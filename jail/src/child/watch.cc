@@ -39,6 +39,8 @@ constexpr std::uint64_t mapped_bytes_of_a_table_byte = 512;
 constexpr std::uint64_t bytes_of_a_descriptor = 4u << 10;
 constexpr std::uint64_t free_places = 64;
 constexpr std::uint64_t most_of_a_kernel = 1u << 30;
+// Of a limit: so much shared memory.
+constexpr std::uint64_t worth_a_look = 16;
 // An epoll instance may watch every descriptor of its process.
 constexpr std::uint64_t bytes_of_a_watch = 224;
 
@@ -129,7 +131,7 @@ void Watch::each_process(Visit visit) const {
     ProcessStat stat;
     if (pid <= 1 || !read_stat(proc_, name, stat)) continue;
     Process process{static_cast<int>(pid), static_cast<int>(pid)};
-    if (stat.resident_pages == 0 && stat.threads > 1) find_memory(process, stat);
+    if (stat.has_ended() && stat.threads > 1) find_memory(process, stat);
     visit(process, stat);
   }
 }
@@ -144,8 +146,9 @@ void Watch::find_memory(Process& process, ProcessStat& stat) const {
   std::uint64_t thread = 0;
   while (threads.next(name, thread)) {
     ProcessStat own;
-    if (!read_stat(proc_, name, own) || own.resident_pages == 0) continue;
+    if (!read_stat(proc_, name, own) || own.has_ended()) continue;
     process.thread = static_cast<int>(thread);
+    stat.state = own.state;
     stat.resident_pages = own.resident_pages;
     stat.mapped_bytes = own.mapped_bytes;
     break;
@@ -169,7 +172,7 @@ std::uint64_t Watch::tmpfs_bytes() const {
 std::uint64_t Watch::count_mappings(std::uint64_t most) const {
   std::uint64_t mappings = 0;
   each_process([&](const Process& process, const ProcessStat& stat) {
-    if (mappings >= most || stat.resident_pages == 0) return;
+    if (mappings >= most || stat.has_ended()) return;
     Mappings own;
     const bool is_read = read_mappings(proc_, process.name().text, most, own);
     mappings += is_read ? own.count : stat.mapped_bytes / page_bytes_;
@@ -177,56 +180,47 @@ std::uint64_t Watch::count_mappings(std::uint64_t most) const {
   return mappings;
 }
 
-// A thread that was let go runs, or waits for a lock of the kernel's, until its memory is mapped.
-bool Watch::are_sharers_done_but_for(int thread_that_asks) const {
-  if (sharers_ > most_sharers_) return false;
-  for (std::size_t i = 0; i < sharers_; ++i) {
-    if (sharer_[i] == thread_that_asks) continue;
+// Only where nothing of the jail can run meanwhile: the thread that asks is its only one.
+bool Watch::is_only_thread(int thread) const {
+  ProcessStat own;
+  if (!read_stat(proc_, Number(static_cast<std::uint64_t>(thread)).text, own) || own.threads != 1) {
+    return false;
+  }
+  NumberedEntries processes(proc_);
+  const char* name = nullptr;
+  std::uint64_t pid = 0;
+  while (processes.next(name, pid)) {
     ProcessStat stat;
-    const Number thread(static_cast<std::uint64_t>(sharer_[i]));
-    if (!read_stat(proc_, thread.text, stat)) continue;
-    if (stat.state == 'R' || stat.state == 'D') return false;
+    if (pid <= 1 || pid == static_cast<std::uint64_t>(thread)) continue;
+    if (read_stat(proc_, name, stat) && !(stat.has_ended() && stat.threads <= 1)) return false;
   }
   return true;
 }
 
-bool Watch::is_shared_mapped() const {
-  bool found = false;
-  each_process([&](const Process& process, const ProcessStat& stat) {
-    if (found || stat.resident_pages == 0) return;
-    Mappings own;
-    found = !read_mappings(proc_, process.name().text, ~std::uint64_t{0}, own) ||
-            own.has_shared_anonymous;
-  });
-  return found;
-}
-
-// A fork with a smaller number than its parent, made while the first look passed, is met by the
-// second one.
-void Watch::forget_shared_if_gone(int thread_that_asks) {
-  if (!are_sharers_done_but_for(thread_that_asks)) return;
-  if (is_shared_mapped() || is_shared_mapped()) return;
-  shared_ = 0;
-  sharers_ = 0;
+// Twice, since a fork with a smaller number than its parent, made while the first look passed, is
+// met by the second one.
+void Watch::forget_shared_that_is_gone(int thread_that_asks) {
+  if (!is_only_thread(thread_that_asks) || !is_only_thread(thread_that_asks)) return;
+  Mappings own;
+  const Number name(static_cast<std::uint64_t>(thread_that_asks));
+  if (!read_mappings(proc_, name.text, ~std::uint64_t{0}, own)) return;
+  // Each is a part of what was mapped at once, however little of it is mapped still.
+  shared_ = smaller(shared_, own.shared_anonymous * largest_shared_);
+  if (shared_ == 0) largest_shared_ = 0;
 }
 
 bool Watch::count_shared(std::uint64_t bytes, int thread, std::uint64_t memory_limit) {
   const std::uint64_t whole_pages = (bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_;
   if (whole_pages < bytes) return false;
-  if (whole_pages > beyond(memory_limit, shared_)) forget_shared_if_gone(thread);
+  // A part of the limit is enough to look whether it is still there, so that a program with other
+  // memory is not ended for what is gone.
+  if (shared_ > 0 && whole_pages > beyond(memory_limit / worth_a_look, shared_)) {
+    forget_shared_that_is_gone(thread);
+  }
   if (whole_pages > beyond(memory_limit, shared_)) return false;
   shared_ += whole_pages;
-  remember_sharer(thread);
+  largest_shared_ = larger(largest_shared_, whole_pages);
   return true;
-}
-
-void Watch::remember_sharer(int thread) {
-  if (sharers_ > most_sharers_) return;
-  for (std::size_t i = 0; i < sharers_; ++i) {
-    if (sharer_[i] == thread) return;
-  }
-  if (sharers_ < most_sharers_) sharer_[sharers_] = thread;
-  ++sharers_;
 }
 
 WatchedMemory Watch::without_files(const SizeFile& file) const {
@@ -256,7 +250,7 @@ WatchedMemory Watch::without_files(const SizeFile& file) const {
 
 void Watch::note_inherited() {
   each_process([&](const Process& process, const ProcessStat& stat) {
-    if (stat.resident_pages == 0) return;  // ended, not yet reaped
+    if (stat.has_ended()) return;
     Sizes own;
     const bool is_read = read_sizes(proc_, process.name().text, inheritable, own);
     inherited_ = is_read ? larger(inherited_, own.anonymous + own.other) : ~std::uint64_t{0};
@@ -289,7 +283,7 @@ Watch::Scan Watch::scan(std::uint64_t reaped_ns) {
 std::uint64_t Watch::bytes_in_status() const {
   std::uint64_t bytes = 0;
   each_process([&](const Process& process, const ProcessStat& stat) {
-    if (stat.resident_pages == 0) return;
+    if (stat.has_ended()) return;
     Text text;
     // Where so many groups stand before them that they are not found.
     std::uint64_t tables = stat.mapped_bytes / mapped_bytes_of_a_table_byte;
@@ -303,6 +297,10 @@ std::uint64_t Watch::bytes_in_status() const {
     bytes += tables + bytes_of_descriptors(places, epolls);
   });
   return bytes;
+}
+
+std::uint64_t Watch::processor_time(std::uint64_t reaped_ns) {
+  return scan(reaped_ns).ticks * ns_per_tick;
 }
 
 WatchedUsage Watch::measure(std::uint64_t memory_limit, std::uint64_t reaped_ns) {

@@ -2,7 +2,6 @@
 // the memory and CPU limit where no cgroup can be had.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "child/known_processes.h"
@@ -49,9 +48,10 @@ class Watch {
   bool is_alone(int pid, std::uint64_t& memory_peak) const;
 
   // Anonymous memory that processes share stays when nobody has it in sight any more, and no file
-  // tells how much of it there is. So all of it counts from the moment that it is mapped, until
-  // none is mapped any more. `thread` waits for the answer; false: that is more than
-  // `memory_limit`, and it must not be mapped.
+  // tells how much of it there is. So all of it counts from the moment that it is mapped, until it
+  // is mapped no more; whether that is so is looked at only while the jail has one thread, which
+  // waits here. `thread` asks; false: that is more than `memory_limit`, and it must not be
+  // mapped.
   bool count_shared(std::uint64_t bytes, int thread, std::uint64_t memory_limit);
 
   // Resident sizes added up, and the most that the kernel can keep for these processes: page
@@ -62,6 +62,9 @@ class Watch {
   // `reaped_ns` is what init's own reaped children used. With no_memory_limit, which is where a
   // cgroup holds it, memory is told roughly.
   WatchedUsage measure(std::uint64_t memory_limit, std::uint64_t reaped_ns);
+
+  // Only the processor time of measure(), at a cost that a guest's memory has no part in.
+  std::uint64_t processor_time(std::uint64_t reaped_ns);
 
   // Proportional shares added up, in bytes, and what the last measure() found beside them. The
   // kernel looks at every page for it: at a gigabyte that takes tens of milliseconds, in which a
@@ -78,10 +81,8 @@ class Watch {
   std::uint64_t bytes_in_status() const;
   std::uint64_t tmpfs_bytes() const;
   std::uint64_t count_mappings(std::uint64_t most) const;
-  bool are_sharers_done_but_for(int thread_that_asks) const;
-  bool is_shared_mapped() const;
-  void forget_shared_if_gone(int thread_that_asks);
-  void remember_sharer(int thread);
+  bool is_only_thread(int thread) const;
+  void forget_shared_that_is_gone(int thread_that_asks);
   WatchedMemory without_files(const SizeFile& file) const;
 
   int proc_;
@@ -89,14 +90,11 @@ class Watch {
   int tmp_;
   std::uint64_t page_bytes_;
   std::uint64_t inherited_ = 0;
-  std::uint64_t shared_ = 0;  // anonymous, all that was ever mapped and may be there still
-  // Who has mapped it since there was none; more than these are not remembered.
-  static constexpr std::size_t most_sharers_ = 64;
-  int sharer_[most_sharers_];
-  std::size_t sharers_ = 0;
-  std::uint64_t files_ = 0;         // as the last measure() found them, and the same of these:
-  std::uint64_t kernel_ = 0;        // what the kernel keeps
-  std::uint64_t most_places_ = 64;  // for descriptors, in one process
+  std::uint64_t largest_shared_ = 0;  // that was mapped at once
+  std::uint64_t shared_ = 0;          // anonymous, all that was ever mapped and may be there still
+  std::uint64_t files_ = 0;           // as the last measure() found them, and the same of these:
+  std::uint64_t kernel_ = 0;          // what the kernel keeps
+  std::uint64_t most_places_ = 64;    // for descriptors, in one process
   SocketMemory sockets_;
   KnownProcesses known_;
 };

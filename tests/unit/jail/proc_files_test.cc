@@ -62,24 +62,24 @@ TEST_F(ProcFiles, MappingsAreCounted) {
 }
 
 TEST_F(ProcFiles, SharedAnonymousMemoryIsSeenWhateverItIsCalled) {
-  EXPECT_FALSE(mappings().has_shared_anonymous);
+  EXPECT_EQ(mappings().shared_anonymous, 0u);
   void* block = ::mmap(nullptr, page, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(block, MAP_FAILED);
-  EXPECT_TRUE(mappings().has_shared_anonymous);
+  EXPECT_EQ(mappings().shared_anonymous, 1u);
   ASSERT_EQ(::mprotect(block, page, PROT_NONE), 0);
-  EXPECT_TRUE(mappings().has_shared_anonymous);
+  EXPECT_EQ(mappings().shared_anonymous, 1u);
   // Where the kernel can name it.
   ::prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, block, page, "innocent");
-  EXPECT_TRUE(mappings().has_shared_anonymous);
+  EXPECT_EQ(mappings().shared_anonymous, 1u);
   ::munmap(block, page);
-  EXPECT_FALSE(mappings().has_shared_anonymous);
+  EXPECT_EQ(mappings().shared_anonymous, 0u);
 }
 
 TEST_F(ProcFiles, PrivateMemoryIsNotSharedWhateverItIsCalled) {
   void* block = ::mmap(nullptr, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(block, MAP_FAILED);
   ::prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, block, page, "/dev/zero (deleted)");
-  EXPECT_FALSE(mappings().has_shared_anonymous);
+  EXPECT_EQ(mappings().shared_anonymous, 0u);
   ::munmap(block, page);
 }
 

@@ -190,13 +190,13 @@ TEST_F(ArgumentRules, SocketOptionsLoadNoCode) {
 TEST_F(ArgumentRules, SocketOptionsAreListed) {
   using Option = std::pair<std::uint64_t, std::uint64_t>;  // level and name
   const std::set<Option> both = {
-      {1, 2},   {1, 5},   {1, 6},   {1, 7},   {1, 8},   {1, 9},   {1, 10},  {1, 13}, {1, 15},
-      {1, 16},  {1, 18},  {1, 20},  {1, 21},  {1, 66},  {1, 67},  {6, 1},   {6, 2},  {6, 3},
-      {6, 4},   {6, 5},   {6, 6},   {6, 7},   {6, 8},   {6, 9},   {6, 10},  {6, 12}, {6, 18},
-      {0, 1},   {0, 2},   {0, 8},   {0, 10},  {0, 11},  {0, 12},  {0, 13},  {0, 14}, {0, 24},
-      {41, 16}, {41, 23}, {41, 25}, {41, 26}, {41, 49}, {41, 51}, {41, 66}, {41, 67}};
-  const std::set<Option> to_read = {{1, 3},  {1, 4},  {1, 17}, {1, 30},
-                                    {1, 38}, {1, 39}, {6, 11}, {6, 13}};
+      {1, 2},   {1, 5},   {1, 6},   {1, 9},   {1, 10},  {1, 13}, {1, 15}, {1, 16},  {1, 18},
+      {1, 20},  {1, 21},  {1, 66},  {1, 67},  {6, 1},   {6, 2},  {6, 3},  {6, 4},   {6, 5},
+      {6, 6},   {6, 7},   {6, 8},   {6, 9},   {6, 10},  {6, 12}, {6, 18}, {0, 1},   {0, 2},
+      {0, 8},   {0, 10},  {0, 11},  {0, 12},  {0, 13},  {0, 14}, {0, 24}, {41, 16}, {41, 23},
+      {41, 25}, {41, 26}, {41, 49}, {41, 51}, {41, 66}, {41, 67}};
+  const std::set<Option> to_read = {{1, 3},  {1, 4},  {1, 7},  {1, 8},  {1, 17},
+                                    {1, 30}, {1, 38}, {1, 39}, {6, 11}, {6, 13}};
   for (std::uint64_t level = 0; level < 300; ++level) {
     for (std::uint64_t name = 0; name < 300; ++name) {
       const bool set = both.count({level, name}) != 0;
@@ -224,7 +224,11 @@ TEST_F(ArgumentRules, PagesOfSharedFilesAreNotProbedOrDropped) {
 
 TEST_F(ArgumentRules, PagesAreNotMerged) {
   EXPECT_EQ(ask(SYS_madvise, {0, 4096, MADV_MERGEABLE}), fails_with(EINVAL));
-  for (const std::uint64_t advice : {MADV_NORMAL, MADV_DONTNEED, MADV_FREE, MADV_HUGEPAGE}) {
+  constexpr int collapse = 25;  // MADV_COLLAPSE
+  for (const std::uint64_t advice : {MADV_HUGEPAGE, collapse}) {
+    EXPECT_EQ(ask(SYS_madvise, {0, 4096, advice}), fails_with(EINVAL)) << advice;
+  }
+  for (const std::uint64_t advice : {MADV_NORMAL, MADV_DONTNEED, MADV_FREE, MADV_NOHUGEPAGE}) {
     EXPECT_EQ(ask(SYS_madvise, {0, 4096, advice}), allowed) << advice;
   }
 }
