@@ -29,7 +29,8 @@ def until(condition, seconds=5):
 
 
 def execute(*arguments):
-    return subprocess.run([BINARY, "exec", *arguments], capture_output=True, text=True, check=False,
+    # As patient as run_code() below: these programs end by themselves, on an emulated processor too.
+    return subprocess.run([BINARY, "exec", "--timeout", "50", *arguments], capture_output=True, text=True, check=False,
                           stdin=subprocess.DEVNULL, timeout=time_scale.scaled(30))
 
 
