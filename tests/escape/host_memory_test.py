@@ -12,8 +12,8 @@ PRELUDE = attacks_test.PRELUDE.read_text(encoding="utf-8")
 ON_MEMORY = [attack for attack in attacks_test.ALL if attack.name.startswith("memory_") and attack.language == "python"]
 # Beyond a jail's limit: what is filled between two looks of its watchdog, and what the host needs to start it.
 SLACK_MB = 64
-# Of a virtual machine's memory the kernel sets free pages aside for moments, to tell the hypervisor of them: so many tens of MB are
-# missing, or come back, that have nothing to do with the attack. What an attack takes is missing each time.
+# In a virtual machine the kernel sets free pages aside for moments, to tell the hypervisor of them: some tens of MB are missing,
+# or come back, that have nothing to do with the attack. What an attack takes is missing each time.
 LOOKS = 3
 
 

@@ -34,7 +34,7 @@ class Program:
 
     def __init__(self, name, code, language, accepts, timeout=10.0, **fields):
         self.name, self.accepts = name, accepts
-        # Of those that do not end, the deadline is what is observed.
+        # A program that does not end is observed to meet its deadline, which therefore stays as it is.
         seconds = timeout if accepts in (times_out, does_not_succeed) else time_scale.timeout(timeout)
         self.request = {"code": code, "language": language, "timeout_seconds": seconds, **fields}
 

@@ -11,6 +11,8 @@
 
 namespace jail::child {
 
+inline constexpr std::uint64_t ns_per_ms = 1'000'000;
+
 inline std::uint64_t read_clock(clockid_t clock) {
   timespec t{};
   raw::call(SYS_clock_gettime, clock, raw::address(&t));

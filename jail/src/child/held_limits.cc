@@ -2,22 +2,19 @@
 
 #include <sys/syscall.h>
 
+#include "child/arithmetic.h"
 #include "child/clocks.h"
 #include "child/raw_syscall.h"
 
 namespace jail::child {
 namespace {
 
-constexpr std::uint64_t ns_per_ms = 1'000'000;
 // Between two looks at the jail's memory: never longer than this, and shorter the closer the jail
 // is to its limit, at the rate at which a processor can touch new pages.
 constexpr std::uint64_t longest_pause_ns = 20 * ns_per_ms;
 constexpr std::uint64_t shortest_pause_ns = ns_per_ms / 2;
 constexpr std::uint64_t touched_bytes_per_ns = 8;
 constexpr std::uint64_t pause_before_walk_ns = 50 * ns_per_ms;
-
-std::uint64_t larger(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
-std::uint64_t smaller(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
 
 // Looking takes a fifth of a processor at the most, and so does walking. Waiting for a turn on one
 // costs nothing, and where the machine is busy a jail must not be watched the less for it.

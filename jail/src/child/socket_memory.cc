@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "child/arithmetic.h"
 #include "child/clocks.h"
 #include "child/proc_files.h"
 #include "child/raw_syscall.h"
@@ -60,15 +61,13 @@ std::uint64_t bytes_in(const nlmsghdr& message) {
       // The first is TCP's, the second everybody's.
       const std::uint64_t queued = figures[SK_MEMINFO_WMEM_QUEUED];
       const std::uint64_t sent = figures[SK_MEMINFO_WMEM_ALLOC];
-      return figures[SK_MEMINFO_RMEM_ALLOC] + (queued > sent ? queued : sent);
+      return figures[SK_MEMINFO_RMEM_ALLOC] + larger(queued, sent);
     }
     at += RTA_ALIGN(attribute->rta_len);
     left -= static_cast<long>(RTA_ALIGN(attribute->rta_len));
   }
   return 0;
 }
-
-std::uint64_t beyond(std::uint64_t all, std::uint64_t part) { return all > part ? all - part : 0; }
 
 struct Told {
   std::uint64_t sockets = 0;
@@ -151,7 +150,8 @@ std::uint64_t SocketMemory::ask_all(int proc, const char* sockstat, std::uint64_
                {sockstat6.bytes, "UDP6: inuse", AF_INET6, IPPROTO_UDP}};
   Told told;
   bool is_told = add_all(UnixQuestion{}, told);
-  // Of these, connections that only time out are listed too, and no sockets any more.
+  // sock_diag also lists internet connections that only time out, which are no sockets any more, so
+  // internet sockets are taken from the counts.
   std::uint64_t listed = told.sockets;
   for (const auto& kind : kinds) {
     std::uint64_t count = 0;

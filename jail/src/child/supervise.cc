@@ -16,6 +16,7 @@
 #include <initializer_list>
 
 #include "child/apply.h"
+#include "child/arithmetic.h"
 #include "child/channel.h"
 #include "child/clocks.h"
 #include "child/held_limits.h"
@@ -27,11 +28,8 @@
 namespace jail::child {
 namespace {
 
-constexpr std::uint64_t ns_per_ms = 1'000'000;
 // An interpreter that needs this long to want its program hangs.
 constexpr std::uint64_t longest_start_ns = 30'000 * ns_per_ms;
-
-std::uint64_t without(std::uint64_t all, std::uint64_t part) { return all > part ? all - part : 0; }
 
 class Init {
  public:
@@ -123,7 +121,7 @@ class Init {
     }
   }
 
-  // Of a guest that was not given its program yet.
+  // Answers a guest that was not given its program yet.
   void hear_early_notice() {
     Notice notice{};
     if (!notices_.take(notice)) return;
@@ -485,10 +483,10 @@ class Init {
       std::uint64_t user = microseconds(usage.ru_utime) + unreaped_user_us_;
       const std::uint64_t system = microseconds(usage.ru_stime) + unreaped_system_us_;
       // What nobody waited for is in no counter any more: see KnownProcesses.
-      user += without(limits_.cpu_ns() / 1000, user + system);
+      user += beyond(limits_.cpu_ns() / 1000, user + system);
       if (is_started()) split_use_before(user, system);
-      message.cpu_user_us = without(user, user_before_us_);
-      message.cpu_system_us = without(system, system_before_us_);
+      message.cpu_user_us = beyond(user, user_before_us_);
+      message.cpu_system_us = beyond(system, system_before_us_);
       message.memory_peak_bytes = limits_.memory_peak();
       for (const std::uint64_t peak :
            {static_cast<std::uint64_t>(usage.ru_maxrss) * 1024, unreaped_peak_}) {

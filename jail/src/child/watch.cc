@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "child/arithmetic.h"
 #include "child/proc_files.h"
 #include "child/raw_syscall.h"
 
@@ -39,7 +40,7 @@ constexpr std::uint64_t mapped_bytes_of_a_table_byte = 512;
 constexpr std::uint64_t bytes_of_a_descriptor = 4u << 10;
 constexpr std::uint64_t free_places = 64;
 constexpr std::uint64_t most_of_a_kernel = 1u << 30;
-// Of a limit: so much shared memory.
+// Shared memory of this part of the limit is worth a look whether it is still mapped.
 constexpr std::uint64_t worth_a_look = 16;
 // An epoll instance may watch every descriptor of its process.
 constexpr std::uint64_t bytes_of_a_watch = 224;
@@ -47,10 +48,6 @@ constexpr std::uint64_t bytes_of_a_watch = 224;
 constexpr SizeFile whole = {"/status", "RssAnon:", "RssShmem:"};
 constexpr SizeFile proportional = {"/smaps_rollup", "Pss_Anon:", "Pss_Shmem:"};
 constexpr SizeFile inheritable = {"/status", "RssAnon:", "VmSwap:"};
-
-std::uint64_t larger(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
-std::uint64_t smaller(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
-std::uint64_t beyond(std::uint64_t all, std::uint64_t part) { return all > part ? all - part : 0; }
 
 struct Sizes {
   std::uint64_t anonymous = 0;

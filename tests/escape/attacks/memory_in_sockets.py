@@ -9,15 +9,6 @@ import time
 print("sends", flush=True)
 
 
-def fill(one):
-    one.setblocking(False)
-    try:
-        while True:
-            one.send(b"x" * 65536)
-    except BlockingIOError:
-        pass
-
-
 def fill_unix():
     kept = []
     try:

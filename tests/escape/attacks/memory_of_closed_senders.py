@@ -13,12 +13,7 @@ for _ in range(4):
         try:
             while True:
                 sender, receiver = socket.socketpair()
-                sender.setblocking(False)
-                try:
-                    while True:
-                        sender.send(b"x" * 65536)
-                except BlockingIOError:
-                    pass
+                fill(sender)
                 sender.close()
                 kept.append(receiver)
         except OSError:

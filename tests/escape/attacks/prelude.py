@@ -45,6 +45,16 @@ def call(name, *arguments):
     return result, (errno.errorcode.get(ctypes.get_errno(), "?") if result == -1 else None)
 
 
+def fill(one):
+    """Sends over a socket what nobody reads, until it would block."""
+    one.setblocking(False)
+    try:
+        while True:
+            one.send(b"x" * 65536)
+    except BlockingIOError:
+        pass
+
+
 def must_fail(label, name, *arguments):
     if name not in NUMBERS:
         return

@@ -1,4 +1,4 @@
-// Of this process, with files of the kernel's.
+// The tests read the kernel's files about their own process.
 #include "child/proc_files.h"
 
 #include <fcntl.h>

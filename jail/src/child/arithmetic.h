@@ -1,0 +1,16 @@
+// Functions of unsigned numbers, for code that has no C++ library.
+#pragma once
+
+#include <cstdint>
+
+namespace jail::child {
+
+constexpr std::uint64_t larger(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
+constexpr std::uint64_t smaller(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
+
+// What `all` has more than `part`; 0 where it has less.
+constexpr std::uint64_t beyond(std::uint64_t all, std::uint64_t part) {
+  return all > part ? all - part : 0;
+}
+
+}  // namespace jail::child
