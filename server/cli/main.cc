@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -25,6 +26,16 @@ void open_standard_streams() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDWR));
   }
+}
+
+// What a process may have without asking is often 1024, for programs that use select(). A jail that
+// waits keeps a dozen descriptors of ours open. And a descriptor can be sent only while no more
+// than this are on their way for all processes of the user together, those in jails among them.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int dispatch(std::vector<std::string> args) {
@@ -58,6 +69,7 @@ int dispatch(std::vector<std::string> args) {
 
 int main(int argc, char** argv) {
   open_standard_streams();
+  raise_descriptor_limit();
   // A client or a guest may close its end at any time; the write says so.
   std::signal(SIGPIPE, SIG_IGN);
   try {

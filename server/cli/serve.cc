@@ -1,7 +1,5 @@
 #include "server/cli/serve.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -84,15 +82,6 @@ void log_limits(runtime::Logger& logger, const runtime::CgroupChoice& cgroup) {
     logger.warning("no cgroup v2: rlimits and a watchdog hold the limits",
                    {{"reason", cgroup.why_none}});
   }
-}
-
-// A jail that waits keeps a dozen descriptors of ours open. What a process may have without asking
-// is often 1024, for programs that use select().
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 void log_pool(runtime::Logger& logger, std::string_view name, std::string_view reason) {
@@ -197,7 +186,6 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   auto templates = runtime::load_templates(config->sandbox_templates_dir);
   if (!templates) return fail(exit_own_failure, templates.error().message());
   runtime::set_pool_size(*templates, config->sandbox_pool_size);
-  raise_descriptor_limit();
   runtime::Logger logger({.level = config->log_level, .format = config->log_format, .write = {}});
   Workers workers(std::max(2u, std::thread::hardware_concurrency()));
   runtime::RunnerOptions limits = runner_options(*config, *cgroup);

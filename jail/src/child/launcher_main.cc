@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -71,6 +72,15 @@ long map_plan(int fd, wire::PlanHeader*& plan) {
   relocate(base);
   plan = reinterpret_cast<wire::PlanHeader*>(base);
   return 0;
+}
+
+// It bounds how many descriptors may be on their way for this user when one is to be sent, of which
+// guests can have more than the usual 1024.
+void raise_descriptor_limit() {
+  std::uint64_t pair[2];  // soft and hard
+  if (raw::call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, raw::address(pair)) != 0) return;
+  pair[0] = pair[1];
+  raw::call(SYS_prlimit64, 0, RLIMIT_NOFILE, raw::address(pair), 0);
 }
 
 void fill_slots(const LaunchFds& fds, long* slots) {
@@ -252,6 +262,7 @@ extern "C" [[noreturn]] void launcher_main() {
   const long joined = jail::raw::call(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0);
   if (joined < 0 && joined != -ENOSYS) leave(1);  // ENOSYS: a kernel without keys
   jail::raw::call(SYS_prctl, PR_SET_NAME, jail::raw::address("jail-launcher"));
+  raise_descriptor_limit();
   serve();
   leave(0);
 }

@@ -6,6 +6,9 @@
 // mmap(2) of anonymous memory that processes share: no file of /proc tells how much of it there
 // is, so init counts it as it is made (watch.h). The arguments are in registers, and the kernel
 // maps what init was told.
+//
+// sysinfo(2): the kernel counts the machine's processes, load and free memory, by which jails could
+// signal to each other. Init answers in its place.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +20,8 @@ namespace jail::child {
 // wire::Listener. Needs no_new_privs or CAP_SYS_ADMIN.
 //
 // A process has one such listener at the most. Where something outside of the jail has one for this
-// process already nothing is sent. Then init learns of ends from waitid(2) alone, and no anonymous
-// memory can be shared: ENOMEM.
+// process already nothing is sent. Then init learns of ends from waitid(2) alone, no anonymous
+// memory can be shared (ENOMEM), and sysinfo() fails with EPERM.
 //
 // 0 or a negative errno.
 long give_listener(int channel);
@@ -32,7 +35,7 @@ long give_listener(int channel);
 void let_own_end_be_heard();
 [[noreturn]] void end_heard(int status);
 
-enum class NoticeKind : std::uint8_t { end, shared_memory };
+enum class NoticeKind : std::uint8_t { end, shared_memory, system_information };
 
 struct Notice {
   std::uint64_t id;  // the kernel's
@@ -40,6 +43,7 @@ struct Notice {
   NoticeKind kind;
   int status;           // of an end: 0 to 255
   std::uint64_t bytes;  // of shared memory
+  std::uint64_t place;  // of the answer about the system, in the memory of whoever called
 };
 
 class Notices {
@@ -60,6 +64,12 @@ class Notices {
 
   // Lets it fail.
   void refuse(const Notice& notice, int error);
+
+  // Tells about the system what is the same in every jail at any time: the size of the machine's
+  // memory, all of it free, no load, one process. The call fails with the error that writing the
+  // answer met: EFAULT, or EPERM where the process is not dumpable or the host lets nobody write to
+  // the memory of its children (ptrace_scope of Yama).
+  void tell_about_system(const Notice& notice);
 
  private:
   void answer(const Notice& notice, std::uint32_t flags, int error);

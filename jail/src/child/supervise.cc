@@ -125,6 +125,10 @@ class Init {
   void hear_early_notice() {
     Notice notice{};
     if (!notices_.take(notice)) return;
+    if (notice.kind == NoticeKind::system_information) {
+      notices_.tell_about_system(notice);
+      return;
+    }
     if (notice.kind == NoticeKind::shared_memory) {
       watch_.count_shared(notice.bytes, notice.thread, no_memory_limit);
     }
@@ -394,6 +398,8 @@ class Init {
       } else {
         notices_.refuse(notice, ENOMEM);
       }
+    } else if (notice.kind == NoticeKind::system_information) {
+      notices_.tell_about_system(notice);
     } else if (watch_.is_thread_of(notice.thread, static_cast<int>(guest_))) {
       guest_leaves_ = true;
       guest_end_ns_ = now_ns();
