@@ -101,7 +101,9 @@ asio::awaitable<Tried> try_program(const TaskScope& scope, Runner& runner, std::
       co_return std::move(trial);
     }
     if (auto stop = scope.ended()) co_return std::move(*stop);
-    if (result.error().kind != jail::ErrorKind::exhausted) co_return stopped_by(result.error());
+    const bool is_busy = result.error().kind == jail::ErrorKind::exhausted ||
+                         result.error().kind == jail::ErrorKind::timed_out;
+    if (!is_busy) co_return stopped_by(result.error());
     co_await scope.wait(wait);
     if (auto stop = scope.ended()) co_return given_up(std::move(*stop), result.error());
   }

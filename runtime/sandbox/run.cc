@@ -23,8 +23,10 @@ using std::chrono::duration_cast;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// Setting up takes milliseconds; a host that needs this long is in trouble.
+// Setting up takes milliseconds; a host that needs this long is in trouble. A jail out of a pool is
+// given up sooner, since one that is made for the program alone can take its place.
 constexpr milliseconds set_up_deadline{10'000};
+constexpr milliseconds pooled_set_up_deadline{5'000};
 // Init ends a jail at its deadline by itself. This much later the owner no longer relies on it.
 constexpr milliseconds grace{2'000};
 constexpr std::size_t chunk_bytes = 64u << 10;
@@ -183,8 +185,20 @@ void Run::take(jail::Result<Leased> leased) {
   if (jail_->phase() == jail::Phase::ready) {
     begin();
   } else {
-    end_at(set_up_deadline, jail::Ended::killed);
+    expect_ready();
   }
+}
+
+void Run::expect_ready() {
+  timer_.expires_after(pooled_ ? pooled_set_up_deadline : set_up_deadline);
+  timer_.async_wait([self = shared_from_this()](error_code error) {
+    if (error || self->ending_ || self->over_ || self->started_at_ != Clock::time_point{}) return;
+    jail::Error late{jail::ErrorKind::timed_out,
+                     "set up a jail: it is not ready after " +
+                         std::to_string(set_up_deadline / std::chrono::seconds(1)) + " s",
+                     0, "the host is too busy, or a process of this server does not answer"};
+    self->may_launch_again(late) ? self->launch_again() : self->finish(std::move(late));
+  });
 }
 
 void Run::watch_control() {
@@ -206,8 +220,8 @@ void Run::on_control() {
   }
 }
 
-// A launcher or a zygote was killed with this jail in its hands, or the jail while it waited;
-// nothing of the program has run.
+// A launcher or a zygote was killed or hangs with this jail in its hands, or the jail was killed
+// while it waited; nothing of the program has run.
 bool Run::may_launch_again(const jail::Error& error) const {
   const bool not_its_own = pooled_ || error.kind == jail::ErrorKind::closed;
   return not_its_own && !launched_again_ && started_at_ == Clock::time_point{};

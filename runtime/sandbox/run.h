@@ -57,6 +57,7 @@ class Run : public std::enable_shared_from_this<Run> {
   void launch(Way way, const Failed& failed = nullptr);
   WarmPool::Ticket make_ticket();
   void take(jail::Result<Leased> leased);
+  void expect_ready();
   bool may_launch_again(const jail::Error& error) const;
   void launch_again();
   void watch_control();

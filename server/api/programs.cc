@@ -10,16 +10,29 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Why a program that nothing is wrong with was not run; empty where that is not it.
+std::string_view why_busy(const jail::Error& error) {
+  if (error.kind == jail::ErrorKind::timed_out) {
+    return "the program could not be started in time: the host is too busy; try again";
+  }
+  if (error.kind != jail::ErrorKind::exhausted) return {};
+  return error.sys_errno == 0 ? "too many programs run or wait; try again"
+                              : "the host has no room for another program; try again";
+}
+
 Response not_run(Services& services, const Asker& asker, const Job& job, std::string_view language,
                  const jail::Error& error) {
-  services.logger.error(
-      "run failed",
-      {{"request_id", asker.request_id}, {"job_id", job.id}, {"error", error.message()}});
-  if (error.kind == jail::ErrorKind::exhausted) {
+  const auto why = error.message();
+  if (const std::string_view busy = why_busy(error); !busy.empty()) {
+    services.logger.warning(
+        "program turned away",
+        {{"request_id", asker.request_id}, {"job_id", job.id}, {"reason", why}});
     services.jobs.forget(job.id);
     services.metrics.rejected.add({"busy"});
-    return problem(503, "too many programs run or wait; try again", {{"Retry-After", "1"}});
+    return problem(503, std::string(busy), {{"Retry-After", "1"}});
   }
+  services.logger.error("run failed",
+                        {{"request_id", asker.request_id}, {"job_id", job.id}, {"error", why}});
   // The reason may name paths of the host.
   const std::string text =
       "the program could not be started; the server's log has the reason under this request's id";

@@ -136,6 +136,53 @@ class KilledOnce(FaultTest):
         self.assertEqual(("success", "mine\n"), (answers[0]["status"], answers[0]["stdout"]))
 
 
+class Hung(FaultTest):
+    """Stopped, as by a debugger or a host that does not give it a processor: it takes orders and does nothing."""
+
+    def stop(self, pids):
+        self.assertTrue(pids)
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+            self.addCleanup(kill, [pid])
+
+    def zygotes(self):
+        return [pid for host in self.named("jail-template") for pid in host_view.descendants(host)
+                if name_of(pid) == "python3" and host_view.parent_of(pid) == host]
+
+    def check_programs_run_and_a_new_zygote_comes(self, stopped):
+        before = self.pools()["python"]["zygotes"]
+        self.stop(stopped)
+
+        def run(number):
+            with self.server.client() as client:
+                return client.execute(f"print({number})", timeout_seconds=30)
+        with concurrent.futures.ThreadPoolExecutor(8) as callers:
+            answers = list(callers.map(run, range(16)))
+        self.assertEqual([("success", f"{number}\n") for number in range(16)],
+                         [(answer["status"], answer["stdout"]) for answer in answers])
+        self.assertTrue(host_view.wait_until(lambda: self.pools()["python"]["zygotes"] > before, 30))
+        self.wait_until_warm()
+        self.assertTrue(self.execute("print(1)")["warm"])
+
+    def test_zygote(self):
+        self.wait_until_warm()
+        self.check_programs_run_and_a_new_zygote_comes(self.zygotes())
+
+    def test_host_of_a_template(self):
+        self.wait_until_warm()
+        self.check_programs_run_and_a_new_zygote_comes(self.named("jail-template"))
+
+    def test_launcher(self):
+        """No jail can be made. That is no answer about the program, which never ran."""
+        launchers = self.named("jail-launcher")
+        self.stop(launchers)
+        with self.server.client() as client:
+            answer = client.post({"code": "print(1)", "template": "none", "timeout_seconds": 1})
+        kill(launchers)
+        self.assertEqual((503, "1"), (answer.status, answer.headers.get("retry-after")), answer)
+        self.assertIn("could not be started in time", answer.json["detail"])
+
+
 class KilledUnderLoad(FaultTest):
     def load(self, fault, seconds):
         """What came back while `fault()` struck again and again: answers by what they are."""

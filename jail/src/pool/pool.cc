@@ -41,6 +41,10 @@ constexpr milliseconds first_retry{250};
 constexpr milliseconds last_retry{30'000};
 // Imports take seconds; a zygote that needs this long hangs.
 constexpr milliseconds zygote_deadline{60'000};
+// A fork takes milliseconds; a zygote that needs this long for one hangs. An interpreter that is
+// started in its jail has as long as init gives it, and a little more.
+constexpr milliseconds fork_deadline{5'000};
+constexpr milliseconds start_deadline{35'000};
 
 // What an event of the pool's epoll instance is about.
 enum Source : std::uint64_t { source_timer, source_control, source_zygote, source_first_jail };
@@ -108,6 +112,7 @@ struct Pool::State {
   void fail(const Error& error);
   void retire_surplus();
   void look_at_hosts();
+  void give_up_overdue();
   std::size_t wanted() const;
   void refill(Lock& lock);
   Result<Jail> make(Lock& lock, Waited waited, int invocation = -1);
@@ -178,6 +183,7 @@ void Pool::State::on_timer() {
     demand.tick(std::chrono::duration<double>(now - last_tick).count());
     last_tick = now;
     retire_surplus();
+    give_up_overdue();
     if (is_forked()) look_at_hosts();
   }
   wake_after(tick);
@@ -262,6 +268,17 @@ void Pool::State::look_at_hosts() {
   const bool old = host != nullptr && (host->forks >= options.forks_per_zygote ||
                                        now - host->started_at >= options.zygote_age);
   if ((host == nullptr || old) && next == nullptr && now >= retry_at) start_host();
+}
+
+// Requests that come while there is no zygote are told so at once.
+void Pool::State::give_up_overdue() {
+  const auto longest = is_forked() ? fork_deadline : start_deadline;
+  const auto now = Clock::now();
+  const auto overdue =
+      std::erase_if(making, [&](const auto& entry) { return now - entry.second.since > longest; });
+  if (overdue == 0) return;
+  fail({ErrorKind::timed_out, "make a jail: it is not ready in time", ETIMEDOUT, {}});
+  if (host != nullptr) drop_host(host);
 }
 
 void Pool::State::retire_surplus() {
