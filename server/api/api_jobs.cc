@@ -44,7 +44,7 @@ Response no_such_job() { return problem(404, "no such job"); }
 boost::asio::awaitable<Response> Api::list_jobs(RequestHead head) {
   runtime::JobQuery query;
   const auto parameters = parameters_of(head.query);
-  if (!parameters) co_return problem(400, "query: expected each parameter once");
+  if (!parameters) co_return problem(400, parameters.error().message());
   for (const auto& [name, value] : *parameters) {
     if (const auto complaint = read_parameter(name, value, query)) {
       co_return problem(400, *complaint);

@@ -34,7 +34,7 @@ Response none_kept() {
 boost::asio::awaitable<Response> Api::list_lessons(RequestHead head) {
   LessonQuery query;
   const auto parameters = parameters_of(head.query);
-  if (!parameters) co_return problem(400, "query: expected each parameter once");
+  if (!parameters) co_return problem(400, parameters.error().message());
   for (const auto& [name, value] : *parameters) {
     if (const auto complaint = read_parameter(name, value, query)) {
       co_return problem(400, *complaint);

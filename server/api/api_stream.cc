@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "runtime/json/base64.h"
 #include "runtime/json/writer.h"
 #include "server/api/api.h"
 #include "server/api/guard.h"
@@ -281,6 +282,11 @@ std::optional<Response> Api::admit_stream(const RequestHead& head) const {
   if (!lists(head.header("Connection").value_or(""), "upgrade") ||
       !lists(head.header("Upgrade").value_or(""), "websocket")) {
     return problem(426, "this path speaks WebSocket", {{"Upgrade", "websocket"}});
+  }
+  constexpr std::size_t key_bytes = 16;  // RFC 6455, section 4.2.1
+  const auto key = runtime::json::decode_base64(head.header("Sec-WebSocket-Key").value_or(""));
+  if (!key || key->size() != key_bytes) {
+    return problem(400, "Sec-WebSocket-Key: expected 16 bytes in base64");
   }
   return std::nullopt;
 }

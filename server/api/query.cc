@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <charconv>
 
+#include "runtime/json/writer.h"
+
 namespace server {
 
-std::optional<Parameters> parameters_of(std::string_view query) {
+jail::Result<Parameters> parameters_of(std::string_view query) {
   Parameters parameters;
   while (!query.empty()) {
     const std::string_view pair = query.substr(0, query.find('&'));
@@ -13,7 +15,10 @@ std::optional<Parameters> parameters_of(std::string_view query) {
     if (pair.empty()) continue;
     const std::size_t sign = std::min(pair.find('='), pair.size());
     const std::string_view value = pair.substr(std::min(sign + 1, pair.size()));
-    if (!parameters.emplace(pair.substr(0, sign), value).second) return std::nullopt;
+    const std::string name(pair.substr(0, sign));
+    if (!parameters.emplace(name, value).second) {
+      return jail::invalid(runtime::json::quoted(name) + ": expected once");
+    }
   }
   return parameters;
 }

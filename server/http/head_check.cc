@@ -10,10 +10,18 @@ namespace server {
 namespace {
 
 // Headers that must not repeat: with two of them, two readers may pick different ones.
-constexpr std::array<std::string_view, 9> single = {
-    "Host",          "Content-Length",   "Transfer-Encoding",
-    "Content-Type",  "Content-Encoding", "X-API-Key",
-    "Authorization", "Expect",           "X-Request-Id"};
+constexpr std::array<std::string_view, 12> single = {"Host",
+                                                     "Content-Length",
+                                                     "Transfer-Encoding",
+                                                     "Content-Type",
+                                                     "Content-Encoding",
+                                                     "X-API-Key",
+                                                     "Authorization",
+                                                     "Expect",
+                                                     "X-Request-Id",
+                                                     "Origin",
+                                                     "Sec-WebSocket-Key",
+                                                     "Sec-WebSocket-Version"};
 
 class Seen {
  public:

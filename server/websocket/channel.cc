@@ -26,7 +26,9 @@ class BeastChannel final : public Channel {
   BeastChannel(Socket socket, ChannelOptions options)
       : stream_(std::move(socket)), options_(options) {
     stream_.text(true);
-    stream_.read_message_max(0);  // counted in read(), which can still answer
+    // A message that its header says is longer is refused with 1009 before it comes. Up to there
+    // read() counts, which can still answer.
+    stream_.read_message_max(2 * options_.max_message_bytes);
     stream_.write_buffer_bytes(buffer_bytes);
   }
 

@@ -62,7 +62,7 @@ class Jobs(live_server.ServerTest):
 
     def test_bad_parameters_are_named(self):
         for query, name in (("limit=0", "limit"), ("limit=201", "limit"), ("limit=1x", "limit"), ("cursor=x", "cursor"),
-                            ("status=done", "status"), ("limit=1&limit=2", "query"), ("page=2", "page")):
+                            ("status=done", "status"), ("limit=1&limit=2", "limit"), ("page=2", "page")):
             with self.subTest(query):
                 answer = self.client.send("GET", f"/jobs?{query}")
                 self.assertEqual(400, answer.status)

@@ -282,6 +282,28 @@ class Frames(StreamTest):
         self.assertIn(b" 101 ", connection.recv(65536))
         return connection
 
+    def test_handshakes_that_break_the_rules(self):
+        upgrade = b"GET /stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        key, own = b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", b"Origin: http://localhost:%d\r\n" % self.server.port
+        for name, lines, status, word in (
+                ("no key", b"", b"400", b"Sec-WebSocket-Key"), ("no base64", b"Sec-WebSocket-Key: x\r\n", b"400", b"Sec-WebSocket-Key"),
+                ("a short key", b"Sec-WebSocket-Key: AAAA\r\n", b"400", b"Sec-WebSocket-Key"), ("two keys", key + key, b"400", b"Sec-WebSocket-Key"),
+                ("two origins", key + own + b"Origin: http://other.example\r\n", b"400", b"Origin")):
+            with self.subTest(name), socket.create_connection(("127.0.0.1", self.server.port), time_scale.scaled(10)) as connection:
+                connection.sendall(upgrade + lines + b"\r\n")
+                answer = connection.recv(65536)
+                self.assertEqual(status, answer.split(b" ")[1], answer)
+                self.assertIn(word, answer)
+
+    def test_a_message_that_its_header_says_is_too_long_is_refused_before_it_comes(self):
+        connection = self.handshake()
+        connection.sendall(b"\x81\xff" + (1 << 62).to_bytes(8, "big") + bytes(4) + b"{")
+        connection.settimeout(time_scale.scaled(5))
+        received = b""
+        while chunk := connection.recv(65536):
+            received += chunk
+        self.assertIn(b"\x88\x02" + (1009).to_bytes(2, "big"), received)
+
     def test_frames_that_break_the_rules_end_the_connection(self):
         long = bytes(4) + b"x" * 200
         for name, frame in {
