@@ -33,6 +33,20 @@ inline std::uint64_t cpu_ns_of(long pid, ProcessClock clock) {
 
 inline std::uint64_t own_cpu_ns() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
+// How much time init may spend on something that a guest makes as dear as it likes: of a processor,
+// or by the clock.
+class Budget {
+ public:
+  using Clock = std::uint64_t (*)();
+  explicit Budget(std::uint64_t ns, Clock clock = own_cpu_ns)
+      : clock_(clock), until_ns_(clock() + ns) {}
+  bool is_spent() const { return clock_() > until_ns_; }
+
+ private:
+  Clock clock_;
+  std::uint64_t until_ns_;
+};
+
 inline std::uint64_t microseconds(const timeval& t) {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000u + static_cast<std::uint64_t>(t.tv_usec);
 }

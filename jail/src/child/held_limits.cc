@@ -25,6 +25,11 @@ std::uint64_t reaped_cpu_ns() {
   return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
 }
 
+std::uint64_t pause_at(std::uint64_t memory, const wire::Order& order) {
+  const std::uint64_t room = beyond(order.memory_bytes, memory);
+  return larger(smaller(room / touched_bytes_per_ns, longest_pause_ns), shortest_pause_ns);
+}
+
 }  // namespace
 
 rusage reaped_usage() {
@@ -35,25 +40,46 @@ rusage reaped_usage() {
 
 void HeldLimits::begin(std::uint64_t now_ns) { next_look_ns_ = now_ns + shortest_pause_ns; }
 
+// What a look costs is a guest's choice, and so is how long init rests after it. What a guest fills
+// meanwhile is seen at a glance.
+HeldLimits::Glance HeldLimits::glance(const wire::Order& order) {
+  const std::uint64_t before = own_cpu_ns();
+  const std::uint64_t reaped = reaped_cpu_ns();
+  const WatchedUsage usage = watch_.glance(order.memory_bytes, reaped);
+  cpu_ns_ = larger(cpu_ns_, usage.cpu_ns + reaped);
+  const std::uint64_t rest = rest_after(own_cpu_ns() - before);
+  const std::uint64_t pause = pause_at(usage.memory.least, order);
+  next_look_ns_ = smaller(next_memory_ns_, now_ns() + larger(pause, rest));
+  if (usage.memory.least <= order.memory_bytes) return Glance::well;
+  if (usage.is_rough) return Glance::unclear;
+  note_peak(larger(order.memory_bytes, smaller(usage.memory.least, usage.memory.pages)));
+  return Glance::beyond;
+}
+
+wire::Cause HeldLimits::cause_by_cpu(const wire::Order& order) const {
+  return cpu_ns_ > order.cpu_ns ? wire::cause_cpu : wire::cause_none;
+}
+
+void HeldLimits::look_at_processor_time() {
+  const std::uint64_t reaped = reaped_cpu_ns();
+  cpu_ns_ = larger(cpu_ns_, watch_.processor_time(reaped) + reaped);
+}
+
 wire::Cause HeldLimits::look(const wire::Order& order) {
   if (now_ns() < next_memory_ns_) {
-    const std::uint64_t reaped = reaped_cpu_ns();
-    cpu_ns_ = larger(cpu_ns_, watch_.processor_time(reaped) + reaped);
-    next_look_ns_ = smaller(next_memory_ns_, now_ns() + longest_pause_ns);
-    return cpu_ns_ > order.cpu_ns ? wire::cause_cpu : wire::cause_none;
+    const Glance seen = glance(order);
+    if (seen == Glance::beyond) return wire::cause_memory;
+    if (seen == Glance::well) return cause_by_cpu(order);
   }
   const std::uint64_t before = own_cpu_ns();
   const WatchedUsage usage = measure(order);
   const std::uint64_t rest = rest_after(own_cpu_ns() - before);
   const std::uint64_t memory = settle(usage.memory, order);
   if (memory > order.memory_bytes) return wire::cause_memory;
-  if (cpu_ns_ > order.cpu_ns) return wire::cause_cpu;
-  const std::uint64_t pause =
-      smaller((order.memory_bytes - memory) / touched_bytes_per_ns, longest_pause_ns);
-  next_memory_ns_ = now_ns() + larger(larger(pause, shortest_pause_ns), rest);
-  // A guest chooses what a look at its memory costs, and must not choose how often its processor
-  // time is looked at.
-  next_look_ns_ = smaller(next_memory_ns_, now_ns() + longest_pause_ns);
+  if (cause_by_cpu(order) != wire::cause_none) return wire::cause_cpu;
+  const std::uint64_t pause = pause_at(memory, order);
+  next_memory_ns_ = now_ns() + larger(pause, rest);
+  next_look_ns_ = smaller(next_memory_ns_, now_ns() + pause);
   return wire::cause_none;
 }
 
@@ -91,11 +117,11 @@ void HeldLimits::plan_first_walk(const WatchedMemory& memory, const wire::Order&
 
 std::uint64_t HeldLimits::walk(const wire::Order& order) {
   const std::uint64_t before = own_cpu_ns();
-  std::uint64_t memory = watch_.walk();
+  std::uint64_t memory = watch_.walk(order.memory_bytes);
   if (memory > order.memory_bytes) {
     // Only what is seen again counts.
     const WatchedMemory again = measure(order).memory;
-    memory = again.least > order.memory_bytes ? again.least : watch_.walk();
+    memory = again.least > order.memory_bytes ? again.least : watch_.walk(order.memory_bytes);
   }
   next_walk_ns_ = now_ns() + rest_after(own_cpu_ns() - before);
   return memory;

@@ -28,8 +28,8 @@ class HeldLimits {
   // The limit of the order that is passed: wire::cause_memory, cause_cpu, or cause_none.
   wire::Cause look(const wire::Order& order);
 
-  // Only looks.
-  WatchedUsage measure(const wire::Order& order);
+  // Only looks at the processor time.
+  void look_at_processor_time();
 
   // The most that was seen so far, of all processes together: bytes, and processor time that was
   // used by then.
@@ -37,6 +37,10 @@ class HeldLimits {
   std::uint64_t cpu_ns() const { return cpu_ns_; }
 
  private:
+  WatchedUsage measure(const wire::Order& order);
+  enum class Glance : std::uint8_t { well, beyond, unclear };
+  Glance glance(const wire::Order& order);
+  wire::Cause cause_by_cpu(const wire::Order& order) const;
   std::uint64_t settle(const WatchedMemory& memory, const wire::Order& order);
   void plan_first_walk(const WatchedMemory& memory, const wire::Order& order);
   std::uint64_t walk(const wire::Order& order);

@@ -1,5 +1,7 @@
 #include "child/known_processes.h"
 
+#include "child/arithmetic.h"
+
 namespace jail::child {
 
 void KnownProcesses::begin() {
@@ -16,6 +18,8 @@ void KnownProcesses::see(int pid, const ProcessStat& stat) {
     if (count_ == capacity) return;
     process = &seen_[count_++];
     process->generation = generation;
+    process->is_sized = false;
+    process->is_dear = false;
   } else if (stat.children_ticks >= process->children_ticks) {
     inherited_ += stat.children_ticks - process->children_ticks;
   }
@@ -43,6 +47,34 @@ void KnownProcesses::end(std::uint64_t reaped) {
   const std::uint64_t explained = inherited_ > gone ? inherited_ - gone : 0;
   lost_ += missing_ > explained ? missing_ - explained : 0;
   missing_ = gone > inherited_ ? gone - inherited_ : 0;
+}
+
+std::uint64_t KnownProcesses::own_memory(int pid, std::uint64_t anonymous) {
+  Seen* process = find(pid);
+  if (process == nullptr) return anonymous;
+  if (!process->is_sized) {
+    process->own = 0;
+  } else if (anonymous >= process->anonymous) {
+    process->own += anonymous - process->anonymous;
+  } else {
+    process->own = beyond(process->own, process->anonymous - anonymous);
+  }
+  process->anonymous = anonymous;
+  process->is_sized = true;
+  return process->own;
+}
+
+bool KnownProcesses::is_dear(int pid) {
+  const Seen* process = find(pid);
+  return process != nullptr && process->is_dear;
+}
+
+void KnownProcesses::note_dear(int pid) {
+  if (Seen* process = find(pid); process != nullptr) process->is_dear = true;
+}
+
+void KnownProcesses::note_own_memory(int pid, std::uint64_t own) {
+  if (Seen* process = find(pid); process != nullptr && process->is_sized) process->own = own;
 }
 
 KnownProcesses::Seen* KnownProcesses::find(int pid) {

@@ -5,6 +5,9 @@
 // are gone.
 //
 // From how many others a process descends: once a parent has ended its children are init's.
+//
+// How much of a process's anonymous memory is its own and not shared with whoever forked it: at
+// least what it has more than at the look before, and what a look at all of its pages has found.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +33,17 @@ class KnownProcesses {
   // alone. Never less, and more for processes whose parents ended before anybody looked.
   std::uint64_t generations() const { return generations_; }
 
+  // `anonymous` is the resident size, in bytes, of a process that see() was called for in this
+  // look. At least so much of it is its own; all of it where the process is not remembered.
+  std::uint64_t own_memory(int pid, std::uint64_t anonymous);
+
+  // Reading its mappings took so long that they are not read again.
+  bool is_dear(int pid);
+  void note_dear(int pid);
+
+  // A look at its pages has found this share to be its own.
+  void note_own_memory(int pid, std::uint64_t own);
+
  private:
   struct Seen {
     int pid;
@@ -37,6 +51,10 @@ class KnownProcesses {
     std::uint64_t own_ticks;
     std::uint64_t children_ticks;
     std::uint64_t generation;
+    std::uint64_t anonymous;  // at the last look
+    std::uint64_t own;        // of it, at least
+    bool is_sized;            // the two are known
+    bool is_dear;
   };
   // More processes than a jail usually may have; those beyond are not watched in this way.
   static constexpr std::size_t capacity = 256;

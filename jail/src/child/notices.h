@@ -68,7 +68,8 @@ class Notices {
   // Tells about the system what is the same in every jail at any time: the size of the machine's
   // memory, all of it free, no load, one process. The call fails with the error that writing the
   // answer met: EFAULT, or EPERM where the process is not dumpable or the host lets nobody write to
-  // the memory of its children (ptrace_scope of Yama).
+  // the memory of its children (ptrace_scope of Yama). Waits while that process changes its
+  // mappings.
   void tell_about_system(const Notice& notice);
 
  private:

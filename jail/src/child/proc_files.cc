@@ -1,6 +1,8 @@
 #include "child/proc_files.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,10 +21,36 @@ constexpr long name_in_entry = 19;
 constexpr char nameless_shared[] = "/dev/zero (deleted)";
 constexpr char named_shared[] = "[anon_shmem:";
 
+// What links of /proc/PID/fd say.
 constexpr char epoll_instance[] = "anon_inode:[eventpoll]";
+constexpr char file_of_proc[] = "/proc/";
+constexpr char socket[] = "socket:[";
+
+// struct procmap_query of linux/fs.h, which is newer than the headers that this builds with.
+struct MappingQuery {
+  std::uint64_t size;
+  std::uint64_t flags;
+  std::uint64_t address;
+  std::uint64_t start;
+  std::uint64_t end;
+  std::uint64_t about_it[4];  // flags, page size, offset, inode
+  std::uint32_t device[2];
+  std::uint32_t name_and_build_id_bytes[2];
+  std::uint64_t name_and_build_id[2];
+};
+constexpr std::uint64_t covering_or_next = 0x10;
+constexpr unsigned long query_mapping = _IOWR('f', 17, MappingQuery);
 
 long open_to_read(int directory, const char* path) {
   return raw::call(SYS_openat, directory, raw::address(path), O_RDONLY | O_CLOEXEC);
+}
+
+bool begins_with(const char* text, const char* expected) {
+  while (*expected != '\0' && *text == *expected) {
+    ++text;
+    ++expected;
+  }
+  return *expected == '\0';
 }
 
 // Whether a text that is given letter by letter starts with another one.
@@ -187,39 +215,75 @@ bool read_stat(int proc, const char* process, ProcessStat& out) {
   return true;
 }
 
-bool read_mappings(int proc, const char* process, std::uint64_t most, Mappings& out) {
+bool read_mappings(int proc, const char* process, std::uint64_t most, const Budget& budget,
+                   Mappings& out) {
+  if (budget.is_spent()) return false;
   MappingReader reader;
   const long fd = open_to_read(proc, joined({process, "/maps"}).text);
   if (fd < 0) return false;
   char buffer[4096];
-  while (reader.found.count < most) {
+  bool is_in_time = true;
+  while (reader.found.count < most && is_in_time) {
     const long got = raw::call(SYS_read, fd, raw::address(buffer), sizeof buffer);
     if (got <= 0) break;
     for (long i = 0; i < got; ++i) reader.see(buffer[i]);
+    is_in_time = !budget.is_spent();
   }
   raw::call(SYS_close, fd);
   out = reader.found;
-  return true;
+  return is_in_time;
 }
 
-bool count_epolls(int proc, const char* process, std::uint64_t& out) {
+bool count_mappings(int proc, const char* process, std::uint64_t most, const Budget& budget,
+                    std::uint64_t& out) {
+  const long fd = open_to_read(proc, joined({process, "/maps"}).text);
+  if (fd < 0) return false;
+  MappingQuery query{};
+  query.size = sizeof query;
+  query.flags = covering_or_next;
+  std::uint64_t count = 0;
+  bool is_in_time = true;
+  long result = 0;
+  while (count < most && is_in_time) {
+    result = raw::call(SYS_ioctl, fd, static_cast<long>(query_mapping), raw::address(&query));
+    if (result < 0) break;
+    ++count;
+    query.address = query.end;
+    is_in_time = !budget.is_spent();
+  }
+  raw::call(SYS_close, fd);
+  out = count;
+  return is_in_time && (result == 0 || result == -ENOENT);  // there is no further one
+}
+
+bool read_descriptors(int proc, const char* process, const Budget& budget, Descriptors& out) {
   const long descriptors = raw::call(SYS_openat, proc, raw::address(joined({process, "/fd"}).text),
                                      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptors < 0) return false;
-  std::uint64_t epolls = 0;
+  Descriptors found;
   NumberedEntries entries(static_cast<int>(descriptors));
   const char* name = nullptr;
   std::uint64_t number = 0;
-  while (entries.next(name, number)) {
-    char target[sizeof epoll_instance];
-    const long size = raw::call(SYS_readlinkat, descriptors, raw::address(name),
-                                raw::address(target), sizeof target);
-    if (size != sizeof epoll_instance - 1) continue;
-    if (__builtin_memcmp(target, epoll_instance, sizeof epoll_instance - 1) == 0) ++epolls;
+  bool is_in_time = true;
+  while (is_in_time && entries.next(name, number)) {
+    char target[sizeof epoll_instance] = {};
+    raw::call(SYS_readlinkat, descriptors, raw::address(name), raw::address(target),
+              sizeof target - 1);
+    if (begins_with(target, epoll_instance)) ++found.epolls;
+    if (begins_with(target, file_of_proc)) ++found.proc_files;
+    if (begins_with(target, socket)) {
+      Text text;
+      std::uint64_t queued = 0;
+      if (read_text(proc, joined({process, "/fdinfo/", name}).text, text)) {
+        find_number(text.bytes, "scm_fds:", queued);
+      }
+      found.in_flight += queued;
+    }
+    is_in_time = !budget.is_spent();
   }
   raw::call(SYS_close, descriptors);
-  out = epolls;
-  return true;
+  out = found;
+  return is_in_time;
 }
 
 NumberedEntries::NumberedEntries(int directory) : directory_(directory) {

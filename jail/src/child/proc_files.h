@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "child/clocks.h"
+
 namespace jail::child {
 
 struct Path {
@@ -64,11 +66,25 @@ struct Mappings {
 };
 
 // Stops when `most` are counted. False: they cannot be read, which a process can see to by making
-// itself undumpable.
-bool read_mappings(int proc, const char* process, std::uint64_t most, Mappings& out);
+// itself undumpable, or not within the budget: a line holds the path of a file, which may have
+// megabytes. Waits while the process changes its mappings.
+bool read_mappings(int proc, const char* process, std::uint64_t most, const Budget& budget,
+                   Mappings& out);
 
-// How many descriptors of a process are epoll instances. False: as above.
-bool count_epolls(int proc, const char* process, std::uint64_t& out);
+// The count alone, without a look at paths, where the kernel has that (Linux 6.11). False: it has
+// not, or as above.
+bool count_mappings(int proc, const char* process, std::uint64_t most, const Budget& budget,
+                    std::uint64_t& out);
+
+// Descriptors behind which the kernel may keep more than a pipe.
+struct Descriptors {
+  std::uint64_t epolls = 0;
+  std::uint64_t proc_files = 0;
+  std::uint64_t in_flight = 0;  // queued in a Unix socket of the process, of whatever kind
+};
+
+// False: as above.
+bool read_descriptors(int proc, const char* process, const Budget& budget, Descriptors& out);
 
 // The entries of a directory whose names are numbers.
 class NumberedEntries {

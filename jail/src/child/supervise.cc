@@ -41,7 +41,7 @@ class Init {
         control_(static_cast<int>(slots[wire::slot_control])),
         watch_(static_cast<int>(slots[wire::slot_proc]),
                static_cast<int>(slots[wire::slot_workspace]),
-               static_cast<int>(slots[wire::slot_tmp]), plan.page_bytes) {}
+               static_cast<int>(slots[wire::slot_tmp]), plan.page_bytes, plan.max_mappings) {}
 
   void run() {
     watch_children();
@@ -126,7 +126,7 @@ class Init {
     Notice notice{};
     if (!notices_.take(notice)) return;
     if (notice.kind == NoticeKind::system_information) {
-      notices_.tell_about_system(notice);
+      tell_about_system(notice);
       return;
     }
     if (notice.kind == NoticeKind::shared_memory) {
@@ -327,12 +327,13 @@ class Init {
       cause_ = wire::cause_deadline;
       return;
     }
-    if (now >= limits_.next_look_ns()) {
+    // Up to its execve the guest is a part of init.
+    if (exec_ns_ != 0 && now >= limits_.next_look_ns()) {
       cause_ = limits_.look(order_);
       if (cause_ != wire::cause_none) return;
     }
     const std::uint64_t wake =
-        limits_.next_look_ns() < deadline ? limits_.next_look_ns() : deadline;
+        exec_ns_ != 0 && limits_.next_look_ns() < deadline ? limits_.next_look_ns() : deadline;
     const std::uint64_t pause = wake > now ? wake - now : 0;
     timespec timeout{static_cast<time_t>(pause / 1'000'000'000u),
                      static_cast<long>(pause % 1'000'000'000u)};
@@ -399,7 +400,7 @@ class Init {
         notices_.refuse(notice, ENOMEM);
       }
     } else if (notice.kind == NoticeKind::system_information) {
-      notices_.tell_about_system(notice);
+      tell_about_system(notice);
     } else if (watch_.is_thread_of(notice.thread, static_cast<int>(guest_))) {
       guest_leaves_ = true;
       guest_end_ns_ = now_ns();
@@ -408,6 +409,22 @@ class Init {
     } else {
       notices_.let_go(notice);
     }
+  }
+
+  // Writing to the memory of a process waits while that changes its mappings, which init must not.
+  // The child that does so in its place ends with the jail at the latest. Of a program whose
+  // threads all ask at once some are told to ask again.
+  void tell_about_system(const Notice& notice) {
+    clone_args args{};
+    args.exit_signal = SIGCHLD;
+    const long pid = raw::call(SYS_clone3, raw::address(&args), sizeof args);
+    if (pid == 0) {
+      notices_.tell_about_system(notice);
+      for (;;) raw::call(SYS_exit_group, 0);
+    }
+    if (pid > 0 && watch_.leave_out(static_cast<int>(pid))) return;
+    notices_.refuse(notice, EAGAIN);
+    if (pid > 0) raw::call(SYS_kill, pid, SIGKILL);
   }
 
   void reap_ended() {
@@ -423,6 +440,7 @@ class Init {
     const long result = raw::call(SYS_waitid, P_ALL, 0, raw::address(&ended), WEXITED | flags, 0);
     if (result == -EINTR) return true;
     if (result < 0 || ended.si_pid == 0) return false;
+    watch_.note_reaped(ended.si_pid);
     if (ended.si_pid == guest_) {
       guest_ended_ = true;
       if (guest_leaves_) return true;
@@ -463,7 +481,7 @@ class Init {
   void end_all() {
     if (raw::call(SYS_kill, -1, 0) != 0) return;
     // Those whose parent ignores it leave nothing once they are killed.
-    limits_.measure(order_);
+    limits_.look_at_processor_time();
     raw::call(SYS_kill, -1, SIGKILL);
     report(wire::message_ending);
     while (reap_one(0)) raw::call(SYS_kill, -1, SIGKILL);
@@ -493,11 +511,11 @@ class Init {
       if (is_started()) split_use_before(user, system);
       message.cpu_user_us = beyond(user, user_before_us_);
       message.cpu_system_us = beyond(system, system_before_us_);
-      message.memory_peak_bytes = limits_.memory_peak();
-      for (const std::uint64_t peak :
-           {static_cast<std::uint64_t>(usage.ru_maxrss) * 1024, unreaped_peak_}) {
-        if (peak > message.memory_peak_bytes) message.memory_peak_bytes = peak;
-      }
+      // These two have mapped files in them, of which no limit says anything.
+      const std::uint64_t resident =
+          larger(static_cast<std::uint64_t>(usage.ru_maxrss) * 1024, unreaped_peak_);
+      message.memory_peak_bytes =
+          larger(limits_.memory_peak(), smaller(resident, order_.memory_bytes));
       const std::uint64_t running = exec_ns_ != 0 ? exec_ns_ : begin_ns_;
       message.started_ns = running - begin_ns_;
       message.ran_ns = ran_until_ns_ > running ? ran_until_ns_ - running : 0;

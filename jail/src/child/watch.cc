@@ -8,10 +8,13 @@
 #include <unistd.h>
 
 #include "child/arithmetic.h"
+#include "child/clocks.h"
 #include "child/proc_files.h"
 #include "child/raw_syscall.h"
 
 namespace jail::child {
+
+namespace {
 
 // A file about a process, and what it calls two sizes of its memory.
 struct SizeFile {
@@ -19,8 +22,6 @@ struct SizeFile {
   const char* anonymous;
   const char* other;
 };
-
-namespace {
 
 // USER_HZ is 100 on every architecture that this builds for.
 constexpr std::uint64_t ns_per_tick = 10'000'000;
@@ -44,6 +45,25 @@ constexpr std::uint64_t most_of_a_kernel = 1u << 30;
 constexpr std::uint64_t worth_a_look = 16;
 // An epoll instance may watch every descriptor of its process.
 constexpr std::uint64_t bytes_of_a_watch = 224;
+// An open file of /proc keeps a buffer as long as its longest line, or where it has one part, as
+// all of it: fdinfo has a line for each lock on a file. In a line of maps each letter of a path may
+// be written by four, and the buffer doubles until the line fits in.
+constexpr std::uint64_t bytes_of_text = 1u << 20;
+constexpr std::uint64_t bytes_of_a_name = std::uint64_t{2} * 4 * 256;
+// A file of a tmpfs: its inode and its entry in a directory with the longest name.
+constexpr std::uint64_t bytes_of_an_inode = 1700;
+
+// Of processor time: what is not read counts as the most that it can be, and a busy machine is no
+// reason for that.
+constexpr std::uint64_t budget_of_a_look_ns = 15 * ns_per_ms;
+// By the clock: a walk goes on where it stopped, and meanwhile nobody looks.
+constexpr std::uint64_t budget_of_a_walk_ns = 10 * ns_per_ms;
+// Paths through fewer files are short enough to be read.
+constexpr std::uint64_t many_inodes = 1000;
+// What changes the mappings of a process keeps init waiting that reads them, in the worst case as
+// long as it takes to change all of its page tables. Of a process that has more pages than this and
+// than the limit, files among them, nothing is read that waits.
+constexpr std::uint64_t most_that_is_waited_for = 128u << 20;
 
 constexpr SizeFile whole = {"/status", "RssAnon:", "RssShmem:"};
 constexpr SizeFile proportional = {"/smaps_rollup", "Pss_Anon:", "Pss_Shmem:"};
@@ -61,10 +81,6 @@ bool read_sizes(int proc, const char* process, const SizeFile& file, Sizes& out)
          find_size(text.bytes, file.other, out.other);
 }
 
-std::uint64_t bytes_of_descriptors(std::uint64_t places, std::uint64_t epolls) {
-  return beyond(places, free_places) * bytes_of_a_descriptor + places * epolls * bytes_of_a_watch;
-}
-
 std::uint64_t bytes_of_mappings(std::uint64_t mappings, std::uint64_t generations) {
   return mappings * (bytes_of_a_mapping + generations * bytes_of_an_inheritance);
 }
@@ -78,13 +94,23 @@ struct Watch::Process {
   Number name() const { return Number(static_cast<std::uint64_t>(thread)); }
 };
 
+// What the files status of all processes say.
+struct Watch::Statuses {
+  std::uint64_t anonymous = 0;  // bytes, as all of these
+  std::uint64_t other = 0;
+  std::uint64_t own = 0;      // of the anonymous ones, at least, without what they share
+  std::uint64_t largest = 0;  // anonymous size of one process
+  std::uint64_t tables = 0;
+  std::uint64_t descriptors = 0;  // the most that may be behind all places for them
+};
+
 // What the first look at all processes finds.
 struct Watch::Scan {
   std::uint64_t ticks = 0;
   std::uint64_t processes = 0;
   std::uint64_t threads = 0;
   std::uint64_t resident = 0;  // bytes, like the next
-  std::uint64_t mapped = 0;
+  std::uint64_t most_mappings = 0;
 };
 
 bool Watch::is_thread_of(int thread, int pid) const {
@@ -117,6 +143,28 @@ bool Watch::is_alone(int pid, std::uint64_t& memory_peak) const {
   return parse_number(p) == static_cast<std::uint64_t>(pid) && *skip_spaces(p) == '\0';
 }
 
+bool Watch::leave_out(int pid) {
+  for (int& place : left_out_) {
+    if (place != 0) continue;
+    place = pid;
+    return true;
+  }
+  return false;
+}
+
+void Watch::note_reaped(int pid) {
+  for (int& place : left_out_) {
+    if (place == pid) place = 0;
+  }
+}
+
+bool Watch::is_left_out(int pid) const {
+  for (const int place : left_out_) {
+    if (place == pid) return true;
+  }
+  return false;
+}
+
 // visit(process, stat). A first thread that left by exit(2) shows no memory, although the others
 // still have it.
 template <class Visit>
@@ -126,7 +174,7 @@ void Watch::each_process(Visit visit) const {
   std::uint64_t pid = 0;
   while (processes.next(name, pid)) {
     ProcessStat stat;
-    if (pid <= 1 || !read_stat(proc_, name, stat)) continue;
+    if (pid <= 1 || is_left_out(static_cast<int>(pid)) || !read_stat(proc_, name, stat)) continue;
     Process process{static_cast<int>(pid), static_cast<int>(pid)};
     if (stat.has_ended() && stat.threads > 1) find_memory(process, stat);
     visit(process, stat);
@@ -153,28 +201,89 @@ void Watch::find_memory(Process& process, ProcessStat& stat) const {
   raw::call(SYS_close, tasks);
 }
 
-std::uint64_t Watch::tmpfs_bytes() const {
-  std::uint64_t bytes = 0;
+void Watch::look_at_files() {
+  files_ = shared_;
+  inodes_ = 0;
   const int directories[] = {workspace_, tmp_};
   for (const int directory : directories) {
     struct statfs usage {};
-    if (raw::call(SYS_fstatfs, directory, raw::address(&usage)) == 0) {
-      bytes += static_cast<std::uint64_t>(usage.f_blocks - usage.f_bfree) *
-               static_cast<std::uint64_t>(usage.f_bsize);
-    }
+    if (raw::call(SYS_fstatfs, directory, raw::address(&usage)) != 0) continue;
+    files_ += static_cast<std::uint64_t>(usage.f_blocks - usage.f_bfree) *
+              static_cast<std::uint64_t>(usage.f_bsize);
+    inodes_ += static_cast<std::uint64_t>(usage.f_files - usage.f_ffree);
   }
+}
+
+// A path may lead through all of them.
+std::uint64_t Watch::bytes_of_a_proc_file() const {
+  return bytes_of_text + inodes_ * bytes_of_a_name;
+}
+
+// The most that the kernel keeps behind so many places for descriptors.
+std::uint64_t Watch::bytes_of_places(std::uint64_t places) const {
+  const std::uint64_t watches = places * (places / 2) * bytes_of_a_watch;
+  return beyond(places, free_places) * bytes_of_a_descriptor +
+         larger(watches, places * bytes_of_a_proc_file());
+}
+
+// What is behind those that are there: how many places each process has stays with the caller.
+std::uint64_t Watch::count_descriptors(const Budget& budget) const {
+  std::uint64_t bytes = 0;
+  each_process([&](const Process& process, const ProcessStat& stat) {
+    if (stat.has_ended()) return;
+    Text text;
+    std::uint64_t places = most_places_;
+    if (read_text(proc_, joined({process.name().text, "/status"}).text, text)) {
+      find_number(text.bytes, "FDSize:", places);
+    }
+    Descriptors found;
+    if (!read_descriptors(proc_, process.name().text, budget, found)) {
+      // One that ends has given up its memory first, and opens nothing any more.
+      ProcessStat again;
+      const bool ends = !read_stat(proc_, process.name().text, again) || again.mapped_bytes == 0;
+      if (!ends) bytes += bytes_of_places(places);
+      return;
+    }
+    const std::uint64_t of_an_epoll = places * bytes_of_a_watch;
+    bytes += beyond(places, free_places) * bytes_of_a_descriptor + found.epolls * of_an_epoll +
+             found.proc_files * bytes_of_a_proc_file() +
+             found.in_flight * larger(most_places_ * bytes_of_a_watch, bytes_of_a_proc_file());
+  });
   return bytes;
 }
 
-std::uint64_t Watch::count_mappings(std::uint64_t most) const {
+bool Watch::is_large(const ProcessStat& stat, std::uint64_t memory_limit) const {
+  return stat.resident_pages * page_bytes_ > larger(most_that_is_waited_for, memory_limit);
+}
+
+std::uint64_t Watch::most_mappings(const ProcessStat& stat) const {
+  return smaller(stat.mapped_bytes / page_bytes_, max_mappings_);
+}
+
+std::uint64_t Watch::count_mappings(std::uint64_t most, std::uint64_t memory_limit,
+                                    const Budget& budget) {
   std::uint64_t mappings = 0;
   each_process([&](const Process& process, const ProcessStat& stat) {
     if (mappings >= most || stat.has_ended()) return;
-    Mappings own;
-    const bool is_read = read_mappings(proc_, process.name().text, most, own);
-    mappings += is_read ? own.count : stat.mapped_bytes / page_bytes_;
+    std::uint64_t own = 0;
+    const bool is_read = !is_large(stat, memory_limit) && !known_.is_dear(process.pid) &&
+                         count_mappings_of(process, most, budget, own);
+    mappings += is_read ? own : most_mappings(stat);
+    if (!is_read) known_.note_dear(process.pid);
   });
   return mappings;
+}
+
+bool Watch::count_mappings_of(const Process& process, std::uint64_t most, const Budget& budget,
+                              std::uint64_t& out) const {
+  if (budget.is_spent()) return false;
+  if (jail::child::count_mappings(proc_, process.name().text, most, budget, out)) return true;
+  // A path may lead through all files, and a line with it has to be made before it can be refused.
+  Mappings found;
+  const bool is_read =
+      inodes_ < many_inodes && read_mappings(proc_, process.name().text, most, budget, found);
+  out = found.count;
+  return is_read;
 }
 
 // Only where nothing of the jail can run meanwhile: the thread that asks is its only one.
@@ -200,7 +309,8 @@ void Watch::forget_shared_that_is_gone(int thread_that_asks) {
   if (!is_only_thread(thread_that_asks) || !is_only_thread(thread_that_asks)) return;
   Mappings own;
   const Number name(static_cast<std::uint64_t>(thread_that_asks));
-  if (!read_mappings(proc_, name.text, ~std::uint64_t{0}, own)) return;
+  const Budget budget(budget_of_a_look_ns);
+  if (!read_mappings(proc_, name.text, ~std::uint64_t{0}, budget, own)) return;
   // Each is a part of what was mapped at once, however little of it is mapped still.
   shared_ = smaller(shared_, own.shared_anonymous * largest_shared_);
   if (shared_ == 0) largest_shared_ = 0;
@@ -220,29 +330,45 @@ bool Watch::count_shared(std::uint64_t bytes, int thread, std::uint64_t memory_l
   return true;
 }
 
-WatchedMemory Watch::without_files(const SizeFile& file) const {
-  Sizes all;
-  std::uint64_t largest = 0;
+// After a scan(), of the same processes.
+Watch::Statuses Watch::read_statuses() {
+  Statuses all;
   each_process([&](const Process& process, const ProcessStat& stat) {
+    if (stat.has_ended()) return;
+    Text text;
+    Sizes own;
+    // Where so many groups stand before them that they are not found.
+    std::uint64_t tables = stat.mapped_bytes / mapped_bytes_of_a_table_byte;
+    std::uint64_t places = most_places_;
+    bool is_read = read_text(proc_, joined({process.name().text, whole.name}).text, text);
+    if (is_read) {
+      find_size(text.bytes, "VmPTE:", tables);
+      find_number(text.bytes, "FDSize:", places);
+      is_read = find_size(text.bytes, whole.anonymous, own.anonymous) &&
+                find_size(text.bytes, whole.other, own.other);
+    }
+    all.descriptors += bytes_of_places(places);
     // A vfork child runs in its parent's memory until it executes: that is no second copy.
     if (stat.parent > 1 && raw::call(SYS_kcmp, process.thread, stat.parent, KCMP_VM, 0, 0) == 0) {
       return;
     }
-    Sizes own;
-    const bool is_read = read_sizes(proc_, process.name().text, file, own);
-    if (is_read) largest = larger(largest, own.anonymous);
-    // It has just ended, or made itself unreadable and gets no discount, or its sizes stand behind
-    // so many groups that they are not found.
+    all.tables += tables;
     ProcessStat again;
-    if (!is_read && read_stat(proc_, process.name().text, again)) {
+    if (is_read) {
+      all.largest = larger(all.largest, own.anonymous);
+      all.own += known_.own_memory(process.pid, own.anonymous);
+    } else if (read_stat(proc_, process.name().text, again)) {
+      // It has just ended, or made itself unreadable and gets no discount.
       own = {again.resident_pages * page_bytes_, 0};
     }
     all.anonymous += own.anonymous;
     all.other += own.other;
   });
-  // Mapped files of the tmpfs are in both figures, so the larger one stands for both.
-  const std::uint64_t pages = all.anonymous + larger(all.other, files_);
-  return {files_ + kernel_ + beyond(largest, inherited_), pages + kernel_, pages};
+  return all;
+}
+
+std::uint64_t Watch::least(const Statuses& all) const {
+  return files_ + kernel_ + larger(beyond(all.largest, inherited_), all.own);
 }
 
 void Watch::note_inherited() {
@@ -269,65 +395,96 @@ Watch::Scan Watch::scan(std::uint64_t reaped_ns) {
     ++all.processes;
     all.threads += stat.threads;
     all.resident += stat.resident_pages * page_bytes_;
-    all.mapped += stat.mapped_bytes;
+    all.most_mappings += most_mappings(stat);
   });
   known_.end(reaped_ns / ns_per_tick);
   all.ticks += known_.lost_ticks();
   return all;
 }
 
-// Page tables and places for descriptors, of all processes.
-std::uint64_t Watch::bytes_in_status() const {
-  std::uint64_t bytes = 0;
-  each_process([&](const Process& process, const ProcessStat& stat) {
-    if (stat.has_ended()) return;
-    Text text;
-    // Where so many groups stand before them that they are not found.
-    std::uint64_t tables = stat.mapped_bytes / mapped_bytes_of_a_table_byte;
-    std::uint64_t places = most_places_;
-    if (read_text(proc_, joined({process.name().text, "/status"}).text, text)) {
-      find_size(text.bytes, "VmPTE:", tables);
-      find_number(text.bytes, "FDSize:", places);
-    }
-    std::uint64_t epolls = places / 2;
-    count_epolls(proc_, process.name().text, epolls);
-    bytes += tables + bytes_of_descriptors(places, epolls);
-  });
-  return bytes;
-}
-
 std::uint64_t Watch::processor_time(std::uint64_t reaped_ns) {
   return scan(reaped_ns).ticks * ns_per_tick;
 }
 
-WatchedUsage Watch::measure(std::uint64_t memory_limit, std::uint64_t reaped_ns) {
-  const Scan all = scan(reaped_ns);
+WatchedUsage Watch::glance(std::uint64_t memory_limit, std::uint64_t reaped_ns) {
   WatchedUsage usage;
-  usage.cpu_ns = all.ticks * ns_per_tick;
-  files_ = tmpfs_bytes() + shared_;
-  usage.memory.pages = all.resident + files_;
-  // A cgroup counts what follows by itself.
+  usage.cpu_ns = processor_time(reaped_ns);
   if (memory_limit == no_memory_limit) return usage;
-  const std::uint64_t fixed = all.processes * bytes_of_a_process + all.threads * bytes_of_a_thread +
-                              sockets_.measure(proc_);
-  const std::uint64_t mappings = bytes_of_mappings(all.mapped / page_bytes_, known_.generations());
-  kernel_ = fixed + mappings + all.mapped / mapped_bytes_of_a_table_byte +
-            all.processes * bytes_of_descriptors(most_places_, most_places_ / 2);
-  usage.memory.most = usage.memory.pages + kernel_;
-  if (usage.memory.most <= memory_limit) return usage;
-  const std::uint64_t without_mappings = fixed + bytes_in_status();
-  kernel_ = without_mappings + mappings;
-  usage.memory = without_files(whole);
-  if (usage.memory.most <= memory_limit) return usage;
-  // Most programs have far fewer mappings than their address space has pages.
-  const std::uint64_t enough = memory_limit / bytes_of_mappings(1, known_.generations()) + 1;
-  const std::uint64_t counted = bytes_of_mappings(count_mappings(enough), known_.generations());
-  kernel_ = without_mappings + smaller(counted, mappings);
-  usage.memory.least -= beyond(mappings, counted);
-  usage.memory.most -= beyond(mappings, counted);
+  look_at_files();
+  const Statuses all = read_statuses();
+  usage.memory.least = least(all);
+  usage.memory.pages = usage.memory.least - kernel_;
+  usage.is_rough = !kernel_is_counted_;
   return usage;
 }
 
-std::uint64_t Watch::walk() const { return without_files(proportional).most; }
+WatchedUsage Watch::measure(std::uint64_t memory_limit, std::uint64_t reaped_ns) {
+  const Scan all = scan(reaped_ns);
+  look_at_files();
+  WatchedUsage usage;
+  usage.cpu_ns = all.ticks * ns_per_tick;
+  usage.memory.pages = all.resident + files_;
+  // A cgroup counts what follows by itself.
+  if (memory_limit == no_memory_limit) return usage;
+  const Statuses statuses = read_statuses();
+  const std::uint64_t fixed = all.processes * bytes_of_a_process + all.threads * bytes_of_a_thread +
+                              inodes_ * bytes_of_an_inode + statuses.tables +
+                              sockets_.measure(proc_);
+  std::uint64_t descriptors = statuses.descriptors;
+  const std::uint64_t most_mapped = bytes_of_mappings(all.most_mappings, known_.generations());
+  std::uint64_t mappings = most_mapped;
+  // Mapped files of the tmpfs are in both figures, so the larger one stands for both.
+  const std::uint64_t pages = statuses.anonymous + larger(statuses.other, files_);
+  const auto most = [&] { return pages + fixed + descriptors + mappings; };
+  // Most programs have far fewer descriptors than places for them, and than their address space has
+  // pages far fewer mappings.
+  const Budget budget(budget_of_a_look_ns);
+  if (most() > memory_limit) descriptors = smaller(descriptors, count_descriptors(budget));
+  if (most() > memory_limit) {
+    const std::uint64_t enough = memory_limit / bytes_of_mappings(1, known_.generations()) + 1;
+    const std::uint64_t counted = count_mappings(enough, memory_limit, budget);
+    mappings = smaller(mappings, bytes_of_mappings(counted, known_.generations()));
+  }
+  kernel_is_counted_ = mappings < most_mapped;
+  kernel_ = fixed + descriptors + mappings;
+  usage.memory = {least(statuses), most(), pages};
+  return usage;
+}
+
+// The processes with numbers in this range.
+void Watch::walk_from(int first, int last, std::uint64_t memory_limit, const Budget& budget,
+                      std::uint64_t& all) {
+  each_process([&](const Process& process, const ProcessStat& stat) {
+    if (process.pid < first || process.pid > last || stat.has_ended()) return;
+    if (stat.parent > 1 && raw::call(SYS_kcmp, process.thread, stat.parent, KCMP_VM, 0, 0) == 0) {
+      return;
+    }
+    Sizes own;
+    if (!read_sizes(proc_, process.name().text, whole, own)) {
+      all += stat.resident_pages * page_bytes_;
+      return;
+    }
+    std::uint64_t counted = own.anonymous;
+    if (!is_large(stat, memory_limit) && !known_.is_dear(process.pid)) {
+      counted = known_.own_memory(process.pid, own.anonymous);
+      if (!budget.is_spent() && read_sizes(proc_, process.name().text, proportional, own)) {
+        counted = own.anonymous;
+        known_.note_own_memory(process.pid, counted);
+        walked_until_ = process.pid;
+      }
+    }
+    all += counted;
+  });
+}
+
+std::uint64_t Watch::walk(std::uint64_t memory_limit) {
+  constexpr int last_process = 1 << 22;  // the kernel has no larger number
+  const Budget budget(budget_of_a_walk_ns, now_ns);
+  const int before = walked_until_;
+  std::uint64_t all = files_ + kernel_;
+  walk_from(before + 1, last_process, memory_limit, budget, all);
+  walk_from(0, before, memory_limit, budget, all);
+  return all;
+}
 
 }  // namespace jail::child

@@ -1,5 +1,9 @@
 // What the processes of a jail use together, read from a proc mount that only init holds. This is
 // the memory and CPU limit where no cgroup can be had.
+//
+// A guest chooses what a look costs: how many processes, descriptors and mappings there are, how
+// long the paths of mapped files. So what grows with these has a budget of processor time, and what
+// is not read within it counts as the most that it can be.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +23,23 @@ struct WatchedMemory {
 struct WatchedUsage {
   WatchedMemory memory;
   std::uint64_t cpu_ns = 0;  // without what init has reaped
+  bool is_rough = false;
 };
 
 struct ProcessStat;
-struct SizeFile;
 
 inline constexpr std::uint64_t no_memory_limit = ~std::uint64_t{0};
 
 class Watch {
  public:
   // Directories: a proc mount of this pid namespace, and the two tmpfs that the guest can fill.
-  Watch(int proc, int workspace, int tmp, std::uint64_t page_bytes)
-      : proc_(proc), workspace_(workspace), tmp_(tmp), page_bytes_(page_bytes) {}
+  // `max_mappings` is what the kernel gives one process.
+  Watch(int proc, int workspace, int tmp, std::uint64_t page_bytes, std::uint64_t max_mappings)
+      : proc_(proc),
+        workspace_(workspace),
+        tmp_(tmp),
+        page_bytes_(page_bytes),
+        max_mappings_(max_mappings) {}
 
   // What is there at this moment are forks of a process outside, which may share all their
   // anonymous memory with it; what they get from here on they cannot.
@@ -38,6 +47,11 @@ class Watch {
 
   // The most descriptors that processes of the jail can have, from the limit of this one.
   void note_open_files(int pid);
+
+  // A process of init's own, which runs nothing of a guest in memory that no guest can write to, is
+  // none of the jail's until it is reaped. False: there are too many already.
+  bool leave_out(int pid);
+  void note_reaped(int pid);
 
   // Whether the thread is one of this process.
   bool is_thread_of(int thread, int pid) const;
@@ -54,46 +68,68 @@ class Watch {
   // mapped.
   bool count_shared(std::uint64_t bytes, int thread, std::uint64_t memory_limit);
 
-  // Resident sizes added up, and the most that the kernel can keep for these processes: page
-  // tables, mappings, threads, descriptors, sockets. Where that passes `memory_limit`, sizes
-  // without files from the kernel's counters: of all together as the most, the tmpfs and the
-  // anonymous memory of the largest alone, without what it may have inherited, as the least.
+  // The most: resident sizes without files, by the kernel's counters, of all together, and what the
+  // kernel keeps for these processes: page tables, mappings, threads, descriptors, sockets, files.
+  // The least: what is surely no second copy of the same.
   //
   // `reaped_ns` is what init's own reaped children used. With no_memory_limit, which is where a
   // cgroup holds it, memory is told roughly.
   WatchedUsage measure(std::uint64_t memory_limit, std::uint64_t reaped_ns);
 
-  // Only the processor time of measure(), at a cost that a guest's memory has no part in.
+  // The same at a lower cost, with the least alone and what the kernel kept at the last measure().
+  // Waits for no process. Where that took no count, it kept less than this says, and `is_rough`.
+  WatchedUsage glance(std::uint64_t memory_limit, std::uint64_t reaped_ns);
+
+  // Only the processor time.
   std::uint64_t processor_time(std::uint64_t reaped_ns);
 
   // Proportional shares added up, in bytes, and what the last measure() found beside them. The
-  // kernel looks at every page for it: at a gigabyte that takes tens of milliseconds, in which a
-  // program fills a hundred megabytes more. A fork between two reads shows the same pages twice.
-  std::uint64_t walk() const;
+  // kernel looks at every page for it: at a gigabyte that takes tens of milliseconds. Processes
+  // that it gets to no more within its budget are the first of the next walk, and count till then
+  // with what is known to be their own. A fork between two reads shows the same pages twice.
+  std::uint64_t walk(std::uint64_t memory_limit);
 
  private:
   struct Process;
   struct Scan;
+  struct Statuses;
   template <class Visit>
   void each_process(Visit visit) const;
   void find_memory(Process& process, ProcessStat& stat) const;
   Scan scan(std::uint64_t reaped_ns);
-  std::uint64_t bytes_in_status() const;
-  std::uint64_t tmpfs_bytes() const;
-  std::uint64_t count_mappings(std::uint64_t most) const;
+  bool is_left_out(int pid) const;
+  Statuses read_statuses();
+  std::uint64_t count_descriptors(const Budget& budget) const;
+  std::uint64_t count_mappings(std::uint64_t most, std::uint64_t memory_limit,
+                               const Budget& budget);
+  bool count_mappings_of(const Process& process, std::uint64_t most, const Budget& budget,
+                         std::uint64_t& out) const;
+  std::uint64_t most_mappings(const ProcessStat& stat) const;
+  std::uint64_t bytes_of_places(std::uint64_t places) const;
+  std::uint64_t bytes_of_a_proc_file() const;
+  bool is_large(const ProcessStat& stat, std::uint64_t memory_limit) const;
+  void look_at_files();
+  std::uint64_t least(const Statuses& all) const;
+  void walk_from(int first, int last, std::uint64_t memory_limit, const Budget& budget,
+                 std::uint64_t& all);
   bool is_only_thread(int thread) const;
   void forget_shared_that_is_gone(int thread_that_asks);
-  WatchedMemory without_files(const SizeFile& file) const;
 
   int proc_;
   int workspace_;
   int tmp_;
   std::uint64_t page_bytes_;
+  std::uint64_t max_mappings_;
   std::uint64_t inherited_ = 0;
   std::uint64_t largest_shared_ = 0;  // that was mapped at once
   std::uint64_t shared_ = 0;          // anonymous, all that was ever mapped and may be there still
-  std::uint64_t files_ = 0;           // as the last measure() found them, and the same of these:
+  std::uint64_t files_ = 0;           // as the last look found them, and the same of these:
+  std::uint64_t inodes_ = 0;          // of both tmpfs
   std::uint64_t kernel_ = 0;          // what the kernel keeps
+  bool kernel_is_counted_ = false;    // and not only the most that it can be
+  static constexpr int most_left_out = 8;
+  int left_out_[most_left_out] = {};  // 0: a free place
+  int walked_until_ = 0;              // the last process that a walk has come to
   std::uint64_t most_places_ = 64;    // for descriptors, in one process
   SocketMemory sockets_;
   KnownProcesses known_;

@@ -77,6 +77,7 @@ struct PlanHeader {
   std::uint64_t size;
   std::uint64_t clone_flags;
   std::uint64_t page_bytes;
+  std::uint64_t max_mappings;  // that the kernel gives one process
   // Two pairs of soft and hard limit in the plan's bytes that an order to start fills in.
   std::uint64_t data_limit_offset;
   std::uint64_t cpu_limit_offset;

@@ -1,7 +1,11 @@
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <sys/capability.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include <charconv>
+#include <optional>
 
 #include "plan/check_spec.h"
 #include "plan/concerns.h"
@@ -42,6 +46,15 @@ Result<Plan> finished(const Builder& builder, Plan plan) {
   return plan;
 }
 
+std::optional<std::uint64_t> number_in(const char* path) {
+  const Fd file(::open(path, O_RDONLY | O_CLOEXEC));
+  char text[32] = {};
+  if (!file.valid() || ::read(file.get(), text, sizeof text - 1) <= 0) return std::nullopt;
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text, text + sizeof text, number);
+  return error == std::errc() ? std::optional(number) : std::nullopt;
+}
+
 }  // namespace
 
 HostFacts HostFacts::of_this_host(std::uint32_t uid, std::uint32_t gid) {
@@ -50,6 +63,7 @@ HostFacts HostFacts::of_this_host(std::uint32_t uid, std::uint32_t gid) {
   facts.gid = gid;
   facts.last_capability = static_cast<int>(cap_max_bits()) - 1;
   facts.page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  facts.max_mappings = number_in("/proc/sys/vm/max_map_count").value_or(facts.max_mappings);
   for (int resource = 0; resource < RLIM_NLIMITS; ++resource) {
     rlimit limit{};
     ::getrlimit(static_cast<__rlimit_resource>(resource), &limit);
@@ -63,6 +77,7 @@ Result<Plan> compile(const JailSpec& spec, const HostFacts& host) {
   Plan plan;
   plan.clone_flags = own_namespaces | CLONE_NEWCGROUP;
   plan.page_bytes = host.page_bytes;
+  plan.max_mappings = host.max_mappings;
   Builder builder(plan);
   add_identity(builder, host);
   add_oom_offer(builder);
@@ -102,6 +117,7 @@ Result<Plan> compile_host(const JailSpec& spec, const HostFacts& host) {
   // is mounted nsdelegate.
   plan.clone_flags = own_namespaces;
   plan.page_bytes = host.page_bytes;
+  plan.max_mappings = host.max_mappings;
   Builder builder(plan);
   add_identity(builder, host);
   add_oom_offer(builder);
@@ -133,6 +149,7 @@ Result<Plan> compile_forked(const JailSpec& spec, const HostFacts& host, Lever n
   const bool joins = network_reuse == Lever::on && fits_reused_network(spec.network);
   if (joins) plan.clone_flags &= ~std::uint64_t{CLONE_NEWNET};
   plan.page_bytes = host.page_bytes;
+  plan.max_mappings = host.max_mappings;
   Builder builder(plan);
   add_identity(builder, inside);
   add_session(builder, spec);

@@ -32,6 +32,7 @@ struct Plan {
   std::vector<std::uint32_t> relocations;  // places in `bytes` that hold an offset into `bytes`
   std::uint64_t clone_flags = 0;
   std::uint64_t page_bytes = 4096;
+  std::uint64_t max_mappings = 65'530;
   std::uint32_t data_limit = 0;  // places in `bytes`, see wire::PlanHeader
   std::uint32_t cpu_limit = 0;
   std::uint32_t program = 0;
@@ -43,6 +44,7 @@ struct HostFacts {
   std::uint32_t gid = 0;
   int last_capability = 0;
   std::uint64_t page_bytes = 4096;
+  std::uint64_t max_mappings = 65'530;     // sysctl vm.max_map_count
   std::vector<std::uint64_t> hard_limits;  // by RLIMIT_ number; a guest cannot be given more
 
   static HostFacts of_this_host(std::uint32_t uid, std::uint32_t gid);

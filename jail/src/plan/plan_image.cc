@@ -46,6 +46,7 @@ Result<Fd> to_image(const Plan& plan) {
   header.size = bytes_offset + plan.bytes.size();
   header.clone_flags = plan.clone_flags;
   header.page_bytes = plan.page_bytes;
+  header.max_mappings = plan.max_mappings;
   header.data_limit_offset = bytes_offset + plan.data_limit;
   header.cpu_limit_offset = bytes_offset + plan.cpu_limit;
   header.program_offset = bytes_offset + plan.program;

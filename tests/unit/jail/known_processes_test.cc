@@ -97,6 +97,38 @@ TEST(KnownProcesses, AnOrphanThatIsMetAsOneMayDescendFromAnybody) {
   EXPECT_EQ(known.generations(), 3u);
 }
 
+TEST(KnownProcesses, WhatAProcessGrowsByIsItsOwn) {
+  KnownProcesses known;
+  look(known, {{2, 1, 0}, {3, 2, 0}});
+  EXPECT_EQ(known.own_memory(2, 100), 0u) << "it may share all that it had at first";
+  EXPECT_EQ(known.own_memory(2, 130), 30u);
+  EXPECT_EQ(known.own_memory(3, 130), 0u);
+  EXPECT_EQ(known.own_memory(2, 110), 10u) << "what it gives back may be its own";
+  EXPECT_EQ(known.own_memory(2, 50), 0u);
+  EXPECT_EQ(known.own_memory(2, 60), 10u);
+  EXPECT_EQ(known.own_memory(9, 70), 70u) << "of who is not remembered nothing is shared";
+}
+
+TEST(KnownProcesses, WhatWasFoundToBeItsOwnStays) {
+  KnownProcesses known;
+  look(known, {{2, 1, 0}});
+  EXPECT_EQ(known.own_memory(2, 100), 0u);
+  known.note_own_memory(2, 80);
+  EXPECT_EQ(known.own_memory(2, 100), 80u);
+  EXPECT_EQ(known.own_memory(2, 120), 100u);
+}
+
+TEST(KnownProcesses, WhatIsDearIsForgottenWithItsProcess) {
+  KnownProcesses known;
+  look(known, {{2, 1, 0}});
+  EXPECT_FALSE(known.is_dear(2));
+  known.note_dear(2);
+  EXPECT_TRUE(known.is_dear(2));
+  look(known, {});
+  look(known, {{2, 1, 0}});
+  EXPECT_FALSE(known.is_dear(2));
+}
+
 TEST(KnownProcesses, MoreThanItRemembersAreNoError) {
   KnownProcesses known;
   std::vector<Process> many;

@@ -6,8 +6,10 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -30,15 +32,17 @@ class ProcFiles : public testing::Test {
 
   Mappings mappings(std::uint64_t most = ~std::uint64_t{0}) const {
     Mappings found;
-    EXPECT_TRUE(read_mappings(proc_.get(), "self", most, found));
+    EXPECT_TRUE(read_mappings(proc_.get(), "self", most, ample_, found));
     return found;
   }
 
-  std::uint64_t epolls() const {
-    std::uint64_t found = 0;
-    EXPECT_TRUE(count_epolls(proc_.get(), "self", found));
+  Descriptors descriptors() const {
+    Descriptors found;
+    EXPECT_TRUE(read_descriptors(proc_.get(), "self", ample_, found));
     return found;
   }
+
+  const Budget ample_{60'000 * ns_per_ms};
 
   Fd proc_{::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
 };
@@ -59,6 +63,14 @@ TEST_F(ProcFiles, MappingsAreCounted) {
   const std::uint64_t lines = lines_of_maps();
   EXPECT_NEAR(static_cast<double>(mappings().count), static_cast<double>(lines), 4);
   EXPECT_GE(mappings(3).count, 3u);
+}
+
+TEST_F(ProcFiles, TheKernelCountsMappingsWhereItCan) {
+  std::uint64_t found = 0;
+  if (!count_mappings(proc_.get(), "self", ~std::uint64_t{0}, ample_, found)) {
+    GTEST_SKIP() << "a kernel before 6.11";
+  }
+  EXPECT_NEAR(static_cast<double>(found), static_cast<double>(lines_of_maps()), 4);
 }
 
 TEST_F(ProcFiles, SharedAnonymousMemoryIsSeenWhateverItIsCalled) {
@@ -84,10 +96,51 @@ TEST_F(ProcFiles, PrivateMemoryIsNotSharedWhateverItIsCalled) {
 }
 
 TEST_F(ProcFiles, EpollInstancesAreCounted) {
-  const std::uint64_t before = epolls();
+  const std::uint64_t before = descriptors().epolls;
   const Fd one(::epoll_create1(EPOLL_CLOEXEC));
   const Fd two(::epoll_create1(EPOLL_CLOEXEC));
-  EXPECT_EQ(epolls(), before + 2);
+  EXPECT_EQ(descriptors().epolls, before + 2);
+}
+
+TEST_F(ProcFiles, OpenFilesOfProcAreCounted) {
+  const std::uint64_t before = descriptors().proc_files;
+  const Fd one(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+  const Fd other(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(descriptors().proc_files, before + 1);
+}
+
+TEST_F(ProcFiles, DescriptorsInFlightAreCounted) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+  const Fd one(ends[0]);
+  const Fd two(ends[1]);
+  const int sent[] = {one.get(), one.get(), one.get()};
+  char byte = 'x';
+  iovec part{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof sent)] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof sent);
+  std::memcpy(CMSG_DATA(rights), sent, sizeof sent);
+  EXPECT_EQ(descriptors().in_flight, 0u);
+  ASSERT_EQ(::sendmsg(one.get(), &message, 0), 1);
+  EXPECT_EQ(descriptors().in_flight, 3u);
+}
+
+TEST_F(ProcFiles, ReadingEndsWithItsBudget) {
+  const Budget spent(0);
+  while (!spent.is_spent()) {
+  }
+  Mappings mappings;
+  Descriptors found;
+  EXPECT_FALSE(read_mappings(proc_.get(), "self", ~std::uint64_t{0}, spent, mappings));
+  EXPECT_FALSE(read_descriptors(proc_.get(), "self", spent, found));
 }
 
 TEST_F(ProcFiles, AThreadHasADirectoryOfItsOwn) {
