@@ -14,25 +14,26 @@ namespace {
 
 using State = Reading::State;
 
-std::string bytes(const char* text, std::size_t size) { return {text, size}; }
+std::string exactly(const char* text, std::size_t size) { return {text, size}; }
 
 // Where the request leads; empty where it is refused.
-std::string leads_to(const std::string& request) {
+std::string way_of(const std::string& request) {
   RequestReader reader;
   const Reading& reading = reader.feed(request);
   EXPECT_NE(reading.state, State::more) << printable(request);
   return reading.state == State::complete ? reading.request.destination.text() : "";
 }
 
-std::string socks(const std::string& host) {
-  return bytes("\5\1\0\5\1\0\3", 7) + static_cast<char>(host.size()) + host + bytes("\1\xbb", 2);
+std::string by_socks(const std::string& host) {
+  return exactly("\5\1\0\5\1\0\3", 7) + static_cast<char>(host.size()) + host +
+         exactly("\1\xbb", 2);
 }
 
-std::string connect(const std::string& authority) {
+std::string by_connect(const std::string& authority) {
   return "CONNECT " + authority + " HTTP/1.1\r\nHost: x\r\n\r\n";
 }
 
-std::string get(const std::string& authority) {
+std::string by_url(const std::string& authority) {
   return "GET http://" + authority + "/ HTTP/1.1\r\nHost: x\r\n\r\n";
 }
 
@@ -56,8 +57,8 @@ TEST(EgressSpellings, OnesThatAreNoHost) {
   while (long_name.size() < 254) long_name.insert(0, "a.");
   const std::vector<std::string> spellings = {
       // Where a reader of C strings sees the end.
-      bytes("a\0.org", 6), bytes("a.org\0", 6), bytes("a.org\0.evil.org", 15), bytes("\0", 1),
-      bytes("127.0.0.1\0.a.org", 16),
+      exactly("a\0.org", 6), exactly("a.org\0", 6), exactly("a.org\0.evil.org", 15),
+      exactly("\0", 1), exactly("127.0.0.1\0.a.org", 16),
       // Control characters and blanks.
       "a\1.org", "a\t.org", "a.org\x7f", "\x1b[31m.org", "a.org\n", "a\r\nb.org", "a.org\v",
       " a.org", "a.org ", "a b.org", " 127.0.0.1", "127.0.0.1 ", "127.0.0.1\t",
@@ -92,9 +93,9 @@ TEST(EgressSpellings, OnesThatAreNoHost) {
       "a.org\x80", "\xff"};
   EXPECT_GE(spellings.size(), 40u);
   for (const std::string& spelling : spellings) {
-    EXPECT_EQ(leads_to(socks(spelling)), "") << printable(spelling);
-    EXPECT_EQ(leads_to(connect(in_url(spelling))), "") << printable(spelling);
-    EXPECT_EQ(leads_to(get(in_url(spelling))), "") << printable(spelling);
+    EXPECT_EQ(way_of(by_socks(spelling)), "") << printable(spelling);
+    EXPECT_EQ(way_of(by_connect(in_url(spelling))), "") << printable(spelling);
+    EXPECT_EQ(way_of(by_url(in_url(spelling))), "") << printable(spelling);
     EXPECT_EQ(said_by_rule(in_url(spelling)), "") << printable(spelling);
   }
 }
@@ -122,9 +123,9 @@ TEST(EgressSpellings, OneSpellingOfEachHost) {
       {"0:0:0:0:0:ffff:127.0.0.1", "127.0.0.1"},
       {"::ffff:a9fe:a9fe", "169.254.169.254"}};
   for (const auto& [spelling, host] : spellings) {
-    EXPECT_EQ(leads_to(socks(spelling)), host + ":443") << spelling;
-    EXPECT_EQ(leads_to(connect(in_url(spelling))), host + ":443") << spelling;
-    EXPECT_EQ(leads_to(get(in_url(spelling))), host + ":443") << spelling;
+    EXPECT_EQ(way_of(by_socks(spelling)), host + ":443") << spelling;
+    EXPECT_EQ(way_of(by_connect(in_url(spelling))), host + ":443") << spelling;
+    EXPECT_EQ(way_of(by_url(in_url(spelling))), host + ":443") << spelling;
     EXPECT_EQ(said_by_rule(in_url(spelling)), host + ":443") << spelling;
   }
 }
@@ -163,17 +164,17 @@ TEST(EgressSpellings, AuthoritiesOfUrlsThatAreNone) {
                                                 ":443",
                                                 ""};
   for (const std::string& authority : authorities) {
-    EXPECT_EQ(leads_to(connect(authority)), "") << authority;
-    EXPECT_EQ(leads_to(get(authority)), "") << authority;
+    EXPECT_EQ(way_of(by_connect(authority)), "") << authority;
+    EXPECT_EQ(way_of(by_url(authority)), "") << authority;
     EXPECT_EQ(said_by_rule(authority), "") << authority;
   }
   // Nothing of a place is taken for a host.
-  EXPECT_EQ(leads_to(get("a.org/@evil.org")), "a.org:80");
-  EXPECT_EQ(leads_to(get("a.org?@evil.org")), "a.org:80");
-  EXPECT_EQ(leads_to(get("a.org/\\@evil.org:1")), "a.org:80");
-  EXPECT_EQ(leads_to(connect("a.org:443/@evil.org")), "");
-  EXPECT_EQ(leads_to(connect("a.org:443#")), "");
-  EXPECT_EQ(leads_to(get("a.org#@evil.org")), "");
+  EXPECT_EQ(way_of(by_url("a.org/@evil.org")), "a.org:80");
+  EXPECT_EQ(way_of(by_url("a.org?@evil.org")), "a.org:80");
+  EXPECT_EQ(way_of(by_url("a.org/\\@evil.org:1")), "a.org:80");
+  EXPECT_EQ(way_of(by_connect("a.org:443/@evil.org")), "");
+  EXPECT_EQ(way_of(by_connect("a.org:443#")), "");
+  EXPECT_EQ(way_of(by_url("a.org#@evil.org")), "");
 }
 
 TEST(EgressSpellings, WhatLooksLikeANameOfARuleIsAnother) {
