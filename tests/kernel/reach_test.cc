@@ -112,7 +112,7 @@ TEST_F(Reach, InitOfAForkedJail) {
   jail::TemplateSpec spec;
   spec.name = "python";
   spec.jail = spec_for({"/usr/bin/python3", "/workspace/main.py"});
-  DrivenPool pool(*started, spec, {.usual = 2});
+  ::DrivenPool pool(*started, spec, {.usual = 2});
   ASSERT_TRUE(pool.until_ready(2)) << pool->state().trouble;
   int inits = 0;
   for (const pid_t pid : descendants_of(process_of(started->process_fd()))) {
