@@ -2,12 +2,14 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
+#include "jail/fd.h"
 #include "runtime/config/settings.h"
 #include "runtime/config/text_file.h"
 #include "runtime/json/reader.h"
@@ -100,10 +102,40 @@ Failure apply_object(const std::vector<Setting>& settings, const json::Object& o
   return std::nullopt;
 }
 
+// A file of the working directory says where keys are sent and whom programs may reach.
+jail::Result<std::string> read_found_file(const std::string& path) {
+  const jail::Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!file.valid() || ::fstat(file.get(), &status) != 0) {
+    return jail::Error{jail::ErrorKind::kernel, "open " + path, errno, {}};
+  }
+  const char* const hint =
+      "it was found in the working directory; start in another one, or make it this user's own";
+  const bool foreign = status.st_uid != 0 && status.st_uid != ::geteuid();
+  if (foreign) {
+    const std::string owner = std::to_string(status.st_uid);
+    return jail::Error{
+        jail::ErrorKind::refused,
+        path + ": belongs to user " + owner + ", who is neither root nor the user of this process",
+        0, hint};
+  }
+  if ((status.st_mode & S_IWOTH) != 0) {
+    return jail::Error{jail::ErrorKind::refused, path + ": anybody may write to it", 0, hint};
+  }
+  if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+    return jail::Error{jail::ErrorKind::refused, path + ": not a regular file", 0, hint};
+  }
+  return read_text(file.get(), path, max_file_bytes);
+}
+
+jail::Result<std::string> read_source(const std::string& path, bool was_found) {
+  return was_found ? read_found_file(path) : read_text_file(path, max_file_bytes);
+}
+
 Failure apply_file(const std::vector<Setting>& settings, const ConfigSources& sources,
                    Config& config) {
   if (!sources.file_path) return std::nullopt;
-  const auto text = read_text_file(*sources.file_path, max_file_bytes);
+  const auto text = read_source(*sources.file_path, sources.file_was_found);
   if (!text) return text.error();
   const auto root = json::parse(*text, *sources.file_path);
   if (!root) return root.error();
@@ -128,7 +160,7 @@ Failure apply_environment(const std::vector<Setting>& settings, const Environmen
 Failure apply_dotenv(const std::vector<Setting>& settings, const ConfigSources& sources,
                      Config& config) {
   if (!sources.dotenv_path) return std::nullopt;
-  const auto text = read_text_file(*sources.dotenv_path, max_file_bytes);
+  const auto text = read_source(*sources.dotenv_path, sources.dotenv_was_found);
   if (!text) return text.error();
   const auto environment = parse_dotenv(*text, *sources.dotenv_path);
   if (!environment) return environment.error();
@@ -197,8 +229,12 @@ void find_default_files(ConfigSources& sources) {
   };
   if (!sources.file_path && is_there("agent-sandbox.json")) {
     sources.file_path = "agent-sandbox.json";
+    sources.file_was_found = true;
   }
-  if (!sources.dotenv_path && is_there(".env")) sources.dotenv_path = ".env";
+  if (!sources.dotenv_path && is_there(".env")) {
+    sources.dotenv_path = ".env";
+    sources.dotenv_was_found = true;
+  }
 }
 
 jail::Result<Config> load_config(const ConfigSources& sources) {

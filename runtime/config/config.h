@@ -105,13 +105,17 @@ struct FlagSetting {
 struct ConfigSources {
   std::optional<std::string> file_path;    // read, and must be readable, where set
   std::optional<std::string> dotenv_path;  // the same
+  bool file_was_found = false;             // by find_default_files() and not named by anybody
+  bool dotenv_was_found = false;
   Environment environment;
   std::vector<FlagSetting> flags;
 };
 
 // Names agent-sandbox.json and .env of the working directory in `sources` where they are there and
 // no other file was named. Called before privileges are dropped: a file that is there but cannot be
-// read afterwards is then an error, not a configuration that silently does not count.
+// read afterwards is then an error, not a configuration that silently does not count. A file that
+// was found is refused where it belongs to neither root nor the user of this process, or anybody
+// may write to it: the working directory may be one that others, or programs in jails, put it into.
 void find_default_files(ConfigSources& sources);
 
 // Errors: ErrorKind::invalid, one line that names the setting, where its value came from and what

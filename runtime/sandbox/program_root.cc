@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 
 #include "jail/fd.h"
@@ -47,10 +48,23 @@ void find_programs(ProgramRoot& root) {
   }
 }
 
+// A file of the tree itself: a link would lead to one of the host, and a pipe would be waited for.
+Result<std::string> manifest_text(const std::string& path) {
+  const jail::Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!file.valid() || ::fstat(file.get(), &status) != 0) {
+    return Error{ErrorKind::refused, "open " + path, errno, {}};
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return Error{ErrorKind::refused, path + ": not a regular file", 0, {}};
+  }
+  return read_text(file.get(), path, max_manifest_bytes);
+}
+
 // What rootfs/build wrote down. Nothing is taken from it that a guest's safety depends on.
 Result<void> read_manifest(ProgramRoot& root) {
   const std::string path = root.directory + manifest_name;
-  const auto text = read_text_file(path, max_manifest_bytes);
+  const auto text = manifest_text(path);
   if (!text) return text.error();
   const auto value = json::parse(*text, path);
   if (!value) return value.error();
@@ -143,7 +157,8 @@ Result<ProgramRoot> find_program_root(const std::string& configured,
     auto root = open_built(configured);
     if (!root) return root.error();
     // A tree that somebody made otherwise has no manifest; it has a python all the same.
-    if (::access((root->directory + manifest_name).c_str(), F_OK) == 0) {
+    struct stat status {};
+    if (::lstat((root->directory + manifest_name).c_str(), &status) == 0) {
       if (auto read = read_manifest(*root); !read) return read.error();
     }
     return with_python(std::move(*root));

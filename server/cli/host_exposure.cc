@@ -9,6 +9,12 @@ namespace {
 
 constexpr const char* without_setting = "this kernel has no such setting";
 
+// The kernel loads each of them when an ordinary user asks for its sockets, its algorithms or its
+// line discipline, few hosts need them, and faults of them have made users root.
+constexpr std::string_view risky_modules[] = {
+    "af_key", "algif_aead", "algif_skcipher", "can_bcm", "can_isotp", "dccp", "esp4", "esp6",
+    "kafs",   "n_gsm",      "n_hdlc",         "rds",     "rxrpc",     "sctp", "smc",  "tipc"};
+
 Check good(std::string name, std::string found) {
   return {.name = std::move(name),
           .state = Check::State::good,
@@ -34,6 +40,15 @@ std::string swap_places(std::string_view table) {
     line = table.find('\n', line + 1);
   }
   return places;
+}
+
+// Each line of /proc/modules begins with a name and a blank.
+bool has_module(std::string_view table, std::string_view name) {
+  for (std::size_t at = table.find(name); at != table.npos; at = table.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || table[at - 1] == '\n') && end < table.size() && table[end] == ' ') return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -133,6 +148,23 @@ Check check_overlay(const Trial& trial) {
           .advice = std::move(advice)};
 }
 
+Check check_modules(const HostFiles& files) {
+  const std::optional<std::string> table = files.text("/proc/modules");
+  if (!table) return good("modules", "this kernel does not tell which ones are loaded");
+  std::string loaded;
+  std::string rules;
+  for (const std::string_view name : risky_modules) {
+    if (!has_module(*table, name)) continue;
+    loaded += (loaded.empty() ? "" : ", ") + std::string(name);
+    rules += (rules.empty() ? "`install " : ", `install ") + std::string(name) + " /bin/false`";
+  }
+  if (loaded.empty()) return good("modules", "none of those that have made users root is loaded");
+  return notice(
+      "modules", "loaded, and open to any user of this host: " + loaded,
+      "jails refuse the sockets behind them; where nothing needs them, modprobe -r, and " + rules +
+          " in /etc/modprobe.d");
+}
+
 std::vector<Check> check_surface(const HostFiles& files) {
   std::vector<Check> checks;
   checks.push_back(
@@ -142,6 +174,7 @@ std::vector<Check> check_surface(const HostFiles& files) {
   checks.push_back(check_ptrace(files));
   checks.push_back(check_bpf(files));
   checks.push_back(check_io_uring(files));
+  checks.push_back(check_modules(files));
   checks.push_back(check_swap(files));
   checks.push_back(check_same_page_merging(files));
   checks.push_back(check_smt(files));

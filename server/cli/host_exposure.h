@@ -36,6 +36,9 @@ Check check_processor(const HostFiles& files);
 Check check_bpf(const HostFiles& files);
 Check check_io_uring(const HostFiles& files);
 
+// Modules that are loaded, that any user can speak to, and whose faults have made users root.
+Check check_modules(const HostFiles& files);
+
 // An overlay gives each jail inodes of its own, so that a lock on a file of the root is not another
 // jail's.
 Check check_overlay(const Trial& trial);

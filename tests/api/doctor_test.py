@@ -16,7 +16,9 @@ TIMED = ("speed", "self test")
 FIGURES = {"page_touched": "page touched", "page_copied": "page copied", "fork": "fork", "context_switch": "context switch",
            "system_call": "system call"}
 NAMES = ["kernel", "user namespaces", "seccomp", "landlock", "warm pools", "speed", "cgroup v2", "core dumps", "overlayfs", "vsock", "ptrace",
-         "bpf", "io_uring", "swap", "KSM", "SMT", "processor", "root", "self test"]
+         "bpf", "io_uring", "modules", "swap", "KSM", "SMT", "processor", "root", "self test"]
+RISKY_MODULES = {"af_key", "algif_aead", "algif_skcipher", "can_bcm", "can_isotp", "dccp", "esp4", "esp6", "kafs", "n_gsm", "n_hdlc", "rds",
+                 "rxrpc", "sctp", "smc", "tipc"}
 
 
 def content(path):
@@ -97,6 +99,12 @@ class Doctor(unittest.TestCase):
     def test_bpf_and_io_uring(self):
         self.is_noticed("bpf", content("/proc/sys/kernel/unprivileged_bpf_disabled") == "0")
         self.is_noticed("io_uring", False)
+
+    def test_modules(self):
+        loaded = {line.split()[0] for line in (content("/proc/modules") or "").splitlines()} & RISKY_MODULES
+        self.is_noticed("modules", bool(loaded))
+        if loaded:
+            self.assertTrue(self.checks["modules"]["found"].endswith(": " + ", ".join(sorted(loaded))))
 
     def test_processor(self):
         files = list(pathlib.Path("/sys/devices/system/cpu/vulnerabilities").glob("*"))

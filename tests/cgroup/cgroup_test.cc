@@ -117,6 +117,32 @@ time.sleep(600)
   EXPECT_EQ(leaves_at_rest(), 0u);
 }
 
+// Its processes are reaped by the launcher's kernel side and waited for by no thread of this
+// process: who gives a jail up tries once, and the end of the tree waits for a second.
+TEST_F(Cgroup, ALeafThatStaysHoldsNobodyUp) {
+  auto jail = started(python("import time; time.sleep(600)"));
+  ASSERT_TRUE(jail) << jail.error().message();
+  std::string leaf;
+  for (const auto& entry : std::filesystem::directory_iterator(place_)) {
+    if (entry.path().filename().string().starts_with("jail-")) leaf = entry.path().string();
+  }
+  ASSERT_TRUE(std::filesystem::create_directory(leaf + "/stays"));
+  const auto took = [](const auto& action) {
+    const auto began = std::chrono::steady_clock::now();
+    action();
+    return std::chrono::steady_clock::now() - began;
+  };
+  EXPECT_LT(took([&] { const Jail gone = std::move(*jail); }), scaled(milliseconds(500)));
+  EXPECT_LT(took([&] { EXPECT_EQ(tree_->remove_ended(), 1u); }), scaled(milliseconds(500)));
+  EXPECT_EQ(run(python("print(42)")).exit_code, 0);
+  launcher_.reset();
+  const auto end = took([&] { tree_.reset(); });
+  EXPECT_GE(end, milliseconds(900)) << "it did not wait for the leaf";
+  EXPECT_LT(end, milliseconds(1000) + scaled(milliseconds(1000)));
+  ASSERT_TRUE(std::filesystem::remove(leaf + "/stays"));
+  EXPECT_TRUE(std::filesystem::remove(leaf));
+}
+
 // JAIL_TEST_JAILS says how many.
 TEST_F(Cgroup, ManyJailsLeaveNothingBehind) {
   const char* wanted = std::getenv("JAIL_TEST_JAILS");

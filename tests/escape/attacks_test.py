@@ -112,6 +112,30 @@ def host_files_unchanged(test):
         test.assertFalse(os.path.exists(f"{folder}/escape-probe"), folder)
 
 
+# The same files as in attacks/shared_pages.py, as pages that the kernel has in memory.
+SHARED_FILES = """
+import ctypes, hashlib, os, sys
+for path in sorted({os.path.realpath(path) for path in (sys.executable, "/bin/sh", "/usr/lib/os-release", os.__file__, ctypes.__file__) if os.path.exists(path)}):
+    print(path, hashlib.sha256(open(path, "rb").read()).hexdigest())
+"""
+
+
+@contextlib.contextmanager
+def shared_files_unchanged(test):
+    """As the host and another jail see them."""
+    environment = {"PATH": os.environ["PATH"], "HOME": test.directory}
+    if getattr(test, "server", None):
+        environment["SANDBOX_ROOTFS"] = "host"  # as that server's
+
+    def seen():
+        return [subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=environment, cwd="/").stdout
+                for command in ([sys.executable, "-c", SHARED_FILES], [BINARY, "exec", "-c", SHARED_FILES])]
+    before = seen()
+    test.assertTrue(all(lines.count("\n") >= 4 for lines in before), before)
+    yield []
+    test.assertEqual(before, seen())
+
+
 @contextlib.contextmanager
 def host_word(test):
     word = f"left-behind-{uuid.uuid4()}"
@@ -152,7 +176,7 @@ def host_terminal(test):
 CONTEXTS = {
     "host_loopback": host_listeners, "shell_network": host_listeners, "host_processes": host_victims,
     "old_root": host_secret, "own_files": host_secret, "write_root": host_files_unchanged,
-    "daemon": host_word, "inherited_descriptors": host_descriptor,
+    "shared_pages": shared_files_unchanged, "daemon": host_word, "inherited_descriptors": host_descriptor,
     "leftover_environment": host_environment, "terminal_injection": host_terminal,
 }
 

@@ -279,6 +279,35 @@ print(sorted(os.listdir('/proc/self/fd')), os.path.exists('/run'))
   EXPECT_EQ(text_of(shared() + "/log"), "xx");
 }
 
+// What an interpreter or a tool would take for code or settings, where it finds it.
+TEST_F(Grants, WhatAVolumeHoldsIsNoCodeOfAForkedJail) {
+  for (const char* name : {"sitecustomize.py", "usercustomize.py", "conftest.py", "left.pth",
+                           "json.py", "encodings.py", "main.py", ".pythonrc"}) {
+    write(shared() + "/" + name, "import sys; print('left by another')");
+  }
+  jail::TemplateSpec spec;
+  spec.name = "python";
+  spec.jail = spec_for({"/usr/bin/python3", "/workspace/main.py"});
+  with_volume()(spec.jail);
+  DrivenPool pool(launcher(), spec, {.usual = 2});
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
+    auto jail = pool->lease();
+    ASSERT_TRUE(jail) << jail.error().message();
+    ASSERT_TRUE(jail->wait(Phase::ready, scaled(seconds(20))));
+    ASSERT_TRUE(jail->write_file("main.py", R"(
+import sys
+import json, site
+print([path for path in sys.path if path.startswith('/data')], json.__file__.startswith('/usr'))
+site.addsitedir('/data')
+)",
+                                 0644));
+    ASSERT_TRUE(jail->start());
+    // The last line is the control: asked for, it is taken.
+    EXPECT_EQ(collect(*jail).out, "[] True\nleft by another\n");
+  }
+}
+
 struct Spoilt {
   ErrorKind kind;
   std::string field;

@@ -18,14 +18,14 @@ def promises(text):
 
 def is_there(name, root):
     """An attack, `Suite.Test` in C++, or `suite: test` in Python, of the api ring where no ring stands before it."""
-    def is_in(pattern, paths):
-        return any(re.search(pattern, tree.text_of(path), re.MULTILINE) for path in root.glob(paths))
+    def is_in(pattern, *globs):
+        return any(re.search(pattern, tree.text_of(path), re.MULTILINE) for paths in globs for path in root.glob(paths))
     if re.fullmatch(r"\w+", name):
         return any(root.glob(f"tests/escape/*attacks/{name}.*"))
     if found := re.fullmatch(r"(\w+)\.(\w+)", name):
-        return is_in(rf"^TEST(_F|_P)?\({found[1]},\s*{found[2]}\)", "tests/kernel/*.cc")
+        return is_in(rf"^TEST(_F|_P)?\({found[1]},\s*{found[2]}\)", "tests/kernel/*.cc", "tests/cgroup/*.cc", "tests/unit/**/*.cc")
     if found := re.fullmatch(r"(?:(\w+)\.)?(\w+): (\w+)", name):
-        return is_in(rf"^ +def {found[3]}\(", f"tests/{found[1] or 'api'}/{found[2]}_test.py")
+        return is_in(rf"^ +def {found[3]}\(", f"tests/{found[1] or 'api'}/**/{found[2]}_test.py")
     return False
 
 

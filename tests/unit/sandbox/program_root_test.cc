@@ -70,6 +70,26 @@ TEST_F(ProgramRootTest, APlaceThatIsNotIntactIsPassedOver) {
   }
 }
 
+// A link would have the host's file read, and a pipe be waited for.
+TEST_F(ProgramRootTest, AManifestIsAFileOfTheTree) {
+  const std::string path = place_ + "/manifest.json";
+  const std::string elsewhere = place_ + "/elsewhere";
+  std::ofstream(elsewhere) << R"({"languages": {"python": "3.11.2"}})";
+  for (const std::string& text : {elsewhere, std::string("elsewhere"), std::string("nowhere"),
+                                  std::string("/dev/zero"), std::string("manifest.json")}) {
+    fs::create_symlink(text, path);
+    EXPECT_THAT(error_of(place_), HasSubstr(path)) << text;
+    EXPECT_EQ(find_program_root("", {place_})->kind, ProgramRoot::Kind::host);
+    fs::remove(path);
+  }
+  ASSERT_EQ(::mkfifo(path.c_str(), 0644), 0);
+  EXPECT_THAT(error_of(place_), HasSubstr(path + ": not a regular file"));
+  EXPECT_EQ(find_program_root("", {place_})->kind, ProgramRoot::Kind::host);
+  fs::remove(path);
+  fs::rename(elsewhere, path);
+  EXPECT_EQ(error_of(place_), "no error");
+}
+
 TEST_F(ProgramRootTest, ALinkIsFollowedOnce) {
   const std::string link = place_ + "/usr/current";
   fs::create_symlink(place_, link);

@@ -146,6 +146,24 @@ TEST_F(HostTest, IoUringIsSaid) {
   }
 }
 
+TEST_F(HostTest, RiskyModulesAreNamedInOneLine) {
+  is_good(check_modules(files_));
+  const std::string harmless =
+      "ext4 995328 1 - Live 0x0000000000000000\n"
+      "esp4_offload 16384 0 - Live 0x0000000000000000\n"
+      "my_rxrpc 16384 1 rxrpc, Live 0x0000000000000000\n";
+  write("/proc/modules", harmless);
+  is_good(check_modules(files_));
+  write("/proc/modules", "rxrpc 401408 0 - Live 0x0000000000000000\n" + harmless +
+                             "algif_aead 16384 0 - Live 0x0000000000000000\n"
+                             "esp6 28672 0 - Live 0x0000000000000000\n"
+                             "esp4 28672 0 - Live 0x0000000000000000\n");
+  is_noticed(check_modules(files_), ": algif_aead, esp4, esp6, rxrpc",
+             "`install esp6 /bin/false`, `install rxrpc /bin/false` in /etc/modprobe.d");
+  EXPECT_EQ(check_modules(files_).found.find('\n'), std::string::npos);
+  EXPECT_EQ(check_modules(files_).advice.find('\n'), std::string::npos);
+}
+
 TEST_F(HostTest, ACorePipeIsNoticed) {
   is_good(check_core_pattern("core"));
   is_noticed(check_core_pattern("|/usr/lib/systemd/systemd-coredump %P"), "systemd-coredump",

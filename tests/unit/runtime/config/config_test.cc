@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -290,6 +291,33 @@ TEST_F(ConfigTest, ADefaultFileThatCannotBeReadIsNoMissingOne) {
   sources_ = {};
   std::filesystem::create_directory(".env");
   EXPECT_THAT(error(), HasSubstr(".env: Is a directory"));
+}
+
+// Others, and programs in jails that have the directory as a volume, may put files there.
+TEST_F(ConfigTest, AFoundFileOfSomebodyElseIsRefused) {
+  for (const std::string name : {"agent-sandbox.json", ".env"}) {
+    sources_ = {};
+    write(name, name == ".env" ? "API_PORT=1\n" : R"({"api_port": 1})");
+    EXPECT_EQ(load().api_port, 1) << name;
+    std::filesystem::permissions(name, std::filesystem::perms(0666));
+    EXPECT_THAT(error(), HasSubstr(name + ": anybody may write to it"));
+    std::filesystem::permissions(name, std::filesystem::perms(0664));
+    EXPECT_EQ(load().api_port, 1) << name;
+    if (::geteuid() == 0) {
+      ASSERT_EQ(::chown(name.c_str(), 60801, 60801), 0);
+      EXPECT_THAT(error(), HasSubstr(name + ": belongs to user 60801"));
+    }
+    // Who names it means it.
+    (name == ".env" ? sources_.dotenv_path : sources_.file_path) = directory_ + "/" + name;
+    sources_.file_was_found = sources_.dotenv_was_found = false;
+    std::filesystem::permissions(name, std::filesystem::perms(0666));
+    EXPECT_EQ(load().api_port, 1) << name;
+    std::filesystem::remove(name);
+    sources_ = {};
+    ASSERT_EQ(::mkfifo(name.c_str(), 0600), 0);
+    EXPECT_THAT(error(), HasSubstr(name + ": not a regular file"));
+    std::filesystem::remove(name);
+  }
 }
 
 TEST_F(ConfigTest, ACeilingBelowTheDefaultIsNamed) {
