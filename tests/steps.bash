@@ -206,6 +206,8 @@ test_full() {
     "$(build_dir release)/tests/kernel/kernel_daemon_test" --gtest_filter='Daemon.Reaps*'
   ring_for_all_users escape_corpus --repeat 10
   ring_for_all_users escape --jobs 2 --repeat 3
+  # Half of the seconds in cold jails and half in warm ones: a quarter of an hour.
+  JAIL_TEST_SEQUENCES=450 ring release escape_sequences
   ring_for_all_users api --jobs 2 --repeat 3
   rings_in_machine 6.12 JAIL_TEST_JAILS=1000
   corpus_in_machine 6.1
