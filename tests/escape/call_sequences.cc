@@ -209,7 +209,9 @@ struct Outcomes {
 
 void remove_leftovers() {
   const auto remove_one = [](const char* name, const struct stat*, int, FTW* where) {
-    if (where->level > 0 && std::strstr(name, "call_sequences") == nullptr) ::remove(name);
+    if (where->level > 0 && std::strstr(name, "call_sequences") == nullptr) {
+      static_cast<void>(::remove(name) == 0);
+    }
     return 0;
   };
   for (const char* folder : {"/tmp", "/workspace"}) {

@@ -1,7 +1,7 @@
 """Random sequences of the system calls that a jail has (call_sequences.cc), in cold and warm jails, several at once. Whatever
 they do, the host is as before, the server and its launcher go on, the next program runs, and each run ends as its program says.
 
-  JAIL_TEST_SEQUENCES=SECONDS  how long each half of it takes, cold and warm (default: 10)
+  JAIL_TEST_SEQUENCES=SECONDS  how long each half of it takes, cold and warm (default: 8)
   JAIL_TEST_SEED=NUMBER        the seed of the first jail, as a failed run has printed it; each further jail has the next one
 """
 import base64
@@ -33,7 +33,7 @@ import time_scale  # noqa: E402
 
 POLICY = pathlib.Path(__file__).resolve().parents[2] / "policies" / "default.json"
 GENERATOR = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", ""), "tests/escape/call_sequences")
-SECONDS = float(os.environ.get("JAIL_TEST_SEQUENCES", "10"))
+SECONDS = float(os.environ.get("JAIL_TEST_SEQUENCES", "8"))
 SEED = int(os.environ.get("JAIL_TEST_SEED") or random.SystemRandom().randrange(1 << 32))
 AT_ONCE = 6
 # Between the seeds of cold and of warm jails.
