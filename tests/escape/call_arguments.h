@@ -40,7 +40,7 @@ class Made {
 
 inline Made<48> descriptors;  // of all kinds
 inline Made<16> files;
-inline Made<16> sockets;
+inline Made<24> sockets;
 inline Made<8> waiters;
 inline Made<16> mappings;
 inline Made<16> processes;

@@ -107,8 +107,21 @@ void keep_result(const Description& made, const std::uint64_t (&arguments)[6],
   }
 }
 
+// Each description as often as it is to be chosen.
+std::uint16_t chances[4 * description_count];
+std::size_t chance_count = 0;
+
+void fill_chances() {
+  for (std::size_t i = 0; i < description_count; ++i) {
+    const int times = descriptions[i].chosen == Chosen::most ? 4 : 1;
+    for (int time = 0; time < times; ++time) {
+      chances[chance_count++] = static_cast<std::uint16_t>(i);
+    }
+  }
+}
+
 void make_one(bool may_make_processes) {
-  const std::size_t at = below(description_count);
+  const std::size_t at = chances[below(chance_count)];
   const Description& chosen = descriptions[at];
   if (chosen.chosen == Chosen::seldom && !one_in(8)) return;
   const bool makes_process = chosen.makes == Makes::process;
@@ -157,18 +170,20 @@ void make_first_objects() {
     keep(descriptors, pair[0]);
     keep(descriptors, pair[1]);
   }
-  keep(sockets, ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+  for (int i = 0; i < 3; ++i) {
+    keep(sockets, ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+    keep(sockets, ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
+  }
   keep(sockets, ::socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK, 0));
   keep(sockets, ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0));
   keep(sockets, ::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0));
-  keep(sockets, ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
   const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
   if (::listen(listening, 4) == 0) keep(sockets, listening);
   sockaddr_in own{};
   socklen_t size = sizeof own;
   const int connected = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
   if (::getsockname(listening, reinterpret_cast<sockaddr*>(&own), &size) == 0) {
-    ::connect(connected, reinterpret_cast<sockaddr*>(&own), size);
+    static_cast<void>(!::connect(connected, reinterpret_cast<sockaddr*>(&own), size));
   }
   keep(sockets, connected);
   keep(waiters, ::epoll_create1(0));
@@ -210,7 +225,7 @@ struct Outcomes {
 void remove_leftovers() {
   const auto remove_one = [](const char* name, const struct stat*, int, FTW* where) {
     if (where->level > 0 && std::strstr(name, "call_sequences") == nullptr) {
-      static_cast<void>(::remove(name) == 0);
+      static_cast<void>(!::remove(name));
     }
     return 0;
   };
@@ -280,6 +295,7 @@ void prepare() {
     std::exit(1);
   }
   counts = static_cast<volatile Counts*>(memory);
+  fill_chances();
 }
 
 double seconds() {
