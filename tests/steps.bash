@@ -192,6 +192,11 @@ bench_gates() {
   rings command --record "$record" --name "bench gates" -- "$here/dev" bench --quick --check
 }
 
+# The attacks on resources, under limits by cgroup v2.
+attacks_in_machine() {
+  in_machine "attacks at once, Linux $1" "$1" root cgroup_attacks
+}
+
 test_full() {
   ring release rootfs_full
   configure tsan
@@ -206,9 +211,13 @@ test_full() {
     "$(build_dir release)/tests/kernel/kernel_daemon_test" --gtest_filter='Daemon.Reaps*'
   ring_for_all_users escape_corpus --repeat 10
   ring_for_all_users escape --jobs 2 --repeat 3
+  JAIL_TEST_ATTACKS=10 ring release escape_at_once
+  # Half of the seconds in cold jails and half in warm ones: a quarter of an hour.
+  JAIL_TEST_SEQUENCES=450 ring release escape_sequences
   ring_for_all_users api --jobs 2 --repeat 3
   rings_in_machine 6.12 JAIL_TEST_JAILS=1000
   corpus_in_machine 6.1
+  attacks_in_machine 6.1
   test_fuzzed 900
   configure package -DAGENT_SANDBOX_TESTS=OFF
   compile package

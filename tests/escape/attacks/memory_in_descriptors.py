@@ -8,6 +8,7 @@ import time
 
 PR_SET_DUMPABLE = 4
 print("watches", flush=True)
+filled, fill_up = os.pipe()
 
 
 def watch():
@@ -23,7 +24,8 @@ def watch():
     for instance in instances:
         for one in watched:
             instance.register(one, select.EPOLLIN)
-    time.sleep(30)
+    os.write(fill_up, b"x")
+    time.sleep(60)
 
 
 def fill_pipes():
@@ -38,12 +40,15 @@ def fill_pipes():
             except BlockingIOError:
                 pass
     except OSError:
-        time.sleep(30)
+        os.write(fill_up, b"x")
+        time.sleep(60)
 
 
 for work in 8 * [watch] + 4 * [fill_pipes]:
     if os.fork() == 0:
         work()
         os._exit(0)
-time.sleep(15)
+for _ in range(12):
+    os.read(filled, 1)
+time.sleep(2)
 print("ESCAPED: twelve processes keep what they have under a limit of 128 MiB", flush=True)

@@ -7,6 +7,7 @@ import socket
 import time
 
 print("sends", flush=True)
+filled, fill_up = os.pipe()
 
 
 def fill_unix():
@@ -17,7 +18,8 @@ def fill_unix():
             for one in kept[-1]:
                 fill(one)
     except OSError:
-        time.sleep(20)
+        os.write(fill_up, b"x")
+        time.sleep(60)
 
 
 def fill_tcp():
@@ -29,12 +31,15 @@ def fill_tcp():
             for one in kept[-2:]:
                 fill(one)
     except OSError:
-        time.sleep(20)
+        os.write(fill_up, b"x")
+        time.sleep(60)
 
 
 for work in [fill_tcp] + 10 * [fill_unix]:
     if os.fork() == 0:
         work()
         os._exit(0)
-time.sleep(8)
+for _ in range(11):
+    os.read(filled, 1)
+time.sleep(2)
 print("ESCAPED: eleven processes keep what they sent under a limit of 128 MiB", flush=True)
