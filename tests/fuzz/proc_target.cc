@@ -32,6 +32,7 @@ using jail::child::Watch;
 // Beyond the largest number that a process of the host can have, since some are asked for by it.
 constexpr std::uint64_t first_pid = 5'000'000;
 constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t most_mappings = 65'530;
 constexpr std::uint64_t ns_per_tick = 10'000'000;
 constexpr std::size_t most_lines = 40;
 constexpr std::size_t longest_name = 15;
@@ -265,9 +266,10 @@ class Jail {
                 jail::child::find_size(text.bytes, "RssAnon:", bytes) &&
                 bytes == process.resident_pages * 1024,
             "another size");
-    std::uint64_t epolls = 1;
-    require(jail::child::count_epolls(proc_.get(), name.text, epolls) && epolls == 0,
-            "an epoll instance that is not there");
+    jail::child::Descriptors open{.epolls = 1, .proc_files = 1, .in_flight = 1};
+    require(jail::child::read_descriptors(proc_.get(), name.text, ample_, open) &&
+                open.epolls + open.proc_files + open.in_flight == 0,
+            "a descriptor that is not there");
     std::uint64_t shared = 0;
     for (const Mapping& mapping : process.mappings) {
       // The kernel's padding: blanks at its start are none of the name.
@@ -278,7 +280,7 @@ class Jail {
       shared += mapping.is_shared && is_anonymous ? 1 : 0;
     }
     Mappings found;
-    require(jail::child::read_mappings(proc_.get(), name.text, ~std::uint64_t{0}, found) &&
+    require(jail::child::read_mappings(proc_.get(), name.text, ~std::uint64_t{0}, ample_, found) &&
                 found.count == process.mappings.size() && found.shared_anonymous == shared,
             "other mappings");
     require(watch_.is_thread_of(static_cast<int>(pid), static_cast<int>(pid)),
@@ -290,7 +292,7 @@ class Jail {
     watch_.is_alone(static_cast<int>(pid), peak);
     watch_.is_thread_of(static_cast<int>(pid), static_cast<int>(first_pid));
     Mappings found;
-    jail::child::read_mappings(proc_.get(), Number(pid).text, 3, found);
+    jail::child::read_mappings(proc_.get(), Number(pid).text, 3, ample_, found);
   }
 
   void check_sums(std::uint64_t reaped_ticks) {
@@ -318,6 +320,9 @@ class Jail {
     require(counted - ticks >= lost_, "processor time that was lost has come back");
     lost_ = counted - ticks;
     require(usage.memory.least <= usage.memory.most, "the least is more than the most");
+    const auto glance = watch_.glance(limit_, reaped_ticks_ * ns_per_tick);
+    require(glance.memory.least <= usage.memory.most, "more at a glance than there can be");
+    require(watch_.walk(limit_) <= usage.memory.most, "a walk finds more than there can be");
     require(usage.memory.most <= limit_ || usage.memory.pages <= usage.memory.most,
             "more memory than there can be");
     require(usage.memory.most > limit_ || usage.memory.most >= usage.memory.pages,
@@ -327,7 +332,8 @@ class Jail {
   }
 
   ProcDirectory proc_;
-  Watch watch_{proc_.get(), -1, -1, page_bytes};
+  const jail::child::Budget ample_{60'000 * jail::child::ns_per_ms};
+  Watch watch_{proc_.get(), -1, -1, page_bytes, most_mappings};
   std::map<std::uint64_t, Process> processes_;
   std::map<std::uint64_t, std::uint64_t> seen_;
   std::uint64_t limit_ = 64 << 20;
