@@ -19,7 +19,8 @@ void KnownProcesses::see(int pid, const ProcessStat& stat) {
     process = &seen_[count_++];
     process->generation = generation;
     process->is_sized = false;
-    process->is_dear = false;
+    const Seen* parent = find(stat.parent);
+    process->counts = parent == nullptr ? Counts{} : parent->counts;
   } else if (stat.children_ticks >= process->children_ticks) {
     inherited_ += stat.children_ticks - process->children_ticks;
   }
@@ -51,7 +52,7 @@ void KnownProcesses::end(std::uint64_t reaped) {
 
 std::uint64_t KnownProcesses::own_memory(int pid, std::uint64_t anonymous) {
   Seen* process = find(pid);
-  if (process == nullptr) return anonymous;
+  if (process == nullptr) return has_room() ? 0 : anonymous;
   if (!process->is_sized) {
     process->own = 0;
   } else if (anonymous >= process->anonymous) {
@@ -64,13 +65,9 @@ std::uint64_t KnownProcesses::own_memory(int pid, std::uint64_t anonymous) {
   return process->own;
 }
 
-bool KnownProcesses::is_dear(int pid) {
-  const Seen* process = find(pid);
-  return process != nullptr && process->is_dear;
-}
-
-void KnownProcesses::note_dear(int pid) {
-  if (Seen* process = find(pid); process != nullptr) process->is_dear = true;
+KnownProcesses::Counts* KnownProcesses::counts_of(int pid) {
+  Seen* process = find(pid);
+  return process == nullptr ? nullptr : &process->counts;
 }
 
 void KnownProcesses::note_own_memory(int pid, std::uint64_t own) {

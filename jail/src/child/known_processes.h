@@ -37,9 +37,19 @@ class KnownProcesses {
   // look. At least so much of it is its own; all of it where the process is not remembered.
   std::uint64_t own_memory(int pid, std::uint64_t anonymous);
 
-  // Reading its mappings took so long that they are not read again.
-  bool is_dear(int pid);
-  void note_dear(int pid);
+  // What the kernel keeps for a process, as it was counted last. A child has what its parent had.
+  struct Counts {
+    bool is_counted;
+    bool was_unreadable;  // at the last count
+    bool is_dear;         // counting took so long that its mappings are not counted again
+    std::uint64_t descriptor_bytes;
+    std::uint64_t mappings;
+  };
+  // Null where the process is not remembered: it is new since the look, or there is no room for it.
+  // Valid until the next look.
+  Counts* counts_of(int pid);
+
+  bool has_room() const { return count_ < capacity; }
 
   // A look at its pages has found this share to be its own.
   void note_own_memory(int pid, std::uint64_t own);
@@ -54,7 +64,7 @@ class KnownProcesses {
     std::uint64_t anonymous;  // at the last look
     std::uint64_t own;        // of it, at least
     bool is_sized;            // the two are known
-    bool is_dear;
+    Counts counts;
   };
   // More processes than a jail usually may have; those beyond are not watched in this way.
   static constexpr std::size_t capacity = 256;

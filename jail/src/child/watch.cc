@@ -53,11 +53,13 @@ constexpr std::uint64_t bytes_of_a_name = std::uint64_t{2} * 4 * 256;
 // A file of a tmpfs: its inode and its entry in a directory with the longest name.
 constexpr std::uint64_t bytes_of_an_inode = 1700;
 
-// Of processor time: what is not read counts as the most that it can be, and a busy machine is no
-// reason for that.
+// Of processor time, for one process and for beginning with another one. What is not read of a
+// process within it counts as the most that it can be, and a busy machine is no reason for that.
 constexpr std::uint64_t budget_of_a_look_ns = 15 * ns_per_ms;
 // By the clock: a walk goes on where it stopped, and meanwhile nobody looks.
 constexpr std::uint64_t budget_of_a_walk_ns = 10 * ns_per_ms;
+constexpr std::uint64_t usual_mappings = 2000;
+constexpr int last_process = 1 << 22;  // the kernel has no larger number
 // Paths through fewer files are short enough to be read.
 constexpr std::uint64_t many_inodes = 1000;
 // What changes the mappings of a process keeps init waiting that reads them, in the worst case as
@@ -102,6 +104,12 @@ struct Watch::Statuses {
   std::uint64_t largest = 0;  // anonymous size of one process
   std::uint64_t tables = 0;
   std::uint64_t descriptors = 0;  // the most that may be behind all places for them
+};
+
+// What a count finds of all processes.
+struct Watch::Kept {
+  std::uint64_t descriptors = 0;  // bytes
+  std::uint64_t mappings = 0;
 };
 
 // What the first look at all processes finds.
@@ -226,32 +234,6 @@ std::uint64_t Watch::bytes_of_places(std::uint64_t places) const {
          larger(watches, places * bytes_of_a_proc_file());
 }
 
-// What is behind those that are there: how many places each process has stays with the caller.
-std::uint64_t Watch::count_descriptors(const Budget& budget) const {
-  std::uint64_t bytes = 0;
-  each_process([&](const Process& process, const ProcessStat& stat) {
-    if (stat.has_ended()) return;
-    Text text;
-    std::uint64_t places = most_places_;
-    if (read_text(proc_, joined({process.name().text, "/status"}).text, text)) {
-      find_number(text.bytes, "FDSize:", places);
-    }
-    Descriptors found;
-    if (!read_descriptors(proc_, process.name().text, budget, found)) {
-      // One that ends has given up its memory first, and opens nothing any more.
-      ProcessStat again;
-      const bool ends = !read_stat(proc_, process.name().text, again) || again.mapped_bytes == 0;
-      if (!ends) bytes += bytes_of_places(places);
-      return;
-    }
-    const std::uint64_t of_an_epoll = places * bytes_of_a_watch;
-    bytes += beyond(places, free_places) * bytes_of_a_descriptor + found.epolls * of_an_epoll +
-             found.proc_files * bytes_of_a_proc_file() +
-             found.in_flight * larger(most_places_ * bytes_of_a_watch, bytes_of_a_proc_file());
-  });
-  return bytes;
-}
-
 bool Watch::is_large(const ProcessStat& stat, std::uint64_t memory_limit) const {
   return stat.resident_pages * page_bytes_ > larger(most_that_is_waited_for, memory_limit);
 }
@@ -260,30 +242,87 @@ std::uint64_t Watch::most_mappings(const ProcessStat& stat) const {
   return smaller(stat.mapped_bytes / page_bytes_, max_mappings_);
 }
 
-std::uint64_t Watch::count_mappings(std::uint64_t most, std::uint64_t memory_limit,
-                                    const Budget& budget) {
-  std::uint64_t mappings = 0;
-  each_process([&](const Process& process, const ProcessStat& stat) {
-    if (mappings >= most || stat.has_ended()) return;
-    std::uint64_t own = 0;
-    const bool is_read = !is_large(stat, memory_limit) && !known_.is_dear(process.pid) &&
-                         count_mappings_of(process, most, budget, own);
-    mappings += is_read ? own : most_mappings(stat);
-    if (!is_read) known_.note_dear(process.pid);
-  });
-  return mappings;
+// What is behind the descriptors that are there. False: they cannot be read.
+bool Watch::count_descriptors(const Process& process, std::uint64_t places,
+                              std::uint64_t& bytes) const {
+  Descriptors found;
+  if (!read_descriptors(proc_, process.name().text, Budget(budget_of_a_look_ns), found)) {
+    // One that ends has given up its memory first, and opens nothing any more.
+    ProcessStat again;
+    if (read_stat(proc_, process.name().text, again) && again.mapped_bytes != 0) return false;
+    bytes = 0;
+    return true;
+  }
+  bytes = beyond(places, free_places) * bytes_of_a_descriptor +
+          found.epolls * places * bytes_of_a_watch + found.proc_files * bytes_of_a_proc_file() +
+          found.in_flight * larger(most_places_ * bytes_of_a_watch, bytes_of_a_proc_file());
+  return true;
 }
 
-bool Watch::count_mappings_of(const Process& process, std::uint64_t most, const Budget& budget,
-                              std::uint64_t& out) const {
-  if (budget.is_spent()) return false;
-  if (jail::child::count_mappings(proc_, process.name().text, most, budget, out)) return true;
+bool Watch::count_mappings(const Process& process, std::uint64_t& out) const {
+  const Budget budget(budget_of_a_look_ns);
+  if (jail::child::count_mappings(proc_, process.name().text, max_mappings_, budget, out)) {
+    return true;
+  }
   // A path may lead through all files, and a line with it has to be made before it can be refused.
   Mappings found;
-  const bool is_read =
-      inodes_ < many_inodes && read_mappings(proc_, process.name().text, most, budget, found);
+  const bool is_read = inodes_ < many_inodes &&
+                       read_mappings(proc_, process.name().text, max_mappings_, budget, found);
   out = found.count;
   return is_read;
+}
+
+// The processes with numbers in this range, as far as the budget reaches.
+void Watch::count_from(int first, int last, std::uint64_t memory_limit, const Budget& budget) {
+  each_process([&](const Process& process, const ProcessStat& stat) {
+    if (process.pid < first || process.pid > last || stat.has_ended() || budget.is_spent()) return;
+    KnownProcesses::Counts* counts = known_.counts_of(process.pid);
+    if (counts == nullptr) return;
+    counted_until_ = process.pid;
+    Text text;
+    std::uint64_t places = most_places_;
+    if (read_text(proc_, joined({process.name().text, "/status"}).text, text)) {
+      find_number(text.bytes, "FDSize:", places);
+    }
+    const std::uint64_t before = own_cpu_ns();
+    bool is_read = count_descriptors(process, places, counts->descriptor_bytes);
+    // Nobody can read of a process that executes another program, for a moment.
+    if (!is_read && !counts->was_unreadable) {
+      counts->was_unreadable = true;
+      return;
+    }
+    if (!is_read) counts->descriptor_bytes = bytes_of_places(places);
+    counts->was_unreadable = !is_read;
+    is_read = !counts->is_dear && !is_large(stat, memory_limit) &&
+              count_mappings(process, counts->mappings);
+    if (!is_read) counts->mappings = most_mappings(stat);
+    if (own_cpu_ns() - before > budget_of_a_look_ns / 2) counts->is_dear = true;
+    counts->is_counted = true;
+  });
+}
+
+// The processes that were not come to yet are few looks away from it, and count as usual ones.
+Watch::Kept Watch::counted(std::uint64_t memory_limit) {
+  const Budget budget(budget_of_a_look_ns);
+  const int before = counted_until_;
+  count_from(before + 1, last_process, memory_limit, budget);
+  count_from(0, before, memory_limit, budget);
+  Kept all;
+  each_process([&](const Process& process, const ProcessStat& stat) {
+    if (stat.has_ended()) return;
+    const KnownProcesses::Counts* counts = known_.counts_of(process.pid);
+    if (counts == nullptr && !known_.has_room()) {
+      all.descriptors += bytes_of_places(most_places_);
+      all.mappings += most_mappings(stat);
+    } else if (counts != nullptr && counts->is_counted) {
+      all.descriptors += counts->descriptor_bytes;
+      all.mappings += counts->mappings;
+    } else {
+      all.descriptors += bytes_of_text;
+      all.mappings += smaller(most_mappings(stat), usual_mappings);
+    }
+  });
+  return all;
 }
 
 // Only where nothing of the jail can run meanwhile: the thread that asks is its only one.
@@ -431,21 +470,18 @@ WatchedUsage Watch::measure(std::uint64_t memory_limit, std::uint64_t reaped_ns)
                               inodes_ * bytes_of_an_inode + statuses.tables +
                               sockets_.measure(proc_);
   std::uint64_t descriptors = statuses.descriptors;
-  const std::uint64_t most_mapped = bytes_of_mappings(all.most_mappings, known_.generations());
-  std::uint64_t mappings = most_mapped;
+  std::uint64_t mappings = bytes_of_mappings(all.most_mappings, known_.generations());
   // Mapped files of the tmpfs are in both figures, so the larger one stands for both.
   const std::uint64_t pages = statuses.anonymous + larger(statuses.other, files_);
   const auto most = [&] { return pages + fixed + descriptors + mappings; };
+  kernel_is_counted_ = most() > memory_limit;
   // Most programs have far fewer descriptors than places for them, and than their address space has
   // pages far fewer mappings.
-  const Budget budget(budget_of_a_look_ns);
-  if (most() > memory_limit) descriptors = smaller(descriptors, count_descriptors(budget));
-  if (most() > memory_limit) {
-    const std::uint64_t enough = memory_limit / bytes_of_mappings(1, known_.generations()) + 1;
-    const std::uint64_t counted = count_mappings(enough, memory_limit, budget);
-    mappings = smaller(mappings, bytes_of_mappings(counted, known_.generations()));
+  if (kernel_is_counted_) {
+    const Kept kept = counted(memory_limit);
+    descriptors = smaller(descriptors, kept.descriptors);
+    mappings = smaller(mappings, bytes_of_mappings(kept.mappings, known_.generations()));
   }
-  kernel_is_counted_ = mappings < most_mapped;
   kernel_ = fixed + descriptors + mappings;
   usage.memory = {least(statuses), most(), pages};
   return usage;
@@ -465,7 +501,7 @@ void Watch::walk_from(int first, int last, std::uint64_t memory_limit, const Bud
       return;
     }
     std::uint64_t counted = own.anonymous;
-    if (!is_large(stat, memory_limit) && !known_.is_dear(process.pid)) {
+    if (!is_large(stat, memory_limit) && !is_dear(process.pid)) {
       counted = known_.own_memory(process.pid, own.anonymous);
       if (!budget.is_spent() && read_sizes(proc_, process.name().text, proportional, own)) {
         counted = own.anonymous;
@@ -477,8 +513,12 @@ void Watch::walk_from(int first, int last, std::uint64_t memory_limit, const Bud
   });
 }
 
+bool Watch::is_dear(int pid) {
+  const KnownProcesses::Counts* counts = known_.counts_of(pid);
+  return counts != nullptr && counts->is_dear;
+}
+
 std::uint64_t Watch::walk(std::uint64_t memory_limit) {
-  constexpr int last_process = 1 << 22;  // the kernel has no larger number
   const Budget budget(budget_of_a_walk_ns, now_ns);
   const int before = walked_until_;
   std::uint64_t all = files_ + kernel_;

@@ -93,20 +93,21 @@ class Watch {
   struct Process;
   struct Scan;
   struct Statuses;
+  struct Kept;
   template <class Visit>
   void each_process(Visit visit) const;
   void find_memory(Process& process, ProcessStat& stat) const;
   Scan scan(std::uint64_t reaped_ns);
   bool is_left_out(int pid) const;
   Statuses read_statuses();
-  std::uint64_t count_descriptors(const Budget& budget) const;
-  std::uint64_t count_mappings(std::uint64_t most, std::uint64_t memory_limit,
-                               const Budget& budget);
-  bool count_mappings_of(const Process& process, std::uint64_t most, const Budget& budget,
-                         std::uint64_t& out) const;
+  void count_from(int first, int last, std::uint64_t memory_limit, const Budget& budget);
+  bool count_descriptors(const Process& process, std::uint64_t places, std::uint64_t& bytes) const;
+  bool count_mappings(const Process& process, std::uint64_t& out) const;
+  Kept counted(std::uint64_t memory_limit);
   std::uint64_t most_mappings(const ProcessStat& stat) const;
   std::uint64_t bytes_of_places(std::uint64_t places) const;
   std::uint64_t bytes_of_a_proc_file() const;
+  bool is_dear(int pid);
   bool is_large(const ProcessStat& stat, std::uint64_t memory_limit) const;
   void look_at_files();
   std::uint64_t least(const Statuses& all) const;
@@ -129,6 +130,7 @@ class Watch {
   bool kernel_is_counted_ = false;    // and not only the most that it can be
   static constexpr int most_left_out = 8;
   int left_out_[most_left_out] = {};  // 0: a free place
+  int counted_until_ = 0;             // the last process that a count has come to
   int walked_until_ = 0;              // the last process that a walk has come to
   std::uint64_t most_places_ = 64;    // for descriptors, in one process
   SocketMemory sockets_;

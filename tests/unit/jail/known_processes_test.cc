@@ -106,7 +106,11 @@ TEST(KnownProcesses, WhatAProcessGrowsByIsItsOwn) {
   EXPECT_EQ(known.own_memory(2, 110), 10u) << "what it gives back may be its own";
   EXPECT_EQ(known.own_memory(2, 50), 0u);
   EXPECT_EQ(known.own_memory(2, 60), 10u);
-  EXPECT_EQ(known.own_memory(9, 70), 70u) << "of who is not remembered nothing is shared";
+  EXPECT_EQ(known.own_memory(9, 70), 0u) << "it is new";
+  std::vector<Process> many;
+  for (int pid = 2; pid < 1002; ++pid) many.push_back({pid, 1, 1});
+  look(known, many);
+  EXPECT_EQ(known.own_memory(1001, 70), 70u) << "there is no room to remember it";
 }
 
 TEST(KnownProcesses, WhatWasFoundToBeItsOwnStays) {
@@ -118,15 +122,20 @@ TEST(KnownProcesses, WhatWasFoundToBeItsOwnStays) {
   EXPECT_EQ(known.own_memory(2, 120), 100u);
 }
 
-TEST(KnownProcesses, WhatIsDearIsForgottenWithItsProcess) {
+TEST(KnownProcesses, CountsAreInheritedAndForgottenWithTheirProcess) {
   KnownProcesses known;
   look(known, {{2, 1, 0}});
-  EXPECT_FALSE(known.is_dear(2));
-  known.note_dear(2);
-  EXPECT_TRUE(known.is_dear(2));
+  ASSERT_NE(known.counts_of(2), nullptr);
+  EXPECT_FALSE(known.counts_of(2)->is_counted);
+  *known.counts_of(2) = {true, false, true, 5, 7};
+  look(known, {{2, 1, 0}, {3, 2, 0}, {4, 1, 0}});
+  EXPECT_EQ(known.counts_of(3)->mappings, 7u);
+  EXPECT_TRUE(known.counts_of(3)->is_dear);
+  EXPECT_FALSE(known.counts_of(4)->is_counted) << "no child of it";
+  EXPECT_EQ(known.counts_of(9), nullptr);
   look(known, {});
   look(known, {{2, 1, 0}});
-  EXPECT_FALSE(known.is_dear(2));
+  EXPECT_FALSE(known.counts_of(2)->is_counted);
 }
 
 TEST(KnownProcesses, MoreThanItRemembersAreNoError) {
