@@ -34,7 +34,7 @@ class KnownProcesses {
   std::uint64_t generations() const { return generations_; }
 
   // `anonymous` is the resident size, in bytes, of a process that see() was called for in this
-  // look. At least so much of it is its own; all of it where the process is not remembered.
+  // look. At least so much of it is its own; all of it where there is no room to remember it.
   std::uint64_t own_memory(int pid, std::uint64_t anonymous);
 
   // What the kernel keeps for a process, as it was counted last. A child has what its parent had.
