@@ -78,7 +78,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
   }
 
   void drain() {
-    if (waiting_) fail(problem(503, "the server is stopping", {{"Retry-After", "5"}}));
+    if (waiting_) fail(problem(503, "the server is stopping"), CloseCode::going_away);
   }
 
   // Nobody waits for the program any more: neither does it for its client.
@@ -100,11 +100,14 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
   }
 
   void fail(const Response& why) {
-    waiting_ = false;
     CloseCode code = why.status >= 500 ? CloseCode::own_failure : CloseCode::policy;
-    if (why.status == 503) code = CloseCode::going_away;
     if (why.status == 413) code = CloseCode::too_large;
-    if (why.status == 429) code = CloseCode::try_later;
+    if (why.status == 429 || why.status == 503) code = CloseCode::try_later;
+    fail(why, code);
+  }
+
+  void fail(const Response& why, CloseCode code) {
+    waiting_ = false;
     end("error", why.body, code);
   }
 

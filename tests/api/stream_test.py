@@ -381,3 +381,18 @@ class Stopping(StreamTest):
     def test_a_program_that_runs_is_finished(self):
         last, code, _ = self.after_sigterm({"code": "print(1, flush=True); import time; time.sleep(1); print(2)"})
         self.assertEqual(("complete", "success", 1000), (last["type"], last["data"]["status"], code))
+
+
+class Busy(StreamTest):
+    environment = {"JOBS_PATH": ":memory:", "SANDBOX_MAX_RUNNING": "1", "SANDBOX_MAX_QUEUED": "0"}
+
+    def test_a_client_is_told_to_come_again(self):
+        async def second_beside_first():
+            async with self.connect() as first:
+                await first.send(json.dumps({"code": "import time; print('runs', flush=True); time.sleep(50)", "timeout_seconds": 55}))
+                while json.loads(await first.recv())["type"] != "stdout":
+                    pass
+                return await self._talk({"code": "print(1)"}, "/stream", {})
+
+        events, code = asyncio.run(second_beside_first())
+        self.assertEqual(("error", 503, 1013), (events[-1]["type"], events[-1]["data"]["status"], code))
