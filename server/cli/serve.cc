@@ -34,6 +34,22 @@ namespace {
 
 namespace asio = boost::asio;
 
+// Who closes a terminal sends SIGHUP, and often more than once; nohup(1) has it ignored.
+void end_with_the_terminal(asio::signal_set& signals) {
+  struct sigaction action {};
+  if (::sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) {
+    signals.add(SIGHUP);
+  }
+}
+
+void end_at_once_when_asked_again(const std::shared_ptr<asio::signal_set>& signals) {
+  signals->async_wait([signals](const boost::system::error_code& error, int again) {
+    if (error) return;
+    if (again != SIGHUP) std::_Exit(exit_signal_base + again);
+    end_at_once_when_asked_again(signals);
+  });
+}
+
 // The same two times over: once asked to end it answers what runs, asked again it ends at once.
 asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signals, Api& api,
                                          HttpServer& http, std::chrono::milliseconds patience,
@@ -41,9 +57,7 @@ asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signa
   const int first = co_await signals->async_wait(asio::use_awaitable);
   notifier.tell("STOPPING=1");
   logger.info("stopping", {{"signal", std::int64_t{first}}});
-  signals->async_wait([signals](const boost::system::error_code& error, int second) {
-    if (!error) std::_Exit(exit_signal_base + second);
-  });
+  end_at_once_when_asked_again(signals);
   api.drain();
   const bool clean = co_await http.stop(patience);
   signals->cancel();
@@ -138,6 +152,7 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
   http.listen(std::move(*listener));
   // Caught before anybody is told that we listen: who sees the line may send a signal at once.
   const auto signals = std::make_shared<asio::signal_set>(first, SIGINT, SIGTERM);
+  end_with_the_terminal(*signals);
   logger.info("agent-sandbox " + version + " listening on " + place);
   if (notifier.watchdog()) {
     asio::co_spawn(first, show_life(notifier, *notifier.watchdog(), workers), asio::detached);

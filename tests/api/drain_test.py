@@ -98,6 +98,18 @@ class Drain(live_server.ServerTest):
             self.assertEqual("whole\n", running.result(10)["stdout"])
         self.assertEqual(0, self.ended(server, 5))
 
+    def test_a_terminal_that_is_closed_ends_it_like_this(self):
+        """Shell and kernel send SIGHUP both."""
+        server = self.start()
+        with concurrent.futures.ThreadPoolExecutor(1) as pool, server.client() as client:
+            running = pool.submit(client.execute, "import time; time.sleep(1); print('whole')")
+            self.assertTrue(server.wait_until_running())
+            for _ in range(2):
+                os.kill(server.pid, signal.SIGHUP)
+                time.sleep(0.1)
+            self.assertEqual("whole\n", running.result(10)["stdout"])
+        self.assertEqual(0, self.ended(server, 5))
+
     def test_it_ends_as_soon_as_it_is_idle(self):
         server = self.start(DRAIN_SECONDS="60")
         with server.client() as kept:
