@@ -63,8 +63,9 @@ constexpr int last_process = 1 << 22;  // the kernel has no larger number
 // Paths through fewer files are short enough to be read.
 constexpr std::uint64_t many_inodes = 1000;
 // What changes the mappings of a process keeps init waiting that reads them, in the worst case as
-// long as it takes to change all of its page tables. Of a process that has more pages than this and
-// than the limit, files among them, nothing is read that waits.
+// long as it takes to change all of its page tables. So nothing that waits is read of a process
+// that has more pages, files among them, than it can have that fills its limit twice, beside what
+// it has inherited; or than this.
 constexpr std::uint64_t most_that_is_waited_for = 128u << 20;
 
 constexpr SizeFile whole = {"/status", "RssAnon:", "RssShmem:"};
@@ -235,7 +236,9 @@ std::uint64_t Watch::bytes_of_places(std::uint64_t places) const {
 }
 
 bool Watch::is_large(const ProcessStat& stat, std::uint64_t memory_limit) const {
-  return stat.resident_pages * page_bytes_ > larger(most_that_is_waited_for, memory_limit);
+  constexpr std::uint64_t most_inherited = 1u << 30;
+  return stat.resident_pages * page_bytes_ >
+         larger(most_that_is_waited_for, 2 * memory_limit) + smaller(inherited_, most_inherited);
 }
 
 std::uint64_t Watch::most_mappings(const ProcessStat& stat) const {
