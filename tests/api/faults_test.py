@@ -166,6 +166,7 @@ class Hung(FaultTest):
 
     def test_zygote(self):
         self.wait_until_warm()
+        self.wait_for(self.zygotes)  # one that was just started has no name yet
         self.check_programs_run_and_a_new_zygote_comes(self.zygotes())
 
     def test_host_of_a_template(self):

@@ -48,7 +48,7 @@ class Lessons(task_server.TaskTest):
 
     def test_bad_parameters_are_named(self):
         for query, name in (("limit=0", "limit"), ("limit=201", "limit"), ("cursor=x", "cursor"), ("page=2", "page"),
-                            ("limit=1&limit=2", "query")):
+                            ("limit=1&limit=2", "limit")):
             answer = self.client.send("GET", f"/lessons?{query}")
             self.assertEqual(400, answer.status)
             self.assertIn(name, answer.json["detail"])

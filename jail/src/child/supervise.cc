@@ -412,9 +412,13 @@ class Init {
   }
 
   // Writing to the memory of a process waits while that changes its mappings, which init must not.
-  // The child that does so in its place ends with the jail at the latest. Of a program whose
-  // threads all ask at once some are told to ask again.
+  // Of a process that has many, a child writes in its place, which ends with the jail at the
+  // latest. Of a program whose threads all ask at once some are told to ask again.
   void tell_about_system(const Notice& notice) {
+    if (watch_.is_small(notice.thread)) {
+      notices_.tell_about_system(notice);
+      return;
+    }
     clone_args args{};
     args.exit_signal = SIGCHLD;
     const long pid = raw::call(SYS_clone3, raw::address(&args), sizeof args);

@@ -174,6 +174,15 @@ bool Watch::is_left_out(int pid) const {
   return false;
 }
 
+bool Watch::is_small(int thread) const {
+  constexpr std::uint64_t most_tables = 512u << 10;
+  Text text;
+  std::uint64_t tables = 0;
+  return read_text(proc_, joined({Number(static_cast<std::uint64_t>(thread)).text, "/status"}).text,
+                   text) &&
+         find_size(text.bytes, "VmPTE:", tables) && tables <= most_tables;
+}
+
 // visit(process, stat). A first thread that left by exit(2) shows no memory, although the others
 // still have it.
 template <class Visit>
@@ -498,17 +507,15 @@ void Watch::walk_from(int first, int last, std::uint64_t memory_limit, const Bud
     if (stat.parent > 1 && raw::call(SYS_kcmp, process.thread, stat.parent, KCMP_VM, 0, 0) == 0) {
       return;
     }
+    // Its sizes may stand behind so many groups that they are not found.
     Sizes own;
-    if (!read_sizes(proc_, process.name().text, whole, own)) {
-      all += stat.resident_pages * page_bytes_;
-      return;
-    }
-    std::uint64_t counted = own.anonymous;
+    const bool is_sized = read_sizes(proc_, process.name().text, whole, own);
+    std::uint64_t counted = is_sized ? own.anonymous : stat.resident_pages * page_bytes_;
     if (!is_large(stat, memory_limit) && !is_dear(process.pid)) {
-      counted = known_.own_memory(process.pid, own.anonymous);
+      if (is_sized) counted = known_.own_memory(process.pid, own.anonymous);
       if (!budget.is_spent() && read_sizes(proc_, process.name().text, proportional, own)) {
         counted = own.anonymous;
-        known_.note_own_memory(process.pid, counted);
+        if (is_sized) known_.note_own_memory(process.pid, counted);
         walked_until_ = process.pid;
       }
     }

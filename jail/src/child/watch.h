@@ -53,6 +53,10 @@ class Watch {
   bool leave_out(int pid);
   void note_reaped(int pid);
 
+  // Whether the thread's process has so few page tables that changing all of them takes no time
+  // that counts.
+  bool is_small(int thread) const;
+
   // Whether the thread is one of this process.
   bool is_thread_of(int thread, int pid) const;
 
