@@ -136,7 +136,7 @@ class KilledOnce(FaultTest):
         self.assertEqual(("success", "mine\n"), (answers[0]["status"], answers[0]["stdout"]))
 
 
-class Hung(FaultTest):
+class Stopped(FaultTest):
     """Stopped, as by a debugger or a host that does not give it a processor: it takes orders and does nothing."""
 
     def stop(self, pids):
@@ -149,6 +149,8 @@ class Hung(FaultTest):
         return [pid for host in self.named("jail-template") for pid in host_view.descendants(host)
                 if name_of(pid) == "python3" and host_view.parent_of(pid) == host]
 
+
+class Hung(Stopped):
     def check_programs_run_and_a_new_zygote_comes(self, stopped):
         before = self.pools()["python"]["zygotes"]
         self.stop(stopped)
@@ -172,6 +174,10 @@ class Hung(FaultTest):
     def test_host_of_a_template(self):
         self.wait_until_warm()
         self.check_programs_run_and_a_new_zygote_comes(self.named("jail-template"))
+
+
+class HungLauncher(Stopped):
+    """On a server of its own: what a launcher has made outlives it, and is no descendant of the server any more."""
 
     def test_launcher(self):
         """No jail can be made. That is no answer about the program, which never ran."""
