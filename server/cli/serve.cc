@@ -34,7 +34,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Who closes a terminal sends SIGHUP, and often more than once; nohup(1) has it ignored.
+// A terminal that is closed sends SIGHUP, often more than once; nohup(1) makes a program ignore it.
 void end_with_the_terminal(asio::signal_set& signals) {
   struct sigaction action {};
   if (::sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) {

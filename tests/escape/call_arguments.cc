@@ -65,7 +65,7 @@ std::uint64_t descriptor() {
   return descriptors.any();
 }
 
-// Of one kind, mostly.
+// Picks a kept descriptor of this kind, and in one of eight cases a descriptor of any kind.
 template <class Kept>
 std::uint64_t descriptor_of(const Kept& kept) {
   return kept.is_empty() || one_in(8) ? descriptor() : kept.any();

@@ -41,10 +41,10 @@ struct Counts {
   std::uint64_t returned[description_count];
 };
 
-// Of one episode, in memory that it shares with the process that started it, and that its calls may
-// overwrite.
+// These counts describe one episode. They lie in memory that it shares with the process that
+// started it, and its calls may overwrite them.
 volatile Counts* counts = nullptr;
-// Of all episodes whose counts can be true.
+// These are the sums over all episodes whose counts can be true.
 Counts totals{};
 constexpr std::uint64_t most_in_an_episode = 10'000;
 

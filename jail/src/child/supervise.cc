@@ -412,8 +412,8 @@ class Init {
   }
 
   // Writing to the memory of a process waits while that changes its mappings, which init must not.
-  // Of a process that has many, a child writes in its place, which ends with the jail at the
-  // latest. Of a program whose threads all ask at once some are told to ask again.
+  // Where a process has many, a child of init writes in its place, which ends with the jail at the
+  // latest. When all threads of a program ask at once, some are told to ask again.
   void tell_about_system(const Notice& notice) {
     if (watch_.is_small(notice.thread)) {
       notices_.tell_about_system(notice);

@@ -53,10 +53,12 @@ constexpr std::uint64_t bytes_of_a_name = std::uint64_t{2} * 4 * 256;
 // A file of a tmpfs: its inode and its entry in a directory with the longest name.
 constexpr std::uint64_t bytes_of_an_inode = 1700;
 
-// Of processor time, for one process and for beginning with another one. What is not read of a
-// process within it counts as the most that it can be, and a busy machine is no reason for that.
+// A look may spend this much processor time on one process, and begins with no other one after it.
+// What it does not read of a process counts as the most that it can be. Time that other programs
+// take does not shorten it.
 constexpr std::uint64_t budget_of_a_look_ns = 15 * ns_per_ms;
-// By the clock: a walk goes on where it stopped, and meanwhile nobody looks.
+// A walk ends after this time by the clock, since nobody looks meanwhile; the next one goes on
+// there.
 constexpr std::uint64_t budget_of_a_walk_ns = 10 * ns_per_ms;
 constexpr std::uint64_t usual_mappings = 2000;
 constexpr int last_process = 1 << 22;  // the kernel has no larger number
@@ -82,6 +84,11 @@ bool read_sizes(int proc, const char* process, const SizeFile& file, Sizes& out)
   return read_text(proc, joined({process, file.name}).text, text) &&
          find_size(text.bytes, file.anonymous, out.anonymous) &&
          find_size(text.bytes, file.other, out.other);
+}
+
+// A vfork child runs in its parent's memory until it executes: that is no second copy.
+bool runs_in_memory_of_parent(int thread, const ProcessStat& stat) {
+  return stat.parent > 1 && raw::call(SYS_kcmp, thread, stat.parent, KCMP_VM, 0, 0) == 0;
 }
 
 std::uint64_t bytes_of_mappings(std::uint64_t mappings, std::uint64_t generations) {
@@ -399,10 +406,7 @@ Watch::Statuses Watch::read_statuses() {
                 find_size(text.bytes, whole.other, own.other);
     }
     all.descriptors += bytes_of_places(places);
-    // A vfork child runs in its parent's memory until it executes: that is no second copy.
-    if (stat.parent > 1 && raw::call(SYS_kcmp, process.thread, stat.parent, KCMP_VM, 0, 0) == 0) {
-      return;
-    }
+    if (runs_in_memory_of_parent(process.thread, stat)) return;
     all.tables += tables;
     ProcessStat again;
     if (is_read) {
@@ -504,9 +508,7 @@ void Watch::walk_from(int first, int last, std::uint64_t memory_limit, const Bud
                       std::uint64_t& all) {
   each_process([&](const Process& process, const ProcessStat& stat) {
     if (process.pid < first || process.pid > last || stat.has_ended()) return;
-    if (stat.parent > 1 && raw::call(SYS_kcmp, process.thread, stat.parent, KCMP_VM, 0, 0) == 0) {
-      return;
-    }
+    if (runs_in_memory_of_parent(process.thread, stat)) return;
     // Its sizes may stand behind so many groups that they are not found.
     Sizes own;
     const bool is_sized = read_sizes(proc_, process.name().text, whole, own);
