@@ -33,6 +33,7 @@ import time_scale
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
 KEPT_OUTPUT = 200_000
+LONGEST = 12  # tests of ctest whose times are printed for each ring
 # Rings whose tests by GoogleTest are a test of ctest together, one for each binary (add_ring_test).
 WHOLE_BINARIES = ("unit", "golden", "deploy")
 
@@ -43,6 +44,7 @@ class Outcome:
     def __init__(self, name, ring):
         self.name, self.ring = name, ring
         self.passed, self.failed, self.skipped = 0, [], []
+        self.times = {}  # seconds of each test of ctest, over all repeats
         self.left_out = False
         self._started = time.monotonic()
 
@@ -61,6 +63,9 @@ class Outcome:
         for test, text in self.failed:
             print(f"\n--- FAILED {test}\n{text.rstrip()}")
         print(f"=== {self.name}: {self.line()} ({seconds:.1f} s)", flush=True)
+        longest = sorted(self.times.items(), key=lambda each: each[1], reverse=True)[:LONGEST]
+        if len(self.times) > 1:
+            print("    longest: " + ", ".join(f"{test} {taken:.0f} s" for test, taken in longest), flush=True)
         entry = {"name": self.name, "passed": self.passed, "failed": self.failed,
                  "skipped": self.skipped, "left_out": self.left_out, "seconds": seconds}
         with open(record, "a", encoding="utf-8") as out:
@@ -124,6 +129,7 @@ def read_report(report, results, outcome):
     cases = ElementTree.parse(report).getroot().findall("testcase")
     for case in cases:
         name = case.get("name")
+        outcome.times[name] = outcome.times.get(name, 0) + float(case.get("time") or 0)
         output = case.findtext("system-out") or ""
         failure = case.find("failure")
         suite, binary = results / f"{name}.json", results / "gtest" / f"{name}.json"
