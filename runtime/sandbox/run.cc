@@ -178,6 +178,7 @@ void Run::take(jail::Result<Leased> leased) {
   }
   pooled_ = leased->pooled;
   warm_ = leased->warm;
+  template_name_ = std::move(leased->template_name);
   launcher_ = std::move(leased->launcher);
   jail_.emplace(std::move(leased->jail));
   control_.assign(jail_->control_fd());
@@ -483,6 +484,7 @@ RunResult Run::result_of(const jail::ExitReport& report) {
   }
   result.timings.ran = report.phases.ran;
   result.warm = warm_;
+  result.template_name = template_name_;
   result.usage = report.usage;
   result.enforcement = report.enforcement;
   return result;

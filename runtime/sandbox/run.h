@@ -100,6 +100,7 @@ class Run : public std::enable_shared_from_this<Run> {
   Failed launcher_;  // what made the jail
   bool pooled_ = false;
   bool warm_ = false;
+  std::string template_name_;
   Descriptor control_;
   Descriptor input_;         // writing end of the guest's standard input
   Descriptor input_waiter_;  // an epoll instance that watches RunOptions::standard_input_fd

@@ -39,6 +39,7 @@ struct RunResult {
   bool stdout_truncated = false;
   bool stderr_truncated = false;
   bool warm = false;           // ran in a jail that waited, or in a fork of a warm interpreter
+  std::string template_name;   // whose jail it had, or whose root and policy; empty: none's
   jail::Collection artifacts;  // empty when the run was cancelled
   Timings timings;
   jail::Usage usage;

@@ -17,6 +17,7 @@
 #include "runtime/sandbox/launchers.h"
 #include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/run.h"
+#include "runtime/sandbox/template_choice.h"
 #include "runtime/sandbox/warm_fit.h"
 
 namespace runtime {
@@ -250,7 +251,10 @@ class JailRunner final : public Runner {
 
   // Null where the request wants a jail of its own making, or there is no template for it.
   Prepared* prepared_for(const RunRequest& request) const {
-    const std::string_view name = template_of(request);
+    return prepared_named(template_of(request));
+  }
+
+  Prepared* prepared_named(std::string_view name) const {
     for (const auto& prepared : templates_) {
       if (prepared->name == name) return prepared.get();
     }
@@ -259,23 +263,61 @@ class JailRunner final : public Runner {
 
   std::optional<Result<Leased>> jail_for(const RunRequest& request, Run::Way way,
                                          const Run::Failed& failed, const WarmPool::Ticket& later) {
+    if (way == Run::Way::any) {
+      auto leased = jail_by_imports(request, later);
+      if (!leased || *leased) return leased;
+    }
     Prepared* const prepared = prepared_for(request);
     if (prepared == nullptr) return launch(request, ground_, failed);
-    if (prepared->pool == nullptr) return launch(request, prepared->ground, failed);
+    if (prepared->pool == nullptr) return launch_as(*prepared, request, failed);
     if (way == Run::Way::any) {
-      const WarmFit fit = warm_fit(prepared->pool->spec(), request, cpu_of(request.timeout));
-      if (fit == WarmFit::cold) return launch(request, prepared->ground, failed);
-      std::optional<jail::Invocation> invocation;
-      if (fit == WarmFit::launch) {
-        invocation = {.arguments = request.args, .env = environment_of(request)};
+      if (fit_of(*prepared, request) == WarmFit::cold) {
+        return launch_as(*prepared, request, failed);
       }
       const bool named = !request.template_name.empty();
-      auto leased = prepared->pool->take(
-          invocation, named ? WarmPool::Patience::until_ready : WarmPool::Patience::none, later);
+      auto leased = take(*prepared, request,
+                         named ? WarmPool::Patience::until_ready : WarmPool::Patience::none, later);
       if (!leased || *leased) return leased;
     }
     ++prepared->cold;
-    return launch(request, prepared->ground, failed);
+    return launch_as(*prepared, request, failed);
+  }
+
+  // A jail of the template that has what the program imports. Where that one has no jail for it, or
+  // there is no such template, an Error, and the template of the language is as good.
+  std::optional<Result<Leased>> jail_by_imports(const RunRequest& request,
+                                                const WarmPool::Ticket& later) {
+    // Numeric libraries have one thread in a fork, and several where they are imported anew.
+    const bool one_core = options_.cpu_percent <= 100;
+    const Template* const chosen =
+        one_core ? template_by_imports(options_.templates, request) : nullptr;
+    Prepared* const prepared = chosen == nullptr ? nullptr : prepared_named(chosen->name);
+    if (prepared == nullptr || prepared->pool == nullptr ||
+        fit_of(*prepared, request) == WarmFit::cold) {
+      return Error{jail::ErrorKind::unsupported, "choose a template by imports", 0, {}};
+    }
+    return take(*prepared, request, WarmPool::Patience::none, later);
+  }
+
+  WarmFit fit_of(const Prepared& prepared, const RunRequest& request) const {
+    return warm_fit(prepared.pool->spec(), request, cpu_of(request.timeout));
+  }
+
+  std::optional<Result<Leased>> take(const Prepared& prepared, const RunRequest& request,
+                                     WarmPool::Patience patience,
+                                     const WarmPool::Ticket& later) const {
+    std::optional<jail::Invocation> invocation;
+    if (fit_of(prepared, request) == WarmFit::launch) {
+      invocation = {.arguments = request.args, .env = environment_of(request)};
+    }
+    return prepared.pool->take(invocation, patience, later);
+  }
+
+  Result<Leased> launch_as(const Prepared& prepared, const RunRequest& request,
+                           const Run::Failed& failed) {
+    auto leased = launch(request, prepared.ground, failed);
+    if (leased) leased->template_name = prepared.name;
+    return leased;
   }
 
   Result<Leased> launch(const RunRequest& request, const Ground& ground,

@@ -126,6 +126,12 @@ bool read_imports(const Value& value, Template& into) {
   return true;
 }
 
+bool read_automatic(const Value& value, Template& into) {
+  if (value.as_bool() == nullptr) return false;
+  into.automatic = *value.as_bool();
+  return true;
+}
+
 bool read_memory(const Value& value, Template& into) {
   const auto mb = integer_in(value, least_memory_mb, most_memory_mb);
   if (mb) into.memory_limit_mb = *mb;
@@ -155,6 +161,7 @@ constexpr Field top_fields[] = {
     {"rootfs", "expected host or an absolute path", read_rootfs},
     {"policy", "expected default or the absolute path of a policy file", read_policy},
     {"imports", "expected a list of at most 64 names of Python modules", read_imports},
+    {"automatic", "expected true or false", read_automatic},
     {"warm_up", python_code, read_code<&Template::warm_up>},
     {"after_fork", python_code, read_code<&Template::after_fork>},
     {"rehearsal", python_code, read_code<&Template::rehearsal>},
@@ -196,7 +203,7 @@ Complaint check_together(const Object& fields, const Template& what) {
   if (what.warmth == jail::Warmth::started && what.language != Language::javascript) {
     return std::string("warmth: expected prepared or forked; only javascript can be started");
   }
-  for (const char* python_only : {"imports", "warm_up", "after_fork", "rehearsal"}) {
+  for (const char* python_only : {"imports", "automatic", "warm_up", "after_fork", "rehearsal"}) {
     if (!forked && fields.contains(python_only)) {
       return std::string(python_only) + ": only a template whose warmth is forked can have it";
     }

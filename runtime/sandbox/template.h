@@ -28,6 +28,7 @@ struct Template {
   std::string rootfs;  // "host" or an absolute path; empty: the server's
   std::string policy;  // an absolute path; empty: the default one
   std::vector<std::string> imports;
+  bool automatic = true;  // programs that name no template get it by what they import
   std::string warm_up;
   std::string after_fork;
   std::string rehearsal;

@@ -15,6 +15,9 @@ using jail::Result;
 
 // A pool that could not be opened is tried again after this long, when somebody asks for it.
 constexpr std::chrono::seconds pause_after_failure{5};
+// A pool that has never had a jail ready, and fails, is closed when nobody has asked for this long:
+// its zygote would be started again and again for nobody.
+constexpr std::chrono::seconds failing_for_nobody{60};
 
 // What is counted since the start, not what is there now.
 void add_counts(jail::PoolState& to, const jail::PoolState& from) {
@@ -47,7 +50,8 @@ void WarmPool::post(void (WarmPool::*what)()) {
 
 void WarmPool::open() {
   const std::lock_guard lock(mutex_);
-  if (pool_ != nullptr || opening_ || Clock::now() < next_try_) return;
+  asked_at_ = Clock::now();
+  if (pool_ != nullptr || opening_ || asked_at_ < next_try_) return;
   opening_ = true;
   post(&WarmPool::open_now);
 }
@@ -81,20 +85,33 @@ void WarmPool::open_now() {
 
 // The launcher that the pool makes its jails with is dead: another one takes over.
 void WarmPool::reopen() {
-  std::shared_ptr<jail::Pool> old;
-  std::shared_ptr<jail::Launcher> dead;
   {
     const std::lock_guard lock(mutex_);
     if (pool_ == nullptr || !launcher_died()) return;
+    opening_ = true;
+  }
+  close();
+  open_now();
+}
+
+void WarmPool::close() {
+  std::shared_ptr<jail::Pool> old;
+  std::shared_ptr<jail::Launcher> its_launcher;  // which the pool must not outlive
+  {
+    const std::lock_guard lock(mutex_);
     old = std::exchange(pool_, nullptr);
     add_counts(past_, old->state());
-    dead = std::exchange(launcher_, nullptr);
+    its_launcher = std::exchange(launcher_, nullptr);
     been_ready_ = false;
-    opening_ = true;
   }
   if (event_.is_open()) event_.release();
   old.reset();
-  open_now();
+}
+
+// With the lock held.
+bool WarmPool::fails_for_nobody() const {
+  return !been_ready_ && !trouble_.empty() && waiting_.empty() &&
+         Clock::now() - asked_at_ > failing_for_nobody;
 }
 
 void WarmPool::watch() {
@@ -110,16 +127,18 @@ void WarmPool::on_event() {
   pool_->advance();
   Served served;
   std::string trouble;
+  bool is_unused = false;
   {
     const std::lock_guard lock(mutex_);
     note_state();
     serve(served);
     trouble = trouble_;
+    is_unused = fails_for_nobody();
     if (!trouble_.empty() && launcher_died()) post(&WarmPool::reopen);
   }
   for (auto& [ticket, leased] : served) (*ticket)(std::move(leased));
   tell_trouble(trouble);
-  watch();
+  is_unused ? close() : watch();
 }
 
 // With the lock held.
@@ -157,6 +176,7 @@ Result<Leased> WarmPool::lease(jail::Pool& pool,
   return Leased{.jail = std::move(*jail),
                 .pooled = true,
                 .warm = warm,
+                .template_name = spec_.name,
                 .launcher = forked ? nullptr : launcher_};
 }
 
@@ -166,6 +186,7 @@ std::optional<Result<Leased>> WarmPool::take(const std::optional<jail::Invocatio
   bool free_to_take = false;
   {
     const std::lock_guard lock(mutex_);
+    asked_at_ = Clock::now();
     pool = pool_;
     if (pool != nullptr && !been_ready_) note_state();
     free_to_take = been_ready_ && waiting_.empty();

@@ -24,6 +24,8 @@ struct Leased {
   jail::Jail jail;
   bool pooled = false;  // made for a pool: start() takes the run's own limits
   bool warm = false;    // it waited, or is a fork of a warm interpreter
+  // The template that it is made from or has the root and policy of; empty: none.
+  std::string template_name{};
   // What made it; null where that was a template's host.
   std::shared_ptr<jail::Launcher> launcher;
 };
@@ -68,6 +70,8 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   void post(void (WarmPool::*what)());
   void open_now();
   void reopen();
+  void close();
+  bool fails_for_nobody() const;
   void watch();
   void on_event();
   void serve(Served& served);
@@ -91,6 +95,7 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   bool opening_ = false;
   bool been_ready_ = false;
   Clock::time_point next_try_{};
+  Clock::time_point asked_at_{};
   // The strand's, without the lock.
   boost::asio::posix::stream_descriptor event_;
   std::string told_;

@@ -123,6 +123,8 @@ std::string encode_result(const runtime::RunResult& result, const Job& job,
   const double peak_mb = static_cast<double>(result.usage.memory_peak_bytes) / (1u << 20);
   writer.key("memory_peak_mb").number(std::round(peak_mb * 100) / 100);
   writer.key("warm").boolean(result.warm);
+  writer.key("template");
+  result.template_name.empty() ? writer.null() : writer.string(result.template_name);
   writer.key("timings_us").begin_object();
   writer.key("queued").integer(timings.queued.count());
   writer.key("started").integer(timings.started.count());

@@ -165,6 +165,15 @@ class Numbers(PoolTest):
         result = self.data("import sys; print('pandas' in sys.modules, 'matplotlib.pyplot' in sys.modules)")
         self.assertEqual(("True True\n", True), (result["stdout"], result["warm"]), result)
 
+    def test_a_program_that_imports_it_gets_it(self):
+        self.data("pass")
+        self.wait_until_warm("data")
+        for code in ("import pandas as pd; print(pd.Series([20, 22]).sum())", "from numpy import dot; print(dot([6], [7]))"):
+            result = self.execute(code)
+            self.assertEqual(("42\n", True, "data"), (result["stdout"], result["warm"], result["template"]), result)
+        result = self.execute("import pandas; print(pandas.answer)", files={"pandas.py": "answer = 42"})
+        self.assertEqual(("42\n", "python"), (result["stdout"], result["template"]), result)
+
     def test_programs_use_what_is_imported(self):
         code = ("import pandas as pd, numpy as np, matplotlib.pyplot as plt\n"
                 "frame = pd.DataFrame({'a': np.arange(5)})\nprint(frame.a.sum(), plt.get_fignums())\n"

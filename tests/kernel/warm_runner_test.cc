@@ -153,6 +153,53 @@ TEST_F(WarmRunnerTest, AZygoteThatDoesNotStartCostsWarmthAlone) {
   EXPECT_THAT(told_[0], HasSubstr("no_such_module"));
 }
 
+TEST_F(WarmRunnerTest, AProgramGetsTheTemplateThatHasWhatItImports) {
+  Template decimals = forked("decimals");
+  decimals.imports = {"decimal"};
+  create_with({decimals, forked("python")});
+  ASSERT_TRUE(is_ready("python"));
+  const std::string code = "import sys; print('decimal' in sys.modules); import decimal";
+  const RunResult first = run(python(code));
+  EXPECT_EQ(first.template_name, "python") << "nobody waits for a template that he has not named";
+  EXPECT_EQ(first.standard_output, "False\n");
+  ASSERT_TRUE(is_ready("decimals"));
+  const RunResult second = run(python(code));
+  EXPECT_EQ(second.template_name, "decimals");
+  EXPECT_EQ(second.standard_output, "True\n");
+  EXPECT_TRUE(second.warm);
+  RunRequest special = python(code);
+  special.env = {{"A", "x"}};
+  EXPECT_EQ(run(std::move(special)).template_name, "python") << "its modules may have read A";
+  EXPECT_EQ(run(named("python", code)).template_name, "python");
+  EXPECT_EQ(run(named("none", code)).template_name, "");
+  EXPECT_EQ(report("decimals").cold, 0u);
+}
+
+TEST_F(WarmRunnerTest, WhereProgramsHaveSeveralCoresTheyImportForThemselves) {
+  Template decimals = forked("decimals");
+  decimals.imports = {"decimal"};
+  RunnerOptions options;
+  options.cpu_percent = 200;
+  create_with({decimals, forked("python")}, std::move(options));
+  ASSERT_TRUE(run(named("decimals")).warm);
+  EXPECT_EQ(run(python("import decimal")).template_name, "python");
+}
+
+TEST_F(WarmRunnerTest, ATemplateOfItsImportsThatDoesNotStartCostsNothing) {
+  Template broken = forked("broken");
+  broken.imports = {"no_such_module"};
+  create_with({broken, forked("python")});
+  ASSERT_TRUE(is_ready("python"));
+  const std::string code = "try: import no_such_module\nexcept ImportError: print(42)";
+  for (int i = 0; i < 3; ++i) {
+    const RunResult result = run(python(code));
+    EXPECT_EQ(result.standard_output, "42\n");
+    EXPECT_EQ(result.template_name, "python");
+    ASSERT_TRUE(eventually([&] { return !report("broken").state.trouble.empty(); }));
+    ASSERT_TRUE(is_ready("python"));
+  }
+}
+
 TEST_F(WarmRunnerTest, ATemplateWithARootThatIsNotThereIsAnError) {
   Template lost = forked("lost");
   lost.rootfs = "/no/such/root";

@@ -34,7 +34,7 @@ std::string prepared(const std::string& members) {
 
 TEST(TemplateFile, EveryFieldIsRead) {
   const char* const members = R"-("rootfs": "/srv/root", "policy": "/etc/strict.json",
-    "imports": ["json", "a_1.B"], "warm_up": "json.dumps(1)", "after_fork": "pass",
+    "imports": ["json", "a_1.B"], "automatic": false, "warm_up": "json.dumps(1)", "after_fork": "pass",
     "rehearsal": "json.loads('1')",
     "limits": {"memory_limit_mb": 512}, "pool": {"least": 0, "usual": 3, "most": 64})-";
   const auto parsed = parse_template(forked(members), "mine.json");
@@ -45,6 +45,7 @@ TEST(TemplateFile, EveryFieldIsRead) {
   EXPECT_EQ(parsed->rootfs, "/srv/root");
   EXPECT_EQ(parsed->policy, "/etc/strict.json");
   EXPECT_EQ(parsed->imports, (std::vector<std::string>{"json", "a_1.B"}));
+  EXPECT_FALSE(parsed->automatic);
   EXPECT_EQ(parsed->warm_up, "json.dumps(1)");
   EXPECT_EQ(parsed->after_fork, "pass");
   EXPECT_EQ(parsed->rehearsal, "json.loads('1')");
@@ -60,6 +61,7 @@ TEST(TemplateFile, WhatIsLeftOutHasADefault) {
   EXPECT_EQ(parsed->rootfs, "");
   EXPECT_EQ(parsed->policy, "");
   EXPECT_TRUE(parsed->imports.empty());
+  EXPECT_TRUE(parsed->automatic);
   EXPECT_EQ(parsed->memory_limit_mb, 0u);
   EXPECT_LE(parsed->pool.least, parsed->pool.usual);
   EXPECT_LE(parsed->pool.usual, parsed->pool.most);

@@ -19,6 +19,7 @@ runtime::RunResult finished() {
   result.exit_code = 0;
   result.standard_output = "42\n";
   result.warm = true;
+  result.template_name = "python";
   result.timings = {.queued = 3us, .started = 60us, .ran = 250us};
   result.usage = {.cpu_user = 150us, .cpu_system = 50us, .memory_peak_bytes = 9'541'018};
   result.enforcement = {.memory = jail::Enforcer::cgroup,
@@ -32,7 +33,7 @@ TEST(Encode, ResultIsTheDocumentOfTheInterface) {
             R"({"job_id":"the-id","status":"success","success":true,"exit_code":0,"signal":null,)"
             R"("stdout":"42\n","stderr":"","stdout_truncated":false,"stderr_truncated":false,)"
             R"("execution_time_ms":0.31,"cpu_time_ms":0.2,"memory_peak_mb":9.1,)"
-            R"("warm":true,"timings_us":{"queued":3,"started":60,"ran":250},)"
+            R"("warm":true,"template":"python","timings_us":{"queued":3,"started":60,"ran":250},)"
             R"("limits":{"memory":"cgroup","pids":"rlimit","cpu":"watchdog"},)"
             R"("artifacts":[],"artifacts_skipped":[],"artifacts_skipped_total":0,)"
             R"("created_at":"2026-11-21T20:16:00.123Z"})");
