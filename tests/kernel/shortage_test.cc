@@ -123,6 +123,7 @@ TEST_F(Shortage, OfTheOwnersDescriptorsWhileAJailIsMade) {
 }
 
 TEST_F(Shortage, OfTheLaunchersDescriptors) {
+  expect_next_launch_works("before");  // it raises the limit when it starts
   const jail::JailSpec spec = spec_for({"/usr/bin/true"});
   std::size_t failed = 0;
   for (rlim_t limit = 4;; limit += 4) {
@@ -227,6 +228,7 @@ class OnTheirWay {
 };
 
 TEST_F(Shortage, OfRoomForDescriptorsOnTheirWay) {
+  expect_next_launch_works("before");  // it raises the limit when it starts
   const LoweredLimit lowered(pid_, RLIMIT_NOFILE, 128);
   {
     const OnTheirWay many(200);
