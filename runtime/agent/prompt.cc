@@ -165,23 +165,8 @@ std::uint64_t Prompt::tokens() const noexcept {
 }
 
 std::string verdict_of(const RunResult& result) {
-  switch (result.status) {
-    case Status::success:
-      return "exit status 0 (passed)";
-    case Status::error:
-      return "exit status " + std::to_string(result.exit_code.value_or(1)) + " (failed)";
-    case Status::timeout:
-      return "its time was used up (failed)";
-    case Status::out_of_memory:
-      return "killed at its memory limit (failed)";
-    case Status::killed:
-      return "died of " + result.signal.value_or("a signal") + " (failed)";
-    case Status::violation:
-      return "killed for a system call that is forbidden here (failed)";
-    case Status::cancelled:
-      break;
-  }
-  return "cancelled";
+  if (result.status == Status::cancelled) return "cancelled";
+  return result.outcome.cause + (result.status == Status::success ? " (passed)" : " (failed)");
 }
 
 Prompt compose(const Brief& brief) {

@@ -45,7 +45,8 @@ std::uint64_t estimate_tokens(std::size_t bytes) noexcept;
 // then the lessons go; the task, the tests and the passages are there whatever they take.
 Prompt compose(const Brief& brief);
 
-// How a run ended, in words: "exit status 1 (failed)". Made of what the jail reported alone.
+// How a run ended, in words: "the program ended with exit status 1 (failed)". Made of what the jail
+// reported alone.
 std::string verdict_of(const RunResult& result);
 
 }  // namespace runtime::agent

@@ -2,6 +2,9 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <optional>
 
 #include "runtime/json/writer.h"
@@ -28,7 +31,7 @@ std::string_view syntax_error(simdjson::error_code code) {
     case simdjson::UNESCAPED_CHARS:
       return "not valid JSON: a string has a control character that is not escaped";
     case simdjson::NUMBER_ERROR:
-      return "not valid JSON: a number is malformed or out of range";
+      return "not valid JSON: a number is malformed";
     case simdjson::T_ATOM_ERROR:
     case simdjson::F_ATOM_ERROR:
     case simdjson::N_ATOM_ERROR:
@@ -57,6 +60,43 @@ std::size_t count_values(std::string_view text) noexcept {
     }
   }
   return count;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_integer(std::string_view token) {
+  if (token.starts_with('-')) token.remove_prefix(1);
+  return !token.empty() && (token.front() != '0' || token.size() == 1) &&
+         std::all_of(token.begin(), token.end(), is_digit);
+}
+
+// simdjson refuses integers of more than 64 bits and what no double can hold, and does not say
+// where they stand. JSON allows them, and the field that has one knows best what is wrong with it:
+// `text` with doubles in their place, the largest one where none is large enough.
+std::string with_doubles_for_large_numbers(std::string_view text) {
+  constexpr std::size_t digits_of_64_bits = 18;
+  std::string result;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (in_string || !(is_digit(c) || c == '-')) {
+      if (c == '"') in_string = !in_string;
+      const std::size_t taken = in_string && c == '\\' ? 2 : 1;
+      result += text.substr(i, taken);
+      i += taken;
+      continue;
+    }
+    const std::string token(text.substr(i, text.find_first_not_of("+-.eE0123456789", i) - i));
+    i += token.size();
+    const double number = std::strtod(token.c_str(), nullptr);
+    if (std::isinf(number)) {
+      result += number < 0 ? "-1e308" : "1e308";
+    } else {
+      result += token;
+      if (token.size() > digits_of_64_bits && is_integer(token)) result += ".0";
+    }
+  }
+  return result;
 }
 
 // Copies a parsed document into values of our own, checking on the way what simdjson does not.
@@ -152,9 +192,14 @@ jail::Result<Value> parse(std::string_view text, std::string_view what) {
     return jail::Error{
         jail::ErrorKind::exhausted, std::string(what) + ": no memory to read it", 0, {}};
   }
-  const simdjson::padded_string padded(text);
+  simdjson::padded_string padded(text);
   dom::element root;
-  if (const auto error = parser.parse(padded).get(root); error) {
+  auto error = parser.parse(padded).get(root);
+  if (error == simdjson::NUMBER_ERROR) {
+    padded = simdjson::padded_string(with_doubles_for_large_numbers(text));
+    error = parser.parse(padded).get(root);
+  }
+  if (error) {
     if (error == simdjson::DEPTH_ERROR) {
       return invalid(what, "nested deeper than " + std::to_string(max_depth) + " levels");
     }

@@ -1,8 +1,6 @@
 #include "runtime/sandbox/run.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -34,12 +32,6 @@ constexpr std::size_t chunk_bytes = 64u << 10;
 // the other runs.
 constexpr int chunks_a_turn = 16;
 
-std::string signal_name(int signal) {
-  const char* abbreviation = ::sigabbrev_np(signal);
-  return abbreviation == nullptr ? "SIGRTMIN+" + std::to_string(signal - SIGRTMIN)
-                                 : std::string("SIG") + abbreviation;
-}
-
 Status status_of(const jail::ExitReport& report) {
   switch (report.ended) {
     case jail::Ended::exited:
@@ -70,12 +62,14 @@ jail::Error queue_is_full() {
 
 }  // namespace
 
-Run::Run(asio::any_io_executor executor, const RunnerOptions& runner,
-         std::shared_ptr<Admission> admission, Launch launch, RunRequest request,
-         RunOptions options, Finished finished)
+Run::Run(asio::any_io_executor executor, asio::any_io_executor collectors,
+         const RunnerOptions& runner, std::shared_ptr<Admission> admission, Launch launch,
+         RunRequest request, RunOptions options, Finished finished)
     : executor_(one_after_the_other(std::move(executor))),
+      collectors_(std::move(collectors)),
       output_cap_(runner.output_cap_bytes),
       cpu_percent_(runner.cpu_percent),
+      ceilings_{.timeout = runner.most_timeout, .memory_mb = runner.most_memory_mb},
       admission_(std::move(admission)),
       launch_(std::move(launch)),
       request_(std::move(request)),
@@ -415,6 +409,7 @@ void Run::cancel() {
     lease_.reset();
     RunResult result;
     result.status = Status::cancelled;
+    result.outcome = cancelled_outcome();
     result.timings.queued = duration_cast<microseconds>(Clock::now() - asked_at_);
     finish(std::move(result));
     return;
@@ -435,7 +430,7 @@ void Run::on_end() {
   for (Output* output : {&out_, &err_}) read_output(*output);
   const bool wanted = !request_.artifacts.empty() && started_at_ != Clock::time_point{} &&
                       jail_->report().ended != jail::Ended::cancelled;
-  wanted ? collect_when_dead() : complete();
+  wanted ? collect_when_dead() : complete({});
 }
 
 // Init reports when its last process is reaped. Where init itself was killed the others may take a
@@ -445,29 +440,43 @@ void Run::collect_when_dead() {
   process_.assign(jail_->process_fd());
   timer_.expires_after(grace);
   timer_.async_wait([self = shared_from_this()](error_code error) {
-    if (error || self->over_) return;
+    if (error || self->over_ || self->collecting_) return;
     self->finish(jail::Error{
         jail::ErrorKind::kernel, "collect artifacts: the jail's processes do not end", 0, {}});
   });
   process_.async_wait(Descriptor::wait_read, [self = shared_from_this()](error_code error) {
-    if (!error && !self->over_) self->complete();
+    if (!error && !self->over_) self->collect();
   });
 }
 
-void Run::complete() {
-  RunResult result = result_of(jail_->report());
-  if (process_.is_open()) {
+// The guest chose how much there is to look at, which is a second's work at the worst: other runs
+// of this executor do not wait for that. Nothing else touches the run meanwhile.
+void Run::collect() {
+  collecting_ = true;
+  asio::post(collectors_, [self = shared_from_this()]() mutable {
     // The caller has the program already.
-    const std::string own(file_name_of(request_.language, request_.code));
-    ::unlinkat(jail_->working_directory_fd(), own.c_str(), 0);
-    result.artifacts = jail::collect(jail_->working_directory_fd(), request_.artifacts, {});
-  }
+    const std::string own(file_name_of(self->request_.language, self->request_.code));
+    const int directory = self->jail_->working_directory_fd();
+    ::unlinkat(directory, own.c_str(), 0);
+    auto found = jail::collect(directory, self->request_.artifacts, {});
+    // It is let go where it lives.
+    const asio::any_io_executor home = self->executor_;
+    asio::post(home, [self = std::move(self), found = std::move(found)]() mutable {
+      self->complete(std::move(found));
+    });
+  });
+}
+
+void Run::complete(jail::Collection artifacts) {
+  RunResult result = result_of(jail_->report());
+  result.artifacts = std::move(artifacts);
   finish(std::move(result));
 }
 
 RunResult Run::result_of(const jail::ExitReport& report) {
   RunResult result;
   result.status = status_of(report);
+  result.outcome = outcome_of(request_, report, request_.timeout * cpu_percent_ / 100, ceilings_);
   if (report.ended == jail::Ended::exited) result.exit_code = report.exit_code;
   // The SIGKILL by which a deadline or a memory limit was enforced is ours, not the program's fate.
   if (result.status == Status::killed || result.status == Status::violation) {

@@ -30,10 +30,12 @@ class Run : public std::enable_shared_from_this<Run> {
   // What `launch` uses must outlive the run, unless the run's executor is stopped before: an
   // executor that is destroyed drops its runs. `finished` is called once, on an executor of the
   // run's, which does one thing after the other: `executor` itself where that is an io_context,
-  // which has one thread here, else a strand over it. Not from within start().
-  Run(boost::asio::any_io_executor executor, const RunnerOptions& runner,
-      std::shared_ptr<Admission> admission, Launch launch, RunRequest request, RunOptions options,
-      Finished finished);
+  // which has one thread here, else a strand over it. Not from within start(). `collectors` is
+  // where artifacts are read, for a request that wants any; its work ends before `executor` is
+  // destroyed.
+  Run(boost::asio::any_io_executor executor, boost::asio::any_io_executor collectors,
+      const RunnerOptions& runner, std::shared_ptr<Admission> admission, Launch launch,
+      RunRequest request, RunOptions options, Finished finished);
 
   // Does what can be done at once before it returns, where it is called on `executor`.
   void start();
@@ -78,15 +80,18 @@ class Run : public std::enable_shared_from_this<Run> {
   void cancel();
   void on_end();
   void collect_when_dead();
-  void complete();
+  void collect();
+  void complete(jail::Collection artifacts);
   void drop_jail();
   void finish(jail::Result<RunResult> result);
   void tell(jail::Result<RunResult> result);
   RunResult result_of(const jail::ExitReport& report);
 
   const boost::asio::any_io_executor executor_;
+  const boost::asio::any_io_executor collectors_;
   const std::size_t output_cap_;
   const std::uint32_t cpu_percent_;
+  const RequestCeilings ceilings_;
   const std::shared_ptr<Admission> admission_;
   Launch launch_;
   RunRequest request_;
@@ -100,6 +105,7 @@ class Run : public std::enable_shared_from_this<Run> {
   Failed launcher_;  // what made the jail
   bool pooled_ = false;
   bool warm_ = false;
+  bool collecting_ = false;
   std::string template_name_;
   Descriptor control_;
   Descriptor input_;         // writing end of the guest's standard input

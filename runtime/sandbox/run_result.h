@@ -9,6 +9,7 @@
 
 #include "jail/collect.h"
 #include "jail/exit_report.h"
+#include "runtime/sandbox/outcome.h"
 
 namespace runtime {
 
@@ -32,6 +33,7 @@ struct Timings {
 
 struct RunResult {
   Status status = Status::error;
+  Outcome outcome;                    // why it has this status
   std::optional<int> exit_code;       // only when the program exited by itself
   std::optional<std::string> signal;  // "SIGSEGV"; only with killed and violation
   std::string standard_output;        // raw bytes, at most the output cap

@@ -6,7 +6,10 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <mutex>
+#include <optional>
 #include <thread>
 
 #include "jail/launcher.h"
@@ -28,6 +31,8 @@ using jail::Error;
 using jail::Launcher;
 using jail::Result;
 
+// A guest can make reading its artifacts take a second; others that have some go on beside it.
+constexpr std::size_t collector_threads = 2;
 constexpr std::size_t max_policy_bytes = 1u << 20;
 
 // Removes the leaves whose last process was still ending when their jail was reported: an idle
@@ -128,6 +133,7 @@ class JailRunner final : public Runner {
 
   // The processes of jails that waited take a moment to end, and only then their leaves can go.
   ~JailRunner() override {
+    if (collectors_) collectors_->join();
     templates_.clear();
     if (!options_.cgroups) return;
     for (int tries = 0; tries < 100 && options_.cgroups->remove_ended() > 0; ++tries) {
@@ -177,6 +183,8 @@ class JailRunner final : public Runner {
     RunnerState state;
     state.running = admission_->running();
     state.queued = admission_->queued();
+    state.max_running = options_.max_running;
+    state.max_queued = options_.max_queued;
     state.total = total_.load();
     state.enforcement = launchers_->current()->enforcement();
     for (const auto& prepared : templates_) {
@@ -195,7 +203,8 @@ class JailRunner final : public Runner {
     const asio::any_io_executor executor = asio::get_associated_executor(handler);
     const auto shared = std::make_shared<Handler>(std::move(handler));
     const auto run = std::make_shared<Run>(
-        executor, options_, admission_,
+        executor, request.artifacts.empty() ? asio::any_io_executor() : collectors(), options_,
+        admission_,
         [this](const RunRequest& what, Run::Way way, const Run::Failed& failed,
                const WarmPool::Ticket& later) { return jail_for(what, way, failed, later); },
         std::move(request), std::move(options),
@@ -206,6 +215,11 @@ class JailRunner final : public Runner {
           });
         });
     run->start();
+  }
+
+  asio::any_io_executor collectors() {
+    std::call_once(collectors_made_, [this] { collectors_.emplace(collector_threads); });
+    return collectors_->get_executor();
   }
 
   jail::JailSpec spec_of(const RunRequest& request, const Ground& ground) const {
@@ -344,6 +358,8 @@ class JailRunner final : public Runner {
   std::vector<std::unique_ptr<Prepared>> templates_;  // the same all the time
   std::shared_ptr<LeafSweeper> sweeper_;              // null without cgroups
   std::atomic<std::uint64_t> total_{0};
+  std::once_flag collectors_made_;
+  std::optional<asio::thread_pool> collectors_;  // where artifacts are read
 };
 
 }  // namespace

@@ -98,6 +98,8 @@ struct PoolReport {
 struct RunnerState {
   std::uint32_t running = 0;
   std::uint32_t queued = 0;
+  std::uint32_t max_running = 0;
+  std::uint32_t max_queued = 0;
   std::uint64_t total = 0;
   jail::Enforcement enforcement;
   std::vector<PoolReport> pools;  // of the templates that keep jails

@@ -111,7 +111,7 @@ std::optional<Response> Api::admit(const RequestHead& head) const {
   }
   if (runs_programs(match->route) && is_draining()) {
     services_.metrics.rejected.add({"stopping"});
-    return problem(503, "the server is stopping", {{"Retry-After", "5"}});
+    return problem(503, "the server is stopping", {{"Retry-After", "5"}}, {.code = "stopping"});
   }
   if (is_rated(match->route)) {
     if (auto refusal = check_rate(key)) return refusal;
@@ -134,7 +134,7 @@ std::optional<Response> Api::check_rate(std::optional<std::size_t> key) const {
   const std::string seconds = std::to_string(std::chrono::ceil<std::chrono::seconds>(wait).count());
   services_.metrics.rejected.add({"rate"});
   return problem(429, "too many requests in a short time; try again in " + seconds + " s",
-                 {{"Retry-After", seconds}});
+                 {{"Retry-After", seconds}}, {.code = "rate_limit"});
 }
 
 boost::asio::awaitable<Response> Api::handle(RequestHead head, std::string body,

@@ -95,6 +95,20 @@ void write_artifacts(Writer& writer, const jail::Collection& artifacts) {
   writer.key("artifacts_skipped_total").integer(skipped_total);
 }
 
+void write_outcome(Writer& writer, const runtime::Outcome& outcome) {
+  writer.begin_object().key("code").string(outcome.code).key("cause").string(outcome.cause);
+  const auto write_number = [&](std::string_view name, double number) {
+    writer.key(name);
+    outcome.met ? writer.number(number) : writer.null();
+  };
+  write_number("limit", outcome.limit);
+  write_number("used", outcome.used);
+  const std::string remedy = runtime::remedy_of(outcome);
+  writer.key("remedy");
+  remedy.empty() ? writer.null() : writer.string(remedy);
+  writer.end_object();
+}
+
 }  // namespace
 
 double milliseconds(std::chrono::microseconds duration) {
@@ -110,6 +124,8 @@ std::string encode_result(const runtime::RunResult& result, const Job& job,
   writer.begin_object();
   writer.key("job_id").string(job.id).key("status").string(runtime::to_string(result.status));
   writer.key("success").boolean(result.status == runtime::Status::success);
+  writer.key("outcome");
+  write_outcome(writer, result.outcome);
   writer.key("exit_code");
   result.exit_code ? writer.integer(*result.exit_code) : writer.null();
   writer.key("signal");

@@ -1,6 +1,8 @@
 #include "server/api/programs.h"
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "runtime/store/digest.h"
@@ -10,26 +12,38 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Why a program that nothing is wrong with was not run; empty where that is not it.
-std::string_view why_busy(const jail::Error& error) {
+// Why a program that nothing is wrong with was not run, or nothing where that is not it.
+std::optional<Response> turned_away(const runtime::RunnerState& state, const jail::Error& error) {
+  std::string detail;
+  ProblemFacts facts;
   if (error.kind == jail::ErrorKind::timed_out) {
-    return "the program could not be started in time: the host is too busy; try again";
+    facts.code = "too_slow";
+    detail = "the program could not be started in time: the host is too busy; try again";
+  } else if (error.kind != jail::ErrorKind::exhausted) {
+    return std::nullopt;
+  } else if (error.sys_errno != 0) {
+    facts.code = "host_exhausted";
+    detail = "the host has no room for another program; try again";
+  } else {
+    facts.code = "busy";
+    facts.limit = std::int64_t{state.max_running} + state.max_queued;
+    facts.used = std::int64_t{state.running} + state.queued;
+    detail = "too many programs run or wait; try again";
   }
-  if (error.kind != jail::ErrorKind::exhausted) return {};
-  return error.sys_errno == 0 ? "too many programs run or wait; try again"
-                              : "the host has no room for another program; try again";
+  facts.remedy = "try again after the seconds of Retry-After, with fewer requests at a time";
+  return problem(503, detail, {{"Retry-After", "1"}}, facts);
 }
 
 Response not_run(Services& services, const Asker& asker, const Job& job, std::string_view language,
                  const jail::Error& error) {
   const auto why = error.message();
-  if (const std::string_view busy = why_busy(error); !busy.empty()) {
+  if (auto answer = turned_away(services.runner.state(), error)) {
     services.logger.warning(
         "program turned away",
         {{"request_id", asker.request_id}, {"job_id", job.id}, {"reason", why}});
     services.jobs.forget(job.id);
     services.metrics.rejected.add({"busy"});
-    return problem(503, std::string(busy), {{"Retry-After", "1"}});
+    return std::move(*answer);
   }
   services.logger.error("run failed",
                         {{"request_id", asker.request_id}, {"job_id", job.id}, {"error", why}});
@@ -62,7 +76,7 @@ void count_program(runtime::Metrics& metrics, const runtime::RunResult& result,
 
 Response too_many_of_a_caller() {
   return problem(429, "too many programs of this caller run or wait; try again when one has ended",
-                 {{"Retry-After", "1"}});
+                 {{"Retry-After", "1"}}, {.code = "caller_limit"});
 }
 
 boost::asio::awaitable<std::variant<Ran, Response>> run_program(Services services, Asker asker,

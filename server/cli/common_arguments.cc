@@ -22,14 +22,14 @@ std::optional<FileOption> file_option(const std::string& entry) {
 std::optional<Finished> read_limits(const CLI::App& command, const ProgramArguments& raw,
                                     ProgramOptions& options) {
   if (command.count("--timeout") > 0) {
-    // The operator's ceilings are for clients; who types this is the operator.
-    if (!(raw.timeout >= 0.05 && raw.timeout <= 86400)) {
+    constexpr double most = std::chrono::duration<double>(max_typed_timeout).count();
+    if (!(raw.timeout >= 0.05 && raw.timeout <= most)) {
       return usage("--timeout: expected a number 0.05 .. 86400");
     }
     options.timeout = std::chrono::milliseconds(std::llround(raw.timeout * 1000));
   }
   if (command.count("--memory") > 0) {
-    if (raw.memory < runtime::min_memory_limit_mb || raw.memory > 1u << 20) {
+    if (raw.memory < runtime::min_memory_limit_mb || raw.memory > max_typed_memory_mb) {
       return usage("--memory: expected an integer 32 .. 1048576");
     }
     options.memory_limit_mb = raw.memory;

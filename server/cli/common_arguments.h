@@ -1,6 +1,7 @@
 // What several subcommands take alike, from CLI11 into values.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +16,10 @@ class App;
 namespace server {
 
 Finished usage(const std::string& text);
+
+// The operator's ceilings are for clients. Whoever types --timeout and --memory is the operator.
+inline constexpr std::chrono::hours max_typed_timeout{24};
+inline constexpr std::uint32_t max_typed_memory_mb = 1u << 20;
 
 // As CLI11 hands them over; they outlive its parse().
 struct ProgramArguments {

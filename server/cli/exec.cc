@@ -112,20 +112,12 @@ runtime::RunRequest request_of(ExecOptions options, std::string code,
   return request;
 }
 
-// One line for whoever looks at a program that did not end by itself.
-std::string fate_text(const runtime::RunResult& result, const runtime::RunRequest& request) {
-  switch (result.status) {
-    case runtime::Status::timeout:
-      return "ended after " + std::to_string(request.timeout.count()) + " ms: timeout";
-    case runtime::Status::out_of_memory:
-      return "ended at " + std::to_string(request.memory_limit_mb) + " MB: out of memory";
-    case runtime::Status::killed:
-      return "ended by " + result.signal.value_or("a signal");
-    case runtime::Status::violation:
-      return "ended by the system call policy";
-    default:
-      return {};
-  }
+// One line about a program that did not end by itself, or nothing.
+std::string fate_text(const runtime::RunResult& result) {
+  if (result.exit_code || result.status == runtime::Status::cancelled) return {};
+  const std::string remedy =
+      runtime::remedy_of(result.outcome, {.time = "--timeout", .memory = "--memory"});
+  return result.outcome.cause + (remedy.empty() ? "" : "; " + remedy);
 }
 
 // What was asked for is stored, what was not taken is named.
@@ -150,12 +142,11 @@ void tell_refusal(const jail::EgressDecision& decision) {
                runtime::json::quoted(decision.destination, 300).c_str(), decision.reason.c_str());
 }
 
-int report(const runtime::RunResult& result, const runtime::RunRequest& request,
-           ExecOptions::Mode mode, const Job& job) {
+int report(const runtime::RunResult& result, ExecOptions::Mode mode, const Job& job) {
   if (mode == ExecOptions::Mode::json) {
     const std::string text = encode_result(result, job, runtime::OutputEncoding::utf8) + "\n";
     if (!write_all(STDOUT_FILENO, text)) return exit_own_failure;
-  } else if (const std::string fate = fate_text(result, request); !fate.empty()) {
+  } else if (const std::string fate = fate_text(result); !fate.empty()) {
     std::fprintf(stderr, "agent-sandbox: %s\n", fate.c_str());
   }
   return exit_code_of(result);
@@ -183,7 +174,7 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
     const jail::Error error{jail::ErrorKind::kernel, "write output", passthrough->error(), {}};
     return fail(exit_own_failure, error.message());
   }
-  const int exit_code = report(*result, request, mode, job);
+  const int exit_code = report(*result, mode, job);
   if (const auto kept = keep_artifacts(result->artifacts, directories); !kept) {
     return fail(exit_own_failure, kept.error().message());
   }
@@ -233,6 +224,8 @@ int exec(ExecOptions options, runtime::Environment environment) {
   }
   asio::thread_pool pool(2);
   runtime::RunnerOptions limits = runner_options(*config, *cgroup);
+  limits.most_timeout = max_typed_timeout;
+  limits.most_memory_mb = max_typed_memory_mb;
   limits.root = std::make_shared<const jail::Root>(std::move(root->view));
   const ExecOptions::Mode mode = options.mode;
   auto request = request_of(std::move(options), std::move(program->code), *jail_file, *config);

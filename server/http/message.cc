@@ -25,6 +25,13 @@ std::string http_date(std::time_t now) {
          ' ' + two(utc.tm_hour) + ':' + two(utc.tm_min) + ':' + two(utc.tm_sec) + " GMT";
 }
 
+// "Bad Request": bad_request
+std::string code_of(std::string_view title) {
+  std::string code(title);
+  for (char& c : code) c = c == ' ' || c == '-' ? '_' : lower(c);
+  return code;
+}
+
 }  // namespace
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept {
@@ -103,11 +110,18 @@ std::string_view reason_phrase(int status) noexcept {
   }
 }
 
-Response problem(int status, std::string_view detail, std::vector<Header> headers) {
+Response problem(int status, std::string_view detail, std::vector<Header> headers,
+                 const ProblemFacts& facts) {
+  const std::string_view title = reason_phrase(status);
   runtime::json::Writer writer;
   writer.begin_object().key("type").string("about:blank");
-  writer.key("title").string(reason_phrase(status)).key("status").integer(status);
-  writer.key("detail").string(detail).end_object();
+  writer.key("title").string(title).key("status").integer(status);
+  writer.key("detail").string(detail);
+  writer.key("code").string(facts.code.empty() ? code_of(title) : std::string(facts.code));
+  if (facts.limit) writer.key("limit").integer(*facts.limit);
+  if (facts.used) writer.key("used").integer(*facts.used);
+  if (!facts.remedy.empty()) writer.key("remedy").string(facts.remedy);
+  writer.end_object();
   return {.status = status,
           .content_type = "application/problem+json",
           .body = std::move(writer).take(),

@@ -1,6 +1,7 @@
 // HTTP requests and responses as plain values.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,8 +42,17 @@ std::string query_of(std::string_view target);
 
 std::string_view reason_phrase(int status) noexcept;
 
+// What programs can act on in a problem, beside the words.
+struct ProblemFacts {
+  std::string_view code{};  // empty: the title in lower case, as in bad_request
+  std::optional<std::int64_t> limit = std::nullopt;  // of what there was too much
+  std::optional<std::int64_t> used = std::nullopt;
+  std::string_view remedy{};  // empty: the detail says it
+};
+
 // RFC 9457. `detail` is for the client: it names the field and what is allowed, never a host path.
-Response problem(int status, std::string_view detail, std::vector<Header> headers = {});
+Response problem(int status, std::string_view detail, std::vector<Header> headers = {},
+                 const ProblemFacts& facts = {});
 
 enum class Connection { keep_alive, close };
 

@@ -71,11 +71,12 @@ class BadRequests(live_server.ServerTest):
         self.refused({"code": "ü" * (MEBIBYTE // 2 + 1)}, 400, "code")
 
     def test_timeout(self):
-        for value in (b"0", b"-1", b"1e9", b"60.1", b"0.049", b"61", b'"5"', b"null", b"true", b"[]", b"-0.0", b"1e-300"):
+        for value in (b"0", b"-1", b"1e9", b"60.1", b"0.049", b"61", b'"5"', b"null", b"true", b"[]", b"-0.0", b"1e-300",
+                      b"1e400", b"-1e400", b"99999999999999999999999"):
             with self.subTest(value):
                 self.refused(b'{"code": "x", "timeout_seconds": ' + value + b"}", 400, "timeout_seconds")
-        # No JSON, or numbers that no reader keeps: refused before there are fields.
-        for value in (b"NaN", b"Infinity", b"-Infinity", b".5", b"5.", b"0x5", b"1e400", b"99999999999999999999999"):
+        # No JSON: refused before there are fields.
+        for value in (b"NaN", b"Infinity", b"-Infinity", b".5", b"5.", b"0x5"):
             with self.subTest(value):
                 self.refused(b'{"code": "x", "timeout_seconds": ' + value + b"}", 400)
 
@@ -85,10 +86,10 @@ class BadRequests(live_server.ServerTest):
                       b"1e" + b"9" * 400, b"1e-" + b"9" * 400, b"1E+309", b"1" + b"0" * 308, b"9007199254740993",
                       b"9223372036854775808", b"-9223372036854775809", b"18446744073709551616"):
             with self.subTest(value[:40]):
-                self.refused(b'{"code": "x", "memory_limit_mb": ' + value + b"}", 400)
-                self.refused(b'{"code": "x", "timeout_seconds": ' + value + b"}", 400)
-                self.refused(b'{"code": "x", "unknown": [' + value + b"]}", 400)
-                self.refused(b'{"code": "x", "args": [' + value + b"]}", 400)
+                self.refused(b'{"code": "x", "memory_limit_mb": ' + value + b"}", 400, "memory_limit_mb")
+                self.refused(b'{"code": "x", "timeout_seconds": ' + value + b"}", 400, "timeout_seconds")
+                self.refused(b'{"code": "x", "unknown": [' + value + b"]}", 400, "unknown")
+                self.refused(b'{"code": "x", "args": [' + value + b"]}", 400, "args")
 
     def test_depth_and_number_of_values(self):
         def nested(levels):

@@ -6,7 +6,7 @@ import uuid
 
 import live_server
 
-FIELDS = {"job_id", "status", "success", "exit_code", "signal", "stdout", "stderr", "stdout_truncated",
+FIELDS = {"job_id", "status", "success", "outcome", "exit_code", "signal", "stdout", "stderr", "stdout_truncated",
           "stderr_truncated", "execution_time_ms", "cpu_time_ms", "memory_peak_mb", "warm", "template", "timings_us", "limits",
           "created_at"}
 CAP = 1 << 20
@@ -17,6 +17,27 @@ class Execute(live_server.ServerTest):
         result = self.execute("print(6*7)")
         self.assertEqual(("success", True, 0, None, "42\n", ""),
                          tuple(result[name] for name in ("status", "success", "exit_code", "signal", "stdout", "stderr")))
+
+    def test_an_outcome_says_why_and_what_can_be_done(self):
+        def outcome(code, **fields):
+            return self.execute(code, **fields)["outcome"]
+
+        self.assertEqual({"code": "success", "cause": "the program ended with exit status 0", "limit": None, "used": None,
+                          "remedy": None}, outcome("pass"))
+        self.assertEqual(("exit_status", "the program ended with exit status 3"),
+                         tuple(outcome("raise SystemExit(3)")[name] for name in ("code", "cause")))
+        late = outcome("while True: pass", timeout_seconds=0.5)
+        self.assertEqual("wall_time", late["code"])
+        self.assertEqual((0.5, "raise timeout_seconds, up to 60"), (late["limit"], late["remedy"]))
+        self.assertGreater(late["used"], 0.4)
+        asleep = outcome("import time; time.sleep(20)", timeout_seconds=0.5)
+        self.assertEqual(("wall_time", "the program did not end within the 0.5 s that it may run"),
+                         (asleep["code"], asleep["cause"]))
+        large = outcome("x = [bytearray(b'x') * (1 << 20) for _ in range(4000)]", memory_limit_mb=64)
+        self.assertEqual(("out_of_memory", 64, "raise memory_limit_mb, up to 2048"),
+                         (large["code"], large["limit"], large["remedy"]))
+        self.assertGreater(large["used"], 32)
+        self.assertEqual("the program died of SIGSEGV", outcome("import os; os.kill(os.getpid(), 11)")["cause"])
 
     def test_every_field_of_the_contract(self):
         result = self.execute("print(1)")

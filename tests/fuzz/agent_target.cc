@@ -72,7 +72,7 @@ bool is_ours(std::string_view line) {
         "# Tests that are run after the program, in its own module",
         "# What was learnt from similar tasks; use it where it fits",
         "# What was tried, the oldest first", "## Attempt 1", "## Attempt 2",
-        "Verdict: exit status 1 (failed)", "# What to do now", "Write it.",
+        "Verdict: the program ended with exit status 1 (failed)", "# What to do now", "Write it.",
         "(1 earlier attempts are left out.)"}) {
     if (line == words) return true;
   }

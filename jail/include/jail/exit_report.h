@@ -49,9 +49,9 @@ struct ExitReport {
   Ended ended = Ended::killed;
   int exit_code = -1;  // only with Ended::exited
   int signal = 0;      // with signaled and violation; SIGKILL where the jail was killed
-  Usage usage;
-  Phases phases;
-  Enforcement enforcement;
+  Usage usage{};
+  Phases phases{};
+  Enforcement enforcement{};
 };
 
 // The name of the value, such as "timed out".

@@ -1,5 +1,7 @@
 #include "tests/unit/agent/fake_jails.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -8,6 +10,34 @@
 #include <chrono>
 
 namespace runtime::agent {
+namespace {
+
+jail::Ended ended(Status status) {
+  switch (status) {
+    case Status::timeout:
+      return jail::Ended::timed_out;
+    case Status::out_of_memory:
+      return jail::Ended::out_of_memory;
+    case Status::killed:
+      return jail::Ended::signaled;
+    case Status::violation:
+      return jail::Ended::violation;
+    case Status::cancelled:
+      return jail::Ended::cancelled;
+    default:
+      return jail::Ended::exited;
+  }
+}
+
+Outcome outcome_of_fake(const RunRequest& request, const RunResult& result) {
+  jail::ExitReport report;
+  report.ended = ended(result.status);
+  report.exit_code = result.exit_code.value_or(result.status == Status::success ? 0 : 1);
+  report.signal = SIGSEGV;
+  return outcome_of(request, report, request.timeout, {});
+}
+
+}  // namespace
 
 boost::asio::awaitable<FakeJails::Answer> FakeJails::run(RunRequest request, RunOptions options) {
   requests.push_back(request);
@@ -32,6 +62,7 @@ boost::asio::awaitable<FakeJails::Answer> FakeJails::run(RunRequest request, Run
     options.on_output(Stream::standard_output, answer->standard_output);
     options.on_output(Stream::standard_error, answer->standard_error);
   }
+  if (answer) answer->outcome = outcome_of_fake(request, *answer);
   co_return answer;
 }
 

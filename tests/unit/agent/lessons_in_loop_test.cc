@@ -62,7 +62,7 @@ TEST_F(LessonsTest, AreRecalledAndLearnt) {
   EXPECT_THAT(model_.asked.at(0).user(), HasSubstr("remember the newline"));
   ASSERT_EQ(lessons_.learnt.size(), 1u);
   EXPECT_EQ(lessons_.learnt[0].task, "Print 42.");
-  EXPECT_EQ(lessons_.learnt[0].error, "exit status 1 (failed): ValueError: boom");
+  EXPECT_EQ(lessons_.learnt[0].error, "the program ended with exit status 1 (failed): ValueError: boom");
   EXPECT_EQ(lessons_.learnt[0].advice, "fix: off by one");
   EXPECT_EQ(lessons_.learnt[0].code, "print(42)");
   EXPECT_THAT(lessons_.owners, testing::ElementsAre("somebody", "somebody"));

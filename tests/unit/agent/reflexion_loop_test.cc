@@ -49,7 +49,7 @@ TEST_F(LoopTest, LearnsFromAFailedAttempt) {
   EXPECT_THAT(critic, HasSubstr("Print forty-two."));
   EXPECT_THAT(critic, HasSubstr("print(41)"));
   const std::string second = model_.of(Role::coder).at(1).user();
-  for (const char* known : {"Print forty-two.", "print(41)", "Verdict: exit status 1 (failed)",
+  for (const char* known : {"Print forty-two.", "print(41)", "Verdict: the program ended with exit status 1 (failed)",
                             "wrong", "Traceback: boom", "one too few", "fix: one too few"}) {
     EXPECT_THAT(second, HasSubstr(known));
   }
@@ -84,7 +84,7 @@ TEST_F(LoopTest, NotSolvedKeepsTheWholeHistory) {
   EXPECT_EQ(result.status, TaskStatus::failed);
   EXPECT_EQ(result.attempts, 3u);
   EXPECT_EQ(result.history.size(), 3u);
-  EXPECT_EQ(result.error, "not solved in 3 attempts; the last one: exit status 1 (failed)");
+  EXPECT_EQ(result.error, "not solved in 3 attempts; the last one: the program ended with exit status 1 (failed)");
   EXPECT_EQ(result.output, "wrong\n");
   EXPECT_EQ(model_.of(Role::critic).size(), 2u);  // not after the last one
   EXPECT_EQ(jails_.requests.size(), 3u);
@@ -106,9 +106,10 @@ TEST_F(LoopTest, EveryEndOfAProgramIsToldToTheModel) {
   request.max_attempts = 4;
   EXPECT_FALSE(run(std::move(request)).success());
   const std::string last = model_.of(Role::coder).at(3).user();
-  EXPECT_THAT(last, HasSubstr("Verdict: its time was used up"));
-  EXPECT_THAT(last, HasSubstr("Verdict: killed at its memory limit"));
-  EXPECT_THAT(last, HasSubstr("Verdict: died of SIGSEGV"));
+  EXPECT_THAT(
+      last, HasSubstr("Verdict: the program did not end within the 5 s that it may run (failed)"));
+  EXPECT_THAT(last, HasSubstr("needed more than the 256 MB of memory that they may have (failed)"));
+  EXPECT_THAT(last, HasSubstr("Verdict: the program died of SIGSEGV (failed)"));
 }
 
 TEST_F(LoopTest, ACriticWhoIsSureEndsIt) {

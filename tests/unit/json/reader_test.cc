@@ -63,6 +63,21 @@ TEST(Reader, KeepsIntegersAndDoublesApart) {
   EXPECT_EQ(must_parse("1e3").as_integer(), nullptr);
 }
 
+TEST(Reader, NumbersBeyondADoubleAreTheLargestOne) {
+  EXPECT_EQ(*must_parse("1e999").as_double(), 1e308);
+  EXPECT_EQ(*must_parse("-1e999").as_double(), -1e308);
+  EXPECT_EQ(*must_parse("123456789012345678901").as_double(), 123456789012345678901.0);
+  EXPECT_EQ(*must_parse("-" + std::string(400, '9')).as_double(), -1e308);
+  const Value root =
+      must_parse(R"({"a\"1e999": "1e999 99999999999999999999", "b": 1e999, "c": 3})");
+  const Object& object = *root.as_object();
+  EXPECT_EQ(*object.at("a\"1e999").as_string(), "1e999 99999999999999999999");
+  EXPECT_EQ(*object.at("b").as_double(), 1e308);
+  EXPECT_EQ(*object.at("c").as_integer(), 3);
+  EXPECT_EQ(error_of("[1e999, 01]"), "body: not valid JSON: a number is malformed");
+  EXPECT_EQ(error_of("[099999999999999999999]"), "body: not valid JSON: a number is malformed");
+}
+
 TEST(Reader, KeepsNulAndPairedSurrogates) {
   EXPECT_EQ(*must_parse(R"("a\u0000b")").as_string(), std::string("a\0b", 3));
   EXPECT_EQ(*must_parse(R"("\ud83d\ude00")").as_string(), "\xF0\x9F\x98\x80");
@@ -123,7 +138,7 @@ TEST(Reader, RefusesWhatIsNotOneJsonValue) {
        {"",          " ",          "{} x",   "{}{}",   "1 2",     "{\"a\": {\"b\": }}",
         "[1,]",      "{\"a\":1,}", "{a: 1}", "'a'",    "NaN",     "Infinity",
         "-Infinity", "nul",        "tru",    "01",     "+1",      "1.",
-        ".5",        "-",          "1e",     "0x10",   "1e999",   "\"\n\"",
+        ".5",        "-",          "1e",     "0x10",   "1e999x",  "\"\n\"",
         "\"\\x\"",   "\"a",        "[1",     "{\"a\"", "// x\n1", "/* */ 1",
         "]",         "\f1"}) {
     EXPECT_NE(error_of(text), "accepted") << text;

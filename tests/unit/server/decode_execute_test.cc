@@ -144,7 +144,7 @@ TEST(DecodeExecute, RefusesWithTheFieldsNameAndWhatIsAllowed) {
       {with(R"("timeout_seconds": "5")"), {"timeout_seconds", "0.05 .. 60"}},
       {with(R"("timeout_seconds": true)"), {"timeout_seconds", "0.05 .. 60"}},
       {with(R"("timeout_seconds": NaN)"), {"not valid JSON"}},
-      {with(R"("timeout_seconds": 1e999)"), {"not valid JSON"}},
+      {with(R"("timeout_seconds": 1e999)"), {"timeout_seconds", "0.05 .. 60"}},
       {with(R"("memory_limit_mb": "lots")"), {"memory_limit_mb", "integer 32 .. 2048"}},
       {with(R"("memory_limit_mb": 32.5)"), {"memory_limit_mb", "integer 32 .. 2048"}},
       {with(R"("memory_limit_mb": 31)"), {"memory_limit_mb", "integer 32 .. 2048"}},

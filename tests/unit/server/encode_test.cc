@@ -18,6 +18,7 @@ runtime::RunResult finished() {
   result.status = runtime::Status::success;
   result.exit_code = 0;
   result.standard_output = "42\n";
+  result.outcome = runtime::outcome_of({}, {.ended = jail::Ended::exited, .exit_code = 0}, 5s, {});
   result.warm = true;
   result.template_name = "python";
   result.timings = {.queued = 3us, .started = 60us, .ran = 250us};
@@ -30,7 +31,9 @@ runtime::RunResult finished() {
 
 TEST(Encode, ResultIsTheDocumentOfTheInterface) {
   EXPECT_EQ(encode_result(finished(), job, OutputEncoding::utf8),
-            R"({"job_id":"the-id","status":"success","success":true,"exit_code":0,"signal":null,)"
+            R"({"job_id":"the-id","status":"success","success":true,)"
+            R"("outcome":{"code":"success","cause":"the program ended with exit status 0",)"
+            R"("limit":null,"used":null,"remedy":null},"exit_code":0,"signal":null,)"
             R"("stdout":"42\n","stderr":"","stdout_truncated":false,"stderr_truncated":false,)"
             R"("execution_time_ms":0.31,"cpu_time_ms":0.2,"memory_peak_mb":9.1,)"
             R"("warm":true,"template":"python","timings_us":{"queued":3,"started":60,"ran":250},)"

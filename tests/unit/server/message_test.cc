@@ -34,6 +34,16 @@ TEST(Message, ProblemIsRfc9457) {
   EXPECT_EQ(*body.at("title").as_string(), "Bad Request");
   EXPECT_EQ(*body.at("status").as_integer(), 400);
   EXPECT_EQ(*body.at("detail").as_string(), "timeout_seconds: \"x\"");
+  EXPECT_EQ(*body.at("code").as_string(), "bad_request");
+  EXPECT_FALSE(body.contains("limit"));
+}
+
+TEST(Message, AProblemHasWhatProgramsCanActOn) {
+  const Response response =
+      problem(503, "busy", {}, {.code = "busy", .limit = 20, .used = 21, .remedy = "wait"});
+  EXPECT_EQ(response.body,
+            R"({"type":"about:blank","title":"Service Unavailable","status":503,"detail":"busy",)"
+            R"("code":"busy","limit":20,"used":21,"remedy":"wait"})");
 }
 
 TEST(Message, HeadHasWhatEveryResponseHas) {

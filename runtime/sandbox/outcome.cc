@@ -1,0 +1,110 @@
+#include "runtime/sandbox/outcome.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "runtime/sandbox/run_request.h"
+
+namespace runtime {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::milliseconds;
+
+// "5", "0.05": as few digits as say it, at most three behind the point.
+std::string number_text(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f", number);
+  std::string shortest = text;
+  shortest.erase(shortest.find_last_not_of('0') + 1);
+  if (shortest.ends_with('.')) shortest.pop_back();
+  return shortest;
+}
+
+double seconds(milliseconds time) { return duration<double>(time).count(); }
+
+Outcome of_time(const RunRequest& request, const jail::ExitReport& report, milliseconds cpu,
+                const RequestCeilings& ceilings) {
+  Outcome outcome;
+  const auto used = report.usage.cpu_user + report.usage.cpu_system;
+  // Both come at about the same time where one core was busy all the while, which is the deadline's.
+  const bool by_cpu = used >= cpu && report.phases.ran < request.timeout * 9 / 10;
+  outcome.code = by_cpu ? "cpu_time" : "wall_time";
+  outcome.met = RequestLimit::time;
+  outcome.limit = seconds(by_cpu ? cpu : request.timeout);
+  outcome.used = duration<double>(by_cpu ? used : report.phases.ran).count();
+  outcome.asked = seconds(request.timeout);
+  outcome.ceiling = seconds(ceilings.timeout);
+  outcome.cause = "the program " +
+                  std::string(by_cpu ? "used up the " : "did not end within the ") +
+                  number_text(outcome.limit) + " s " + (by_cpu ? "of processor time " : "") +
+                  "that it may " + (by_cpu ? "use" : "run");
+  return outcome;
+}
+
+Outcome of_memory(const RunRequest& request, const jail::ExitReport& report,
+                  const RequestCeilings& ceilings) {
+  Outcome outcome;
+  outcome.code = "out_of_memory";
+  outcome.met = RequestLimit::memory;
+  outcome.limit = request.memory_limit_mb;
+  const double peak_mb = static_cast<double>(report.usage.memory_peak_bytes) / (1u << 20);
+  outcome.used = std::round(peak_mb * 100) / 100;
+  outcome.asked = outcome.limit;
+  outcome.ceiling = ceilings.memory_mb;
+  outcome.cause = "the program, its processes and its files needed more than the " +
+                  number_text(outcome.limit) + " MB of memory that they may have";
+  return outcome;
+}
+
+Outcome plain(std::string_view code, std::string cause) {
+  Outcome outcome;
+  outcome.code = code;
+  outcome.cause = std::move(cause);
+  return outcome;
+}
+
+}  // namespace
+
+std::string signal_name(int signal) {
+  const char* abbreviation = ::sigabbrev_np(signal);
+  return abbreviation == nullptr ? "SIGRTMIN+" + std::to_string(signal - SIGRTMIN)
+                                 : std::string("SIG") + abbreviation;
+}
+
+Outcome outcome_of(const RunRequest& request, const jail::ExitReport& report, milliseconds cpu,
+                   const RequestCeilings& ceilings) {
+  switch (report.ended) {
+    case jail::Ended::exited:
+      return plain(report.exit_code == 0 ? "success" : "exit_status",
+                   "the program ended with exit status " + std::to_string(report.exit_code));
+    case jail::Ended::signaled:
+      return plain("signal", "the program died of " + signal_name(report.signal));
+    case jail::Ended::timed_out:
+      return of_time(request, report, cpu, ceilings);
+    case jail::Ended::out_of_memory:
+      return of_memory(request, report, ceilings);
+    case jail::Ended::violation:
+      return plain("system_call", "the program made a system call that is forbidden here");
+    case jail::Ended::cancelled:
+      return cancelled_outcome();
+    case jail::Ended::killed:
+      break;
+  }
+  return plain("killed", "the program was killed from outside of its jail");
+}
+
+Outcome cancelled_outcome() { return plain("cancelled", "the program was cancelled"); }
+
+std::string remedy_of(const Outcome& outcome, const LimitNames& names) {
+  if (!outcome.met) return {};
+  const std::string name(*outcome.met == RequestLimit::time ? names.time : names.memory);
+  if (outcome.asked >= outcome.ceiling) return name + " is at its maximum: let the program do less";
+  return "raise " + name + ", up to " + number_text(outcome.ceiling);
+}
+
+}  // namespace runtime

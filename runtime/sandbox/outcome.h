@@ -1,0 +1,60 @@
+// Why a program came to its end, for callers that want to do something about it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "jail/exit_report.h"
+
+namespace runtime {
+
+struct RunRequest;
+
+// A limit that a request sets.
+enum class RequestLimit : std::uint8_t { time, memory };
+
+struct Outcome {
+  // success, exit_status, wall_time, cpu_time, out_of_memory, signal, system_call, killed or
+  // cancelled.
+  std::string_view code = "killed";
+  std::string cause;  // a sentence about "the program", without its full stop
+  // The limit of the request that was met; where there is none, the numbers mean nothing. They are
+  // seconds or MB. Processor time is a share of the time that the request asked for, so `limit` may
+  // differ from `asked`.
+  std::optional<RequestLimit> met;
+  double limit = 0;
+  double used = 0;
+  double asked = 0;
+  double ceiling = 0;  // the most that a request may ask for
+};
+
+// The most that any request may ask for.
+struct RequestCeilings {
+  std::chrono::milliseconds timeout{60'000};
+  std::uint32_t memory_mb = 2048;
+};
+
+// What `report` says of the program of `request`, which may use `cpu` of processor time.
+Outcome outcome_of(const RunRequest& request, const jail::ExitReport& report,
+                   std::chrono::milliseconds cpu, const RequestCeilings& ceilings);
+
+// Of a run that was cancelled, before or after its program started.
+Outcome cancelled_outcome();
+
+// "SIGSEGV"
+std::string signal_name(int signal);
+
+// How the limits of a request are called where it was made.
+struct LimitNames {
+  std::string_view time = "timeout_seconds";
+  std::string_view memory = "memory_limit_mb";
+};
+
+// What the caller can do, a sentence without its full stop: "raise memory_limit_mb, up to 2048".
+// Empty where nothing can be said.
+std::string remedy_of(const Outcome& outcome, const LimitNames& names = {});
+
+}  // namespace runtime
