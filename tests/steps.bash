@@ -209,7 +209,7 @@ test_full() {
   ring_for_all_users kernel --repeat 10
   rings command --record "$record" --name "10,000 launches by 64 threads" -- env JAIL_TEST_LAUNCHES=10000 \
     "$(build_dir release)/tests/kernel/kernel_daemon_test" --gtest_filter='Daemon.Reaps*'
-  ring_for_all_users escape_corpus --repeat 10
+  JAIL_TEST_CLIENTS=8 ring_for_all_users escape_corpus --repeat 10
   ring_for_all_users escape --jobs 2 --repeat 3
   JAIL_TEST_ATTACKS=10 ring release escape_at_once
   # Half of the seconds in cold jails and half in warm ones: a quarter of an hour.
@@ -279,6 +279,6 @@ test_rest() {
   step 18 sanitizers unit test_sanitized
   step 8 "api, other user" api ring_as_other_user api --jobs 2
   step 6 "programs, other ways" programs test_programs_otherwise
-  step 6 fuzz fuzz test_fuzzed 30
+  step 6 fuzz fuzz test_fuzzed 20
   step 4 "bench gates" bench bench_gates
 }

@@ -1,7 +1,10 @@
-"""The hostile programs of others (hostile.py), each in a warm jail, while seven clients keep asking, and in a cold one."""
+"""The hostile programs of others (hostile.py), each in a warm jail, while other clients keep asking, and in a cold one."""
+import os
+
 import hostile
 
-CLIENTS = 8
+# Three beside the hostile program keep two processors busy. `./dev test --full` has seven, which doubles the deadlines.
+CLIENTS = int(os.environ.get("JAIL_TEST_CLIENTS", "4"))
 
 
 class Corpus(hostile.HostileTest):
