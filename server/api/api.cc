@@ -9,24 +9,11 @@
 #include "server/api/encode.h"
 #include "server/api/guard.h"
 #include "server/api/openapi.h"
+#include "server/api/route_groups.h"
 #include "server/api/task_rules.h"
 
 namespace server {
 namespace {
-
-// A load balancer has no key, and what it gets to see is bare; the interface is no secret.
-bool is_open(Route route) { return route == Route::health || route == Route::openapi; }
-
-bool runs_programs(Route route) {
-  return route == Route::execute || route == Route::stream || route == Route::benchmark;
-}
-
-// What makes the server run a program or read the disk. Its operator sees how it is doing whatever
-// callers do.
-bool is_rated(Route route) {
-  return runs_programs(route) || route == Route::jobs || route == Route::job ||
-         route == Route::lessons || route == Route::lesson;
-}
 
 std::optional<RequestRate> rate_of_keys(const runtime::Config& config) {
   const runtime::Rate& rate = config.api_key_rate;
@@ -53,6 +40,8 @@ std::string_view status_class(int status) {
       return "5xx";
   }
 }
+
+boost::asio::awaitable<Response> at_once(Response response) { co_return response; }
 
 }  // namespace
 
@@ -88,38 +77,75 @@ Api::Api(ApiOptions options, Services services)
       services_(services),
       rate_limit_(rate_limit_of(options_)),
       started_(std::chrono::steady_clock::now()) {
-  for (const auto& key : options_.keys) owners_.push_back(services_.jobs.owner_of(key.reveal()));
+  for (const auto& key : options_.keys) tenants_.push_back(services_.jobs.owner_of(key.reveal()));
+  add_execute_route(routes_, services_, options_.execute);
+  add_benchmark_route(routes_, services_, options_.execute);
+  add_job_routes(routes_, services_);
+  add_lesson_routes(routes_, services_);
+  add_own_routes();
 }
 
-std::optional<Response> Api::admit(const RequestHead& head) const {
+void Api::add_own_routes() {
+  using Versions = Route::Versions;
+  routes_.add({"GET", "/health", Access::open, Cost::none,
+               [this](Call call) { return at_once(health(call)); }});
+  routes_.add(
+      {"GET", "/stats", Access::key, Cost::none, [this](Call) { return at_once(stats()); }});
+  routes_.add({"GET", "/metrics", Access::key, Cost::none,
+               [this](Call) { return at_once(metrics()); }, Versions::plain});
+  routes_.add({"GET", "/openapi.json", Access::open, Cost::none, [](Call) {
+                 Response response;
+                 response.body = openapi_json();
+                 return at_once(std::move(response));
+               }});
+  routes_.add({"GET", "/stream", Access::key, Cost::program, {}});
+  routes_.add({"GET", "/ws/stream", Access::key, Cost::program, {}, Versions::plain, "/stream"});
+}
+
+Admittance Api::admit(const RequestHead& head) const {
+  auto matched = std::make_shared<Matched>();
+  auto found = routes_.find(head.method, head.path);
+  if (found) {
+    matched->route = found->route;
+    matched->label = found->label;
+    matched->parameters = found->parameters;
+  }
+  matched->principal = principal_of(head);
+  Admittance admittance;
+  admittance.refusal = why_refused(head, *matched, found.value_or(RouteTable::Match()));
+  admittance.is_upgrade = matched->route != nullptr && matched->route->is_upgrade();
+  admittance.context = std::move(matched);
+  return admittance;
+}
+
+std::optional<Response> Api::why_refused(const RequestHead& head, const Matched& matched,
+                                         const RouteTable::Match& path) const {
   if (options_.host_check == ApiOptions::HostCheck::local &&
       !is_local_host(head, options_.allowed_hosts)) {
     return problem(421,
                    "Host: this server answers to localhost only; API_ALLOWED_HOSTS adds names");
   }
-  const auto match = match_route(head.path);
-  const auto key = key_shown(head, options_.keys);
-  const bool may_ask = key || options_.keys.empty();
-  if (!may_ask && !(match && is_open(match->route))) {
+  const Route* const route = matched.route;
+  // Whoever shows no key learns nothing about paths but that the open ones are there.
+  if (!matched.principal && !path.is_open) {
     return problem(401, "expected a valid key in Authorization: Bearer or in X-API-Key",
                    {{"WWW-Authenticate", "Bearer"}});
   }
-  if (!match) return problem(404, "no such path");
-  if (!is_allowed_method(match->methods, head.method)) {
-    return problem(405, "expected " + std::string(match->methods),
-                   {{"Allow", std::string(match->methods)}});
+  if (matched.label.empty()) return problem(404, "no such path");
+  if (route == nullptr) {
+    return problem(405, "expected " + path.methods, {{"Allow", path.methods}});
   }
-  if (runs_programs(match->route) && is_draining()) {
+  if (route->cost == Cost::program && is_draining()) {
     services_.metrics.rejected.add({"stopping"});
     return problem(503, "the server is stopping", {{"Retry-After", "5"}}, {.code = "stopping"});
   }
-  if (is_rated(match->route)) {
-    if (auto refusal = check_rate(key)) return refusal;
+  if (route->cost != Cost::none) {
+    if (auto refusal = check_rate(*matched.principal)) return refusal;
   }
   if (head.method == "POST" && !is_json(head)) {
     return problem(415, "Content-Type: expected application/json");
   }
-  if (match->route == Route::stream) return admit_stream(head);
+  if (route->is_upgrade()) return admit_stream(head);
   if (head.header("Content-Encoding")) {
     return problem(415, "Content-Encoding: expected none");
   }
@@ -127,9 +153,9 @@ std::optional<Response> Api::admit(const RequestHead& head) const {
 }
 
 // Whole seconds, so that whoever waits for them is not too early.
-std::optional<Response> Api::check_rate(std::optional<std::size_t> key) const {
+std::optional<Response> Api::check_rate(const runtime::Principal& principal) const {
   if (rate_limit_ == nullptr) return std::nullopt;
-  const auto wait = rate_limit_->take(key.value_or(0), options_.clock());
+  const auto wait = rate_limit_->take(principal.key.value_or(0), options_.clock());
   if (wait.count() == 0) return std::nullopt;
   const std::string seconds = std::to_string(std::chrono::ceil<std::chrono::seconds>(wait).count());
   services_.metrics.rejected.add({"rate"});
@@ -137,72 +163,29 @@ std::optional<Response> Api::check_rate(std::optional<std::size_t> key) const {
                  {{"Retry-After", seconds}}, {.code = "rate_limit"});
 }
 
-boost::asio::awaitable<Response> Api::handle(RequestHead head, std::string body,
-                                             std::stop_token gone) {
-  const auto match = match_route(head.path);
-  std::string id(match ? match->id : std::string_view());
-  switch (match ? match->route : Route::stream) {
-    case Route::execute:
-      co_return co_await execute(std::move(head), std::move(body), std::move(gone));
-    case Route::benchmark:
-      co_return co_await benchmark(std::move(head), std::move(body), std::move(gone));
-    case Route::health:
-      co_return health(head);
-    case Route::jobs:
-      co_return co_await list_jobs(std::move(head));
-    case Route::job:
-      if (head.method == "DELETE") co_return co_await cancel_job(std::move(head), std::move(id));
-      co_return co_await job(std::move(head), std::move(id));
-    case Route::lessons:
-      if (head.method == "DELETE") co_return co_await erase_lessons(std::move(head), std::nullopt);
-      co_return co_await list_lessons(std::move(head));
-    case Route::lesson:
-      co_return co_await erase_lessons(std::move(head), std::move(id));
-    case Route::metrics:
-      co_return metrics();
-    case Route::openapi: {
-      Response response;
-      response.body = openapi_json();
-      co_return response;
-    }
-    case Route::stats:
-      co_return stats();
-    case Route::stream:
-      break;
-  }
-  co_return problem(404, "no such path");
+boost::asio::awaitable<Response> Api::handle(Request request, std::stop_token gone) {
+  const auto* const matched = static_cast<const Matched*>(request.context.get());
+  Call call{.head = std::move(request.head),
+            .body = std::move(request.body),
+            .principal = matched->principal.value_or(runtime::Principal()),
+            .is_known = matched->principal.has_value(),
+            .parameters = matched->parameters,
+            .gone = std::move(gone)};
+  co_return co_await matched->route->handle(std::move(call));
 }
 
-void Api::answered(const RequestHead& head, int status) {
-  const auto match = match_route(head.path);
-  services_.metrics.responses.add({match ? match->label : "other", status_class(status)});
+void Api::on_response(const RequestHead& head, const RequestContext* context, int status) {
+  const auto* const matched = static_cast<const Matched*>(context);
+  const bool is_route = matched != nullptr && !matched->label.empty();
+  services_.metrics.responses.add({is_route ? matched->label : "other", status_class(status)});
   if (!head.method.empty()) return;
   if (status == 503) services_.metrics.rejected.add({"connections"});
   if (status == 429) services_.metrics.rejected.add({"peer"});
 }
 
-boost::asio::awaitable<Response> Api::execute(RequestHead head, std::string body,
-                                              std::stop_token gone) {
-  auto decoded = decode_execute(body, options_.execute);
-  if (auto* refusal = std::get_if<Response>(&decoded)) co_return std::move(*refusal);
-  body = std::string();  // up to 16 MiB that nobody needs while the program runs
-  if (auto* task = std::get_if<runtime::agent::TaskRequest>(&decoded)) {
-    co_return co_await execute_task(std::move(head), std::move(*task), std::move(gone));
-  }
-  auto& request = std::get<runtime::RunRequest>(decoded);
-  runtime::RunOptions run_options;
-  const std::stop_callback on_gone(gone, [cancel = run_options.cancel] { cancel.request(); });
-  auto ran = co_await run_program(services_, asker_of(head), make_job(), std::move(request),
-                                  std::move(run_options));
-  if (auto* refusal = std::get_if<Response>(&ran)) co_return std::move(*refusal);
-  Response response;
-  response.body = std::move(std::get<Ran>(ran).result);
-  co_return response;
-}
-
-Response Api::health(const RequestHead& head) const {
+Response Api::health(const Call& call) const {
   std::optional<HealthDetails> details;
-  if (has_key(head, options_.keys)) {
+  if (call.is_known) {
     details = HealthDetails{.version = options_.version,
                             .uptime = uptime(),
                             .runner = services_.runner.state(),
@@ -218,15 +201,12 @@ Response Api::health(const RequestHead& head) const {
   return response;
 }
 
-Asker Api::asker_of(const RequestHead& head) const {
-  return {.request_id = head.request_id, .owner = owner_filter(head).value_or("")};
-}
-
-// Nothing where no keys are configured: everybody sees everything.
-std::optional<std::string> Api::owner_filter(const RequestHead& head) const {
+// Without configured keys everybody is the same one.
+std::optional<runtime::Principal> Api::principal_of(const RequestHead& head) const {
+  if (options_.keys.empty()) return runtime::Principal();
   const auto place = key_shown(head, options_.keys);
   if (!place) return std::nullopt;
-  return owners_[*place];
+  return runtime::Principal{.tenant = tenants_[*place], .key = place};
 }
 
 std::chrono::duration<double> Api::uptime() const {

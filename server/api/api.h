@@ -7,6 +7,8 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/config/config.h"
@@ -39,49 +41,45 @@ class Api final : public Handler {
  public:
   Api(ApiOptions options, Services services);
 
-  std::optional<Response> admit(const RequestHead& head) const override;
-  boost::asio::awaitable<Response> handle(RequestHead head, std::string body,
-                                          std::stop_token gone) override;
-  void answered(const RequestHead& head, int status) override;
-  bool takes_over(const RequestHead& head) const override;
-  boost::asio::awaitable<void> take_over(Socket socket, RequestHead head, BodyBudget& budget,
-                                         std::stop_token gone) override;
+  Admittance admit(const RequestHead& head) const override;
+  boost::asio::awaitable<Response> handle(Request request, std::stop_token gone) override;
+  boost::asio::awaitable<void> upgrade(Socket socket, Request request, BodyBudget& budget,
+                                       std::stop_token gone) override;
+  void on_response(const RequestHead& head, const RequestContext* context, int status) override;
 
   // From now on no program is taken any more; what can be read can still be read. Thread-safe.
   void drain() { draining_.request_stop(); }
 
+  const RouteTable& routes() const { return routes_; }
+
  private:
-  boost::asio::awaitable<Response> execute(RequestHead head, std::string body,
-                                           std::stop_token gone);
-  boost::asio::awaitable<Response> execute_task(RequestHead head,
-                                                runtime::agent::TaskRequest request,
-                                                std::stop_token gone);
-  boost::asio::awaitable<Response> benchmark(RequestHead head, std::string body,
-                                             std::stop_token gone);
-  boost::asio::awaitable<Response> list_lessons(RequestHead head);
-  boost::asio::awaitable<Response> erase_lessons(RequestHead head, std::optional<std::string> id);
-  boost::asio::awaitable<Response> list_jobs(RequestHead head);
-  boost::asio::awaitable<Response> job(RequestHead head, std::string id);
-  boost::asio::awaitable<Response> cancel_job(RequestHead head, std::string id);
-  Response health(const RequestHead& head) const;
+  // What admit() found out about a request.
+  struct Matched final : RequestContext {
+    const Route* route = nullptr;  // null: refused, for want of one
+    std::string_view label;        // empty: no such path
+    std::vector<std::pair<std::string_view, std::string>> parameters;
+    std::optional<runtime::Principal> principal;  // nothing: no valid key was shown
+  };
+
+  void add_own_routes();
+  Response health(const Call& call) const;
   Response stats() const;
   Response metrics() const;
+  std::optional<Response> why_refused(const RequestHead& head, const Matched& matched,
+                                      const RouteTable::Match& path) const;
   std::optional<Response> admit_stream(const RequestHead& head) const;
-  std::optional<Response> check_rate(std::optional<std::size_t> key) const;
+  std::optional<Response> check_rate(const runtime::Principal& principal) const;
   bool is_draining() const { return draining_.stop_requested(); }
-  Response jobs_failed(const RequestHead& head, const jail::Error& error) const;
-  Response lessons_failed(const RequestHead& head, const jail::Error& error) const;
-
-  Asker asker_of(const RequestHead& head) const;
-  std::optional<std::string> owner_filter(const RequestHead& head) const;
+  std::optional<runtime::Principal> principal_of(const RequestHead& head) const;
   std::chrono::duration<double> uptime() const;
 
   const ApiOptions options_;
   const Services services_;
-  std::vector<std::string> owners_;              // of jobs, in the order of the keys
+  std::vector<std::string> tenants_;             // in the order of the keys
   const std::unique_ptr<RateLimit> rate_limit_;  // null: no bound
   const std::chrono::steady_clock::time_point started_;
   std::stop_source draining_;
+  RouteTable routes_;
 };
 
 }  // namespace server

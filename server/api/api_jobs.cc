@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "runtime/json/writer.h"
-#include "server/api/api.h"
 #include "server/api/encode_jobs.h"
 #include "server/api/query.h"
+#include "server/api/route_groups.h"
 #include "server/http/uuid.h"
 
 namespace server {
@@ -39,39 +39,46 @@ std::optional<std::string> read_parameter(std::string_view name, const std::stri
 
 Response no_such_job() { return problem(404, "no such job"); }
 
-}  // namespace
+Response jobs_failed(const Services& services, const Call& call, const jail::Error& error) {
+  services.logger.error("jobs cannot be read",
+                        {{"request_id", call.head.request_id}, {"error", error.message()}});
+  return problem(500,
+                 "jobs cannot be read; the server's log has the reason under this request's id");
+}
 
-boost::asio::awaitable<Response> Api::list_jobs(RequestHead head) {
+boost::asio::awaitable<Response> list_jobs(Services services, Call call) {
   runtime::JobQuery query;
-  const auto parameters = parameters_of(head.query);
+  const auto parameters = parameters_of(call.head.query);
   if (!parameters) co_return problem(400, parameters.error().message());
   for (const auto& [name, value] : *parameters) {
     if (const auto complaint = read_parameter(name, value, query)) {
       co_return problem(400, *complaint);
     }
   }
-  query.owner = owner_filter(head);
-  const auto page = co_await services_.jobs.list(std::move(query));
-  if (!page) co_return jobs_failed(head, page.error());
+  query.owner = call.principal.sees();
+  const auto page = co_await services.jobs.list(std::move(query));
+  if (!page) co_return jobs_failed(services, call, page.error());
   Response response;
   response.body = encode_jobs(*page);
   co_return response;
 }
 
-boost::asio::awaitable<Response> Api::job(RequestHead head, std::string id) {
+boost::asio::awaitable<Response> show_job(Services services, Call call) {
+  const std::string& id = call.parameter("id");
   if (!is_uuid(id)) co_return no_such_job();
-  const auto record = co_await services_.jobs.find(std::move(id), owner_filter(head));
-  if (!record) co_return jobs_failed(head, record.error());
+  const auto record = co_await services.jobs.find(id, call.principal.sees());
+  if (!record) co_return jobs_failed(services, call, record.error());
   if (!*record) co_return no_such_job();
   Response response;
   response.body = encode_job(**record);
   co_return response;
 }
 
-boost::asio::awaitable<Response> Api::cancel_job(RequestHead head, std::string id) {
+boost::asio::awaitable<Response> cancel_job(Services services, Call call) {
+  const std::string& id = call.parameter("id");
   if (!is_uuid(id)) co_return no_such_job();
-  const auto cancelled = co_await services_.jobs.cancel(id, owner_filter(head));
-  if (!cancelled) co_return jobs_failed(head, cancelled.error());
+  const auto cancelled = co_await services.jobs.cancel(id, call.principal.sees());
+  if (!cancelled) co_return jobs_failed(services, call, cancelled.error());
   if (*cancelled == runtime::Jobs::Cancelled::unknown) co_return no_such_job();
   if (*cancelled == runtime::Jobs::Cancelled::over) {
     co_return problem(409, "the job has ended; only one that runs can be cancelled");
@@ -82,11 +89,12 @@ boost::asio::awaitable<Response> Api::cancel_job(RequestHead head, std::string i
   co_return response;
 }
 
-Response Api::jobs_failed(const RequestHead& head, const jail::Error& error) const {
-  services_.logger.error("jobs cannot be read",
-                         {{"request_id", head.request_id}, {"error", error.message()}});
-  return problem(500,
-                 "jobs cannot be read; the server's log has the reason under this request's id");
+}  // namespace
+
+void add_job_routes(RouteTable& table, const Services& services) {
+  table.add({"GET", "/jobs", Access::key, Cost::record, bound(list_jobs, services)});
+  table.add({"GET", "/jobs/{id}", Access::key, Cost::record, bound(show_job, services)});
+  table.add({"DELETE", "/jobs/{id}", Access::key, Cost::record, bound(cancel_job, services)});
 }
 
 }  // namespace server

@@ -2,9 +2,9 @@
 #include <utility>
 
 #include "runtime/json/writer.h"
-#include "server/api/api.h"
 #include "server/api/encode_lessons.h"
 #include "server/api/query.h"
+#include "server/api/route_groups.h"
 
 namespace server {
 namespace {
@@ -29,47 +29,54 @@ Response none_kept() {
   return problem(404, "no lessons are kept here: they are switched off, or no provider is set");
 }
 
-}  // namespace
+Response lessons_failed(const Services& services, const Call& call, const jail::Error& error) {
+  services.logger.error("lessons cannot be reached",
+                        {{"request_id", call.head.request_id}, {"error", error.message()}});
+  return problem(
+      500, "lessons cannot be reached; the server's log has the reason under this request's id");
+}
 
-boost::asio::awaitable<Response> Api::list_lessons(RequestHead head) {
+boost::asio::awaitable<Response> list_lessons(Services services, Call call) {
   LessonQuery query;
-  const auto parameters = parameters_of(head.query);
+  const auto parameters = parameters_of(call.head.query);
   if (!parameters) co_return problem(400, parameters.error().message());
   for (const auto& [name, value] : *parameters) {
     if (const auto complaint = read_parameter(name, value, query)) {
       co_return problem(400, *complaint);
     }
   }
-  if (services_.lessons == nullptr) co_return none_kept();
-  const auto page = co_await services_.lessons->list(owner_filter(head).value_or(""), query.limit,
-                                                     std::move(query.cursor));
+  if (services.lessons == nullptr) co_return none_kept();
+  const auto page =
+      co_await services.lessons->list(call.principal.tenant, query.limit, std::move(query.cursor));
   if (!page && page.error().kind == jail::ErrorKind::invalid) {
     co_return problem(400, "cursor: expected the next_cursor of another page");
   }
-  if (!page) co_return lessons_failed(head, page.error());
+  if (!page) co_return lessons_failed(services, call, page.error());
   Response response;
   response.body = encode_lessons(*page);
   co_return response;
 }
 
-boost::asio::awaitable<Response> Api::erase_lessons(RequestHead head,
-                                                    std::optional<std::string> id) {
-  if (services_.lessons == nullptr) co_return none_kept();
+// All of the caller's, or the one that the path names.
+boost::asio::awaitable<Response> erase_lessons(Services services, Call call) {
+  if (services.lessons == nullptr) co_return none_kept();
+  std::optional<std::string> id;
+  if (!call.parameters.empty()) id = call.parameter("id");
   const bool one = id.has_value();
-  const auto erased =
-      co_await services_.lessons->erase(owner_filter(head).value_or(""), std::move(id));
-  if (!erased) co_return lessons_failed(head, erased.error());
+  const auto erased = co_await services.lessons->erase(call.principal.tenant, std::move(id));
+  if (!erased) co_return lessons_failed(services, call, erased.error());
   if (one && *erased == 0) co_return problem(404, "no such lesson");
   Response response;
   response.body = encode_erased(*erased);
   co_return response;
 }
 
-Response Api::lessons_failed(const RequestHead& head, const jail::Error& error) const {
-  services_.logger.error("lessons cannot be reached",
-                         {{"request_id", head.request_id}, {"error", error.message()}});
-  return problem(
-      500, "lessons cannot be reached; the server's log has the reason under this request's id");
+}  // namespace
+
+void add_lesson_routes(RouteTable& table, const Services& services) {
+  table.add({"GET", "/lessons", Access::key, Cost::record, bound(list_lessons, services)});
+  table.add({"DELETE", "/lessons", Access::key, Cost::record, bound(erase_lessons, services)});
+  table.add({"DELETE", "/lessons/{id}", Access::key, Cost::record, bound(erase_lessons, services)});
 }
 
 }  // namespace server

@@ -37,11 +37,11 @@ constexpr std::size_t low_water = 128u << 10;
 class StreamSession final : public std::enable_shared_from_this<StreamSession> {
  public:
   StreamSession(std::unique_ptr<Channel> channel, Services services, const ExecuteRules& rules,
-                Asker asker, BodyBudget& budget)
+                Caller caller, BodyBudget& budget)
       : channel_(std::move(channel)),
         services_(services),
         rules_(rules),
-        asker_(std::move(asker)),
+        caller_(std::move(caller)),
         share_(budget),
         flow_(gate_, high_water, low_water),
         writer_(*channel_, flow_, heartbeat),
@@ -50,7 +50,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
   awaitable<void> serve(RequestHead head, std::stop_token draining, std::stop_token gone) {
     if (!co_await channel_->accept(head)) co_return;
     Writer connected;
-    connected.begin_object().key("request_id").string(asker_.request_id).end_object();
+    connected.begin_object().key("request_id").string(caller_.request_id).end_object();
     writer_.send("connected", std::move(connected).take());
     fail_after(request_timeout, problem(408, "no request came in time"));
     const std::stop_callback on_drain(draining, post_to(&StreamSession::drain));
@@ -162,7 +162,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
                      [self, stream, bytes = std::string(bytes)] { self->output(stream, bytes); });
     };
     const auto ran =
-        co_await run_program(services_, asker_, job, std::move(request), std::move(options));
+        co_await run_program(services_, caller_, job, std::move(request), std::move(options));
     if (const auto* refusal = std::get_if<Response>(&ran)) {
       fail(*refusal);
       co_return;
@@ -190,7 +190,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
       asio::dispatch(self->channel_->executor(), [self, event] { self->step(event); });
     };
     const auto ran =
-        co_await run_task(services_, asker_, job, std::move(request), std::move(options));
+        co_await run_task(services_, caller_, job, std::move(request), std::move(options));
     if (const auto* refusal = std::get_if<Response>(&ran)) {
       fail(*refusal);
       co_return;
@@ -250,7 +250,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
   const std::unique_ptr<Channel> channel_;
   const Services services_;
   const ExecuteRules& rules_;
-  const Asker asker_;
+  const Caller caller_;
   BodyBudget::Share share_;
   const runtime::OutputGate gate_;
   const runtime::Cancel cancel_;
@@ -295,17 +295,14 @@ std::optional<Response> Api::admit_stream(const RequestHead& head) const {
   return std::nullopt;
 }
 
-bool Api::takes_over(const RequestHead& head) const {
-  const auto match = match_route(head.path);
-  return match && match->route == Route::stream;
-}
-
-awaitable<void> Api::take_over(Socket socket, RequestHead head, BodyBudget& budget,
-                               std::stop_token gone) {
+awaitable<void> Api::upgrade(Socket socket, Request request, BodyBudget& budget,
+                             std::stop_token gone) {
+  const auto* const matched = static_cast<const Matched*>(request.context.get());
+  Caller caller{*matched->principal, request.head.request_id};
   auto channel = Channel::create(std::move(socket), {});
   const auto session = std::make_shared<StreamSession>(std::move(channel), services_,
-                                                       options_.execute, asker_of(head), budget);
-  co_await session->serve(std::move(head), draining_.get_token(), std::move(gone));
+                                                       options_.execute, std::move(caller), budget);
+  co_await session->serve(std::move(request.head), draining_.get_token(), std::move(gone));
 }
 
 }  // namespace server

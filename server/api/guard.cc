@@ -94,10 +94,6 @@ std::optional<std::size_t> key_shown(const RequestHead& head,
   return found;
 }
 
-bool has_key(const RequestHead& head, const std::vector<runtime::Secret>& keys) {
-  return keys.empty() || key_shown(head, keys).has_value();
-}
-
 bool is_local_host(const RequestHead& head, const std::vector<std::string>& allowed) {
   const auto host = head.header("Host");
   if (!host) return true;  // HTTP/1.0, which no browser speaks

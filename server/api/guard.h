@@ -17,9 +17,6 @@ namespace server {
 std::optional<std::size_t> key_shown(const RequestHead& head,
                                      const std::vector<runtime::Secret>& keys);
 
-// True when the request shows one of `keys`, or when there are none.
-bool has_key(const RequestHead& head, const std::vector<runtime::Secret>& keys);
-
 // A page in a browser can make a name of its own resolve to 127.0.0.1 and then talk to a server
 // there as its own site; only the Host header tells. `allowed` are names beside the loopback ones.
 bool is_local_host(const RequestHead& head, const std::vector<std::string>& allowed);

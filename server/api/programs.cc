@@ -34,19 +34,19 @@ std::optional<Response> turned_away(const runtime::RunnerState& state, const jai
   return problem(503, detail, {{"Retry-After", "1"}}, facts);
 }
 
-Response not_run(Services& services, const Asker& asker, const Job& job, std::string_view language,
-                 const jail::Error& error) {
+Response not_run(Services& services, const Caller& caller, const Job& job,
+                 std::string_view language, const jail::Error& error) {
   const auto why = error.message();
   if (auto answer = turned_away(services.runner.state(), error)) {
     services.logger.warning(
         "program turned away",
-        {{"request_id", asker.request_id}, {"job_id", job.id}, {"reason", why}});
+        {{"request_id", caller.request_id}, {"job_id", job.id}, {"reason", why}});
     services.jobs.forget(job.id);
     services.metrics.rejected.add({"busy"});
     return std::move(*answer);
   }
   services.logger.error("run failed",
-                        {{"request_id", asker.request_id}, {"job_id", job.id}, {"error", why}});
+                        {{"request_id", caller.request_id}, {"job_id", job.id}, {"error", why}});
   // The reason may name paths of the host.
   const std::string text =
       "the program could not be started; the server's log has the reason under this request's id";
@@ -79,11 +79,11 @@ Response too_many_of_a_caller() {
                  {{"Retry-After", "1"}}, {.code = "caller_limit"});
 }
 
-boost::asio::awaitable<std::variant<Ran, Response>> run_program(Services services, Asker asker,
+boost::asio::awaitable<std::variant<Ran, Response>> run_program(Services services, Caller caller,
                                                                 Job job,
                                                                 runtime::RunRequest request,
                                                                 runtime::RunOptions options) {
-  const auto claim = services.runner.claim(asker.owner);
+  const auto claim = services.runner.claim(caller.principal.tenant);
   if (!claim) {
     services.metrics.rejected.add({"concurrency"});
     co_return too_many_of_a_caller();
@@ -93,18 +93,18 @@ boost::asio::awaitable<std::variant<Ran, Response>> run_program(Services service
   const std::string_view language = runtime::name_of(request.language);
   runtime::JobStart start;
   start.id = job.id;
-  start.owner = asker.owner;
+  start.owner = caller.principal.tenant;
   start.language = language;
   start.code_sha256 = runtime::sha256(request.code);
   start.created = job.created;
   services.jobs.begin(std::move(start), options.cancel);
-  options.caller = asker.owner;
+  options.caller = caller.principal.tenant;
   request.network.label = job.id;
   auto result = co_await services.runner.run(std::move(request), std::move(options));
-  if (!result) co_return not_run(services, asker, job, language, result.error());
+  if (!result) co_return not_run(services, caller, job, language, result.error());
   count_program(services.metrics, *result, language,
                 std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began));
-  services.logger.info("run", {{"request_id", asker.request_id},
+  services.logger.info("run", {{"request_id", caller.request_id},
                                {"job_id", job.id},
                                {"status", runtime::to_string(result->status)},
                                {"start", result->warm ? "warm" : "cold"}});

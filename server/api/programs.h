@@ -13,6 +13,7 @@
 #include "runtime/observe/logger.h"
 #include "runtime/observe/metrics.h"
 #include "runtime/sandbox/runner.h"
+#include "runtime/service/principal.h"
 #include "runtime/store/jobs.h"
 #include "server/api/encode.h"
 #include "server/http/message.h"
@@ -29,9 +30,10 @@ struct Services {
   runtime::agent::LessonStore* lessons = nullptr;  // null: none are kept
 };
 
-struct Asker {
+// Who wants a program or a task run, and by which request, for the log.
+struct Caller {
+  runtime::Principal principal;
   std::string request_id;
-  std::string owner;  // of the job; empty where no keys are configured
 };
 
 struct Ran {
@@ -46,7 +48,7 @@ void count_program(runtime::Metrics& metrics, const runtime::RunResult& result,
 Response too_many_of_a_caller();
 
 // The Response is the problem that kept it from running.
-boost::asio::awaitable<std::variant<Ran, Response>> run_program(Services services, Asker asker,
+boost::asio::awaitable<std::variant<Ran, Response>> run_program(Services services, Caller caller,
                                                                 Job job,
                                                                 runtime::RunRequest request,
                                                                 runtime::RunOptions options);

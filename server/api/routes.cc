@@ -1,70 +1,81 @@
 #include "server/api/routes.h"
 
-#include <array>
+#include <algorithm>
 
 namespace server {
 namespace {
 
-constexpr std::string_view versioned = "/api/v1";
-constexpr std::string_view read_only = "GET, HEAD";
+constexpr std::string_view version_prefix = "/api/v1/";
 
-struct Entry {
-  std::string_view path;
-  Route route;
-  std::string_view methods;
-  enum class Where : std::uint8_t { both, plain } where = Where::both;
-};
+using PathParameters = std::vector<std::pair<std::string_view, std::string>>;
 
-// `both`: below /api/v1 too.
-constexpr std::array<Entry, 10> entries = {{
-    {"/benchmark", Route::benchmark, "POST"},
-    {"/execute", Route::execute, "POST"},
-    {"/health", Route::health, read_only},
-    {"/jobs", Route::jobs, read_only},
-    {"/lessons", Route::lessons, "GET, HEAD, DELETE"},
-    {"/stats", Route::stats, read_only},
-    {"/stream", Route::stream, "GET"},
-    {"/ws/stream", Route::stream, "GET", Entry::Where::plain},
-    {"/metrics", Route::metrics, read_only, Entry::Where::plain},
-    {"/openapi.json", Route::openapi, read_only},
-}};
+// Up to the next slash, which is taken too.
+std::string_view take_segment(std::string_view& path) {
+  const std::size_t slash = path.find('/');
+  const std::string_view segment = path.substr(0, slash);
+  path.remove_prefix(slash == path.npos ? path.size() : slash + 1);
+  return segment;
+}
 
-// What has an id behind its path.
-constexpr std::array<Entry, 2> parents = {{
-    {"/jobs/", Route::job, "GET, HEAD, DELETE"},
-    {"/lessons/", Route::lesson, "DELETE"},
-}};
+// Nothing where `path` is none of `pattern`.
+std::optional<PathParameters> match(std::string_view pattern, std::string_view path) {
+  if (std::count(pattern.begin(), pattern.end(), '/') !=
+      std::count(path.begin(), path.end(), '/')) {
+    return std::nullopt;
+  }
+  PathParameters parameters;
+  while (!pattern.empty()) {
+    const std::string_view expected = take_segment(pattern);
+    const std::string_view segment = take_segment(path);
+    if (!expected.starts_with('{')) {
+      if (segment != expected) return std::nullopt;
+    } else if (segment.empty()) {
+      return std::nullopt;
+    } else {
+      parameters.emplace_back(expected.substr(1, expected.size() - 2), segment);
+    }
+  }
+  return parameters;
+}
 
-std::string_view label_of(Route route) {
-  return route == Route::job ? "/jobs/{id}" : "/lessons/{id}";
+bool answers(const Route& route, std::string_view method) {
+  return method == route.method ||
+         (method == "HEAD" && route.method == "GET" && !route.is_upgrade());
+}
+
+void add_methods(std::string& methods, const Route& route) {
+  methods += (methods.empty() ? "" : ", ") + std::string(route.method);
+  if (answers(route, "HEAD")) methods += ", HEAD";
 }
 
 }  // namespace
 
-std::optional<RouteMatch> match_route(std::string_view path) {
-  const bool is_versioned = path.starts_with("/api/v1/");
-  if (is_versioned) path.remove_prefix(versioned.size());
-  for (const Entry& entry : entries) {
-    if (entry.path != path || (is_versioned && entry.where == Entry::Where::plain)) continue;
-    const std::string_view label = entry.route == Route::stream ? "/stream" : entry.path;
-    return RouteMatch{entry.route, label, entry.methods, {}};
+const std::string& Call::parameter(std::string_view name) const {
+  static const std::string none;
+  for (const auto& [known, value] : parameters) {
+    if (known == name) return value;
   }
-  for (const Entry& entry : parents) {
-    if (!path.starts_with(entry.path)) continue;
-    const std::string_view id = path.substr(entry.path.size());
-    if (id.empty() || id.find('/') != id.npos) continue;
-    return RouteMatch{entry.route, label_of(entry.route), entry.methods, id};
-  }
-  return std::nullopt;
+  return none;
 }
 
-bool is_allowed_method(std::string_view methods, std::string_view method) {
-  while (!methods.empty()) {
-    const std::size_t comma = methods.find(", ");
-    if (methods.substr(0, comma) == method) return true;
-    methods.remove_prefix(comma == methods.npos ? methods.size() : comma + 2);
+std::optional<RouteTable::Match> RouteTable::find(std::string_view method,
+                                                  std::string_view path) const {
+  const bool is_versioned = path.starts_with(version_prefix);
+  if (is_versioned) path.remove_prefix(version_prefix.size() - 1);
+  std::optional<Match> found;
+  for (const Route& route : routes_) {
+    if (is_versioned && route.versions == Route::Versions::plain) continue;
+    auto parameters = match(route.pattern, path);
+    if (!parameters) continue;
+    if (!found) found.emplace();
+    if (found->label.empty()) found->label = route.name();
+    add_methods(found->methods, route);
+    found->is_open = found->is_open || route.access == Access::open;
+    if (found->route != nullptr || !answers(route, method)) continue;
+    found->route = &route;
+    found->parameters = std::move(*parameters);
   }
-  return false;
+  return found;
 }
 
 }  // namespace server

@@ -1,36 +1,80 @@
-// Which path is what.
+// Which request is whose: the table of routes.
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <stop_token>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/service/principal.h"
+#include "server/http/message.h"
 
 namespace server {
 
-enum class Route : std::uint8_t {
-  benchmark,
-  execute,
-  health,
-  jobs,
-  job,
-  lessons,
-  lesson,
-  metrics,
-  openapi,
-  stats,
-  stream
+// A request whose route is found and whose caller is known.
+struct Call {
+  RequestHead head;
+  std::string body;
+  runtime::Principal principal;
+  bool is_known = true;  // false on an open route where no valid key was shown
+  std::vector<std::pair<std::string_view, std::string>> parameters;  // of the pattern
+  std::stop_token gone;  // nobody waits for the answer any more
+
+  // The part of the path that stands for `name`, which the pattern has.
+  const std::string& parameter(std::string_view name) const;
 };
 
-struct RouteMatch {
-  Route route;
-  std::string_view label;    // the same for all paths of a route, for metrics: "/jobs/{id}"
-  std::string_view methods;  // as Allow names them
-  std::string_view id;       // of a job or a lesson; a part of the path
+using RouteHandler = std::function<boost::asio::awaitable<Response>(Call)>;
+
+enum class Access : std::uint8_t {
+  open,  // a load balancer has no key; the interface is no secret
+  key,   // whoever shows a key, or everybody where none is configured
 };
 
-std::optional<RouteMatch> match_route(std::string_view path);
+// What a request makes the server do, by which it is bounded.
+enum class Cost : std::uint8_t {
+  none,     // figures of the server itself: its operator sees them whatever callers do
+  record,   // reads or writes the disk; counts against the rate of its key
+  program,  // runs programs; counts as well, and is refused while the server stops
+};
 
-// True for one of `methods`, a list as in RouteMatch.
-bool is_allowed_method(std::string_view methods, std::string_view method);
+struct Route {
+  std::string_view method;   // GET answers HEAD too, but for an upgrade
+  std::string_view pattern;  // "/jobs/{id}": a name in braces stands for one segment
+  Access access = Access::key;
+  Cost cost = Cost::record;
+  RouteHandler handle;  // empty: the connection becomes a WebSocket
+  // Also below /api/v1.
+  enum class Versions : std::uint8_t { both, plain } versions = Versions::both;
+  std::string_view label = {};  // in metrics; empty: the pattern
+
+  std::string_view name() const { return label.empty() ? pattern : label; }
+  bool is_upgrade() const { return handle == nullptr; }
+};
+
+// Filled before the server listens, and then only read.
+class RouteTable {
+ public:
+  struct Match {
+    const Route* route = nullptr;  // null: the path is known, and has no such method
+    std::string_view label;
+    std::string methods;   // of the path, as Allow names them
+    bool is_open = false;  // one of its methods is Access::open
+    std::vector<std::pair<std::string_view, std::string>> parameters;
+  };
+
+  void add(Route route) { routes_.push_back(std::move(route)); }
+  // Nothing where no route has such a path.
+  std::optional<Match> find(std::string_view method, std::string_view path) const;
+  const std::vector<Route>& all() const { return routes_; }
+
+ private:
+  std::vector<Route> routes_;
+};
 
 }  // namespace server

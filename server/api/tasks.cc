@@ -11,10 +11,11 @@ namespace {
 
 namespace agent = runtime::agent;
 
-runtime::JobStart start_of(const agent::TaskRequest& request, const Asker& asker, const Job& job) {
+runtime::JobStart start_of(const agent::TaskRequest& request, const Caller& caller,
+                           const Job& job) {
   runtime::JobStart start;
   start.id = job.id;
-  start.owner = asker.owner;
+  start.owner = caller.principal.tenant;
   start.kind = runtime::task_job;
   start.language = runtime::name_of(runtime::Language::python);
   start.code_sha256 = runtime::sha256(request.task);
@@ -36,17 +37,17 @@ void keep_attempt(const Services& services, const Job& job, std::size_t& told, s
 
 }  // namespace
 
-boost::asio::awaitable<std::variant<RanTask, Response>> run_task(Services services, Asker asker,
+boost::asio::awaitable<std::variant<RanTask, Response>> run_task(Services services, Caller caller,
                                                                  Job job,
                                                                  agent::TaskRequest request,
                                                                  agent::TaskOptions options) {
-  const auto claim = services.runner.claim(asker.owner);
+  const auto claim = services.runner.claim(caller.principal.tenant);
   if (!claim) {
     services.metrics.rejected.add({"concurrency"});
     co_return too_many_of_a_caller();
   }
-  services.jobs.begin(start_of(request, asker, job), options.cancel);
-  options.caller = asker.owner;
+  services.jobs.begin(start_of(request, caller, job), options.cancel);
+  options.caller = caller.principal.tenant;
   std::size_t told = 0;
   options.on_attempt = [&](std::size_t place, const agent::Attempt& attempt) {
     keep_attempt(services, job, told, place, attempt);
@@ -55,7 +56,7 @@ boost::asio::awaitable<std::variant<RanTask, Response>> run_task(Services servic
   const auto completed = std::chrono::system_clock::now();
   const std::string_view status = agent::to_string(result.status);
   services.metrics.tasks.add({status});
-  services.logger.info("task", {{"request_id", asker.request_id},
+  services.logger.info("task", {{"request_id", caller.request_id},
                                 {"job_id", job.id},
                                 {"status", status},
                                 {"attempts", std::int64_t{result.attempts}},
@@ -63,7 +64,7 @@ boost::asio::awaitable<std::variant<RanTask, Response>> run_task(Services servic
   if (!result.host_error.empty()) {
     services.logger.error(
         "run failed",
-        {{"request_id", asker.request_id}, {"job_id", job.id}, {"error", result.host_error}});
+        {{"request_id", caller.request_id}, {"job_id", job.id}, {"error", result.host_error}});
   }
   RanTask ran{result.status, encode_task(result, job, completed)};
   runtime::JobEnd end;

@@ -18,7 +18,7 @@ struct RanTask {
 
 // The Response is the problem that kept it from starting. services.agent is there.
 boost::asio::awaitable<std::variant<RanTask, Response>> run_task(
-    Services services, Asker asker, Job job, runtime::agent::TaskRequest request,
+    Services services, Caller caller, Job job, runtime::agent::TaskRequest request,
     runtime::agent::TaskOptions options);
 
 }  // namespace server

@@ -2,7 +2,7 @@
 
 namespace server {
 
-boost::asio::awaitable<void> Handler::take_over(Socket, RequestHead, BodyBudget&, std::stop_token) {
+boost::asio::awaitable<void> Handler::upgrade(Socket, Request, BodyBudget&, std::stop_token) {
   co_return;
 }
 

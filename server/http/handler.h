@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -12,31 +13,45 @@
 
 namespace server {
 
+// What a handler found out from the head of a request and needs for the rest of it, such as the
+// route and who asks.
+class RequestContext {
+ public:
+  virtual ~RequestContext() = default;
+};
+
+struct Admittance {
+  std::optional<Response> refusal = std::nullopt;  // nothing: the body is read
+  std::shared_ptr<const RequestContext> context;   // handed back with this request; may be null
+  bool is_upgrade = false;                         // leaves HTTP: upgrade() gets its connection
+};
+
+struct Request {
+  RequestHead head;
+  std::string body;
+  std::shared_ptr<const RequestContext> context;  // as admit() gave it
+};
+
 // Called from several threads at once. Must outlive the server.
 class Handler {
  public:
   virtual ~Handler() = default;
 
-  // Looks at the head alone, before the body is read: a Response refuses the request, nothing lets
-  // the body in.
-  virtual std::optional<Response> admit(const RequestHead& head) const = 0;
+  // Looks at the head alone, before the body is read.
+  virtual Admittance admit(const RequestHead& head) const = 0;
 
   // `gone` is stopped when the client disconnects or the server cannot wait any longer: nobody
   // waits for the work's result then, so it should end soon.
-  virtual boost::asio::awaitable<Response> handle(RequestHead head, std::string body,
-                                                  std::stop_token gone) = 0;
-
-  // True for a request that was admitted and leaves HTTP: take_over() gets its connection.
-  virtual bool takes_over(const RequestHead&) const { return false; }
+  virtual boost::asio::awaitable<Response> handle(Request request, std::stop_token gone) = 0;
 
   // The head is read, nothing is answered yet. The connection is over when it returns. `budget` is
   // for what is read from it.
-  virtual boost::asio::awaitable<void> take_over(Socket socket, RequestHead head,
-                                                 BodyBudget& budget, std::stop_token gone);
+  virtual boost::asio::awaitable<void> upgrade(Socket socket, Request request, BodyBudget& budget,
+                                               std::stop_token gone);
 
   // Told of every answer, also of those that no other function here has seen. `head` is empty where
-  // the connection was turned away.
-  virtual void answered(const RequestHead&, int /*status*/) {}
+  // the connection was turned away, `context` null where admit() gave none or was not asked.
+  virtual void on_response(const RequestHead&, const RequestContext* /*context*/, int /*status*/) {}
 };
 
 }  // namespace server

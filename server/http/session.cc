@@ -134,6 +134,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   // True when the connection can take another request.
   asio::awaitable<bool> serve_one() {
     head_ = RequestHead();
+    admittance_ = Admittance();
     whole_ = false;
     lost_ = false;
     Parser parser;
@@ -144,8 +145,8 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     disarm();
     if (lost_) co_return false;
     skip_body_ = head_.method == "HEAD";
-    if (!response && handler_.takes_over(head_)) {
-      co_await hand_over();
+    if (!response && admittance_.is_upgrade) {
+      co_await upgrade();
       co_return false;
     }
     const bool wants_more = parser.is_header_done() && parser.keep_alive();
@@ -161,7 +162,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   }
 
   // From here on the connection speaks another protocol.
-  asio::awaitable<void> hand_over() {
+  asio::awaitable<void> upgrade() {
     Response switched;
     switched.status = 101;
     co_await incoming_->stop();
@@ -172,10 +173,10 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
       co_return;
     }
     working_ = true;
-    RequestHead head = head_;
-    co_await handler_.take_over(std::move(socket_), std::move(head), budget_, gone_.get_token());
+    Request request = request_with({});
+    co_await handler_.upgrade(std::move(socket_), std::move(request), budget_, gone_.get_token());
     working_ = false;
-    handler_.answered(head_, switched.status);
+    tell(switched);
     log(switched, 0);
   }
 
@@ -185,9 +186,10 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     if (auto refusal = co_await receive_head()) co_return refusal;
     if (lost_) co_return std::nullopt;
     if (auto refusal = take_head(parser)) co_return refusal;
-    if (auto refusal = handler_.admit(head_)) {
+    admittance_ = handler_.admit(head_);
+    if (admittance_.refusal) {
       whole_ = parser.is_done();
-      co_return refusal;
+      co_return std::move(admittance_.refusal);
     }
     if (parser.content_length().value_or(0) > options_.max_body_bytes) co_return too_large();
     if (const auto expect = head_.header("Expect")) {
@@ -294,8 +296,8 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     incoming_->watch([this] { gone_.request_stop(); });
     Response response;
     try {
-      RequestHead head = head_;
-      response = co_await handler_.handle(std::move(head), std::move(body), gone_.get_token());
+      Request request = request_with(std::move(body));
+      response = co_await handler_.handle(std::move(request), gone_.get_token());
     } catch (const std::exception& error) {
       logger_.error("handler failed", {{"request_id", head_.request_id}, {"error", error.what()}});
       response = problem(500, "internal error");
@@ -303,6 +305,14 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     working_ = false;
     incoming_->unwatch();
     co_return response;
+  }
+
+  Request request_with(std::string body) const {
+    return {.head = head_, .body = std::move(body), .context = admittance_.context};
+  }
+
+  void tell(const Response& response) {
+    handler_.on_response(head_, admittance_.context.get(), response.status);
   }
 
   asio::awaitable<bool> read_more() {
@@ -325,7 +335,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     const auto [error, count] = co_await asio::async_write(socket_, parts, as_values);
     disarm();
     ++served_;
-    handler_.answered(head_, response.status);
+    tell(response);
     log(response, count);
     co_return !error;
   }
@@ -388,6 +398,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   runtime::Logger& logger_;
 
   RequestHead head_;
+  Admittance admittance_;
   std::size_t head_bytes_ = 0;
   std::uint64_t served_ = 0;
   Clock::time_point started_;

@@ -42,28 +42,30 @@ class Recorder final : public server::Handler {
  public:
   explicit Recorder(Outcome& outcome) : outcome_(outcome) {}
 
-  std::optional<Response> admit(const RequestHead& head) const override {
+  server::Admittance admit(const RequestHead& head) const override {
     outcome_.admitted.push_back(head);
-    if (head.path == "/refused") return server::problem(404, "no such path");
-    return std::nullopt;
+    server::Admittance admittance;
+    if (head.path == "/refused") admittance.refusal = server::problem(404, "no such path");
+    admittance.is_upgrade = head.path == "/switch";
+    return admittance;
   }
 
-  asio::awaitable<Response> handle(RequestHead, std::string body, std::stop_token) override {
-    outcome_.handled.emplace_back(outcome_.admitted.size() - 1, body);
+  asio::awaitable<Response> handle(server::Request request, std::stop_token) override {
+    outcome_.handled.emplace_back(outcome_.admitted.size() - 1, request.body);
     Response response;
-    response.body = std::move(body);
+    response.body = std::move(request.body);
     co_return response;
   }
 
-  bool takes_over(const RequestHead& head) const override { return head.path == "/switch"; }
-
-  asio::awaitable<void> take_over(server::Socket, RequestHead, server::BodyBudget&,
-                                  std::stop_token) override {
+  asio::awaitable<void> upgrade(server::Socket, server::Request, server::BodyBudget&,
+                                std::stop_token) override {
     outcome_.switched = true;
     co_return;
   }
 
-  void answered(const RequestHead&, int status) override { outcome_.reported.push_back(status); }
+  void on_response(const RequestHead&, const server::RequestContext*, int status) override {
+    outcome_.reported.push_back(status);
+  }
 
  private:
   Outcome& outcome_;

@@ -131,6 +131,26 @@ TEST_F(ApiTest, WrongMethodsSayWhichIsAllowed) {
   }
 }
 
+TEST_F(ApiTest, EveryRouteThatIsNotOpenWantsAKey) {
+  serve(std::vector<std::string>{"the-key"});
+  std::size_t open = 0;
+  for (const Route& route : api_->routes().all()) {
+    std::string path(route.pattern);
+    if (const std::size_t brace = path.find('{'); brace != path.npos) path.replace(brace, 4, "x");
+    const std::string request =
+        std::string(route.method) + " " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const int status = exchange(request).status;
+    if (route.access == Access::open) {
+      EXPECT_EQ(status, 200) << path;
+      ++open;
+    } else {
+      EXPECT_EQ(status, 401) << path;
+    }
+  }
+  EXPECT_EQ(open, 2u);
+  EXPECT_GE(api_->routes().all().size(), 14u);
+}
+
 TEST_F(ApiTest, UnknownAndReservedPathsAreNotFound) {
   serve();
   for (const char* path : {"/", "/execute/", "/executes", "//execute", "/v1/chat", "/mcp", "/ui",

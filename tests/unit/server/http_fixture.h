@@ -28,27 +28,27 @@ namespace server {
 // leaves HTTP and echoes what comes in fours.
 class FakeHandler final : public Handler {
  public:
-  std::optional<Response> admit(const RequestHead& head) const override {
-    if (head.path == "/refused") return problem(404, "no such path");
-    return std::nullopt;
+  Admittance admit(const RequestHead& head) const override {
+    Admittance admittance;
+    if (head.path == "/refused") admittance.refusal = problem(404, "no such path");
+    admittance.is_upgrade = head.path == "/switch";
+    return admittance;
   }
 
-  boost::asio::awaitable<Response> handle(RequestHead head, std::string body,
-                                          std::stop_token gone) override {
+  boost::asio::awaitable<Response> handle(Request request, std::stop_token gone) override {
+    const RequestHead& head = request.head;
     ++handled;
     if (head.path == "/throw") throw std::runtime_error("on purpose");
     if (head.path == "/wait") co_await wait(std::move(gone));
     if (head.path == "/block") std::this_thread::sleep_for(longest);
     Response response;
-    response.body = std::move(body);
+    response.body = std::move(request.body);
     response.headers.push_back({"X-Path", head.path});
     co_return response;
   }
 
-  bool takes_over(const RequestHead& head) const override { return head.path == "/switch"; }
-
-  boost::asio::awaitable<void> take_over(Socket socket, RequestHead, BodyBudget&,
-                                         std::stop_token) override {
+  boost::asio::awaitable<void> upgrade(Socket socket, Request, BodyBudget&,
+                                       std::stop_token) override {
     std::string text(4, ' ');
     for (;;) {
       co_await boost::asio::async_read(socket, boost::asio::buffer(text),

@@ -7,38 +7,75 @@
 namespace server {
 namespace {
 
-TEST(Routes, Paths) {
-  const std::pair<std::string_view, Route> cases[] = {
-      {"/execute", Route::execute},
-      {"/api/v1/execute", Route::execute},
-      {"/health", Route::health},
-      {"/jobs", Route::jobs},
-      {"/api/v1/jobs", Route::jobs},
-      {"/jobs/x", Route::job},
-      {"/api/v1/jobs/x", Route::job},
-      {"/stats", Route::stats},
-      {"/metrics", Route::metrics},
-      {"/openapi.json", Route::openapi},
-      {"/stream", Route::stream},
-      {"/ws/stream", Route::stream},
-      {"/api/v1/stream", Route::stream},
-      {"/benchmark", Route::benchmark},
-      {"/api/v1/benchmark", Route::benchmark},
-      {"/lessons", Route::lessons},
-      {"/api/v1/lessons", Route::lessons},
-      {"/lessons/x", Route::lesson},
-      {"/api/v1/lessons/x", Route::lesson},
-  };
-  for (const auto& [path, route] : cases) {
-    const auto match = match_route(path);
-    ASSERT_TRUE(match.has_value()) << path;
-    EXPECT_EQ(match->route, route) << path;
+RouteHandler nothing() {
+  return [](Call) -> boost::asio::awaitable<Response> { co_return Response(); };
+}
+
+// /a by GET and POST, /a/{id} by DELETE, an upgrade, and one that has no version.
+RouteTable table() {
+  RouteTable table;
+  table.add({"GET", "/a", Access::key, Cost::record, nothing()});
+  table.add({"POST", "/a", Access::key, Cost::program, nothing()});
+  table.add({"DELETE", "/a/{id}", Access::key, Cost::record, nothing()});
+  table.add({"GET", "/a/{id}/b/{name}", Access::open, Cost::none, nothing()});
+  table.add({"GET", "/stream", Access::key, Cost::program, {}});
+  table.add(
+      {"GET", "/ws/stream", Access::key, Cost::program, {}, Route::Versions::plain, "/stream"});
+  return table;
+}
+
+TEST(Routes, AreFoundByMethodAndPath) {
+  const RouteTable routes = table();
+  for (const char* path : {"/a", "/api/v1/a"}) {
+    const auto found = routes.find("POST", path);
+    ASSERT_TRUE(found) << path;
+    ASSERT_NE(found->route, nullptr) << path;
+    EXPECT_EQ(found->route->cost, Cost::program);
+    EXPECT_EQ(found->label, "/a");
+    EXPECT_EQ(found->methods, "GET, HEAD, POST");
+    EXPECT_FALSE(found->is_open);
   }
-  EXPECT_EQ(match_route("/jobs/an-id")->id, "an-id");
-  EXPECT_EQ(match_route("/api/v1/jobs/an-id")->label, "/jobs/{id}");
-  EXPECT_EQ(match_route("/lessons/an-id")->id, "an-id");
-  EXPECT_EQ(match_route("/lessons/an-id")->label, "/lessons/{id}");
-  EXPECT_EQ(match_route("/lessons/an-id")->methods, "DELETE");
+  EXPECT_EQ(routes.find("HEAD", "/a")->route->method, "GET");
+  const auto alias = routes.find("GET", "/ws/stream");
+  ASSERT_TRUE(alias);
+  EXPECT_EQ(alias->label, "/stream");
+  EXPECT_TRUE(alias->route->is_upgrade());
+}
+
+TEST(Routes, PatternsHaveParameters) {
+  const RouteTable routes = table();
+  const auto one = routes.find("DELETE", "/api/v1/a/an-id");
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->label, "/a/{id}");
+  const auto two = routes.find("GET", "/a/x/b/y");
+  ASSERT_TRUE(two);
+  EXPECT_TRUE(two->is_open);
+  Call call;
+  call.parameters = two->parameters;
+  EXPECT_EQ(call.parameter("id"), "x");
+  EXPECT_EQ(call.parameter("name"), "y");
+  EXPECT_EQ(call.parameter("other"), "");
+}
+
+TEST(Routes, OtherMethodsAreNoRoute) {
+  const RouteTable routes = table();
+  for (const char* method : {"", "PUT", "get", "POST, GET"}) {
+    const auto found = routes.find(method, "/a");
+    ASSERT_TRUE(found) << method;
+    EXPECT_EQ(found->route, nullptr) << method;
+  }
+  const auto upgrade = routes.find("HEAD", "/stream");
+  ASSERT_TRUE(upgrade);
+  EXPECT_EQ(upgrade->route, nullptr);
+  EXPECT_EQ(upgrade->methods, "GET");
+}
+
+TEST(Routes, OtherPathsAreUnknown) {
+  const RouteTable routes = table();
+  for (const char* path : {"", "/", "a", "/a/", "/a//b/y", "/a/x/b", "/a/x/b/", "/a/x/b/y/z", "/A",
+                           "/api/v1", "/api/v1/", "/api/v1/ws/stream", "/api/v1/api/v1/a"}) {
+    EXPECT_FALSE(routes.find("GET", path)) << path;
+  }
 }
 
 TEST(Routes, QueriesAreApart) {
@@ -46,22 +83,6 @@ TEST(Routes, QueriesAreApart) {
   EXPECT_EQ(query_of("/jobs"), "");
   EXPECT_EQ(query_of("/jobs?"), "");
   EXPECT_EQ(query_of("/jobs#a?b"), "");
-}
-
-TEST(Routes, WhatIsNone) {
-  for (const char* path : {"", "/", "/jobs/", "/jobs/a/b", "/lessons/", "/lessons/a/b",
-                           "/benchmark/x", "/execute/", "/api/v1", "/api/v1/", "/api/v1/metrics",
-                           "/api/v1/ws/stream", "/api/v1/api/v1/jobs", "/Jobs"}) {
-    EXPECT_FALSE(match_route(path).has_value()) << path;
-  }
-}
-
-TEST(Routes, Methods) {
-  EXPECT_TRUE(is_allowed_method("GET, HEAD, DELETE", "DELETE"));
-  EXPECT_TRUE(is_allowed_method("GET", "GET"));
-  for (const char* method : {"", "GE", "GETS", "get", "HEAD, DELETE", ","}) {
-    EXPECT_FALSE(is_allowed_method("GET, HEAD, DELETE", method)) << method;
-  }
 }
 
 TEST(Guard, Origins) {

@@ -1,0 +1,25 @@
+// Groups of routes, each of which adds itself to the table.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "server/api/decode_execute.h"
+#include "server/api/programs.h"
+#include "server/api/routes.h"
+
+namespace server {
+
+// The handler that calls `function` with `first...`, copied, before the call.
+template <class Function, class... First>
+RouteHandler bound(Function function, First... first) {
+  return [function, first...](Call call) { return function(first..., std::move(call)); };
+}
+
+// `rules` outlives the table.
+void add_execute_route(RouteTable& table, const Services& services, const ExecuteRules& rules);
+void add_benchmark_route(RouteTable& table, const Services& services, const ExecuteRules& rules);
+void add_job_routes(RouteTable& table, const Services& services);
+void add_lesson_routes(RouteTable& table, const Services& services);
+
+}  // namespace server
