@@ -72,7 +72,7 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
   return options;
 }
 
-Api::Api(ApiOptions options, Services services)
+Api::Api(ApiOptions options, runtime::Services services)
     : options_(std::move(options)),
       services_(services),
       rate_limit_(rate_limit_of(options_)),

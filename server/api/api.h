@@ -13,8 +13,8 @@
 
 #include "runtime/config/config.h"
 #include "runtime/sandbox/program_root.h"
+#include "runtime/service/services.h"
 #include "server/api/decode_execute.h"
-#include "server/api/programs.h"
 #include "server/api/rate_limit.h"
 #include "server/api/routes.h"
 #include "server/http/handler.h"
@@ -39,7 +39,7 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
 
 class Api final : public Handler {
  public:
-  Api(ApiOptions options, Services services);
+  Api(ApiOptions options, runtime::Services services);
 
   Admittance admit(const RequestHead& head) const override;
   boost::asio::awaitable<Response> handle(Request request, std::stop_token gone) override;
@@ -74,7 +74,7 @@ class Api final : public Handler {
   std::chrono::duration<double> uptime() const;
 
   const ApiOptions options_;
-  const Services services_;
+  const runtime::Services services_;
   std::vector<std::string> tenants_;             // in the order of the keys
   const std::unique_ptr<RateLimit> rate_limit_;  // null: no bound
   const std::chrono::steady_clock::time_point started_;

@@ -4,7 +4,9 @@
 
 #include "runtime/benchmark/benchmark.h"
 #include "runtime/benchmark/benchmark_report.h"
+#include "runtime/service/programs.h"
 #include "server/api/decode_benchmark.h"
+#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 
 namespace server {
@@ -34,7 +36,7 @@ awaitable<agent::TaskResult> solve(agent::AgentRuntime& runtime, std::string cal
 }
 
 // One of the caller's programs at a time, however many of its tasks go on.
-awaitable<Response> run_suite(Services services, const ExecuteRules* rules, Call call) {
+awaitable<Response> run_suite(runtime::Services services, const ExecuteRules* rules, Call call) {
   auto decoded = decode_benchmark(call.body, *rules);
   if (auto* refusal = std::get_if<Response>(&decoded)) co_return std::move(*refusal);
   const auto& request = std::get<BenchmarkRequest>(decoded);
@@ -44,7 +46,7 @@ awaitable<Response> run_suite(Services services, const ExecuteRules* rules, Call
   const auto claim = services.runner.claim(owner);
   if (!claim) {
     services.metrics.rejected.add({"concurrency"});
-    co_return too_many_of_a_caller();
+    co_return response_of(runtime::too_many_of_a_caller());
   }
   auto options = options_of(request, rules->ceilings.memory_limit_mb);
   options.timeout = std::min(options.timeout, rules->ceilings.timeout);
@@ -65,7 +67,8 @@ awaitable<Response> run_suite(Services services, const ExecuteRules* rules, Call
 
 }  // namespace
 
-void add_benchmark_route(RouteTable& table, const Services& services, const ExecuteRules& rules) {
+void add_benchmark_route(RouteTable& table, const runtime::Services& services,
+                         const ExecuteRules& rules) {
   table.add({"POST", "/benchmark", Access::key, Cost::program, bound(run_suite, services, &rules)});
 }
 

@@ -2,41 +2,43 @@
 #include <utility>
 #include <variant>
 
+#include "runtime/service/programs.h"
+#include "runtime/service/tasks.h"
+#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
-#include "server/api/tasks.h"
 
 namespace server {
 namespace {
 
 using boost::asio::awaitable;
 
-Caller caller_of(const Call& call) { return {call.principal, call.head.request_id}; }
+runtime::Caller caller_of(const Call& call) { return {call.principal, call.head.request_id}; }
 
-awaitable<Response> execute_program(Services services, runtime::RunRequest request, Caller caller,
-                                    std::stop_token gone) {
+awaitable<Response> execute_program(runtime::Services services, runtime::RunRequest request,
+                                    runtime::Caller caller, std::stop_token gone) {
   runtime::RunOptions options;
   const std::stop_callback on_gone(gone, [cancel = options.cancel] { cancel.request(); });
-  auto ran = co_await run_program(services, std::move(caller), make_job(), std::move(request),
-                                  std::move(options));
-  if (auto* refusal = std::get_if<Response>(&ran)) co_return std::move(*refusal);
+  auto ran = co_await runtime::run_program(services, std::move(caller), runtime::make_execution(),
+                                           std::move(request), std::move(options));
+  if (auto* refusal = std::get_if<runtime::Refusal>(&ran)) co_return response_of(*refusal);
   Response response;
-  response.body = std::move(std::get<Ran>(ran).result);
+  response.body = std::move(std::get<runtime::ProgramOutcome>(ran).result);
   co_return response;
 }
 
-awaitable<Response> execute_task(Services services, runtime::agent::TaskRequest request,
-                                 Caller caller, std::stop_token gone) {
+awaitable<Response> execute_task(runtime::Services services, runtime::agent::TaskRequest request,
+                                 runtime::Caller caller, std::stop_token gone) {
   runtime::agent::TaskOptions options;
   const std::stop_callback on_gone(gone, [cancel = options.cancel] { cancel.request(); });
-  auto ran = co_await run_task(services, std::move(caller), make_job(), std::move(request),
-                               std::move(options));
-  if (auto* refusal = std::get_if<Response>(&ran)) co_return std::move(*refusal);
+  auto ran = co_await runtime::run_task(services, std::move(caller), runtime::make_execution(),
+                                        std::move(request), std::move(options));
+  if (auto* refusal = std::get_if<runtime::Refusal>(&ran)) co_return response_of(*refusal);
   Response response;
-  response.body = std::move(std::get<RanTask>(ran).result);
+  response.body = std::move(std::get<runtime::TaskOutcome>(ran).result);
   co_return response;
 }
 
-awaitable<Response> execute(Services services, const ExecuteRules* rules, Call call) {
+awaitable<Response> execute(runtime::Services services, const ExecuteRules* rules, Call call) {
   auto decoded = decode_execute(call.body, *rules);
   if (auto* refusal = std::get_if<Response>(&decoded)) co_return std::move(*refusal);
   call.body = std::string();  // up to 16 MiB that nobody needs while the program runs
@@ -49,7 +51,8 @@ awaitable<Response> execute(Services services, const ExecuteRules* rules, Call c
 
 }  // namespace
 
-void add_execute_route(RouteTable& table, const Services& services, const ExecuteRules& rules) {
+void add_execute_route(RouteTable& table, const runtime::Services& services,
+                       const ExecuteRules& rules) {
   table.add({"POST", "/execute", Access::key, Cost::program, bound(execute, services, &rules)});
 }
 

@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "runtime/json/writer.h"
+#include "runtime/observe/uuid.h"
 #include "server/api/encode_jobs.h"
 #include "server/api/query.h"
 #include "server/api/route_groups.h"
-#include "server/http/uuid.h"
 
 namespace server {
 namespace {
@@ -39,14 +39,15 @@ std::optional<std::string> read_parameter(std::string_view name, const std::stri
 
 Response no_such_job() { return problem(404, "no such job"); }
 
-Response jobs_failed(const Services& services, const Call& call, const jail::Error& error) {
+Response jobs_failed(const runtime::Services& services, const Call& call,
+                     const jail::Error& error) {
   services.logger.error("jobs cannot be read",
                         {{"request_id", call.head.request_id}, {"error", error.message()}});
   return problem(500,
                  "jobs cannot be read; the server's log has the reason under this request's id");
 }
 
-boost::asio::awaitable<Response> list_jobs(Services services, Call call) {
+boost::asio::awaitable<Response> list_jobs(runtime::Services services, Call call) {
   runtime::JobQuery query;
   const auto parameters = parameters_of(call.head.query);
   if (!parameters) co_return problem(400, parameters.error().message());
@@ -63,9 +64,9 @@ boost::asio::awaitable<Response> list_jobs(Services services, Call call) {
   co_return response;
 }
 
-boost::asio::awaitable<Response> show_job(Services services, Call call) {
+boost::asio::awaitable<Response> show_job(runtime::Services services, Call call) {
   const std::string& id = call.parameter("id");
-  if (!is_uuid(id)) co_return no_such_job();
+  if (!runtime::is_uuid(id)) co_return no_such_job();
   const auto record = co_await services.jobs.find(id, call.principal.sees());
   if (!record) co_return jobs_failed(services, call, record.error());
   if (!*record) co_return no_such_job();
@@ -74,9 +75,9 @@ boost::asio::awaitable<Response> show_job(Services services, Call call) {
   co_return response;
 }
 
-boost::asio::awaitable<Response> cancel_job(Services services, Call call) {
+boost::asio::awaitable<Response> cancel_job(runtime::Services services, Call call) {
   const std::string& id = call.parameter("id");
-  if (!is_uuid(id)) co_return no_such_job();
+  if (!runtime::is_uuid(id)) co_return no_such_job();
   const auto cancelled = co_await services.jobs.cancel(id, call.principal.sees());
   if (!cancelled) co_return jobs_failed(services, call, cancelled.error());
   if (*cancelled == runtime::Jobs::Cancelled::unknown) co_return no_such_job();
@@ -91,7 +92,7 @@ boost::asio::awaitable<Response> cancel_job(Services services, Call call) {
 
 }  // namespace
 
-void add_job_routes(RouteTable& table, const Services& services) {
+void add_job_routes(RouteTable& table, const runtime::Services& services) {
   table.add({"GET", "/jobs", Access::key, Cost::record, bound(list_jobs, services)});
   table.add({"GET", "/jobs/{id}", Access::key, Cost::record, bound(show_job, services)});
   table.add({"DELETE", "/jobs/{id}", Access::key, Cost::record, bound(cancel_job, services)});

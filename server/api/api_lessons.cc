@@ -29,14 +29,15 @@ Response none_kept() {
   return problem(404, "no lessons are kept here: they are switched off, or no provider is set");
 }
 
-Response lessons_failed(const Services& services, const Call& call, const jail::Error& error) {
+Response lessons_failed(const runtime::Services& services, const Call& call,
+                        const jail::Error& error) {
   services.logger.error("lessons cannot be reached",
                         {{"request_id", call.head.request_id}, {"error", error.message()}});
   return problem(
       500, "lessons cannot be reached; the server's log has the reason under this request's id");
 }
 
-boost::asio::awaitable<Response> list_lessons(Services services, Call call) {
+boost::asio::awaitable<Response> list_lessons(runtime::Services services, Call call) {
   LessonQuery query;
   const auto parameters = parameters_of(call.head.query);
   if (!parameters) co_return problem(400, parameters.error().message());
@@ -58,7 +59,7 @@ boost::asio::awaitable<Response> list_lessons(Services services, Call call) {
 }
 
 // All of the caller's, or the one that the path names.
-boost::asio::awaitable<Response> erase_lessons(Services services, Call call) {
+boost::asio::awaitable<Response> erase_lessons(runtime::Services services, Call call) {
   if (services.lessons == nullptr) co_return none_kept();
   std::optional<std::string> id;
   if (!call.parameters.empty()) id = call.parameter("id");
@@ -73,7 +74,7 @@ boost::asio::awaitable<Response> erase_lessons(Services services, Call call) {
 
 }  // namespace
 
-void add_lesson_routes(RouteTable& table, const Services& services) {
+void add_lesson_routes(RouteTable& table, const runtime::Services& services) {
   table.add({"GET", "/lessons", Access::key, Cost::record, bound(list_lessons, services)});
   table.add({"DELETE", "/lessons", Access::key, Cost::record, bound(erase_lessons, services)});
   table.add({"DELETE", "/lessons/{id}", Access::key, Cost::record, bound(erase_lessons, services)});

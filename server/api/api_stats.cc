@@ -5,8 +5,8 @@
 
 #include "runtime/json/writer.h"
 #include "runtime/observe/prometheus.h"
+#include "runtime/service/result_json.h"
 #include "server/api/api.h"
-#include "server/api/encode.h"
 
 namespace server {
 namespace {
@@ -31,13 +31,13 @@ std::map<std::string, std::uint64_t> counts_by(const runtime::Counters& counters
 
 void write_latency(Writer& writer, const runtime::Histogram& histogram) {
   const auto count = histogram.count();
-  const double sum = milliseconds(histogram.sum());
+  const double sum = runtime::milliseconds(histogram.sum());
   writer.begin_object().key("count").integer(static_cast<std::int64_t>(count));
   writer.key("mean").number(
       count == 0 ? 0 : std::round(sum / static_cast<double>(count) * 1000) / 1000);
-  writer.key("p50").number(milliseconds(histogram.percentile(0.50)));
-  writer.key("p90").number(milliseconds(histogram.percentile(0.90)));
-  writer.key("p99").number(milliseconds(histogram.percentile(0.99))).end_object();
+  writer.key("p50").number(runtime::milliseconds(histogram.percentile(0.50)));
+  writer.key("p90").number(runtime::milliseconds(histogram.percentile(0.90)));
+  writer.key("p99").number(runtime::milliseconds(histogram.percentile(0.99))).end_object();
 }
 
 void write_pool_counts(Writer& writer, const std::vector<runtime::PoolReport>& pools) {

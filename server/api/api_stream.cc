@@ -10,9 +10,11 @@
 
 #include "runtime/json/base64.h"
 #include "runtime/json/writer.h"
+#include "runtime/service/programs.h"
+#include "runtime/service/tasks.h"
 #include "server/api/api.h"
 #include "server/api/guard.h"
-#include "server/api/tasks.h"
+#include "server/api/refusals.h"
 #include "server/websocket/event_writer.h"
 #include "server/websocket/utf8_chunks.h"
 
@@ -36,8 +38,8 @@ constexpr std::size_t low_water = 128u << 10;
 // Everything but the callbacks of the run happens on the channel's strand.
 class StreamSession final : public std::enable_shared_from_this<StreamSession> {
  public:
-  StreamSession(std::unique_ptr<Channel> channel, Services services, const ExecuteRules& rules,
-                Caller caller, BodyBudget& budget)
+  StreamSession(std::unique_ptr<Channel> channel, runtime::Services services,
+                const ExecuteRules& rules, runtime::Caller caller, BodyBudget& budget)
       : channel_(std::move(channel)),
         services_(services),
         rules_(rules),
@@ -148,9 +150,9 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
   }
 
   awaitable<void> run(runtime::RunRequest request) {
-    const Job job = make_job();
+    const runtime::Execution execution = runtime::make_execution();
     encoding_ = request.output_encoding;
-    started_ = start_of(job, request);
+    started_ = start_of(execution, request);
     runtime::RunOptions options;
     options.cancel = cancel_;
     options.gate = gate_;
@@ -161,27 +163,27 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
       asio::dispatch(self->channel_->executor(),
                      [self, stream, bytes = std::string(bytes)] { self->output(stream, bytes); });
     };
-    const auto ran =
-        co_await run_program(services_, caller_, job, std::move(request), std::move(options));
-    if (const auto* refusal = std::get_if<Response>(&ran)) {
-      fail(*refusal);
+    const auto ran = co_await runtime::run_program(services_, caller_, execution,
+                                                   std::move(request), std::move(options));
+    if (const auto* refusal = std::get_if<runtime::Refusal>(&ran)) {
+      fail(response_of(*refusal));
       co_return;
     }
     for (const auto stream : {runtime::Stream::standard_output, runtime::Stream::standard_error}) {
       say(stream, chunks_of(stream).finish(), 0);
     }
-    const Ran& result = std::get<Ran>(ran);
+    const auto& result = std::get<runtime::ProgramOutcome>(ran);
     if (!over_) writer_.send("execution_result", result.result);
     Writer complete;
-    complete.begin_object().key("job_id").string(job.id);
+    complete.begin_object().key("job_id").string(execution.id);
     complete.key("status").string(runtime::to_string(result.status));
     complete.key("success").boolean(result.status == runtime::Status::success).end_object();
     end("complete", std::move(complete).take(), CloseCode::normal);
   }
 
   awaitable<void> solve(agent::TaskRequest request) {
-    const Job job = make_job();
-    started_ = start_of(job);
+    const runtime::Execution execution = runtime::make_execution();
+    started_ = start_of(execution);
     agent::TaskOptions options;
     options.cancel = cancel_;
     options.gate = gate_;
@@ -189,14 +191,14 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
       self->flow_.add(event.data.size());
       asio::dispatch(self->channel_->executor(), [self, event] { self->step(event); });
     };
-    const auto ran =
-        co_await run_task(services_, caller_, job, std::move(request), std::move(options));
-    if (const auto* refusal = std::get_if<Response>(&ran)) {
-      fail(*refusal);
+    const auto ran = co_await runtime::run_task(services_, caller_, execution, std::move(request),
+                                                std::move(options));
+    if (const auto* refusal = std::get_if<runtime::Refusal>(&ran)) {
+      fail(response_of(*refusal));
       co_return;
     }
     say_started();
-    end("complete", std::get<RanTask>(ran).result, CloseCode::normal);
+    end("complete", std::get<runtime::TaskOutcome>(ran).result, CloseCode::normal);
   }
 
   void step(const agent::Event& event) {
@@ -208,16 +210,17 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
     writer_.send(agent::name_of(event.type), event.data, event.data.size());
   }
 
-  static std::string start_of(const Job& job, const runtime::RunRequest& request) {
+  static std::string start_of(const runtime::Execution& execution,
+                              const runtime::RunRequest& request) {
     Writer writer;
-    writer.begin_object().key("job_id").string(job.id);
+    writer.begin_object().key("job_id").string(execution.id);
     writer.key("language").string(runtime::name_of(request.language)).end_object();
     return std::move(writer).take();
   }
 
-  static std::string start_of(const Job& job) {
+  static std::string start_of(const runtime::Execution& execution) {
     Writer writer;
-    writer.begin_object().key("job_id").string(job.id).key("kind").string(runtime::task_job);
+    writer.begin_object().key("job_id").string(execution.id).key("kind").string(runtime::task_job);
     writer.end_object();
     return std::move(writer).take();
   }
@@ -248,9 +251,9 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
   }
 
   const std::unique_ptr<Channel> channel_;
-  const Services services_;
+  const runtime::Services services_;
   const ExecuteRules& rules_;
-  const Caller caller_;
+  const runtime::Caller caller_;
   BodyBudget::Share share_;
   const runtime::OutputGate gate_;
   const runtime::Cancel cancel_;
@@ -298,7 +301,7 @@ std::optional<Response> Api::admit_stream(const RequestHead& head) const {
 awaitable<void> Api::upgrade(Socket socket, Request request, BodyBudget& budget,
                              std::stop_token gone) {
   const auto* const matched = static_cast<const Matched*>(request.context.get());
-  Caller caller{*matched->principal, request.head.request_id};
+  runtime::Caller caller{*matched->principal, request.head.request_id};
   auto channel = Channel::create(std::move(socket), {});
   const auto session = std::make_shared<StreamSession>(std::move(channel), services_,
                                                        options_.execute, std::move(caller), budget);

@@ -1,4 +1,4 @@
-// What the API answers with, as JSON text.
+// The health of the server, as JSON text.
 #pragma once
 
 #include <chrono>
@@ -7,24 +7,9 @@
 #include <string_view>
 
 #include "runtime/sandbox/program_root.h"
-#include "runtime/sandbox/run_request.h"
-#include "runtime/sandbox/run_result.h"
 #include "runtime/sandbox/runner.h"
-#include "server/http/utc_text.h"
 
 namespace server {
-
-struct Job {
-  std::string id;  // a UUID
-  std::chrono::system_clock::time_point created;
-};
-
-Job make_job();
-
-double milliseconds(std::chrono::microseconds duration);
-
-std::string encode_result(const runtime::RunResult& result, const Job& job,
-                          runtime::OutputEncoding encoding);
 
 struct HealthDetails {
   std::string version;

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "runtime/json/utc_text.h"
 #include "runtime/json/writer.h"
-#include "server/api/encode.h"
 
 namespace server {
 namespace {
@@ -15,9 +15,9 @@ void write_summary(Writer& writer, const runtime::JobSummary& summary) {
   writer.key("status").string(summary.status);
   writer.key("language").string(summary.language);
   writer.key("code_sha256").string(summary.code_sha256);
-  writer.key("created_at").string(utc_text(summary.created));
+  writer.key("created_at").string(runtime::json::utc_text(summary.created));
   writer.key("finished_at");
-  summary.finished ? writer.string(utc_text(*summary.finished)) : writer.null();
+  summary.finished ? writer.string(runtime::json::utc_text(*summary.finished)) : writer.null();
   writer.key("execution_time_ms");
   summary.execution_time_ms ? writer.number(*summary.execution_time_ms) : writer.null();
   writer.key("error");

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "runtime/json/utc_text.h"
 #include "runtime/json/writer.h"
-#include "server/http/utc_text.h"
 
 namespace server {
 
@@ -16,7 +16,7 @@ std::string encode_lessons(const runtime::agent::LessonPage& page) {
     writer.begin_object().key("id").string(lesson.id).key("task").string(lesson.task);
     writer.key("error").string(lesson.error).key("advice").string(lesson.advice);
     writer.key("code").string(lesson.code);
-    writer.key("learnt_at").string(utc_text(lesson.learnt));
+    writer.key("learnt_at").string(runtime::json::utc_text(lesson.learnt));
     writer.key("seen").integer(lesson.seen).end_object();
   }
   writer.end_array().key("next_cursor");

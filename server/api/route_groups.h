@@ -4,8 +4,8 @@
 #include <functional>
 #include <utility>
 
+#include "runtime/service/services.h"
 #include "server/api/decode_execute.h"
-#include "server/api/programs.h"
 #include "server/api/routes.h"
 
 namespace server {
@@ -17,9 +17,11 @@ RouteHandler bound(Function function, First... first) {
 }
 
 // `rules` outlives the table.
-void add_execute_route(RouteTable& table, const Services& services, const ExecuteRules& rules);
-void add_benchmark_route(RouteTable& table, const Services& services, const ExecuteRules& rules);
-void add_job_routes(RouteTable& table, const Services& services);
-void add_lesson_routes(RouteTable& table, const Services& services);
+void add_execute_route(RouteTable& table, const runtime::Services& services,
+                       const ExecuteRules& rules);
+void add_benchmark_route(RouteTable& table, const runtime::Services& services,
+                         const ExecuteRules& rules);
+void add_job_routes(RouteTable& table, const runtime::Services& services);
+void add_lesson_routes(RouteTable& table, const runtime::Services& services);
 
 }  // namespace server

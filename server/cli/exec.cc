@@ -17,8 +17,8 @@
 #include "runtime/sandbox/language.h"
 #include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/runner.h"
+#include "runtime/service/result_json.h"
 #include "server/api/decode_execute.h"
-#include "server/api/encode.h"
 #include "server/cli/drop_privileges.h"
 #include "server/cli/exec_files.h"
 #include "server/cli/exit_codes.h"
@@ -142,9 +142,11 @@ void tell_refusal(const jail::EgressDecision& decision) {
                runtime::json::quoted(decision.destination, 300).c_str(), decision.reason.c_str());
 }
 
-int report(const runtime::RunResult& result, ExecOptions::Mode mode, const Job& job) {
+int report(const runtime::RunResult& result, ExecOptions::Mode mode,
+           const runtime::Execution& execution) {
   if (mode == ExecOptions::Mode::json) {
-    const std::string text = encode_result(result, job, runtime::OutputEncoding::utf8) + "\n";
+    const std::string text =
+        runtime::encode_result(result, execution, runtime::OutputEncoding::utf8) + "\n";
     if (!write_all(STDOUT_FILENO, text)) return exit_own_failure;
   } else if (const std::string fate = fate_text(result); !fate.empty()) {
     std::fprintf(stderr, "agent-sandbox: %s\n", fate.c_str());
@@ -155,7 +157,7 @@ int report(const runtime::RunResult& result, ExecOptions::Mode mode, const Job& 
 int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program,
         const runtime::RunRequest& request, const ArtifactDirectories& directories,
         ExecOptions::Mode mode) {
-  const Job job = make_job();
+  const runtime::Execution execution = runtime::make_execution();
   runtime::RunOptions options;
   Interrupt interrupt(pool.get_executor(), options.cancel);
   const auto passthrough = std::make_shared<Passthrough>(options.cancel);
@@ -174,7 +176,7 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
     const jail::Error error{jail::ErrorKind::kernel, "write output", passthrough->error(), {}};
     return fail(exit_own_failure, error.message());
   }
-  const int exit_code = report(*result, mode, job);
+  const int exit_code = report(*result, mode, execution);
   if (const auto kept = keep_artifacts(result->artifacts, directories); !kept) {
     return fail(exit_own_failure, kept.error().message());
   }

@@ -9,13 +9,13 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/json/utc_text.h"
 #include "server/api/encode_lessons.h"
 #include "server/cli/agent_parts.h"
 #include "server/cli/drop_privileges.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/plain_text.h"
 #include "server/cli/write_all.h"
-#include "server/http/utc_text.h"
 
 namespace server {
 namespace {
@@ -38,8 +38,8 @@ Value wait_for(asio::thread_pool& pool, asio::awaitable<Value> work) {
 }
 
 std::string text_of(const agent::Lesson& lesson) {
-  std::string text = plain_line(lesson.id, 80) + "  " + utc_text(lesson.learnt) + "  seen " +
-                     std::to_string(lesson.seen) + "\n";
+  std::string text = plain_line(lesson.id, 80) + "  " + runtime::json::utc_text(lesson.learnt) +
+                     "  seen " + std::to_string(lesson.seen) + "\n";
   text += "  task: " + plain_line(lesson.task, field_characters) + "\n";
   if (!lesson.error.empty())
     text += "  error: " + plain_line(lesson.error, field_characters) + "\n";

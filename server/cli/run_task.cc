@@ -16,8 +16,8 @@
 #include "runtime/config/text_file.h"
 #include "runtime/sandbox/input_files.h"
 #include "runtime/sandbox/language.h"
+#include "runtime/service/task_json.h"
 #include "server/api/decode_task.h"
-#include "server/api/encode_task.h"
 #include "server/cli/agent_parts.h"
 #include "server/cli/exec_files.h"
 #include "server/cli/exit_codes.h"
@@ -111,10 +111,11 @@ ProgressStyle style_of(const RunTaskOptions& options, const runtime::Environment
           .max_attempts = max_attempts};
 }
 
-int report(const agent::TaskResult& result, const RunTaskOptions& options, const Job& job) {
+int report(const agent::TaskResult& result, const RunTaskOptions& options,
+           const runtime::Execution& execution) {
   std::string text;
   if (options.output == RunTaskOptions::Output::json) {
-    text = encode_task(result, job, std::chrono::system_clock::now()) + "\n";
+    text = runtime::encode_task(result, execution, std::chrono::system_clock::now()) + "\n";
   } else if (result.success()) {
     text = plain_text(result.output);
     if (!text.empty() && !text.ends_with('\n') && ::isatty(STDOUT_FILENO) == 1) text += "\n";
@@ -127,7 +128,7 @@ int report(const agent::TaskResult& result, const RunTaskOptions& options, const
 }
 
 int solve(LocalRunner& local, Agent& parts, Brief brief, const RunTaskOptions& options) {
-  const Job job = make_job();
+  const runtime::Execution execution = runtime::make_execution();
   const auto strand = asio::make_strand(*local.pool);
   const bool quiet = options.output == RunTaskOptions::Output::json &&
                      options.detail == RunTaskOptions::Detail::usual;
@@ -156,7 +157,7 @@ int solve(LocalRunner& local, Agent& parts, Brief brief, const RunTaskOptions& o
     const jail::Error error{jail::ErrorKind::kernel, "write " + options.trace_file, errno, {}};
     return fail(exit_own_failure, error.message());
   }
-  const int exit_code = report(result, options, job);
+  const int exit_code = report(result, options, execution);
   return interrupt.signal() != 0 ? exit_signal_base + interrupt.signal() : exit_code;
 }
 

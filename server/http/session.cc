@@ -12,11 +12,11 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/observe/uuid.h"
 #include "server/http/as_values.h"
 #include "server/http/deadline.h"
 #include "server/http/head_check.h"
 #include "server/http/incoming.h"
-#include "server/http/uuid.h"
 
 namespace server {
 namespace {
@@ -102,7 +102,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   asio::awaitable<void> turn_away(Response why) override {
     const auto self = shared_from_this();
     started_ = Clock::now();
-    head_.request_id = make_uuid();
+    head_.request_id = runtime::make_uuid();
     co_await send(std::move(why), Connection::close);
     co_await linger();
     disarm();
@@ -221,7 +221,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
       // Line ends without CR end the search too, for check_head() to complain about.
       const std::size_t end = std::min(text.find("\n\r\n"), text.find("\n\n"));
       if (std::min(end, text.size()) > options_.max_head_bytes) {
-        head_.request_id = make_uuid();
+        head_.request_id = runtime::make_uuid();
         co_return problem(431, "the request's head is larger than " +
                                    std::to_string(options_.max_head_bytes) + " bytes");
       }
@@ -230,7 +230,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
         co_return std::nullopt;
       }
       if (co_await read_more()) continue;
-      head_.request_id = make_uuid();
+      head_.request_id = runtime::make_uuid();
       if (late_) co_return problem(408, "the request's head did not arrive in time");
       lost_ = true;
       co_return std::nullopt;
@@ -238,7 +238,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   }
 
   std::optional<Response> take_head(Parser& parser) {
-    head_.request_id = make_uuid();
+    head_.request_id = runtime::make_uuid();
     const auto complaint = check_head(text_of(buffer_).substr(0, head_bytes_));
     if (complaint) return problem(400, *complaint);
     parser.header_limit(static_cast<std::uint32_t>(options_.max_head_bytes) + 1024);
@@ -257,7 +257,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
       head_.headers.push_back({std::string(field.name_string()), std::string(field.value())});
     }
     const auto id = head_.header("X-Request-Id");
-    if (id && is_uuid(*id)) head_.request_id = std::string(*id);
+    if (id && runtime::is_uuid(*id)) head_.request_id = std::string(*id);
     return std::nullopt;
   }
 

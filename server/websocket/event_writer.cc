@@ -3,9 +3,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "runtime/json/utc_text.h"
 #include "runtime/json/writer.h"
 #include "server/http/as_values.h"
-#include "server/http/utc_text.h"
 
 namespace server {
 namespace {
@@ -18,7 +18,7 @@ std::string encode_event(std::string_view type, std::string_view data, std::uint
                          std::chrono::system_clock::time_point time) {
   runtime::json::Writer writer;
   writer.begin_object().key("type").string(type).key("data").json(data);
-  writer.key("timestamp").string(utc_text(time));
+  writer.key("timestamp").string(runtime::json::utc_text(time));
   writer.key("seq").integer(static_cast<std::int64_t>(seq)).end_object();
   return std::move(writer).take();
 }

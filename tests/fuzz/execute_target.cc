@@ -10,8 +10,8 @@
 #include "runtime/json/writer.h"
 #include "runtime/sandbox/input_files.h"
 #include "runtime/sandbox/language.h"
+#include "runtime/service/result_json.h"
 #include "server/api/decode_execute.h"
-#include "server/api/encode.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace fuzz {
@@ -170,9 +170,9 @@ void check_result(std::string_view bytes) {
   result.artifacts.files.push_back({std::string(head.substr(0, 255)), std::string(tail)});
   result.artifacts.skipped.push_back({std::string(tail.substr(0, 255))});
   result.usage.memory_peak_bytes = hash_of(bytes);
-  const server::Job job = server::make_job();
+  const runtime::Execution job = runtime::make_execution();
   for (const auto encoding : {runtime::OutputEncoding::utf8, runtime::OutputEncoding::base64}) {
-    const Value value = must_parse(server::encode_result(result, job, encoding), "a result");
+    const Value value = must_parse(runtime::encode_result(result, job, encoding), "a result");
     const std::string& output = *value.as_object()->at("stdout").as_string();
     if (encoding == runtime::OutputEncoding::base64) {
       require(runtime::json::decode_base64(output) == head, "base64 of another output");

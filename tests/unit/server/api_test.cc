@@ -24,7 +24,8 @@ class ApiTest : public HttpTest {
   }
 
   void serve(ApiOptions options) {
-    api_ = std::make_unique<Api>(std::move(options), Services{runner_, jobs_, metrics_, logger_});
+    api_ = std::make_unique<Api>(std::move(options),
+                                 runtime::Services{runner_, jobs_, metrics_, logger_});
     server_ = std::make_unique<HttpServer>(executors(pool_), HttpOptions{}, *api_, logger_);
     listen();
   }

@@ -1,9 +1,8 @@
-#include "server/api/encode_task.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/json/reader.h"
+#include "runtime/service/task_json.h"
 #include "server/api/encode_jobs.h"
 #include "server/api/encode_lessons.h"
 
@@ -12,6 +11,9 @@ namespace {
 
 using namespace std::chrono_literals;
 namespace agent = runtime::agent;
+using runtime::encode_attempt;
+using runtime::encode_task;
+using runtime::max_history_output_bytes;
 using runtime::json::Object;
 
 Object object_of(const std::string& text) {
@@ -20,7 +22,8 @@ Object object_of(const std::string& text) {
   return value && value->as_object() != nullptr ? *value->as_object() : Object();
 }
 
-const Job job{.id = "an-id", .created = std::chrono::system_clock::time_point(1'700'000'000'000ms)};
+const runtime::Execution job{.id = "an-id",
+                             .created = std::chrono::system_clock::time_point(1'700'000'000'000ms)};
 
 agent::Attempt failed_attempt() {
   agent::Attempt attempt;

@@ -4,14 +4,19 @@
 #include <gtest/gtest.h>
 
 #include "runtime/json/reader.h"
+#include "runtime/json/utc_text.h"
+#include "runtime/service/result_json.h"
 
 namespace server {
 namespace {
 
 using namespace std::chrono_literals;
+using runtime::encode_result;
 using runtime::OutputEncoding;
+using runtime::json::utc_text;
 
-const Job job = {.id = "the-id", .created = std::chrono::system_clock::time_point(1795292160123ms)};
+const runtime::Execution job = {.id = "the-id",
+                                .created = std::chrono::system_clock::time_point(1795292160123ms)};
 
 runtime::RunResult finished() {
   runtime::RunResult result;

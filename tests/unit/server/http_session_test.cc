@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/json/reader.h"
-#include "server/http/uuid.h"
+#include "runtime/observe/uuid.h"
 #include "tests/unit/server/http_fixture.h"
 
 namespace server {
@@ -475,8 +475,8 @@ TEST_F(HttpTest, KeepsTheClientsRequestIdWhenItIsAUuid) {
   EXPECT_TRUE(eventually([&] { return !log_lines().empty(); }));
   EXPECT_THAT(log_lines().at(0), HasSubstr(id));
   const std::string made = exchange(get("/a", "X-Request-Id: mine\r\n")).headers.at("x-request-id");
-  EXPECT_TRUE(is_uuid(made)) << made;
-  EXPECT_TRUE(is_uuid(exchange("nonsense\r\n\r\n").headers.at("x-request-id")));
+  EXPECT_TRUE(runtime::is_uuid(made)) << made;
+  EXPECT_TRUE(runtime::is_uuid(exchange("nonsense\r\n\r\n").headers.at("x-request-id")));
 }
 
 TEST_F(HttpTest, AccessLinesNameTheRequestButNotItsQuery) {

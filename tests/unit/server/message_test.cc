@@ -6,7 +6,7 @@
 #include <set>
 
 #include "runtime/json/reader.h"
-#include "server/http/uuid.h"
+#include "runtime/observe/uuid.h"
 
 namespace server {
 namespace {
@@ -63,8 +63,8 @@ TEST(Message, HeadHasWhatEveryResponseHas) {
 TEST(Message, UuidsAreWellFormedAndDifferent) {
   std::set<std::string> seen;
   for (int i = 0; i < 100; ++i) {
-    const std::string id = make_uuid();
-    EXPECT_TRUE(is_uuid(id)) << id;
+    const std::string id = runtime::make_uuid();
+    EXPECT_TRUE(runtime::is_uuid(id)) << id;
     EXPECT_EQ(id[14], '4');
     EXPECT_NE(std::string("89ab").find(id[19]), std::string::npos) << id;
     EXPECT_TRUE(seen.insert(id).second);
@@ -72,12 +72,12 @@ TEST(Message, UuidsAreWellFormedAndDifferent) {
 }
 
 TEST(Message, OnlyUuidsAreUuids) {
-  EXPECT_TRUE(is_uuid("6BA7B810-9dad-11d1-80b4-00c04fd430c8"));
+  EXPECT_TRUE(runtime::is_uuid("6BA7B810-9dad-11d1-80b4-00c04fd430c8"));
   for (const char* text :
        {"", "6ba7b810-9dad-11d1-80b4-00c04fd430c", "6ba7b810-9dad-11d1-80b4-00c04fd430c88",
         "6ba7b8109-dad-11d1-80b4-00c04fd430c8", "6ba7b810-9dad-11d1-80b4-00c04fd430cg",
         "{6ba7b810-9dad-11d1-80b4-00c04fd430}"}) {
-    EXPECT_FALSE(is_uuid(text)) << text;
+    EXPECT_FALSE(runtime::is_uuid(text)) << text;
   }
 }
 

@@ -33,7 +33,7 @@ class TaskApiTest : public HttpTest {
     parts.runner = &runner_;
     parts.providers = {provider_.get()};
     agent_ = std::make_unique<runtime::agent::AgentRuntime>(parts);
-    Services services{runner_, jobs_, metrics_, logger_, agent_.get(), &lessons_};
+    runtime::Services services{runner_, jobs_, metrics_, logger_, agent_.get(), &lessons_};
     api_ = std::make_unique<Api>(
         api_options(config, full_root(), runtime::shipped_templates(), "1.2.3", {"replay"}),
         services);

@@ -1,9 +1,9 @@
-#include "server/http/utc_text.h"
+#include "runtime/json/utc_text.h"
 
 #include <cstdio>
 #include <ctime>
 
-namespace server {
+namespace runtime::json {
 
 std::string utc_text(std::chrono::system_clock::time_point time) {
   const auto whole = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch());
@@ -19,4 +19,4 @@ std::string utc_text(std::chrono::system_clock::time_point time) {
   return {text, static_cast<std::size_t>(length)};
 }
 
-}  // namespace server
+}  // namespace runtime::json

@@ -1,15 +1,15 @@
-#include "server/api/encode_task.h"
+#include "runtime/service/task_json.h"
 
 #include <utility>
 
+#include "runtime/json/utc_text.h"
 #include "runtime/json/writer.h"
-#include "server/http/utc_text.h"
+#include "runtime/service/result_json.h"
 
-namespace server {
+namespace runtime {
 namespace {
 
-namespace agent = runtime::agent;
-using runtime::json::Writer;
+using json::Writer;
 
 void write_strings(Writer& writer, std::string_view name, const std::vector<std::string>& texts) {
   writer.key(name).begin_array();
@@ -17,7 +17,7 @@ void write_strings(Writer& writer, std::string_view name, const std::vector<std:
   writer.end_array();
 }
 
-void write_usage(Writer& writer, const runtime::llm::Usage& usage) {
+void write_usage(Writer& writer, const llm::Usage& usage) {
   writer.begin_object();
   writer.key("input_tokens").integer(static_cast<std::int64_t>(usage.input_tokens));
   writer.key("output_tokens").integer(static_cast<std::int64_t>(usage.output_tokens));
@@ -54,16 +54,16 @@ void shorten(std::string& output, bool& truncated) {
   truncated = true;
 }
 
-void write_result(Writer& writer, const agent::Attempt& attempt, const Job& job) {
+void write_result(Writer& writer, const agent::Attempt& attempt, const Execution& execution) {
   writer.key("execution_result");
   if (!attempt.result) {
     writer.null();
     return;
   }
-  runtime::RunResult shown = *attempt.result;
+  RunResult shown = *attempt.result;
   shorten(shown.standard_output, shown.stdout_truncated);
   shorten(shown.standard_error, shown.stderr_truncated);
-  writer.json(encode_result(shown, job, runtime::OutputEncoding::utf8));
+  writer.json(encode_result(shown, execution, OutputEncoding::utf8));
 }
 
 void write_or_null(Writer& writer, std::string_view name, const std::string& text) {
@@ -73,13 +73,13 @@ void write_or_null(Writer& writer, std::string_view name, const std::string& tex
 
 }  // namespace
 
-std::string encode_attempt(const agent::Attempt& attempt, const Job& job) {
+std::string encode_attempt(const agent::Attempt& attempt, const Execution& execution) {
   Writer writer;
   writer.begin_object().key("attempt").integer(attempt.number);
   writer.key("candidate").integer(attempt.candidate);
   writer.key("code").string(attempt.code).key("reasoning").string(attempt.reasoning);
   write_strings(writer, "dependencies", attempt.dependencies);
-  write_result(writer, attempt, job);
+  write_result(writer, attempt, execution);
   write_critique(writer, attempt.critique);
   write_votes(writer, attempt.votes);
   writer.key("usage");
@@ -88,10 +88,10 @@ std::string encode_attempt(const agent::Attempt& attempt, const Job& job) {
   return std::move(writer).take();
 }
 
-std::string encode_task(const agent::TaskResult& result, const Job& job,
+std::string encode_task(const agent::TaskResult& result, const Execution& execution,
                         std::chrono::system_clock::time_point completed) {
   Writer writer;
-  writer.begin_object().key("job_id").string(job.id);
+  writer.begin_object().key("job_id").string(execution.id);
   writer.key("status").string(agent::to_string(result.status));
   writer.key("success").boolean(result.success());
   writer.key("output").string(result.output).key("code").string(result.code);
@@ -99,7 +99,8 @@ std::string encode_task(const agent::TaskResult& result, const Job& job,
   writer.key("reasoning").string(result.reasoning);
   writer.key("attempts").integer(result.attempts);
   writer.key("history").begin_array();
-  for (const agent::Attempt& attempt : result.history) writer.json(encode_attempt(attempt, job));
+  for (const agent::Attempt& attempt : result.history)
+    writer.json(encode_attempt(attempt, execution));
   writer.end_array();
   writer.key("usage").begin_object();
   for (const auto& [provider, usage] : result.usage) {
@@ -111,9 +112,9 @@ std::string encode_task(const agent::TaskResult& result, const Job& job,
   write_or_null(writer, "error", result.error);
   writer.key("provider_status");
   result.provider_status > 0 ? writer.integer(result.provider_status) : writer.null();
-  writer.key("created_at").string(utc_text(job.created));
-  writer.key("completed_at").string(utc_text(completed)).end_object();
+  writer.key("created_at").string(json::utc_text(execution.created));
+  writer.key("completed_at").string(json::utc_text(completed)).end_object();
   return std::move(writer).take();
 }
 
-}  // namespace server
+}  // namespace runtime

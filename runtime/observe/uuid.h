@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace server {
+namespace runtime {
 
 // A random UUID (version 4) from the kernel's generator.
 std::string make_uuid();
@@ -12,4 +12,4 @@ std::string make_uuid();
 // 8-4-4-4-12 hexadecimal digits, of any version and case.
 bool is_uuid(std::string_view text) noexcept;
 
-}  // namespace server
+}  // namespace runtime

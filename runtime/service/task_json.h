@@ -6,17 +6,17 @@
 #include <string_view>
 
 #include "runtime/agent/task.h"
-#include "server/api/encode.h"
+#include "runtime/service/execution.h"
 
-namespace server {
+namespace runtime {
 
 // Of what a program wrote, for each attempt in a history; what solved the task is shown whole in
 // `output`.
 inline constexpr std::size_t max_history_output_bytes = 64u << 10;
 
-std::string encode_attempt(const runtime::agent::Attempt& attempt, const Job& job);
+std::string encode_attempt(const agent::Attempt& attempt, const Execution& execution);
 
-std::string encode_task(const runtime::agent::TaskResult& result, const Job& job,
+std::string encode_task(const agent::TaskResult& result, const Execution& execution,
                         std::chrono::system_clock::time_point completed);
 
-}  // namespace server
+}  // namespace runtime

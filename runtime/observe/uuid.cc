@@ -1,4 +1,4 @@
-#include "server/http/uuid.h"
+#include "runtime/observe/uuid.h"
 
 #include <sys/random.h>
 
@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdlib>
 
-namespace server {
+namespace runtime {
 
 std::string make_uuid() {
   std::array<unsigned char, 16> bytes{};
@@ -37,4 +37,4 @@ bool is_uuid(std::string_view text) noexcept {
   return true;
 }
 
-}  // namespace server
+}  // namespace runtime

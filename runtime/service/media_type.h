@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-namespace server {
+namespace runtime {
 
 // By the registry of media types; application/octet-stream for a name that says nothing.
 std::string_view media_type_of(std::string_view path) noexcept;
 
-}  // namespace server
+}  // namespace runtime

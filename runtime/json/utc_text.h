@@ -4,9 +4,9 @@
 #include <chrono>
 #include <string>
 
-namespace server {
+namespace runtime::json {
 
 // "2026-11-21T20:16:00.123Z"
 std::string utc_text(std::chrono::system_clock::time_point time);
 
-}  // namespace server
+}  // namespace runtime::json

@@ -1,10 +1,10 @@
-#include "server/api/media_type.h"
+#include "runtime/service/media_type.h"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 
-namespace server {
+namespace runtime {
 namespace {
 
 struct Ending {
@@ -66,4 +66,4 @@ std::string_view media_type_of(std::string_view path) noexcept {
   return found == endings.end() ? unknown : found->media_type;
 }
 
-}  // namespace server
+}  // namespace runtime

@@ -1,0 +1,121 @@
+#include "runtime/service/programs.h"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "runtime/service/result_json.h"
+#include "runtime/store/digest.h"
+
+namespace runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Why a program that nothing is wrong with was not run, or nothing where that is not it.
+std::optional<Refusal> turned_away(const RunnerState& state, const jail::Error& error) {
+  Refusal refusal;
+  refusal.remedy = "try again in a second, with fewer requests at a time";
+  if (error.kind == jail::ErrorKind::timed_out) {
+    refusal.reason = Refusal::Reason::too_slow;
+    refusal.detail = "the program could not be started in time: the host is too busy; try again";
+  } else if (error.kind != jail::ErrorKind::exhausted) {
+    return std::nullopt;
+  } else if (error.sys_errno != 0) {
+    refusal.reason = Refusal::Reason::host_exhausted;
+    refusal.detail = "the host has no room for another program; try again";
+  } else {
+    refusal.reason = Refusal::Reason::busy;
+    refusal.limit = std::int64_t{state.max_running} + state.max_queued;
+    refusal.used = std::int64_t{state.running} + state.queued;
+    refusal.detail = "too many programs run or wait; try again";
+  }
+  return refusal;
+}
+
+Refusal not_run(Services& services, const Caller& caller, const Execution& execution,
+                std::string_view language, const jail::Error& error) {
+  const auto why = error.message();
+  if (auto refusal = turned_away(services.runner.state(), error)) {
+    services.logger.warning(
+        "program turned away",
+        {{"request_id", caller.request_id}, {"job_id", execution.id}, {"reason", why}});
+    services.jobs.forget(execution.id);
+    services.metrics.rejected.add({"busy"});
+    return std::move(*refusal);
+  }
+  services.logger.error(
+      "run failed", {{"request_id", caller.request_id}, {"job_id", execution.id}, {"error", why}});
+  // The reason may name paths of the host.
+  const std::string text =
+      "the program could not be started; the server's log has the reason under this request's id";
+  JobEnd end;
+  end.status = job_failed;
+  end.error = text;
+  end.finished = std::chrono::system_clock::now();
+  services.jobs.end(execution.id, std::move(end));
+  services.metrics.outcomes.add({job_failed, language});
+  return {.reason = Refusal::Reason::failed, .detail = text};
+}
+
+}  // namespace
+
+void count_program(Metrics& metrics, const RunResult& result, std::string_view language,
+                   std::chrono::microseconds total) {
+  metrics.queued.observe(result.timings.queued);
+  // A program that was cancelled before it started has not been timed.
+  if (result.timings.started.count() > 0) {
+    metrics.started.observe(result.timings.started);
+    (result.warm ? metrics.started_warm : metrics.started_cold).observe(result.timings.started);
+    metrics.ran.observe(result.timings.ran);
+  }
+  metrics.total.observe(total);
+  metrics.outcomes.add({to_string(result.status), language});
+}
+
+Refusal too_many_of_a_caller() {
+  return {.reason = Refusal::Reason::caller_limit,
+          .detail = "too many programs of this caller run or wait; try again when one has ended"};
+}
+
+boost::asio::awaitable<std::variant<ProgramOutcome, Refusal>> run_program(
+    Services services, Caller caller, Execution execution, RunRequest request, RunOptions options) {
+  const std::string& tenant = caller.principal.tenant;
+  const auto claim = services.runner.claim(tenant);
+  if (!claim) {
+    services.metrics.rejected.add({"concurrency"});
+    co_return too_many_of_a_caller();
+  }
+  const auto began = Clock::now();
+  const auto encoding = request.output_encoding;
+  const std::string_view language = name_of(request.language);
+  JobStart start;
+  start.id = execution.id;
+  start.owner = tenant;
+  start.language = language;
+  start.code_sha256 = sha256(request.code);
+  start.created = execution.created;
+  services.jobs.begin(std::move(start), options.cancel);
+  options.caller = tenant;
+  request.network.label = execution.id;
+  auto result = co_await services.runner.run(std::move(request), std::move(options));
+  if (!result) co_return not_run(services, caller, execution, language, result.error());
+  count_program(services.metrics, *result, language,
+                std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began));
+  services.logger.info("run", {{"request_id", caller.request_id},
+                               {"job_id", execution.id},
+                               {"status", to_string(result->status)},
+                               {"start", result->warm ? "warm" : "cold"}});
+  ProgramOutcome outcome{result->status, encode_result(*result, execution, encoding)};
+  JobEnd end;
+  end.status = to_string(result->status);
+  const auto took = result->timings.started + result->timings.ran;
+  end.execution_time_ms = static_cast<double>(took.count()) / 1000;
+  end.result = outcome.result;
+  end.finished = std::chrono::system_clock::now();
+  services.jobs.end(execution.id, std::move(end));
+  co_return outcome;
+}
+
+}  // namespace runtime

@@ -1,0 +1,21 @@
+#include "runtime/service/refusal.h"
+
+namespace runtime {
+
+std::string_view name_of(Refusal::Reason reason) noexcept {
+  switch (reason) {
+    case Refusal::Reason::busy:
+      return "busy";
+    case Refusal::Reason::caller_limit:
+      return "caller_limit";
+    case Refusal::Reason::host_exhausted:
+      return "host_exhausted";
+    case Refusal::Reason::too_slow:
+      return "too_slow";
+    case Refusal::Reason::failed:
+      break;
+  }
+  return "failed";
+}
+
+}  // namespace runtime

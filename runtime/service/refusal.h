@@ -1,0 +1,30 @@
+// Why an operation was not done, though nothing is wrong with what was asked for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace runtime {
+
+struct Refusal {
+  enum class Reason : std::uint8_t {
+    busy,            // too many programs run or wait
+    caller_limit,    // too many of this caller's
+    host_exhausted,  // the host has no processes, descriptors or memory for a jail
+    too_slow,        // the host did not start it in time
+    failed,          // a failure of ours; the log has the reason
+  };
+
+  Reason reason = Reason::failed;
+  std::string detail;  // for the caller; says nothing about the host
+  std::optional<std::int64_t> limit = std::nullopt;
+  std::optional<std::int64_t> used = std::nullopt;
+  std::string_view remedy{};  // empty: the detail says it
+};
+
+// "caller_limit"
+std::string_view name_of(Refusal::Reason reason) noexcept;
+
+}  // namespace runtime

@@ -1,0 +1,23 @@
+// What became of a program, as JSON text: what callers are answered with and what is kept of a job.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "jail/exit_report.h"
+#include "runtime/json/writer.h"
+#include "runtime/sandbox/run_request.h"
+#include "runtime/sandbox/run_result.h"
+#include "runtime/service/execution.h"
+
+namespace runtime {
+
+double milliseconds(std::chrono::microseconds duration);
+
+// The member `limits`: who holds which limit.
+void write_limits(json::Writer& writer, const jail::Enforcement& enforcement);
+
+std::string encode_result(const RunResult& result, const Execution& execution,
+                          OutputEncoding encoding);
+
+}  // namespace runtime

@@ -1,0 +1,32 @@
+// What operations need, and who asks for one.
+#pragma once
+
+#include <string>
+
+#include "runtime/agent/agent_runtime.h"
+#include "runtime/agent/lessons.h"
+#include "runtime/observe/logger.h"
+#include "runtime/observe/metrics.h"
+#include "runtime/sandbox/runner.h"
+#include "runtime/service/principal.h"
+#include "runtime/store/jobs.h"
+
+namespace runtime {
+
+// What is passed by reference outlives it.
+struct Services {
+  Runner& runner;
+  Jobs& jobs;
+  Metrics& metrics;
+  Logger& logger;
+  agent::AgentRuntime* agent = nullptr;   // null: no task is taken
+  agent::LessonStore* lessons = nullptr;  // null: none are kept
+};
+
+// Who wants a program or a task run, and by which request, for the log.
+struct Caller {
+  Principal principal;
+  std::string request_id;
+};
+
+}  // namespace runtime

@@ -1,0 +1,28 @@
+// Runs one task as a job: recorded before it starts, each attempt kept when it was judged and when
+// it was critiqued, the result kept at the end.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <string>
+#include <variant>
+
+#include "runtime/agent/agent_runtime.h"
+#include "runtime/service/execution.h"
+#include "runtime/service/refusal.h"
+#include "runtime/service/services.h"
+
+namespace runtime {
+
+struct TaskOutcome {
+  agent::TaskStatus status;
+  std::string result;  // encode_task() of it
+};
+
+// services.agent is there.
+boost::asio::awaitable<std::variant<TaskOutcome, Refusal>> run_task(Services services,
+                                                                    Caller caller,
+                                                                    Execution execution,
+                                                                    agent::TaskRequest request,
+                                                                    agent::TaskOptions options);
+
+}  // namespace runtime
