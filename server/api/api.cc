@@ -6,11 +6,11 @@
 
 #include "runtime/benchmark/suite.h"
 #include "runtime/sandbox/language.h"
+#include "runtime/service/task_rules.h"
 #include "server/api/encode.h"
 #include "server/api/guard.h"
 #include "server/api/openapi.h"
 #include "server/api/route_groups.h"
-#include "server/api/task_rules.h"
 
 namespace server {
 namespace {
@@ -59,8 +59,8 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
   options.execute.default_memory_limit_mb = config.sandbox_memory_limit_mb;
   options.execute.ceilings = config.ceilings;
   if (config.network_enabled) options.execute.network = config.network_allow;
-  options.execute.why_no_task = why_no_task(config);
-  options.execute.tasks = task_rules(config, providers);
+  options.execute.why_no_task = runtime::why_no_task(config);
+  options.execute.tasks = runtime::task_rules(config, providers);
   options.execute.suites = runtime::benchmark::suite_names();
   for (const runtime::Language language : runtime::all_languages) {
     if (auto why = runtime::why_not_available(language, root)) {

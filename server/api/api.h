@@ -28,7 +28,7 @@ struct ApiOptions {
   std::vector<std::string> allowed_hosts;
   std::optional<RequestRate> key_rate;  // of each key; without keys, of all callers together
   std::function<RateLimit::Clock::time_point()> clock = &RateLimit::Clock::now;
-  ExecuteRules execute;
+  runtime::RequestRules execute;
   runtime::ProgramRoot root;
 };
 

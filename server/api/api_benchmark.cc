@@ -36,7 +36,8 @@ awaitable<agent::TaskResult> solve(agent::AgentRuntime& runtime, std::string cal
 }
 
 // One of the caller's programs at a time, however many of its tasks go on.
-awaitable<Response> run_suite(runtime::Services services, const ExecuteRules* rules, Call call) {
+awaitable<Response> run_suite(runtime::Services services, const runtime::RequestRules* rules,
+                              Call call) {
   auto decoded = decode_benchmark(call.body, *rules);
   if (auto* refusal = std::get_if<Response>(&decoded)) co_return std::move(*refusal);
   const auto& request = std::get<BenchmarkRequest>(decoded);
@@ -68,7 +69,7 @@ awaitable<Response> run_suite(runtime::Services services, const ExecuteRules* ru
 }  // namespace
 
 void add_benchmark_route(RouteTable& table, const runtime::Services& services,
-                         const ExecuteRules& rules) {
+                         const runtime::RequestRules& rules) {
   table.add({"POST", "/benchmark", Access::key, Cost::program, bound(run_suite, services, &rules)});
 }
 

@@ -38,7 +38,8 @@ awaitable<Response> execute_task(runtime::Services services, runtime::agent::Tas
   co_return response;
 }
 
-awaitable<Response> execute(runtime::Services services, const ExecuteRules* rules, Call call) {
+awaitable<Response> execute(runtime::Services services, const runtime::RequestRules* rules,
+                            Call call) {
   auto decoded = decode_execute(call.body, *rules);
   if (auto* refusal = std::get_if<Response>(&decoded)) co_return std::move(*refusal);
   call.body = std::string();  // up to 16 MiB that nobody needs while the program runs
@@ -52,7 +53,7 @@ awaitable<Response> execute(runtime::Services services, const ExecuteRules* rule
 }  // namespace
 
 void add_execute_route(RouteTable& table, const runtime::Services& services,
-                       const ExecuteRules& rules) {
+                       const runtime::RequestRules& rules) {
   table.add({"POST", "/execute", Access::key, Cost::program, bound(execute, services, &rules)});
 }
 

@@ -39,7 +39,7 @@ constexpr std::size_t low_water = 128u << 10;
 class StreamSession final : public std::enable_shared_from_this<StreamSession> {
  public:
   StreamSession(std::unique_ptr<Channel> channel, runtime::Services services,
-                const ExecuteRules& rules, runtime::Caller caller, BodyBudget& budget)
+                const runtime::RequestRules& rules, runtime::Caller caller, BodyBudget& budget)
       : channel_(std::move(channel)),
         services_(services),
         rules_(rules),
@@ -252,7 +252,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
 
   const std::unique_ptr<Channel> channel_;
   const runtime::Services services_;
-  const ExecuteRules& rules_;
+  const runtime::RequestRules& rules_;
   const runtime::Caller caller_;
   BodyBudget::Share share_;
   const runtime::OutputGate gate_;

@@ -11,7 +11,8 @@ namespace {
 
 using runtime::json::Value;
 
-Complaint read_suite(const Value& value, const ExecuteRules& rules, BenchmarkRequest& request) {
+Complaint read_suite(const Value& value, const runtime::RequestRules& rules,
+                     BenchmarkRequest& request) {
   const std::string* name = value.as_string();
   const auto& suites = rules.suites;
   if (name == nullptr || std::find(suites.begin(), suites.end(), *name) == suites.end()) {
@@ -23,7 +24,8 @@ Complaint read_suite(const Value& value, const ExecuteRules& rules, BenchmarkReq
   return std::nullopt;
 }
 
-Complaint read_problems(const Value& value, const ExecuteRules&, BenchmarkRequest& request) {
+Complaint read_problems(const Value& value, const runtime::RequestRules&,
+                        BenchmarkRequest& request) {
   if (!is_integer_in(value, 1, most_problems)) {
     return "expected an integer 1 .. " + std::to_string(most_problems);
   }
@@ -31,16 +33,18 @@ Complaint read_problems(const Value& value, const ExecuteRules&, BenchmarkReques
   return std::nullopt;
 }
 
-Complaint read_most_attempts(const Value& value, const ExecuteRules&, BenchmarkRequest& request) {
+Complaint read_most_attempts(const Value& value, const runtime::RequestRules&,
+                             BenchmarkRequest& request) {
   return read_attempts(value, request.max_attempts);
 }
 
-Complaint read_its_provider(const Value& value, const ExecuteRules& rules,
+Complaint read_its_provider(const Value& value, const runtime::RequestRules& rules,
                             BenchmarkRequest& request) {
   return read_provider(value, rules, request.provider);
 }
 
-Complaint read_its_model(const Value& value, const ExecuteRules&, BenchmarkRequest& request) {
+Complaint read_its_model(const Value& value, const runtime::RequestRules&,
+                         BenchmarkRequest& request) {
   return read_model(value, request.model);
 }
 
@@ -55,7 +59,7 @@ Complaint nowhere_else(std::string_view) { return std::nullopt; }
 }  // namespace
 
 std::variant<BenchmarkRequest, Response> decode_benchmark(std::string_view body,
-                                                          const ExecuteRules& rules) {
+                                                          const runtime::RequestRules& rules) {
   const auto parsed = runtime::json::parse(body, "body");
   if (!parsed) return problem(400, parsed.error().message());
   const runtime::json::Object* object = parsed->as_object();

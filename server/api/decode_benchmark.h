@@ -24,6 +24,6 @@ struct BenchmarkRequest {
 
 // The Response is 400 for a bad field, and 424 where there is no provider for it.
 std::variant<BenchmarkRequest, Response> decode_benchmark(std::string_view body,
-                                                          const ExecuteRules& rules);
+                                                          const runtime::RequestRules& rules);
 
 }  // namespace server

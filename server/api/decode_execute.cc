@@ -23,16 +23,16 @@ using runtime::json::Value;
 
 bool has_nul(std::string_view text) { return text.find('\0') != text.npos; }
 
-Complaint read_code(const Value& value, const ExecuteRules&, RunRequest& request) {
+Complaint read_code(const Value& value, const runtime::RequestRules&, RunRequest& request) {
   const std::string* text = value.as_string();
-  if (text == nullptr || text->empty() || text->size() > max_code_bytes) {
-    return "expected a string of 1 .. " + std::to_string(max_code_bytes) + " bytes";
+  if (text == nullptr || text->empty() || text->size() > runtime::max_code_bytes) {
+    return "expected a string of 1 .. " + std::to_string(runtime::max_code_bytes) + " bytes";
   }
   request.code = *text;
   return std::nullopt;
 }
 
-Complaint read_language(const Value& value, const ExecuteRules&, RunRequest& request) {
+Complaint read_language(const Value& value, const runtime::RequestRules&, RunRequest& request) {
   const std::string* text = value.as_string();
   const auto language = text == nullptr ? std::nullopt : runtime::language_named(*text);
   if (!language) return "expected python, bash, javascript or typescript";
@@ -40,17 +40,17 @@ Complaint read_language(const Value& value, const ExecuteRules&, RunRequest& req
   return std::nullopt;
 }
 
-Complaint read_stdin(const Value& value, const ExecuteRules&, RunRequest& request) {
+Complaint read_stdin(const Value& value, const runtime::RequestRules&, RunRequest& request) {
   if (value.as_string() == nullptr) return "expected a string";
   request.standard_input = *value.as_string();
   return std::nullopt;
 }
 
-Complaint read_args(const Value& value, const ExecuteRules&, RunRequest& request) {
+Complaint read_args(const Value& value, const runtime::RequestRules&, RunRequest& request) {
   const Complaint complaint =
-      "expected a list of at most " + std::to_string(max_args) + " strings without NUL";
+      "expected a list of at most " + std::to_string(runtime::max_args) + " strings without NUL";
   const runtime::json::Array* list = value.as_array();
-  if (list == nullptr || list->size() > max_args) return complaint;
+  if (list == nullptr || list->size() > runtime::max_args) return complaint;
   for (const Value& item : *list) {
     const std::string* text = item.as_string();
     if (text == nullptr || has_nul(*text)) return complaint;
@@ -59,11 +59,11 @@ Complaint read_args(const Value& value, const ExecuteRules&, RunRequest& request
   return std::nullopt;
 }
 
-Complaint read_env(const Value& value, const ExecuteRules&, RunRequest& request) {
-  const Complaint complaint = "expected a map of at most " + std::to_string(max_env) +
+Complaint read_env(const Value& value, const runtime::RequestRules&, RunRequest& request) {
+  const Complaint complaint = "expected a map of at most " + std::to_string(runtime::max_env) +
                               " names (not empty, without = and NUL) to strings without NUL";
   const Object* map = value.as_object();
-  if (map == nullptr || map->size() > max_env) return complaint;
+  if (map == nullptr || map->size() > runtime::max_env) return complaint;
   for (const auto& [name, item] : *map) {
     const std::string* text = item.as_string();
     const bool bad_name = name.empty() || has_nul(name) || name.find('=') != name.npos;
@@ -73,19 +73,20 @@ Complaint read_env(const Value& value, const ExecuteRules&, RunRequest& request)
   return std::nullopt;
 }
 
-Complaint read_time(const Value& value, const ExecuteRules& rules, RunRequest& request) {
+Complaint read_time(const Value& value, const runtime::RequestRules& rules, RunRequest& request) {
   return read_timeout(value, rules, request.timeout);
 }
 
-Complaint read_megabytes(const Value& value, const ExecuteRules& rules, RunRequest& request) {
+Complaint read_megabytes(const Value& value, const runtime::RequestRules& rules,
+                         RunRequest& request) {
   return read_memory(value, rules, request.memory_limit_mb);
 }
 
-Complaint read_input_files(const Value& value, const ExecuteRules&, RunRequest& request) {
+Complaint read_input_files(const Value& value, const runtime::RequestRules&, RunRequest& request) {
   return read_files(value, request.files);
 }
 
-Complaint read_encoding(const Value& value, const ExecuteRules&, RunRequest& request) {
+Complaint read_encoding(const Value& value, const runtime::RequestRules&, RunRequest& request) {
   const std::string* text = value.as_string();
   if (text == nullptr || (*text != "utf-8" && *text != "base64")) return "expected utf-8 or base64";
   request.output_encoding =
@@ -93,11 +94,11 @@ Complaint read_encoding(const Value& value, const ExecuteRules&, RunRequest& req
   return std::nullopt;
 }
 
-Complaint read_artifacts(const Value& value, const ExecuteRules&, RunRequest& request) {
+Complaint read_artifacts(const Value& value, const runtime::RequestRules&, RunRequest& request) {
   const Complaint complaint =
-      "expected a list of at most " + std::to_string(max_artifact_globs) + " globs";
+      "expected a list of at most " + std::to_string(runtime::max_artifact_globs) + " globs";
   const runtime::json::Array* list = value.as_array();
-  if (list == nullptr || list->size() > max_artifact_globs) return complaint;
+  if (list == nullptr || list->size() > runtime::max_artifact_globs) return complaint;
   for (const Value& item : *list) {
     if (item.as_string() == nullptr) return complaint;
     if (const auto checked = jail::check_glob(*item.as_string()); !checked) {
@@ -108,53 +109,32 @@ Complaint read_artifacts(const Value& value, const ExecuteRules&, RunRequest& re
   return std::nullopt;
 }
 
-// "none, data, python": of all languages, or of one.
-std::string template_names(const ExecuteRules& rules, std::optional<runtime::Language> language) {
-  std::string names(runtime::no_template);
-  for (const runtime::Template& one : rules.templates) {
-    if (!language || one.language == *language) names += ", " + one.name;
-  }
-  return names;
-}
-
-Complaint read_template(const Value& value, const ExecuteRules& rules, RunRequest& request) {
+Complaint read_template(const Value& value, const runtime::RequestRules& rules,
+                        RunRequest& request) {
   const std::string* name = value.as_string();
   const bool known = name != nullptr && (*name == runtime::no_template ||
                                          runtime::find_template(rules.templates, *name) != nullptr);
-  if (!known) return "expected one of " + template_names(rules, std::nullopt);
+  if (!known) return "expected one of " + runtime::template_names(rules, std::nullopt);
   request.template_name = *name;
   return std::nullopt;
 }
 
-// Within the operator's ceiling, which a client may know.
-Complaint check_destination(const std::string& rule, const ExecuteRules& rules) {
-  if (const auto checked = jail::check_egress_rule(rule); !checked) return checked.error().doing;
-  const bool covered = std::any_of(
-      rules.network.begin(), rules.network.end(),
-      [&](const std::string& ceiling) { return jail::egress_rule_covers(ceiling, rule); });
-  if (covered) return std::nullopt;
-  std::string allowed;
-  for (const std::string& ceiling : rules.network) {
-    allowed += (allowed.empty() ? "" : ", ") + ceiling;
-  }
-  return "beyond what the operator allows, which is " + allowed;
-}
-
-Complaint read_network(const Value& value, const ExecuteRules& rules, RunRequest& request) {
+Complaint read_network(const Value& value, const runtime::RequestRules& rules,
+                       RunRequest& request) {
   const char* const expected = "expected none or {\"allow\": [\"host:port\", ...]}";
   if (value.as_string() != nullptr && *value.as_string() == "none") return std::nullopt;
   const auto* object = value.as_object();
   if (object == nullptr || object->size() != 1 || !object->contains("allow")) return expected;
   const auto* list = object->find("allow")->second.as_array();
   if (list == nullptr || list->empty()) return expected;
-  if (list->size() > max_destinations) {
-    return "allow: expected at most " + std::to_string(max_destinations) + " destinations";
+  if (list->size() > runtime::max_destinations) {
+    return "allow: expected at most " + std::to_string(runtime::max_destinations) + " destinations";
   }
   if (rules.network.empty()) return "the operator allows no egress; expected none";
   std::vector<std::string> allow;
   for (const Value& item : *list) {
     if (item.as_string() == nullptr) return expected;
-    if (const Complaint complaint = check_destination(*item.as_string(), rules)) {
+    if (const Complaint complaint = runtime::check_destination(*item.as_string(), rules)) {
       return "allow[" + std::to_string(allow.size()) + "]: " + *complaint;
     }
     allow.push_back(*item.as_string());
@@ -176,42 +156,13 @@ constexpr Field<RunRequest> code_fields[] = {{"code", read_code},
                                              {"output_encoding", read_encoding},
                                              {"network", read_network}};
 
-Complaint check_template(const RunRequest& request, const ExecuteRules& rules) {
-  const auto* named = runtime::find_template(rules.templates, request.template_name);
-  if (named == nullptr || named->language == request.language) return std::nullopt;
-  return "template: " + named->name + " runs " + std::string(runtime::name_of(named->language)) +
-         "; for " + std::string(runtime::name_of(request.language)) + " expected one of " +
-         template_names(rules, request.language);
-}
-
-Complaint check_language(const RunRequest& request, const ExecuteRules& rules) {
-  const auto why = rules.why_no_language.find(request.language);
-  if (why == rules.why_no_language.end()) return std::nullopt;
-  const auto* meant = runtime::find_template(rules.templates, runtime::template_of(request));
-  if (meant != nullptr && !meant->rootfs.empty()) return std::nullopt;  // it has its own root
-  return "language: " + why->second;
-}
-
-// What holds between fields, whatever their order.
-Complaint check_together(const RunRequest& request) {
-  std::size_t bytes = 0;
-  for (const std::string& arg : request.args) bytes += arg.size() + 1;
-  for (const auto& [name, value] : request.env) bytes += name.size() + value.size() + 2;
-  if (bytes > max_args_env_bytes) {
-    return "args, env: expected at most " + std::to_string(max_args_env_bytes) + " bytes together";
-  }
-  const auto own_name = runtime::file_name_of(request.language, request.code);
-  const auto files = runtime::check_input_files(request.files, own_name, {});
-  if (!files) return "files: " + files.error().doing;
-  return std::nullopt;
-}
-
 Complaint only_with_task(std::string_view name) {
   if (!is_task_field(name)) return std::nullopt;
   return "only a request with task has it, this one has code";
 }
 
-std::variant<RunRequest, Response> decode_code(const Object& body, const ExecuteRules& rules) {
+std::variant<RunRequest, Response> decode_code(const Object& body,
+                                               const runtime::RequestRules& rules) {
   RunRequest request;
   request.timeout = rules.default_timeout;
   request.memory_limit_mb = rules.default_memory_limit_mb;
@@ -219,9 +170,8 @@ std::variant<RunRequest, Response> decode_code(const Object& body, const Execute
   if (const auto complaint = read_fields(body, fields, rules, only_with_task, request)) {
     return problem(400, *complaint);
   }
-  if (const auto complaint = check_together(request)) return problem(400, *complaint);
-  if (const auto complaint = check_template(request, rules)) return problem(400, *complaint);
-  if (const auto complaint = check_language(request, rules)) return problem(400, *complaint);
+  if (const auto complaint = runtime::check_program(request, rules))
+    return problem(400, *complaint);
   return request;
 }
 
@@ -232,7 +182,7 @@ bool is_code_field(std::string_view name) {
                      [&](const auto& field) { return field.name == name; });
 }
 
-Decoded decode_execute(std::string_view body, const ExecuteRules& rules) {
+Decoded decode_execute(std::string_view body, const runtime::RequestRules& rules) {
   const auto parsed = runtime::json::parse(body, "body");
   if (!parsed) return problem(400, parsed.error().message());
   const Object* object = parsed->as_object();

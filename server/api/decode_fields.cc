@@ -38,7 +38,7 @@ bool is_integer_in(const Value& value, std::int64_t low, std::int64_t high) {
   return integer != nullptr && *integer >= low && *integer <= high;
 }
 
-Complaint read_timeout(const Value& value, const ExecuteRules& rules,
+Complaint read_timeout(const Value& value, const runtime::RequestRules& rules,
                        std::chrono::milliseconds& timeout) {
   const auto seconds = number_of(value);
   const double highest = static_cast<double>(rules.ceilings.timeout.count()) / 1000;
@@ -51,7 +51,8 @@ Complaint read_timeout(const Value& value, const ExecuteRules& rules,
   return std::nullopt;
 }
 
-Complaint read_memory(const Value& value, const ExecuteRules& rules, std::uint32_t& megabytes) {
+Complaint read_memory(const Value& value, const runtime::RequestRules& rules,
+                      std::uint32_t& megabytes) {
   if (!is_integer_in(value, runtime::min_memory_limit_mb, rules.ceilings.memory_limit_mb)) {
     return "expected an integer " + std::to_string(runtime::min_memory_limit_mb) + " .. " +
            std::to_string(rules.ceilings.memory_limit_mb);

@@ -17,20 +17,19 @@
 
 namespace server {
 
-// What is expected instead, for the client; nothing: the value is fine.
-using Complaint = std::optional<std::string>;
+using runtime::Complaint;
 
 bool is_integer_in(const runtime::json::Value& value, std::int64_t low, std::int64_t high);
-Complaint read_timeout(const runtime::json::Value& value, const ExecuteRules& rules,
+Complaint read_timeout(const runtime::json::Value& value, const runtime::RequestRules& rules,
                        std::chrono::milliseconds& timeout);
-Complaint read_memory(const runtime::json::Value& value, const ExecuteRules& rules,
+Complaint read_memory(const runtime::json::Value& value, const runtime::RequestRules& rules,
                       std::uint32_t& megabytes);
 Complaint read_files(const runtime::json::Value& value, std::vector<runtime::InputFile>& files);
 
 template <class Request>
 struct Field {
   std::string_view name;
-  Complaint (*read)(const runtime::json::Value&, const ExecuteRules&, Request&);
+  Complaint (*read)(const runtime::json::Value&, const runtime::RequestRules&, Request&);
 };
 
 // "task, max_attempts, tests".
@@ -47,7 +46,7 @@ std::string names_of(std::span<const Field<Request>> fields) {
 // `where_else`: why a name that is none of `fields` is refused where somebody might expect it.
 template <class Request>
 Complaint read_fields(const runtime::json::Object& body, std::span<const Field<Request>> fields,
-                      const ExecuteRules& rules, Complaint (*where_else)(std::string_view),
+                      const runtime::RequestRules& rules, Complaint (*where_else)(std::string_view),
                       Request& request) {
   for (const auto& [name, value] : body) {
     const auto field = std::find_if(fields.begin(), fields.end(),

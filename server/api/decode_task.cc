@@ -8,6 +8,7 @@
 
 #include "runtime/sandbox/input_files.h"
 #include "runtime/sandbox/language.h"
+#include "runtime/service/task_rules.h"
 #include "server/api/decode_fields.h"
 
 namespace server {
@@ -20,16 +21,17 @@ using runtime::json::Value;
 
 constexpr std::string_view expected_bool = "expected true or false";
 
-Complaint read_task(const Value& value, const ExecuteRules&, TaskRequest& request) {
+Complaint read_task(const Value& value, const runtime::RequestRules&, TaskRequest& request) {
   const std::string* text = value.as_string();
-  if (text == nullptr || !is_task_text(*text)) {
-    return "expected a string of 1 .. " + std::to_string(max_task_characters) + " characters";
+  if (text == nullptr || !runtime::is_task_text(*text)) {
+    return "expected a string of 1 .. " + std::to_string(runtime::max_task_characters) +
+           " characters";
   }
   request.task = *text;
   return std::nullopt;
 }
 
-Complaint read_candidates(const Value& value, const ExecuteRules&, TaskRequest& request) {
+Complaint read_candidates(const Value& value, const runtime::RequestRules&, TaskRequest& request) {
   if (!is_integer_in(value, 1, agent::most_candidates)) {
     return "expected an integer 1 .. " + std::to_string(agent::most_candidates);
   }
@@ -37,55 +39,58 @@ Complaint read_candidates(const Value& value, const ExecuteRules&, TaskRequest& 
   return std::nullopt;
 }
 
-Complaint read_tests(const Value& value, const ExecuteRules&, TaskRequest& request) {
+Complaint read_tests(const Value& value, const runtime::RequestRules&, TaskRequest& request) {
   const std::string* text = value.as_string();
-  if (text == nullptr || text->size() > max_tests_bytes) {
-    return "expected a string of at most " + std::to_string(max_tests_bytes) + " bytes";
+  if (text == nullptr || text->size() > runtime::max_tests_bytes) {
+    return "expected a string of at most " + std::to_string(runtime::max_tests_bytes) + " bytes";
   }
   request.tests = *text;
   return std::nullopt;
 }
 
-Complaint read_time(const Value& value, const ExecuteRules& rules, TaskRequest& request) {
+Complaint read_time(const Value& value, const runtime::RequestRules& rules, TaskRequest& request) {
   return read_timeout(value, rules, request.timeout);
 }
 
-Complaint read_megabytes(const Value& value, const ExecuteRules& rules, TaskRequest& request) {
+Complaint read_megabytes(const Value& value, const runtime::RequestRules& rules,
+                         TaskRequest& request) {
   return read_memory(value, rules, request.memory_limit_mb);
 }
 
-Complaint read_input_files(const Value& value, const ExecuteRules&, TaskRequest& request) {
+Complaint read_input_files(const Value& value, const runtime::RequestRules&, TaskRequest& request) {
   return read_files(value, request.files);
 }
 
-Complaint read_swarm(const Value& value, const ExecuteRules&, TaskRequest& request) {
+Complaint read_swarm(const Value& value, const runtime::RequestRules&, TaskRequest& request) {
   if (value.as_bool() == nullptr) return std::string(expected_bool);
   request.team = *value.as_bool() ? agent::Team::swarm : agent::Team::coder;
   return std::nullopt;
 }
 
-Complaint read_write_tests(const Value& value, const ExecuteRules&, TaskRequest& request) {
+Complaint read_write_tests(const Value& value, const runtime::RequestRules&, TaskRequest& request) {
   if (value.as_bool() == nullptr) return std::string(expected_bool);
   request.tests_by_model =
       *value.as_bool() ? agent::TestsByModel::first : agent::TestsByModel::none;
   return std::nullopt;
 }
 
-Complaint read_lessons(const Value& value, const ExecuteRules&, TaskRequest& request) {
+Complaint read_lessons(const Value& value, const runtime::RequestRules&, TaskRequest& request) {
   if (value.as_bool() == nullptr) return std::string(expected_bool);
   request.lessons = *value.as_bool() ? agent::Lessons::used : agent::Lessons::off;
   return std::nullopt;
 }
 
-Complaint read_most_attempts(const Value& value, const ExecuteRules&, TaskRequest& request) {
+Complaint read_most_attempts(const Value& value, const runtime::RequestRules&,
+                             TaskRequest& request) {
   return read_attempts(value, request.max_attempts);
 }
 
-Complaint read_its_provider(const Value& value, const ExecuteRules& rules, TaskRequest& request) {
+Complaint read_its_provider(const Value& value, const runtime::RequestRules& rules,
+                            TaskRequest& request) {
   return read_provider(value, rules, request.provider);
 }
 
-Complaint read_its_model(const Value& value, const ExecuteRules&, TaskRequest& request) {
+Complaint read_its_model(const Value& value, const runtime::RequestRules&, TaskRequest& request) {
   return read_model(value, request.model);
 }
 
@@ -117,10 +122,11 @@ Complaint read_attempts(const Value& value, std::uint32_t& attempts) {
   return std::nullopt;
 }
 
-Complaint read_provider(const Value& value, const ExecuteRules& rules, std::string& provider) {
+Complaint read_provider(const Value& value, const runtime::RequestRules& rules,
+                        std::string& provider) {
   const std::string* name = value.as_string();
   if (name == nullptr || !rules.tasks.providers.contains(*name)) {
-    return unknown_provider(rules.tasks);
+    return runtime::unknown_provider(rules.tasks);
   }
   provider = *name;
   return std::nullopt;
@@ -136,7 +142,7 @@ Complaint read_model(const Value& value, std::string& model) {
 }
 
 std::optional<Response> refuse_without_provider(const std::string& provider,
-                                                const ExecuteRules& rules) {
+                                                const runtime::RequestRules& rules) {
   if (!rules.why_no_task.empty()) return problem(424, rules.why_no_task);
   if (provider.empty()) return std::nullopt;
   const std::string& why = rules.tasks.providers.find(provider)->second;
@@ -144,26 +150,13 @@ std::optional<Response> refuse_without_provider(const std::string& provider,
   return problem(424, "provider: " + why);
 }
 
-std::string unknown_provider(const TaskRules& rules) {
-  std::string names;
-  for (const auto& [known, why] : rules.providers) names += (names.empty() ? "" : ", ") + known;
-  return "expected one of " + names;
-}
-
-bool is_task_text(std::string_view text) {
-  const auto characters = std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  });
-  return characters >= 1 && static_cast<std::size_t>(characters) <= max_task_characters &&
-         text.size() <= agent::max_task_bytes;
-}
-
 bool is_task_field(std::string_view name) {
   return std::any_of(std::begin(task_fields), std::end(task_fields),
                      [&](const auto& field) { return field.name == name; });
 }
 
-std::variant<TaskRequest, Response> decode_task(const Object& body, const ExecuteRules& rules) {
+std::variant<TaskRequest, Response> decode_task(const Object& body,
+                                                const runtime::RequestRules& rules) {
   TaskRequest request;
   request.timeout = rules.default_timeout;
   request.memory_limit_mb = rules.default_memory_limit_mb;

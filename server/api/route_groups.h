@@ -18,9 +18,9 @@ RouteHandler bound(Function function, First... first) {
 
 // `rules` outlives the table.
 void add_execute_route(RouteTable& table, const runtime::Services& services,
-                       const ExecuteRules& rules);
+                       const runtime::RequestRules& rules);
 void add_benchmark_route(RouteTable& table, const runtime::Services& services,
-                         const ExecuteRules& rules);
+                         const runtime::RequestRules& rules);
 void add_job_routes(RouteTable& table, const runtime::Services& services);
 void add_lesson_routes(RouteTable& table, const runtime::Services& services);
 

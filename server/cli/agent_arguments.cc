@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "server/api/decode_task.h"
+#include "runtime/service/request_rules.h"
 #include "server/cli/common_arguments.h"
 
 namespace server {
@@ -117,8 +117,8 @@ LessonCommands define_lessons(CLI::App& app, RawAgentArguments& raw) {
 Command run_options(const CLI::App& run, const RawAgentArguments& raw) {
   RunTaskOptions options;
   if (raw.task.empty()) return usage("run: expected TASK, or - to read it from standard input");
-  if (!is_task_text(raw.task)) {
-    return usage("run: expected a TASK of 1 .. " + std::to_string(max_task_characters) +
+  if (!runtime::is_task_text(raw.task)) {
+    return usage("run: expected a TASK of 1 .. " + std::to_string(runtime::max_task_characters) +
                  " characters");
   }
   options.task = raw.task;

@@ -9,7 +9,7 @@
 #include "runtime/lessons/qdrant_lessons.h"
 #include "runtime/lessons/sqlite_lessons.h"
 #include "runtime/llm/providers.h"
-#include "server/api/task_rules.h"
+#include "runtime/service/task_rules.h"
 
 namespace server {
 namespace {
@@ -85,9 +85,10 @@ std::vector<std::string> provider_names(const Agent& agent) {
 
 std::string why_not_taken(const runtime::Config& config, const Agent& agent,
                           const std::string& provider) {
-  if (agent.runtime == nullptr) return why_no_task(config);
+  if (agent.runtime == nullptr) return runtime::why_no_task(config);
   if (provider.empty()) return {};
-  const std::string why = why_not_provider(task_rules(config, provider_names(agent)), provider);
+  const std::string why =
+      runtime::why_not_provider(runtime::task_rules(config, provider_names(agent)), provider);
   return why.empty() ? why : "--provider: " + why;
 }
 

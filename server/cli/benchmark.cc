@@ -10,7 +10,7 @@
 
 #include "runtime/benchmark/benchmark.h"
 #include "runtime/benchmark/benchmark_report.h"
-#include "server/api/task_rules.h"
+#include "runtime/service/task_rules.h"
 #include "server/cli/agent_parts.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/interrupt.h"

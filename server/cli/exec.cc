@@ -17,8 +17,8 @@
 #include "runtime/sandbox/language.h"
 #include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/runner.h"
+#include "runtime/service/request_rules.h"
 #include "runtime/service/result_json.h"
-#include "server/api/decode_execute.h"
 #include "server/cli/drop_privileges.h"
 #include "server/cli/exec_files.h"
 #include "server/cli/exit_codes.h"
@@ -61,8 +61,9 @@ struct Program {
 jail::Result<Program> read_program(const ExecOptions& options) {
   if (options.code) return Program{.code = *options.code};
   const bool from_input = options.file == "-";
-  auto code = from_input ? runtime::read_text(STDIN_FILENO, "standard input", max_code_bytes)
-                         : runtime::read_text_file(options.file, max_code_bytes);
+  auto code = from_input
+                  ? runtime::read_text(STDIN_FILENO, "standard input", runtime::max_code_bytes)
+                  : runtime::read_text_file(options.file, runtime::max_code_bytes);
   if (!code) return code.error();
   return Program{.code = std::move(*code), .input_fd = from_input ? -1 : STDIN_FILENO};
 }
@@ -186,11 +187,9 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
 }  // namespace
 
 int exec(ExecOptions options, runtime::Environment environment) {
-  std::size_t bytes = 0;
-  for (const auto& arg : options.args) bytes += arg.size() + 1;
-  for (const auto& [name, value] : options.env) bytes += name.size() + value.size() + 2;
-  if (bytes > max_args_env_bytes) {
-    return fail(exit_usage, "exec: more than 131072 bytes of arguments and --env together");
+  if (!runtime::arguments_fit(options.args, options.env)) {
+    return fail(exit_usage, "exec: more than " + std::to_string(runtime::max_args_env_bytes) +
+                                " bytes of arguments and --env together");
   }
   auto program = read_program(options);
   if (!program) return fail(exit_usage, program.error().message());

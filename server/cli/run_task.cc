@@ -16,8 +16,8 @@
 #include "runtime/config/text_file.h"
 #include "runtime/sandbox/input_files.h"
 #include "runtime/sandbox/language.h"
+#include "runtime/service/request_rules.h"
 #include "runtime/service/task_json.h"
-#include "server/api/decode_task.h"
 #include "server/cli/agent_parts.h"
 #include "server/cli/exec_files.h"
 #include "server/cli/exit_codes.h"
@@ -47,9 +47,9 @@ jail::Result<std::string> read_task(const std::string& argument) {
   auto text = runtime::read_text(STDIN_FILENO, "standard input", agent::max_task_bytes);
   if (!text) return text;
   while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
-  if (is_task_text(*text)) return text;
-  return mistake("standard input: expected a task of 1 .. " + std::to_string(max_task_characters) +
-                 " characters");
+  if (runtime::is_task_text(*text)) return text;
+  return mistake("standard input: expected a task of 1 .. " +
+                 std::to_string(runtime::max_task_characters) + " characters");
 }
 
 jail::Result<Brief> read_brief(const RunTaskOptions& options) {
@@ -58,7 +58,7 @@ jail::Result<Brief> read_brief(const RunTaskOptions& options) {
   if (!task) return task.error();
   brief.request.task = std::move(*task);
   if (!options.tests_file.empty()) {
-    auto tests = runtime::read_text_file(options.tests_file, max_tests_bytes);
+    auto tests = runtime::read_text_file(options.tests_file, runtime::max_tests_bytes);
     if (!tests) return tests.error();
     brief.request.tests = std::move(*tests);
   }

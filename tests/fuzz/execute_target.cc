@@ -25,8 +25,8 @@ using namespace std::chrono_literals;
 
 constexpr runtime::Ceilings ceilings{.timeout = 60s, .memory_limit_mb = 2048};
 
-server::ExecuteRules make_rules() {
-  server::ExecuteRules rules;
+runtime::RequestRules make_rules() {
+  runtime::RequestRules rules;
   rules.ceilings = ceilings;
   if (is_planted()) rules.ceilings = {.timeout = 600s, .memory_limit_mb = 1u << 20};
   rules.why_no_language = {{runtime::Language::typescript, "no esbuild here"}};
@@ -35,8 +35,8 @@ server::ExecuteRules make_rules() {
   return rules;
 }
 
-const server::ExecuteRules& rules() {
-  static const server::ExecuteRules made = make_rules();
+const runtime::RequestRules& rules() {
+  static const runtime::RequestRules made = make_rules();
   return made;
 }
 

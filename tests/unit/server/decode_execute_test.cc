@@ -12,12 +12,12 @@ using namespace std::chrono_literals;
 using runtime::RunRequest;
 using ::testing::HasSubstr;
 
-const ExecuteRules rules = {.default_timeout = 5s,
-                            .default_memory_limit_mb = 256,
-                            .ceilings = {.timeout = 60s, .memory_limit_mb = 2048},
-                            .why_no_language = {},
-                            .templates = runtime::shipped_templates(),
-                            .why_no_task = "task: no provider"};
+const runtime::RequestRules rules = {.default_timeout = 5s,
+                                     .default_memory_limit_mb = 256,
+                                     .ceilings = {.timeout = 60s, .memory_limit_mb = 2048},
+                                     .why_no_language = {},
+                                     .templates = runtime::shipped_templates(),
+                                     .why_no_task = "task: no provider"};
 
 RunRequest must_decode(std::string_view body) {
   auto decoded = decode_execute(body, rules);
@@ -198,7 +198,7 @@ TEST(DecodeExecute, ATemplateIsKeptByItsName) {
 }
 
 TEST(DecodeExecute, ATemplateWithARootOfItsOwnNeedsNoLanguageOfTheServers) {
-  ExecuteRules without = rules;
+  runtime::RequestRules without = rules;
   without.why_no_language = {{runtime::Language::bash, "no bash"}};
   without.templates.front().rootfs = "/srv/root";
   ASSERT_EQ(without.templates.front().name, "bash");
@@ -211,7 +211,7 @@ TEST(DecodeExecute, ATemplateWithARootOfItsOwnNeedsNoLanguageOfTheServers) {
 }
 
 TEST(DecodeExecute, ALanguageThatTheRootLacksIsRefusedWithTheReason) {
-  ExecuteRules without = rules;
+  runtime::RequestRules without = rules;
   without.why_no_language = {{runtime::Language::javascript, "no node"}};
   const auto decoded = decode_execute(with(R"("language": "javascript")"), without);
   const auto* response = std::get_if<Response>(&decoded);

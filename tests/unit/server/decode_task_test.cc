@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "runtime/json/reader.h"
+#include "runtime/service/task_rules.h"
 #include "server/api/decode_benchmark.h"
-#include "server/api/task_rules.h"
 
 namespace server {
 namespace {
@@ -17,14 +17,14 @@ using runtime::agent::Team;
 using runtime::agent::TestsByModel;
 using ::testing::HasSubstr;
 
-ExecuteRules make_rules() {
-  ExecuteRules rules;
-  rules.tasks = task_rules({}, {"groq"});
+runtime::RequestRules make_rules() {
+  runtime::RequestRules rules;
+  rules.tasks = runtime::task_rules({}, {"groq"});
   rules.suites = {"quick", "full"};
   return rules;
 }
 
-const ExecuteRules rules = make_rules();
+const runtime::RequestRules rules = make_rules();
 
 TaskRequest must_decode(std::string_view body) {
   auto decoded = decode_execute(body, rules);
@@ -46,7 +46,7 @@ Refused refusal_of(const Response* response) {
   return {response->status, *value->as_object()->at("detail").as_string()};
 }
 
-Refused refused(std::string_view body, const ExecuteRules& by = rules) {
+Refused refused(std::string_view body, const runtime::RequestRules& by = rules) {
   const auto decoded = decode_execute(body, by);
   return refusal_of(std::get_if<Response>(&decoded));
 }
@@ -131,9 +131,9 @@ TEST(DecodeTask, AProviderThatIsNotConfiguredIsNamed) {
   EXPECT_THAT(other.detail, HasSubstr("set OPENAI_API_KEY"));
   EXPECT_THAT(refused(R"({"task": "t", "provider": "replay"})").detail,
               HasSubstr("REPLAY_CASSETTE"));
-  ExecuteRules none;
+  runtime::RequestRules none;
   none.why_no_task = "task: set one";
-  none.tasks = task_rules({}, {});
+  none.tasks = runtime::task_rules({}, {});
   const Refused nobody = refused(R"({"task": "t", "max_attempts": 1})", none);
   EXPECT_EQ(nobody.status, 424);
   EXPECT_EQ(nobody.detail, "task: set one");
@@ -144,8 +144,8 @@ TEST(DecodeTask, AProviderThatIsNotConfiguredIsNamed) {
 TEST(DecodeTask, TheOperatorsNumberOfAttempts) {
   runtime::Config config;
   config.max_reflexion_attempts = 7;
-  ExecuteRules own = rules;
-  own.tasks = task_rules(config, {"groq"});
+  runtime::RequestRules own = rules;
+  own.tasks = runtime::task_rules(config, {"groq"});
   const auto decoded = decode_execute(R"({"task": "t"})", own);
   EXPECT_EQ(std::get<TaskRequest>(decoded).max_attempts, 7u);
 }

@@ -1,11 +1,10 @@
-#include "server/api/task_rules.h"
+#include "runtime/service/task_rules.h"
 
 #include <algorithm>
 
 #include "runtime/llm/providers.h"
-#include "server/api/decode_task.h"
 
-namespace server {
+namespace runtime {
 namespace {
 
 std::string key_variable(const std::string& provider) {
@@ -16,7 +15,7 @@ std::string key_variable(const std::string& provider) {
   return name;
 }
 
-std::string how_to_configure(const runtime::Config& config, const std::string& provider) {
+std::string how_to_configure(const Config& config, const std::string& provider) {
   if (provider == config.replay.name) return "set REPLAY_CASSETTE";
   if (provider == "ollama") return "set LLM_PROVIDER=ollama or OLLAMA_BASE_URL";
   return "set " + key_variable(provider);
@@ -24,12 +23,12 @@ std::string how_to_configure(const runtime::Config& config, const std::string& p
 
 }  // namespace
 
-std::string why_no_task(const runtime::Config& config) {
-  const std::string why = runtime::llm::why_no_provider(config);
+std::string why_no_task(const Config& config) {
+  const std::string why = llm::why_no_provider(config);
   return why.empty() ? why : "task: " + why;
 }
 
-TaskRules task_rules(const runtime::Config& config, const std::vector<std::string>& providers) {
+TaskRules task_rules(const Config& config, const std::vector<std::string>& providers) {
   TaskRules rules;
   rules.default_max_attempts = config.max_reflexion_attempts;
   std::vector<std::string> known = {config.replay.name};
@@ -42,10 +41,16 @@ TaskRules task_rules(const runtime::Config& config, const std::vector<std::strin
   return rules;
 }
 
+std::string unknown_provider(const TaskRules& rules) {
+  std::string names;
+  for (const auto& [known, why] : rules.providers) names += (names.empty() ? "" : ", ") + known;
+  return "expected one of " + names;
+}
+
 std::string why_not_provider(const TaskRules& rules, const std::string& provider) {
   const auto found = rules.providers.find(provider);
   if (found == rules.providers.end()) return unknown_provider(rules);
   return found->second;
 }
 
-}  // namespace server
+}  // namespace runtime

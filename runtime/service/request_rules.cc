@@ -1,0 +1,79 @@
+#include "runtime/service/request_rules.h"
+
+#include <algorithm>
+
+#include "jail/egress.h"
+#include "runtime/agent/task.h"
+#include "runtime/sandbox/input_files.h"
+#include "runtime/sandbox/language.h"
+
+namespace runtime {
+namespace {
+
+Complaint check_template(const RunRequest& request, const RequestRules& rules) {
+  const auto* named = find_template(rules.templates, request.template_name);
+  if (named == nullptr || named->language == request.language) return std::nullopt;
+  return "template: " + named->name + " runs " + std::string(name_of(named->language)) + "; for " +
+         std::string(name_of(request.language)) + " expected one of " +
+         template_names(rules, request.language);
+}
+
+Complaint check_language(const RunRequest& request, const RequestRules& rules) {
+  const auto why = rules.why_no_language.find(request.language);
+  if (why == rules.why_no_language.end()) return std::nullopt;
+  const auto* meant = find_template(rules.templates, template_of(request));
+  if (meant != nullptr && !meant->rootfs.empty()) return std::nullopt;  // it has its own root
+  return "language: " + why->second;
+}
+
+}  // namespace
+
+std::string template_names(const RequestRules& rules, std::optional<Language> language) {
+  std::string names(no_template);
+  for (const Template& one : rules.templates) {
+    if (!language || one.language == *language) names += ", " + one.name;
+  }
+  return names;
+}
+
+bool arguments_fit(const std::vector<std::string>& args,
+                   const std::vector<std::pair<std::string, std::string>>& env) {
+  std::size_t bytes = 0;
+  for (const std::string& arg : args) bytes += arg.size() + 1;
+  for (const auto& [name, value] : env) bytes += name.size() + value.size() + 2;
+  return bytes <= max_args_env_bytes;
+}
+
+Complaint check_destination(const std::string& rule, const RequestRules& rules) {
+  if (const auto checked = jail::check_egress_rule(rule); !checked) return checked.error().doing;
+  const bool covered = std::any_of(
+      rules.network.begin(), rules.network.end(),
+      [&](const std::string& ceiling) { return jail::egress_rule_covers(ceiling, rule); });
+  if (covered) return std::nullopt;
+  std::string allowed;
+  for (const std::string& ceiling : rules.network) {
+    allowed += (allowed.empty() ? "" : ", ") + ceiling;
+  }
+  return "beyond what the operator allows, which is " + allowed;
+}
+
+Complaint check_program(const RunRequest& request, const RequestRules& rules) {
+  if (!arguments_fit(request.args, request.env)) {
+    return "args, env: expected at most " + std::to_string(max_args_env_bytes) + " bytes together";
+  }
+  const auto own_name = file_name_of(request.language, request.code);
+  const auto files = check_input_files(request.files, own_name, {});
+  if (!files) return "files: " + files.error().doing;
+  if (auto complaint = check_template(request, rules)) return complaint;
+  return check_language(request, rules);
+}
+
+bool is_task_text(std::string_view text) {
+  const auto characters = std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  });
+  return characters >= 1 && static_cast<std::size_t>(characters) <= max_task_characters &&
+         text.size() <= agent::max_task_bytes;
+}
+
+}  // namespace runtime

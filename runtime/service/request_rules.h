@@ -1,0 +1,70 @@
+// What a request may ask for, whichever door it comes through.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/config/config.h"
+#include "runtime/sandbox/run_request.h"
+#include "runtime/sandbox/template.h"
+
+namespace runtime {
+
+inline constexpr std::size_t max_code_bytes = 1u << 20;
+inline constexpr std::size_t max_args = 256;
+inline constexpr std::size_t max_env = 256;
+inline constexpr std::size_t max_artifact_globs = 64;
+inline constexpr std::size_t max_destinations = 64;
+// The kernel takes no single argument beyond this, and starts a program with a few times as much.
+inline constexpr std::size_t max_args_env_bytes = 128u << 10;
+
+inline constexpr std::size_t max_task_characters = 10'000;
+inline constexpr std::size_t max_tests_bytes = 256u << 10;
+
+struct TaskRules {
+  std::uint32_t default_max_attempts = 3;
+  // By the name of each provider that there is: why it cannot be used; empty: it can.
+  std::map<std::string, std::string, std::less<>> providers;
+};
+
+struct RequestRules {
+  std::chrono::milliseconds default_timeout{5000};
+  std::uint32_t default_memory_limit_mb = 256;
+  Ceilings ceilings;
+  std::vector<std::string> network = {};  // what egress a request may name; empty: none
+  // Why programs of a language cannot run here; the others can.
+  std::map<Language, std::string> why_no_language;
+  std::vector<Template> templates;  // what a request may name
+  std::string why_no_task;          // why no task is taken; empty: tasks are
+  TaskRules tasks = {};
+  std::vector<std::string> suites = {};  // that a benchmark may name
+};
+
+// What is expected instead, for the caller; nothing: it is fine.
+using Complaint = std::optional<std::string>;
+
+// "none, data, python": the templates that a request may name, of all languages or of one.
+std::string template_names(const RequestRules& rules, std::optional<Language> language);
+
+// Whether `args` and `env` are few enough bytes together.
+bool arguments_fit(const std::vector<std::string>& args,
+                   const std::vector<std::pair<std::string, std::string>>& env);
+
+// `rule`: a destination of egress. It has to be covered by what the operator allows, which a caller
+// may know.
+Complaint check_destination(const std::string& rule, const RequestRules& rules);
+
+// What has to hold between the fields of a program. A complaint begins with the field's name.
+Complaint check_program(const RunRequest& request, const RequestRules& rules);
+
+// 1 .. max_task_characters characters of UTF-8.
+bool is_task_text(std::string_view text);
+
+}  // namespace runtime
