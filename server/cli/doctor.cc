@@ -8,11 +8,10 @@
 #include "runtime/sandbox/language.h"
 #include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/runner.h"
-#include "server/cli/drop_privileges.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/host_exposure.h"
 #include "server/cli/run_once.h"
-#include "server/cli/take_cgroup.h"
+#include "server/cli/start.h"
 
 namespace server {
 namespace {
@@ -180,39 +179,32 @@ int doctor(const DoctorOptions& options, runtime::Environment environment,
   // Before anything has made this process larger.
   const jail::Result<HostSpeed> speed = measure_host_speed();
   if (options.extent == DoctorOptions::Extent::speed) return print_speed(options, speed);
-  const std::vector<std::string> places = runtime::default_root_places(environment);
-  Diagnosis diagnosis;
-  runtime::ConfigSources sources;
-  sources.flags = options.host.flags;
-  sources.environment = std::move(environment);
-  runtime::find_default_files(sources);
-  auto loaded = runtime::load_config(sources);
-  const runtime::Config config = loaded ? std::move(*loaded) : runtime::Config();
-  const auto cgroup = take_cgroup(config, options.host.user, sources.environment);
-  if (const auto dropped = drop_privileges(options.host.user); !dropped) {
-    std::fprintf(stderr, "agent-sandbox: %s\n", dropped.error().message().c_str());
+  StartFailures failures;
+  const auto started =
+      start({.host = options.host, .environment = std::move(environment)}, &failures);
+  if (!started) {
+    std::fprintf(stderr, "agent-sandbox: %s\n", started.error().message().c_str());
     return exit_own_failure;
   }
+  Diagnosis diagnosis;
   const HostFiles files;
   diagnosis.host = this_host();
   if (speed) diagnosis.speed = *speed;
   diagnosis.checks = check_host(files);
   diagnosis.checks.push_back(check_speed(diagnosis.host, speed));
-  diagnosis.checks.push_back(check_cgroup(cgroup));
+  diagnosis.checks.push_back(check_cgroup(
+      failures.cgroup ? jail::Result<runtime::CgroupChoice>(*failures.cgroup) : started->cgroup));
   for (Check& check : check_surface(files)) diagnosis.checks.push_back(std::move(check));
-  if (!loaded) {
+  if (failures.config) {
     diagnosis.checks.push_back({.name = "configuration",
                                 .state = Check::State::missing,
-                                .found = loaded.error().message(),
+                                .found = failures.config->message(),
                                 .advice = "defaults are used below"});
   }
-  runtime::RunnerOptions runner =
-      runner_options(config, cgroup ? *cgroup : runtime::CgroupChoice());
-  auto root = runtime::find_program_root(config.rootfs, places);
-  diagnosis.checks.push_back(root ? check_root(*root) : root_failed(root.error()));
-  if (root) {
-    runner.root = std::make_shared<const jail::Root>(std::move(root->view));
-    diagnosis.checks.push_back(self_test(std::move(runner), diagnosis.limits));
+  diagnosis.checks.push_back(failures.root ? root_failed(*failures.root)
+                                           : check_root(started->root));
+  if (!failures.root) {
+    diagnosis.checks.push_back(self_test(runner_options(*started), diagnosis.limits));
   }
   const std::string text = options.format == DoctorOptions::Format::json
                                ? describe_json(diagnosis, version)

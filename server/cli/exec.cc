@@ -15,16 +15,14 @@
 #include "runtime/json/writer.h"
 #include "runtime/sandbox/input_files.h"
 #include "runtime/sandbox/language.h"
-#include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/runner.h"
 #include "runtime/service/request_rules.h"
 #include "runtime/service/result_json.h"
-#include "server/cli/drop_privileges.h"
 #include "server/cli/exec_files.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/interrupt.h"
 #include "server/cli/run_once.h"
-#include "server/cli/take_cgroup.h"
+#include "server/cli/start.h"
 #include "server/cli/write_all.h"
 
 namespace server {
@@ -204,32 +202,20 @@ int exec(ExecOptions options, runtime::Environment environment) {
   if (const auto ok = check_input_files(*files, own_name, no_total); !ok) {
     return fail(exit_usage, "--file: " + ok.error().doing);
   }
-  const std::vector<std::string> root_places = runtime::default_root_places(environment);
-  runtime::ConfigSources sources;
-  sources.environment = std::move(environment);
-  runtime::find_default_files(sources);
-  sources.flags = options.host.flags;
-  const auto config = runtime::load_config(sources);
-  if (!config) return fail(exit_own_failure, config.error().message());
-  const auto cgroup = take_cgroup(*config, options.host.user, sources.environment);
-  if (!cgroup) return fail(exit_own_failure, cgroup.error().message());
-  if (const auto dropped = drop_privileges(options.host.user); !dropped) {
-    return fail(exit_own_failure, dropped.error().message());
-  }
+  const auto started = start({.host = options.host, .environment = std::move(environment)});
+  if (!started) return fail(exit_own_failure, started.error().message());
   const auto directories = ArtifactDirectories::open(options.artifacts);
   if (!directories) return fail(exit_usage, directories.error().message());
-  auto root = runtime::find_program_root(config->rootfs, root_places);
-  if (!root) return fail(exit_own_failure, root.error().message());
-  if (const auto why = runtime::why_not_available(language, *root)) {
+  if (const auto why = runtime::why_not_available(language, started->root)) {
     return fail(exit_own_failure, *why);
   }
   asio::thread_pool pool(2);
-  runtime::RunnerOptions limits = runner_options(*config, *cgroup);
+  runtime::RunnerOptions limits = runner_options(*started);
   limits.most_timeout = max_typed_timeout;
   limits.most_memory_mb = max_typed_memory_mb;
-  limits.root = std::make_shared<const jail::Root>(std::move(root->view));
   const ExecOptions::Mode mode = options.mode;
-  auto request = request_of(std::move(options), std::move(program->code), *jail_file, *config);
+  auto request =
+      request_of(std::move(options), std::move(program->code), *jail_file, started->config);
   request.files = std::move(*files);
   if (request.network.kind == jail::Network::Kind::egress) {
     limits.egress = runtime::Egress::by_request;

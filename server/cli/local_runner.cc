@@ -2,35 +2,21 @@
 
 #include <utility>
 
-#include "runtime/sandbox/program_root.h"
-#include "server/cli/drop_privileges.h"
-#include "server/cli/take_cgroup.h"
+#include "server/cli/start.h"
 
 namespace server {
 
 jail::Result<LocalRunner> start_local_runner(const HostOptions& options,
                                              runtime::Environment environment) {
+  auto started = start({.host = options, .environment = std::move(environment)});
+  if (!started) return started.error();
   LocalRunner local;
-  const auto root_places = runtime::default_root_places(environment);
-  runtime::ConfigSources sources;
-  sources.environment = std::move(environment);
-  runtime::find_default_files(sources);
-  sources.flags = options.flags;
-  auto config = runtime::load_config(sources);
-  if (!config) return config.error();
-  local.config = std::move(*config);
-  const auto cgroup = take_cgroup(local.config, options.user, sources.environment);
-  if (!cgroup) return cgroup.error();
-  if (const auto dropped = drop_privileges(options.user); !dropped) return dropped.error();
-  auto root = runtime::find_program_root(local.config.rootfs, root_places);
-  if (!root) return root.error();
   local.pool = std::make_unique<boost::asio::thread_pool>(2);
-  runtime::RunnerOptions limits = runner_options(local.config, *cgroup);
-  limits.root = std::make_shared<const jail::Root>(std::move(root->view));
-  auto runner = runtime::Runner::create(local.pool->get_executor(), std::move(limits));
+  auto runner = runtime::Runner::create(local.pool->get_executor(), runner_options(*started));
   if (!runner) return runner.error();
   local.runner = std::move(*runner);
-  local.environment = std::move(sources.environment);
+  local.config = std::move(started->config);
+  local.environment = std::move(started->environment);
   return local;
 }
 

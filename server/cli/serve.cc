@@ -21,11 +21,10 @@
 #include "runtime/store/job_place.h"
 #include "server/api/api.h"
 #include "server/cli/agent_parts.h"
-#include "server/cli/drop_privileges.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/host_checks.h"
 #include "server/cli/notify.h"
-#include "server/cli/take_cgroup.h"
+#include "server/cli/start.h"
 #include "server/cli/workers.h"
 #include "server/http/http_server.h"
 
@@ -178,54 +177,40 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   if (const Check kernel = check_kernel(kernel_release()); kernel.state == Check::State::missing) {
     return fail(exit_own_failure, "kernel " + kernel.found + "; " + kernel.advice);
   }
-  const std::vector<std::string> root_places = runtime::default_root_places(environment);
-  runtime::ConfigSources sources;
-  sources.file_path = options.config_path;
   const auto usual_jobs = runtime::usual_jobs_path(environment);
   const Notifier notifier(environment);
-  sources.environment = std::move(environment);
-  sources.flags = options.host.flags;
-  runtime::find_default_files(sources);
-  const auto config = runtime::load_config(sources);
-  if (!config) return fail(exit_own_failure, config.error().message());
-  if (const auto exposure = runtime::check_exposure(*config); !exposure) {
-    return fail(exit_own_failure, exposure.error().message());
-  }
-  auto cgroup = take_cgroup(*config, options.host.user, sources.environment);
-  if (!cgroup) return fail(exit_own_failure, cgroup.error().message());
-  if (const auto dropped = drop_privileges(options.host.user); !dropped) {
-    return fail(exit_own_failure, dropped.error().message());
-  }
-  auto root = runtime::find_program_root(config->rootfs, root_places);
-  if (!root) return fail(exit_own_failure, root.error().message());
-  auto templates = runtime::load_templates(config->sandbox_templates_dir);
+  auto started = start({.host = options.host,
+                        .environment = std::move(environment),
+                        .config_path = options.config_path,
+                        .check = runtime::check_exposure});
+  if (!started) return fail(exit_own_failure, started.error().message());
+  const runtime::Config& config = started->config;
+  auto templates = runtime::load_templates(config.sandbox_templates_dir);
   if (!templates) return fail(exit_own_failure, templates.error().message());
-  runtime::set_pool_size(*templates, config->sandbox_pool_size);
-  runtime::Logger logger({.level = config->log_level, .format = config->log_format, .write = {}});
+  runtime::set_pool_size(*templates, config.sandbox_pool_size);
+  runtime::Logger logger({.level = config.log_level, .format = config.log_format, .write = {}});
   Workers workers(std::max(2u, std::thread::hardware_concurrency()));
-  runtime::RunnerOptions limits = runner_options(*config, *cgroup);
-  limits.root = std::make_shared<const jail::Root>(root->view);
+  runtime::RunnerOptions limits = runner_options(*started);
   limits.templates = *templates;
   limits.on_pool_trouble = [&logger](std::string_view name, std::string_view reason) {
     log_pool(logger, name, reason);
   };
-  if (config->network_enabled) limits.egress = runtime::Egress::by_request;
+  if (config.network_enabled) limits.egress = runtime::Egress::by_request;
   limits.on_egress = [&logger](const jail::EgressDecision& decision) {
     log_egress(logger, decision);
   };
   const auto runner = runtime::Runner::create(workers.executors().back(), std::move(limits));
   if (!runner) return fail(exit_own_failure, runner.error().message());
   auto agent =
-      make_agent(*config, sources.environment, **runner, runtime::agent::Lessons::used, logger);
+      make_agent(config, started->environment, **runner, runtime::agent::Lessons::used, logger);
   if (!agent) return fail(exit_own_failure, agent.error().message());
   const auto providers = provider_names(*agent);
-  log_limits(logger, *cgroup);
-  logger.info("programs run on " + runtime::describe(*root));
+  log_limits(logger, started->cgroup);
+  logger.info("programs run on " + runtime::describe(started->root));
   if (!providers.empty()) logger.info("tasks are solved by " + providers.front());
-  return serve_with(
-      *config, usual_jobs, notifier, **runner, *agent,
-      api_options(*config, std::move(*root), std::move(*templates), version, providers), workers,
-      logger);
+  return serve_with(config, usual_jobs, notifier, **runner, *agent,
+                    api_options(config, started->root, std::move(*templates), version, providers),
+                    workers, logger);
 }
 
 }  // namespace server

@@ -1,0 +1,104 @@
+#include "server/cli/start.h"
+
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "server/cli/drop_privileges.h"
+
+namespace server {
+
+const char* const how_to_delegate =
+    "start it as a systemd service with Delegate=yes, in a login session of a user with a systemd "
+    "of his own, or as root; in a container give it a writable cgroup namespace; or name a "
+    "directory by SANDBOX_CGROUP";
+
+namespace {
+
+// Finds the cgroup as configured and gives it to whoever drop_privileges(user) will become.
+// Errors: a configured one cannot be used, or there is none and require_cgroup asks for one.
+jail::Result<runtime::CgroupChoice> take_cgroup(const runtime::Config& config,
+                                                const std::optional<std::string>& user,
+                                                const runtime::Environment& environment) {
+  const auto identity = next_identity(user);
+  if (!identity) return identity.error();
+  runtime::CgroupRequest request;
+  request.configured = config.cgroup;
+  const auto entry = environment.find("XDG_RUNTIME_DIR");
+  if (entry != environment.end()) request.runtime_directory = entry->second;
+  auto choice = runtime::find_cgroup(request);
+  if (!choice) return choice.error();
+  if (!choice->tree) {
+    if (!config.require_cgroup) return choice;
+    return jail::Error{jail::ErrorKind::unsupported, "require_cgroup: " + choice->why_none, 0,
+                       how_to_delegate};
+  }
+  if (*identity) {
+    const auto given = choice->tree->give_to((*identity)->uid, (*identity)->gid);
+    if (!given) return given.error();
+  }
+  return choice;
+}
+
+// Takes what `found` has, or notes why it has nothing. False where the start ends with that.
+template <class Value>
+bool settle(jail::Result<Value> found, Value& into, std::optional<jail::Error>* tolerated,
+            std::optional<jail::Error>& end) {
+  if (found) {
+    into = std::move(*found);
+    return true;
+  }
+  (tolerated == nullptr ? end : *tolerated) = found.error();
+  return tolerated != nullptr;
+}
+
+}  // namespace
+
+jail::Result<Start> start(StartRequest request, StartFailures* tolerated) {
+  std::optional<jail::Error> end;
+  const auto slot = [&](std::optional<jail::Error> StartFailures::*which) {
+    return tolerated == nullptr ? nullptr : &(tolerated->*which);
+  };
+  Start result;
+  result.environment = request.environment;
+  runtime::ConfigSources sources;
+  sources.file_path = request.config_path;
+  sources.environment = std::move(request.environment);
+  sources.flags = request.host.flags;
+  runtime::find_default_files(sources);
+  if (!settle(runtime::load_config(sources), result.config, slot(&StartFailures::config), end)) {
+    return *end;
+  }
+  if (request.check) {
+    if (const auto checked = request.check(result.config); !checked) return checked.error();
+  }
+  const std::optional<std::string>& user = request.host.user;
+  if (!settle(take_cgroup(result.config, user, result.environment), result.cgroup,
+              slot(&StartFailures::cgroup), end)) {
+    return *end;
+  }
+  if (const auto dropped = drop_privileges(user); !dropped) return dropped.error();
+  if (!settle(runtime::find_program_root(result.config.rootfs,
+                                         runtime::default_root_places(result.environment)),
+              result.root, slot(&StartFailures::root), end)) {
+    return *end;
+  }
+  return result;
+}
+
+runtime::RunnerOptions runner_options(const Start& start) {
+  const runtime::Config& config = start.config;
+  runtime::RunnerOptions options;
+  options.max_running = config.sandbox_max_running;
+  options.max_queued = config.sandbox_max_queued;
+  options.max_of_a_caller = config.api_key_concurrency;
+  options.cpu_percent = static_cast<std::uint32_t>(std::lround(config.sandbox_cpu_limit * 100));
+  options.usual_memory_mb = config.sandbox_memory_limit_mb;
+  options.most_memory_mb = config.ceilings.memory_limit_mb;
+  options.most_timeout = config.ceilings.timeout;
+  options.cgroups = start.cgroup.tree;
+  options.root = std::make_shared<const jail::Root>(start.root.view);
+  return options;
+}
+
+}  // namespace server

@@ -1,0 +1,52 @@
+// The start of every command that runs programs, in the order on which its safety rests.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "jail/result.h"
+#include "runtime/config/config.h"
+#include "runtime/config/environment.h"
+#include "runtime/sandbox/cgroup_source.h"
+#include "runtime/sandbox/program_root.h"
+#include "runtime/sandbox/runner.h"
+#include "server/cli/arguments.h"
+
+namespace server {
+
+// What agent-sandbox doctor advises where there is no cgroup.
+extern const char* const how_to_delegate;
+
+struct StartRequest {
+  const HostOptions& host;
+  runtime::Environment environment;
+  std::optional<std::string> config_path = std::nullopt;  // nothing: where it is usually found
+  // Whether the command goes on with this configuration. Called while root has not ended.
+  std::function<jail::Result<void>(const runtime::Config&)> check = {};
+};
+
+struct Start {
+  runtime::Config config;
+  runtime::Environment environment;
+  runtime::CgroupChoice cgroup;
+  runtime::ProgramRoot root;
+};
+
+// What went wrong where that does not end the start.
+struct StartFailures {
+  std::optional<jail::Error> config;  // the defaults were used
+  std::optional<jail::Error> cgroup;  // there is none
+  std::optional<jail::Error> root;    // it is empty
+};
+
+// Reads the configuration as whoever called; finds the cgroup, and gives it to whoever root
+// becomes, since it could not be given away later; ends root for good; and opens the root that
+// programs see as whoever is left. To be called while there is only one thread. Errors: the first
+// thing that went wrong. With `tolerated`, only that root could not be ended.
+jail::Result<Start> start(StartRequest request, StartFailures* tolerated = nullptr);
+
+// The limits of jails as configured, on the cgroup and the root of `start`.
+runtime::RunnerOptions runner_options(const Start& start);
+
+}  // namespace server
