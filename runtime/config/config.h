@@ -81,6 +81,7 @@ struct Config {
   std::optional<std::string> jobs_path;  // nothing: the usual place
   std::uint32_t jobs_kept = 1000;
   std::uint32_t jobs_max_mb = 256;
+  bool jobs_durable = false;  // answers wait until the disk has their results
   std::chrono::milliseconds drain{20'000};
 
   bool lessons = true;

@@ -115,6 +115,7 @@ boost::asio::awaitable<std::variant<ProgramOutcome, Refusal>> run_program(
   end.result = outcome.result;
   end.finished = std::chrono::system_clock::now();
   services.jobs.end(execution.id, std::move(end));
+  co_await services.jobs.settle();
   co_return outcome;
 }
 

@@ -74,6 +74,7 @@ boost::asio::awaitable<std::variant<TaskOutcome, Refusal>> run_task(Services ser
   end.error = result.error;
   end.finished = completed;
   services.jobs.end(execution.id, std::move(end));
+  co_await services.jobs.settle();
   co_return outcome;
 }
 

@@ -15,7 +15,7 @@ constexpr std::int64_t application_id = 0x61677362;
 constexpr std::int64_t schema_version = 2;
 // What a row costs beside its result.
 constexpr std::uint64_t row_bytes = 512;
-constexpr const char* restarted = "the server ended before the program did";
+constexpr const char* restarted = "the server ended before the result was stored";
 constexpr const char* restarted_task = "the server ended before the task did";
 
 constexpr const char* schema = R"sql(
@@ -116,14 +116,15 @@ Result<JobTable> JobTable::open(const std::string& path, JobBounds bounds) {
 
 Result<void> JobTable::set_up() {
   // Exclusive: a second server on the same file is refused instead of failing our running jobs.
-  // With a write-ahead log a commit is one write and waits for no disk; what was committed is
-  // there after SIGKILL.
-  if (auto done = database_.run("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;"
-                                "PRAGMA synchronous=NORMAL; PRAGMA secure_delete=FAST;"
-                                "PRAGMA journal_size_limit=16777216");
-      !done) {
-    return done;
-  }
+  // With a write-ahead log a commit is one write and waits for no disk unless it shall; what was
+  // committed is there after SIGKILL.
+  const std::string synchronous = bounds_.durable ? "FULL" : "NORMAL";
+  const std::string pragmas =
+      "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;"
+      "PRAGMA secure_delete=FAST; PRAGMA journal_size_limit=16777216;"
+      "PRAGMA synchronous=" +
+      synchronous;
+  if (auto done = database_.run(pragmas); !done) return done;
   if (auto done = transaction([this] { return make_tables(); }); !done) return done;
   if (auto done = read_salt(); !done) return done;
   if (auto done = fail_running(); !done) return done;

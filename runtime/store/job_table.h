@@ -16,6 +16,7 @@ namespace runtime {
 struct JobBounds {
   std::uint32_t kept = 1000;               // finished jobs; the oldest go first
   std::uint64_t max_bytes = 256ull << 20;  // of their results together
+  bool durable = false;                    // a commit waits for the disk, and an answer for it
 };
 
 // For one thread at a time. Errors are Database's.
@@ -45,6 +46,7 @@ class JobTable {
 
   // Random bytes, made with the file: what keys are hashed with.
   const std::string& salt() const { return salt_; }
+  bool is_durable() const { return bounds_.durable; }
   std::uint32_t found_running() const { return found_running_; }
 
  private:

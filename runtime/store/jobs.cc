@@ -33,6 +33,7 @@ void correct(JobSummary& summary, const std::set<std::string>& live) {
 
 Jobs::Jobs(JobTable table, Logger& logger)
     : table_(std::move(table)),
+      durable_(table_.is_durable()),
       salt_(table_.salt()),
       logger_(logger),
       writer_([this] { write_tasks(); }) {}
@@ -197,6 +198,13 @@ void Jobs::forget(std::string id) {
   add(std::move(task));
   const std::lock_guard lock(mutex_);
   live_.erase(id);
+}
+
+awaitable<void> Jobs::settle() {
+  if (!durable_) co_return;
+  // What is asked comes behind all that is to be written, in the same transaction.
+  std::function<Result<bool>(JobTable&)> nothing = [](JobTable&) -> Result<bool> { return true; };
+  co_await ask<bool>(std::move(nothing));
 }
 
 std::set<std::string> Jobs::live_ids() const {

@@ -43,6 +43,8 @@ class Jobs {
   void end(std::string id, JobEnd end);
   // For a job that was not taken after all.
   void forget(std::string id);
+  // Where the table is durable: once the disk has all that was said before this. Else at once.
+  boost::asio::awaitable<void> settle();
 
   enum class Cancelled : std::uint8_t { asked, over, unknown };
   // Nobody's but the owner's; nothing as owner: everybody's.
@@ -79,6 +81,7 @@ class Jobs {
       std::function<jail::Result<Value>(JobTable&)> question);
 
   JobTable table_;  // the writer's, after the constructor
+  const bool durable_;
   const std::string salt_;
   Logger& logger_;
   std::atomic<std::uint64_t> errors_{0};

@@ -128,7 +128,8 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
                const Notifier& notifier, runtime::Runner& runner, Agent& agent,
                ApiOptions api_options, Workers& workers, runtime::Logger& logger) {
   const runtime::JobBounds bounds{.kept = config.jobs_kept,
-                                  .max_bytes = std::uint64_t{config.jobs_max_mb} << 20};
+                                  .max_bytes = std::uint64_t{config.jobs_max_mb} << 20,
+                                  .durable = config.jobs_durable};
   auto table = runtime::open_job_table(config.jobs_path, usual_jobs, bounds, logger);
   if (!table) return fail(exit_own_failure, table.error().message());
   if (table->found_running() > 0) {

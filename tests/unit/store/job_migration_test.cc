@@ -97,7 +97,7 @@ TEST_F(JobHistory, OfVersion1KeepsItsJobs) {
     EXPECT_EQ(old.checkpoints, "");
     const JobRecord cut = must_find(table, "cut");
     EXPECT_EQ(cut.summary.status, "failed");
-    EXPECT_THAT(cut.summary.error, HasSubstr("before the program did"));
+    EXPECT_THAT(cut.summary.error, HasSubstr("before the result was stored"));
     EXPECT_EQ(table.list({})->jobs.size(), 2u);
   }
   JobTable table = open();

@@ -193,6 +193,32 @@ TEST_F(JobsOnDisk, AFullDiskIsSurvivedCountedAndSaid) {
   EXPECT_THAT(lines_, ElementsAre(HasSubstr("cannot be stored"), HasSubstr("stored again")));
 }
 
+TEST_F(JobsOnDisk, ADurableEndIsCommittedWhenItHasSettled) {
+  stored_.reset();
+  const std::string path = directory_ + "/jobs.sqlite";
+  stored_.emplace(*JobTable::open(path, {.durable = true}), logger_);
+  for (const char* id : {"first", "second"}) {
+    JobStart start;
+    start.id = id;
+    start.created = std::chrono::system_clock::now();
+    stored_->begin(std::move(start), Cancel());
+    stored_->end(id, end_of("success"));
+  }
+  asio::co_spawn(pool_, stored_->settle(), asio::use_future).get();
+  // What another process would find, had this one been killed now.
+  const std::string copy = directory_ + "/copy.sqlite";
+  std::filesystem::copy_file(path, copy);
+  std::filesystem::copy_file(path + "-wal", copy + "-wal");
+  auto table = JobTable::open(copy, {});
+  ASSERT_TRUE(table) << table.error().message();
+  EXPECT_EQ(table->found_running(), 0u);
+  for (const char* id : {"first", "second"}) {
+    const auto record = table->find(id, std::nullopt);
+    ASSERT_TRUE(record && *record) << id;
+    EXPECT_EQ((*record)->summary.status, "success");
+  }
+}
+
 TEST(JobOwners, AreTheSameForOneFileAndSayNothingOfTheKey) {
   Logger logger({.level = LogLevel::error, .format = LogFormat::text, .write = {}});
   const Jobs jobs(*JobTable::open(in_memory, {}), logger);
