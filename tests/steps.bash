@@ -209,7 +209,7 @@ test_full() {
   ring_for_all_users kernel --repeat 10
   rings command --record "$record" --name "10,000 launches by 64 threads" -- env JAIL_TEST_LAUNCHES=10000 \
     "$(build_dir release)/tests/kernel/kernel_daemon_test" --gtest_filter='Daemon.Reaps*'
-  JAIL_TEST_CLIENTS=8 ring_for_all_users escape_corpus --repeat 10
+  ring_for_all_users escape_corpus --repeat 10
   ring_for_all_users escape --jobs 2 --repeat 3
   JAIL_TEST_ATTACKS=10 ring release escape_at_once
   # Half of the seconds in cold jails and half in warm ones: a quarter of an hour.

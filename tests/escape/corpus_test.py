@@ -1,10 +1,7 @@
-"""The hostile programs of others (hostile.py), each in a warm jail, while other clients keep asking, and in a cold one."""
-import os
-
+"""The hostile programs of others (hostile.py), each in a warm jail, while seven clients keep asking, and in a cold one."""
 import hostile
 
-# Three beside the hostile program keep two processors busy. `./dev test --full` has seven, which doubles the deadlines.
-CLIENTS = int(os.environ.get("JAIL_TEST_CLIENTS", "4"))
+CLIENTS = 8
 
 
 class Corpus(hostile.HostileTest):
