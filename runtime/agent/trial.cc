@@ -42,6 +42,7 @@ RunRequest request_for(const TaskRequest& task, const std::string& code, const s
     return request;
   }
   request.code = runtime_test_driver;
+  request.imports_from = code;
   request.standard_input = token + ' ' + std::to_string(code.size()) + ' ' +
                            std::to_string(tests.size()) + '\n' + code + tests;
   return request;

@@ -35,7 +35,10 @@ struct RunRequest {
   std::chrono::milliseconds timeout{5000};
   std::uint32_t memory_limit_mb = 256;
   std::string template_name;  // empty: the language's; "none": a jail made for this program
-  jail::Network network;      // its label is for OnEgress
+  // The text whose imports choose the template where none is named; empty: the code itself. For
+  // code that runs another program.
+  std::string imports_from;
+  jail::Network network;  // its label is for OnEgress
   OutputEncoding output_encoding = OutputEncoding::utf8;
 };
 

@@ -35,7 +35,8 @@ const Template* template_by_imports(const std::vector<Template>& templates,
   if (request.language != Language::python || !request.template_name.empty()) return nullptr;
   if (std::none_of(templates.begin(), templates.end(), is_choosable)) return nullptr;
   if (brings_modules(request)) return nullptr;
-  const std::vector<std::string_view> packages = python_imports(request.code);
+  const std::vector<std::string_view> packages =
+      python_imports(request.imports_from.empty() ? request.code : request.imports_from);
   const Template* best = nullptr;
   std::ptrdiff_t most = 0;
   for (const Template& what : templates) {

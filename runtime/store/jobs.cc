@@ -204,7 +204,7 @@ awaitable<void> Jobs::settle() {
   if (!durable_) co_return;
   // What is asked comes behind all that is to be written, in the same transaction.
   std::function<Result<bool>(JobTable&)> nothing = [](JobTable&) -> Result<bool> { return true; };
-  co_await ask<bool>(std::move(nothing));
+  [[maybe_unused]] const auto done = co_await ask<bool>(std::move(nothing));
 }
 
 std::set<std::string> Jobs::live_ids() const {

@@ -127,7 +127,8 @@ std::optional<Response> Api::why_refused(const RequestHead& head, const Matched&
   }
   const Route* const route = matched.route;
   // Whoever shows no key learns nothing about paths but that the open ones are there.
-  if (!matched.principal && !path.is_open) {
+  const bool is_open = route == nullptr ? path.is_open : route->access == Access::open;
+  if (!matched.principal && !is_open) {
     return problem(401, "expected a valid key in Authorization: Bearer or in X-API-Key",
                    {{"WWW-Authenticate", "Bearer"}});
   }
@@ -140,7 +141,8 @@ std::optional<Response> Api::why_refused(const RequestHead& head, const Matched&
     return problem(503, "the server is stopping", {{"Retry-After", "5"}}, {.code = "stopping"});
   }
   if (route->cost != Cost::none) {
-    if (auto refusal = check_rate(*matched.principal)) return refusal;
+    const auto principal = matched.principal.value_or(runtime::Principal());
+    if (auto refusal = check_rate(principal)) return refusal;
   }
   if (head.method == "POST" && !is_json(head)) {
     return problem(415, "Content-Type: expected application/json");

@@ -18,6 +18,7 @@
 #include "runtime/sandbox/runner.h"
 #include "runtime/service/request_rules.h"
 #include "runtime/service/result_json.h"
+#include "server/cli/common_arguments.h"
 #include "server/cli/exec_files.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/interrupt.h"

@@ -10,6 +10,7 @@
 #include "runtime/json/writer.h"
 #include "runtime/sandbox/input_files.h"
 #include "runtime/sandbox/language.h"
+#include "runtime/sandbox/python_imports.h"
 #include "runtime/service/result_json.h"
 #include "server/api/decode_execute.h"
 #include "tests/fuzz/fuzz.h"
@@ -49,7 +50,7 @@ Value must_parse(std::string_view document, std::string_view what) {
 bool has_nul(std::string_view text) { return text.find('\0') != text.npos; }
 
 void check_limits(const RunRequest& request) {
-  require(!request.code.empty() && request.code.size() <= server::max_code_bytes, "code");
+  require(!request.code.empty() && request.code.size() <= runtime::max_code_bytes, "code");
   require(request.timeout >= runtime::min_timeout && request.timeout <= ceilings.timeout,
           "timeout_seconds is not within its limits");
   require(request.memory_limit_mb >= runtime::min_memory_limit_mb &&
@@ -65,9 +66,18 @@ void check_limits(const RunRequest& request) {
     require(name.find('=') == name.npos, "a variable's name with =");
     bytes += name.size() + value.size();
   }
-  require(request.args.size() <= server::max_args, "args");
-  require(request.env.size() <= server::max_env, "env");
-  require(bytes <= server::max_args_env_bytes, "args and env together");
+  require(request.args.size() <= runtime::max_args, "args");
+  require(request.env.size() <= runtime::max_env, "env");
+  require(bytes <= runtime::max_args_env_bytes, "args and env together");
+}
+
+// Whatever the text is, its imports are names in it.
+void check_imports(std::string_view code) {
+  const auto imports = runtime::python_imports(code);
+  require(imports.size() <= runtime::max_imports_found, "more imports than are looked for");
+  for (const std::string_view name : imports) {
+    require(!name.empty() && code.find(name) != code.npos, "an import that is not in the program");
+  }
 }
 
 void check_paths(const RunRequest& request) {
@@ -81,7 +91,7 @@ void check_paths(const RunRequest& request) {
     bytes += file.content.size();
   }
   require(request.files.size() <= limits.files && bytes <= limits.total_bytes, "files");
-  require(request.artifacts.size() <= server::max_artifact_globs, "artifacts");
+  require(request.artifacts.size() <= runtime::max_artifact_globs, "artifacts");
   for (const std::string& glob : request.artifacts) {
     require(jail::check_glob(glob).has_value(), "a glob that names nothing was taken");
   }
@@ -89,6 +99,7 @@ void check_paths(const RunRequest& request) {
   require(request.template_name.empty() || request.template_name == runtime::no_template ||
               (named != nullptr && named->language == request.language),
           "the template is not of the program's language");
+  check_imports(request.code);
 }
 
 std::string encoded(const RunRequest& request) {

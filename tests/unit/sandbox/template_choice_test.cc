@@ -57,6 +57,15 @@ TEST(TemplateChoice, LeavesAloneWhatTheRequestSays) {
   EXPECT_EQ(choice(usual, script), "");
 }
 
+TEST(TemplateChoice, CodeThatRunsAnotherProgramSaysWhich) {
+  RunRequest request = program("import sys; exec(sys.stdin.read())");
+  request.imports_from = "import pandas";
+  EXPECT_EQ(choice(usual, request), "data");
+  request = program("import pandas; exec(input())");
+  request.imports_from = "import json";
+  EXPECT_EQ(choice(usual, request), "");
+}
+
 TEST(TemplateChoice, AModuleOfTheRequestsOwnComesFirst) {
   RunRequest request = program("import pandas");
   for (const char* path : {"pandas.py", "dateutil/__init__.py", "six.pyc", "x.so"}) {
