@@ -31,7 +31,8 @@ Outcome of_time(const RunRequest& request, const jail::ExitReport& report, milli
                 const RequestCeilings& ceilings) {
   Outcome outcome;
   const auto used = report.usage.cpu_user + report.usage.cpu_system;
-  // Both come at about the same time where one core was busy all the while, which is the deadline's.
+  // Both come at about the same time where one core was busy all the while, which is the
+  // deadline's.
   const bool by_cpu = used >= cpu && report.phases.ran < request.timeout * 9 / 10;
   outcome.code = by_cpu ? "cpu_time" : "wall_time";
   outcome.met = RequestLimit::time;
