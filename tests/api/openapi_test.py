@@ -93,11 +93,10 @@ class Description(live_server.ServerTest):
                 self.assertEqual("{id}" in path, answer.status == 404, f"{method} {path}: {answer}")
 
     def test_every_path_of_the_server_is_described(self):
-        source = (PROJECT / "server" / "api" / "routes.cc").read_text(encoding="utf-8")
-        entries = re.findall(r'\{"(/[^"]+)", Route::\w+, [^}]*?(plain)?\}', source)
-        self.assertGreater(len(entries), 6)
-        entries = [(path + "{id}" if path.endswith("/") else path, plain) for path, plain in entries]
-        known = {path for path, _ in entries} | {f"/api/v1{path}" for path, plain in entries if not plain}
+        sources = "".join(path.read_text(encoding="utf-8") for path in sorted((PROJECT / "server" / "api").glob("api*.cc")))
+        rows = re.findall(r'\.add\(\s*\{"(\w+)", "(/[^"]+)"(.*?)\}\);', sources, re.DOTALL)
+        self.assertGreater(len(rows), 12)
+        known = {path for _, path, _ in rows} | {f"/api/v1{path}" for _, path, rest in rows if "Versions::plain" not in rest}
         self.assertEqual(known, set(self.document["paths"]))
 
     def test_methods_are_those_that_are_allowed(self):
