@@ -18,7 +18,7 @@ class Faults(MockTest):
     def test_rate_limit(self):
         self.mock.misbehave(rateLimitRate=1)
         for stream in (False, True):
-            for provider, outcome in self.each({"prompt": "hello", "deadline_ms": 2600, "stream": stream}):
+            for provider, outcome in self.each_beside_others({"prompt": "hello", "deadline_ms": 2600, "stream": stream}):
                 self.assert_failed(provider, outcome, "rate_limited", 429, "try again in 1 s")
                 self.assertEqual((3, 1000), (outcome["tries"], outcome["retry_after_ms"]))
                 self.assertGreater(outcome["took_ms"], 1900)
@@ -26,7 +26,7 @@ class Faults(MockTest):
     def test_server_error(self):
         self.mock.misbehave(dropRate=1)
         for stream in (False, True):
-            for provider, outcome in self.each({"prompt": "hello", "deadline_ms": 3000, "stream": stream}):
+            for provider, outcome in self.each_beside_others({"prompt": "hello", "deadline_ms": 3000, "stream": stream}):
                 self.assert_failed(provider, outcome, "unavailable", 500, "try again later")
                 self.assertEqual(provider in ONCE, outcome["tries"] == 1, outcome)
 
@@ -39,7 +39,7 @@ class Faults(MockTest):
     def test_connection_closed(self):
         self.mock.misbehave(disconnectRate=1)
         for stream in (False, True):
-            for provider, outcome in self.each({"prompt": "hello", "deadline_ms": 2600, "stream": stream}):
+            for provider, outcome in self.each_beside_others({"prompt": "hello", "deadline_ms": 2600, "stream": stream}):
                 self.assert_failed(provider, outcome, "interrupted", 0, "the connection ended before an answer")
                 self.assertGreater(outcome["tries"], 1)
 
