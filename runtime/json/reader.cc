@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 
@@ -64,10 +65,31 @@ std::size_t count_values(std::string_view text) noexcept {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-bool is_integer(std::string_view token) {
+// Takes the digits at the front of `text`. Whether there was one.
+bool take_digits(std::string_view& text) {
+  const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
+  text.remove_prefix(count);
+  return count > 0;
+}
+
+enum class Number : std::uint8_t { none, integer, other };
+
+// What `token` is by the grammar of JSON, as a whole.
+Number number_of(std::string_view token) {
   if (token.starts_with('-')) token.remove_prefix(1);
-  return !token.empty() && (token.front() != '0' || token.size() == 1) &&
-         std::all_of(token.begin(), token.end(), is_digit);
+  const bool has_superfluous_zero = token.size() > 1 && token[0] == '0' && is_digit(token[1]);
+  if (has_superfluous_zero || !take_digits(token)) return Number::none;
+  if (token.empty()) return Number::integer;
+  if (token.starts_with('.')) {
+    token.remove_prefix(1);
+    if (!take_digits(token)) return Number::none;
+  }
+  if (token.starts_with('e') || token.starts_with('E')) {
+    token.remove_prefix(1);
+    if (token.starts_with('+') || token.starts_with('-')) token.remove_prefix(1);
+    if (!take_digits(token)) return Number::none;
+  }
+  return token.empty() ? Number::other : Number::none;
 }
 
 // simdjson refuses integers of more than 64 bits and what no double can hold, and does not say
@@ -88,12 +110,12 @@ std::string with_doubles_for_large_numbers(std::string_view text) {
     }
     const std::string token(text.substr(i, text.find_first_not_of("+-.eE0123456789", i) - i));
     i += token.size();
-    const double number = std::strtod(token.c_str(), nullptr);
-    if (std::isinf(number)) {
-      result += number < 0 ? "-1e308" : "1e308";
+    const Number kind = number_of(token);
+    if (kind != Number::none && std::isinf(std::strtod(token.c_str(), nullptr))) {
+      result += token.starts_with('-') ? "-1e308" : "1e308";
     } else {
       result += token;
-      if (token.size() > digits_of_64_bits && is_integer(token)) result += ".0";
+      if (kind == Number::integer && token.size() > digits_of_64_bits) result += ".0";
     }
   }
   return result;

@@ -54,6 +54,10 @@ std::vector<Attempt> history_of(Texts& texts) {
     attempt.reasoning = texts.next();
     attempt.result.emplace();
     attempt.result->exit_code = 1;
+    jail::ExitReport report;
+    report.ended = jail::Ended::exited;
+    report.exit_code = 1;
+    attempt.result->outcome = runtime::outcome_of({}, report, {}, {});
     attempt.result->standard_output = texts.next();
     attempt.result->standard_error = texts.next();
     attempt.critique.emplace();
