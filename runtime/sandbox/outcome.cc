@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
+#include "runtime/json/writer.h"
 #include "runtime/sandbox/run_request.h"
 
 namespace runtime {
@@ -15,20 +15,17 @@ namespace {
 using std::chrono::duration;
 using std::chrono::milliseconds;
 
-// "5", "0.05": as few digits as say it, at most three behind the point.
+// "5", "0.05"
 std::string number_text(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f", number);
-  std::string shortest = text;
-  shortest.erase(shortest.find_last_not_of('0') + 1);
-  if (shortest.ends_with('.')) shortest.pop_back();
-  return shortest;
+  json::Writer writer;
+  writer.number(number);
+  return std::move(writer).take();
 }
 
 double seconds(milliseconds time) { return duration<double>(time).count(); }
 
 Outcome of_time(const RunRequest& request, const jail::ExitReport& report, milliseconds cpu,
-                const RequestCeilings& ceilings) {
+                const Ceilings& ceilings) {
   Outcome outcome;
   const auto used = report.usage.cpu_user + report.usage.cpu_system;
   // Both come at about the same time where one core was busy all the while, which is the
@@ -48,7 +45,7 @@ Outcome of_time(const RunRequest& request, const jail::ExitReport& report, milli
 }
 
 Outcome of_memory(const RunRequest& request, const jail::ExitReport& report,
-                  const RequestCeilings& ceilings) {
+                  const Ceilings& ceilings) {
   Outcome outcome;
   outcome.code = "out_of_memory";
   outcome.met = RequestLimit::memory;
@@ -56,7 +53,7 @@ Outcome of_memory(const RunRequest& request, const jail::ExitReport& report,
   const double peak_mb = static_cast<double>(report.usage.memory_peak_bytes) / (1u << 20);
   outcome.used = std::round(peak_mb * 100) / 100;
   outcome.asked = outcome.limit;
-  outcome.ceiling = ceilings.memory_mb;
+  outcome.ceiling = ceilings.memory_limit_mb;
   outcome.cause = "the program, its processes and its files needed more than the " +
                   number_text(outcome.limit) + " MB of memory that they may have";
   return outcome;
@@ -78,7 +75,7 @@ std::string signal_name(int signal) {
 }
 
 Outcome outcome_of(const RunRequest& request, const jail::ExitReport& report, milliseconds cpu,
-                   const RequestCeilings& ceilings) {
+                   const Ceilings& ceilings) {
   switch (report.ended) {
     case jail::Ended::exited:
       return plain(report.exit_code == 0 ? "success" : "exit_status",

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "jail/exit_report.h"
+#include "runtime/config/config.h"
 
 namespace runtime {
 
@@ -31,17 +32,12 @@ struct Outcome {
   double ceiling = 0;  // the most that a request may ask for
 };
 
-// The most that any request may ask for.
-struct RequestCeilings {
-  std::chrono::milliseconds timeout{60'000};
-  std::uint32_t memory_mb = 2048;
-};
-
-// What `report` says of the program of `request`, which may use `cpu` of processor time.
+// What `report` says of the program of `request`, which may use `cpu` of processor time. `ceilings`
+// are the most that any request may ask for.
 Outcome outcome_of(const RunRequest& request, const jail::ExitReport& report,
-                   std::chrono::milliseconds cpu, const RequestCeilings& ceilings);
+                   std::chrono::milliseconds cpu, const Ceilings& ceilings);
 
-// Of a run that was cancelled, before or after its program started.
+// The outcome of a run that was cancelled, whether or not its program had started.
 Outcome cancelled_outcome();
 
 // "SIGSEGV"

@@ -91,7 +91,7 @@ class Run : public std::enable_shared_from_this<Run> {
   const boost::asio::any_io_executor collectors_;
   const std::size_t output_cap_;
   const std::uint32_t cpu_percent_;
-  const RequestCeilings ceilings_;
+  const Ceilings ceilings_;
   const std::shared_ptr<Admission> admission_;
   Launch launch_;
   RunRequest request_;

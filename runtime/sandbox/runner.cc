@@ -285,11 +285,10 @@ class JailRunner final : public Runner {
     if (prepared == nullptr) return launch(request, ground_, failed);
     if (prepared->pool == nullptr) return launch_as(*prepared, request, failed);
     if (way == Run::Way::any) {
-      if (fit_of(*prepared, request) == WarmFit::cold) {
-        return launch_as(*prepared, request, failed);
-      }
+      const WarmFit fit = fit_of(*prepared, request);
+      if (fit == WarmFit::cold) return launch_as(*prepared, request, failed);
       const bool named = !request.template_name.empty();
-      auto leased = take(*prepared, request,
+      auto leased = take(*prepared, request, fit,
                          named ? WarmPool::Patience::until_ready : WarmPool::Patience::none, later);
       if (!leased || *leased) return leased;
     }
@@ -306,22 +305,23 @@ class JailRunner final : public Runner {
     const Template* const chosen =
         one_core ? template_by_imports(options_.templates, request) : nullptr;
     Prepared* const prepared = chosen == nullptr ? nullptr : prepared_named(chosen->name);
-    if (prepared == nullptr || prepared->pool == nullptr ||
-        fit_of(*prepared, request) == WarmFit::cold) {
+    const bool has_pool = prepared != nullptr && prepared->pool != nullptr;
+    const WarmFit fit = has_pool ? fit_of(*prepared, request) : WarmFit::cold;
+    if (fit == WarmFit::cold) {
       return Error{jail::ErrorKind::unsupported, "choose a template by imports", 0, {}};
     }
-    return take(*prepared, request, WarmPool::Patience::none, later);
+    return take(*prepared, request, fit, WarmPool::Patience::none, later);
   }
 
   WarmFit fit_of(const Prepared& prepared, const RunRequest& request) const {
     return warm_fit(prepared.pool->spec(), request, cpu_of(request.timeout));
   }
 
-  std::optional<Result<Leased>> take(const Prepared& prepared, const RunRequest& request,
-                                     WarmPool::Patience patience,
-                                     const WarmPool::Ticket& later) const {
+  static std::optional<Result<Leased>> take(const Prepared& prepared, const RunRequest& request,
+                                            WarmFit fit, WarmPool::Patience patience,
+                                            const WarmPool::Ticket& later) {
     std::optional<jail::Invocation> invocation;
-    if (fit_of(prepared, request) == WarmFit::launch) {
+    if (fit == WarmFit::launch) {
       invocation = {.arguments = request.args, .env = environment_of(request)};
     }
     return prepared.pool->take(invocation, patience, later);

@@ -1,4 +1,4 @@
-// Who asks: what every operation is told, whichever door the request came through.
+// The principal of a request: who asks, whichever door the request came through.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,14 @@
 namespace runtime {
 
 struct Principal {
-  // Whose jobs and lessons these are: a keyed digest of the API key. Empty where no keys are
-  // configured, and everybody is this one tenant.
+  // The owner of jobs and lessons, a keyed digest of the API key. It is empty where no keys are
+  // configured: everybody is this one tenant then.
   std::string tenant;
   // The place of the key in the configuration, for what is counted by key.
   std::optional<std::size_t> key;
 
-  // Whose records may be seen; nothing: everybody's, where no keys are configured.
+  // The owner whose records this principal may see. Nothing means every owner's, which holds where
+  // no keys are configured.
   std::optional<std::string> sees() const { return key ? std::optional(tenant) : std::nullopt; }
 };
 

@@ -74,7 +74,8 @@ void count_program(Metrics& metrics, const RunResult& result, std::string_view l
   metrics.outcomes.add({to_string(result.status), language});
 }
 
-Refusal too_many_of_a_caller() {
+Refusal too_many_of_a_caller(Metrics& metrics) {
+  metrics.rejected.add({"concurrency"});
   return {.reason = Refusal::Reason::caller_limit,
           .detail = "too many programs of this caller run or wait; try again when one has ended"};
 }
@@ -83,10 +84,7 @@ boost::asio::awaitable<std::variant<ProgramOutcome, Refusal>> run_program(
     Services services, Caller caller, Execution execution, RunRequest request, RunOptions options) {
   const std::string& tenant = caller.principal.tenant;
   const auto claim = services.runner.claim(tenant);
-  if (!claim) {
-    services.metrics.rejected.add({"concurrency"});
-    co_return too_many_of_a_caller();
-  }
+  if (!claim) co_return too_many_of_a_caller(services.metrics);
   const auto began = Clock::now();
   const auto encoding = request.output_encoding;
   const std::string_view language = name_of(request.language);

@@ -23,7 +23,8 @@ struct ProgramOutcome {
 void count_program(Metrics& metrics, const RunResult& result, std::string_view language,
                    std::chrono::microseconds total);
 
-Refusal too_many_of_a_caller();
+// Refuses a caller who has as many programs as it may, and counts that.
+Refusal too_many_of_a_caller(Metrics& metrics);
 
 boost::asio::awaitable<std::variant<ProgramOutcome, Refusal>> run_program(
     Services services, Caller caller, Execution execution, RunRequest request, RunOptions options);

@@ -30,7 +30,7 @@ inline constexpr std::size_t max_tests_bytes = 256u << 10;
 
 struct TaskRules {
   std::uint32_t default_max_attempts = 3;
-  // By the name of each provider that there is: why it cannot be used; empty: it can.
+  // Maps the name of each known provider to the reason why it cannot be used, or to nothing.
   std::map<std::string, std::string, std::less<>> providers;
 };
 

@@ -23,7 +23,7 @@ struct Services {
   agent::LessonStore* lessons = nullptr;  // null: none are kept
 };
 
-// Who wants a program or a task run, and by which request, for the log.
+// The caller of an operation, and the request that it came by, which the log names.
 struct Caller {
   Principal principal;
   std::string request_id;

@@ -42,10 +42,7 @@ boost::asio::awaitable<std::variant<TaskOutcome, Refusal>> run_task(Services ser
                                                                     agent::TaskRequest request,
                                                                     agent::TaskOptions options) {
   const auto claim = services.runner.claim(caller.principal.tenant);
-  if (!claim) {
-    services.metrics.rejected.add({"concurrency"});
-    co_return too_many_of_a_caller();
-  }
+  if (!claim) co_return too_many_of_a_caller(services.metrics);
   services.jobs.begin(start_of(request, caller, execution), options.cancel);
   options.caller = caller.principal.tenant;
   std::size_t told = 0;

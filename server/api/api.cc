@@ -104,35 +104,31 @@ void Api::add_own_routes() {
 
 Admittance Api::admit(const RequestHead& head) const {
   auto matched = std::make_shared<Matched>();
-  auto found = routes_.find(head.method, head.path);
-  if (found) {
-    matched->route = found->route;
-    matched->label = found->label;
-    matched->parameters = found->parameters;
-  }
+  if (auto found = routes_.find(head.method, head.path)) matched->path = std::move(*found);
   matched->principal = principal_of(head);
   Admittance admittance;
-  admittance.refusal = why_refused(head, *matched, found.value_or(RouteTable::Match()));
-  admittance.is_upgrade = matched->route != nullptr && matched->route->is_upgrade();
+  admittance.refusal = why_refused(head, *matched);
+  const Route* const route = matched->path.route;
+  admittance.is_upgrade = route != nullptr && route->is_upgrade();
   admittance.context = std::move(matched);
   return admittance;
 }
 
-std::optional<Response> Api::why_refused(const RequestHead& head, const Matched& matched,
-                                         const RouteTable::Match& path) const {
+std::optional<Response> Api::why_refused(const RequestHead& head, const Matched& matched) const {
   if (options_.host_check == ApiOptions::HostCheck::local &&
       !is_local_host(head, options_.allowed_hosts)) {
     return problem(421,
                    "Host: this server answers to localhost only; API_ALLOWED_HOSTS adds names");
   }
-  const Route* const route = matched.route;
+  const RouteTable::Match& path = matched.path;
+  const Route* const route = path.route;
   // Whoever shows no key learns nothing about paths but that the open ones are there.
   const bool is_open = route == nullptr ? path.is_open : route->access == Access::open;
   if (!matched.principal && !is_open) {
     return problem(401, "expected a valid key in Authorization: Bearer or in X-API-Key",
                    {{"WWW-Authenticate", "Bearer"}});
   }
-  if (matched.label.empty()) return problem(404, "no such path");
+  if (path.label.empty()) return problem(404, "no such path");
   if (route == nullptr) {
     return problem(405, "expected " + path.methods, {{"Allow", path.methods}});
   }
@@ -171,15 +167,15 @@ boost::asio::awaitable<Response> Api::handle(Request request, std::stop_token go
             .body = std::move(request.body),
             .principal = matched->principal.value_or(runtime::Principal()),
             .is_known = matched->principal.has_value(),
-            .parameters = matched->parameters,
+            .parameters = matched->path.parameters,
             .gone = std::move(gone)};
-  co_return co_await matched->route->handle(std::move(call));
+  co_return co_await matched->path.route->handle(std::move(call));
 }
 
 void Api::on_response(const RequestHead& head, const RequestContext* context, int status) {
   const auto* const matched = static_cast<const Matched*>(context);
-  const bool is_route = matched != nullptr && !matched->label.empty();
-  services_.metrics.responses.add({is_route ? matched->label : "other", status_class(status)});
+  const bool is_route = matched != nullptr && !matched->path.label.empty();
+  services_.metrics.responses.add({is_route ? matched->path.label : "other", status_class(status)});
   if (!head.method.empty()) return;
   if (status == 503) services_.metrics.rejected.add({"connections"});
   if (status == 429) services_.metrics.rejected.add({"peer"});

@@ -55,9 +55,7 @@ class Api final : public Handler {
  private:
   // What admit() found out about a request.
   struct Matched final : RequestContext {
-    const Route* route = nullptr;  // null: refused, for want of one
-    std::string_view label;        // empty: no such path
-    std::vector<std::pair<std::string_view, std::string>> parameters;
+    RouteTable::Match path;                       // without a label where no route has the path
     std::optional<runtime::Principal> principal;  // nothing: no valid key was shown
   };
 
@@ -65,8 +63,7 @@ class Api final : public Handler {
   Response health(const Call& call) const;
   Response stats() const;
   Response metrics() const;
-  std::optional<Response> why_refused(const RequestHead& head, const Matched& matched,
-                                      const RouteTable::Match& path) const;
+  std::optional<Response> why_refused(const RequestHead& head, const Matched& matched) const;
   std::optional<Response> admit_stream(const RequestHead& head) const;
   std::optional<Response> check_rate(const runtime::Principal& principal) const;
   bool is_draining() const { return draining_.stop_requested(); }

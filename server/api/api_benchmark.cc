@@ -45,10 +45,7 @@ awaitable<Response> run_suite(runtime::Services services, const runtime::Request
   if (!suite) co_return problem(400, "suite: " + suite.error().message());
   const std::string owner = call.principal.tenant;
   const auto claim = services.runner.claim(owner);
-  if (!claim) {
-    services.metrics.rejected.add({"concurrency"});
-    co_return response_of(runtime::too_many_of_a_caller());
-  }
+  if (!claim) co_return response_of(runtime::too_many_of_a_caller(services.metrics));
   auto options = options_of(request, rules->ceilings.memory_limit_mb);
   options.timeout = std::min(options.timeout, rules->ceilings.timeout);
   const std::stop_callback on_gone(call.gone, [cancel = options.cancel] { cancel.request(); });

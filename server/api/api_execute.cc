@@ -14,16 +14,21 @@ using boost::asio::awaitable;
 
 runtime::Caller caller_of(const Call& call) { return {call.principal, call.head.request_id}; }
 
+template <class Outcome>
+Response answer_of(std::variant<Outcome, runtime::Refusal> ran) {
+  if (const auto* refusal = std::get_if<runtime::Refusal>(&ran)) return response_of(*refusal);
+  Response response;
+  response.body = std::move(std::get<Outcome>(ran).result);
+  return response;
+}
+
 awaitable<Response> execute_program(runtime::Services services, runtime::RunRequest request,
                                     runtime::Caller caller, std::stop_token gone) {
   runtime::RunOptions options;
   const std::stop_callback on_gone(gone, [cancel = options.cancel] { cancel.request(); });
   auto ran = co_await runtime::run_program(services, std::move(caller), runtime::make_execution(),
                                            std::move(request), std::move(options));
-  if (auto* refusal = std::get_if<runtime::Refusal>(&ran)) co_return response_of(*refusal);
-  Response response;
-  response.body = std::move(std::get<runtime::ProgramOutcome>(ran).result);
-  co_return response;
+  co_return answer_of(std::move(ran));
 }
 
 awaitable<Response> execute_task(runtime::Services services, runtime::agent::TaskRequest request,
@@ -32,10 +37,7 @@ awaitable<Response> execute_task(runtime::Services services, runtime::agent::Tas
   const std::stop_callback on_gone(gone, [cancel = options.cancel] { cancel.request(); });
   auto ran = co_await runtime::run_task(services, std::move(caller), runtime::make_execution(),
                                         std::move(request), std::move(options));
-  if (auto* refusal = std::get_if<runtime::Refusal>(&ran)) co_return response_of(*refusal);
-  Response response;
-  response.body = std::move(std::get<runtime::TaskOutcome>(ran).result);
-  co_return response;
+  co_return answer_of(std::move(ran));
 }
 
 awaitable<Response> execute(runtime::Services services, const runtime::RequestRules* rules,

@@ -60,7 +60,6 @@ jail::Result<Start> start(StartRequest request, StartFailures* tolerated) {
     return tolerated == nullptr ? nullptr : &(tolerated->*which);
   };
   Start result;
-  result.environment = request.environment;
   runtime::ConfigSources sources;
   sources.file_path = request.config_path;
   sources.environment = std::move(request.environment);
@@ -69,6 +68,7 @@ jail::Result<Start> start(StartRequest request, StartFailures* tolerated) {
   if (!settle(runtime::load_config(sources), result.config, slot(&StartFailures::config), end)) {
     return *end;
   }
+  result.environment = std::move(sources.environment);
   if (request.check) {
     if (const auto checked = request.check(result.config); !checked) return checked.error();
   }

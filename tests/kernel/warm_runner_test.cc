@@ -18,8 +18,9 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
 
-Template forked(std::string name) {
+Template forked(std::string name, std::vector<std::string> imports = {}) {
   Template what;
+  what.imports = std::move(imports);
   what.name = std::move(name);
   what.warmth = jail::Warmth::forked;
   what.pool = {.least = 1, .usual = 2, .most = 4};
@@ -137,8 +138,7 @@ TEST_F(WarmRunnerTest, WhoWaitsForAJailCanBeCancelled) {
 }
 
 TEST_F(WarmRunnerTest, AZygoteThatDoesNotStartCostsWarmthAlone) {
-  Template broken = forked("broken");
-  broken.imports = {"no_such_module"};
+  const Template broken = forked("broken", {"no_such_module"});
   create_with({broken});
   for (int i = 0; i < 3; ++i) {
     const RunResult result = run(named("broken"));
@@ -154,8 +154,7 @@ TEST_F(WarmRunnerTest, AZygoteThatDoesNotStartCostsWarmthAlone) {
 }
 
 TEST_F(WarmRunnerTest, AProgramGetsTheTemplateThatHasWhatItImports) {
-  Template decimals = forked("decimals");
-  decimals.imports = {"decimal"};
+  const Template decimals = forked("decimals", {"decimal"});
   create_with({decimals, forked("python")});
   ASSERT_TRUE(is_ready("python"));
   const std::string code = "import sys; print('decimal' in sys.modules); import decimal";
@@ -176,8 +175,7 @@ TEST_F(WarmRunnerTest, AProgramGetsTheTemplateThatHasWhatItImports) {
 }
 
 TEST_F(WarmRunnerTest, WhereProgramsHaveSeveralCoresTheyImportForThemselves) {
-  Template decimals = forked("decimals");
-  decimals.imports = {"decimal"};
+  const Template decimals = forked("decimals", {"decimal"});
   RunnerOptions options;
   options.cpu_percent = 200;
   create_with({decimals, forked("python")}, std::move(options));
@@ -186,8 +184,7 @@ TEST_F(WarmRunnerTest, WhereProgramsHaveSeveralCoresTheyImportForThemselves) {
 }
 
 TEST_F(WarmRunnerTest, ATemplateOfItsImportsThatDoesNotStartCostsNothing) {
-  Template broken = forked("broken");
-  broken.imports = {"no_such_module"};
+  const Template broken = forked("broken", {"no_such_module"});
   create_with({broken, forked("python")});
   ASSERT_TRUE(is_ready("python"));
   const std::string code = "try: import no_such_module\nexcept ImportError: print(42)";

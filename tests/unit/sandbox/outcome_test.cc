@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using jail::Ended;
 using jail::ExitReport;
 
-constexpr RequestCeilings ceilings{.timeout = 60s, .memory_mb = 2048};
+const Ceilings ceilings{.timeout = 60s, .memory_limit_mb = 2048};
 
 Outcome of(const ExitReport& report, const RunRequest& request = {}) {
   return outcome_of(request, report, request.timeout, ceilings);
