@@ -15,6 +15,9 @@ SLACK_MB = 64
 # In a virtual machine the kernel sets free pages aside for moments, to tell the hypervisor of them: some tens of MB are missing,
 # or come back, that have nothing to do with the attack. What an attack takes is missing each time.
 LOOKS = 3
+# A neighbour such as a compiler takes memory too. It is not there each time, and what an attack takes is: one that seems
+# to take too much is looked at this often.
+MAX_LOOKS = 15
 
 
 def available_mb():
@@ -66,10 +69,18 @@ class HostMemory(live_server.ServerTest):
             self.execute(PRELUDE + attack.text, template=template, timeout_seconds=attack.timeout, memory_limit_mb=attack.memory)
         return loss.mb
 
+    def least_lost_by(self, attack, template):
+        least = self.lost_by(attack, template)
+        for look in range(1, MAX_LOOKS):
+            if look >= LOOKS and least <= attack.memory + SLACK_MB:
+                break
+            least = min(least, self.lost_by(attack, template))
+        return least
+
     def check(self, template):
         self.wait_until_warm()
         self.assertGreaterEqual(len(ON_MEMORY), 10)
-        losses = {attack.name: min(self.lost_by(attack, template) for _ in range(LOOKS)) for attack in ON_MEMORY}
+        losses = {attack.name: self.least_lost_by(attack, template) for attack in ON_MEMORY}
         print("loss in MB:", losses, flush=True)
         self.assertEqual({}, {attack.name: losses[attack.name] for attack in ON_MEMORY
                               if losses[attack.name] > attack.memory + SLACK_MB})

@@ -15,6 +15,7 @@
 
 #include "jail/exit_report.h"
 #include "jail/fd.h"
+#include "jail/process.h"
 #include "jail/result.h"
 #include "jail/spec.h"
 
@@ -69,12 +70,27 @@ class Jail {
   // the launcher says about it: init may be quicker.
   int process_fd() const noexcept;
 
-  // Runs the guest; the clock of Limits::wall starts here. Only in Phase::ready.
+  // Runs the guest; the clock of Limits::wall starts here. Only in Phase::ready. A living jail
+  // (Life::until_ended) has no guest of its own: from here on processes can be spawned into it.
   Result<void> start();
 
   // The same with limits of this run's own, no larger than the jail was made for (of a pool:
   // TemplateSpec::most_memory_bytes and most_cpu). Errors: invalid, closed, kernel.
   Result<void> start(const RunLimits& limits);
+
+  // Starts a process in a living jail, in Phase::running; up to 64 that have not ended at a time.
+  // It is confined as every guest is before it executes anything, also where others in the jail are
+  // hostile. Does not wait: the Process tells how far it has come. Errors: invalid, naming the
+  // field of the spec; closed (the jail has ended); exhausted, kernel.
+  Result<Process> spawn(const ProcessSpec& spec) const;
+
+  // Opens a regular file or directory of a living jail, by an absolute path of the jail. Symbolic
+  // links lead where they lead inside, and nowhere else; so does "..". `flags` and `mode` as for
+  // open(2); the descriptor is close-on-exec and never waits. The owner's process does the work:
+  // pages of files that it writes are its own cgroup's. From Phase::ready to Phase::ended. Errors:
+  // invalid; refused (neither a file nor a directory, or in /proc); kernel, with the errno, such as
+  // ENOENT; exhausted (ENOSPC).
+  Result<Fd> open_file(std::string_view path, int flags, std::uint32_t mode = 0644) const;
 
   // Asks init to end the jail; the report follows. Does nothing after the end. From any thread,
   // also while another one uses the Jail, as in wait(), but not while it moves or destroys it.

@@ -52,7 +52,7 @@ class Launcher {
   // A pidfd, readable when the launcher has ended. Owned by the Launcher.
   int process_fd() const noexcept;
 
-  struct State;                                            // the library's own
+  struct State;                                                            // the library's own
   const std::shared_ptr<State>& state() const noexcept { return state_; }  // the library's own
 
  private:

@@ -72,6 +72,11 @@ const Policy& default_policy();
 // `base` says about it. The name says that there are more. Thread-safe.
 Policy with_rules(Policy base, const std::vector<Rule>& added);
 
+// What shells and full-screen programs do with a terminal of the jail's own, beyond what
+// default_policy() allows: to move a job into the foreground, and to set the size. For
+// with_rules(), where processes get terminals (ProcessSpec::terminal). Thread-safe.
+std::vector<Rule> terminal_rules();
+
 // Something that a policy permits and default_policy() may not.
 struct LooserRule {
   std::string syscall;

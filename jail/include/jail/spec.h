@@ -117,8 +117,16 @@ struct Limits {
   std::uint32_t tmp_inodes = 16384;
 };
 
+// When a jail ends by itself.
+enum class Life : std::uint8_t {
+  one_program,  // when the program of JailSpec::argv has ended
+  until_ended,  // only at one of its limits: processes are spawned into it (Jail::spawn())
+};
+
 // One jail. argv, root and filter have no default; the rest is as tight as it comes.
 struct JailSpec {
+  Life life = Life::one_program;
+  // Both empty for Life::until_ended, where each ProcessSpec has its own.
   std::vector<std::string> argv;  // argv[0] is a path inside the jail; no PATH look-up
   std::vector<std::string> env;   // "NAME=value"; nothing is inherited
   std::string working_directory = "/workspace";

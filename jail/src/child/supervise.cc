@@ -19,7 +19,10 @@
 #include "child/arithmetic.h"
 #include "child/channel.h"
 #include "child/clocks.h"
+#include "child/guest_calls.h"
+#include "child/guest_start.h"
 #include "child/held_limits.h"
+#include "child/living.h"
 #include "child/notices.h"
 #include "child/program_pipe.h"
 #include "child/raw_syscall.h"
@@ -126,7 +129,7 @@ class Init {
     Notice notice{};
     if (!notices_.take(notice)) return;
     if (notice.kind == NoticeKind::system_information) {
-      tell_about_system(notice);
+      tell_about_system(notices_, watch_, notice);
       return;
     }
     if (notice.kind == NoticeKind::shared_memory) {
@@ -166,17 +169,9 @@ class Init {
     }
   }
 
-  // A pair of soft and hard limit in the plan, made what the owner gives when it starts a jail.
-  // Never more than the jail was made for.
-  std::uint64_t* lowered(std::uint64_t offset, std::uint64_t given) {
-    auto* pair = reinterpret_cast<std::uint64_t*>(base_ + offset);
-    if (given < pair[1]) pair[0] = pair[1] = given;
-    return pair;
-  }
-
   bool release() {
     if (is_forked()) return release_forked();
-    return is_started() ? release_started() : start_guest();
+    return is_started() ? release_started() : start_program();
   }
 
   // For a guest that runs already.
@@ -184,8 +179,8 @@ class Init {
     const struct {
       int resource;
       const std::uint64_t* pair;
-    } limits[] = {{RLIMIT_DATA, lowered(plan_.data_limit_offset, order_.data_limit)},
-                  {RLIMIT_CPU, lowered(plan_.cpu_limit_offset, order_.cpu_limit_s)}};
+    } limits[] = {{RLIMIT_DATA, lower_limit(base_, plan_.data_limit_offset, order_.data_limit)},
+                  {RLIMIT_CPU, lower_limit(base_, plan_.cpu_limit_offset, order_.cpu_limit_s)}};
     long done = 0;
     for (const auto& limit : limits) {
       if (done != 0) break;
@@ -280,10 +275,10 @@ class Init {
     system_before_us_ = before - user_before_us_;
   }
 
-  bool start_guest() {
+  bool start_program() {
     begin_ns_ = now_ns();
-    lowered(plan_.data_limit_offset, order_.data_limit);
-    lowered(plan_.cpu_limit_offset, order_.cpu_limit_s);
+    lower_limit(base_, plan_.data_limit_offset, order_.data_limit);
+    lower_limit(base_, plan_.cpu_limit_offset, order_.cpu_limit_s);
     limits_.begin(begin_ns_);
     return spawn_guest();
   }
@@ -296,7 +291,7 @@ class Init {
       clone_args args{};
       args.exit_signal = SIGCHLD;
       pid = raw::call(SYS_clone3, raw::address(&args), sizeof args);
-      if (pid == 0) become_guest(ends[1]);
+      if (pid == 0) start_guest(plan_, base_, slots_, ends[1]);
       raw::call(SYS_close, ends[1]);
     }
     if (pid < 0 || signals_ < 0) return refused(pid < 0 ? pid : signals_);
@@ -304,20 +299,6 @@ class Init {
     start_report_ = ends[0];
     drop_lent();
     return true;
-  }
-
-  // Every descriptor but the streams is close-on-exec, so `report` closes by execve: that is how
-  // init learns that the guest runs.
-  [[noreturn]] void become_guest(int report) {
-    const long given = give_listener(report);
-    Failure failure{-1, static_cast<std::int32_t>(-given)};
-    // Where this filter is not permitted, the plan's own is not either, and that is an error.
-    if (given == 0 || given == -EACCES) {
-      const auto* calls = reinterpret_cast<const wire::Call*>(base_ + plan_.calls_offset);
-      failure = apply(calls + plan_.init_calls, plan_.guest_calls, base_, slots_);
-    }
-    send_bytes(report, &failure, sizeof failure, nullptr, 0);
-    for (;;) raw::call(SYS_exit_group, 127);
   }
 
   void step() {
@@ -394,13 +375,9 @@ class Init {
     Notice notice{};
     if (!notices_.take(notice)) return;
     if (notice.kind == NoticeKind::shared_memory) {
-      if (watch_.count_shared(notice.bytes, notice.thread, order_.memory_bytes)) {
-        notices_.let_go(notice);
-      } else {
-        notices_.refuse(notice, ENOMEM);
-      }
+      answer_shared_memory(notices_, watch_, notice, order_.memory_bytes);
     } else if (notice.kind == NoticeKind::system_information) {
-      tell_about_system(notice);
+      tell_about_system(notices_, watch_, notice);
     } else if (watch_.is_thread_of(notice.thread, static_cast<int>(guest_))) {
       guest_leaves_ = true;
       guest_end_ns_ = now_ns();
@@ -409,26 +386,6 @@ class Init {
     } else {
       notices_.let_go(notice);
     }
-  }
-
-  // Writing to the memory of a process waits while that changes its mappings, which init must not.
-  // Where a process has many, a child of init writes in its place, which ends with the jail at the
-  // latest. When all threads of a program ask at once, some are told to ask again.
-  void tell_about_system(const Notice& notice) {
-    if (watch_.is_small(notice.thread)) {
-      notices_.tell_about_system(notice);
-      return;
-    }
-    clone_args args{};
-    args.exit_signal = SIGCHLD;
-    const long pid = raw::call(SYS_clone3, raw::address(&args), sizeof args);
-    if (pid == 0) {
-      notices_.tell_about_system(notice);
-      for (;;) raw::call(SYS_exit_group, 0);
-    }
-    if (pid > 0 && watch_.leave_out(static_cast<int>(pid))) return;
-    notices_.refuse(notice, EAGAIN);
-    if (pid > 0) raw::call(SYS_kill, pid, SIGKILL);
   }
 
   void reap_ended() {
@@ -565,6 +522,10 @@ class Init {
 }  // namespace
 
 void supervise(const wire::PlanHeader& plan, char* base, long* slots, std::uint32_t guest_work) {
+  if (plan.kind == wire::plan_living) {
+    supervise_living(plan, base, slots);
+    return;
+  }
   Init(plan, base, slots, guest_work).run();
 }
 

@@ -30,6 +30,13 @@ enum Slot : std::uint8_t {
   slot_egress = 13,      // where the jail's listening socket goes, where it has one (egress.h)
   slot_first_free = 14,
   slot_none = 0xff,
+  // Of a process that is spawned into a living jail. The plan of such a jail and the plan of a
+  // template's host are never the same one, so these share numbers with the slots of a zygote.
+  slot_terminal = slot_invocation,  // its controlling terminal, where it has one
+  slot_program_path = slot_zygote,  // these four are addresses, see Command
+  slot_arguments = slot_library,
+  slot_variables = slot_setup,
+  slot_start_directory = slot_guest_plan,
 };
 
 enum ArgumentKind : std::uint8_t {
@@ -64,6 +71,7 @@ enum PlanKind : std::uint32_t {
       1,  // a template's host, a launcher inside namespaces of its own; execve of its zygote
   plan_forked = 2,   // a jail made by a host; returns into the interpreter that was forked
   plan_started = 3,  // a jail whose guest is executed at once and waits for its program; execve
+  plan_living = 4,   // a jail that processes are spawned into; its guest list runs for each of them
 };
 
 struct PlanHeader {
@@ -173,11 +181,13 @@ struct GuestReport {
   std::uint64_t cpu_system_us;
 };
 
-// To init.
-enum OrderType : std::uint32_t { order_start = 1, order_cancel = 2 };
+// To init. A living jail is started without a program; each order to spawn then brings the
+// process's control socket, its Command and, unless it gets a terminal, its three streams.
+enum OrderType : std::uint32_t { order_start = 1, order_cancel = 2, order_spawn = 3 };
 struct Order {
   OrderType type;
-  std::uint32_t reserved;
+  std::uint16_t columns;  // of the terminal of a spawned process; 0: it has none
+  std::uint16_t rows;
   std::uint64_t wall_ns;
   std::uint64_t cpu_ns;
   std::uint64_t memory_bytes;
@@ -185,15 +195,41 @@ struct Order {
   std::uint64_t cpu_limit_s;
 };
 
-// To the parent, on the control socket of the jail.
+inline constexpr std::size_t spawn_fds_with_terminal = 2;
+inline constexpr std::size_t spawn_fds_with_streams = 5;
+
+// A file that says what a spawned process executes: this, then texts and lists. Places are offsets
+// from the beginning of the file; a list is one place of 8 bytes for each text, and a 0.
+struct Command {
+  std::uint32_t magic;
+  std::uint32_t reserved;
+  std::uint64_t size;  // of the whole file
+  std::uint64_t path;
+  std::uint64_t start_directory;
+  std::uint64_t arguments;
+  std::uint64_t variables;
+};
+
+// To init, on the control socket of a process. The socket's end kills the process.
+enum ProcessOrderType : std::uint32_t { signal_process = 1, signal_group = 2 };
+struct ProcessOrder {
+  ProcessOrderType type;
+  std::int32_t signal;
+};
+
+// To the parent, on the control socket of the jail or of a process in it.
 enum MessageType : std::uint32_t {
   message_launched = 1,  // from the launcher; `error` set: clone3 failed. Carries the pidfd of init
   message_ready = 2,     // from init, with the directory of the working tmpfs; from a zygote, with
                          // its pidfd
   message_failed = 3,    // call `index` of the init (phase 0) or guest (phase 1) list failed
   message_ended = 4,
-  message_ending = 5,  // from init: the same as far as it is known, while the kernel takes apart
-                       // what was killed; message_ended follows
+  message_ending = 5,   // from init: the same as far as it is known, while the kernel takes apart
+                        // what was killed; message_ended follows
+  message_root = 6,     // from init of a living jail, before message_ready: its root directory
+  message_spawned = 7,  // from init, of a process: it was made, and has this `pid`; with the
+                        // owner's side of its terminal, where it has one
+  message_running = 8,  // from init, of a process: execve has succeeded
 };
 
 // Why init ended the jail, when it did.
@@ -213,7 +249,7 @@ struct Message {
   Cause cause;
   std::int32_t wait_code;    // si_code of the guest (CLD_EXITED, CLD_KILLED, ...)
   std::int32_t wait_status;  // si_status
-  std::uint32_t reserved;
+  std::int32_t pid;          // of a spawned process, in the jail's pid namespace
   std::uint64_t cpu_user_us;
   std::uint64_t cpu_system_us;
   std::uint64_t memory_peak_bytes;

@@ -83,11 +83,11 @@ Result<void> await_confinement(const char* name, const Fd& socket) {
 }
 
 // One of the two, running and not confined yet; kills it when it goes.
-class Process {
+class ProxyProcess {
  public:
   // `names` and `others` are its, at egress::names_fd and after it.
-  static Result<Process> start(const char* name, const Policy& policy, Fd names,
-                               std::vector<Fd> others) {
+  static Result<ProxyProcess> start(const char* name, const Policy& policy, Fd names,
+                                    std::vector<Fd> others) {
     auto filter = filter_file(policy);
     if (!filter) return filter.error();
     auto sockets = socket_pair();
@@ -102,11 +102,11 @@ class Process {
                    static_cast<std::size_t>(jail_egress_image_end - jail_egress_image_begin)},
                   std::move(sockets->second), std::move(given));
     if (!process) return process.error();
-    return Process(std::move(sockets->first), std::move(*process));
+    return ProxyProcess(std::move(sockets->first), std::move(*process));
   }
-  Process(Process&&) noexcept = default;
-  Process& operator=(Process&&) = delete;
-  ~Process() {
+  ProxyProcess(ProxyProcess&&) noexcept = default;
+  ProxyProcess& operator=(ProxyProcess&&) = delete;
+  ~ProxyProcess() {
     socket.reset();
     if (pidfd.valid()) end_process(pidfd);
   }
@@ -115,7 +115,7 @@ class Process {
   Fd pidfd;
 
  private:
-  Process(Fd control, Fd process) : socket(std::move(control)), pidfd(std::move(process)) {}
+  ProxyProcess(Fd control, Fd process) : socket(std::move(control)), pidfd(std::move(process)) {}
 };
 
 }  // namespace
@@ -133,8 +133,8 @@ bool egress_rule_covers(std::string_view ceiling, std::string_view rule) {
 }
 
 struct EgressProxy::State {
-  Process look_ups;
-  Process proxy;
+  ProxyProcess look_ups;
+  ProxyProcess proxy;
 };
 
 EgressProxy::EgressProxy(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
@@ -156,12 +156,12 @@ Result<EgressProxy> EgressProxy::start(EgressOptions options) {
   auto names = socket_pair();
   if (!names) return names.error();
   auto look_ups =
-      Process::start(egress::look_up_name, lookup_policy(), std::move(names->first), {});
+      ProxyProcess::start(egress::look_up_name, lookup_policy(), std::move(names->first), {});
   if (!look_ups) return look_ups.error();
   std::vector<Fd> others;
   others.push_back(std::move(*file));
-  auto proxy = Process::start(egress::proxy_name, egress_policy(), std::move(names->second),
-                              std::move(others));
+  auto proxy = ProxyProcess::start(egress::proxy_name, egress_policy(), std::move(names->second),
+                                   std::move(others));
   if (!proxy) return proxy.error();
   auto confined = await_confinement(egress::look_up_name, look_ups->socket);
   if (confined) confined = await_confinement(egress::proxy_name, proxy->socket);

@@ -1,4 +1,5 @@
-// Jail::wait() and Jail::communicate(): poll loops over one jail, for owners who have none.
+// wait() and communicate() of Jail and Process: poll loops over one of them, for owners who have
+// none.
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,6 +17,7 @@
 #include "parent/jail_state.h"
 #include "parent/messages.h"
 #include "parent/order.h"
+#include "parent/process_state.h"
 
 namespace jail {
 namespace {
@@ -197,6 +199,55 @@ Result<Output> Jail::communicate(std::string_view input, std::uint64_t most_byte
         ErrorKind::timed_out, "wait for the death of a jail that has ended", ETIMEDOUT, {}};
   }
   return output;
+}
+
+Result<ProcessPhase> Process::wait(ProcessPhase phase, milliseconds at_most) {
+  const Deadline deadline = steady_clock::now() + std::min(at_most, longest_poll);
+  for (;;) {
+    auto now = advance();
+    if (!now || *now >= phase) return now;
+    const int left = left_until(deadline);
+    if (left == 0) return Error{ErrorKind::timed_out, "wait for a process", ETIMEDOUT, {}};
+    pollfd watched{state_->control.get(), POLLIN, 0};
+    if (::poll(&watched, 1, left) < 0 && errno != EINTR) {
+      return system_error("wait for a process");
+    }
+  }
+}
+
+Result<ProcessOutput> Process::communicate(std::string_view input, std::uint64_t max_bytes) {
+  State& state = *state_;
+  if (!state.streams[1].valid() || !state.streams[2].valid() ||
+      (!input.empty() && !state.streams[0].valid())) {
+    return invalid("communicate with a process: its streams were taken, or it has a terminal");
+  }
+  ProcessOutput output;
+  Collected out(take_stdout(), output.out, max_bytes, output.out_lost_bytes);
+  Collected err(take_stderr(), output.err, max_bytes, output.err_lost_bytes);
+  Fed in(take_stdin(), input);
+  const BrokenPipeIsAnError guard;
+  const Deadline deadline = steady_clock::now() + state.wall + patience_with_init;
+  for (;;) {
+    auto now = advance();
+    if (!now) return now.error();
+    const bool has_ended = *now == ProcessPhase::ended;
+    // What is written after the end is written by others, who may hold the streams for ever.
+    const int left = has_ended ? 0 : left_until(deadline);
+    if (!has_ended && left == 0) {
+      if (auto done = state.give_up(Ended::timed_out); !done) return done.error();
+      continue;
+    }
+    pollfd watched[] = {{has_ended ? -1 : in.fd(), POLLOUT, 0},
+                        {out.fd(), POLLIN, 0},
+                        {err.fd(), POLLIN, 0},
+                        {has_ended ? -1 : state.control.get(), POLLIN, 0}};
+    const int ready = ::poll(watched, std::size(watched), left);
+    if (ready < 0 && errno != EINTR) return system_error("communicate with a process");
+    if (watched[0].revents != 0) in.write_some();
+    if (watched[1].revents != 0) out.read_some();
+    if (watched[2].revents != 0) err.read_some();
+    if (has_ended && ready == 0) return output;
+  }
 }
 
 }  // namespace jail

@@ -14,6 +14,7 @@
 #include <limits>
 
 #include "parent/beneath.h"
+#include "parent/fill_report.h"
 #include "parent/jail_state.h"
 #include "parent/messages.h"
 #include "plan/check_spec.h"
@@ -25,54 +26,6 @@ using std::chrono::duration_cast;
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
-
-// A century, so that sums of what a report says stay numbers.
-constexpr std::uint64_t longest_us = 100ull * 366 * 24 * 3600 * 1'000'000;
-
-microseconds bounded(std::uint64_t us) { return microseconds(std::min(us, longest_us)); }
-microseconds as_microseconds(std::uint64_t ns) { return bounded(ns / 1000); }
-
-void judge_wait_status(const wire::Message& message, const Limits& limits, ExitReport& report) {
-  if (message.wait_code == CLD_EXITED) {
-    report.ended = Ended::exited;
-    report.exit_code = message.wait_status;
-    return;
-  }
-  report.signal = message.wait_status;
-  const bool out_of_cpu = report.usage.cpu_user + report.usage.cpu_system >= limits.cpu;
-  if ((report.signal == SIGXCPU || report.signal == SIGKILL) && out_of_cpu) {
-    report.ended = Ended::timed_out;  // RLIMIT_CPU was quicker than init
-  } else {
-    report.ended = report.signal == SIGSYS ? Ended::violation : Ended::signaled;
-  }
-}
-
-void fill_report(const wire::Message& message, const Limits& limits, ExitReport& report) {
-  report.usage.cpu_user = bounded(message.cpu_user_us);
-  report.usage.cpu_system = bounded(message.cpu_system_us);
-  report.usage.memory_peak_bytes = message.memory_peak_bytes;
-  report.phases.started = as_microseconds(message.started_ns);
-  report.phases.ran = as_microseconds(message.ran_ns);
-  report.phases.ended = as_microseconds(message.ended_ns);
-  report.exit_code = -1;
-  report.signal = 0;
-  if (message.cause == wire::cause_none) {
-    judge_wait_status(message, limits, report);
-    return;
-  }
-  report.signal = SIGKILL;
-  switch (message.cause) {
-    case wire::cause_memory:
-      report.ended = Ended::out_of_memory;
-      break;
-    case wire::cause_cancelled:
-      report.ended = Ended::cancelled;
-      break;
-    default:
-      report.ended = Ended::timed_out;
-      break;
-  }
-}
 
 // Not valid with errno when it fails, as when the file is there already.
 Fd create_beneath(int root, std::string_view path, std::uint32_t mode) {
@@ -174,6 +127,9 @@ Result<Phase> Jail::State::read_reports() {
         if (message.error != 0) return launch_error(message.error);
         process = std::move(received.fd);
         break;
+      case wire::message_root:
+        root = std::move(received.fd);
+        break;
       case wire::message_ready:
         // A jail that became ready once more could be started once more.
         if (phase != Phase::launching) return give_up();
@@ -185,12 +141,12 @@ Result<Phase> Jail::State::read_reports() {
         return step_error(message, describe_call(*plan, message.phase, message.index));
       case wire::message_ending:
         if (phase != Phase::running || is_ending) return give_up();
-        fill_report(message, limits, report);
+        fill_report(message, limits.cpu, report);
         is_ending = true;
         break;
       case wire::message_ended:
         if (phase == Phase::launching) return give_up();
-        fill_report(message, limits, report);
+        fill_report(message, limits.cpu, report);
         add_accounting();
         phase = Phase::ended;
         break;

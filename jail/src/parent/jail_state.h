@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "jail/cgroup.h"
 #include "jail/jail.h"
@@ -46,6 +47,13 @@ struct Jail::State {
   Fd control;
   Fd process;    // pidfd of init, once the launcher sent it
   Fd workspace;  // directory of the working tmpfs, once init is ready
+  Fd root;       // of a living jail, once init is ready
+  // What processes of a living jail have in common.
+  struct Spawning {
+    std::string working_directory;
+    Network network;
+  };
+  std::optional<Spawning> spawning;
   std::array<Fd, 3> streams;
   std::optional<CgroupLeaf> cgroup;
   ExitReport report;

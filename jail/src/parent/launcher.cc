@@ -83,6 +83,7 @@ Result<Jail> Launcher::launch(const JailSpec& spec) const {
   order.cgroups = state_->cgroups ? &*state_->cgroups : nullptr;
   order.network = &spec.network;
   order.proxy = state_->egress.get();
+  if (spec.life == Life::until_ended) order.living = &spec;
   return order_jail(order);
 }
 

@@ -57,8 +57,8 @@ Result<std::pair<Fd, Fd>> make_pipe() {
 }
 
 Result<void> set_non_blocking(const Fd& fd) {
-  // A pipe has no other status flag that could be lost.
-  if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) return system_error("make a pipe non-blocking");
+  if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0)
+    return system_error("make a stream non-blocking");
   return {};
 }
 
@@ -78,24 +78,30 @@ Result<void> send_launch_request(int socket, std::vector<LaunchArgument> argumen
   return sending_error("ask the launcher for a jail");
 }
 
+Result<StreamPipes> make_stream_pipes() {
+  StreamPipes made;
+  for (std::size_t i = 0; i < made.guest.size(); ++i) {
+    auto pipe = make_pipe();
+    if (!pipe) return std::move(pipe).error();
+    // The guest reads the first one and writes to the others.
+    made.guest[i] = std::move(i == 0 ? pipe->first : pipe->second);
+    made.owner[i] = std::move(i == 0 ? pipe->second : pipe->first);
+    if (auto done = set_non_blocking(made.owner[i]); !done) return done.error();
+  }
+  return made;
+}
+
 Result<Jail> order_jail(const JailOrder& order) {
   auto control = socket_pair();
   if (!control) return control.error();
-  auto input = make_pipe();
-  auto output = make_pipe();
-  auto errors = make_pipe();
-  for (const auto* pipe : {&input, &output, &errors}) {
-    if (!*pipe) return pipe->error();
-  }
-  for (const Fd* end : {&input->second, &output->first, &errors->first}) {
-    if (auto done = set_non_blocking(*end); !done) return done.error();
-  }
+  auto streams = make_stream_pipes();
+  if (!streams) return std::move(streams).error();
   auto state = std::make_unique<Jail::State>();
   std::vector<LaunchArgument> arguments = {{wire::launch_plan, order.image},
                                            {wire::launch_control, control->second.get()},
-                                           {wire::launch_stdin, input->first.get()},
-                                           {wire::launch_stdout, output->second.get()},
-                                           {wire::launch_stderr, errors->second.get()}};
+                                           {wire::launch_stdin, streams->guest[0].get()},
+                                           {wire::launch_stdout, streams->guest[1].get()},
+                                           {wire::launch_stderr, streams->guest[2].get()}};
   if (order.cgroups != nullptr) {
     auto leaf = order.cgroups->make_leaf(leaf_limits(order.limits));
     if (!leaf) return leaf.error();
@@ -121,7 +127,10 @@ Result<Jail> order_jail(const JailOrder& order) {
   state->most_memory_bytes = std::max(order.most_memory_bytes, order.limits.memory_bytes);
   state->most_cpu = std::max(order.most_cpu, order.limits.cpu);
   state->control = std::move(control->first);
-  state->streams = {std::move(input->second), std::move(output->first), std::move(errors->first)};
+  state->streams = std::move(streams->owner);
+  if (order.living != nullptr) {
+    state->spawning = {order.living->working_directory, order.living->network};
+  }
   state->launched_at = now;
   return Jail::State::make(std::move(state));
 }

@@ -1,6 +1,7 @@
 // Asking a launcher, the first one or a template's host, for a jail.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -25,7 +26,15 @@ Error sending_error(std::string doing);
 Result<std::pair<Fd, Fd>> socket_pair();
 // First the reading, then the writing end.
 Result<std::pair<Fd, Fd>> make_pipe();
+// The file's only status flag from now on.
 Result<void> set_non_blocking(const Fd& fd);
+
+// The standard streams of a guest: its ends, and the owner's, which do not block.
+struct StreamPipes {
+  std::array<Fd, 3> guest;
+  std::array<Fd, 3> owner;
+};
+Result<StreamPipes> make_stream_pipes();
 
 // A descriptor and what it is for.
 struct LaunchArgument {
@@ -50,6 +59,7 @@ struct JailOrder {
   std::uint32_t guest_work = 0;         // wire::GuestWork bits, of a forked jail
   const Network* network = nullptr;     // what it may reach; null: nothing
   const EgressProxy* proxy = nullptr;   // the way there, for Network::Kind::egress
+  const JailSpec* living = nullptr;     // of a jail that processes are spawned into
 };
 
 // Of a jail with Network::Kind::egress where there is no proxy.

@@ -48,7 +48,44 @@ Result<void> check_network(const Network& network) {
   return {};
 }
 
+Result<void> check_program(const JailSpec& spec) {
+  if (spec.life == Life::until_ended) {
+    // What each process has of its own is in its ProcessSpec.
+    if (!spec.argv.empty()) return invalid("argv: given for a jail that lives until it is ended");
+    if (!spec.env.empty()) return invalid("env: given for a jail that lives until it is ended");
+    return {};
+  }
+  if (Result<void> command = check_command(spec.argv); !command) return command;
+  return check_environment(spec.env);
+}
+
 }  // namespace
+
+Result<void> check_command(const std::vector<std::string>& argv) {
+  if (argv.empty()) return invalid("argv: empty");
+  if (!is_plain_path(argv[0])) {
+    return invalid("argv: \"" + argv[0] + "\" is not a plain absolute path");
+  }
+  for (const std::string& argument : argv) {
+    if (has_nul(argument)) return invalid("argv: an argument with a NUL in it");
+  }
+  return {};
+}
+
+Result<void> check_environment(const std::vector<std::string>& env) {
+  for (const std::string& entry : env) {
+    const std::size_t equals = entry.find('=');
+    if (has_nul(entry) || equals == 0 || equals == std::string::npos) {
+      return invalid("env: \"" + entry + "\" is not NAME=value");
+    }
+  }
+  return {};
+}
+
+Result<void> check_one_program(const JailSpec& spec) {
+  if (spec.life == Life::one_program) return {};
+  return invalid("life: the jails of a pool run one program each");
+}
 
 std::string item(const char* list, std::size_t index) {
   return std::string(list) + "[" + std::to_string(index) + "]";
@@ -78,19 +115,7 @@ Result<void> check_spec(const JailSpec& spec, const HostFacts& host) {
     return Error{ErrorKind::refused, "run a jail as host uid 0", 0,
                  "RLIMIT_NPROC does not hold root: drop to another user first"};
   }
-  if (spec.argv.empty()) return invalid("argv: empty");
-  if (!is_plain_path(spec.argv[0])) {
-    return invalid("argv: \"" + spec.argv[0] + "\" is not a plain absolute path");
-  }
-  for (const std::string& argument : spec.argv) {
-    if (has_nul(argument)) return invalid("argv: an argument with a NUL in it");
-  }
-  for (const std::string& entry : spec.env) {
-    const std::size_t equals = entry.find('=');
-    if (has_nul(entry) || equals == 0 || equals == std::string::npos) {
-      return invalid("env: \"" + entry + "\" is not NAME=value");
-    }
-  }
+  if (Result<void> program = check_program(spec); !program) return program;
   if (!is_plain_path(spec.working_directory)) {
     return invalid("working_directory: \"" + spec.working_directory +
                    "\" is not a plain absolute path");

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "jail/result.h"
 #include "jail/spec.h"
@@ -12,6 +13,13 @@ namespace jail {
 
 // Errors: ErrorKind::invalid or refused, naming the field of the spec.
 Result<void> check_spec(const JailSpec& spec, const HostFacts& host);
+
+// The parts that a process of a living jail has of its own.
+Result<void> check_command(const std::vector<std::string>& argv);
+Result<void> check_environment(const std::vector<std::string>& env);
+
+// Refuses a jail that processes are spawned into.
+Result<void> check_one_program(const JailSpec& spec);
 
 // The part that is about limits, those of a run as well.
 Result<void> check_limits(const Limits& limits);

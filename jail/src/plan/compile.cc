@@ -29,6 +29,29 @@ void add_execve(Builder& builder, const JailSpec& spec, const std::vector<std::s
                "start " + spec.argv[0]);
 }
 
+// What differs from process to process is in slots that init fills for each, see Command.
+void add_spawned_guest(Builder& builder, Plan& plan, const JailSpec& spec, const HostFacts& host) {
+  add_streams(builder);
+  add_controlling_terminal(builder);
+  builder.call(JAIL_CALL(umask), {Builder::value(022)}, "set the umask");
+  builder.call(JAIL_CALL(chdir), {Builder::slot({wire::slot_start_directory})},
+               "change to the working directory");
+  add_limits(builder, plan, spec, host);
+  add_guest_filter(builder, spec);
+  builder.call(JAIL_CALL(execve),
+               {Builder::slot({wire::slot_program_path}), Builder::slot({wire::slot_arguments}),
+                Builder::slot({wire::slot_variables})},
+               "start the program");
+}
+
+void add_one_guest(Builder& builder, Plan& plan, const JailSpec& spec, const HostFacts& host) {
+  add_streams(builder);
+  add_start_place(builder, spec);
+  add_limits(builder, plan, spec, host);
+  add_guest_filter(builder, spec);
+  add_execve(builder, spec, with_way_out(spec.env, spec.network));
+}
+
 // Where a host has put what it took from outside.
 JailSpec as_seen_in_host(JailSpec spec) {
   for (auto* binds : {&spec.root.binds, &spec.binds}) {
@@ -87,15 +110,17 @@ Result<Plan> compile(const JailSpec& spec, const HostFacts& host) {
   add_init_privileges(builder, host);
   add_untouchable(builder);
   builder.begin_guest();
-  add_streams(builder);
-  add_start_place(builder, spec);
-  add_limits(builder, plan, spec, host);
-  add_guest_filter(builder, spec);
-  add_execve(builder, spec, with_way_out(spec.env, spec.network));
+  if (spec.life == Life::until_ended) {
+    plan.kind = wire::plan_living;
+    add_spawned_guest(builder, plan, spec, host);
+  } else {
+    add_one_guest(builder, plan, spec, host);
+  }
   return finished(builder, std::move(plan));
 }
 
 Result<Plan> compile_started(const JailSpec& spec, const HostFacts& host) {
+  if (Result<void> checked = check_one_program(spec); !checked) return checked.error();
   Result<Plan> plan = compile(spec, host);
   if (!plan) return plan;
   const std::string directory = spec.working_directory + "/";
@@ -110,6 +135,7 @@ Result<Plan> compile_started(const JailSpec& spec, const HostFacts& host) {
 }
 
 Result<Plan> compile_host(const JailSpec& spec, const HostFacts& host) {
+  if (Result<void> checked = check_one_program(spec); !checked) return checked.error();
   if (Result<void> checked = check_spec(spec, host); !checked) return checked.error();
   Plan plan;
   plan.kind = wire::plan_host;
@@ -139,6 +165,7 @@ Result<Plan> compile_host(const JailSpec& spec, const HostFacts& host) {
 Result<Plan> compile_forked(const JailSpec& spec, const HostFacts& host, Lever network_reuse) {
   // Ids inside of the host are what a guest sees already: this user namespace maps them once more.
   HostFacts inside = host;
+  if (Result<void> checked = check_one_program(spec); !checked) return checked.error();
   if (Result<void> checked = check_spec(spec, host); !checked) return checked.error();
   inside.uid = guest_uid;
   inside.gid = guest_gid;

@@ -12,6 +12,8 @@ namespace jail {
 
 // The device nodes that a jail shows, the host's own: nobody may make one in a user namespace.
 inline constexpr const char* devices[] = {"null", "zero", "full", "random", "urandom"};
+// Of a living jail, whose processes can have terminals: whoever opens it gets his own.
+inline constexpr const char* terminal_device = "tty";
 inline std::string path_of_device(const char* name) { return std::string("/dev/") + name; }
 
 // The host's node that a guest sees as this device. Memory that is mapped from /dev/zero and shared
@@ -38,9 +40,10 @@ void add_init_privileges(Builder& builder, const HostFacts& host);  // privilege
 void add_untouchable(Builder& builder);                             // privileges.cc
 
 // The guest's part.
-void add_streams(Builder& builder);         // streams.cc
-void add_zygote_streams(Builder& builder);  // streams.cc
-void add_forked_streams(Builder& builder);  // streams.cc
+void add_streams(Builder& builder);               // streams.cc
+void add_controlling_terminal(Builder& builder);  // streams.cc
+void add_zygote_streams(Builder& builder);        // streams.cc
+void add_forked_streams(Builder& builder);        // streams.cc
 void add_limits(Builder& builder, Plan& plan, const JailSpec& spec,
                 const HostFacts& host);                                                 // limits.cc
 void add_zygote_limits(Builder& builder, const JailSpec& spec, const HostFacts& host);  // limits.cc

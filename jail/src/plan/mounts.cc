@@ -23,6 +23,9 @@ namespace {
 
 constexpr char place_of_new_root[] = "/tmp";
 
+// A guest can open them too, and the kernel keeps some 10 KB for each.
+constexpr char most_terminals[] = "64";
+
 // In a template's host.
 constexpr char shelf_place[] = "/run";
 constexpr char shelf_root[] = "/run/root";
@@ -71,6 +74,16 @@ void attach_proc_of_host(Builder& builder, MountWriter& mounts, SlotRef root) {
   const SlotRef shown = mounts.make("proc", {{"subset", "pid"}}, sealed);
   mounts.attach(shown, Builder::slot(root), "proc", "/proc");
   builder.close(shown, "/proc");
+}
+
+// Terminals of the jail's own, which no other jail and nobody outside has a path to. No `nodev`:
+// they are device nodes.
+void attach_terminals(Builder& builder, MountWriter& mounts, SlotRef root) {
+  const SlotRef terminals =
+      mounts.make("devpts", {{"mode", "0600"}, {"ptmxmode", "0666"}, {"max", most_terminals}},
+                  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+  mounts.attach(terminals, Builder::slot(root), "dev/pts", "/dev/pts");
+  builder.close(terminals, "/dev/pts");
 }
 
 void enter_root(Builder& builder, SlotRef root) {
@@ -143,6 +156,7 @@ void add_mounts(Builder& builder, const JailSpec& spec) {
   sources.attach_to(root);
   attach_writables(builder, mounts, root, spec.limits);
   attach_proc(builder, mounts, root);
+  if (spec.life == Life::until_ended) attach_terminals(builder, mounts, root);
   mounts.set_attributes(root, MOUNT_ATTR_RDONLY, 0, "make / read-only");
   enter_root(builder, root);
 }

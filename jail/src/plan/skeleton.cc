@@ -111,6 +111,11 @@ void lay_out(Skeleton& skeleton, const JailSpec& spec) {
   for (const Link& link : root.links) skeleton.link(link.target, link.points_to);
   for (const char* device : devices) skeleton.file(path_of_device(device), "");
   for (const Device& device : spec.devices) skeleton.file(device.path, "");
+  if (spec.life == Life::until_ended) {
+    skeleton.file(path_of_device(terminal_device), "");
+    skeleton.directory("/dev/pts");
+    skeleton.link("/dev/ptmx", "pts/ptmx");
+  }
   skeleton.link("/dev/fd", "/proc/self/fd");
   skeleton.link("/dev/stdin", "/proc/self/fd/0");
   skeleton.link("/dev/stdout", "/proc/self/fd/1");

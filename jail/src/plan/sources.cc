@@ -14,6 +14,10 @@ Sources::Sources(Builder& builder, MountWriter& mounts, const JailSpec& spec,
   for (const char* device : devices) {
     take_device(source_of_device(device), path_of_device(device));
   }
+  if (spec.life == Life::until_ended) {
+    const std::string path = path_of_device(terminal_device);
+    take_device(path, path);
+  }
   for (const Device& device : spec.devices) take_device(device.path, device.path);
   for (const ReadOnlyBind& bind : spec.root.binds) open(bind);
   for (const ReadOnlyBind& bind : spec.binds) open(bind);

@@ -1,4 +1,6 @@
+#include <errno.h>
 #include <linux/close_range.h>
+#include <sys/ioctl.h>
 
 #include <limits>
 
@@ -35,6 +37,15 @@ void close_at_execve(Builder& builder) {
 void add_streams(Builder& builder) {
   add_session_and_streams(builder);
   close_at_execve(builder);
+}
+
+void add_controlling_terminal(Builder& builder) {
+  // A process without a terminal has nothing in this slot.
+  builder
+      .call(JAIL_CALL(ioctl),
+            {Builder::slot({wire::slot_terminal}), Builder::value(TIOCSCTTY), Builder::value(0)},
+            "make its terminal the controlling one, where it has one")
+      .tolerated_errno = EBADF;
 }
 
 void add_zygote_streams(Builder& builder) {

@@ -1,5 +1,7 @@
 #include "policy/looser_rules.h"
 
+#include <sys/ioctl.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -69,6 +71,15 @@ std::vector<LooserRule> looser_rules(const Policy& policy, const Policy& than) {
     looser.push_back({rule.syscall, "lacks the refusal" + conditions_of(rule), rule.why});
   }
   return looser;
+}
+
+std::vector<Rule> terminal_rules() {
+  const auto allow = [](std::uint32_t command, const char* why) {
+    return Rule{
+        "ioctl", {Verdict::allow}, {{1, ArgumentTest::Op::equal, 0xffffffff, command}}, why};
+  };
+  return {allow(TIOCSPGRP, "Job control: a shell moves its jobs into the foreground."),
+          allow(TIOCSWINSZ, "stty and terminal multiplexers set the size of a terminal.")};
 }
 
 Policy with_rules(Policy base, const std::vector<Rule>& added) {

@@ -2,6 +2,7 @@
 
 #include "child/wire.h"
 #include "parent/sealed_file.h"
+#include "plan/check_spec.h"
 #include "plan/concerns.h"
 
 namespace jail {
@@ -14,13 +15,8 @@ Result<Fd> invocation_file(const TemplateSpec& spec, const Invocation& invocatio
     append(argument);
   }
   const std::vector<std::string> env = with_way_out(invocation.env, spec.jail.network);
-  for (const std::string& variable : env) {
-    const std::size_t equals = variable.find('=');
-    if (variable.find('\0') != variable.npos || equals == 0 || equals == variable.npos) {
-      return invalid("env: \"" + variable + "\" is not NAME=value");
-    }
-    append(variable);
-  }
+  if (Result<void> checked = check_environment(env); !checked) return checked.error();
+  for (const std::string& variable : env) append(variable);
   wire::Invocation head{};
   head.magic = wire::plan_magic;
   head.arguments = static_cast<std::uint32_t>(spec.jail.argv.size() + invocation.arguments.size());

@@ -1,0 +1,399 @@
+#include "child/living.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "child/apply.h"
+#include "child/arithmetic.h"
+#include "child/channel.h"
+#include "child/clocks.h"
+#include "child/guest_calls.h"
+#include "child/guest_start.h"
+#include "child/held_limits.h"
+#include "child/raw_syscall.h"
+#include "child/spawned_process.h"
+#include "child/watch.h"
+
+namespace jail::child {
+namespace {
+
+// Processes of the owner's at a time; how many each of them makes is Limits::processes.
+constexpr int most_spawned = 64;
+constexpr int polled_of_process = 3;
+
+// Both sides of a new terminal, or a negative errno in `master`.
+struct Terminal {
+  long master = -1;
+  long slave = -1;
+};
+
+Terminal open_terminal(const wire::Order& order) {
+  Terminal made;
+  made.master =
+      raw::call(SYS_openat, AT_FDCWD, raw::address("/dev/pts/ptmx"), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (made.master < 0) return made;
+  const int unlocked = 0;
+  const winsize size{order.rows, order.columns, 0, 0};
+  long done = raw::call(SYS_ioctl, made.master, TIOCSPTLCK, raw::address(&unlocked));
+  if (done == 0) done = raw::call(SYS_ioctl, made.master, TIOCSWINSZ, raw::address(&size));
+  if (done == 0) {
+    done = raw::call(SYS_ioctl, made.master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+  }
+  if (done < 0) {
+    raw::call(SYS_close, made.master);
+    made.master = done;
+  }
+  made.slave = done;
+  return made;
+}
+
+// What a process executes becomes addresses in its slots. The owner has made the file and sealed
+// it. 0 or a negative errno.
+long map_command(int fd, long* slots) {
+  wire::Command probe{};
+  if (raw::call(SYS_pread64, fd, raw::address(&probe), sizeof probe, 0) != sizeof probe ||
+      probe.magic != wire::plan_magic) {
+    return -EINVAL;
+  }
+  const long base = raw::call(SYS_mmap, 0, static_cast<long>(probe.size), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE, fd, 0);
+  if (base < 0 && base > -4096) return base;
+  for (const std::uint64_t list : {probe.arguments, probe.variables}) {
+    for (auto* place = reinterpret_cast<long*>(base + static_cast<long>(list)); *place != 0;
+         ++place) {
+      *place += base;
+    }
+  }
+  slots[wire::slot_program_path] = base + static_cast<long>(probe.path);
+  slots[wire::slot_start_directory] = base + static_cast<long>(probe.start_directory);
+  slots[wire::slot_arguments] = base + static_cast<long>(probe.arguments);
+  slots[wire::slot_variables] = base + static_cast<long>(probe.variables);
+  return 0;
+}
+
+void close_all(const int* fds, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) raw::call(SYS_close, fds[i]);
+}
+
+class Living {
+ public:
+  Living(const wire::PlanHeader& plan, char* base, long* slots)
+      : plan_(plan),
+        base_(base),
+        slots_(slots),
+        control_(static_cast<int>(slots[wire::slot_control])),
+        watch_(static_cast<int>(slots[wire::slot_proc]),
+               static_cast<int>(slots[wire::slot_workspace]),
+               static_cast<int>(slots[wire::slot_tmp]), plan.page_bytes, plan.max_mappings) {}
+
+  void run() {
+    const unsigned long child_signal = 1UL << (SIGCHLD - 1);
+    signals_ = static_cast<int>(raw::call(SYS_signalfd4, -1, raw::address(&child_signal),
+                                          sizeof child_signal, SFD_CLOEXEC | SFD_NONBLOCK));
+    close_streams();
+    if (!hand_over() || !await_start()) return;
+    while (cause_ == wire::cause_none && !owner_gone_) step();
+    if (!owner_gone_) end();
+  }
+
+ private:
+  // Those of the launch, which a living jail has no use of.
+  void close_streams() {
+    for (const wire::Slot stream : {wire::slot_stdin, wire::slot_stdout, wire::slot_stderr}) {
+      raw::call(SYS_close, slots_[stream]);
+    }
+  }
+
+  bool hand_over() {
+    const long root =
+        raw::call(SYS_openat, AT_FDCWD, raw::address("/"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    long done = root < 0 ? root : signals_;
+    wire::Message message{};
+    message.type = wire::message_root;
+    if (done >= 0) done = send_message(control_, message, static_cast<int>(root));
+    if (root >= 0) raw::call(SYS_close, root);
+    message.type = wire::message_ready;
+    if (done >= 0) {
+      done = send_message(control_, message, static_cast<int>(slots_[wire::slot_workspace]));
+    }
+    if (done >= 0) return true;
+    message.type = wire::message_failed;
+    message.phase = 1;
+    message.index = -1;
+    message.error = static_cast<std::int32_t>(-done);
+    send_message(control_, message);
+    return false;
+  }
+
+  // False: the owner is gone, or took the jail back.
+  bool await_start() {
+    for (;;) {
+      const long got = receive(control_, &order_, sizeof order_, nullptr, 0, nullptr, 0);
+      if (got == -EINTR) continue;
+      if (got != sizeof order_) return false;
+      if (order_.type == wire::order_start) break;
+      cause_ = wire::cause_cancelled;
+      report(wire::message_ended);
+      return false;
+    }
+    begin_ns_ = now_ns();
+    limits_.begin(begin_ns_);
+    return true;
+  }
+
+  void step() {
+    const std::uint64_t now = now_ns();
+    std::uint64_t wake = begin_ns_ + order_.wall_ns;
+    if (now >= wake) {
+      cause_ = wire::cause_deadline;
+      return;
+    }
+    // A jail without a process uses nothing more than before.
+    if (has_processes_) {
+      if (now >= limits_.next_look_ns()) {
+        cause_ = limits_.look(order_);
+        if (cause_ != wire::cause_none) return;
+      }
+      wake = smaller(wake, limits_.next_look_ns());
+    }
+    for (int i = 0; i < places_used_; ++i) {
+      processes_[i].expire(now);
+      wake = smaller(wake, processes_[i].next_deadline_ns());
+    }
+    await_events(wake > now ? wake - now : 0);
+  }
+
+  void await_events(std::uint64_t pause_ns) {
+    timespec timeout{static_cast<time_t>(pause_ns / 1'000'000'000u),
+                     static_cast<long>(pause_ns % 1'000'000'000u)};
+    pollfd watched[2 + most_spawned * polled_of_process];
+    watched[0] = {control_, POLLIN, 0};
+    watched[1] = {signals_, POLLIN, 0};
+    for (int i = 0; i < places_used_; ++i) {
+      pollfd* of_process = watched + 2 + i * polled_of_process;
+      of_process[0] = {processes_[i].start_report(), POLLIN, 0};
+      of_process[1] = {processes_[i].notices().descriptor(), POLLIN, 0};
+      of_process[2] = {processes_[i].control(), POLLIN, 0};
+    }
+    const int count = places_used_;
+    if (raw::call(SYS_ppoll, raw::address(watched), 2 + count * polled_of_process,
+                  raw::address(&timeout), 0) <= 0) {
+      return;
+    }
+    for (int i = 0; i < count; ++i) {
+      const pollfd* of_process = watched + 2 + i * polled_of_process;
+      if (of_process[0].revents != 0) read_start_report(processes_[i]);
+      if (of_process[1].revents != 0) hear_notice(processes_[i]);
+      if (of_process[2].revents != 0) processes_[i].read_order();
+    }
+    if (watched[1].revents != 0) reap_ended();
+    if (watched[0].revents != 0) read_order();
+    while (places_used_ > 0 && processes_[places_used_ - 1].is_free()) --places_used_;
+  }
+
+  void read_start_report(SpawnedProcess& process) {
+    if (process.read_start_report()) watch_.note_open_files(process.pid());
+  }
+
+  void hear_notice(SpawnedProcess& process) {
+    Notice notice{};
+    Notices& notices = process.notices();
+    if (!notices.take(notice)) return;
+    switch (notice.kind) {
+      case NoticeKind::shared_memory:
+        answer_shared_memory(notices, watch_, notice, order_.memory_bytes);
+        break;
+      case NoticeKind::system_information:
+        tell_about_system(notices, watch_, notice);
+        break;
+      case NoticeKind::end:
+        notices.let_go(notice);
+        break;
+    }
+  }
+
+  void read_order() {
+    wire::Order order{};
+    int fds[wire::spawn_fds_with_streams];
+    std::size_t count = 0;
+    const long got = receive(control_, &order, sizeof order, fds, wire::spawn_fds_with_streams,
+                             &count, MSG_DONTWAIT);
+    if (got == -EAGAIN || got == -EINTR) return;
+    if (got != sizeof order) {
+      owner_gone_ = true;
+    } else if (order.type == wire::order_cancel) {
+      cause_ = wire::cause_cancelled;
+    } else if (order.type == wire::order_spawn) {
+      spawn(order, fds, count);
+    }
+    close_all(fds, count);
+  }
+
+  // Of `fds` it keeps a copy where it needs one.
+  void spawn(const wire::Order& order, const int* fds, std::size_t count) {
+    const bool has_terminal = order.columns != 0;
+    if (count != (has_terminal ? wire::spawn_fds_with_terminal : wire::spawn_fds_with_streams)) {
+      return;  // its owner finds the socket closed
+    }
+    Terminal terminal;
+    if (has_terminal) terminal = open_terminal(order);
+    long done = has_terminal ? terminal.slave : 0;
+    if (done >= 0) done = make(order, fds, terminal);
+    if (has_terminal && terminal.slave >= 0) {
+      raw::call(SYS_close, terminal.slave);
+      raw::call(SYS_close, terminal.master);
+    }
+    if (done >= 0) return;
+    wire::Message message{};
+    message.type = wire::message_failed;
+    message.phase = 1;
+    message.index = -1;
+    message.error = static_cast<std::int32_t>(-done);
+    send_message(fds[0], message);
+  }
+
+  // 0 or a negative errno.
+  long make(const wire::Order& order, const int* fds, const Terminal& terminal) {
+    SpawnedProcess* place = free_place();
+    if (place == nullptr) return -EAGAIN;
+    int ends[2];
+    const long paired =
+        raw::call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw::address(ends));
+    if (paired < 0) return paired;
+    const long control = raw::call(SYS_fcntl, fds[0], F_DUPFD_CLOEXEC, 0);
+    long pid = control;
+    if (control >= 0) {
+      clone_args args{};
+      args.exit_signal = SIGCHLD;
+      pid = raw::call(SYS_clone3, raw::address(&args), sizeof args);
+      if (pid == 0) become_process(order, fds, terminal, ends[1]);
+    }
+    raw::call(SYS_close, ends[1]);
+    if (pid < 0) {
+      raw::call(SYS_close, ends[0]);
+      if (control >= 0) raw::call(SYS_close, control);
+      return pid;
+    }
+    has_processes_ = true;
+    place->begin(static_cast<int>(pid), static_cast<int>(control), ends[0], order, now_ns());
+    place->tell_spawned(static_cast<int>(terminal.master));
+    return 0;
+  }
+
+  SpawnedProcess* free_place() {
+    for (int i = 0; i < most_spawned; ++i) {
+      if (!processes_[i].is_free()) continue;
+      if (i >= places_used_) places_used_ = i + 1;
+      return &processes_[i];
+    }
+    return nullptr;
+  }
+
+  // In the child: the plan and the slots are copies of its own.
+  [[noreturn]] void become_process(const wire::Order& order, const int* fds,
+                                   const Terminal& terminal, int report) {
+    const bool has_terminal = terminal.slave >= 0;
+    for (int i = 0; i < 3; ++i) {
+      slots_[wire::slot_stdin + i] = has_terminal ? terminal.slave : fds[2 + i];
+    }
+    slots_[wire::slot_terminal] = has_terminal ? terminal.slave : -1;
+    lower_limit(base_, plan_.data_limit_offset, order.data_limit);
+    lower_limit(base_, plan_.cpu_limit_offset, order.cpu_limit_s);
+    const long mapped = map_command(fds[1], slots_);
+    if (mapped == 0) start_guest(plan_, base_, slots_, report);
+    const Failure failure{-1, static_cast<std::int32_t>(-mapped)};
+    send_bytes(report, &failure, sizeof failure, nullptr, 0);
+    for (;;) raw::call(SYS_exit_group, 127);
+  }
+
+  void reap_ended() {
+    signalfd_siginfo ignored;
+    while (raw::call(SYS_read, signals_, raw::address(&ignored), sizeof ignored) > 0) {
+    }
+    while (reap_one(WNOHANG)) {
+    }
+  }
+
+  // Orphans of the jail are init's children too, whoever made them.
+  bool reap_one(int flags) {
+    siginfo_t ended{};
+    rusage usage{};
+    const long result = raw::call(SYS_waitid, P_ALL, 0, raw::address(&ended), WEXITED | flags,
+                                  raw::address(&usage));
+    if (result == -EINTR) return true;
+    if (result == -ECHILD) has_processes_ = false;
+    if (result < 0 || ended.si_pid == 0) return false;
+    watch_.note_reaped(ended.si_pid);
+    for (int i = 0; i < places_used_; ++i) {
+      if (processes_[i].is(ended.si_pid)) processes_[i].note_end(ended, usage, now_ns());
+    }
+    return true;
+  }
+
+  // kill() reaches every process of this pid namespace but init itself. A fork that races with the
+  // signal is found by the next round.
+  void end() {
+    ran_until_ns_ = now_ns();
+    for (int i = 0; i < places_used_; ++i) processes_[i].end_with_jail(cause_);
+    if (raw::call(SYS_kill, -1, 0) == 0) {
+      limits_.look_at_processor_time();
+      raw::call(SYS_kill, -1, SIGKILL);
+      report(wire::message_ending);
+    }
+    while (reap_one(0)) raw::call(SYS_kill, -1, SIGKILL);
+    report(wire::message_ended);
+  }
+
+  void report(wire::MessageType type) {
+    wire::Message message{};
+    message.type = type;
+    message.cause = cause_;
+    const rusage usage = reaped_usage();
+    message.cpu_user_us = microseconds(usage.ru_utime);
+    message.cpu_system_us = microseconds(usage.ru_stime);
+    // What nobody waited for is in no counter any more: see KnownProcesses.
+    message.cpu_user_us +=
+        beyond(limits_.cpu_ns() / 1000, message.cpu_user_us + message.cpu_system_us);
+    message.memory_peak_bytes = limits_.memory_peak();
+    if (begin_ns_ != 0) {
+      message.ran_ns = beyond(ran_until_ns_, begin_ns_);
+      message.ended_ns = now_ns() - ran_until_ns_;
+    }
+    send_message(control_, message);
+  }
+
+  const wire::PlanHeader& plan_;
+  char* base_;
+  long* slots_;
+  int control_;
+  Watch watch_;
+  HeldLimits limits_{watch_};
+  wire::Order order_{};
+  wire::Cause cause_ = wire::cause_none;
+  bool owner_gone_ = false;
+  bool has_processes_ = false;
+  int signals_ = -1;
+  SpawnedProcess processes_[most_spawned];
+  int places_used_ = 0;  // none beyond is in use
+  std::uint64_t begin_ns_ = 0;
+  std::uint64_t ran_until_ns_ = 0;
+};
+
+}  // namespace
+
+void supervise_living(const wire::PlanHeader& plan, char* base, long* slots) {
+  Living(plan, base, slots).run();
+}
+
+}  // namespace jail::child

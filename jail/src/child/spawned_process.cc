@@ -1,0 +1,159 @@
+#include "child/spawned_process.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "child/apply.h"
+#include "child/arithmetic.h"
+#include "child/channel.h"
+#include "child/clocks.h"
+#include "child/raw_syscall.h"
+
+namespace jail::child {
+namespace {
+
+// Another process of the jail can stop one that has not come to its execve.
+constexpr std::uint64_t longest_start_ns = 10'000 * ns_per_ms;
+
+constexpr std::uint64_t pause_between_cpu_looks_ns = 20 * ns_per_ms;
+
+constexpr int highest_signal = 64;
+
+void close(int& fd) {
+  if (fd >= 0) raw::call(SYS_close, fd);
+  fd = -1;
+}
+
+}  // namespace
+
+bool SpawnedProcess::is_free() const {
+  return pid_ == 0 && control_ < 0 && notices_.descriptor() < 0;
+}
+
+void SpawnedProcess::begin(int pid, int control, int start_report, const wire::Order& order,
+                           std::uint64_t now) {
+  pid_ = pid;
+  control_ = control;
+  start_report_ = start_report;
+  cause_ = wire::cause_none;
+  begin_ns_ = now;
+  wall_ns_ = order.wall_ns;
+  cpu_ns_ = order.cpu_ns;
+  next_cpu_look_ns_ = now;
+  exec_ns_ = 0;
+}
+
+void SpawnedProcess::tell_spawned(int terminal) {
+  wire::Message message{};
+  message.type = wire::message_spawned;
+  message.pid = pid_;
+  // An owner that misses this would wait for a terminal that does not come.
+  if (send_message(control_, message, terminal) < 0) let_go_of_owner();
+}
+
+std::uint64_t SpawnedProcess::next_deadline_ns() const {
+  if (pid_ == 0 || cause_ != wire::cause_none) return ~std::uint64_t{0};
+  const std::uint64_t deadline = begin_ns_ + wall_ns_;
+  if (exec_ns_ == 0) return smaller(deadline, begin_ns_ + longest_start_ns);
+  return cpu_ns_ != 0 ? smaller(deadline, next_cpu_look_ns_) : deadline;
+}
+
+void SpawnedProcess::expire(std::uint64_t now) {
+  if (now < next_deadline_ns()) return;
+  const bool is_late = now >= begin_ns_ + wall_ns_ || exec_ns_ == 0;
+  if (is_late) {
+    cause_ = wire::cause_deadline;
+  } else if (cpu_ns_of(pid_, clock_sum) > cpu_ns_) {
+    cause_ = wire::cause_cpu;
+  } else {
+    next_cpu_look_ns_ = now + pause_between_cpu_looks_ns;
+    return;
+  }
+  kill();
+}
+
+// Its group too, which it leads unless it has left it. The kernel keeps the number of a process
+// until init has reaped it.
+void SpawnedProcess::kill() const {
+  raw::call(SYS_kill, pid_, SIGKILL);
+  raw::call(SYS_kill, -pid_, SIGKILL);
+}
+
+bool SpawnedProcess::read_start_report() {
+  // All that is there: the end of who sent it may be known in the same moment.
+  Failure failure;
+  long got = 0;
+  for (;;) {
+    int fd = -1;
+    std::size_t fds = 0;
+    got = receive(start_report_, &failure, sizeof failure, &fd, 1, &fds, MSG_DONTWAIT);
+    if (got == -EAGAIN || got == -EINTR) return false;
+    if (fds == 0) break;
+    notices_.listen(fd);
+  }
+  close(start_report_);
+  wire::Message message{};
+  message.pid = pid_;
+  if (got == sizeof failure) {
+    message.type = wire::message_failed;
+    message.phase = 1;
+    message.index = failure.index;
+    message.error = failure.error;
+    send(message);
+    close(control_);
+    return false;
+  }
+  exec_ns_ = now_ns();
+  message.type = wire::message_running;
+  send(message);
+  return true;
+}
+
+void SpawnedProcess::read_order() {
+  wire::ProcessOrder order{};
+  const long got = receive(control_, &order, sizeof order, nullptr, 0, nullptr, MSG_DONTWAIT);
+  if (got == -EAGAIN || got == -EINTR) return;
+  if (got != sizeof order || order.signal < 0 || order.signal > highest_signal) {
+    let_go_of_owner();
+  } else if (pid_ != 0) {
+    raw::call(SYS_kill, order.type == wire::signal_group ? -pid_ : pid_, order.signal);
+  }
+}
+
+void SpawnedProcess::let_go_of_owner() {
+  close(control_);
+  if (pid_ == 0) return;
+  cause_ = wire::cause_cancelled;
+  kill();
+}
+
+void SpawnedProcess::end_with_jail(wire::Cause cause) {
+  if (cause_ == wire::cause_none) cause_ = cause;
+}
+
+void SpawnedProcess::note_end(const siginfo_t& ended, const rusage& usage, std::uint64_t now) {
+  if (start_report_ >= 0) read_start_report();
+  close(start_report_);
+  wire::Message message{};
+  message.type = wire::message_ended;
+  message.pid = pid_;
+  message.cause = cause_;
+  message.wait_code = ended.si_code;
+  message.wait_status = ended.si_status;
+  message.cpu_user_us = microseconds(usage.ru_utime);
+  message.cpu_system_us = microseconds(usage.ru_stime);
+  message.memory_peak_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  const std::uint64_t running = exec_ns_ != 0 ? exec_ns_ : now;
+  message.started_ns = running - begin_ns_;
+  message.ran_ns = now - running;
+  send(message);
+  close(control_);
+  pid_ = 0;
+}
+
+void SpawnedProcess::send(wire::Message& message) {
+  if (control_ >= 0) send_message(control_, message);
+}
+
+}  // namespace jail::child

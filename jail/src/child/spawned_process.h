@@ -1,0 +1,69 @@
+// One process that the owner of a living jail has spawned, and what init knows of it.
+#pragma once
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <cstdint>
+
+#include "child/notices.h"
+#include "child/wire.h"
+
+namespace jail::child {
+
+class SpawnedProcess {
+ public:
+  // Nothing is left of it: neither the process, nor an owner who listens, nor a descendant whose
+  // calls wait for init.
+  bool is_free() const;
+
+  // Takes over `control` and `start_report`. The clock of its deadline starts at `now`. Of the
+  // order count the two limits; without one on processor time it has none of its own.
+  void begin(int pid, int control, int start_report, const wire::Order& order, std::uint64_t now);
+
+  bool is(int pid) const { return pid_ != 0 && pid_ == pid; }
+  int pid() const { return pid_; }  // 0 once init has reaped it
+  // To poll; -1 where there is nothing to wait for.
+  int control() const { return control_; }
+  int start_report() const { return start_report_; }
+  Notices& notices() { return notices_; }
+
+  // Tells the owner that it exists, with his side of its terminal unless `terminal` is -1.
+  void tell_spawned(int terminal);
+
+  // When expire() has something to do.
+  std::uint64_t next_deadline_ns() const;
+  // Kills it where its deadline has passed, where it has used its processor time, or where it has
+  // not come to its execve in time.
+  void expire(std::uint64_t now);
+
+  // What came on start_report(). True: the program runs from now on.
+  bool read_start_report();
+
+  // What came on control(): a signal to pass on, or the owner's end, which kills it.
+  void read_order();
+
+  // With the jail: whatever ends it now ends it for this reason.
+  void end_with_jail(wire::Cause cause);
+
+  // Init has reaped it.
+  void note_end(const siginfo_t& ended, const rusage& usage, std::uint64_t now);
+
+ private:
+  void kill() const;
+  void send(wire::Message& message);
+  void let_go_of_owner();
+
+  int pid_ = 0;
+  int control_ = -1;
+  int start_report_ = -1;
+  Notices notices_;
+  wire::Cause cause_ = wire::cause_none;
+  std::uint64_t begin_ns_ = 0;
+  std::uint64_t wall_ns_ = 0;
+  std::uint64_t cpu_ns_ = 0;  // 0: no limit of its own
+  std::uint64_t next_cpu_look_ns_ = 0;
+  std::uint64_t exec_ns_ = 0;
+};
+
+}  // namespace jail::child
