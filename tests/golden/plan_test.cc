@@ -21,6 +21,7 @@ HostFacts fixed_host() {
   host.uid = 4242;
   host.gid = 4343;
   host.last_capability = 40;
+  host.landlock = 7;
   host.hard_limits.assign(RLIM_NLIMITS, RLIM_INFINITY);
   return host;
 }

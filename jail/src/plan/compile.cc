@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 
+#include "child/landlock.h"
 #include "plan/check_spec.h"
 #include "plan/concerns.h"
 
@@ -63,6 +64,9 @@ HostFacts HostFacts::of_this_host(std::uint32_t uid, std::uint32_t gid) {
   facts.gid = gid;
   facts.last_capability = static_cast<int>(cap_max_bits()) - 1;
   facts.page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto version = static_cast<int>(
+      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, landlock::ask_for_version));
+  if (version >= landlock::least_version) facts.landlock = version;
   facts.max_mappings = number_in("/proc/sys/vm/max_map_count").value_or(facts.max_mappings);
   for (int resource = 0; resource < RLIM_NLIMITS; ++resource) {
     rlimit limit{};
@@ -84,12 +88,14 @@ Result<Plan> compile(const JailSpec& spec, const HostFacts& host) {
   add_session(builder, spec);
   add_network(builder, spec.network);
   add_mounts(builder, spec);
+  const auto ruleset = add_ruleset(builder, spec, host, GuestProgram::executed);
   add_init_privileges(builder, host);
   add_untouchable(builder);
   builder.begin_guest();
   add_streams(builder);
   add_start_place(builder, spec);
   add_limits(builder, plan, spec, host);
+  add_domain(builder, ruleset, host);
   add_guest_filter(builder, spec);
   add_execve(builder, spec, with_way_out(spec.env, spec.network));
   return finished(builder, std::move(plan));
@@ -164,6 +170,7 @@ Result<Plan> compile_forked(const JailSpec& spec, const HostFacts& host, Lever n
   add_start_place(builder, spec);
   add_limits(builder, plan, spec, host);
   add_forked_privileges(builder, host);
+  add_domain(builder, add_ruleset(builder, spec, host, GuestProgram::of_zygote), host);
   add_guest_filter(builder, spec);
   return finished(builder, std::move(plan));
 }
