@@ -76,6 +76,13 @@ class Doctor(unittest.TestCase):
                 self.assertEqual(" " * 27 + check["advice"], next(lines))
         self.assertEqual(2, len(list(lines)))
 
+    def test_landlock(self):
+        version = host_view.landlock_version()
+        self.is_noticed("landlock", version == 0)
+        if version:
+            self.assertIn(f"ABI {version}: holds each program's files", self.checks["landlock"]["found"])
+            self.assertEqual(version < 6, "from 6 on" in self.checks["landlock"]["found"])
+
     def test_swap(self):
         swaps = [line.split()[0] for line in (content("/proc/swaps") or "").splitlines()[1:]]
         self.is_noticed("swap", bool(swaps))

@@ -1,17 +1,24 @@
 // The second fence: what a guest may do with files, processes and sockets by the rules of Landlock,
 // in jails whose first fence has a hole. Each hole is open where the domain is left out, so that
 // what closes it is the domain.
+#include "child/landlock.h"
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <linux/filter.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "faults.h"
 #include "jail/policy.h"
@@ -85,6 +92,39 @@ class Landlock : public FaultsTest {
 
 class LandlockOf : public Landlock, public testing::WithParamInterface<Kind> {};
 INSTANTIATE_TEST_SUITE_P(Jail, LandlockOf, testing::Values(Kind::cold, Kind::warm), name_of);
+
+// By the answer that such a kernel gives.
+bool refuse_landlock() {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_landlock_create_ruleset, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{std::size(filter), filter};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+}
+
+TEST_F(Landlock, WhereTheKernelHasNoneJailsDoWithout) {
+  EXPECT_EQ(launcher_.landlock_version(),
+            ::syscall(SYS_landlock_create_ruleset, nullptr, 0, jail::landlock::ask_for_version));
+  EXPECT_THAT(*launcher_.explain(spec_for({"/usr/bin/true"})), HasSubstr(domain));
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    auto started = refuse_landlock() ? jail::Launcher::start()
+                                     : jail::Error{jail::ErrorKind::kernel, "load a filter", 0, {}};
+    if (!started || started->landlock_version() != 0) ::_exit(1);
+    const auto spec = spec_for({"/usr/bin/true"});
+    const auto plan = started->explain(spec);
+    if (!plan || plan->find("Landlock") != plan->npos) ::_exit(2);
+    auto jail = started->launch(spec);
+    ::_exit(jail && run_to_end(*jail) && jail->report().exit_code == 0 ? 0 : 3);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
+}
 
 // A directory of this user's with a secret in it.
 class HostDirectory {
