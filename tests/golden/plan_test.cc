@@ -42,6 +42,7 @@ JailSpec fixed_spec() {
   spec.root.binds = {{"/usr", "/usr", NodeKind::directory},
                      {"/etc/ssl/certs", "/etc/ssl/certs", NodeKind::directory},
                      {"/etc/ld.so.cache", "/etc/ld.so.cache", NodeKind::file}};
+  spec.root.hidden = {"/usr/local"};
   spec.root.links = {{"/bin", "usr/bin"}, {"/lib64", "usr/lib64"}};
   spec.root.files = {{"/etc/hosts", "127.0.0.1 localhost\n"}};
   return spec;

@@ -10,6 +10,7 @@
 #include "child/landlock.h"
 #include "plan/check_spec.h"
 #include "plan/concerns.h"
+#include "plan/hidden.h"
 
 namespace jail {
 namespace {
@@ -76,8 +77,9 @@ HostFacts HostFacts::of_this_host(std::uint32_t uid, std::uint32_t gid) {
   return facts;
 }
 
-Result<Plan> compile(const JailSpec& spec, const HostFacts& host) {
-  if (Result<void> checked = check_spec(spec, host); !checked) return checked.error();
+Result<Plan> compile(const JailSpec& given, const HostFacts& host) {
+  if (Result<void> checked = check_spec(given, host); !checked) return checked.error();
+  const JailSpec spec = with_shown_again(given);
   Plan plan;
   plan.clone_flags = own_namespaces | CLONE_NEWCGROUP;
   plan.page_bytes = host.page_bytes;
@@ -115,8 +117,9 @@ Result<Plan> compile_started(const JailSpec& spec, const HostFacts& host) {
   return plan;
 }
 
-Result<Plan> compile_host(const JailSpec& spec, const HostFacts& host) {
-  if (Result<void> checked = check_spec(spec, host); !checked) return checked.error();
+Result<Plan> compile_host(const JailSpec& given, const HostFacts& host) {
+  if (Result<void> checked = check_spec(given, host); !checked) return checked.error();
+  const JailSpec spec = with_shown_again(given);
   Plan plan;
   plan.kind = wire::plan_host;
   // Without a cgroup namespace: from inside one, a jail's cgroup could not be entered where cgroup2
@@ -132,6 +135,7 @@ Result<Plan> compile_host(const JailSpec& spec, const HostFacts& host) {
   add_mounts_of_host(builder, spec);
   builder.begin_guest();
   add_zygote_streams(builder);
+  add_zygote_mounts(builder, spec);
   add_start_place(builder, spec);
   add_zygote_limits(builder, spec, host);
   add_zygote_privileges(builder);
@@ -142,10 +146,11 @@ Result<Plan> compile_host(const JailSpec& spec, const HostFacts& host) {
   return finished(builder, std::move(plan));
 }
 
-Result<Plan> compile_forked(const JailSpec& spec, const HostFacts& host, Lever network_reuse) {
+Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host, Lever network_reuse) {
   // Ids inside of the host are what a guest sees already: this user namespace maps them once more.
   HostFacts inside = host;
-  if (Result<void> checked = check_spec(spec, host); !checked) return checked.error();
+  if (Result<void> checked = check_spec(given, host); !checked) return checked.error();
+  const JailSpec spec = with_shown_again(given);
   inside.uid = guest_uid;
   inside.gid = guest_gid;
   Plan plan;

@@ -46,9 +46,10 @@ std::optional<SlotRef> add_ruleset(Builder& builder, const JailSpec& spec, const
                                    GuestProgram program);  // landlock.cc
 
 // The guest's part.
-void add_streams(Builder& builder);         // streams.cc
-void add_zygote_streams(Builder& builder);  // streams.cc
-void add_forked_streams(Builder& builder);  // streams.cc
+void add_streams(Builder& builder);                              // streams.cc
+void add_zygote_mounts(Builder& builder, const JailSpec& spec);  // mounts.cc
+void add_zygote_streams(Builder& builder);                       // streams.cc
+void add_forked_streams(Builder& builder);                       // streams.cc
 void add_limits(Builder& builder, Plan& plan, const JailSpec& spec,
                 const HostFacts& host);                                                 // limits.cc
 void add_zygote_limits(Builder& builder, const JailSpec& spec, const HostFacts& host);  // limits.cc
