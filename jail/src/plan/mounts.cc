@@ -28,7 +28,6 @@ constexpr char place_of_new_root[] = "/tmp";
 constexpr char shelf_place[] = "/run";
 constexpr char shelf_root[] = "/run/root";
 constexpr char shelf_empty[] = "/run/empty";
-const Layers shelf_layers{shelf_empty, shelf_place};
 
 void attach_writable(Builder& builder, MountWriter& mounts, SlotRef root, const std::string& path,
                      std::uint8_t slot, const std::vector<MountOption>& options) {
@@ -173,7 +172,7 @@ void add_mounts_of_host(Builder& builder, const JailSpec& spec) {
 void add_mounts_in_host(Builder& builder, const JailSpec& spec) {
   MountWriter mounts(builder);
   make_mounts_private(builder);
-  Sources sources(builder, mounts, spec, shelf_layers);
+  Sources sources(builder, mounts, spec, Layers{shelf_empty, shelf_place});
   const SlotRef shelf = open_directory(builder, Builder::value(AT_FDCWD), shelf_root, shelf_root);
   const SlotRef root =
       mounts.overlay(shelf, std::string(".:") + shelf_empty, "the template's root");
