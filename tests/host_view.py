@@ -120,6 +120,13 @@ def wait_until(condition, seconds):
     return True
 
 
+def landlock_version():
+    """Of the kernel's interface, as far as it serves to confine programs; 0: it does not."""
+    create_ruleset, ask_for_version = 444, 1
+    version = ctypes.CDLL(None).syscall(create_ruleset, None, 0, ask_for_version)
+    return version if version >= 2 else 0
+
+
 def no_user_namespaces():
     """Why this user cannot make user namespaces here, or None: without them no jail can be made."""
     tried = subprocess.run(["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount", "true"],

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -26,9 +27,19 @@ constexpr std::size_t max_manifest_bytes = 1u << 20;
 
 std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+// Where the host's own root is shown, the path of a descriptor is what a guest would open.
+bool is_hidden(const jail::Fd& program, const jail::Root& view) {
+  std::error_code error;
+  const std::string path =
+      std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(program.get()), error)
+          .string();
+  return std::any_of(view.hidden.begin(), view.hidden.end(),
+                     [&](const std::string& hidden) { return path.starts_with(hidden + "/"); });
+}
+
 // As a guest on that root would find it: links lead into the root.
-bool has_program(const std::string& directory, std::string_view path) {
-  const jail::Fd tree(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+bool has_program(const ProgramRoot& root, std::string_view path) {
+  const jail::Fd tree(::open(root.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
@@ -37,13 +48,24 @@ bool has_program(const std::string& directory, std::string_view path) {
       static_cast<int>(::syscall(SYS_openat2, tree.get(), name.c_str(), &how, sizeof how)));
   struct stat status {};
   return program.valid() && ::fstat(program.get(), &status) == 0 && S_ISREG(status.st_mode) &&
-         (status.st_mode & S_IXOTH) != 0;
+         (status.st_mode & S_IXOTH) != 0 && !is_hidden(program, root.view);
+}
+
+// For a message that `path` is missing: what somebody would take for it.
+std::string what_is_hidden(const ProgramRoot& root, std::string_view path) {
+  for (const std::string& hidden : root.view.hidden) {
+    const std::string there = hidden + "/bin/" + std::string(last_part(path));
+    if (::access(there.c_str(), X_OK) == 0) {
+      return " (" + there + " is not shown to programs: no package brought it)";
+    }
+  }
+  return {};
 }
 
 void find_programs(ProgramRoot& root) {
   for (const Language language : all_languages) {
     for (const std::string_view path : programs_of(language)) {
-      if (has_program(root.directory, path)) root.versions.emplace(last_part(path), "");
+      if (has_program(root, path)) root.versions.emplace(last_part(path), "");
     }
   }
 }
@@ -121,10 +143,12 @@ std::optional<std::string_view> lacking(Language language, const ProgramRoot& ro
 }
 
 Result<ProgramRoot> with_python(ProgramRoot root) {
+  const std::string python(programs_of(Language::python).front());
   if (!root.versions.contains("python3")) {
-    return Error{ErrorKind::refused,
-                 "use " + root.directory + " as a root: it has no /usr/bin/python3", 0,
-                 "install the package python3, or build a root: " + root_builder()};
+    return Error{
+        ErrorKind::refused,
+        "use " + root.directory + " as a root: it has no " + python + what_is_hidden(root, python),
+        0, "install the package python3, or build a root: " + root_builder()};
   }
   return root;
 }
@@ -179,7 +203,7 @@ std::optional<std::string> why_not_available(Language language, const ProgramRoo
     available += (available.empty() ? "" : ", ") + std::string(name_of(other));
   }
   return std::string(name_of(language)) + " is not available here: this root has no " +
-         std::string(*path) + "; available are " + available;
+         std::string(*path) + what_is_hidden(root, *path) + "; available are " + available;
 }
 
 std::string describe(const ProgramRoot& root) {

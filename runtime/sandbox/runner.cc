@@ -187,6 +187,7 @@ class JailRunner final : public Runner {
     state.max_queued = options_.max_queued;
     state.total = total_.load();
     state.enforcement = launchers_->current()->enforcement();
+    state.landlock = launchers_->current()->landlock_version();
     for (const auto& prepared : templates_) {
       if (prepared->pool == nullptr) continue;
       state.pools.push_back({.name = prepared->name,

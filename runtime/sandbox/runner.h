@@ -102,6 +102,7 @@ struct RunnerState {
   std::uint32_t max_queued = 0;
   std::uint64_t total = 0;
   jail::Enforcement enforcement;
+  int landlock = 0;               // see jail::Launcher::landlock_version()
   std::vector<PoolReport> pools;  // of the templates that keep jails
 };
 

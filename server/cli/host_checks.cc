@@ -95,16 +95,22 @@ Check check_seccomp() {
 Check check_landlock() {
   const long abi =
       ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
-  if (abi > 0) {
+  constexpr long first_with_files = 2;
+  constexpr long first_with_signals = 6;
+  if (abi >= first_with_files) {
     return {.name = "landlock",
             .state = Check::State::good,
-            .found = "ABI " + std::to_string(abi),
+            .found = "ABI " + std::to_string(abi) + ": holds each program's " +
+                     (abi >= first_with_signals ? "files, signals and abstract sockets"
+                                                : "files; signals and abstract sockets from 6 on"),
             .advice = {}};
   }
   return {.name = "landlock",
           .state = Check::State::notice,
           .found = "not available",
-          .advice = "boot with lsm=landlock,...: it keeps egress's look-ups off other processes"};
+          .advice =
+              "programs are held by mounts, namespaces and their filter alone, and egress's "
+              "look-ups may read other processes; boot with lsm=landlock,..."};
 }
 
 PoolBounds pool_bounds(const HostFiles& files) {

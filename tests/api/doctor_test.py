@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -75,6 +76,32 @@ class Doctor(unittest.TestCase):
             if check["advice"]:
                 self.assertEqual(" " * 27 + check["advice"], next(lines))
         self.assertEqual(2, len(list(lines)))
+
+    def test_landlock(self):
+        version = host_view.landlock_version()
+        self.is_noticed("landlock", version == 0)
+        if version:
+            self.assertIn(f"ABI {version}: holds each program's files", self.checks["landlock"]["found"])
+            self.assertEqual(version < 6, "from 6 on" in self.checks["landlock"]["found"])
+
+    def test_an_interpreter_that_is_not_shown(self):
+        """A /usr whose python3 is one that no package brought, in a mount namespace of the test's own."""
+        with tempfile.TemporaryDirectory(prefix="agent-sandbox-doctor.") as folder:
+            os.chmod(folder, 0o755)
+            for name in ("own", "local/bin"):
+                pathlib.Path(folder, name).mkdir(parents=True)
+            shutil.copy("/usr/bin/env", pathlib.Path(folder, "local/bin/python3"))
+            pathlib.Path(folder, "own/python3").symlink_to("/usr/local/bin/python3")
+            unshare = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--user", "--map-current-user", "--keep-caps"])]
+            for command, status in (("doctor", 1), ("exec -c pass", 125)):
+                with self.subTest(command):
+                    script = f"mount --bind {folder}/local /usr/local && mount --bind {folder}/own /usr/bin && exec {live_server.BINARY} {command}"
+                    done = subprocess.run([*unshare, "/bin/sh", "-c", script], capture_output=True, text=True, check=False,
+                                          timeout=time_scale.scaled(60), cwd=folder,
+                                          env={"PATH": os.environ["PATH"], "HOME": folder, "SANDBOX_ROOTFS": "host"})
+                    self.assertEqual(status, done.returncode, done)
+                    self.assertIn("it has no /usr/bin/python3 (/usr/local/bin/python3 is not shown to programs: no package brought it)",
+                                  done.stdout + done.stderr)
 
     def test_swap(self):
         swaps = [line.split()[0] for line in (content("/proc/swaps") or "").splitlines()[1:]]

@@ -4,6 +4,7 @@ import datetime
 import re
 import uuid
 
+import host_view
 import live_server
 
 FIELDS = {"job_id", "status", "success", "outcome", "exit_code", "signal", "stdout", "stderr", "stdout_truncated",
@@ -190,3 +191,4 @@ class Execute(live_server.ServerTest):
             self.assertEqual(200, answer.status, answer)
             self.assertTrue({"status", "version", "uptime_seconds"} <= set(answer.json), answer)
             self.assertTrue(re.search("rlimit|watchdog|cgroup", answer.body.decode()), answer)
+            self.assertEqual(host_view.landlock_version(), answer.json["landlock"], answer)

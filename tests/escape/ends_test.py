@@ -38,6 +38,22 @@ PROGRAMS = {
     "while threads print": (
         "import os, sys, threading\ndef say():\n  while True: os.write(1, b'x')\n"
         "for _ in range(4): threading.Thread(target=say, daemon=True).start()\nLEAVE(14)", {("error", 14)}),
+    "beside threads that wait": (
+        "import os, sys, threading, time\nfor _ in range(8): threading.Thread(target=time.sleep, args=(20,), daemon=True).start()\n"
+        "kept = bytearray(b'x') * (50 << 20)\nLEAVE(21)", {("error", 21)}),
+    "beside a thread that makes children": (
+        "import os, sys, threading, warnings\nwarnings.simplefilter('ignore')\ndef make():\n  while True:\n    try:\n"
+        "      if os.fork() == 0: os._exit(1)\n    except OSError: pass\nthreading.Thread(target=make, daemon=True).start()\nLEAVE(22)",
+        {("error", 22)}),
+    "beside a thread that becomes another program": (
+        "import os, sys, threading\nthreading.Thread(target=os.execv, args=('/bin/sh', ['sh', '-c', 'exit 12']), daemon=True).start()\n"
+        "LEAVE(23)", {("error", 12), ("error", 23)}),
+    "beside a thread that ends otherwise": (
+        "import os, sys, threading\nthreading.Thread(target=os._exit, args=(24,), daemon=True).start()\nLEAVE(25)",
+        {("error", 24), ("error", 25)}),
+    "beside threads, after a child that was waited for": (
+        "import os, sys, threading, time\nif (child := os.fork()) == 0: os._exit(5)\nos.waitpid(child, 0)\n"
+        "threading.Thread(target=time.sleep, args=(20,), daemon=True).start()\nLEAVE(26)", {("error", 26)}),
     "by a thread after the first one has gone": (
         "import ctypes, os, threading, time\ndef leave():\n  time.sleep(0.01)\n  os._exit(15)\n"
         "threading.Thread(target=leave).start()\nctypes.CDLL(None).syscall(60, 1)", {("error", 15)}),

@@ -31,6 +31,7 @@ class Loosening:
 
 
 FILTER = "^load the system call filter"
+DOMAIN = "^enter a Landlock domain"
 LOOSENINGS = (
     # By policy: one rule more.
     Loosening("io_uring refused", "io_uring", "io_uring_setup succeeded", calls=("io_uring_setup",)),
@@ -63,13 +64,15 @@ LOOSENINGS = (
     Loosening("system call filter", "new_namespaces", "unshare user succeeded", steps=(FILTER,)),
     Loosening("32-bit entry", "int80", "the 32-bit getpid said", steps=(FILTER,)),
     Loosening("filter of a warm jail", "new_namespaces", "unshare user succeeded", steps=(FILTER,), warm=True),
-    Loosening("no_new_privs", "privileges", "NoNewPrivs=0", steps=("^set no_new_privs$", FILTER)),
+    Loosening("no_new_privs", "privileges", "NoNewPrivs=0", steps=("^set no_new_privs$", DOMAIN, FILTER)),
     Loosening("bounding set", "privileges", "CapBnd=0000", steps=("^drop .* from the bounding set$",)),
     Loosening("capabilities of a warm jail", "privileges", "CapEff=0000", steps=("^drop every capability$",), warm=True),
-    Loosening("read-only root", "write_root", "create in / succeeded", steps=("^make / read-only$",)),
+    Loosening("read-only root", "write_root", "create in / succeeded", steps=("^make / read-only$", DOMAIN)),
     Loosening("old root gone", "old_root", "/\\.\\. is not /", steps=("^let go of the old root$",)),
+    Loosening("signals beyond the Landlock domain", "touch_init", "kill -0 succeeded", calls=("kill",), steps=(DOMAIN,)),
+    Loosening("Landlock domain of a warm jail", "touch_init", "kill -0 succeeded", calls=("kill",), steps=(DOMAIN,), warm=True),
     Loosening("hidepid", "zygote_processes", "/proc/1/status succeeded", steps=("^set proc hidepid=invisible$",)),
-    Loosening("init untouchable", "read_init", "1/(mem|environ|maps) succeeded", steps=("^make init untouchable$",)),
+    Loosening("init untouchable", "read_init", "1/(mem|environ|maps) succeeded", steps=("^make init untouchable$", DOMAIN)),
     Loosening("network namespace", "host_loopback", "connect .*127\\.0\\.0\\.1.* succeeded",
               steps=("routing socket", "loopback interface", "^read the kernel's answer$"), shares=("net",)),
     Loosening("descriptors of the zygote", "zygote_descriptors", "descriptor \\d+ is ", steps=("^close every descriptor of the zygote$",), warm=True),

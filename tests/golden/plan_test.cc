@@ -21,6 +21,7 @@ HostFacts fixed_host() {
   host.uid = 4242;
   host.gid = 4343;
   host.last_capability = 40;
+  host.landlock = 7;
   host.hard_limits.assign(RLIM_NLIMITS, RLIM_INFINITY);
   return host;
 }
@@ -41,6 +42,7 @@ JailSpec fixed_spec() {
   spec.root.binds = {{"/usr", "/usr", NodeKind::directory},
                      {"/etc/ssl/certs", "/etc/ssl/certs", NodeKind::directory},
                      {"/etc/ld.so.cache", "/etc/ld.so.cache", NodeKind::file}};
+  spec.root.hidden = {"/usr/local"};
   spec.root.links = {{"/bin", "usr/bin"}, {"/lib64", "usr/lib64"}};
   spec.root.files = {{"/etc/hosts", "127.0.0.1 localhost\n"}};
   return spec;
@@ -60,6 +62,17 @@ TEST(GoldenPlan, PythonOnTheHostRoot) {
   const auto plan = compile(fixed_spec(), fixed_host());
   ASSERT_TRUE(plan) << plan.error().message();
   expect_golden("python", to_text(*plan));
+}
+
+TEST(GoldenPlan, OfALivingJail) {
+  JailSpec spec = fixed_spec();
+  spec.life = Life::until_ended;
+  spec.argv = {};
+  spec.env = {};
+  spec.root = {};
+  const auto plan = compile(spec, fixed_host());
+  ASSERT_TRUE(plan) << plan.error().message();
+  expect_golden("living", to_text(*plan));
 }
 
 TEST(GoldenPlan, WithAWayOut) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "guest.h"
 #include "tests/driven_pool.h"
@@ -308,6 +309,88 @@ site.addsitedir('/data')
   }
 }
 
+// What `program`, in Python, says in a cold jail, and what in a fork of a zygote that has run
+// `warm_up` before.
+std::pair<std::string, std::string> cold_and_forked(const std::string& program,
+                                                    const std::string& warm_up,
+                                                    const Change& change) {
+  jail::TemplateSpec spec;
+  spec.name = "python";
+  spec.jail = spec_for({"/usr/bin/python3", "/workspace/main.py"});
+  change(spec.jail);
+  spec.warm_up = warm_up;
+  DrivenPool pool(launcher(), spec, {.least = 1, .usual = 1});
+  EXPECT_TRUE(pool.until_ready()) << pool->state().trouble;
+  const auto said_by = [&](jail::Result<jail::Jail> jail) {
+    if (!jail) return jail.error().message();
+    if (auto ready = jail->wait(Phase::ready, scaled(seconds(20))); !ready) {
+      return ready.error().message();
+    }
+    EXPECT_TRUE(jail->write_file("main.py", program, 0644));
+    EXPECT_TRUE(jail->start());
+    const Outcome outcome = collect(*jail);
+    return outcome.out + outcome.err;
+  };
+  return {said_by(launcher().launch(spec.jail)), said_by(pool->lease())};
+}
+
+TEST_F(Grants, WhatARootHidesIsEmpty) {
+  std::filesystem::create_directories(shared() + "/shown/hidden/deeper");
+  write(shared() + "/hidden", "no directory is in the place of one");
+  write(shared() + "/shown/file", "shown");
+  write(shared() + "/shown/hidden/file", "hidden");
+  write(shared() + "/shown/hidden/deeper/file", "hidden");
+  const Change hiding = [&](jail::JailSpec& spec) {
+    spec.root.binds.push_back({shared(), "/part"});
+    spec.root.hidden = {"/part/shown/hidden"};
+  };
+  constexpr char program[] = R"py(
+import os
+print(sorted(os.listdir('/part')), sorted(os.listdir('/part/shown')), os.listdir('/part/shown/hidden'))
+for attempt in (lambda: open('/part/shown/hidden/file'), lambda: open('/part/shown/hidden/deeper/file'),
+                lambda: open('/part/shown/hidden/new', 'w')):
+    try: attempt()
+    except OSError as error: print(type(error).__name__, error.errno)
+print(open('/part/shown/file').read(), os.listdir('/tmp'), os.listdir('/workspace'))
+)py";
+  // A zygote sees no more than its forks.
+  const auto [cold, forked] =
+      cold_and_forked(program, "import os; assert os.listdir('/part/shown/hidden') == []", hiding);
+  EXPECT_EQ(cold,
+            "['hidden', 'shown'] ['file', 'hidden'] []\nFileNotFoundError 2\nFileNotFoundError 2\n"
+            "OSError 30\nshown [] ['main.py']\n");
+  EXPECT_EQ(forked, cold);
+}
+
+TEST_F(Grants, WhatNoPackageBroughtIsShownWhereItIsNamed) {
+  const auto in_root = jail::host_root().hidden;
+  if (in_root.empty()) GTEST_SKIP() << "this host has no /usr/local";
+  EXPECT_EQ(in_root.front(), "/usr/local");
+  ASSERT_FALSE(std::filesystem::is_empty("/usr/local"));
+  constexpr char program[] = R"py(
+import os, sys
+print(len(os.listdir('/usr/local')) > 0, [path for path in sys.path if path.startswith('/usr/local')])
+)py";
+  constexpr char seen_by_zygote[] = "import os; seen = len(os.listdir('/usr/local')) > 0";
+  const auto [cold, forked] = cold_and_forked(
+      program, std::string(seen_by_zygote) + "; assert not seen", [](jail::JailSpec&) {});
+  EXPECT_EQ(cold, "False []\n");
+  EXPECT_EQ(forked, cold);
+  const Change named = [](jail::JailSpec& spec) {
+    spec.binds = {{"/usr/local", "/usr/local", NodeKind::directory, reason}};
+  };
+  const auto [shown, shown_forked] =
+      cold_and_forked(program, std::string(seen_by_zygote) + "; assert seen", named);
+  EXPECT_THAT(shown, StartsWith("True ["));
+  EXPECT_EQ(shown_forked, shown);
+  jail::JailSpec spec = spec_for({"/usr/bin/true"});
+  named(spec);
+  const auto plan = launcher().explain(spec);
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_THAT(*plan,
+              HasSubstr(std::string("bind    /usr/local shows /usr/local, read-only: ") + reason));
+}
+
 struct Spoilt {
   ErrorKind kind;
   std::string field;
@@ -354,7 +437,11 @@ TEST_F(Grants, BindsThatAreNone) {
        {ErrorKind::invalid, "binds[0].source", from(place_ + "/pipe", NodeKind::file)},
        {ErrorKind::invalid, "binds[0].source", from(shared(), NodeKind::file)},
        {ErrorKind::invalid, "binds[0].source", from(secret(), NodeKind::directory)},
-       {ErrorKind::invalid, "binds[0].source", from(place_ + "/missing", NodeKind::directory)}});
+       {ErrorKind::invalid, "binds[0].source", from(place_ + "/missing", NodeKind::directory)},
+       {ErrorKind::refused, "binds[0].target", [&](jail::JailSpec& spec) {
+          spec.root.hidden = {"/usr/share"};
+          spec.binds = {{shared(), "/usr/share", NodeKind::directory, reason}};
+        }}});
 }
 
 TEST_F(Grants, DevicesThatAreNone) {

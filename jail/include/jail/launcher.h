@@ -49,6 +49,11 @@ class Launcher {
   // What holds the limits of the jails launched here.
   Enforcement enforcement() const noexcept;
 
+  // The version of the kernel's Landlock by which guests are confined beside their mounts: files
+  // from 2 on, signals and abstract sockets as well from 6 on (Linux 6.12). 0: the kernel has none
+  // that serves, and mounts, namespaces and the filter stand alone.
+  int landlock_version() const noexcept;
+
   // A pidfd, readable when the launcher has ended. Owned by the Launcher.
   int process_fd() const noexcept;
 

@@ -88,10 +88,14 @@ struct Root {
   std::vector<ReadOnlyBind> binds;
   std::vector<Link> links;
   std::vector<TextFile> files;
+  // Directories in those of `binds`, by their paths in the jail, that are empty to guests. One of
+  // JailSpec::binds whose source and target are such a path shows it after all.
+  std::vector<std::string> hidden = {};
 };
 
-// The root that needs no download: the host's own /usr and the few files of /etc that programs in
-// it look up, as they stand on this host at the time of the call.
+// The root that needs no download: the host's own /usr, without /usr/local and /usr/src, where
+// people put what no package brought, and the few files of /etc that programs in it look up, as
+// they stand on this host at the time of the call.
 Root host_root();
 
 // The same parts of a directory tree that was built for it. `path` is absolute; where it is a link,

@@ -89,6 +89,10 @@ jail_status jail_launcher_enforcement(const jail_launcher* launcher, jail_enforc
   });
 }
 
+int jail_launcher_landlock_version(const jail_launcher* launcher) {
+  return launcher == nullptr ? -1 : launcher->launcher.landlock_version();
+}
+
 int jail_launcher_process_fd(const jail_launcher* launcher) {
   return launcher == nullptr ? -1 : launcher->launcher.process_fd();
 }

@@ -123,6 +123,10 @@ bool Notices::take(Notice& notice) {
   return true;
 }
 
+bool Notices::is_waiting(const Notice& notice) const {
+  return raw::call(SYS_ioctl, fd_, SECCOMP_IOCTL_NOTIF_ID_VALID, raw::address(&notice.id)) == 0;
+}
+
 void Notices::let_go(const Notice& notice) { answer(notice, SECCOMP_USER_NOTIF_FLAG_CONTINUE, 0); }
 
 void Notices::refuse(const Notice& notice, int error) { answer(notice, 0, -error); }

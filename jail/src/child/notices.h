@@ -59,6 +59,9 @@ class Notices {
   // or dies: no signal but a fatal one reaches it.
   bool take(Notice& notice);
 
+  // Whether the call still waits to be answered.
+  bool is_waiting(const Notice& notice) const;
+
   // Lets the call happen.
   void let_go(const Notice& notice);
 

@@ -202,6 +202,7 @@ bool read_stat(int proc, const char* process, ProcessStat& out) {
     const std::uint64_t number = parse_number(p);
     if (field == 3) out.state = *start;
     if (field == 4) out.parent = static_cast<int>(number);
+    if (field == 9) out.flags = number;
     if (field == 11) out.faults_of_children = number;
     if (field == 14 || field == 15) out.own_ticks += number;
     if (field == 16 || field == 17) out.children_ticks += number;

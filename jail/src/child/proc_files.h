@@ -45,6 +45,7 @@ bool find_size(const char* text, const char* key, std::uint64_t& bytes);
 struct ProcessStat {
   char state = '?';
   int parent = 0;
+  std::uint64_t flags = 0;               // the kernel's own
   std::uint64_t faults_of_children = 0;  // cminflt: of those that it has waited for
   std::uint64_t own_ticks = 0;           // utime + stime
   std::uint64_t children_ticks = 0;      // cutime + cstime
@@ -54,6 +55,8 @@ struct ProcessStat {
 
   // It has no memory any more. Of a process's first thread, others of it may have.
   bool has_ended() const { return state == 'Z' || state == 'X'; }
+  // It is on its way out, in do_exit(): the kernel's flag PF_EXITING, the same since Linux 2.6.
+  bool is_leaving() const { return (flags & 4) != 0; }
 };
 
 // `process` names its directory: its own number or that of one of its threads. False: it is gone.

@@ -24,6 +24,7 @@
 #include "child/held_limits.h"
 #include "child/living.h"
 #include "child/notices.h"
+#include "child/program_end.h"
 #include "child/program_pipe.h"
 #include "child/raw_syscall.h"
 #include "child/watch.h"
@@ -380,6 +381,7 @@ class Init {
       tell_about_system(notices_, watch_, notice);
     } else if (watch_.is_thread_of(notice.thread, static_cast<int>(guest_))) {
       guest_leaves_ = true;
+      leave_ = notice;
       guest_end_ns_ = now_ns();
       wait_code_ = CLD_EXITED;
       wait_status_ = notice.status;
@@ -428,12 +430,21 @@ class Init {
     // A guest that could not finish its execve before it was killed left no word: an end all the
     // same.
     ran_until_ns_ = guest_end_ns_ != 0 && guest_end_ns_ < decided ? guest_end_ns_ : decided;
-    if (guest_leaves_ && watch_.is_alone(static_cast<int>(guest_), unreaped_peak_)) {
+    if (guest_leaves_ && has_stopped()) {
       count_unreaped_guest();
     } else {
       end_all();
     }
     report(wire::message_ended);
+  }
+
+  // Whether nothing of the program, which was to be its own only process, can run any more.
+  bool has_stopped() {
+    ProgramEnd program(static_cast<int>(slots_[wire::slot_proc]), static_cast<int>(guest_));
+    // A thread that executes another program meanwhile ends the call, in the name of the process.
+    const bool alone = program.is_alone() && notices_.is_waiting(leave_);
+    unreaped_peak_ = program.memory_peak();
+    return alone || program.kill_threads();
   }
 
   // kill() reaches every process of this pid namespace but init itself. A fork that races with the
@@ -497,6 +508,7 @@ class Init {
   bool owner_gone_ = false;
   bool start_failed_ = false;
   bool guest_leaves_ = false;  // waits in exit_group()
+  Notice leave_{};             // what init heard of that
   bool guest_ended_ = false;
   long guest_ = 0;
   Notices notices_;

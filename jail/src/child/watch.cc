@@ -139,26 +139,6 @@ bool Watch::is_thread_of(int thread, int pid) const {
           find_number(text.bytes, "Tgid:", process) && process == static_cast<std::uint64_t>(pid));
 }
 
-bool Watch::is_alone(int pid, std::uint64_t& memory_peak) const {
-  const Number name(static_cast<std::uint64_t>(pid));
-  Text text;
-  std::uint64_t threads = 0;
-  if (!read_text(proc_, joined({name.text, "/status"}).text, text) ||
-      !find_number(text.bytes, "Threads:", threads) || threads != 1 ||
-      !find_size(text.bytes, "VmHWM:", memory_peak)) {
-    return false;
-  }
-  ProcessStat stat;
-  if (!read_stat(proc_, name.text, stat) || stat.faults_of_children != 0) return false;
-  // Every other process descends from init or from this one. The file lists the children of its
-  // only thread.
-  const Path children = joined({name.text, "/task/", name.text, "/children"});
-  if (!read_text(proc_, children.text, text) || text.bytes[0] != '\0') return false;
-  if (!read_text(proc_, "1/task/1/children", text)) return false;
-  const char* p = text.bytes;
-  return parse_number(p) == static_cast<std::uint64_t>(pid) && *skip_spaces(p) == '\0';
-}
-
 bool Watch::leave_out(int pid) {
   for (int& place : left_out_) {
     if (place != 0) continue;

@@ -60,11 +60,6 @@ class Watch {
   // Whether the thread is one of this process.
   bool is_thread_of(int thread, int pid) const;
 
-  // Whether the process is the jail's only one beside init, has one thread, and has never waited
-  // for a child: then the most memory that it ever had, in bytes. False too where that cannot be
-  // read.
-  bool is_alone(int pid, std::uint64_t& memory_peak) const;
-
   // Anonymous memory that processes share stays when nobody has it in sight any more, and no file
   // tells how much of it there is. So all of it counts from the moment that it is mapped, until it
   // is mapped no more; whether that is so is looked at only while the jail has one thread, which

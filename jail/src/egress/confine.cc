@@ -14,6 +14,7 @@
 #include <limits>
 #include <vector>
 
+#include "child/landlock.h"
 #include "jail/fd.h"
 
 namespace jail::egress {
@@ -29,46 +30,18 @@ void limit(auto resource, rlim_t most) {
   ::setrlimit(resource, &limits);
 }
 
-// struct landlock_ruleset_attr of linux/landlock.h, whose installed copy may be older than the
-// kernel. An older kernel takes the longer structure where the rest of it is 0.
-struct Ruleset {
-  std::uint64_t files;
-  std::uint64_t network;
-  std::uint64_t scopes;
-};
-constexpr unsigned ask_for_version = 1;
-constexpr std::uint64_t bit(int number) { return std::uint64_t{1} << number; }
-constexpr std::uint64_t execute = bit(0);
-constexpr std::uint64_t write_file = bit(1);
-constexpr std::uint64_t read_file_or_directory = bit(2) | bit(3);
-constexpr std::uint64_t remove_and_make = bit(13) - bit(4);  // REMOVE_DIR to MAKE_SYM
-constexpr std::uint64_t refer = bit(13);
-constexpr std::uint64_t truncate = bit(14);
-constexpr std::uint64_t ioctl_dev = bit(15);
-constexpr std::uint64_t bind_tcp = bit(0);
-constexpr std::uint64_t abstract_unix_socket = bit(0);
-constexpr std::uint64_t signal = bit(1);
-
-Ruleset ruleset(long version, Files files) {
-  Ruleset rules{execute | write_file | remove_and_make, 0, 0};
-  if (files == Files::none) rules.files |= read_file_or_directory;
-  if (version >= 2) rules.files |= refer;
-  if (version >= 3) rules.files |= truncate;
-  if (version >= 4) rules.network |= bind_tcp;
-  if (version >= 5) rules.files |= ioctl_dev;
-  if (version >= 6) rules.scopes |= abstract_unix_socket | signal;
-  return rules;
-}
-
 // No rule is added, so of what the ruleset handles nothing is permitted anywhere. The filter
 // forbids most of that by arguments as well. What it cannot tell apart is why this is here: whose
 // /proc files are opened, and which Unix socket is connected to. Who is restricted by Landlock may
 // not look into processes that are not, whatever the rules say. A kernel without Landlock has the
 // filter alone.
 bool restrict_files(Files files) {
-  const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, ask_for_version);
+  const auto version = static_cast<int>(
+      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, landlock::ask_for_version));
   if (version < 0) return errno == ENOSYS || errno == EOPNOTSUPP;
-  const Ruleset rules = ruleset(version, files);
+  landlock::Ruleset rules{landlock::known_file_rights(version),
+                          landlock::known_network_rights(version), landlock::known_scopes(version)};
+  if (files == Files::readable) rules.files &= ~(landlock::read_file | landlock::read_directory);
   const Fd made(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &rules, sizeof rules, 0)));
   return made.valid() && ::syscall(SYS_landlock_restrict_self, made.get(), 0) == 0;
 }

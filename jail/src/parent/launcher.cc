@@ -62,6 +62,8 @@ Enforcement Launcher::enforcement() const noexcept {
   return enforcement_of(state_->cgroups ? LimitedBy::cgroup : LimitedBy::init);
 }
 
+int Launcher::landlock_version() const noexcept { return state_->host.landlock; }
+
 Result<std::string> Launcher::explain(const JailSpec& spec) const {
   const auto plan = compile(spec, state_->host);
   if (!plan) return plan.error();

@@ -29,6 +29,9 @@ constexpr const char* shown_of_etc[] = {
 // Links into /usr where /usr is merged, directories of their own where not.
 constexpr const char* beside_usr[] = {"/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin"};
 
+// What an administrator installs by hand: programs, notes, sources, keys among them.
+constexpr const char* not_of_packages[] = {"/usr/local", "/usr/src"};
+
 void show_file(Root& root, const Fd& file, const std::string& source, const std::string& target) {
   if (std::optional<TextFile> copy = small_file(file, target)) {
     root.files.push_back(std::move(*copy));
@@ -129,6 +132,10 @@ Root host_root() {
   for (const char* path : beside_usr) show_or_link(root, path);
   for (const char* path : shown_of_etc) show(root, path);
   add_own_files(root);
+  for (const char* path : not_of_packages) {
+    struct stat status {};
+    if (::lstat(path, &status) == 0 && S_ISDIR(status.st_mode)) root.hidden.emplace_back(path);
+  }
   return root;
 }
 

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "plan/path_rules.h"
+
 namespace jail {
 namespace {
 
@@ -118,7 +120,10 @@ Root with_small_directories_copied(Root root) {
   std::vector<ReadOnlyBind> binds;
   binds.swap(root.binds);
   for (ReadOnlyBind& bind : binds) {
-    const bool copied = bind.kind == NodeKind::directory && copy_directory(bind, root);
+    const bool is_whole =
+        std::none_of(root.hidden.begin(), root.hidden.end(),
+                     [&](const std::string& path) { return is_at_or_below(path, bind.target); });
+    const bool copied = bind.kind == NodeKind::directory && is_whole && copy_directory(bind, root);
     if (!copied) root.binds.push_back(std::move(bind));
   }
   return root;

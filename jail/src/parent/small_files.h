@@ -15,7 +15,8 @@ namespace jail {
 std::optional<TextFile> small_file(const Fd& file, const std::string& target);
 
 // The same root, with each directory of `binds` that holds only such files, links and directories
-// with something in them, 2,000 entries and 1 MiB in all, moved to `files` and `links`.
+// with something in them, 2,000 entries and 1 MiB in all, and nothing that is hidden, moved to
+// `files` and `links`.
 Root with_small_directories_copied(Root root);
 
 }  // namespace jail

@@ -1,4 +1,6 @@
 // What a jail has beside its root: names that are taken, reasons that are missing.
+#include <algorithm>
+
 #include "plan/check_spec.h"
 #include "plan/path_rules.h"
 
@@ -20,12 +22,16 @@ Result<void> check_why(const std::string& why, const std::string& entry) {
 // jails.
 class Places {
  public:
-  explicit Places(const Root& root) {
+  explicit Places(const Root& root) : root_(root) {
     for (const char* path : {"/proc", "/dev", "/tmp", "/workspace", "/run"})
       taken_.push_back({path, path});
     for (const ReadOnlyBind& bind : root.binds) taken_.push_back({bind.target, "the root's"});
     for (const TextFile& file : root.files) taken_.push_back({file.target, "the root's"});
     for (const Link& link : root.links) taken_.push_back({link.target, "the root's"});
+  }
+
+  bool is_hidden(const std::string& target) const {
+    return std::find(root_.hidden.begin(), root_.hidden.end(), target) != root_.hidden.end();
   }
 
   Result<void> take(const std::string& target, const std::string& entry) {
@@ -50,8 +56,17 @@ class Places {
     std::string path;
     std::string whose;
   };
+  const Root& root_;
   std::vector<Place> taken_;
 };
+
+// The root's own bind has it, so it can show that and nothing else.
+Result<void> check_shows_again(const ReadOnlyBind& bind, const std::string& entry) {
+  if (bind.source == bind.target && bind.kind == NodeKind::directory) return {};
+  return wrong(ErrorKind::refused, entry + ".target",
+               "\"" + bind.target + "\" shows the directory " + bind.target + " or nothing",
+               "choose a place that nothing else of the jail is at, such as /data");
+}
 
 Result<void> check_bind(const ReadOnlyBind& bind, const std::string& entry, Places& places) {
   if (Result<void> why = check_why(bind.why, entry); !why) return why;
@@ -62,6 +77,7 @@ Result<void> check_bind(const ReadOnlyBind& bind, const std::string& entry, Plac
   if (is_kernels_own(bind.source)) {
     return wrong(ErrorKind::refused, entry + ".source", bind.source + " is never shown");
   }
+  if (places.is_hidden(bind.target)) return check_shows_again(bind, entry);
   return places.take(bind.target, entry);
 }
 

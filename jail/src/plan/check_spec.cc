@@ -2,6 +2,7 @@
 
 #include <linux/filter.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "jail/egress.h"
@@ -27,6 +28,15 @@ Result<void> check_root(const Root& root) {
   for (const Link& link : root.links) {
     if (!is_plain_path(link.target) || link.points_to.empty() || has_nul(link.points_to)) {
       return invalid("root.links: target \"" + link.target + "\" is not a plain absolute path");
+    }
+  }
+  for (const std::string& path : root.hidden) {
+    const auto shows = [&](const ReadOnlyBind& bind) {
+      return bind.kind == NodeKind::directory && path != bind.target &&
+             is_at_or_below(path, bind.target);
+    };
+    if (!is_plain_path(path) || std::none_of(root.binds.begin(), root.binds.end(), shows)) {
+      return invalid("root.hidden: \"" + path + "\" is not a path in a directory of root.binds");
     }
   }
   return {};

@@ -7,8 +7,10 @@
 #include <charconv>
 #include <optional>
 
+#include "child/landlock.h"
 #include "plan/check_spec.h"
 #include "plan/concerns.h"
+#include "plan/hidden.h"
 
 namespace jail {
 namespace {
@@ -44,10 +46,12 @@ void add_spawned_guest(Builder& builder, Plan& plan, const JailSpec& spec, const
                "start the program");
 }
 
-void add_one_guest(Builder& builder, Plan& plan, const JailSpec& spec, const HostFacts& host) {
+void add_one_guest(Builder& builder, Plan& plan, const JailSpec& spec, const HostFacts& host,
+                   const std::optional<SlotRef>& ruleset) {
   add_streams(builder);
   add_start_place(builder, spec);
   add_limits(builder, plan, spec, host);
+  add_domain(builder, ruleset, host);
   add_guest_filter(builder, spec);
   add_execve(builder, spec, with_way_out(spec.env, spec.network));
 }
@@ -86,6 +90,9 @@ HostFacts HostFacts::of_this_host(std::uint32_t uid, std::uint32_t gid) {
   facts.gid = gid;
   facts.last_capability = static_cast<int>(cap_max_bits()) - 1;
   facts.page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto version = static_cast<int>(
+      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, landlock::ask_for_version));
+  if (version >= landlock::least_version) facts.landlock = version;
   facts.max_mappings = number_in("/proc/sys/vm/max_map_count").value_or(facts.max_mappings);
   for (int resource = 0; resource < RLIM_NLIMITS; ++resource) {
     rlimit limit{};
@@ -95,8 +102,9 @@ HostFacts HostFacts::of_this_host(std::uint32_t uid, std::uint32_t gid) {
   return facts;
 }
 
-Result<Plan> compile(const JailSpec& spec, const HostFacts& host) {
-  if (Result<void> checked = check_spec(spec, host); !checked) return checked.error();
+Result<Plan> compile(const JailSpec& given, const HostFacts& host) {
+  if (Result<void> checked = check_spec(given, host); !checked) return checked.error();
+  const JailSpec spec = with_shown_again(given);
   Plan plan;
   plan.clone_flags = own_namespaces | CLONE_NEWCGROUP;
   plan.page_bytes = host.page_bytes;
@@ -107,14 +115,19 @@ Result<Plan> compile(const JailSpec& spec, const HostFacts& host) {
   add_session(builder, spec);
   add_network(builder, spec.network);
   add_mounts(builder, spec);
+  const bool lives = spec.life == Life::until_ended;
+  // Each process of a living jail would be in a domain of its own, and so could neither signal nor
+  // see the others in /proc.
+  std::optional<SlotRef> ruleset;
+  if (!lives) ruleset = add_ruleset(builder, spec, host, GuestProgram::executed);
   add_init_privileges(builder, host);
   add_untouchable(builder);
   builder.begin_guest();
-  if (spec.life == Life::until_ended) {
+  if (lives) {
     plan.kind = wire::plan_living;
     add_spawned_guest(builder, plan, spec, host);
   } else {
-    add_one_guest(builder, plan, spec, host);
+    add_one_guest(builder, plan, spec, host, ruleset);
   }
   return finished(builder, std::move(plan));
 }
@@ -134,9 +147,10 @@ Result<Plan> compile_started(const JailSpec& spec, const HostFacts& host) {
   return plan;
 }
 
-Result<Plan> compile_host(const JailSpec& spec, const HostFacts& host) {
-  if (Result<void> checked = check_one_program(spec); !checked) return checked.error();
-  if (Result<void> checked = check_spec(spec, host); !checked) return checked.error();
+Result<Plan> compile_host(const JailSpec& given, const HostFacts& host) {
+  if (Result<void> checked = check_one_program(given); !checked) return checked.error();
+  if (Result<void> checked = check_spec(given, host); !checked) return checked.error();
+  const JailSpec spec = with_shown_again(given);
   Plan plan;
   plan.kind = wire::plan_host;
   // Without a cgroup namespace: from inside one, a jail's cgroup could not be entered where cgroup2
@@ -152,6 +166,7 @@ Result<Plan> compile_host(const JailSpec& spec, const HostFacts& host) {
   add_mounts_of_host(builder, spec);
   builder.begin_guest();
   add_zygote_streams(builder);
+  add_zygote_mounts(builder, spec);
   add_start_place(builder, spec);
   add_zygote_limits(builder, spec, host);
   add_zygote_privileges(builder);
@@ -162,11 +177,12 @@ Result<Plan> compile_host(const JailSpec& spec, const HostFacts& host) {
   return finished(builder, std::move(plan));
 }
 
-Result<Plan> compile_forked(const JailSpec& spec, const HostFacts& host, Lever network_reuse) {
+Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host, Lever network_reuse) {
   // Ids inside of the host are what a guest sees already: this user namespace maps them once more.
   HostFacts inside = host;
-  if (Result<void> checked = check_one_program(spec); !checked) return checked.error();
-  if (Result<void> checked = check_spec(spec, host); !checked) return checked.error();
+  if (Result<void> checked = check_one_program(given); !checked) return checked.error();
+  if (Result<void> checked = check_spec(given, host); !checked) return checked.error();
+  const JailSpec spec = with_shown_again(given);
   inside.uid = guest_uid;
   inside.gid = guest_gid;
   Plan plan;
@@ -191,6 +207,7 @@ Result<Plan> compile_forked(const JailSpec& spec, const HostFacts& host, Lever n
   add_start_place(builder, spec);
   add_limits(builder, plan, spec, host);
   add_forked_privileges(builder, host);
+  add_domain(builder, add_ruleset(builder, spec, host, GuestProgram::of_zygote), host);
   add_guest_filter(builder, spec);
   return finished(builder, std::move(plan));
 }

@@ -1,6 +1,8 @@
 // The parts of a plan, one kernel concern a file. compile() calls them in this order.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,16 +41,25 @@ void add_network(Builder& builder, const Network& network);         // network.c
 void add_init_privileges(Builder& builder, const HostFacts& host);  // privileges.cc
 void add_untouchable(Builder& builder);                             // privileges.cc
 
+// What a guest runs: what it executes itself, or what its zygote has executed before it.
+enum class GuestProgram : std::uint8_t { executed, of_zygote };
+// In either part, once the root stands; nothing where the kernel has no Landlock.
+std::optional<SlotRef> add_ruleset(Builder& builder, const JailSpec& spec, const HostFacts& host,
+                                   GuestProgram program);  // landlock.cc
+
 // The guest's part.
-void add_streams(Builder& builder);               // streams.cc
-void add_controlling_terminal(Builder& builder);  // streams.cc
-void add_zygote_streams(Builder& builder);        // streams.cc
-void add_forked_streams(Builder& builder);        // streams.cc
+void add_streams(Builder& builder);                              // streams.cc
+void add_controlling_terminal(Builder& builder);                 // streams.cc
+void add_zygote_mounts(Builder& builder, const JailSpec& spec);  // mounts.cc
+void add_zygote_streams(Builder& builder);                       // streams.cc
+void add_forked_streams(Builder& builder);                       // streams.cc
 void add_limits(Builder& builder, Plan& plan, const JailSpec& spec,
                 const HostFacts& host);                                                 // limits.cc
 void add_zygote_limits(Builder& builder, const JailSpec& spec, const HostFacts& host);  // limits.cc
 void add_forked_privileges(Builder& builder, const HostFacts& host);  // privileges.cc
 void add_zygote_privileges(Builder& builder);                         // privileges.cc
-void add_guest_filter(Builder& builder, const JailSpec& spec);        // privileges.cc
+void add_domain(Builder& builder, const std::optional<SlotRef>& ruleset,
+                const HostFacts& host);                         // landlock.cc
+void add_guest_filter(Builder& builder, const JailSpec& spec);  // privileges.cc
 
 }  // namespace jail

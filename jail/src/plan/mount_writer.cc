@@ -33,9 +33,10 @@ SlotRef MountWriter::make(const std::string& type, const std::vector<MountOption
   return mount;
 }
 
-SlotRef MountWriter::overlay(SlotRef directory, const std::string& empty, const std::string& name) {
+SlotRef MountWriter::overlay(SlotRef directory, const std::string& layers,
+                             const std::string& name) {
   builder_.call(JAIL_CALL(fchdir), {Builder::slot(directory)}, "enter " + name);
-  return make("overlay", {{"lowerdir", ".:" + empty}}, restricted | MOUNT_ATTR_RDONLY, name);
+  return make("overlay", {{"lowerdir", layers}}, restricted | MOUNT_ATTR_RDONLY, name);
 }
 
 SlotRef MountWriter::take(const std::string& source, std::uint64_t attributes,

@@ -28,10 +28,10 @@ class MountWriter {
                std::uint64_t attributes, const std::string& of = "");
 
   // A view of `directory` whose inodes are this mount's own: a lock on one of them is seen by
-  // nobody else, while their pages are shared. Without a writable layer two are needed; `empty` is
-  // the path of a directory with nothing in it. By the current directory, since the kernel shows
-  // the text of a layer's path in mountinfo, and takes no more than 255 bytes of it.
-  SlotRef overlay(SlotRef directory, const std::string& empty, const std::string& name);
+  // nobody else, while their pages are shared. `layers` are at least two, the uppermost first, with
+  // ':' between them, and "." is that directory: the kernel shows the text of a layer's path in
+  // mountinfo, and takes no more than 255 bytes of it.
+  SlotRef overlay(SlotRef directory, const std::string& layers, const std::string& name);
 
   // A copy of a part of the host's tree, attached nowhere yet. `view` names what the attributes
   // make of it: "read-only".

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "plan/concerns.h"
+#include "plan/hidden.h"
 #include "plan/mount_writer.h"
 #include "plan/skeleton.h"
 #include "plan/sources.h"
@@ -136,6 +137,8 @@ void put_up_shelf(Builder& builder, MountWriter& mounts, SlotRef host_root, cons
   Skeleton skeleton(builder, top);
   lay_out(skeleton, spec);
   builder.close(top, shelf_root);
+  Skeleton beside(builder, shelf);
+  lay_out_covers(beside, spec.root, "");
   mounts.set_attributes(shelf, MOUNT_ATTR_RDONLY, 0,
                         std::string("make ") + shelf_place + " read-only");
   mounts.attach(shelf, Builder::slot(host_root), std::string(shelf_place).substr(1), shelf_place);
@@ -147,12 +150,14 @@ void put_up_shelf(Builder& builder, MountWriter& mounts, SlotRef host_root, cons
 void add_mounts(Builder& builder, const JailSpec& spec) {
   MountWriter mounts(builder);
   make_mounts_private(builder);
-  // Nothing is in the new root's /workspace, and nothing will be: a tmpfs covers it, and the root
-  // becomes read-only.
-  Sources sources(builder, mounts, spec, std::string(place_of_new_root) + "/workspace");
+  // Nothing is in the new root's /workspace, and in its /tmp nothing but layers: a tmpfs covers
+  // each, and the root becomes read-only.
+  const std::string place = place_of_new_root;
+  Sources sources(builder, mounts, spec, Layers{place + "/workspace", place + "/tmp"});
   const SlotRef root = attach_new_root(mounts, spec);
   Skeleton skeleton(builder, root);
   lay_out(skeleton, spec);
+  lay_out_covers(skeleton, spec.root, "/tmp");
   sources.attach_to(root);
   attach_writables(builder, mounts, root, spec.limits);
   attach_proc(builder, mounts, root);
@@ -181,15 +186,20 @@ void add_mounts_of_host(Builder& builder, const JailSpec& spec) {
 void add_mounts_in_host(Builder& builder, const JailSpec& spec) {
   MountWriter mounts(builder);
   make_mounts_private(builder);
-  Sources sources(builder, mounts, spec, shelf_empty);
+  Sources sources(builder, mounts, spec, Layers{shelf_empty, shelf_place});
   const SlotRef shelf = open_directory(builder, Builder::value(AT_FDCWD), shelf_root, shelf_root);
-  const SlotRef root = mounts.overlay(shelf, shelf_empty, "the template's root");
+  const SlotRef root =
+      mounts.overlay(shelf, std::string(".:") + shelf_empty, "the template's root");
   builder.close(shelf, shelf_root);
   mounts.attach(root, Builder::value(AT_FDCWD), "/", "the new root");
   sources.attach_to(root);
   attach_writables(builder, mounts, root, spec.limits);
   attach_proc(builder, mounts, root);
   cover_root(builder, root);
+}
+
+void add_zygote_mounts(Builder& builder, const JailSpec& spec) {
+  add_covers(builder, spec.root, shelf_empty);
 }
 
 }  // namespace jail

@@ -43,6 +43,7 @@ struct HostFacts {
   std::uint32_t uid = 0;  // of the launcher: what the guest's ids map to
   std::uint32_t gid = 0;
   int last_capability = 0;
+  int landlock = 0;  // version of its interface; 0 where guests do without
   std::uint64_t page_bytes = 4096;
   std::uint64_t max_mappings = 65'530;     // sysctl vm.max_map_count
   std::vector<std::uint64_t> hard_limits;  // by RLIMIT_ number; a guest cannot be given more

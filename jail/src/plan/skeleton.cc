@@ -1,6 +1,7 @@
 #include "plan/skeleton.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -62,6 +63,15 @@ void Skeleton::link(const std::string& path, const std::string& points_to) {
   builder_.call(JAIL_CALL(symlinkat),
                 {builder_.text(points_to), Builder::slot(root_), relative(path)},
                 "link " + path + " to " + points_to);
+}
+
+void Skeleton::whiteout(const std::string& path) {
+  if (!made_.insert(path).second) return;
+  parent(path);
+  // The one device node that anybody may make.
+  builder_.call(JAIL_CALL(mknodat),
+                {Builder::slot(root_), relative(path), Builder::value(S_IFCHR), Builder::value(0)},
+                "make whiteout " + path);
 }
 
 void Skeleton::parent(const std::string& path) {

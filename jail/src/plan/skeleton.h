@@ -21,6 +21,8 @@ class Skeleton {
   void file(const std::string& path, const std::string& text,
             const std::optional<timespec>& modified = std::nullopt);
   void link(const std::string& path, const std::string& points_to);
+  // What takes a name out of the layers below, where this is a layer of an overlay.
+  void whiteout(const std::string& path);
 
  private:
   Argument relative(const std::string& path) { return builder_.text(path.substr(1)); }

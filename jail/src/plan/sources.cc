@@ -5,12 +5,13 @@
 #include <utility>
 
 #include "plan/concerns.h"
+#include "plan/hidden.h"
 
 namespace jail {
 
 Sources::Sources(Builder& builder, MountWriter& mounts, const JailSpec& spec,
-                 std::optional<std::string> empty)
-    : builder_(builder), mounts_(mounts), empty_(std::move(empty)) {
+                 std::optional<Layers> layers)
+    : builder_(builder), mounts_(mounts), spec_(spec), layers_(std::move(layers)) {
   for (const char* device : devices) {
     take_device(source_of_device(device), path_of_device(device));
   }
@@ -53,7 +54,9 @@ void Sources::attach_to(SlotRef root) {
     const ReadOnlyBind& bind = *binds_[i];
     SlotRef mount = opened_[i];
     if (is_overlaid(bind)) {
-      mount = mounts_.overlay(opened_[i], *empty_, bind.source);
+      const std::string covers = covers_of(bind.target, spec_.root, layers_->covers);
+      mount = mounts_.overlay(opened_[i], covers.empty() ? ".:" + layers_->empty : covers + ":.",
+                              bind.source);
       builder_.close(opened_[i], bind.source);
     }
     attach(mount, root, bind.target);
@@ -62,7 +65,7 @@ void Sources::attach_to(SlotRef root) {
 }
 
 bool Sources::is_overlaid(const ReadOnlyBind& bind) const {
-  return empty_ && bind.kind == NodeKind::directory;
+  return layers_ && bind.kind == NodeKind::directory;
 }
 
 void Sources::attach(SlotRef mount, SlotRef root, const std::string& target) {

@@ -11,13 +11,18 @@
 
 namespace jail {
 
+// Paths of directories that are layers of a jail's overlays.
+struct Layers {
+  std::string empty;   // has nothing in it
+  std::string covers;  // holds what lay_out_covers() made
+};
+
 // Opened when this is made, before the new root covers a part of it. Directories are shown by
-// overlays where there is an `empty` one for them, else as mounts of the host's. `spec` must
-// outlive it.
+// overlays where there are `layers` for them, else as mounts of the host's. `spec` must outlive it.
 class Sources {
  public:
   Sources(Builder& builder, MountWriter& mounts, const JailSpec& spec,
-          std::optional<std::string> empty);
+          std::optional<Layers> layers);
 
   void attach_to(SlotRef root);
 
@@ -36,7 +41,8 @@ class Sources {
 
   Builder& builder_;
   MountWriter& mounts_;
-  std::optional<std::string> empty_;
+  const JailSpec& spec_;
+  std::optional<Layers> layers_;
   std::vector<const ReadOnlyBind*> binds_;
   std::vector<SlotRef> opened_;  // one for each of binds_
   std::vector<Taken> taken_;

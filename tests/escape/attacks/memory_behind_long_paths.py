@@ -10,12 +10,19 @@ LIBC.mmap.restype = ctypes.c_void_p
 LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 READ_ONLY, NOTHING, PRIVATE_FIXED, RESERVED, WRITABLE, POPULATE_WRITE = 1, 0, 0x12, 0x4022, 3, 23
 LEVELS, MAPPINGS, NAME = 7000, 5000, "\n" * 255  # each letter is written as four
-directory = os.open("/tmp", os.O_RDONLY)
-for _ in range(LEVELS):
-    os.mkdir(NAME, dir_fd=directory)
-    below = os.open(NAME, os.O_RDONLY, dir_fd=directory)
-    os.close(directory)
-    directory = below
+# In pieces, each of which is hung below the one before it: Landlock looks at each directory above a new one.
+pieces = []
+for number in range(LEVELS // 100):
+    os.mkdir(f"/tmp/{number}")
+    directory = os.open(f"/tmp/{number}", os.O_RDONLY)
+    for _ in range(100):
+        os.mkdir(NAME, dir_fd=directory)
+        below = os.open(NAME, os.O_RDONLY, dir_fd=directory)
+        os.close(directory)
+        directory = below
+    pieces.append(directory)
+for number in reversed(range(1, len(pieces))):
+    os.rename(f"/tmp/{number}", NAME, dst_dir_fd=pieces[number - 1])
 file = os.open("f", os.O_RDWR | os.O_CREAT, dir_fd=directory)
 os.ftruncate(file, 8192)
 reader, writer = os.pipe()

@@ -72,6 +72,14 @@ INSTANTIATE_TEST_SUITE_P(
                   s.root.binds = {{"/usr", "/", NodeKind::directory}};
                 },
                 "root.binds"},
+        BadSpec{"HiddenInNoBind", [](JailSpec& s) { s.root.hidden = {"/usr/local"}; },
+                "root.hidden"},
+        BadSpec{"HiddenAsAWhole",
+                [](JailSpec& s) {
+                  s.root.binds = {{"/usr", "/usr", NodeKind::directory}};
+                  s.root.hidden = {"/usr"};
+                },
+                "root.hidden"},
         BadSpec{"BindTargetClimbs",
                 [](JailSpec& s) {
                   s.root.binds = {{"/usr", "/a/../..", NodeKind::directory}};

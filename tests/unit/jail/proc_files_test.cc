@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -57,6 +59,23 @@ TEST_F(ProcFiles, StatIsReadPastANameWithParentheses) {
   EXPECT_GT(stat.resident_pages, 100u);
   EXPECT_GT(stat.mapped_bytes, stat.resident_pages * page);
   EXPECT_FALSE(read_stat(proc_.get(), "4194305", stat));
+}
+
+TEST_F(ProcFiles, WhoHasLeftForGoodIsMarked) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    for (;;) ::pause();
+  }
+  const Number child(static_cast<std::uint64_t>(pid));
+  ProcessStat stat;
+  ASSERT_TRUE(read_stat(proc_.get(), child.text, stat));
+  EXPECT_FALSE(stat.is_leaving());
+  ASSERT_EQ(::kill(pid, SIGKILL), 0);
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT), 0);
+  ASSERT_TRUE(read_stat(proc_.get(), child.text, stat));
+  EXPECT_TRUE(stat.is_leaving());
+  EXPECT_EQ(::waitpid(pid, nullptr, 0), pid);
 }
 
 TEST_F(ProcFiles, MappingsAreCounted) {

@@ -134,10 +134,11 @@ TEST(Encode, HealthWithAndWithoutDetails) {
   details.runner.queued = 2;
   details.runner.total = 3;
   details.runner.enforcement.memory = jail::Enforcer::watchdog;
+  details.runner.landlock = 7;
   EXPECT_EQ(encode_health("ok", details),
             R"({"status":"ok","version":"1.2.3","uptime_seconds":1.5,"pools":{},)"
             R"("runs":{"running":1,"queued":2,"total":3},)"
-            R"("limits":{"memory":"watchdog","pids":"none","cpu":"none"},)"
+            R"("limits":{"memory":"watchdog","pids":"none","cpu":"none"},"landlock":7,)"
             R"("root":{"kind":"built","node":null,"python":"3.11.2"}})");
 }
 

@@ -1,0 +1,115 @@
+#include "child/program_end.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "child/clocks.h"
+#include "child/proc_files.h"
+#include "child/raw_syscall.h"
+
+namespace jail::child {
+namespace {
+
+Number number_of(int pid) { return Number(static_cast<std::uint64_t>(pid)); }
+
+// The directory of a process's threads, closed at the end of a scope.
+class Tasks {
+ public:
+  Tasks(int proc, const Number& process)
+      : fd_(static_cast<int>(raw::call(SYS_openat, proc,
+                                       raw::address(joined({process.text, "/task"}).text),
+                                       O_RDONLY | O_DIRECTORY | O_CLOEXEC))) {}
+  Tasks(const Tasks&) = delete;
+  ~Tasks() {
+    if (fd_ >= 0) raw::call(SYS_close, fd_);
+  }
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// Whether the thread has made no process that still lives, as its directory `task` says. One that
+// is gone has handed them on.
+bool has_no_children(int directory, const char* task) {
+  Text text;
+  return !read_text(directory, joined({task, "/children"}).text, text) || text.bytes[0] == '\0';
+}
+
+}  // namespace
+
+bool ProgramEnd::read_process() {
+  const Number name = number_of(pid_);
+  Text text;
+  ProcessStat stat;
+  const bool is_read = read_text(proc_, joined({name.text, "/status"}).text, text) &&
+                       find_number(text.bytes, "Threads:", threads_) &&
+                       find_size(text.bytes, "VmHWM:", memory_peak_) &&
+                       read_stat(proc_, name.text, stat);
+  const bool is_known = is_read && stat.faults_of_children == 0 && !stat.is_leaving();
+  if (!is_known) threads_ = 0;
+  return is_known;
+}
+
+// Every other process descends from init or from this one, and init's list is read last, since
+// children whose parent has ended are there.
+bool ProgramEnd::is_alone() {
+  const Number name = number_of(pid_);
+  return read_process() && threads_ == 1 &&
+         has_no_children(proc_, joined({name.text, "/task/", name.text}).text) &&
+         is_inits_only_child();
+}
+
+bool ProgramEnd::kill_threads() {
+  if (threads_ < 2 || threads_ > most_threads || !is_inits_only_child()) return false;
+  // From here on none of them makes another thread or process: the kernel looks for this signal
+  // before it adds one.
+  if (raw::call(SYS_kill, pid_, SIGKILL) != 0) return false;
+  const std::uint64_t deadline = now_ns() + longest_leave_ns;
+  Left left = look_at_threads();
+  while (left == Left::some_threads && now_ns() < deadline) {
+    // They need a processor to leave.
+    const timespec pause{0, 20'000};
+    raw::call(SYS_nanosleep, raw::address(&pause), 0);
+    left = look_at_threads();
+  }
+  return left == Left::all_threads && is_inits_only_child();
+}
+
+bool ProgramEnd::is_inits_only_child() const {
+  Text text;
+  if (!read_text(proc_, "1/task/1/children", text)) return false;
+  const char* p = text.bytes;
+  return parse_number(p) == static_cast<std::uint64_t>(pid_) && *skip_spaces(p) == '\0';
+}
+
+// A thread that is marked so has taken its last signal: it runs no instruction and makes no call
+// any more. Since all of them are, one that goes hands its children to init. The list may end early
+// where one is reaped meanwhile, so it counts only when their number was the same before and after,
+// and that of the list.
+ProgramEnd::Left ProgramEnd::look_at_threads() const {
+  const Number name = number_of(pid_);
+  ProcessStat before;
+  if (!read_stat(proc_, name.text, before)) return Left::some_threads;
+  const Tasks tasks(proc_, name);
+  NumberedEntries threads(tasks.fd());
+  const char* thread = nullptr;
+  std::uint64_t number = 0;
+  std::uint64_t left = 0;
+  bool has_children = false;
+  while (threads.next(thread, number)) {
+    ProcessStat stat;
+    if (!read_stat(tasks.fd(), thread, stat) || !stat.is_leaving()) return Left::some_threads;
+    if (!has_no_children(tasks.fd(), thread)) has_children = true;
+    ++left;
+  }
+  ProcessStat after;
+  if (!read_stat(proc_, name.text, after) || before.threads != left || after.threads != left) {
+    return Left::some_threads;
+  }
+  return has_children ? Left::children : Left::all_threads;
+}
+
+}  // namespace jail::child

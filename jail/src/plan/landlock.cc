@@ -1,0 +1,127 @@
+// What a guest may do with files, by their place in its root, and to whom it may speak: a second
+// fence beside mounts and namespaces. What a mistake in one of those would show has no rule here.
+#include "child/landlock.h"
+
+#include <fcntl.h>
+
+#include <cstddef>
+#include <optional>
+#include <set>
+
+#include "plan/concerns.h"
+
+namespace jail {
+namespace {
+
+// A device node or whiteout is for nobody to make.
+constexpr std::uint64_t never = landlock::make_character_device | landlock::make_block_device;
+
+// The first component of an absolute path: "/etc" of "/etc/ssl/certs".
+std::string top_of(const std::string& path) { return path.substr(0, path.find('/', 1)); }
+
+class RuleWriter {
+ public:
+  RuleWriter(Builder& builder, int version)
+      : builder_(builder), handled_(landlock::known_file_rights(version)) {
+    const landlock::Ruleset handled{handled_, 0, landlock::known_scopes(version)};
+    ruleset_ =
+        builder_.open(JAIL_CALL(landlock_create_ruleset),
+                      {Builder::address(builder_.store(handled)), Builder::value(sizeof handled)},
+                      "make a Landlock ruleset");
+  }
+
+  // For the directory at `path`, or the file, and all beneath. `purpose` is of the rule.
+  void allow(const std::string& path, std::uint64_t rights, const std::string& purpose,
+             int more_flags = O_NOFOLLOW) {
+    const std::string opening = "open " + path + " for its Landlock rule";
+    const std::initializer_list<Argument> arguments = {
+        Builder::value(AT_FDCWD), builder_.text(path),
+        Builder::value(O_PATH | O_CLOEXEC | more_flags)};
+    if (file_) {
+      builder_.call(JAIL_CALL(openat), arguments, opening).result_slot = file_->number;
+    } else {
+      file_ = builder_.open(JAIL_CALL(openat), arguments, opening);
+    }
+    const std::uint32_t rule = builder_.reserve(sizeof(landlock::BeneathRule));
+    builder_.write(rule, landlock::BeneathRule{rights & handled_, -1});
+    builder_.store_value(rule + offsetof(landlock::BeneathRule, file), Builder::slot(*file_),
+                         "name it in the rule");
+    builder_.call(
+        JAIL_CALL(landlock_add_rule),
+        {Builder::slot(*ruleset_), Builder::value(landlock::path_beneath), Builder::address(rule)},
+        purpose);
+    builder_.close(*file_, path);
+  }
+
+  SlotRef ruleset() const { return *ruleset_; }
+
+ private:
+  Builder& builder_;
+  std::uint64_t handled_;
+  std::optional<SlotRef> ruleset_;
+  std::optional<SlotRef> file_;
+};
+
+void allow_reading(RuleWriter& rules, const std::string& path, NodeKind kind) {
+  const std::uint64_t all = kind == NodeKind::directory ? landlock::read_directory : 0;
+  rules.allow(path, landlock::execute | landlock::read_file | all,
+              "let " + path + " be read and executed");
+}
+
+void allow_changing(RuleWriter& rules, const std::string& path, Programs programs) {
+  const std::uint64_t no_programs = programs == Programs::refused ? landlock::execute : 0;
+  rules.allow(path, ~(never | landlock::control_device | no_programs),
+              "let " + path + " be changed");
+}
+
+// By the first component of each place, which spares a rule for each file of /etc.
+void allow_root(RuleWriter& rules, const Root& root) {
+  std::set<std::string> allowed;
+  const auto allow = [&](const std::string& target, NodeKind kind) {
+    const std::string top = top_of(target);
+    if (!allowed.insert(top).second) return;
+    allow_reading(rules, top, target == top ? kind : NodeKind::directory);
+  };
+  for (const ReadOnlyBind& bind : root.binds) allow(bind.target, bind.kind);
+  for (const TextFile& file : root.files) allow(file.target, NodeKind::file);
+}
+
+}  // namespace
+
+// Nothing about TCP. A network namespace with loopback alone is where a guest binds and connects as
+// it likes, and a rule names a port and no address: one that lets through what programs do there
+// would let through as much elsewhere.
+std::optional<SlotRef> add_ruleset(Builder& builder, const JailSpec& spec, const HostFacts& host,
+                                   GuestProgram program) {
+  if (host.landlock == 0) return std::nullopt;
+  RuleWriter rules(builder, host.landlock);
+  rules.allow("/", landlock::read_directory, "let directories be listed");
+  allow_root(rules, spec.root);
+  for (const ReadOnlyBind& bind : spec.binds) allow_reading(rules, bind.target, bind.kind);
+  for (const Volume& volume : spec.volumes) {
+    allow_changing(rules, volume.target, volume.programs);
+  }
+  // Which devices there are, and which ioctl commands pass, others say.
+  rules.allow("/dev", landlock::read_file | landlock::write_file | landlock::control_device,
+              "let devices be used");
+  rules.allow("/proc", landlock::read_file, "let /proc be read");
+  allow_changing(rules, "/workspace", Programs::allowed);
+  allow_changing(rules, "/tmp", Programs::allowed);
+  if (program == GuestProgram::of_zygote) {
+    // A file of the zygote's root and not of the jail's, which /proc/self/exe leads to.
+    rules.allow("/proc/self/exe", landlock::execute | landlock::read_file,
+                "let the zygote's program be read and executed", 0);
+  }
+  return rules.ruleset();
+}
+
+void add_domain(Builder& builder, const std::optional<SlotRef>& ruleset, const HostFacts& host) {
+  if (!ruleset) return;
+  // What is denied would otherwise be in the host's audit log, as often as a guest likes.
+  const unsigned flags = host.landlock >= landlock::first_with_unlogged ? landlock::unlogged : 0;
+  builder.call(JAIL_CALL(landlock_restrict_self), {Builder::slot(*ruleset), Builder::value(flags)},
+               "enter a Landlock domain of the guest's own");
+  builder.close(*ruleset, "the ruleset");
+}
+
+}  // namespace jail
