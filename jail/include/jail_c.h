@@ -29,6 +29,7 @@
 #include "jail_c/launcher.h"
 #include "jail_c/policy.h"
 #include "jail_c/pool.h"
+#include "jail_c/process.h"
 #include "jail_c/root.h"
 #include "jail_c/spec.h"
 #include "jail_c/status.h"

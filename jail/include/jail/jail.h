@@ -29,14 +29,6 @@ enum class Phase : std::uint8_t {
   ended,  // report() is there and every process of the jail is dead or dying
 };
 
-// What a guest wrote, as Jail::communicate() read it.
-struct Output {
-  std::string out;
-  std::string err;
-  std::uint64_t out_lost_bytes = 0;  // beyond what was to be kept
-  std::uint64_t err_lost_bytes = 0;
-};
-
 // A handle: whoever holds it owns the jail, and gives it up by destroying it.
 class Jail {
  public:

@@ -20,6 +20,14 @@
 
 namespace jail {
 
+// What a guest wrote, as communicate() of a Jail or a Process read it.
+struct Output {
+  std::string out;
+  std::string err;
+  std::uint64_t out_lost_bytes = 0;  // beyond what was to be kept
+  std::uint64_t err_lost_bytes = 0;
+};
+
 // In characters.
 struct TerminalSize {
   std::uint16_t columns = 80;
@@ -47,14 +55,6 @@ enum class ProcessPhase : std::uint8_t {
   starting,  // it is being made
   running,   // its program has begun
   ended,     // report() is there; what it has started itself may go on in the jail
-};
-
-// What a process wrote, as Process::communicate() read it.
-struct ProcessOutput {
-  std::string out;
-  std::string err;
-  std::uint64_t out_lost_bytes = 0;  // beyond what was to be kept
-  std::uint64_t err_lost_bytes = 0;
 };
 
 // A handle: whoever holds it owns the process. It leads a session and a process group of its own;
@@ -115,8 +115,7 @@ class Process {
   // Gives the process `input`, reads what it writes, and returns when it has ended, with what was
   // written by then. Keeps up to `max_bytes` of each output. Blocks as long as the process may run.
   // With the streams in their place. Raises no SIGPIPE. Errors: as advance(), invalid.
-  Result<ProcessOutput> communicate(std::string_view input = {},
-                                    std::uint64_t max_bytes = 1u << 20);
+  Result<Output> communicate(std::string_view input = {}, std::uint64_t max_bytes = 1u << 20);
 
   struct State;  // the library's own
 

@@ -105,10 +105,10 @@ int jail_jail_take_stderr(jail_jail* jail);
 typedef struct jail_output jail_output;
 
 // Gives the guest `input`, reads what it writes, and returns when every process of the jail is
-// dead. Blocks as long as the guest may run and, where init reports nothing, ten seconds more, after
-// which the jail is killed as TIMED_OUT. Keeps up to `most_bytes` of each output; 0: 1 MiB. After
-// jail_jail_start(), with the streams in their place. Raises no SIGPIPE. `input` may be NULL where
-// `length` is 0.
+// dead. Blocks as long as the guest may run and, where init reports nothing, ten seconds more,
+// after which the jail is killed as TIMED_OUT. Keeps up to `most_bytes` of each output; 0: 1 MiB.
+// After jail_jail_start(), with the streams in their place. Raises no SIGPIPE. `input` may be NULL
+// where `length` is 0.
 jail_status jail_jail_communicate(jail_jail* jail, const void* input, size_t length,
                                   uint64_t most_bytes, jail_output** output, jail_error* error);
 void jail_output_destroy(jail_output* output);

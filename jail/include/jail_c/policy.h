@@ -44,6 +44,8 @@ jail_status jail_policy_refuse(jail_policy* policy, const char* syscall, int err
 jail_status jail_policy_kill(jail_policy* policy, const char* syscall,
                              const jail_argument_test* tests, size_t count, const char* why,
                              jail_error* error);
+// What shells do with a terminal of the jail's own (jail_process_options): jail::terminal_rules().
+jail_status jail_policy_allow_terminals(jail_policy* policy, jail_error* error);
 // Takes out all rules for one call. JAIL_INVALID where there is none.
 jail_status jail_policy_drop(jail_policy* policy, const char* syscall, jail_error* error);
 // What happens to calls that no rule names; ENOSYS where neither was called.

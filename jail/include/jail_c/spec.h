@@ -38,6 +38,9 @@ jail_status jail_spec_set_argv(jail_spec* spec, const char* const* argv, jail_er
 jail_status jail_spec_set_env(jail_spec* spec, const char* const* env, jail_error* error);
 // "/workspace" where it is not set.
 jail_status jail_spec_set_working_directory(jail_spec* spec, const char* path, jail_error* error);
+// The jail runs no program of its own: processes are spawned into it until it is ended
+// (jail_jail_spawn()). argv and env must not be set.
+jail_status jail_spec_set_living(jail_spec* spec, jail_error* error);
 // "sandbox" where it is not set.
 jail_status jail_spec_set_hostname(jail_spec* spec, const char* hostname, jail_error* error);
 jail_status jail_spec_set_root(jail_spec* spec, const jail_root* root, jail_error* error);

@@ -29,6 +29,10 @@ struct jail_jail {
   jail::Jail jail;
 };
 
+struct jail_process {
+  jail::Process process;
+};
+
 struct jail_output {
   jail::Output output;
 };

@@ -3,6 +3,7 @@
 
 #include "c/boundary.h"
 #include "c/handles.h"
+#include "c/report.h"
 
 namespace jail::c {
 namespace {
@@ -23,8 +24,6 @@ static_assert(static_cast<int>(Enforcer::rlimit) == JAIL_ENFORCER_RLIMIT);
 static_assert(static_cast<int>(Enforcer::watchdog) == JAIL_ENFORCER_WATCHDOG);
 static_assert(static_cast<int>(Enforcer::cgroup) == JAIL_ENFORCER_CGROUP);
 
-jail_enforcer number(Enforcer enforcer) { return static_cast<jail_enforcer>(enforcer); }
-
 Result<RunLimits> limits_of(const jail_run_limits* given) {
   const Result<jail_run_limits> read = read_struct("jail_run_limits", given);
   if (!read) return read.error();
@@ -37,24 +36,6 @@ Result<RunLimits> limits_of(const jail_run_limits* given) {
   if (cpu->count() > 0) limits.cpu = *cpu;
   if (read->memory_bytes > 0) limits.memory_bytes = read->memory_bytes;
   return limits;
-}
-
-jail_report report_of(const ExitReport& report) {
-  jail_report told{};
-  told.ended = static_cast<jail_ended>(report.ended);
-  told.exit_code = report.exit_code;
-  told.signal = report.signal;
-  told.memory_by = number(report.enforcement.memory);
-  told.processes_by = number(report.enforcement.processes);
-  told.cpu_by = number(report.enforcement.cpu);
-  told.cpu_user_us = count_us(report.usage.cpu_user);
-  told.cpu_system_us = count_us(report.usage.cpu_system);
-  told.memory_peak_bytes = report.usage.memory_peak_bytes;
-  told.set_up_us = count_us(report.phases.set_up);
-  told.started_us = count_us(report.phases.started);
-  told.ran_us = count_us(report.phases.ran);
-  told.ended_us = count_us(report.phases.ended);
-  return told;
 }
 
 // Of the C++ interface's names, all of which are literals.

@@ -108,6 +108,13 @@ jail_status jail_policy_kill(jail_policy* policy, const char* syscall,
   });
 }
 
+jail_status jail_policy_allow_terminals(jail_policy* policy, jail_error* error) {
+  return guarded(__func__, {{"policy", policy}}, error, [&]() -> Result<void> {
+    policy->policy = jail::with_rules(std::move(policy->policy), jail::terminal_rules());
+    return {};
+  });
+}
+
 jail_status jail_policy_drop(jail_policy* policy, const char* syscall, jail_error* error) {
   return guarded(
       __func__, {{"policy", policy}, {"syscall", syscall}}, error, [&]() -> Result<void> {

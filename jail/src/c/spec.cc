@@ -81,6 +81,13 @@ jail_status jail_spec_set_working_directory(jail_spec* spec, const char* path, j
   });
 }
 
+jail_status jail_spec_set_living(jail_spec* spec, jail_error* error) {
+  return guarded(__func__, {{"spec", spec}}, error, [&]() -> Result<void> {
+    spec->spec.life = jail::Life::until_ended;
+    return {};
+  });
+}
+
 jail_status jail_spec_set_hostname(jail_spec* spec, const char* hostname, jail_error* error) {
   return guarded(__func__, {{"spec", spec}, {"hostname", hostname}}, error, [&]() -> Result<void> {
     spec->spec.hostname = hostname;

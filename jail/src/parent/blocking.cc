@@ -215,13 +215,13 @@ Result<ProcessPhase> Process::wait(ProcessPhase phase, milliseconds at_most) {
   }
 }
 
-Result<ProcessOutput> Process::communicate(std::string_view input, std::uint64_t max_bytes) {
+Result<Output> Process::communicate(std::string_view input, std::uint64_t max_bytes) {
   State& state = *state_;
   if (!state.streams[1].valid() || !state.streams[2].valid() ||
       (!input.empty() && !state.streams[0].valid())) {
     return invalid("communicate with a process: its streams were taken, or it has a terminal");
   }
-  ProcessOutput output;
+  Output output;
   Collected out(take_stdout(), output.out, max_bytes, output.out_lost_bytes);
   Collected err(take_stderr(), output.err, max_bytes, output.err_lost_bytes);
   Fed in(take_stdin(), input);

@@ -11,6 +11,7 @@ static void check_policy(void) {
   REFUSES("policy is NULL", jail_policy_allow(NULL, "read", NULL, 0, "why", &error));
   REFUSES("policy is NULL", jail_policy_refuse(NULL, "read", 1, NULL, 0, "why", &error));
   REFUSES("policy is NULL", jail_policy_kill(NULL, "read", NULL, 0, "why", &error));
+  REFUSES("policy is NULL", jail_policy_allow_terminals(NULL, &error));
   REFUSES("policy is NULL", jail_policy_drop(NULL, "read", &error));
   REFUSES("policy is NULL", jail_policy_refuse_others(NULL, 1, &error));
   REFUSES("policy is NULL", jail_policy_kill_others(NULL, &error));
@@ -56,6 +57,7 @@ static void check_spec(void) {
   REFUSES("spec is NULL", jail_spec_set_argv(NULL, list, &error));
   REFUSES("spec is NULL", jail_spec_set_env(NULL, list, &error));
   REFUSES("spec is NULL", jail_spec_set_working_directory(NULL, "/w", &error));
+  REFUSES("spec is NULL", jail_spec_set_living(NULL, &error));
   REFUSES("spec is NULL", jail_spec_set_hostname(NULL, "h", &error));
   REFUSES("spec is NULL", jail_spec_set_root(NULL, root, &error));
   REFUSES("spec is NULL", jail_spec_set_policy(NULL, policy, &error));
@@ -114,6 +116,31 @@ static void check_launcher_and_jail(void) {
   jail_launcher_destroy(NULL);
   jail_text_destroy(NULL);
   jail_spec_destroy(spec);
+}
+
+static void check_process(void) {
+  static const char *const argv[] = {"/usr/bin/true", NULL};
+  jail_output *output = NULL;
+  jail_process *process = NULL;
+  jail_report report = {.size = sizeof report};
+  int fd = -1;
+  REFUSES("jail is NULL", jail_jail_spawn(NULL, argv, NULL, NULL, &process, &error));
+  REFUSES("jail is NULL", jail_jail_open_file(NULL, "/", 0, 0, &fd, &error));
+  REFUSES("process is NULL", jail_process_advance(NULL, NULL, &error));
+  REFUSES("process is NULL", jail_process_wait(NULL, JAIL_PROCESS_ENDED, 1, NULL, &error));
+  REFUSES("process is NULL", jail_process_signal(NULL, 1, &error));
+  REFUSES("process is NULL", jail_process_signal_group(NULL, 1, &error));
+  REFUSES("process is NULL", jail_process_resize(NULL, 1, 1, &error));
+  REFUSES("process is NULL", jail_process_communicate(NULL, NULL, 0, 0, &output, &error));
+  REFUSES("process is NULL", jail_process_report(NULL, &report, &error));
+  CHECK(jail_process_phase(NULL) == JAIL_PROCESS_ENDED);
+  CHECK(jail_process_control_fd(NULL) == -1);
+  CHECK(jail_process_pid(NULL) == 0);
+  CHECK(jail_process_terminal_fd(NULL) == -1);
+  CHECK(jail_process_take_stdin(NULL) == -1);
+  CHECK(jail_process_take_stdout(NULL) == -1);
+  CHECK(jail_process_take_stderr(NULL) == -1);
+  jail_process_destroy(NULL);
 }
 
 static void check_pool(void) {
@@ -188,6 +215,7 @@ void check_nulls(void) {
   check_root();
   check_spec();
   check_launcher_and_jail();
+  check_process();
   check_pool();
   check_collection();
   check_egress();

@@ -129,6 +129,56 @@ static void check_communication(const jail_launcher *launcher) {
 }
 
 // A step that fails between clone3 and the guest is named.
+static void check_processes(const jail_launcher *launcher) {
+  static const char *const argv[] = {"/usr/bin/python3", "-c", "import os; print(os.getcwd())",
+                                     NULL};
+  static const char *const shell[] = {"/usr/bin/python3", "-c", "input()", NULL};
+  static const char *const none[] = {NULL};
+  jail_process_options options = {.size = sizeof options, .working_directory = "/tmp"};
+  jail_report report = {.size = sizeof report};
+  jail_spec *spec = python_spec("");
+  jail_process *process = NULL;
+  jail_output *output = NULL;
+  jail_jail *jail = NULL;
+  size_t length = 0;
+  int fd = -1;
+  SUCCEEDS(jail_spec_set_living(spec, &error));
+  REFUSES("argv: given", jail_launcher_launch(launcher, spec, &jail, &error));
+  SUCCEEDS(jail_spec_set_argv(spec, none, &error));
+  SUCCEEDS(jail_spec_set_env(spec, none, &error));
+  SUCCEEDS(jail_launcher_launch(launcher, spec, &jail, &error));
+  SUCCEEDS(jail_jail_wait(jail, JAIL_PHASE_READY, patience_ms, NULL, &error));
+  SUCCEEDS(jail_jail_start(jail, NULL, &error));
+  REFUSES("argv: empty", jail_jail_spawn(jail, none, NULL, NULL, &process, &error));
+  SUCCEEDS(jail_jail_spawn(jail, argv, NULL, &options, &process, &error));
+  REFUSES("has not ended", jail_process_report(process, &report, &error));
+  SUCCEEDS(jail_process_communicate(process, NULL, 0, 0, &output, &error));
+  CHECK(strcmp(jail_output_out(output, &length), "/tmp\n") == 0 && length == 5);
+  SUCCEEDS(jail_process_report(process, &report, &error));
+  CHECK(report.ended == JAIL_ENDED_EXITED && report.exit_code == 0);
+  CHECK(jail_process_pid(process) > 1);
+  jail_output_destroy(output);
+  jail_process_destroy(process);
+  options.terminal_columns = 80;
+  REFUSES("terminal", jail_jail_spawn(jail, shell, NULL, &options, &process, &error));
+  options.terminal_rows = 24;
+  SUCCEEDS(jail_jail_spawn(jail, shell, NULL, &options, &process, &error));
+  SUCCEEDS(jail_process_wait(process, JAIL_PROCESS_RUNNING, patience_ms, NULL, &error));
+  CHECK(jail_process_terminal_fd(process) >= 0 && jail_process_take_stdout(process) == -1);
+  SUCCEEDS(jail_process_resize(process, 100, 30, &error));
+  REFUSES("65535", jail_process_resize(process, 70000, 30, &error));
+  SUCCEEDS(jail_process_signal(process, 0, &error));
+  SUCCEEDS(jail_process_signal_group(process, SIGKILL, &error));
+  SUCCEEDS(jail_process_wait(process, JAIL_PROCESS_ENDED, patience_ms, NULL, &error));
+  SUCCEEDS(jail_process_report(process, &report, &error));
+  CHECK(report.ended == JAIL_ENDED_SIGNALED && report.signal == SIGKILL);
+  jail_process_destroy(process);
+  SUCCEEDS(jail_jail_open_file(jail, "/workspace", O_RDONLY, 0, &fd, &error));
+  close(fd);
+  jail_jail_destroy(jail);
+  jail_spec_destroy(spec);
+}
+
 static void check_failing_step(const jail_launcher *launcher) {
   static const char *const argv[] = {"/usr/bin/no-such-program", NULL};
   jail_spec *spec = python_spec("");
@@ -192,6 +242,7 @@ void check_runs(jail_launcher *launcher) {
   check_limits_of_a_run(launcher);
   check_ends(launcher);
   check_communication(launcher);
+  check_processes(launcher);
   check_failing_step(launcher);
   check_grants(launcher);
 }

@@ -1,0 +1,81 @@
+// One process that was spawned into a living jail (jail_spec_set_living()); see jail/process.h.
+#pragma once
+
+#include "jail_c/jail.h"
+#include "jail_c/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct jail_process jail_process;
+
+typedef enum jail_process_progress {
+  JAIL_PROCESS_STARTING = 0,  // it is being made
+  JAIL_PROCESS_RUNNING = 1,   // its program has begun
+  JAIL_PROCESS_ENDED = 2      // the report is there; what it has started may go on in the jail
+} jail_process_progress;
+
+// What a process has beside its arguments and its environment.
+typedef struct jail_process_options {
+  size_t size;
+  const char* working_directory;  // NULL: the jail's
+  uint64_t wall_ms;               // from jail_jail_spawn() on; 0: as long as the jail
+  uint64_t cpu_ms;                // user + system of this process alone; 0: the jail's
+  // A terminal of the jail's own in place of three pipes; both 0: none.
+  uint32_t terminal_columns;
+  uint32_t terminal_rows;
+} jail_process_options;
+
+// Starts a process in a living jail that was started; up to 64 that have not ended at a time. Does
+// not wait. argv[0] is a path inside the jail; `env` has "NAME=value", and may be NULL as `options`
+// may. The process does not outlive the jail's end.
+jail_status jail_jail_spawn(const jail_jail* jail, const char* const* argv, const char* const* env,
+                            const jail_process_options* options, jail_process** process,
+                            jail_error* error);
+
+// Opens a regular file or directory of a living jail by an absolute path of the jail; links lead
+// nowhere outside. `flags` and `mode` as for open(2). The descriptor is the caller's to close.
+jail_status jail_jail_open_file(const jail_jail* jail, const char* path, int flags, uint32_t mode,
+                                int* fd, jail_error* error);
+
+// Kills the process and its process group, where it has not ended.
+void jail_process_destroy(jail_process* process);
+
+jail_process_progress jail_process_phase(const jail_process* process);  // NULL: ENDED
+// Readable, or hung up, when jail_process_advance() has something to do. Owned by the process. -1
+// with NULL.
+int jail_process_control_fd(const jail_process* process);
+// In the jail; 0 until jail_process_advance() has learnt it, and with NULL.
+int jail_process_pid(const jail_process* process);
+// The owner's side of its terminal, non-blocking. Owned by the process; -1 where it has none, and
+// until jail_process_advance() has learnt of it.
+int jail_process_terminal_fd(const jail_process* process);
+// The other ends of its streams, for the caller to close. Each can be taken once, then it is -1.
+int jail_process_take_stdin(jail_process* process);
+int jail_process_take_stdout(jail_process* process);
+int jail_process_take_stderr(jail_process* process);
+
+// Takes note of what happened; never blocks. `now` may be NULL. An error means that the process
+// could not be made or its program not be started.
+jail_status jail_process_advance(jail_process* process, jail_process_progress* now,
+                                 jail_error* error);
+// Blocks until `progress` is reached or passed; at most 24 days. JAIL_TIMED_OUT: it goes on.
+jail_status jail_process_wait(jail_process* process, jail_process_progress progress,
+                              uint64_t at_most_ms, jail_process_progress* now, jail_error* error);
+// A process that has ended is not reached, which is no error.
+jail_status jail_process_signal(jail_process* process, int number, jail_error* error);
+jail_status jail_process_signal_group(jail_process* process, int number, jail_error* error);
+jail_status jail_process_resize(jail_process* process, uint32_t columns, uint32_t rows,
+                                jail_error* error);
+// Gives the process `input`, reads what it writes, and returns when it has ended, with what was
+// written by then; otherwise as jail_jail_communicate().
+jail_status jail_process_communicate(jail_process* process, const void* input, size_t length,
+                                     uint64_t most_bytes, jail_output** output, jail_error* error);
+// Only in JAIL_PROCESS_ENDED, else JAIL_INVALID.
+jail_status jail_process_report(const jail_process* process, jail_report* report,
+                                jail_error* error);
+
+#ifdef __cplusplus
+}
+#endif
