@@ -104,7 +104,8 @@ def run_ctest(options, prefix, work, outcome):
     environment.pop("XDG_CACHE_HOME", None)
     if options.label in WHOLE_BINARIES:
         environment["GTEST_OUTPUT"] = f"json:{work}/results/gtest/"
-    command = [*prefix, "ctest", "--test-dir", str(work), "-L", f"^{options.label}$",
+    without = ["-LE", f"^{options.excluded}$"] if options.excluded else []
+    command = [*prefix, "ctest", "--test-dir", str(work), "-L", f"^{options.label}$", *without,
                "--no-tests=error", "-j", str(options.jobs), "--output-junit", str(work / "junit.xml"),
                "--test-output-size-passed", str(KEPT_OUTPUT),
                "--test-output-size-failed", str(KEPT_OUTPUT)]
@@ -299,6 +300,7 @@ def parse(argv):
     ring = steps.add_parser("ring")
     ring.add_argument("--build", required=True)
     ring.add_argument("--label", required=True)
+    ring.add_argument("--except", dest="excluded", metavar="LABEL", help="without the tests that have this label too")
     ring.add_argument("--uid", type=int)
     ring.add_argument("--jobs", type=int, default=1)
     ring.add_argument("--repeat", type=int, default=1)
