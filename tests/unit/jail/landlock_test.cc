@@ -140,9 +140,12 @@ TEST(LandlockPlan, RestrictsNoHostAndNoZygote) {
 
 // In a domain nobody mounts, and the filter permits none of its calls.
 TEST(LandlockPlan, EntersTheDomainJustBeforeTheFilter) {
+  JailSpec of_node = spec_with_all();
+  of_node.argv = {"/usr/bin/node", "/workspace/main.js"};
+  const auto started = compile_started(of_node, host_with(7));
   const auto cold = compile(spec_with_all(), host_with(7));
   const auto forked = compile_forked(spec_with_all(), host_with(7), Lever::on);
-  for (const auto* plan : {&cold, &forked}) {
+  for (const auto* plan : {&cold, &started, &forked}) {
     ASSERT_TRUE(*plan);
     const auto& texts = (*plan)->guest.texts;
     const auto domain = std::find_if(texts.begin(), texts.end(), [](const CallText& text) {
