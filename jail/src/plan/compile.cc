@@ -116,12 +116,12 @@ Result<Plan> compile(const JailSpec& given, const HostFacts& host) {
   add_network(builder, spec.network);
   add_mounts(builder, spec);
   const bool lives = spec.life == Life::until_ended;
-  // Each process of a living jail would be in a domain of its own, and so could neither signal nor
-  // see the others in /proc.
-  std::optional<SlotRef> ruleset;
-  if (!lives) ruleset = add_ruleset(builder, spec, host, GuestProgram::executed);
+  const auto ruleset = add_ruleset(builder, spec, host, GuestProgram::executed);
   add_init_privileges(builder, host);
   add_untouchable(builder);
+  // Processes in domains of their own could neither signal nor see each other in /proc: those of a
+  // living jail have init's.
+  if (lives) add_domain(builder, ruleset, host);
   builder.begin_guest();
   if (lives) {
     plan.kind = wire::plan_living;

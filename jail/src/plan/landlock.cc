@@ -42,15 +42,20 @@ class RuleWriter {
     } else {
       file_ = builder_.open(JAIL_CALL(openat), arguments, opening);
     }
+    allow(*file_, rights, purpose);
+    builder_.close(*file_, path);
+  }
+
+  // The same of what is open already.
+  void allow(SlotRef file, std::uint64_t rights, const std::string& purpose) {
     const std::uint32_t rule = builder_.reserve(sizeof(landlock::BeneathRule));
     builder_.write(rule, landlock::BeneathRule{rights & handled_, -1});
-    builder_.store_value(rule + offsetof(landlock::BeneathRule, file), Builder::slot(*file_),
+    builder_.store_value(rule + offsetof(landlock::BeneathRule, file), Builder::slot(file),
                          "name it in the rule");
     builder_.call(
         JAIL_CALL(landlock_add_rule),
         {Builder::slot(*ruleset_), Builder::value(landlock::path_beneath), Builder::address(rule)},
         purpose);
-    builder_.close(*file_, path);
   }
 
   SlotRef ruleset() const { return *ruleset_; }
@@ -107,6 +112,11 @@ std::optional<SlotRef> add_ruleset(Builder& builder, const JailSpec& spec, const
   rules.allow("/proc", landlock::read_file, "let /proc be read");
   allow_changing(rules, "/workspace", Programs::allowed);
   allow_changing(rules, "/tmp", Programs::allowed);
+  if (spec.life == Life::until_ended) {
+    // Init is in the domain too.
+    rules.allow(SlotRef{wire::slot_proc}, landlock::read_file | landlock::read_directory,
+                "let init's own proc be read");
+  }
   if (program == GuestProgram::of_zygote) {
     // A file of the zygote's root and not of the jail's, which /proc/self/exe leads to.
     rules.allow("/proc/self/exe", landlock::execute | landlock::read_file,
@@ -120,7 +130,7 @@ void add_domain(Builder& builder, const std::optional<SlotRef>& ruleset, const H
   // What is denied would otherwise be in the host's audit log, as often as a guest likes.
   const unsigned flags = host.landlock >= landlock::first_with_unlogged ? landlock::unlogged : 0;
   builder.call(JAIL_CALL(landlock_restrict_self), {Builder::slot(*ruleset), Builder::value(flags)},
-               "enter a Landlock domain of the guest's own");
+               "enter a Landlock domain of the jail's own");
   builder.close(*ruleset, "the ruleset");
 }
 

@@ -138,6 +138,27 @@ TEST(LandlockPlan, RestrictsNoHostAndNoZygote) {
   EXPECT_EQ(found_in(*plan).flags, -1);
 }
 
+// In domains of their own they could neither signal nor see each other, so they have init's, which
+// reads their files through its own proc.
+TEST(LandlockPlan, ProcessesOfALivingJailShareInitsDomain) {
+  JailSpec value = spec_with_all();
+  value.life = Life::until_ended;
+  value.argv.clear();
+  const auto plan = compile(value, host_with(7));
+  ASSERT_TRUE(plan) << plan.error().message();
+  std::map<std::string, std::uint64_t> rules = found_in(*plan).rules;
+  EXPECT_EQ(rules["let init's own proc be read"], landlock::read_file | landlock::read_directory);
+  rules.erase("let init's own proc be read");
+  EXPECT_EQ(rules, compiled(7).rules);
+  const auto entered = [](const CallList& list) {
+    return std::count_if(list.texts.begin(), list.texts.end(), [](const CallText& text) {
+      return text.system_call == "landlock_restrict_self";
+    });
+  };
+  EXPECT_EQ(entered(plan->init), 1);
+  EXPECT_EQ(entered(plan->guest), 0);
+}
+
 // In a domain nobody mounts, and the filter permits none of its calls.
 TEST(LandlockPlan, EntersTheDomainJustBeforeTheFilter) {
   JailSpec of_node = spec_with_all();
