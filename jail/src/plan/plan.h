@@ -52,7 +52,7 @@ struct HostFacts {
 };
 
 // Errors: ErrorKind::invalid, naming the field of the spec.
-Result<Plan> compile(const JailSpec& spec, const HostFacts& host);
+Result<Plan> compile(const JailSpec& given, const HostFacts& host);
 
 // For an interpreter that is started before its program is there; argv ends in the program's path,
 // which is in the working directory.
@@ -60,8 +60,8 @@ Result<Plan> compile_started(const JailSpec& spec, const HostFacts& host);
 
 // The two plans of a template whose jails are forked from a zygote: that of the host, which makes
 // what its jails share and executes the zygote, and that of each jail in it.
-Result<Plan> compile_host(const JailSpec& spec, const HostFacts& host);
-Result<Plan> compile_forked(const JailSpec& spec, const HostFacts& host, Lever network_reuse);
+Result<Plan> compile_host(const JailSpec& given, const HostFacts& host);
+Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host, Lever network_reuse);
 
 // RLIMIT_DATA and RLIMIT_CPU of a guest with these limits.
 std::uint64_t private_mapping_limit(std::uint64_t memory_bytes);
