@@ -76,9 +76,8 @@ std::optional<Stop> ModelCalls::allow(llm::ChatRequest& request) const {
 
 asio::awaitable<llm::Outcome<llm::ChatResponse>> ModelCalls::call(llm::ChatRequest request,
                                                                   Tokens tokens) {
-  const CancelFan::Branch branch = scope_.branch();
   llm::CallOptions options;
-  options.cancel = branch.cancel();
+  options.cancel = scope_.cancel();
   if (tokens == Tokens::shown && scope_.events().watched()) {
     options.on_text = [this](std::string_view text) { scope_.events().token(text); };
   }

@@ -95,9 +95,8 @@ asio::awaitable<State> ReflexionLoop::enter(Recalling) {
   const TaskRequest& request = scope_.request();
   if (parts_.lessons != nullptr && request.lessons == Lessons::used) {
     // A task goes on without what it could have known.
-    const CancelFan::Branch branch = scope_.branch();
     auto found = co_await parts_.lessons->recall(scope_.options().caller, request.task,
-                                                 lessons_recalled, branch.cancel());
+                                                 lessons_recalled, scope_.cancel());
     if (found) lessons_ = std::move(*found);
   }
   const bool wanted = request.tests.empty() && request.tests_by_model == TestsByModel::first;
@@ -314,9 +313,8 @@ asio::awaitable<void> ReflexionLoop::learn() {
     if (attempt.critique && !attempt.critique->fix.empty()) lesson.advice = attempt.critique->fix;
   }
   // The task is solved whether or not it is remembered.
-  const CancelFan::Branch branch = scope_.branch();
   const auto ignored =
-      co_await parts_.lessons->learn(scope_.options().caller, std::move(lesson), branch.cancel());
+      co_await parts_.lessons->learn(scope_.options().caller, std::move(lesson), scope_.cancel());
   static_cast<void>(ignored);
 }
 

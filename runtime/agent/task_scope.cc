@@ -19,10 +19,10 @@ TaskScope::TaskScope(const asio::any_io_executor& executor, TaskRequest request,
       events_(options_.on_event),
       started_(Clock::now()),
       deadline_(started_ + request_.budget.time),
-      fan_(options_.cancel),
+      cancel_(options_.cancel.child()),
       timer_(executor, deadline_) {
-  timer_.async_wait([end_all = fan_.requester()](const boost::system::error_code& error) {
-    if (!error) end_all();
+  timer_.async_wait([cancel = cancel_](const boost::system::error_code& error) {
+    if (!error) cancel.request();
   });
 }
 
@@ -40,8 +40,7 @@ std::optional<Stop> TaskScope::ended() const {
 asio::awaitable<void> TaskScope::wait(std::chrono::milliseconds duration) const {
   const auto executor = co_await asio::this_coro::executor;
   const auto timer = std::make_shared<asio::steady_timer>(executor, duration);
-  const CancelFan::Branch branch = fan_.branch();
-  branch.cancel().set_hook([timer, executor] {
+  const Cancel::Listener on_cancel(cancel_, [timer, executor] {
     // At once and before the wait begins: then there is nothing to cancel, but a past to wait for.
     asio::post(executor, [timer] { timer->expires_at(asio::steady_timer::time_point::min()); });
   });

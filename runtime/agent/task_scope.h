@@ -11,9 +11,9 @@
 #include <string>
 
 #include "runtime/agent/agent_runtime.h"
-#include "runtime/agent/cancel_fan.h"
 #include "runtime/agent/event_feed.h"
 #include "runtime/agent/task.h"
+#include "runtime/sandbox/cancel.h"
 
 namespace runtime::agent {
 
@@ -30,7 +30,7 @@ class TaskScope {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // From now on time runs, and what TaskOptions::cancel ends is everything in branches.
+  // The task's time begins.
   TaskScope(const boost::asio::any_io_executor& executor, TaskRequest request, TaskOptions options);
 
   const TaskRequest& request() const noexcept { return request_; }
@@ -38,7 +38,8 @@ class TaskScope {
   const EventFeed& events() const noexcept { return events_; }
   Clock::duration elapsed() const { return Clock::now() - started_; }
 
-  CancelFan::Branch branch() const { return fan_.branch(); }
+  // Requested when the task is cancelled and when its time is over.
+  const Cancel& cancel() const noexcept { return cancel_; }
   // Whether it was cancelled or its time is over.
   std::optional<Stop> ended() const;
   // Returns early when the task ends.
@@ -53,7 +54,7 @@ class TaskScope {
   const EventFeed events_;
   const Clock::time_point started_;
   const Clock::time_point deadline_;
-  const CancelFan fan_;
+  const Cancel cancel_;
   boost::asio::steady_timer timer_;
   std::uint64_t spent_ = 0;
 };

@@ -81,9 +81,8 @@ asio::awaitable<Tried> try_program(const TaskScope& scope, Runner& runner, std::
   EventFeed::Output live(scope.events());
   for (milliseconds wait = shortest_wait;; wait = std::min(2 * wait, longest_wait)) {
     if (auto stop = scope.ended()) co_return std::move(*stop);
-    const CancelFan::Branch branch = scope.branch();
     RunOptions options;
-    options.cancel = branch.cancel();
+    options.cancel = scope.cancel();
     options.caller = scope.options().caller;
     options.gate = scope.options().gate;
     if (output == Output::shown && scope.events().watched()) {

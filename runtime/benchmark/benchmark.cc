@@ -8,9 +8,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 namespace runtime::benchmark {
@@ -29,38 +27,6 @@ std::uint32_t attempts_of(const BenchmarkOptions& options) {
   return std::clamp(options.max_attempts, 1u, agent::most_attempts);
 }
 
-// Each task has a Cancel of its own, since one names one run.
-class CancelAll {
- public:
-  void add(std::size_t task, const Cancel& cancel) {
-    const std::lock_guard lock(mutex_);
-    running_[task] = cancel;
-    if (asked_) cancel.request();
-  }
-  void remove(std::size_t task) {
-    const std::lock_guard lock(mutex_);
-    running_.erase(task);
-  }
-  void request() {
-    std::map<std::size_t, Cancel> running;
-    {
-      const std::lock_guard lock(mutex_);
-      asked_ = true;
-      running = running_;
-    }
-    for (const auto& [task, cancel] : running) cancel.request();
-  }
-  bool asked() {
-    const std::lock_guard lock(mutex_);
-    return asked_;
-  }
-
- private:
-  std::mutex mutex_;
-  bool asked_ = false;
-  std::map<std::size_t, Cancel> running_;
-};
-
 // What the workers share. All of them are on one strand; only the end may be asked for elsewhere.
 struct Progress {
   Progress(const Strand& strand, Suite tasks, BenchmarkOptions how, Solve by)
@@ -77,24 +43,20 @@ struct Progress {
   std::vector<std::optional<TaskScore>> scores;
   std::uint32_t workers = 0;
   asio::steady_timer all_done;
-  const std::shared_ptr<CancelAll> cancel = std::make_shared<CancelAll>();
 };
 
 awaitable<TaskScore> score_one(std::shared_ptr<Progress> progress, std::size_t number) {
   const SuiteTask& task = progress->suite.tasks[number];
   const auto start = Clock::now();
-  const Cancel cancel;
-  progress->cancel->add(number, cancel);
   std::string failure;
   try {
     agent::TaskRequest request = request_for(task, progress->options);
-    const agent::TaskResult result = co_await progress->solve(std::move(request), cancel);
-    progress->cancel->remove(number);
+    const agent::TaskResult result =
+        co_await progress->solve(std::move(request), progress->options.cancel);
     co_return score_of(task.id, result, since(start));
   } catch (const std::exception& error) {
     failure = error.what();
   }
-  progress->cancel->remove(number);
   TaskScore score;
   score.id = task.id;
   score.time = since(start);
@@ -103,11 +65,11 @@ awaitable<TaskScore> score_one(std::shared_ptr<Progress> progress, std::size_t n
 }
 
 awaitable<void> work(std::shared_ptr<Progress> progress) {
-  while (progress->next < progress->suite.tasks.size() && !progress->cancel->asked()) {
+  while (progress->next < progress->suite.tasks.size() && !progress->options.cancel.requested()) {
     const std::size_t number = progress->next++;
     TaskScore score = co_await score_one(progress, number);
     // What was cut off says nothing about who was to solve it.
-    if (progress->cancel->asked() && score.solved_at == 0) co_return;
+    if (progress->options.cancel.requested() && score.solved_at == 0) co_return;
     if (progress->options.on_score) progress->options.on_score(score);
     progress->scores[number] = std::move(score);
   }
@@ -116,10 +78,8 @@ awaitable<void> work(std::shared_ptr<Progress> progress) {
 awaitable<BenchmarkReport> run_on_strand(Strand strand, Suite suite, BenchmarkOptions options,
                                          Solve solve) {
   const auto start = Clock::now();
-  const Cancel asked = options.cancel;
   const auto progress =
       std::make_shared<Progress>(strand, std::move(suite), std::move(options), std::move(solve));
-  asked.set_hook([cancel = progress->cancel] { cancel->request(); });
   progress->workers = std::clamp<std::uint32_t>(progress->options.at_once, 1, 256);
   for (std::uint32_t i = progress->workers; i > 0; --i) {
     asio::co_spawn(strand, work(progress), [progress](std::exception_ptr) {
@@ -130,7 +90,6 @@ awaitable<BenchmarkReport> run_on_strand(Strand strand, Suite suite, BenchmarkOp
     boost::system::error_code ended;
     co_await progress->all_done.async_wait(asio::redirect_error(asio::use_awaitable, ended));
   }
-  asked.set_hook({});
   BenchmarkReport report;
   report.suite = progress->suite.name;
   report.asked = static_cast<std::uint32_t>(progress->suite.tasks.size());

@@ -17,18 +17,11 @@ namespace asio = boost::asio;
 class Presence {
  public:
   Presence(std::shared_ptr<CurlLoop> loop, std::shared_ptr<HttpCall> call, Cancel cancel)
-      : loop_(std::move(loop)), call_(std::move(call)), cancel_(std::move(cancel)) {
-    const std::weak_ptr<CurlLoop> weak_loop = loop_;
-    const std::weak_ptr<HttpCall> weak_call = call_;
-    cancel_.set_hook([weak_loop, weak_call] {
-      const auto called = weak_call.lock();
-      if (called == nullptr) return;
-      called->cancel();
-      if (const auto running = weak_loop.lock()) running->drop(called);
-    });
-  }
+      : loop_(std::move(loop)), call_(std::move(call)), on_cancel_(std::move(cancel), [this] {
+          call_->cancel();
+          loop_->drop(call_);
+        }) {}
   ~Presence() {
-    cancel_.set_hook(nullptr);
     call_->leave();
     loop_->drop(call_);
   }
@@ -38,7 +31,7 @@ class Presence {
  private:
   const std::shared_ptr<CurlLoop> loop_;
   const std::shared_ptr<HttpCall> call_;
-  const Cancel cancel_;
+  const Cancel::Listener on_cancel_;
 };
 
 // Within this the end of a reply comes that has nothing more to say.

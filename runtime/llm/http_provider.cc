@@ -50,8 +50,8 @@ std::optional<std::string> obstacle_in(const ChatRequest& request) {
   return std::nullopt;
 }
 
-// Whether the wait came to its end. A cancel is looked for and not waited for: its one hook would
-// have to reach a timer that another thread may be about to destroy.
+// Whether the wait came to its end. A cancellation is looked for and not listened for: a listener
+// would have to reach a timer from another thread, while its executor may be about to go.
 asio::awaitable<bool> wait_out(milliseconds wait, Cancel cancel) {
   constexpr milliseconds look_again{20};
   const auto end = std::chrono::steady_clock::now() + wait;

@@ -1,14 +1,15 @@
+#include "runtime/sandbox/output_gate.h"
+
 #include <mutex>
 #include <utility>
-
-#include "runtime/sandbox/runner.h"
+#include <vector>
 
 namespace runtime {
 
 struct OutputGate::State {
   std::mutex mutex;
   bool open = true;
-  std::function<void()> on_open;
+  std::vector<const Listener*> listeners;
 };
 
 OutputGate::OutputGate() : state_(std::make_shared<State>()) {}
@@ -19,13 +20,9 @@ void OutputGate::close() const {
 }
 
 void OutputGate::open() const {
-  std::function<void()> hook;
-  {
-    const std::lock_guard lock(state_->mutex);
-    if (std::exchange(state_->open, true)) return;
-    hook = state_->on_open;
-  }
-  if (hook) hook();
+  const std::lock_guard lock(state_->mutex);
+  if (std::exchange(state_->open, true)) return;
+  for (const Listener* listener : state_->listeners) listener->callback_();
 }
 
 bool OutputGate::is_open() const noexcept {
@@ -33,9 +30,15 @@ bool OutputGate::is_open() const noexcept {
   return state_->open;
 }
 
-void OutputGate::set_hook(std::function<void()> hook) const {
+OutputGate::Listener::Listener(const OutputGate& gate, std::function<void()> callback)
+    : state_(gate.state_), callback_(std::move(callback)) {
   const std::lock_guard lock(state_->mutex);
-  state_->on_open = std::move(hook);
+  state_->listeners.push_back(this);
+}
+
+OutputGate::Listener::~Listener() {
+  const std::lock_guard lock(state_->mutex);
+  std::erase(state_->listeners, this);
 }
 
 }  // namespace runtime

@@ -95,7 +95,7 @@ void Run::start() {
 
 void Run::ask_for_place() {
   asked_at_ = Clock::now();
-  options_.cancel.set_hook([weak = weak_from_this()] {
+  on_cancel_.emplace(options_.cancel, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) asio::post(self->executor_, [self] { self->cancel(); });
   });
   if (over_) return;
@@ -254,7 +254,7 @@ void Run::begin() {
   started_at_ = Clock::now();
   launcher_.reset();
   if (options_.on_start) options_.on_start();
-  options_.gate.set_hook([weak = weak_from_this()] {
+  on_gate_open_.emplace(options_.gate, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (self == nullptr) return;
     asio::post(self->executor_, [self] {
@@ -509,8 +509,8 @@ void Run::drop_jail() {
 void Run::finish(jail::Result<RunResult> result) {
   over_ = true;
   lease_.reset();
-  options_.cancel.set_hook(nullptr);
-  options_.gate.set_hook(nullptr);
+  on_cancel_.reset();
+  on_gate_open_.reset();
   timer_.cancel();
   error_code ignored;
   input_.close(ignored);

@@ -98,6 +98,8 @@ class Run : public std::enable_shared_from_this<Run> {
   RunOptions options_;
   Finished finished_;
 
+  std::optional<Cancel::Listener> on_cancel_;
+  std::optional<OutputGate::Listener> on_gate_open_;
   Admission::Ticket ticket_;
   Admission::Place place_;
   WarmPool::Ticket lease_;  // while it waits for a jail

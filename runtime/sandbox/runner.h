@@ -21,6 +21,7 @@
 #include "runtime/sandbox/admission.h"
 #include "runtime/sandbox/cancel.h"
 #include "runtime/sandbox/launchers.h"
+#include "runtime/sandbox/output_gate.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
 #include "runtime/sandbox/template.h"
@@ -55,24 +56,6 @@ struct RunnerOptions {
 };
 
 enum class Stream : std::uint8_t { standard_output, standard_error };
-
-// Lets whoever takes a program's output say that it has enough for now. While it is closed the
-// output is not read, and the program waits in its writes; its deadline goes on. Copies name the
-// same gate. Thread-safe.
-class OutputGate {
- public:
-  OutputGate();
-  void close() const;
-  void open() const;
-  bool is_open() const noexcept;
-
-  // For whoever runs: called whenever a closed gate opens. Empty: no longer interested.
-  void set_hook(std::function<void()> hook) const;
-
- private:
-  struct State;
-  std::shared_ptr<State> state_;
-};
 
 struct RunOptions {
   Cancel cancel;

@@ -161,7 +161,7 @@ std::optional<Response> Api::check_rate(const runtime::Principal& principal) con
                  {{"Retry-After", seconds}}, {.code = "rate_limit"});
 }
 
-boost::asio::awaitable<Response> Api::handle(Request request, std::stop_token gone) {
+boost::asio::awaitable<Response> Api::handle(Request request, runtime::Cancel gone) {
   const auto* const matched = static_cast<const Matched*>(request.context.get());
   Call call{.head = std::move(request.head),
             .body = std::move(request.body),

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,13 +41,13 @@ class Api final : public Handler {
   Api(ApiOptions options, runtime::Services services);
 
   Admittance admit(const RequestHead& head) const override;
-  boost::asio::awaitable<Response> handle(Request request, std::stop_token gone) override;
+  boost::asio::awaitable<Response> handle(Request request, runtime::Cancel gone) override;
   boost::asio::awaitable<void> upgrade(Socket socket, Request request, BodyBudget& budget,
-                                       std::stop_token gone) override;
+                                       runtime::Cancel gone) override;
   void on_response(const RequestHead& head, const RequestContext* context, int status) override;
 
   // From now on no program is taken any more; what can be read can still be read. Thread-safe.
-  void drain() { draining_.request_stop(); }
+  void drain() { draining_.request(); }
 
   const RouteTable& routes() const { return routes_; }
 
@@ -66,7 +65,7 @@ class Api final : public Handler {
   std::optional<Response> why_refused(const RequestHead& head, const Matched& matched) const;
   std::optional<Response> admit_stream(const RequestHead& head) const;
   std::optional<Response> check_rate(const runtime::Principal& principal) const;
-  bool is_draining() const { return draining_.stop_requested(); }
+  bool is_draining() const { return draining_.requested(); }
   std::optional<runtime::Principal> principal_of(const RequestHead& head) const;
   std::chrono::duration<double> uptime() const;
 
@@ -75,7 +74,7 @@ class Api final : public Handler {
   std::vector<std::string> tenants_;             // in the order of the keys
   const std::unique_ptr<RateLimit> rate_limit_;  // null: no bound
   const std::chrono::steady_clock::time_point started_;
-  std::stop_source draining_;
+  const runtime::Cancel draining_;
   RouteTable routes_;
 };
 

@@ -48,7 +48,7 @@ awaitable<Response> run_suite(runtime::Services services, const runtime::Request
   if (!claim) co_return response_of(runtime::too_many_of_a_caller(services.metrics));
   auto options = options_of(request, rules->ceilings.memory_limit_mb);
   options.timeout = std::min(options.timeout, rules->ceilings.timeout);
-  const std::stop_callback on_gone(call.gone, [cancel = options.cancel] { cancel.request(); });
+  options.cancel = call.gone;
   benchmark::Solve each = [&runtime = *services.agent, owner](agent::TaskRequest task,
                                                               runtime::Cancel cancel) {
     return solve(runtime, owner, std::move(task), std::move(cancel));

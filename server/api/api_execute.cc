@@ -23,18 +23,18 @@ Response answer_of(std::variant<Outcome, runtime::Refusal> ran) {
 }
 
 awaitable<Response> execute_program(runtime::Services services, runtime::RunRequest request,
-                                    runtime::Caller caller, std::stop_token gone) {
+                                    runtime::Caller caller, runtime::Cancel gone) {
   runtime::RunOptions options;
-  const std::stop_callback on_gone(gone, [cancel = options.cancel] { cancel.request(); });
+  options.cancel = gone.child();
   auto ran = co_await runtime::run_program(services, std::move(caller), runtime::make_execution(),
                                            std::move(request), std::move(options));
   co_return answer_of(std::move(ran));
 }
 
 awaitable<Response> execute_task(runtime::Services services, runtime::agent::TaskRequest request,
-                                 runtime::Caller caller, std::stop_token gone) {
+                                 runtime::Caller caller, runtime::Cancel gone) {
   runtime::agent::TaskOptions options;
-  const std::stop_callback on_gone(gone, [cancel = options.cancel] { cancel.request(); });
+  options.cancel = gone.child();
   auto ran = co_await runtime::run_task(services, std::move(caller), runtime::make_execution(),
                                         std::move(request), std::move(options));
   co_return answer_of(std::move(ran));

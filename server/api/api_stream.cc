@@ -49,14 +49,14 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
         writer_(*channel_, flow_, heartbeat),
         deadline_(channel_->executor()) {}
 
-  awaitable<void> serve(RequestHead head, std::stop_token draining, std::stop_token gone) {
+  awaitable<void> serve(RequestHead head, runtime::Cancel draining, runtime::Cancel gone) {
     if (!co_await channel_->accept(head)) co_return;
     Writer connected;
     connected.begin_object().key("request_id").string(caller_.request_id).end_object();
     writer_.send("connected", std::move(connected).take());
     fail_after(request_timeout, problem(408, "no request came in time"));
-    const std::stop_callback on_drain(draining, post_to(&StreamSession::drain));
-    const std::stop_callback on_gone(gone, post_to(&StreamSession::hurry));
+    const runtime::Cancel::Listener on_drain(draining, post_to(&StreamSession::drain));
+    const runtime::Cancel::Listener on_gone(gone, post_to(&StreamSession::hurry));
     co_await (writer_.run() && converse());
     deadline_.cancel();
   }
@@ -299,13 +299,13 @@ std::optional<Response> Api::admit_stream(const RequestHead& head) const {
 }
 
 awaitable<void> Api::upgrade(Socket socket, Request request, BodyBudget& budget,
-                             std::stop_token gone) {
+                             runtime::Cancel gone) {
   const auto* const matched = static_cast<const Matched*>(request.context.get());
   runtime::Caller caller{*matched->principal, request.head.request_id};
   auto channel = Channel::create(std::move(socket), {});
   const auto session = std::make_shared<StreamSession>(std::move(channel), services_,
                                                        options_.execute, std::move(caller), budget);
-  co_await session->serve(std::move(request.head), draining_.get_token(), std::move(gone));
+  co_await session->serve(std::move(request.head), draining_, std::move(gone));
 }
 
 }  // namespace server

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "runtime/sandbox/cancel.h"
 #include "runtime/service/principal.h"
 #include "server/http/message.h"
 
@@ -23,7 +23,7 @@ struct Call {
   runtime::Principal principal;
   bool is_known = true;  // false on an open route where no valid key was shown
   std::vector<std::pair<std::string_view, std::string>> parameters;  // of the pattern
-  std::stop_token gone;  // nobody waits for the answer any more
+  runtime::Cancel gone;  // nobody waits for the answer any more
 
   // The part of the path that stands for `name`, which the pattern has.
   const std::string& parameter(std::string_view name) const;

@@ -2,7 +2,7 @@
 
 namespace server {
 
-boost::asio::awaitable<void> Handler::upgrade(Socket, Request, BodyBudget&, std::stop_token) {
+boost::asio::awaitable<void> Handler::upgrade(Socket, Request, BodyBudget&, runtime::Cancel) {
   co_return;
 }
 

@@ -4,9 +4,9 @@
 #include <boost/asio/awaitable.hpp>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 
+#include "runtime/sandbox/cancel.h"
 #include "server/http/body_budget.h"
 #include "server/http/message.h"
 #include "server/http/socket.h"
@@ -40,14 +40,14 @@ class Handler {
   // Looks at the head alone, before the body is read.
   virtual Admittance admit(const RequestHead& head) const = 0;
 
-  // `gone` is stopped when the client disconnects or the server cannot wait any longer: nobody
+  // `gone` is requested when the client disconnects or the server cannot wait any longer: nobody
   // waits for the work's result then, so it should end soon.
-  virtual boost::asio::awaitable<Response> handle(Request request, std::stop_token gone) = 0;
+  virtual boost::asio::awaitable<Response> handle(Request request, runtime::Cancel gone) = 0;
 
   // The head is read, nothing is answered yet. The connection is over when it returns. `budget` is
   // for what is read from it.
   virtual boost::asio::awaitable<void> upgrade(Socket socket, Request request, BodyBudget& budget,
-                                               std::stop_token gone);
+                                               runtime::Cancel gone);
 
   // Told of every answer, also of those that no other function here has seen. `head` is empty where
   // the connection was turned away, `context` null where admit() gave none or was not asked.

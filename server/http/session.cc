@@ -121,7 +121,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     asio::post(socket_.get_executor(), [self = shared_from_this()] {
       self->draining_ = true;
       if (self->working_) {
-        self->gone_.request_stop();
+        self->gone_.request();
       } else {
         self->close();
       }
@@ -151,7 +151,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     }
     const bool wants_more = parser.is_header_done() && parser.keep_alive();
     if (!response) response = co_await work(std::move(parser.get().body()));
-    const Connection connection = whole_ && wants_more && !draining_ && !gone_.stop_requested()
+    const Connection connection = whole_ && wants_more && !draining_ && !gone_.requested()
                                       ? Connection::keep_alive
                                       : Connection::close;
     Response answer = std::move(*response);
@@ -174,7 +174,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     }
     working_ = true;
     Request request = request_with({});
-    co_await handler_.upgrade(std::move(socket_), std::move(request), budget_, gone_.get_token());
+    co_await handler_.upgrade(std::move(socket_), std::move(request), budget_, gone_);
     working_ = false;
     tell(switched);
     log(switched, 0);
@@ -291,13 +291,13 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
 
   // Runs the handler while watching whether the client is still there.
   asio::awaitable<Response> work(std::string body) {
-    gone_ = std::stop_source();
+    gone_ = runtime::Cancel();
     working_ = true;
-    incoming_->watch([this] { gone_.request_stop(); });
+    incoming_->watch([this] { gone_.request(); });
     Response response;
     try {
       Request request = request_with(std::move(body));
-      response = co_await handler_.handle(std::move(request), gone_.get_token());
+      response = co_await handler_.handle(std::move(request), gone_);
     } catch (const std::exception& error) {
       logger_.error("handler failed", {{"request_id", head_.request_id}, {"error", error.what()}});
       response = problem(500, "internal error");
@@ -402,7 +402,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   std::size_t head_bytes_ = 0;
   std::uint64_t served_ = 0;
   Clock::time_point started_;
-  std::stop_source gone_;
+  runtime::Cancel gone_;
   bool idle_ = false;
   bool working_ = false;
   bool draining_ = false;

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/sandbox/runner.h"
+#include "runtime/sandbox/output_gate.h"
 #include "server/websocket/channel.h"
 
 namespace server {

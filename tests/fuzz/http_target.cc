@@ -50,7 +50,7 @@ class Recorder final : public server::Handler {
     return admittance;
   }
 
-  asio::awaitable<Response> handle(server::Request request, std::stop_token) override {
+  asio::awaitable<Response> handle(server::Request request, runtime::Cancel) override {
     outcome_.handled.emplace_back(outcome_.admitted.size() - 1, request.body);
     Response response;
     response.body = std::move(request.body);
@@ -58,7 +58,7 @@ class Recorder final : public server::Handler {
   }
 
   asio::awaitable<void> upgrade(server::Socket, server::Request, server::BodyBudget&,
-                                std::stop_token) override {
+                                runtime::Cancel) override {
     outcome_.switched = true;
     co_return;
   }

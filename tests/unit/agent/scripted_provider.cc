@@ -15,7 +15,7 @@ boost::asio::awaitable<void> until(Cancel cancel) {
   const boost::asio::any_io_executor executor = co_await boost::asio::this_coro::executor;
   const auto timer = std::make_shared<boost::asio::steady_timer>(executor);
   timer->expires_after(std::chrono::seconds(60));
-  cancel.set_hook([timer, executor] {
+  const Cancel::Listener on_cancel(cancel, [timer, executor] {
     boost::asio::post(executor,
                       [timer] { timer->expires_at(boost::asio::steady_timer::time_point::min()); });
   });

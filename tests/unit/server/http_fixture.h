@@ -35,7 +35,7 @@ class FakeHandler final : public Handler {
     return admittance;
   }
 
-  boost::asio::awaitable<Response> handle(Request request, std::stop_token gone) override {
+  boost::asio::awaitable<Response> handle(Request request, runtime::Cancel gone) override {
     const RequestHead& head = request.head;
     ++handled;
     if (head.path == "/throw") throw std::runtime_error("on purpose");
@@ -48,7 +48,7 @@ class FakeHandler final : public Handler {
   }
 
   boost::asio::awaitable<void> upgrade(Socket socket, Request, BodyBudget&,
-                                       std::stop_token) override {
+                                       runtime::Cancel) override {
     std::string text(4, ' ');
     for (;;) {
       co_await boost::asio::async_read(socket, boost::asio::buffer(text),
@@ -63,10 +63,10 @@ class FakeHandler final : public Handler {
   std::chrono::milliseconds longest{3'000};
 
  private:
-  boost::asio::awaitable<void> wait(std::stop_token gone) {
+  boost::asio::awaitable<void> wait(runtime::Cancel gone) {
     boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor);
     for (auto waited = std::chrono::milliseconds(0); waited < longest; waited += tick) {
-      if (gone.stop_requested()) {
+      if (gone.requested()) {
         ++gone_seen;
         co_return;
       }

@@ -75,7 +75,7 @@ TEST(EncodeEvent, IsJson) {
 TEST(OutputFlow, ClosesAboveAndOpensBelow) {
   const runtime::OutputGate gate;
   int opened = 0;
-  gate.set_hook([&opened] { ++opened; });
+  const runtime::OutputGate::Listener on_open(gate, [&opened] { ++opened; });
   OutputFlow flow(gate, 100, 20);
   flow.add(100);
   EXPECT_TRUE(gate.is_open());
