@@ -93,9 +93,9 @@ void Api::add_own_routes() {
       {"GET", "/stats", Access::key, Cost::none, [this](Call) { return at_once(stats()); }});
   routes_.add({"GET", "/metrics", Access::key, Cost::none,
                [this](Call) { return at_once(metrics()); }, Versions::plain});
-  routes_.add({"GET", "/openapi.json", Access::open, Cost::none, [](Call) {
+  routes_.add({"GET", "/openapi.json", Access::open, Cost::none, [this](Call) {
                  Response response;
-                 response.body = openapi_json();
+                 response.body = openapi_json(options_.execute);
                  return at_once(std::move(response));
                }});
   routes_.add({"GET", "/stream", Access::key, Cost::program, {}});

@@ -13,7 +13,7 @@
 #include "runtime/config/config.h"
 #include "runtime/sandbox/program_root.h"
 #include "runtime/service/services.h"
-#include "server/api/decode_execute.h"
+#include "server/api/decode.h"
 #include "server/api/rate_limit.h"
 #include "server/api/routes.h"
 #include "server/http/handler.h"

@@ -5,7 +5,7 @@
 #include "runtime/benchmark/benchmark.h"
 #include "runtime/benchmark/benchmark_report.h"
 #include "runtime/service/programs.h"
-#include "server/api/decode_benchmark.h"
+#include "server/api/decode.h"
 #include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 
@@ -16,7 +16,7 @@ namespace agent = runtime::agent;
 namespace benchmark = runtime::benchmark;
 using boost::asio::awaitable;
 
-benchmark::BenchmarkOptions options_of(const BenchmarkRequest& request,
+benchmark::BenchmarkOptions options_of(const runtime::BenchmarkRequest& request,
                                        std::uint32_t memory_limit_mb) {
   benchmark::BenchmarkOptions options;
   options.most_tasks = request.max_problems;
@@ -40,7 +40,7 @@ awaitable<Response> run_suite(runtime::Services services, const runtime::Request
                               Call call) {
   auto decoded = decode_benchmark(call.body, *rules);
   if (auto* refusal = std::get_if<Response>(&decoded)) co_return std::move(*refusal);
-  const auto& request = std::get<BenchmarkRequest>(decoded);
+  const auto& request = std::get<runtime::BenchmarkRequest>(decoded);
   auto suite = benchmark::shipped_suite(request.suite);
   if (!suite) co_return problem(400, "suite: " + suite.error().message());
   const std::string owner = call.principal.tenant;

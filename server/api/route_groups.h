@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/service/services.h"
-#include "server/api/decode_execute.h"
+#include "server/api/decode.h"
 #include "server/api/routes.h"
 
 namespace server {

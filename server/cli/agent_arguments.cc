@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "runtime/service/request_rules.h"
+#include "runtime/service/request_fields.h"
 #include "server/cli/common_arguments.h"
 
 namespace server {
@@ -39,12 +39,18 @@ void add_model(CLI::App& command, RawAgentArguments& raw) {
   command.add_option("--model", raw.model, "Which of its models [as configured]")->type_name("M");
 }
 
+CLI::Range within(const runtime::Field& field) {
+  return {static_cast<std::uint32_t>(field.min), static_cast<std::uint32_t>(field.max)};
+}
+
 void add_attempts(CLI::App& command, RawAgentArguments& raw) {
+  const runtime::Field& field = *runtime::find_field(runtime::task_fields(), "max_attempts");
   command
       .add_option("-a,--attempts", raw.attempts,
-                  "How often a program may be tried, 1 .. 10 [MAX_REFLEXION_ATTEMPTS, 3]")
+                  "How often a program may be tried, " + runtime::range_of(field) +
+                      " [MAX_REFLEXION_ATTEMPTS, 3]")
       ->type_name("N")
-      ->check(CLI::Range(1u, agent::most_attempts));
+      ->check(within(field));
 }
 
 CLI::App& define_run(CLI::App& app, RawAgentArguments& raw) {
@@ -54,10 +60,12 @@ CLI::App& define_run(CLI::App& app, RawAgentArguments& raw) {
   add_attempts(run, raw);
   run.add_flag("-v,--verbose", raw.verbose, "Show the model's reasons and what programs write");
   run.add_flag("--swarm", raw.swarm, "Architect, coder, critic, security and optimizer together");
+  const runtime::Field& candidates = *runtime::find_field(runtime::task_fields(), "candidates");
   run.add_option("--candidates", raw.candidates,
-                 "Solutions generated and run side by side, 1 .. 8 [1]")
+                 "Solutions generated and run side by side, " + runtime::range_of(candidates) +
+                     " [" + std::string(candidates.default_json) + "]")
       ->type_name("N")
-      ->check(CLI::Range(1u, agent::most_candidates));
+      ->check(within(candidates));
   run.add_flag("--json", raw.json, "Print the result as POST /execute returns it");
   run.add_option("--tests", raw.tests, "Python appended to each program, which must then exit 0")
       ->type_name("FILE");

@@ -7,6 +7,7 @@
 #include "jail/collect.h"
 #include "jail/egress.h"
 #include "runtime/sandbox/language.h"
+#include "runtime/service/request_fields.h"
 #include "server/cli/agent_arguments.h"
 #include "server/cli/common_arguments.h"
 
@@ -49,10 +50,11 @@ void define_exec(Commands& commands) {
   exec.add_option("program", raw.file, "The program's file; - reads it from standard input")
       ->type_name("FILE")
       ->excludes(code);
+  const runtime::Field& language = *runtime::find_field(runtime::program_fields(), "language");
   exec.add_option("--language", raw.language,
-                  "python, bash, javascript or typescript; by default as the file's name says")
+                  std::string(language.expected) + "; by default as the file's name says")
       ->type_name("L")
-      ->check(CLI::IsMember({"python", "bash", "javascript", "typescript"}));
+      ->check(CLI::IsMember(language.words({})));
   add_program_arguments(exec, raw.program);
   exec.add_option("--env", raw.env, "A variable for the program; may repeat")
       ->type_name("NAME=VALUE")

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 
+#include "runtime/service/request_fields.h"
 #include "server/cli/exit_codes.h"
 
 namespace server {
@@ -21,16 +22,22 @@ std::optional<FileOption> file_option(const std::string& entry) {
 
 std::optional<Finished> read_limits(const CLI::App& command, const ProgramArguments& raw,
                                     ProgramOptions& options) {
+  runtime::RequestRules rules;
+  rules.ceilings = {.timeout = max_typed_timeout, .memory_limit_mb = max_typed_memory_mb};
+  const auto field = [](std::string_view name) -> const runtime::Field& {
+    return *runtime::find_field(runtime::program_fields(), name);
+  };
   if (command.count("--timeout") > 0) {
-    constexpr double most = std::chrono::duration<double>(max_typed_timeout).count();
-    if (!(raw.timeout >= 0.05 && raw.timeout <= most)) {
-      return usage("--timeout: expected a number 0.05 .. 86400");
+    const runtime::Field& timeout = field("timeout_seconds");
+    if (!runtime::is_within(timeout, raw.timeout, rules)) {
+      return usage("--timeout: " + runtime::expectation(timeout, rules));
     }
     options.timeout = std::chrono::milliseconds(std::llround(raw.timeout * 1000));
   }
   if (command.count("--memory") > 0) {
-    if (raw.memory < runtime::min_memory_limit_mb || raw.memory > max_typed_memory_mb) {
-      return usage("--memory: expected an integer 32 .. 1048576");
+    const runtime::Field& memory = field("memory_limit_mb");
+    if (!runtime::is_within(memory, raw.memory, rules)) {
+      return usage("--memory: " + runtime::expectation(memory, rules));
     }
     options.memory_limit_mb = raw.memory;
   }

@@ -12,7 +12,7 @@
 #include "runtime/sandbox/language.h"
 #include "runtime/sandbox/python_imports.h"
 #include "runtime/service/result_json.h"
-#include "server/api/decode_execute.h"
+#include "server/api/decode.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace fuzz {

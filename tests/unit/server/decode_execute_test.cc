@@ -1,9 +1,8 @@
-#include "server/api/decode_execute.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/json/reader.h"
+#include "server/api/decode.h"
 
 namespace server {
 namespace {

@@ -1,16 +1,15 @@
-#include "server/api/decode_task.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/json/reader.h"
 #include "runtime/service/task_rules.h"
-#include "server/api/decode_benchmark.h"
+#include "server/api/decode.h"
 
 namespace server {
 namespace {
 
 using namespace std::chrono_literals;
+using runtime::BenchmarkRequest;
 using runtime::agent::Lessons;
 using runtime::agent::TaskRequest;
 using runtime::agent::Team;

@@ -1,0 +1,120 @@
+#include "runtime/service/field.h"
+
+namespace runtime {
+namespace {
+
+std::string number_text(double number) {
+  json::Writer writer;
+  writer.number(number);
+  return std::move(writer).take();
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string_view json_type(Field::Type type) {
+  switch (type) {
+    case Field::Type::text:
+      return "string";
+    case Field::Type::integer:
+      return "integer";
+    case Field::Type::number:
+      return "number";
+    case Field::Type::boolean:
+      return "boolean";
+    case Field::Type::list:
+      return "array";
+    case Field::Type::map:
+      return "object";
+    case Field::Type::other:
+      break;
+  }
+  return {};
+}
+
+// How OpenAPI names the bounds of a type, without "min" and "max".
+std::string_view bound_name(Field::Type type) {
+  switch (type) {
+    case Field::Type::text:
+      return "Length";
+    case Field::Type::list:
+      return "Items";
+    case Field::Type::map:
+      return "Properties";
+    default:
+      return "imum";
+  }
+}
+
+}  // namespace
+
+double max_of(const Field& field, const RequestRules& rules) {
+  return field.operator_max == nullptr ? field.max : field.operator_max(rules);
+}
+
+std::string range_of(const Field& field, const RequestRules& rules) {
+  return number_text(field.min) + " .. " + number_text(max_of(field, rules));
+}
+
+std::string expectation(const Field& field, const RequestRules& rules) {
+  const double max = max_of(field, rules);
+  const std::string bound = max > 0 ? "of at most " + number_text(max) + " " : "of ";
+  const std::string expected(field.expected);
+  if (field.words != nullptr) {
+    return "expected " + (expected.empty() ? "one of " + joined(field.words(rules)) : expected);
+  }
+  switch (field.type) {
+    case Field::Type::text:
+      if (!expected.empty()) return "expected " + expected;
+      if (max == 0) return "expected a string";
+      if (field.min == 0) return "expected a string " + bound + std::string(field.unit);
+      return "expected a string of " + range_of(field, rules) + " " + std::string(field.unit);
+    case Field::Type::integer:
+      return "expected an integer " + range_of(field, rules);
+    case Field::Type::number:
+      return "expected a number " + range_of(field, rules);
+    case Field::Type::boolean:
+      return "expected true or false";
+    case Field::Type::list:
+      return "expected a list " + bound + expected;
+    case Field::Type::map:
+      return "expected a map " + bound + expected;
+    case Field::Type::other:
+      break;
+  }
+  return "expected " + expected;
+}
+
+bool is_within(const Field& field, double number, const RequestRules& rules) {
+  const double max = max_of(field, rules);
+  return number >= field.min && (max == 0 || number <= max);
+}
+
+void write_schema(json::Writer& writer, const Field& field, const RequestRules& rules) {
+  writer.key(field.name).begin_object();
+  if (field.type != Field::Type::other) writer.key("type").string(json_type(field.type));
+  const std::string bound(bound_name(field.type));
+  if (field.min > 0) writer.key("min" + bound).number(field.min);
+  if (const double max = max_of(field, rules); max > 0) writer.key("max" + bound).number(max);
+  const auto words = field.words == nullptr ? std::vector<std::string>() : field.words(rules);
+  if (!words.empty()) {
+    writer.key("enum").begin_array();
+    for (const std::string& word : words) writer.string(word);
+    writer.end_array();
+  }
+  if (field.operator_default != nullptr) {
+    writer.key("default").number(field.operator_default(rules));
+  } else if (!field.default_json.empty()) {
+    writer.key("default").json(field.default_json);
+  }
+  if (!field.description.empty()) writer.key("description").string(field.description);
+  for (const Field::Member& member : field.schema) {
+    if (!member.name.empty()) writer.key(member.name).json(member.json);
+  }
+  writer.end_object();
+}
+
+}  // namespace runtime

@@ -1,0 +1,65 @@
+// Functions that read the value of a field into a member of a request, within the field's bounds.
+#pragma once
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/service/field.h"
+
+namespace runtime {
+
+std::optional<double> number_of(const json::Value& value);
+// Null where the value is no text of so many bytes, or none of the field's words.
+const std::string* text_of(const Field& field, const json::Value& value, const RequestRules& rules);
+Complaint read_input_files(const Field& field, const json::Value& value, const RequestRules& rules,
+                           std::vector<InputFile>& files);
+
+template <auto member, class Request>
+Complaint read_text(const Field& field, const json::Value& value, const RequestRules& rules,
+                    Request& request) {
+  const std::string* const text = text_of(field, value, rules);
+  if (text == nullptr) return expectation(field, rules);
+  request.*member = *text;
+  return std::nullopt;
+}
+
+template <auto member, class Request>
+Complaint read_integer(const Field& field, const json::Value& value, const RequestRules& rules,
+                       Request& request) {
+  const std::int64_t* const number = value.as_integer();
+  if (number == nullptr || !is_within(field, static_cast<double>(*number), rules)) {
+    return expectation(field, rules);
+  }
+  request.*member = static_cast<std::uint32_t>(*number);
+  return std::nullopt;
+}
+
+template <auto member, class Request>
+Complaint read_seconds(const Field& field, const json::Value& value, const RequestRules& rules,
+                       Request& request) {
+  const auto seconds = number_of(value);
+  if (!seconds || !is_within(field, *seconds, rules)) return expectation(field, rules);
+  request.*member = std::chrono::milliseconds(std::llround(*seconds * 1000));
+  return std::nullopt;
+}
+
+// A boolean that chooses between two values of an enumeration.
+template <auto member, auto if_true, auto if_false, class Request>
+Complaint read_choice(const Field& field, const json::Value& value, const RequestRules& rules,
+                      Request& request) {
+  if (value.as_bool() == nullptr) return expectation(field, rules);
+  request.*member = *value.as_bool() ? if_true : if_false;
+  return std::nullopt;
+}
+
+template <auto member, class Request>
+Complaint read_files(const Field& field, const json::Value& value, const RequestRules& rules,
+                     Request& request) {
+  return read_input_files(field, value, rules, request.*member);
+}
+
+}  // namespace runtime

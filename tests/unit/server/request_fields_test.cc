@@ -1,0 +1,126 @@
+// What is said of fields in runtime/service is what decoding does.
+#include "runtime/service/request_fields.h"
+
+#include <gmock/gmock.h>
+
+#include "runtime/json/reader.h"
+#include "server/api/openapi.h"
+
+namespace runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using json::Object;
+using json::Value;
+using ::testing::HasSubstr;
+
+RequestRules make_rules() {
+  RequestRules rules;
+  rules.default_timeout = 7s;
+  rules.default_memory_limit_mb = 300;
+  rules.ceilings = {.timeout = 90s, .memory_limit_mb = 512};
+  rules.templates = shipped_templates();
+  rules.tasks.default_max_attempts = 4;
+  rules.tasks.providers = {{"groq", ""}, {"replay", "not here"}};
+  rules.suites = {"quick", "full"};
+  return rules;
+}
+
+const RequestRules rules = make_rules();
+
+// Schemas of the three requests, as the server publishes them.
+Object schemas() {
+  const auto document = json::parse(server::openapi_json(rules), "openapi");
+  EXPECT_TRUE(document.has_value()) << document.error().message();
+  const Object& components = *document->as_object()->at("components").as_object();
+  return *components.at("schemas").as_object();
+}
+
+Object properties_in(const Object& schemas, const std::string& name) {
+  return *schemas.at(name).as_object()->at("properties").as_object();
+}
+
+// Reads the field's default as its schema says it into a request that has defaults.
+template <class Request>
+void read_defaults(std::span<const RequestField<Request>> fields, const Object& properties,
+                   Request& request) {
+  int read = 0;
+  for (const auto& [field, reader] : fields) {
+    const Object& schema = *properties.at(std::string(field.name)).as_object();
+    if (!schema.contains("default")) continue;
+    EXPECT_EQ(reader(field, schema.at("default"), rules, request), std::nullopt) << field.name;
+    ++read;
+  }
+  EXPECT_GE(read, 2);
+}
+
+TEST(RequestFields, DefaultsThatAreSpelledOutChangeNothing) {
+  const Object published = schemas();
+  RunRequest program;  // without the operator's defaults
+  read_defaults(program_fields(), properties_in(published, "CodeRequest"), program);
+  const RunRequest expected = default_program(rules);
+  EXPECT_EQ(program.timeout, expected.timeout);
+  EXPECT_EQ(program.memory_limit_mb, expected.memory_limit_mb);
+  EXPECT_EQ(program.language, expected.language);
+  EXPECT_EQ(program.standard_input, expected.standard_input);
+  EXPECT_EQ(program.output_encoding, expected.output_encoding);
+  agent::TaskRequest task;
+  read_defaults(task_fields(), properties_in(published, "TaskRequest"), task);
+  const agent::TaskRequest as_is = default_task(rules);
+  EXPECT_EQ(task.timeout, 7s);
+  EXPECT_EQ(task.max_attempts, as_is.max_attempts);
+  EXPECT_EQ(task.candidates, as_is.candidates);
+  EXPECT_EQ(task.team, as_is.team);
+  EXPECT_EQ(task.tests_by_model, as_is.tests_by_model);
+  EXPECT_EQ(task.lessons, as_is.lessons);
+  BenchmarkRequest benchmark;
+  read_defaults(benchmark_fields(), properties_in(published, "BenchmarkRequest"), benchmark);
+  EXPECT_EQ(benchmark.suite, default_benchmark(rules).suite);
+  EXPECT_EQ(benchmark.max_attempts, 4u);
+}
+
+template <class Request>
+void check_bounds(std::span<const RequestField<Request>> fields, const Object& properties) {
+  EXPECT_EQ(properties.size(), fields.size());
+  for (const auto& [field, reader] : fields) {
+    Request request;
+    EXPECT_NE(reader(field, Value(), rules, request), std::nullopt) << field.name;
+    if (field.type != Field::Type::integer) continue;
+    const Object& schema = *properties.at(std::string(field.name)).as_object();
+    const std::int64_t low = *schema.at("minimum").as_integer();
+    const std::int64_t high = *schema.at("maximum").as_integer();
+    for (const auto& [number, is_taken] :
+         {std::pair(low - 1, false), {low, true}, {high, true}, {high + 1, false}}) {
+      const Complaint complaint =
+          reader(field, Value(Value::Variant(std::int64_t{number})), rules, request);
+      EXPECT_EQ(!complaint.has_value(), is_taken) << field.name << " " << number;
+      if (!complaint) continue;
+      EXPECT_EQ(*complaint,
+                "expected an integer " + std::to_string(low) + " .. " + std::to_string(high));
+    }
+  }
+}
+
+TEST(RequestFields, PublishedBoundsAreThoseOfDecoding) {
+  const Object published = schemas();
+  check_bounds(program_fields(), properties_in(published, "CodeRequest"));
+  check_bounds(task_fields(), properties_in(published, "TaskRequest"));
+  check_bounds(benchmark_fields(), properties_in(published, "BenchmarkRequest"));
+}
+
+TEST(RequestFields, AreFoundByName) {
+  ASSERT_NE(find_field(program_fields(), "timeout_seconds"), nullptr);
+  EXPECT_EQ(range_of(*find_field(program_fields(), "timeout_seconds"), rules), "0.05 .. 90");
+  EXPECT_EQ(find_field(program_fields(), "max_attempts"), nullptr);
+  EXPECT_EQ(find_field(program_fields(), ""), nullptr);
+}
+
+TEST(RequestFields, WordsAreThoseOfThisServer) {
+  const Field& provider = *find_field(task_fields(), "provider");
+  EXPECT_EQ(expectation(provider, rules), "expected one of groq, replay");
+  const Field& name = *find_field(program_fields(), "template");
+  EXPECT_THAT(expectation(name, rules), HasSubstr("one of none, bash"));
+}
+
+}  // namespace
+}  // namespace runtime
