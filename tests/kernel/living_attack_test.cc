@@ -300,6 +300,20 @@ TEST_F(LivingAttack, AShortageOfTerminalsIsNamed) {
   EXPECT_THAT(refused.error().message(), HasSubstr("No space left on device"));
 }
 
+TEST_F(LivingAttack, NoGuestChangesWhoMayHaveATerminal) {
+  begin();
+  const Outcome outcome = run(code(R"(
+import os
+for change in (lambda: os.chmod('/dev/pts/ptmx', 0), lambda: os.chmod('/dev/pts', 0)):
+    try: change(); print('changed')
+    except OSError as error: print(os.strerror(error.errno))
+)"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("changed")));
+  Process process = spawn(on_terminal({.argv = {"/usr/bin/true"}}));
+  const auto now = process.wait(ProcessPhase::ended, scaled(seconds(10)));
+  EXPECT_TRUE(now) << now.error().message();
+}
+
 TEST_F(LivingAttack, CommunicateReturnsThoughOthersGoOnWriting) {
   begin();
   Process process = spawn(code(R"(
