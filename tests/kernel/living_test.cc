@@ -393,7 +393,9 @@ TEST_F(Living, AShellControlsItsJobs) {
 }
 
 TEST_F(Living, ATerminalCanBeHadAgain) {
-  begin();
+  jail::JailSpec unhurried = living_spec();
+  unhurried.limits.wall = unhurried.limits.cpu = scaled(seconds(60));
+  begin(unhurried);
   for (int i = 0; i < 70; ++i) {
     ProcessSpec spec = shell_process("tty");
     spec.terminal = jail::TerminalSize{};

@@ -42,6 +42,7 @@ Terminal open_terminal(const wire::Order& order) {
   Terminal made;
   made.master =
       raw::call(SYS_openat, AT_FDCWD, raw::address("/dev/pts/ptmx"), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  made.slave = made.master;
   if (made.master < 0) return made;
   const int unlocked = 0;
   const winsize size{order.rows, order.columns, 0, 0};
@@ -194,7 +195,13 @@ class Living {
     for (int i = 0; i < count; ++i) {
       const pollfd* of_process = watched + 2 + i * polled_of_process;
       if (of_process[0].revents != 0) read_start_report(processes_[i]);
-      if (of_process[1].revents != 0) hear_notice(processes_[i]);
+      // Before Linux 6.11 hearing waits for ever where the last process that could call is gone.
+      const auto of_calls = of_process[1].revents;
+      if ((of_calls & POLLIN) != 0) {
+        hear_notice(processes_[i]);
+      } else if (of_calls != 0) {
+        processes_[i].notices().listen(-1);
+      }
       if (of_process[2].revents != 0) processes_[i].read_order();
     }
     if (watched[1].revents != 0) reap_ended();

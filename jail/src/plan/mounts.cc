@@ -78,11 +78,12 @@ void attach_proc_of_host(Builder& builder, MountWriter& mounts, SlotRef root) {
 }
 
 // Terminals of the jail's own, which no other jail and nobody outside has a path to. No `nodev`:
-// they are device nodes.
+// they are device nodes. Read-only: they can be written to all the same, but a guest, who owns
+// them, cannot take init's right to make another one away.
 void attach_terminals(Builder& builder, MountWriter& mounts, SlotRef root) {
   const SlotRef terminals =
       mounts.make("devpts", {{"mode", "0600"}, {"ptmxmode", "0666"}, {"max", most_terminals}},
-                  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+                  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY);
   mounts.attach(terminals, Builder::slot(root), "dev/pts", "/dev/pts");
   builder.close(terminals, "/dev/pts");
 }

@@ -1,0 +1,342 @@
+// Hostile processes of a living jail against init, the owner, and processes that come after them.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <future>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "guest.h"
+#include "jail/process.h"
+#include "processes.h"
+#include "tests/time_scale.h"
+
+namespace kernel_ring {
+namespace {
+
+using jail::Ended;
+using jail::ErrorKind;
+using jail::Phase;
+using jail::Process;
+using jail::ProcessPhase;
+using jail::ProcessSpec;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::Not;
+
+ProcessSpec script(const std::string& text) {
+  return {.argv = {"/usr/bin/bash", "-c", text}, .env = {"PATH=/usr/bin:/bin"}};
+}
+
+ProcessSpec code(const std::string& text) {
+  return {.argv = {"/usr/bin/python3", "-c", text}, .env = {"PATH=/usr/bin:/bin"}};
+}
+
+ProcessSpec on_terminal(ProcessSpec spec) {
+  spec.terminal = jail::TerminalSize{};
+  return spec;
+}
+
+class LivingAttack : public testing::Test {
+ protected:
+  static jail::JailSpec living() {
+    jail::JailSpec spec = spec_for({});
+    spec.life = jail::Life::until_ended;
+    spec.env = {};
+    spec.limits.wall = spec.limits.cpu = scaled(seconds(60));
+    return spec;
+  }
+
+  void begin(const jail::JailSpec& spec = living()) {
+    auto made = kernel_ring::ready_jail(spec);
+    ASSERT_TRUE(made) << made.error().message();
+    jail_.emplace(std::move(*made));
+    const auto started = jail_->start();
+    ASSERT_TRUE(started) << started.error().message();
+  }
+
+  Process spawn(const ProcessSpec& spec) {
+    auto process = jail_->spawn(spec);
+    if (!process) {
+      ADD_FAILURE() << process.error().message();
+      std::abort();
+    }
+    return std::move(*process);
+  }
+
+  // A hostile process, when it has said that it is at work.
+  Process attacker(const ProcessSpec& spec) {
+    Process process = spawn(spec);
+    said_ = process.take_stdout();
+    pollfd readable{said_.get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&readable, 1, scaled_ms(10'000)), 1);
+    char word = 0;
+    EXPECT_EQ(::read(said_.get(), &word, 1), 1) << "the attack has not begun";
+    return process;
+  }
+
+  Outcome run(const ProcessSpec& spec, const std::string& input = {}) {
+    Process process = spawn(spec);
+    auto output = process.communicate(input);
+    if (!output) {
+      ADD_FAILURE() << output.error().message();
+      return {};
+    }
+    return {process.report(), std::move(output->out), std::move(output->err)};
+  }
+
+  std::optional<jail::Jail> jail_;
+  jail::Fd said_;
+};
+
+constexpr char stop_everybody[] = R"(
+import os, signal
+print('at work', flush=True)
+while True:
+    try: os.kill(-1, signal.SIGSTOP)
+    except ProcessLookupError: pass
+)";
+
+TEST_F(LivingAttack, NothingOfAProcessIsInSightBeforeItsProgram) {
+  begin();
+  // The next numbers, as fast as it can; what it finds of one that is still a part of init counts.
+  Process spy = attacker(code(R"(
+import os, sys
+print('at work', flush=True)
+seen, opened = 0, set()
+first = os.getpid() + 1
+while not os.path.exists('/workspace/over'):
+    for pid in range(first, first + 40):
+        try:
+            with open(f'/proc/{pid}/comm') as f: name = f.read()
+        except OSError: continue
+        seen += 1
+        if name == 'jail-init\n': opened.add('comm')
+        for what in ('mem', 'environ', 'maps', 'fd/3', 'ns/mnt', 'root'):
+            try: os.close(os.open(f'/proc/{pid}/{what}', os.O_RDONLY))
+            except OSError: continue
+            try:
+                with open(f'/proc/{pid}/comm') as f: again = f.read()
+            except OSError: continue
+            if again == 'jail-init\n': opened.add(what)
+        first = max(first, pid - 39)
+with open('/workspace/found', 'w') as f: f.write(f'{seen > 0} {sorted(opened)}')
+)"));
+  for (int i = 0; i < 100; ++i) run({.argv = {"/usr/bin/true"}});
+  run(script("touch over"));
+  ASSERT_TRUE(spy.wait(ProcessPhase::ended, scaled(seconds(10))));
+  EXPECT_EQ(run(script("cat found")).out, "True []");
+}
+
+TEST_F(LivingAttack, WhoeverIsStoppedBeforeItsProgramHoldsNobodyUp) {
+  jail::JailSpec spec = living();
+  spec.limits.memory_bytes = std::uint64_t{2} << 30;
+  begin(spec);
+  Process stopper = attacker(code(stop_everybody));
+  std::vector<Process> held;
+  for (int i = 0; i < 4; ++i) held.push_back(spawn({.argv = {"/usr/bin/sleep", "30"}}));
+  ProcessSpec brief{.argv = {"/usr/bin/sleep", "30"}};
+  brief.wall = scaled(milliseconds(200));
+  Process ends = spawn(brief);
+  const auto ended = ends.wait(ProcessPhase::ended, scaled(seconds(5)));
+  ASSERT_TRUE(ended) << ended.error().message();
+  EXPECT_EQ(ends.report().ended, Ended::timed_out);
+  jail_->cancel();
+  ASSERT_TRUE(jail_->wait(Phase::ended, scaled(seconds(10))));
+  EXPECT_EQ(jail_->report().ended, Ended::cancelled);
+}
+
+TEST_F(LivingAttack, ASpawnedProcessIsConfinedAsAColdGuest) {
+  const std::string look = R"(
+import os, resource, signal
+for line in open('/proc/self/status'):
+    if line.split(':')[0] in ('Umask', 'Uid', 'Gid', 'Groups', 'NoNewPrivs', 'Seccomp', 'Seccomp_filters',
+                              'CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb', 'SigBlk', 'SigIgn', 'SigCgt',
+                              'SigPnd', 'ShdPnd', 'NSpid', 'Tgid', 'PPid', 'Cpus_allowed', 'Mems_allowed'):
+        if not line.startswith(('NSpid', 'Tgid')): print(line, end='')
+print(open('/proc/self/limits').read())
+print(sorted(os.listdir('/proc/self/fd')), os.getcwd())
+print(open('/proc/self/oom_score_adj').read(), os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0))
+print(os.getsid(0) == os.getpid(), os.getpgid(0) == os.getpid())
+print(sorted(line.split()[4] + ' ' + line.split()[5] for line in open('/proc/self/mountinfo') if '/pts' not in line and '/tty' not in line))
+)";
+  jail::JailSpec cold = spec_for({"/usr/bin/python3", "-c", look});
+  cold.env = {"PATH=/usr/bin:/bin"};
+  cold.limits = living().limits;
+  begin();
+  EXPECT_EQ(run(code(look)).out, kernel_ring::run(cold).out);
+}
+
+TEST_F(LivingAttack, LinksThatChangeLeadNowhereElse) {
+  begin();
+  Process swapper = attacker(code(R"(
+import os, socket
+os.mkdir('/workspace/d'); os.mkdir('/workspace/e'); open('/workspace/d/f', 'w').write('inside')
+os.symlink('/proc/self/root', '/workspace/l'); os.symlink('../../../../../..', '/workspace/u')
+socket.socket(socket.AF_UNIX).bind('/workspace/socket')
+print('at work', flush=True)
+while True:
+    for path in ('l', 'u', 'e'):
+        os.rename('/workspace/d', '/workspace/t'); os.rename('/workspace/' + path, '/workspace/d')
+        os.rename('/workspace/d', '/workspace/' + path); os.rename('/workspace/t', '/workspace/d')
+)"));
+  for (int i = 0; i < 3000; ++i) {
+    for (const char* path :
+         {"/workspace/d/etc/machine-id", "/workspace/d/../../../../etc/machine-id",
+          "/workspace/d/1/root/etc/machine-id"}) {
+      const auto file = jail_->open_file(path, O_RDONLY);
+      ASSERT_FALSE(file) << path;
+    }
+  }
+  EXPECT_FALSE(jail_->open_file("/workspace/socket", O_RDWR));
+  EXPECT_FALSE(jail_->open_file("/workspace/socket", O_PATH));
+}
+
+TEST_F(LivingAttack, NoTerminalBecomesTheOwners) {
+  begin();
+  Process process = spawn(on_terminal({.argv = {"/usr/bin/sleep", "30"}}));
+  ASSERT_TRUE(process.wait(ProcessPhase::running, scaled(seconds(10))));
+  for (const char* path : {"/dev/pts/0", "/dev/pts/ptmx", "/dev/ptmx", "/dev/tty"}) {
+    EXPECT_FALSE(jail_->open_file(path, O_RDWR)) << path;
+  }
+}
+
+TEST_F(LivingAttack, TheOwnersSideOfATerminalNeverWaits) {
+  begin();
+  Process mute = spawn(on_terminal(code(R"(
+import termios, time, os
+mode = termios.tcgetattr(0)
+mode[3] &= ~(termios.ICANON | termios.ECHO)
+termios.tcsetattr(0, termios.TCSANOW, mode)
+print('at work', flush=True)
+for fd in (0, 1, 2): os.set_blocking(fd, True)
+time.sleep(30)
+)")));
+  ASSERT_TRUE(mute.wait(ProcessPhase::running, scaled(seconds(10))));
+  EXPECT_NE(::fcntl(mute.terminal_fd(), F_GETFL) & O_NONBLOCK, 0);
+  pollfd readable{mute.terminal_fd(), POLLIN, 0};
+  ASSERT_EQ(::poll(&readable, 1, scaled_ms(10'000)), 1);
+  const std::string much(1u << 20, 'x');
+  std::size_t written = 0;
+  for (;;) {
+    const ssize_t put = ::write(mute.terminal_fd(), much.data(), much.size());
+    if (put <= 0) break;
+    written += static_cast<std::size_t>(put);
+    ASSERT_LT(written, much.size());
+  }
+  EXPECT_EQ(errno, EAGAIN);
+  const auto before = std::chrono::steady_clock::now();
+  { const Process gone = std::move(mute); }
+  EXPECT_LT(std::chrono::steady_clock::now() - before, scaled(seconds(1)));
+}
+
+TEST_F(LivingAttack, AForkBombKeepsNobodyFromBeingSpawnedOrKilled) {
+  jail::JailSpec spec = living();
+  spec.limits.memory_bytes = std::uint64_t{2} << 30;
+  begin(spec);
+  Process bomb = attacker(code(R"(
+import os, time
+print('at work', flush=True)
+while True:
+    try:
+        if os.fork() == 0: os.setsid()
+    except OSError: time.sleep(.001)
+)"));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run({.argv = {"/usr/bin/echo", "in"}}).out, "in\n");
+  ProcessSpec brief{.argv = {"/usr/bin/sleep", "30"}};
+  brief.wall = scaled(milliseconds(300));
+  Process late = spawn(brief);
+  ASSERT_TRUE(late.wait(ProcessPhase::ended, scaled(seconds(5))));
+  EXPECT_EQ(late.report().ended, Ended::timed_out);
+  jail_->cancel();
+  ASSERT_TRUE(jail_->wait(Phase::ended, scaled(seconds(10))));
+  EXPECT_EQ(jail_->report().ended, Ended::cancelled);
+}
+
+TEST_F(LivingAttack, NoLimitOfAProcessThatIsYetToBeginIsLowered) {
+  begin();
+  // Under the default policy these calls are for the caller alone.
+  const Outcome outcome = run(code(R"(
+import os, resource
+me = os.getppid() + 1
+for attempt in (lambda: resource.prlimit(os.getpid() + 1, resource.RLIMIT_CPU, (1, 1)),
+                lambda: os.sched_setaffinity(os.getpid() + 1, {0}),
+                lambda: os.setpriority(os.PRIO_PROCESS, os.getpid() + 1, 19),
+                lambda: os.setpriority(os.PRIO_USER, 0, 19)):
+    try: attempt(); print('done')
+    except OSError as error: print(error.errno)
+)"));
+  EXPECT_EQ(outcome.out, "1\n1\n1\n1\n");
+}
+
+constexpr char hoard_terminals[] = R"(
+import os, time
+held = []
+try:
+    while True: held.append(os.open('/dev/pts/ptmx', os.O_RDWR | os.O_NOCTTY))
+except OSError: pass
+print(len(held), flush=True)
+time.sleep(30)
+)";
+
+TEST_F(LivingAttack, AShortageOfTerminalsIsNamed) {
+  begin();
+  Process hoarder = attacker(code(hoard_terminals));
+  Process late = spawn(on_terminal(script("tty")));
+  const auto refused = late.wait(ProcessPhase::running, scaled(seconds(10)));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("No space left on device"));
+}
+
+TEST_F(LivingAttack, NoGuestChangesWhoMayHaveATerminal) {
+  begin();
+  const Outcome outcome = run(code(R"(
+import os
+for change in (lambda: os.chmod('/dev/pts/ptmx', 0), lambda: os.chmod('/dev/pts', 0)):
+    try: change(); print('changed')
+    except OSError as error: print(os.strerror(error.errno))
+)"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("changed")));
+  Process process = spawn(on_terminal({.argv = {"/usr/bin/true"}}));
+  const auto now = process.wait(ProcessPhase::ended, scaled(seconds(10)));
+  EXPECT_TRUE(now) << now.error().message();
+}
+
+TEST_F(LivingAttack, CommunicateReturnsThoughOthersGoOnWriting) {
+  begin();
+  Process process = spawn(code(R"(
+import os, time
+for i in range(6):
+    if os.fork() == 0:
+        os.setsid()
+        where, data = 1 + i % 2, b'x' * 65536
+        os.set_blocking(where, False)
+        while True:
+            try: os.write(where, data)
+            except BlockingIOError: pass
+time.sleep(.3)
+)"));
+  auto returned = std::async(std::launch::async, [&] {
+    ::setpriority(PRIO_PROCESS, 0, 19);  // this thread alone, as on a busy machine
+    return process.communicate();
+  });
+  const bool in_time = returned.wait_for(scaled(seconds(5))) == std::future_status::ready;
+  EXPECT_TRUE(in_time);
+  jail_->cancel();
+  EXPECT_TRUE(returned.get());
+}
+
+}  // namespace
+}  // namespace kernel_ring
