@@ -52,6 +52,15 @@ long send_message(int socket, const wire::Message& message, int fd) {
   return send_with_room(socket, &message, sizeof message, fd);
 }
 
+void send_failure(int socket, std::uint32_t phase, std::int32_t index, std::int32_t error) {
+  wire::Message message{};
+  message.type = wire::message_failed;
+  message.phase = phase;
+  message.index = index;
+  message.error = error;
+  send_message(socket, message);
+}
+
 long receive(int socket, void* buffer, std::size_t size, int* fds, std::size_t fd_capacity,
              std::size_t* fd_count, int flags) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * most_fds)] = {};

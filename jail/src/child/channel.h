@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "child/wire.h"
 
@@ -13,6 +14,10 @@ long send_with_room(int socket, const void* bytes, std::size_t size, int fd);
 // To the parent, which reads what it asked for, so that this never blocks for long. A parent that
 // is gone is an error that nobody here can act on.
 long send_message(int socket, const wire::Message& message, int fd = -1);
+
+// To the parent: the call `index` of the list of `phase` failed with `error`; index -1 is none of
+// the plan's.
+void send_failure(int socket, std::uint32_t phase, std::int32_t index, std::int32_t error);
 
 // Any message with any number of descriptors, at most most_fds.
 inline constexpr std::size_t most_fds = wire::launch_fd_kinds;

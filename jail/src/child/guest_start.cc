@@ -1,12 +1,8 @@
 #include "child/guest_start.h"
 
 #include <errno.h>
-#include <sys/syscall.h>
 
-#include "child/apply.h"
 #include "child/channel.h"
-#include "child/notices.h"
-#include "child/raw_syscall.h"
 
 namespace jail::child {
 
@@ -24,8 +20,28 @@ void start_guest(const wire::PlanHeader& plan, char* base, long* slots, int repo
     const auto* calls = reinterpret_cast<const wire::Call*>(base + plan.calls_offset);
     failure = apply(calls + plan.init_calls, plan.guest_calls, base, slots);
   }
+  fail_start(report, failure);
+}
+
+void fail_start(int report, const Failure& failure) {
   send_bytes(report, &failure, sizeof failure, nullptr, 0);
   for (;;) raw::call(SYS_exit_group, 127);
+}
+
+StartReport take_start_report(int& start_report, Notices& notices, Failure& failure) {
+  // It takes all that is there: the end of the sender may be known in the same moment.
+  long got = 0;
+  for (;;) {
+    int fd = -1;
+    std::size_t fds = 0;
+    got = receive(start_report, &failure, sizeof failure, &fd, 1, &fds, MSG_DONTWAIT);
+    if (got == -EAGAIN || got == -EINTR) return StartReport::nothing_yet;
+    if (fds == 0) break;
+    notices.listen(fd);
+  }
+  raw::call(SYS_close, start_report);
+  start_report = -1;  // poll skips it
+  return got == sizeof failure ? StartReport::failed : StartReport::running;
 }
 
 }  // namespace jail::child

@@ -1,8 +1,15 @@
-// From a child of init to the program that it executes.
+// From a child of init to the program that it executes, and what init hears on the way.
 #pragma once
+
+#include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include <cstdint>
 
+#include "child/apply.h"
+#include "child/children.h"
+#include "child/notices.h"
+#include "child/raw_syscall.h"
 #include "child/wire.h"
 
 namespace jail::child {
@@ -10,9 +17,38 @@ namespace jail::child {
 // A pair of soft and hard limit in the plan, made what the owner gives where that is less.
 std::uint64_t* lower_limit(char* plan, std::uint64_t offset, std::uint64_t given);
 
-// Runs the plan's guest list, which ends in execve. `report` is a socket to init: it first carries
-// the listener of notices.h, then the Failure of a call that failed, and its end tells that execve
-// has succeeded, since every descriptor but the streams is close-on-exec.
+// Makes a child that calls `become(report)`, which must not return: it ends in start_guest() or in
+// fail_start(). The child's number, and init's end of `report` in `start_report`; or a negative
+// errno.
+template <class Become>
+long fork_guest(int& start_report, const Become& become) {
+  int ends[2];
+  const long paired =
+      raw::call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw::address(ends));
+  if (paired < 0) return paired;
+  const long pid = fork_child();
+  if (pid == 0) become(ends[1]);
+  raw::call(SYS_close, ends[1]);
+  if (pid < 0) {
+    raw::call(SYS_close, ends[0]);
+  } else {
+    start_report = ends[0];
+  }
+  return pid;
+}
+
+// Runs the plan's guest list, which ends in execve. `report` first carries the listener of
+// notices.h, then the Failure of a call that failed. Its end tells that execve has succeeded, since
+// every descriptor but the streams is close-on-exec.
 [[noreturn]] void start_guest(const wire::PlanHeader& plan, char* base, long* slots, int report);
+
+// Reports the failure and ends the child.
+[[noreturn]] void fail_start(int report, const Failure& failure);
+
+enum class StartReport : std::uint8_t { nothing_yet, failed, running };
+
+// Takes what has come on `start_report`, without waiting. Closes it and makes it -1 when there is
+// nothing more to come; `failure` is set with StartReport::failed.
+StartReport take_start_report(int& start_report, Notices& notices, Failure& failure);
 
 }  // namespace jail::child

@@ -109,12 +109,7 @@ void apply_or_leave(const wire::PlanHeader& plan, std::uint32_t phase, long* slo
                               ? apply(calls, plan.init_calls, base, slots)
                               : apply(calls + plan.init_calls, plan.guest_calls, base, slots);
   if (failure.index < 0) return;
-  wire::Message message{};
-  message.type = wire::message_failed;
-  message.phase = phase;
-  message.index = failure.index;
-  message.error = failure.error;
-  send_message(static_cast<int>(slots[wire::slot_control]), message);
+  send_failure(static_cast<int>(slots[wire::slot_control]), phase, failure.index, failure.error);
   leave(1);
 }
 
@@ -169,12 +164,7 @@ long start_zygote(const wire::PlanHeader& plan, long* slots) {
   apply_or_leave(plan, 0, slots);
   zygote = start_zygote(plan, slots);
   if (zygote < 0) {
-    wire::Message message{};
-    message.type = wire::message_failed;
-    message.phase = 1;
-    message.index = -1;
-    message.error = static_cast<std::int32_t>(-zygote);
-    send_message(fds.of(wire::launch_control), message);
+    send_failure(fds.of(wire::launch_control), 1, -1, static_cast<std::int32_t>(-zygote));
     leave(1);
   }
   raw::call(SYS_close, slots[wire::slot_workspace]);

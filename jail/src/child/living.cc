@@ -2,21 +2,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#include "child/apply.h"
 #include "child/arithmetic.h"
 #include "child/channel.h"
+#include "child/children.h"
 #include "child/clocks.h"
 #include "child/guest_calls.h"
 #include "child/guest_start.h"
@@ -32,31 +30,28 @@ namespace {
 constexpr int most_spawned = 64;
 constexpr int polled_of_process = 3;
 
-// Both sides of a new terminal, or a negative errno in `master`.
+// Both sides of a terminal; -1: there is none.
 struct Terminal {
-  long master = -1;
-  long slave = -1;
+  int master = -1;
+  int slave = -1;
 };
 
-Terminal open_terminal(const wire::Order& order) {
-  Terminal made;
-  made.master =
+// 0 or a negative errno.
+long open_terminal(const wire::Order& order, Terminal& terminal) {
+  const long master =
       raw::call(SYS_openat, AT_FDCWD, raw::address("/dev/pts/ptmx"), O_RDWR | O_NOCTTY | O_CLOEXEC);
-  made.slave = made.master;
-  if (made.master < 0) return made;
+  if (master < 0) return master;
   const int unlocked = 0;
   const winsize size{order.rows, order.columns, 0, 0};
-  long done = raw::call(SYS_ioctl, made.master, TIOCSPTLCK, raw::address(&unlocked));
-  if (done == 0) done = raw::call(SYS_ioctl, made.master, TIOCSWINSZ, raw::address(&size));
-  if (done == 0) {
-    done = raw::call(SYS_ioctl, made.master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-  }
+  long done = raw::call(SYS_ioctl, master, TIOCSPTLCK, raw::address(&unlocked));
+  if (done == 0) done = raw::call(SYS_ioctl, master, TIOCSWINSZ, raw::address(&size));
+  if (done == 0) done = raw::call(SYS_ioctl, master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (done < 0) {
-    raw::call(SYS_close, made.master);
-    made.master = done;
+    raw::call(SYS_close, master);
+    return done;
   }
-  made.slave = done;
-  return made;
+  terminal = {static_cast<int>(master), static_cast<int>(done)};
+  return 0;
 }
 
 // What a process executes becomes addresses in its slots. The owner has made the file and sealed
@@ -99,9 +94,7 @@ class Living {
                static_cast<int>(slots[wire::slot_tmp]), plan.page_bytes, plan.max_mappings) {}
 
   void run() {
-    const unsigned long child_signal = 1UL << (SIGCHLD - 1);
-    signals_ = static_cast<int>(raw::call(SYS_signalfd4, -1, raw::address(&child_signal),
-                                          sizeof child_signal, SFD_CLOEXEC | SFD_NONBLOCK));
+    signals_ = open_child_signals();
     close_streams();
     if (!hand_over() || !await_start()) return;
     while (cause_ == wire::cause_none && !owner_gone_) step();
@@ -109,7 +102,7 @@ class Living {
   }
 
  private:
-  // Those of the launch, which a living jail has no use of.
+  // A living jail has no use for the streams that came with the launch.
   void close_streams() {
     for (const wire::Slot stream : {wire::slot_stdin, wire::slot_stdout, wire::slot_stderr}) {
       raw::call(SYS_close, slots_[stream]);
@@ -129,11 +122,7 @@ class Living {
       done = send_message(control_, message, static_cast<int>(slots_[wire::slot_workspace]));
     }
     if (done >= 0) return true;
-    message.type = wire::message_failed;
-    message.phase = 1;
-    message.index = -1;
-    message.error = static_cast<std::int32_t>(-done);
-    send_message(control_, message);
+    send_failure(control_, 1, -1, static_cast<std::int32_t>(-done));
     return false;
   }
 
@@ -195,13 +184,7 @@ class Living {
     for (int i = 0; i < count; ++i) {
       const pollfd* of_process = watched + 2 + i * polled_of_process;
       if (of_process[0].revents != 0) read_start_report(processes_[i]);
-      // Before Linux 6.11 hearing waits for ever where the last process that could call is gone.
-      const auto of_calls = of_process[1].revents;
-      if ((of_calls & POLLIN) != 0) {
-        hear_notice(processes_[i]);
-      } else if (of_calls != 0) {
-        processes_[i].notices().listen(-1);
-      }
+      if (of_process[1].revents != 0) hear_notice(processes_[i], of_process[1].revents);
       if (of_process[2].revents != 0) processes_[i].read_order();
     }
     if (watched[1].revents != 0) reap_ended();
@@ -213,21 +196,10 @@ class Living {
     if (process.read_start_report()) watch_.note_open_files(process.pid());
   }
 
-  void hear_notice(SpawnedProcess& process) {
+  void hear_notice(SpawnedProcess& process, short events) {
     Notice notice{};
     Notices& notices = process.notices();
-    if (!notices.take(notice)) return;
-    switch (notice.kind) {
-      case NoticeKind::shared_memory:
-        answer_shared_memory(notices, watch_, notice, order_.memory_bytes);
-        break;
-      case NoticeKind::system_information:
-        tell_about_system(notices, watch_, notice);
-        break;
-      case NoticeKind::end:
-        notices.let_go(notice);
-        break;
-    }
+    if (notices.take(events, notice)) answer_call(notices, watch_, notice, order_.memory_bytes);
   }
 
   void read_order() {
@@ -247,54 +219,38 @@ class Living {
     close_all(fds, count);
   }
 
-  // Of `fds` it keeps a copy where it needs one.
+  // The caller closes `fds`: the process's control socket, its Command and its streams.
   void spawn(const wire::Order& order, const int* fds, std::size_t count) {
     const bool has_terminal = order.columns != 0;
     if (count != (has_terminal ? wire::spawn_fds_with_terminal : wire::spawn_fds_with_streams)) {
       return;  // its owner finds the socket closed
     }
     Terminal terminal;
-    if (has_terminal) terminal = open_terminal(order);
-    long done = has_terminal ? terminal.slave : 0;
-    if (done >= 0) done = make(order, fds, terminal);
-    if (has_terminal && terminal.slave >= 0) {
+    long done = has_terminal ? open_terminal(order, terminal) : 0;
+    if (done == 0) done = make(order, fds, terminal);
+    if (terminal.slave >= 0) {
       raw::call(SYS_close, terminal.slave);
       raw::call(SYS_close, terminal.master);
     }
-    if (done >= 0) return;
-    wire::Message message{};
-    message.type = wire::message_failed;
-    message.phase = 1;
-    message.index = -1;
-    message.error = static_cast<std::int32_t>(-done);
-    send_message(fds[0], message);
+    if (done < 0) send_failure(fds[0], 1, -1, static_cast<std::int32_t>(-done));
   }
 
   // 0 or a negative errno.
   long make(const wire::Order& order, const int* fds, const Terminal& terminal) {
     SpawnedProcess* place = free_place();
     if (place == nullptr) return -EAGAIN;
-    int ends[2];
-    const long paired =
-        raw::call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw::address(ends));
-    if (paired < 0) return paired;
     const long control = raw::call(SYS_fcntl, fds[0], F_DUPFD_CLOEXEC, 0);
-    long pid = control;
-    if (control >= 0) {
-      clone_args args{};
-      args.exit_signal = SIGCHLD;
-      pid = raw::call(SYS_clone3, raw::address(&args), sizeof args);
-      if (pid == 0) become_process(order, fds, terminal, ends[1]);
-    }
-    raw::call(SYS_close, ends[1]);
+    if (control < 0) return control;
+    int start_report = -1;
+    const long pid =
+        fork_guest(start_report, [&](int report) { become_process(order, fds, terminal, report); });
     if (pid < 0) {
-      raw::call(SYS_close, ends[0]);
-      if (control >= 0) raw::call(SYS_close, control);
+      raw::call(SYS_close, control);
       return pid;
     }
     has_processes_ = true;
-    place->begin(static_cast<int>(pid), static_cast<int>(control), ends[0], order, now_ns());
-    place->tell_spawned(static_cast<int>(terminal.master));
+    place->begin(static_cast<int>(pid), static_cast<int>(control), start_report, order, now_ns());
+    place->tell_spawned(terminal.master);
     return 0;
   }
 
@@ -314,20 +270,16 @@ class Living {
     for (int i = 0; i < 3; ++i) {
       slots_[wire::slot_stdin + i] = has_terminal ? terminal.slave : fds[2 + i];
     }
-    slots_[wire::slot_terminal] = has_terminal ? terminal.slave : -1;
+    slots_[wire::slot_terminal] = terminal.slave;
     lower_limit(base_, plan_.data_limit_offset, order.data_limit);
     lower_limit(base_, plan_.cpu_limit_offset, order.cpu_limit_s);
     const long mapped = map_command(fds[1], slots_);
     if (mapped == 0) start_guest(plan_, base_, slots_, report);
-    const Failure failure{-1, static_cast<std::int32_t>(-mapped)};
-    send_bytes(report, &failure, sizeof failure, nullptr, 0);
-    for (;;) raw::call(SYS_exit_group, 127);
+    fail_start(report, {-1, static_cast<std::int32_t>(-mapped)});
   }
 
   void reap_ended() {
-    signalfd_siginfo ignored;
-    while (raw::call(SYS_read, signals_, raw::address(&ignored), sizeof ignored) > 0) {
-    }
+    drain_child_signals(signals_);
     while (reap_one(WNOHANG)) {
     }
   }

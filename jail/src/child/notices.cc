@@ -104,16 +104,14 @@ void Notices::listen(int fd) {
   fd_ = fd;
 }
 
-bool Notices::take(Notice& notice) {
-  seccomp_notif heard{};
-  const long result = raw::call(SYS_ioctl, fd_, SECCOMP_IOCTL_NOTIF_RECV, raw::address(&heard));
-  if (result < 0) {
-    pollfd watched{fd_, POLLIN, 0};
-    timespec at_once{};
-    raw::call(SYS_ppoll, raw::address(&watched), 1, raw::address(&at_once), 0);
-    if ((watched.revents & (POLLHUP | POLLERR)) != 0) listen(-1);
+bool Notices::take(short events, Notice& notice) {
+  // Before Linux 6.11 receiving waits for ever where the last process that could call is gone.
+  if ((events & POLLIN) == 0) {
+    if ((events & (POLLHUP | POLLERR)) != 0) listen(-1);
     return false;
   }
+  seccomp_notif heard{};
+  if (raw::call(SYS_ioctl, fd_, SECCOMP_IOCTL_NOTIF_RECV, raw::address(&heard)) < 0) return false;
   notice.id = heard.id;
   notice.thread = static_cast<int>(heard.pid);
   notice.kind = kind_of(heard.data.nr);

@@ -54,10 +54,11 @@ class Notices {
   // To poll for POLLIN; -1 where there is no listener.
   int descriptor() const { return fd_; }
 
-  // False: there is no notice, since whoever called was killed meanwhile; or nobody is left who
-  // could call, and this has no descriptor any more. The caller stands still until it is answered
-  // or dies: no signal but a fatal one reaches it.
-  bool take(Notice& notice);
+  // `events` are what poll() has found at descriptor(). False: there is no notice, since whoever
+  // called was killed meanwhile; or nobody is left who could call, and this has no descriptor any
+  // more. The caller stands still until it is answered or dies: no signal but a fatal one reaches
+  // it.
+  bool take(short events, Notice& notice);
 
   // Whether the call still waits to be answered.
   bool is_waiting(const Notice& notice) const;

@@ -4,10 +4,10 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#include "child/apply.h"
 #include "child/arithmetic.h"
 #include "child/channel.h"
 #include "child/clocks.h"
+#include "child/guest_start.h"
 #include "child/raw_syscall.h"
 
 namespace jail::child {
@@ -81,31 +81,17 @@ void SpawnedProcess::kill() const {
 }
 
 bool SpawnedProcess::read_start_report() {
-  // All that is there: the end of who sent it may be known in the same moment.
   Failure failure;
-  long got = 0;
-  for (;;) {
-    int fd = -1;
-    std::size_t fds = 0;
-    got = receive(start_report_, &failure, sizeof failure, &fd, 1, &fds, MSG_DONTWAIT);
-    if (got == -EAGAIN || got == -EINTR) return false;
-    if (fds == 0) break;
-    notices_.listen(fd);
-  }
-  close(start_report_);
-  wire::Message message{};
-  message.pid = pid_;
-  if (got == sizeof failure) {
-    message.type = wire::message_failed;
-    message.phase = 1;
-    message.index = failure.index;
-    message.error = failure.error;
-    send(message);
+  const StartReport heard = take_start_report(start_report_, notices_, failure);
+  if (heard == StartReport::failed) {
+    if (control_ >= 0) send_failure(control_, 1, failure.index, failure.error);
     close(control_);
-    return false;
   }
+  if (heard != StartReport::running) return false;
   exec_ns_ = now_ns();
+  wire::Message message{};
   message.type = wire::message_running;
+  message.pid = pid_;
   send(message);
   return true;
 }
@@ -152,7 +138,7 @@ void SpawnedProcess::note_end(const siginfo_t& ended, const rusage& usage, std::
   pid_ = 0;
 }
 
-void SpawnedProcess::send(wire::Message& message) {
+void SpawnedProcess::send(const wire::Message& message) const {
   if (control_ >= 0) send_message(control_, message);
 }
 

@@ -13,8 +13,8 @@ namespace jail::child {
 
 class SpawnedProcess {
  public:
-  // Nothing is left of it: neither the process, nor an owner who listens, nor a descendant whose
-  // calls wait for init.
+  // True if the place can be used again: the process is reaped, its owner listens no more, and no
+  // descendant is left whose calls would wait for init.
   bool is_free() const;
 
   // Takes over `control` and `start_report`. The clock of its deadline starts at `now`. Of the
@@ -51,7 +51,7 @@ class SpawnedProcess {
 
  private:
   void kill() const;
-  void send(wire::Message& message);
+  void send(const wire::Message& message) const;
   void let_go_of_owner();
 
   int pid_ = 0;

@@ -2,12 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -15,9 +13,9 @@
 
 #include <initializer_list>
 
-#include "child/apply.h"
 #include "child/arithmetic.h"
 #include "child/channel.h"
+#include "child/children.h"
 #include "child/clocks.h"
 #include "child/guest_calls.h"
 #include "child/guest_start.h"
@@ -48,7 +46,7 @@ class Init {
                static_cast<int>(slots[wire::slot_tmp]), plan.page_bytes, plan.max_mappings) {}
 
   void run() {
-    watch_children();
+    signals_ = open_child_signals();
     if (is_forked() && !join_guest()) return;
     if (is_started() && !spawn_early()) return;
     wire::Message ready{};
@@ -71,12 +69,6 @@ class Init {
   bool is_forked() const { return plan_.kind == wire::plan_forked; }
   bool is_started() const { return plan_.kind == wire::plan_started; }
 
-  void watch_children() {
-    const unsigned long child_signal = 1UL << (SIGCHLD - 1);
-    signals_ = static_cast<int>(raw::call(SYS_signalfd4, -1, raw::address(&child_signal),
-                                          sizeof child_signal, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-
   // Has the zygote fork a guest that joins this jail and becomes init's own child. False: it could
   // not, and the owner knows.
   bool join_guest() {
@@ -96,7 +88,7 @@ class Init {
       guest.error = static_cast<std::int32_t>(-raw::call(SYS_prctl, PR_SET_DUMPABLE, 0));
     }
     if (guest.error != 0 || signals_ < 0) {
-      send_failure({guest.index, guest.error});
+      send_failure(control_, 1, guest.index, guest.error);
       return false;
     }
     channel_ = ends[0];
@@ -112,7 +104,7 @@ class Init {
     for (;;) {
       pollfd watched[2] = {{channel, POLLIN, 0}, {notices_.descriptor(), POLLIN, 0}};
       raw::call(SYS_ppoll, raw::address(watched), 2, 0, 0);
-      if (watched[1].revents != 0) hear_early_notice();
+      if (watched[1].revents != 0) hear_early_notice(watched[1].revents);
       if (watched[0].revents == 0) continue;
       int fd = -1;
       std::size_t fds = 0;
@@ -126,17 +118,9 @@ class Init {
   }
 
   // Answers a guest that was not given its program yet.
-  void hear_early_notice() {
+  void hear_early_notice(short events) {
     Notice notice{};
-    if (!notices_.take(notice)) return;
-    if (notice.kind == NoticeKind::system_information) {
-      tell_about_system(notices_, watch_, notice);
-      return;
-    }
-    if (notice.kind == NoticeKind::shared_memory) {
-      watch_.count_shared(notice.bytes, notice.thread, no_memory_limit);
-    }
-    notices_.let_go(notice);
+    if (notices_.take(events, notice)) answer_call(notices_, watch_, notice, no_memory_limit);
   }
 
   long ask_zygote(int channel) {
@@ -227,7 +211,7 @@ class Init {
       raw::call(SYS_ppoll, raw::address(watched), 4, raw::address(&pause), 0);
       if (watched[0].revents != 0) return false;  // there can be no order yet
       if (watched[2].revents != 0) read_start_report();
-      if (watched[3].revents != 0) hear_early_notice();
+      if (watched[3].revents != 0) hear_early_notice(watched[3].revents);
       if (watched[1].revents != 0) reap_ended();
       if (start_failed_) return false;
       if (exec_ns_ != 0) met = program_.meet_reader();
@@ -285,19 +269,10 @@ class Init {
   }
 
   bool spawn_guest() {
-    int ends[2];
-    long pid =
-        raw::call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw::address(ends));
-    if (pid == 0) {
-      clone_args args{};
-      args.exit_signal = SIGCHLD;
-      pid = raw::call(SYS_clone3, raw::address(&args), sizeof args);
-      if (pid == 0) start_guest(plan_, base_, slots_, ends[1]);
-      raw::call(SYS_close, ends[1]);
-    }
+    const long pid = fork_guest(start_report_,
+                                [this](int report) { start_guest(plan_, base_, slots_, report); });
     if (pid < 0 || signals_ < 0) return refused(pid < 0 ? pid : signals_);
     guest_ = pid;
-    start_report_ = ends[0];
     drop_lent();
     return true;
   }
@@ -328,72 +303,51 @@ class Init {
     if (watched[3].revents != 0) program_.pour();
     if (watched[2].revents != 0) read_start_report();
     if (watched[1].revents != 0) reap_ended();
-    if (watched[4].revents != 0) hear_notice();
+    if (watched[4].revents != 0) hear_notice(watched[4].revents);
     if (watched[0].revents != 0 && !guest_ended_ && !guest_leaves_) read_order();
   }
 
   void read_start_report() {
-    // All that is there: the end of who sent it may be known in the same moment.
     Failure failure;
-    long got = 0;
-    for (;;) {
-      int fd = -1;
-      std::size_t fds = 0;
-      got = receive(start_report_, &failure, sizeof failure, &fd, 1, &fds, MSG_DONTWAIT);
-      if (got == -EAGAIN || got == -EINTR) return;
-      if (fds == 0) break;
-      notices_.listen(fd);
-    }
-    raw::call(SYS_close, start_report_);
-    start_report_ = -1;  // poll skips it
-    if (got == sizeof failure) {
-      send_failure(failure);
-      start_failed_ = true;
-    } else {
-      exec_ns_ = now_ns();
-      watch_.note_open_files(static_cast<int>(guest_));
+    switch (take_start_report(start_report_, notices_, failure)) {
+      case StartReport::nothing_yet:
+        break;
+      case StartReport::failed:
+        send_failure(control_, 1, failure.index, failure.error);
+        start_failed_ = true;
+        break;
+      case StartReport::running:
+        exec_ns_ = now_ns();
+        watch_.note_open_files(static_cast<int>(guest_));
+        break;
     }
   }
 
   // By the kernel, in no call of the plan. Tells the owner; false, for whoever returns it.
   bool refused(long result) {
-    send_failure({-1, static_cast<std::int32_t>(-result)});
+    send_failure(control_, 1, -1, static_cast<std::int32_t>(-result));
     return false;
-  }
-
-  void send_failure(const Failure& failure) {
-    wire::Message message{};
-    message.type = wire::message_failed;
-    message.phase = 1;
-    message.index = failure.index;
-    message.error = failure.error;
-    send_message(control_, message);
   }
 
   // The program's own process, where it ends, stays in its call until it is killed with the jail,
   // so that nothing of it runs any more. Every other process is let go.
-  void hear_notice() {
+  void hear_notice(short events) {
     Notice notice{};
-    if (!notices_.take(notice)) return;
-    if (notice.kind == NoticeKind::shared_memory) {
-      answer_shared_memory(notices_, watch_, notice, order_.memory_bytes);
-    } else if (notice.kind == NoticeKind::system_information) {
-      tell_about_system(notices_, watch_, notice);
-    } else if (watch_.is_thread_of(notice.thread, static_cast<int>(guest_))) {
+    if (!notices_.take(events, notice)) return;
+    if (notice.kind == NoticeKind::end &&
+        watch_.is_thread_of(notice.thread, static_cast<int>(guest_))) {
       guest_leaves_ = true;
       leave_ = notice;
       guest_end_ns_ = now_ns();
       wait_code_ = CLD_EXITED;
       wait_status_ = notice.status;
     } else {
-      notices_.let_go(notice);
+      answer_call(notices_, watch_, notice, order_.memory_bytes);
     }
   }
 
   void reap_ended() {
-    signalfd_siginfo ignored;
-    while (raw::call(SYS_read, signals_, raw::address(&ignored), sizeof ignored) > 0) {
-    }
+    drain_child_signals(signals_);
     while (reap_one(WNOHANG)) {
     }
   }

@@ -30,8 +30,9 @@ enum Slot : std::uint8_t {
   slot_egress = 13,      // where the jail's listening socket goes, where it has one (egress.h)
   slot_first_free = 14,
   slot_none = 0xff,
-  // Of a process that is spawned into a living jail. The plan of such a jail and the plan of a
-  // template's host are never the same one, so these share numbers with the slots of a zygote.
+  // These belong to a process that is spawned into a living jail. The plan of such a jail and the
+  // plan of a template's host are never the same one, so they share numbers with the slots of a
+  // zygote.
   slot_terminal = slot_invocation,  // its controlling terminal, where it has one
   slot_program_path = slot_zygote,  // these four are addresses, see Command
   slot_arguments = slot_library,

@@ -14,7 +14,7 @@ namespace jail {
 
 // The device nodes that a jail shows, the host's own: nobody may make one in a user namespace.
 inline constexpr const char* devices[] = {"null", "zero", "full", "random", "urandom"};
-// Of a living jail, whose processes can have terminals: whoever opens it gets his own.
+// A living jail shows it too: whatever process opens it gets its own controlling terminal.
 inline constexpr const char* terminal_device = "tty";
 inline std::string path_of_device(const char* name) { return std::string("/dev/") + name; }
 

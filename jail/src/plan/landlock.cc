@@ -46,7 +46,7 @@ class RuleWriter {
     builder_.close(*file_, path);
   }
 
-  // The same of what is open already.
+  // Does the same for a file that is open already.
   void allow(SlotRef file, std::uint64_t rights, const std::string& purpose) {
     const std::uint32_t rule = builder_.reserve(sizeof(landlock::BeneathRule));
     builder_.write(rule, landlock::BeneathRule{rights & handled_, -1});
@@ -79,7 +79,7 @@ void allow_changing(RuleWriter& rules, const std::string& path, Programs program
               "let " + path + " be changed");
 }
 
-// By the first component of each place, which spares a rule for each file of /etc.
+// A rule names the first component of each place, which spares one for each file of /etc.
 void allow_root(RuleWriter& rules, const Root& root) {
   std::set<std::string> allowed;
   const auto allow = [&](const std::string& target, NodeKind kind) {
@@ -93,9 +93,9 @@ void allow_root(RuleWriter& rules, const Root& root) {
 
 }  // namespace
 
-// Nothing about TCP. A network namespace with loopback alone is where a guest binds and connects as
-// it likes, and a rule names a port and no address: one that lets through what programs do there
-// would let through as much elsewhere.
+// The ruleset says nothing about TCP. In a network namespace with loopback alone a guest binds and
+// connects as it likes, and a rule names a port and no address: one that lets through what programs
+// do there would let through as much elsewhere.
 std::optional<SlotRef> add_ruleset(Builder& builder, const JailSpec& spec, const HostFacts& host,
                                    GuestProgram program) {
   if (host.landlock == 0) return std::nullopt;
