@@ -2,6 +2,7 @@
 // exceptions stay inside, errors become a number and a text.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -106,6 +107,20 @@ Result<To> mirrored(const char* type, const From& value, To last) {
 template <class T>
 T or_default(T given, T standard) {
   return given == 0 ? standard : given;
+}
+
+// Tells how far something has come; `now` may be NULL.
+template <class From, class To>
+Result<void> tell_phase(const Result<From>& phase, To* now) {
+  if (!phase) return phase.error();
+  if (now != nullptr) *now = static_cast<To>(*phase);
+  return {};
+}
+
+// No longer than poll(2) can wait.
+inline std::chrono::milliseconds patience_of(std::uint64_t at_most_ms) {
+  constexpr std::uint64_t longest = 24ull * 24 * 3600 * 1000;
+  return std::chrono::milliseconds(std::min(at_most_ms, longest));
 }
 
 // Errors: invalid, where it is more than a century, so that sums of times stay numbers.

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <string_view>
 
 #include "c/boundary.h"
@@ -51,12 +50,6 @@ const char* text_and_length(const std::string& text, std::size_t* length) {
   return text.c_str();
 }
 
-Result<void> hand_over(const Result<Phase>& phase, jail_phase* now) {
-  if (!phase) return phase.error();
-  if (now != nullptr) *now = static_cast<jail_phase>(*phase);
-  return {};
-}
-
 }  // namespace
 }  // namespace jail::c
 
@@ -94,17 +87,15 @@ int jail_jail_working_directory_fd(const jail_jail* jail) {
 
 jail_status jail_jail_advance(jail_jail* jail, jail_phase* now, jail_error* error) {
   return guarded(__func__, {{"jail", jail}}, error,
-                 [&] { return jail::c::hand_over(jail->jail.advance(), now); });
+                 [&] { return jail::c::tell_phase(jail->jail.advance(), now); });
 }
 
 jail_status jail_jail_wait(jail_jail* jail, jail_phase phase, uint64_t at_most_ms, jail_phase* now,
                            jail_error* error) {
   return guarded(__func__, {{"jail", jail}}, error, [&]() -> Result<void> {
-    constexpr std::uint64_t longest = 24ull * 24 * 3600 * 1000;  // that poll(2) can count
     const auto wanted = jail::c::mirrored("jail_phase", phase, Phase::ended);
     if (!wanted) return wanted.error();
-    const std::chrono::milliseconds patience(std::min(at_most_ms, longest));
-    return jail::c::hand_over(jail->jail.wait(*wanted, patience), now);
+    return jail::c::tell_phase(jail->jail.wait(*wanted, jail::c::patience_of(at_most_ms)), now);
   });
 }
 

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <limits>
 
 #include "c/boundary.h"
@@ -38,12 +37,6 @@ Result<ProcessSpec> process_of(const char* const* argv, const char* const* env,
     spec.terminal = *size;
   }
   return spec;
-}
-
-Result<void> hand_over_progress(const Result<ProcessPhase>& phase, jail_process_progress* now) {
-  if (!phase) return phase.error();
-  if (now != nullptr) *now = static_cast<jail_process_progress>(*phase);
-  return {};
 }
 
 }  // namespace
@@ -114,17 +107,16 @@ int jail_process_take_stderr(jail_process* process) {
 jail_status jail_process_advance(jail_process* process, jail_process_progress* now,
                                  jail_error* error) {
   return guarded(__func__, {{"process", process}}, error,
-                 [&] { return jail::c::hand_over_progress(process->process.advance(), now); });
+                 [&] { return jail::c::tell_phase(process->process.advance(), now); });
 }
 
 jail_status jail_process_wait(jail_process* process, jail_process_progress progress,
                               uint64_t at_most_ms, jail_process_progress* now, jail_error* error) {
   return guarded(__func__, {{"process", process}}, error, [&]() -> Result<void> {
-    constexpr std::uint64_t longest = 24ull * 24 * 3600 * 1000;  // that poll(2) can count
     const auto wanted = jail::c::mirrored("jail_process_progress", progress, ProcessPhase::ended);
     if (!wanted) return wanted.error();
-    const std::chrono::milliseconds patience(std::min(at_most_ms, longest));
-    return jail::c::hand_over_progress(process->process.wait(*wanted, patience), now);
+    return jail::c::tell_phase(process->process.wait(*wanted, jail::c::patience_of(at_most_ms)),
+                               now);
   });
 }
 

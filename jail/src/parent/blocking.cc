@@ -117,6 +117,22 @@ class Fed {
   std::string_view text_;
 };
 
+// Waits until `of`, a Jail or a Process, has come to `phase`.
+template <class Of, class PhaseOf>
+Result<PhaseOf> wait_for(Of& of, PhaseOf phase, milliseconds at_most, const char* doing) {
+  const Deadline deadline = steady_clock::now() + std::min(at_most, longest_poll);
+  for (;;) {
+    auto now = of.advance();
+    if (!now || *now >= phase) return now;
+    const int left = left_until(deadline);
+    if (left == 0) return Error{ErrorKind::timed_out, doing, ETIMEDOUT, {}};
+    pollfd watched{of.control_fd(), POLLIN, 0};
+    if (::poll(&watched, 1, left) < 0 && errno != EINTR) {
+      return Error{ErrorKind::kernel, doing, errno, {}};
+    }
+  }
+}
+
 Error cannot_communicate(const char* why) {
   return invalid(std::string("communicate with a jail: ") + why);
 }
@@ -124,17 +140,7 @@ Error cannot_communicate(const char* why) {
 }  // namespace
 
 Result<Phase> Jail::wait(Phase phase, milliseconds at_most) {
-  const Deadline deadline = steady_clock::now() + std::min(at_most, longest_poll);
-  for (;;) {
-    auto now = advance();
-    if (!now || *now >= phase) return now;
-    const int left = left_until(deadline);
-    if (left == 0) return Error{ErrorKind::timed_out, "wait for a jail", ETIMEDOUT, {}};
-    pollfd watched{state_->control.get(), POLLIN, 0};
-    if (::poll(&watched, 1, left) < 0 && errno != EINTR) {
-      return Error{ErrorKind::kernel, "wait for a jail", errno, {}};
-    }
-  }
+  return wait_for(*this, phase, at_most, "wait for a jail");
 }
 
 // Its pidfd may still be on its way: init can be quicker than the launcher.
@@ -202,17 +208,7 @@ Result<Output> Jail::communicate(std::string_view input, std::uint64_t most_byte
 }
 
 Result<ProcessPhase> Process::wait(ProcessPhase phase, milliseconds at_most) {
-  const Deadline deadline = steady_clock::now() + std::min(at_most, longest_poll);
-  for (;;) {
-    auto now = advance();
-    if (!now || *now >= phase) return now;
-    const int left = left_until(deadline);
-    if (left == 0) return Error{ErrorKind::timed_out, "wait for a process", ETIMEDOUT, {}};
-    pollfd watched{state_->control.get(), POLLIN, 0};
-    if (::poll(&watched, 1, left) < 0 && errno != EINTR) {
-      return system_error("wait for a process");
-    }
-  }
+  return wait_for(*this, phase, at_most, "wait for a process");
 }
 
 Result<Output> Process::communicate(std::string_view input, std::uint64_t max_bytes) {

@@ -5,8 +5,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "parent/fd_passing.h"
@@ -22,8 +22,6 @@
 
 namespace jail {
 namespace {
-
-using std::chrono::milliseconds;
 
 // Texts and lists of wire::Command.
 class CommandWriter {
