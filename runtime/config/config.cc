@@ -64,9 +64,7 @@ std::optional<std::string> scalar_text(const json::Value& value) {
   if (const auto* integer = value.as_integer()) return std::to_string(*integer);
   if (const auto* flag = value.as_bool()) return *flag ? "true" : "false";
   if (const auto* number = value.as_double()) {
-    json::Writer writer;
-    writer.number(*number);
-    return std::move(writer).take();
+    return json::number_text(*number);
   }
   return std::nullopt;
 }
@@ -184,9 +182,7 @@ bool is_reached_by_others(const Config& config) {
 }
 
 std::string seconds_text(std::chrono::milliseconds duration) {
-  json::Writer writer;
-  writer.number(static_cast<double>(duration.count()) / 1000);
-  return std::move(writer).take();
+  return json::number_text(static_cast<double>(duration.count()) / 1000);
 }
 
 Failure check_ceilings(const Config& config) {

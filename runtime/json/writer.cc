@@ -147,6 +147,12 @@ void Writer::quote(std::string_view bytes) {
   text_ += '"';
 }
 
+std::string number_text(double number) {
+  Writer writer;
+  writer.number(number);
+  return std::move(writer).take();
+}
+
 Writer& Writer::begin_object() {
   before_value();
   text_ += '{';

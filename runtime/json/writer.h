@@ -20,6 +20,9 @@ std::string quoted(std::string_view text, std::size_t max_bytes = 64);
 // quoted.
 std::string named(std::string_view key);
 
+// As Writer::number() writes it: "5", "0.05".
+std::string number_text(double number);
+
 // The caller pairs begin and end and gives each member of an object a key; the writer puts the
 // commas.
 class Writer {

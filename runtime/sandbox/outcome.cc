@@ -15,13 +15,6 @@ namespace {
 using std::chrono::duration;
 using std::chrono::milliseconds;
 
-// "5", "0.05"
-std::string number_text(double number) {
-  json::Writer writer;
-  writer.number(number);
-  return std::move(writer).take();
-}
-
 double seconds(milliseconds time) { return duration<double>(time).count(); }
 
 Outcome of_time(const RunRequest& request, const jail::ExitReport& report, milliseconds cpu,
@@ -39,7 +32,7 @@ Outcome of_time(const RunRequest& request, const jail::ExitReport& report, milli
   outcome.ceiling = seconds(ceilings.timeout);
   outcome.cause = "the program " +
                   std::string(by_cpu ? "used up the " : "did not end within the ") +
-                  number_text(outcome.limit) + " s " + (by_cpu ? "of processor time " : "") +
+                  json::number_text(outcome.limit) + " s " + (by_cpu ? "of processor time " : "") +
                   "that it may " + (by_cpu ? "use" : "run");
   return outcome;
 }
@@ -55,7 +48,7 @@ Outcome of_memory(const RunRequest& request, const jail::ExitReport& report,
   outcome.asked = outcome.limit;
   outcome.ceiling = ceilings.memory_limit_mb;
   outcome.cause = "the program, its processes and its files needed more than the " +
-                  number_text(outcome.limit) + " MB of memory that they may have";
+                  json::number_text(outcome.limit) + " MB of memory that they may have";
   return outcome;
 }
 
@@ -102,7 +95,7 @@ std::string remedy_of(const Outcome& outcome, const LimitNames& names) {
   if (!outcome.met) return {};
   const std::string name(*outcome.met == RequestLimit::time ? names.time : names.memory);
   if (outcome.asked >= outcome.ceiling) return name + " is at its maximum: let the program do less";
-  return "raise " + name + ", up to " + number_text(outcome.ceiling);
+  return "raise " + name + ", up to " + json::number_text(outcome.ceiling);
 }
 
 }  // namespace runtime

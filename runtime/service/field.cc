@@ -3,12 +3,6 @@
 namespace runtime {
 namespace {
 
-std::string number_text(double number) {
-  json::Writer writer;
-  writer.number(number);
-  return std::move(writer).take();
-}
-
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
@@ -56,12 +50,12 @@ double max_of(const Field& field, const RequestRules& rules) {
 }
 
 std::string range_of(const Field& field, const RequestRules& rules) {
-  return number_text(field.min) + " .. " + number_text(max_of(field, rules));
+  return json::number_text(field.min) + " .. " + json::number_text(max_of(field, rules));
 }
 
 std::string expectation(const Field& field, const RequestRules& rules) {
   const double max = max_of(field, rules);
-  const std::string bound = max > 0 ? "of at most " + number_text(max) + " " : "of ";
+  const std::string bound = max > 0 ? "of at most " + json::number_text(max) + " " : "of ";
   const std::string expected(field.expected);
   if (field.words != nullptr) {
     return "expected " + (expected.empty() ? "one of " + joined(field.words(rules)) : expected);

@@ -63,11 +63,19 @@ struct RequestField {
   Complaint (*read)(const Field&, const json::Value&, const RequestRules&, Request&);
 };
 
+// Both are null where there is no field of that name.
 template <class Request>
-const Field* find_field(std::span<const RequestField<Request>> fields, std::string_view name) {
+const RequestField<Request>* find_row(std::span<const RequestField<Request>> fields,
+                                      std::string_view name) {
   const auto found = std::find_if(fields.begin(), fields.end(),
                                   [&](const auto& row) { return row.field.name == name; });
-  return found == fields.end() ? nullptr : &found->field;
+  return found == fields.end() ? nullptr : &*found;
+}
+
+template <class Request>
+const Field* find_field(std::span<const RequestField<Request>> fields, std::string_view name) {
+  const RequestField<Request>* const row = find_row(fields, name);
+  return row == nullptr ? nullptr : &row->field;
 }
 
 // `where_else`: why a name that is none of `fields` is refused where somebody might expect it.
@@ -76,9 +84,8 @@ Complaint read_fields(const json::Object& body, std::span<const RequestField<Req
                       const RequestRules& rules, Complaint (*where_else)(std::string_view),
                       Request& request) {
   for (const auto& [name, value] : body) {
-    const auto row = std::find_if(fields.begin(), fields.end(),
-                                  [&name = name](const auto& r) { return r.field.name == name; });
-    if (row == fields.end()) {
+    const RequestField<Request>* const row = find_row(fields, name);
+    if (row == nullptr) {
       std::string names;
       for (const auto& known : fields) {
         names += (names.empty() ? "" : ", ") + std::string(known.field.name);

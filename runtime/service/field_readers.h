@@ -27,6 +27,26 @@ Complaint read_text(const Field& field, const json::Value& value, const RequestR
   return std::nullopt;
 }
 
+// A text of which `is_fine` decides in place of the field's bounds.
+template <auto member, auto is_fine, class Request>
+Complaint read_text_that(const Field& field, const json::Value& value, const RequestRules& rules,
+                         Request& request) {
+  const std::string* const text = value.as_string();
+  if (text == nullptr || !is_fine(*text)) return expectation(field, rules);
+  request.*member = *text;
+  return std::nullopt;
+}
+
+// One of the field's words, of which `meaning` makes the member's value.
+template <auto member, auto meaning, class Request>
+Complaint read_word(const Field& field, const json::Value& value, const RequestRules& rules,
+                    Request& request) {
+  const std::string* const word = text_of(field, value, rules);
+  if (word == nullptr) return expectation(field, rules);
+  request.*member = meaning(*word);
+  return std::nullopt;
+}
+
 template <auto member, class Request>
 Complaint read_integer(const Field& field, const json::Value& value, const RequestRules& rules,
                        Request& request) {

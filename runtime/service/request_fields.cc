@@ -41,20 +41,10 @@ Words providers(const RequestRules& rules) {
   return words;
 }
 
-Complaint read_language(const Field& field, const Value& value, const RequestRules& rules,
-                        RunRequest& request) {
-  const std::string* const word = text_of(field, value, rules);
-  if (word == nullptr) return expectation(field, rules);
-  request.language = *language_named(*word);
-  return std::nullopt;
-}
+Language language_of(const std::string& word) { return *language_named(word); }
 
-Complaint read_encoding(const Field& field, const Value& value, const RequestRules& rules,
-                        RunRequest& request) {
-  const std::string* const word = text_of(field, value, rules);
-  if (word == nullptr) return expectation(field, rules);
-  request.output_encoding = *word == "utf-8" ? OutputEncoding::utf8 : OutputEncoding::base64;
-  return std::nullopt;
+OutputEncoding encoding_of(const std::string& word) {
+  return word == "utf-8" ? OutputEncoding::utf8 : OutputEncoding::base64;
 }
 
 Complaint read_args(const Field& field, const Value& value, const RequestRules& rules,
@@ -124,23 +114,6 @@ Complaint read_network(const Field& field, const Value& value, const RequestRule
     allow.push_back(*item.as_string());
   }
   request.network = jail::Network::allow(std::move(allow));
-  return std::nullopt;
-}
-
-Complaint read_task(const Field& field, const Value& value, const RequestRules& rules,
-                    TaskRequest& request) {
-  const std::string* const text = value.as_string();
-  if (text == nullptr || !is_task_text(*text)) return expectation(field, rules);
-  request.task = *text;
-  return std::nullopt;
-}
-
-template <class Request>
-Complaint read_model(const Field& field, const Value& value, const RequestRules& rules,
-                     Request& request) {
-  const std::string* const name = value.as_string();
-  if (name == nullptr || !is_model_name(*name)) return expectation(field, rules);
-  request.model = *name;
   return std::nullopt;
 }
 
@@ -227,7 +200,7 @@ constexpr RequestField<RunRequest> program_rows[] = {
           "JavaScript runs as a module where it imports, exports or awaits at its top level, else "
           "as CommonJS. TypeScript is turned into JavaScript without a check of its types. A "
           "language that the root of this server lacks is answered with 400."},
-     read_language},
+     read_word<&RunRequest::language, language_of>},
     {{.name = "stdin", .type = Type::text, .default_json = R"("")"},
      read_text<&RunRequest::standard_input>},
     {{.name = "args",
@@ -283,7 +256,7 @@ constexpr RequestField<RunRequest> program_rows[] = {
       .words = encodings,
       .default_json = R"("utf-8")",
       .description = "In utf-8, bytes that are none come as U+FFFD; base64 leaves them untouched."},
-     read_encoding},
+     read_word<&RunRequest::output_encoding, encoding_of>},
     {{.name = "network",
       .expected = "none or {\"allow\": [\"host:port\", ...]}",
       .default_json = R"("none")",
@@ -309,7 +282,7 @@ constexpr RequestField<TaskRequest> task_rows[] = {
       .min = 1,
       .max = max_task_characters,
       .unit = "characters"},
-     read_task},
+     read_text_that<&TaskRequest::task, is_task_text>},
     {attempts_field, read_integer<&TaskRequest::max_attempts>},
     {{.name = "tests",
       .type = Type::text,
@@ -349,7 +322,7 @@ constexpr RequestField<TaskRequest> task_rows[] = {
           "Whether what was learnt from earlier tasks is used, and this one learnt from."},
      read_choice<&TaskRequest::lessons, agent::Lessons::used, agent::Lessons::off>},
     {provider_field, read_text<&TaskRequest::provider>},
-    {model_field, read_model<TaskRequest>}};
+    {model_field, read_text_that<&TaskRequest::model, is_model_name>}};
 
 constexpr RequestField<BenchmarkRequest> benchmark_rows[] = {
     {{.name = "suite", .type = Type::text, .words = suites, .default_json = R"("quick")"},
@@ -362,7 +335,7 @@ constexpr RequestField<BenchmarkRequest> benchmark_rows[] = {
      read_integer<&BenchmarkRequest::max_problems>},
     {attempts_field, read_integer<&BenchmarkRequest::max_attempts>},
     {provider_field, read_text<&BenchmarkRequest::provider>},
-    {model_field, read_model<BenchmarkRequest>}};
+    {model_field, read_text_that<&BenchmarkRequest::model, is_model_name>}};
 
 }  // namespace
 
