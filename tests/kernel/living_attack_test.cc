@@ -10,16 +10,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <future>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "guest.h"
-#include "jail/process.h"
-#include "processes.h"
+#include "living_jail.h"
 #include "tests/time_scale.h"
 
 namespace kernel_ring {
@@ -36,45 +32,14 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 using testing::Not;
 
-ProcessSpec script(const std::string& text) {
-  return {.argv = {"/usr/bin/bash", "-c", text}, .env = {"PATH=/usr/bin:/bin"}};
-}
-
-ProcessSpec code(const std::string& text) {
-  return {.argv = {"/usr/bin/python3", "-c", text}, .env = {"PATH=/usr/bin:/bin"}};
-}
-
 ProcessSpec on_terminal(ProcessSpec spec) {
   spec.terminal = jail::TerminalSize{};
   return spec;
 }
 
-class LivingAttack : public testing::Test {
+class LivingAttack : public LivingJail {
  protected:
-  static jail::JailSpec living() {
-    jail::JailSpec spec = spec_for({});
-    spec.life = jail::Life::until_ended;
-    spec.env = {};
-    spec.limits.wall = spec.limits.cpu = scaled(seconds(60));
-    return spec;
-  }
-
-  void begin(const jail::JailSpec& spec = living()) {
-    auto made = kernel_ring::ready_jail(spec);
-    ASSERT_TRUE(made) << made.error().message();
-    jail_.emplace(std::move(*made));
-    const auto started = jail_->start();
-    ASSERT_TRUE(started) << started.error().message();
-  }
-
-  Process spawn(const ProcessSpec& spec) {
-    auto process = jail_->spawn(spec);
-    if (!process) {
-      ADD_FAILURE() << process.error().message();
-      std::abort();
-    }
-    return std::move(*process);
-  }
+  void begin(const jail::JailSpec& spec = unhurried_spec()) { LivingJail::begin(spec); }
 
   // A hostile process, when it has said that it is at work.
   Process attacker(const ProcessSpec& spec) {
@@ -87,17 +52,6 @@ class LivingAttack : public testing::Test {
     return process;
   }
 
-  Outcome run(const ProcessSpec& spec, const std::string& input = {}) {
-    Process process = spawn(spec);
-    auto output = process.communicate(input);
-    if (!output) {
-      ADD_FAILURE() << output.error().message();
-      return {};
-    }
-    return {process.report(), std::move(output->out), std::move(output->err)};
-  }
-
-  std::optional<jail::Jail> jail_;
   jail::Fd said_;
 };
 
@@ -112,7 +66,7 @@ while True:
 TEST_F(LivingAttack, NothingOfAProcessIsInSightBeforeItsProgram) {
   begin();
   // The next numbers, as fast as it can; what it finds of one that is still a part of init counts.
-  Process spy = attacker(code(R"(
+  Process spy = attacker(python_process(R"(
 import os, sys
 print('at work', flush=True)
 seen, opened = 0, set()
@@ -135,16 +89,16 @@ while not os.path.exists('/workspace/over'):
 with open('/workspace/found', 'w') as f: f.write(f'{seen > 0} {sorted(opened)}')
 )"));
   for (int i = 0; i < 100; ++i) run({.argv = {"/usr/bin/true"}});
-  run(script("touch over"));
+  run(shell_process("touch over"));
   ASSERT_TRUE(spy.wait(ProcessPhase::ended, scaled(seconds(10))));
-  EXPECT_EQ(run(script("cat found")).out, "True []");
+  EXPECT_EQ(run(shell_process("cat found")).out, "True []");
 }
 
 TEST_F(LivingAttack, WhoeverIsStoppedBeforeItsProgramHoldsNobodyUp) {
-  jail::JailSpec spec = living();
+  jail::JailSpec spec = unhurried_spec();
   spec.limits.memory_bytes = std::uint64_t{2} << 30;
   begin(spec);
-  Process stopper = attacker(code(stop_everybody));
+  Process stopper = attacker(python_process(stop_everybody));
   std::vector<Process> held;
   for (int i = 0; i < 4; ++i) held.push_back(spawn({.argv = {"/usr/bin/sleep", "30"}}));
   ProcessSpec brief{.argv = {"/usr/bin/sleep", "30"}};
@@ -174,14 +128,14 @@ print(sorted(line.split()[4] + ' ' + line.split()[5] for line in open('/proc/sel
 )";
   jail::JailSpec cold = spec_for({"/usr/bin/python3", "-c", look});
   cold.env = {"PATH=/usr/bin:/bin"};
-  cold.limits = living().limits;
+  cold.limits = unhurried_spec().limits;
   begin();
-  EXPECT_EQ(run(code(look)).out, kernel_ring::run(cold).out);
+  EXPECT_EQ(run(python_process(look)).out, kernel_ring::run(cold).out);
 }
 
 TEST_F(LivingAttack, LinksThatChangeLeadNowhereElse) {
   begin();
-  Process swapper = attacker(code(R"(
+  Process swapper = attacker(python_process(R"(
 import os, socket
 os.mkdir('/workspace/d'); os.mkdir('/workspace/e'); open('/workspace/d/f', 'w').write('inside')
 os.symlink('/proc/self/root', '/workspace/l'); os.symlink('../../../../../..', '/workspace/u')
@@ -215,7 +169,7 @@ TEST_F(LivingAttack, NoTerminalBecomesTheOwners) {
 
 TEST_F(LivingAttack, TheOwnersSideOfATerminalNeverWaits) {
   begin();
-  Process mute = spawn(on_terminal(code(R"(
+  Process mute = spawn(on_terminal(python_process(R"(
 import termios, time, os
 mode = termios.tcgetattr(0)
 mode[3] &= ~(termios.ICANON | termios.ECHO)
@@ -243,10 +197,10 @@ time.sleep(30)
 }
 
 TEST_F(LivingAttack, AForkBombKeepsNobodyFromBeingSpawnedOrKilled) {
-  jail::JailSpec spec = living();
+  jail::JailSpec spec = unhurried_spec();
   spec.limits.memory_bytes = std::uint64_t{2} << 30;
   begin(spec);
-  Process bomb = attacker(code(R"(
+  Process bomb = attacker(python_process(R"(
 import os, time
 print('at work', flush=True)
 while True:
@@ -268,7 +222,7 @@ while True:
 TEST_F(LivingAttack, NoLimitOfAProcessThatIsYetToBeginIsLowered) {
   begin();
   // Under the default policy these calls are for the caller alone.
-  const Outcome outcome = run(code(R"(
+  const Outcome outcome = run(python_process(R"(
 import os, resource
 me = os.getppid() + 1
 for attempt in (lambda: resource.prlimit(os.getpid() + 1, resource.RLIMIT_CPU, (1, 1)),
@@ -293,8 +247,8 @@ time.sleep(30)
 
 TEST_F(LivingAttack, AShortageOfTerminalsIsNamed) {
   begin();
-  Process hoarder = attacker(code(hoard_terminals));
-  Process late = spawn(on_terminal(script("tty")));
+  Process hoarder = attacker(python_process(hoard_terminals));
+  Process late = spawn(on_terminal(shell_process("tty")));
   const auto refused = late.wait(ProcessPhase::running, scaled(seconds(10)));
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), HasSubstr("No space left on device"));
@@ -302,7 +256,7 @@ TEST_F(LivingAttack, AShortageOfTerminalsIsNamed) {
 
 TEST_F(LivingAttack, NoGuestChangesWhoMayHaveATerminal) {
   begin();
-  const Outcome outcome = run(code(R"(
+  const Outcome outcome = run(python_process(R"(
 import os
 for change in (lambda: os.chmod('/dev/pts/ptmx', 0), lambda: os.chmod('/dev/pts', 0)):
     try: change(); print('changed')
@@ -316,7 +270,7 @@ for change in (lambda: os.chmod('/dev/pts/ptmx', 0), lambda: os.chmod('/dev/pts'
 
 TEST_F(LivingAttack, CommunicateReturnsThoughOthersGoOnWriting) {
   begin();
-  Process process = spawn(code(R"(
+  Process process = spawn(python_process(R"(
 import os, time
 for i in range(6):
     if os.fork() == 0:

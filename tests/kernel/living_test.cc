@@ -7,14 +7,11 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "guest.h"
-#include "jail/process.h"
+#include "living_jail.h"
 #include "processes.h"
 #include "tests/time_scale.h"
 
@@ -31,51 +28,9 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-jail::JailSpec living_spec() {
-  jail::JailSpec spec = spec_for({});
-  spec.life = jail::Life::until_ended;
-  spec.env = {};
-  return spec;
-}
-
-ProcessSpec shell_process(const std::string& script) {
-  return {.argv = {"/usr/bin/bash", "-c", script}, .env = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}};
-}
-
-ProcessSpec python_process(const std::string& code) {
-  return {.argv = {"/usr/bin/python3", "-c", code}, .env = {"PATH=/usr/bin:/bin"}};
-}
-
-class Living : public testing::Test {
+class Living : public LivingJail {
  protected:
-  void begin(const jail::JailSpec& spec = living_spec()) {
-    auto made = kernel_ring::ready_jail(spec);
-    ASSERT_TRUE(made) << made.error().message();
-    jail_.emplace(std::move(*made));
-    const auto started = jail_->start();
-    ASSERT_TRUE(started) << started.error().message();
-    // Init may be quicker than the launcher's word about it.
-    ASSERT_TRUE(soon([this] { return jail_->advance() && jail_->process_fd() >= 0; }));
-  }
-
-  Process spawn(const ProcessSpec& spec) {
-    auto process = jail_->spawn(spec);
-    if (!process) {
-      ADD_FAILURE() << process.error().message();
-      std::abort();
-    }
-    return std::move(*process);
-  }
-
-  Outcome run(const ProcessSpec& spec, const std::string& input = {}) {
-    Process process = spawn(spec);
-    auto output = process.communicate(input);
-    if (!output) {
-      ADD_FAILURE() << output.error().message();
-      return {};
-    }
-    return {process.report(), std::move(output->out), std::move(output->err)};
-  }
+  void begin(const jail::JailSpec& spec = living_spec()) { LivingJail::begin(spec); }
 
   static void reach(Process& process, ProcessPhase phase) {
     const auto now = process.wait(phase, scaled(seconds(10)));
@@ -83,8 +38,6 @@ class Living : public testing::Test {
   }
 
   std::size_t processes_inside() { return children_of(process_of(jail_->process_fd())).size(); }
-
-  std::optional<jail::Jail> jail_;
 };
 
 std::string text_of(jail::Result<jail::Fd> file) {
@@ -207,9 +160,7 @@ TEST_F(Living, DeadlinesAreEachProcesssOwn) {
 }
 
 TEST_F(Living, ProcessorTimeIsEachProcesssOwn) {
-  jail::JailSpec unhurried = living_spec();
-  unhurried.limits.wall = unhurried.limits.cpu = scaled(seconds(60));
-  begin(unhurried);
+  begin(unhurried_spec());
   ProcessSpec spec = python_process("while True: pass");
   spec.cpu = seconds(1);
   Process process = spawn(spec);
@@ -393,9 +344,7 @@ TEST_F(Living, AShellControlsItsJobs) {
 }
 
 TEST_F(Living, ATerminalCanBeHadAgain) {
-  jail::JailSpec unhurried = living_spec();
-  unhurried.limits.wall = unhurried.limits.cpu = scaled(seconds(60));
-  begin(unhurried);
+  begin(unhurried_spec());
   for (int i = 0; i < 70; ++i) {
     ProcessSpec spec = shell_process("tty");
     spec.terminal = jail::TerminalSize{};

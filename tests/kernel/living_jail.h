@@ -1,0 +1,76 @@
+// A living jail for a test, and processes in it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "guest.h"
+#include "jail/process.h"
+#include "processes.h"
+#include "tests/time_scale.h"
+
+namespace kernel_ring {
+
+// On the host root under the shipped policy, with the limits of spec_for().
+inline jail::JailSpec living_spec() {
+  jail::JailSpec spec = spec_for({});
+  spec.life = jail::Life::until_ended;
+  spec.env = {};
+  return spec;
+}
+
+// The same with a minute to live and to compute.
+inline jail::JailSpec unhurried_spec() {
+  jail::JailSpec spec = living_spec();
+  spec.limits.wall = spec.limits.cpu = scaled(std::chrono::seconds(60));
+  return spec;
+}
+
+inline jail::ProcessSpec shell_process(const std::string& script) {
+  return {.argv = {"/usr/bin/bash", "-c", script}, .env = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}};
+}
+
+inline jail::ProcessSpec python_process(const std::string& code) {
+  return {.argv = {"/usr/bin/python3", "-c", code}, .env = {"PATH=/usr/bin:/bin"}};
+}
+
+class LivingJail : public testing::Test {
+ protected:
+  void begin(const jail::JailSpec& spec) {
+    auto made = ready_jail(spec);
+    ASSERT_TRUE(made) << made.error().message();
+    jail_.emplace(std::move(*made));
+    const auto started = jail_->start();
+    ASSERT_TRUE(started) << started.error().message();
+    // Init may be quicker than the launcher's word about it.
+    ASSERT_TRUE(soon([this] { return jail_->advance() && jail_->process_fd() >= 0; }));
+  }
+
+  jail::Process spawn(const jail::ProcessSpec& spec) {
+    auto process = jail_->spawn(spec);
+    if (!process) {
+      ADD_FAILURE() << process.error().message();
+      std::abort();
+    }
+    return std::move(*process);
+  }
+
+  // Spawns a process and collects what it says. A failure of ours fails the test.
+  Outcome run(const jail::ProcessSpec& spec, const std::string& input = {}) {
+    jail::Process process = spawn(spec);
+    auto output = process.communicate(input);
+    if (!output) {
+      ADD_FAILURE() << output.error().message();
+      return {};
+    }
+    return {process.report(), std::move(output->out), std::move(output->err)};
+  }
+
+  std::optional<jail::Jail> jail_;
+};
+
+}  // namespace kernel_ring
