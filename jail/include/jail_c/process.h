@@ -10,6 +10,7 @@ extern "C" {
 
 typedef struct jail_process jail_process;
 
+// How far a process has come; the values grow as it goes on.
 typedef enum jail_process_progress {
   JAIL_PROCESS_STARTING = 0,  // it is being made
   JAIL_PROCESS_RUNNING = 1,   // its program has begun
