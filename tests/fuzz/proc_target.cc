@@ -288,8 +288,7 @@ class Jail {
   }
 
   void read_whatever_it_is(std::uint64_t pid) const {
-    std::uint64_t peak = 0;
-    watch_.is_alone(static_cast<int>(pid), peak);
+    watch_.is_small(static_cast<int>(pid));
     watch_.is_thread_of(static_cast<int>(pid), static_cast<int>(first_pid));
     Mappings found;
     jail::child::read_mappings(proc_.get(), Number(pid).text, 3, ample_, found);
