@@ -300,28 +300,37 @@ void Watch::count_from(int first, int last, std::uint64_t memory_limit, const Bu
   });
 }
 
-// The processes that were not come to yet are few looks away from it, and count as usual ones.
+// The processes that were not come to yet are few looks away from it. They count as those do, on
+// average, that were: most have been forked by one of these.
 Watch::Kept Watch::counted(std::uint64_t memory_limit) {
   const Budget budget(budget_of_a_look_ns);
   const int before = counted_until_;
   count_from(before + 1, last_process, memory_limit, budget);
   count_from(0, before, memory_limit, budget);
-  Kept all;
+  Kept most;   // of those that are not remembered
+  Kept known;  // of those that were counted
+  std::uint64_t known_processes = 0;
+  std::uint64_t other_processes = 0;
   each_process([&](const Process& process, const ProcessStat& stat) {
     if (stat.has_ended()) return;
     const KnownProcesses::Counts* counts = known_.counts_of(process.pid);
     if (counts == nullptr && !known_.has_room()) {
-      all.descriptors += bytes_of_places(most_places_);
-      all.mappings += most_mappings(stat);
+      most.descriptors += bytes_of_places(most_places_);
+      most.mappings += most_mappings(stat);
     } else if (counts != nullptr && counts->is_counted) {
-      all.descriptors += counts->descriptor_bytes;
-      all.mappings += counts->mappings;
+      ++known_processes;
+      known.descriptors += counts->descriptor_bytes;
+      known.mappings += counts->mappings;
     } else {
-      all.descriptors += bytes_of_text;
-      all.mappings += smaller(most_mappings(stat), usual_mappings);
+      ++other_processes;
     }
   });
-  return all;
+  Kept usual{bytes_of_text, usual_mappings};
+  if (known_processes > 0) {
+    usual = {known.descriptors / known_processes, known.mappings / known_processes};
+  }
+  return {most.descriptors + known.descriptors + other_processes * usual.descriptors,
+          most.mappings + known.mappings + other_processes * usual.mappings};
 }
 
 // Only where nothing of the jail can run meanwhile: the thread that asks is its only one.
@@ -403,7 +412,7 @@ Watch::Statuses Watch::read_statuses() {
 }
 
 std::uint64_t Watch::least(const Statuses& all) const {
-  return files_ + kernel_ + larger(beyond(all.largest, inherited_), all.own);
+  return files_ + sockets_now_ + kernel_ + larger(beyond(all.largest, inherited_), all.own);
 }
 
 void Watch::note_inherited() {
@@ -446,9 +455,10 @@ WatchedUsage Watch::glance(std::uint64_t memory_limit, std::uint64_t reaped_ns) 
   usage.cpu_ns = processor_time(reaped_ns);
   if (memory_limit == no_memory_limit) return usage;
   look_at_files();
+  sockets_now_ = sockets_.measure(proc_);
   const Statuses all = read_statuses();
   usage.memory.least = least(all);
-  usage.memory.pages = usage.memory.least - kernel_;
+  usage.memory.pages = usage.memory.least - kernel_ - sockets_now_;
   usage.is_rough = !kernel_is_counted_;
   return usage;
 }
@@ -461,15 +471,15 @@ WatchedUsage Watch::measure(std::uint64_t memory_limit, std::uint64_t reaped_ns)
   usage.memory.pages = all.resident + files_;
   // A cgroup counts what follows by itself.
   if (memory_limit == no_memory_limit) return usage;
+  sockets_now_ = sockets_.measure(proc_);
   const Statuses statuses = read_statuses();
   const std::uint64_t fixed = all.processes * bytes_of_a_process + all.threads * bytes_of_a_thread +
-                              inodes_ * bytes_of_an_inode + statuses.tables +
-                              sockets_.measure(proc_);
+                              inodes_ * bytes_of_an_inode + statuses.tables;
   std::uint64_t descriptors = statuses.descriptors;
   std::uint64_t mappings = bytes_of_mappings(all.most_mappings, known_.generations());
   // Mapped files of the tmpfs are in both figures, so the larger one stands for both.
   const std::uint64_t pages = statuses.anonymous + larger(statuses.other, files_);
-  const auto most = [&] { return pages + fixed + descriptors + mappings; };
+  const auto most = [&] { return pages + sockets_now_ + fixed + descriptors + mappings; };
   kernel_is_counted_ = most() > memory_limit;
   // Most programs have far fewer descriptors than places for them, and than their address space has
   // pages far fewer mappings.
@@ -513,7 +523,7 @@ bool Watch::is_dear(int pid) {
 std::uint64_t Watch::walk(std::uint64_t memory_limit) {
   const Budget budget(budget_of_a_walk_ns, now_ns);
   const int before = walked_until_;
-  std::uint64_t all = files_ + kernel_;
+  std::uint64_t all = files_ + sockets_now_ + kernel_;
   walk_from(before + 1, last_process, memory_limit, budget, all);
   walk_from(0, before, memory_limit, budget, all);
   return all;

@@ -75,8 +75,9 @@ class Watch {
   // cgroup holds it, memory is told roughly.
   WatchedUsage measure(std::uint64_t memory_limit, std::uint64_t reaped_ns);
 
-  // The same at a lower cost, with the least alone and what the kernel kept at the last measure().
-  // Waits for no process. Where that took no count, it kept less than this says, and `is_rough`.
+  // The same at a lower cost, with the least alone: what is in files and sockets now, and what else
+  // the kernel kept at the last measure(). Waits for no process. Where that took no count, the
+  // kernel kept less than this says, and `is_rough`.
   WatchedUsage glance(std::uint64_t memory_limit, std::uint64_t reaped_ns);
 
   // Only the processor time.
@@ -125,7 +126,8 @@ class Watch {
   std::uint64_t shared_ = 0;          // anonymous, all that was ever mapped and may be there still
   std::uint64_t files_ = 0;           // as the last look found them, and the same of these:
   std::uint64_t inodes_ = 0;          // of both tmpfs
-  std::uint64_t kernel_ = 0;          // what the kernel keeps
+  std::uint64_t sockets_now_ = 0;     // what is kept for sockets
+  std::uint64_t kernel_ = 0;          // what else the kernel keeps, as the last measure() found it
   bool kernel_is_counted_ = false;    // and not only the most that it can be
   static constexpr int most_left_out = 8;
   int left_out_[most_left_out] = {};  // 0: a free place
