@@ -20,7 +20,7 @@ enum class RequestLimit : std::uint8_t { time, memory };
 struct Outcome {
   // success, exit_status, wall_time, cpu_time, out_of_memory, signal, system_call, killed or
   // cancelled.
-  std::string_view code = "killed";
+  std::string code = "killed";
   std::string cause;  // a sentence about "the program", without its full stop
   // The limit of the request that was met; where there is none, the numbers mean nothing. They are
   // seconds or MB. Processor time is a share of the time that the request asked for, so `limit` may

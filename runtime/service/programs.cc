@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/service/records.h"
 #include "runtime/service/result_json.h"
 #include "runtime/store/digest.h"
 
@@ -110,7 +111,7 @@ boost::asio::awaitable<std::variant<ProgramOutcome, Refusal>> run_program(
   end.status = to_string(result->status);
   const auto took = result->timings.started + result->timings.ran;
   end.execution_time_ms = static_cast<double>(took.count()) / 1000;
-  end.result = outcome.result;
+  end.record = encode_record(ProgramRecord{std::move(*result), encoding});
   end.finished = std::chrono::system_clock::now();
   services.jobs.end(execution.id, std::move(end));
   co_await services.jobs.settle();

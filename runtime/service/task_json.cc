@@ -60,10 +60,7 @@ void write_result(Writer& writer, const agent::Attempt& attempt, const Execution
     writer.null();
     return;
   }
-  RunResult shown = *attempt.result;
-  shorten(shown.standard_output, shown.stdout_truncated);
-  shorten(shown.standard_error, shown.stderr_truncated);
-  writer.json(encode_result(shown, execution, OutputEncoding::utf8));
+  writer.json(encode_result(*attempt.result, execution, OutputEncoding::utf8));
 }
 
 void write_or_null(Writer& writer, std::string_view name, const std::string& text) {
@@ -73,13 +70,21 @@ void write_or_null(Writer& writer, std::string_view name, const std::string& tex
 
 }  // namespace
 
+agent::Attempt shortened(agent::Attempt attempt) {
+  if (attempt.result) {
+    shorten(attempt.result->standard_output, attempt.result->stdout_truncated);
+    shorten(attempt.result->standard_error, attempt.result->stderr_truncated);
+  }
+  return attempt;
+}
+
 std::string encode_attempt(const agent::Attempt& attempt, const Execution& execution) {
   Writer writer;
   writer.begin_object().key("attempt").integer(attempt.number);
   writer.key("candidate").integer(attempt.candidate);
   writer.key("code").string(attempt.code).key("reasoning").string(attempt.reasoning);
   write_strings(writer, "dependencies", attempt.dependencies);
-  write_result(writer, attempt, execution);
+  write_result(writer, shortened(attempt), execution);
   write_critique(writer, attempt.critique);
   write_votes(writer, attempt.votes);
   writer.key("usage");

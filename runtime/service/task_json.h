@@ -14,6 +14,9 @@ namespace runtime {
 // `output`.
 inline constexpr std::size_t max_history_output_bytes = 64u << 10;
 
+// The attempt with what its program wrote cut to that.
+agent::Attempt shortened(agent::Attempt attempt);
+
 std::string encode_attempt(const agent::Attempt& attempt, const Execution& execution);
 
 std::string encode_task(const agent::TaskResult& result, const Execution& execution,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/service/programs.h"
+#include "runtime/service/records.h"
 #include "runtime/service/task_json.h"
 #include "runtime/store/digest.h"
 
@@ -25,7 +26,7 @@ JobStart start_of(const agent::TaskRequest& request, const Caller& caller,
 // Of an attempt that is told again only what is kept changes: it is counted once.
 void keep_attempt(const Services& services, const Execution& execution, std::size_t& told,
                   std::size_t place, const agent::Attempt& attempt) {
-  services.jobs.checkpoint(execution.id, place, encode_attempt(attempt, execution));
+  services.jobs.checkpoint(execution.id, place, encode_record(shortened(attempt)));
   if (place < told) return;
   told = place + 1;
   if (!attempt.result) return;
@@ -49,7 +50,7 @@ boost::asio::awaitable<std::variant<TaskOutcome, Refusal>> run_task(Services ser
   options.on_attempt = [&](std::size_t place, const agent::Attempt& attempt) {
     keep_attempt(services, execution, told, place, attempt);
   };
-  const auto result = co_await services.agent->run(std::move(request), std::move(options));
+  auto result = co_await services.agent->run(std::move(request), std::move(options));
   const auto completed = std::chrono::system_clock::now();
   const std::string_view status = agent::to_string(result.status);
   services.metrics.tasks.add({status});
@@ -67,7 +68,8 @@ boost::asio::awaitable<std::variant<TaskOutcome, Refusal>> run_task(Services ser
   JobEnd end;
   end.status = status;
   end.execution_time_ms = static_cast<double>(result.execution_time.count());
-  end.result = outcome.result;
+  for (agent::Attempt& attempt : result.history) attempt = shortened(std::move(attempt));
+  end.record = encode_record(result);
   end.error = result.error;
   end.finished = completed;
   services.jobs.end(execution.id, std::move(end));

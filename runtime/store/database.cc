@@ -42,6 +42,12 @@ Statement& Statement::text(std::string_view value) {
   return *this;
 }
 
+Statement& Statement::blob(std::string_view value) {
+  sqlite3_bind_blob64(statement_.get(), ++bound_, value.data() == nullptr ? "" : value.data(),
+                      value.size(), SQLITE_TRANSIENT);
+  return *this;
+}
+
 Statement& Statement::integer(std::int64_t value) {
   sqlite3_bind_int64(statement_.get(), ++bound_, value);
   return *this;
@@ -75,6 +81,13 @@ std::string Statement::text_at(int column) const {
   if (text == nullptr) return {};
   const int bytes = sqlite3_column_bytes(statement_.get(), column);
   return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(bytes)};
+}
+
+std::string Statement::blob_at(int column) const {
+  const auto* bytes = sqlite3_column_blob(statement_.get(), column);
+  if (bytes == nullptr) return {};
+  const int size = sqlite3_column_bytes(statement_.get(), column);
+  return {static_cast<const char*>(bytes), static_cast<std::size_t>(size)};
 }
 
 std::int64_t Statement::integer_at(int column) const {

@@ -18,6 +18,7 @@ namespace runtime {
 class Statement {
  public:
   Statement& text(std::string_view value);
+  Statement& blob(std::string_view value);
   Statement& integer(std::int64_t value);
   Statement& number(double value);
   Statement& null();
@@ -29,6 +30,7 @@ class Statement {
 
   // Columns of the row, from 0. Null reads as empty and as 0.
   std::string text_at(int column) const;
+  std::string blob_at(int column) const;
   std::int64_t integer_at(int column) const;
   double number_at(int column) const;
   bool null_at(int column) const;

@@ -12,9 +12,10 @@ using jail::Result;
 // Nobody chose to spend memory on it.
 constexpr std::uint64_t max_bytes_in_memory = 32ull << 20;
 
-Result<JobTable> open_file(const std::string& path, JobBounds bounds) {
+Result<JobTable> open_file(const std::string& path, JobBounds bounds,
+                           const ReadOldAnswer& read_old_answer) {
   if (auto made = make_private_file(path); !made) return made.error();
-  return JobTable::open(path, bounds);
+  return JobTable::open(path, bounds, read_old_answer);
 }
 
 jail::Error about(const std::string& path, jail::Error error) {
@@ -29,14 +30,15 @@ jail::Error about(const std::string& path, jail::Error error) {
   return error;
 }
 
-Result<JobTable> open_usual(const std::string& path, JobBounds bounds, Logger& logger) {
+Result<JobTable> open_usual(const std::string& path, JobBounds bounds,
+                            const ReadOldAnswer& read_old_answer, Logger& logger) {
   make_private_directory(path);
-  auto table = open_file(path, bounds);
+  auto table = open_file(path, bounds, read_old_answer);
   if (table || table.error().kind != jail::ErrorKind::invalid) return table;
   if (auto moved = set_aside(path); !moved) return moved.error();
   logger.warning("the file of jobs is damaged and was set aside",
                  {{"path", path + ".damaged"}, {"error", table.error().message()}});
-  return open_file(path, bounds);
+  return open_file(path, bounds, read_old_answer);
 }
 
 }  // namespace
@@ -60,14 +62,14 @@ std::optional<std::string> usual_jobs_path(const Environment& environment) {
 
 Result<JobTable> open_job_table(const std::optional<std::string>& configured,
                                 const std::optional<std::string>& usual, JobBounds bounds,
-                                Logger& logger) {
+                                const ReadOldAnswer& read_old_answer, Logger& logger) {
   if (configured) {
-    auto table = open_file(*configured, bounds);
+    auto table = open_file(*configured, bounds, read_old_answer);
     if (!table) return about(*configured, table.error());
     return table;
   }
   if (usual) {
-    auto table = open_usual(*usual, bounds, logger);
+    auto table = open_usual(*usual, bounds, read_old_answer, logger);
     if (table) return table;
     logger.warning("jobs are kept in memory and end with this server",
                    {{"reason", about(*usual, table.error()).message()}});
@@ -76,7 +78,7 @@ Result<JobTable> open_job_table(const std::optional<std::string>& configured,
                    {{"reason", "neither STATE_DIRECTORY nor HOME is set"}});
   }
   bounds.max_bytes = std::min(bounds.max_bytes, max_bytes_in_memory);
-  return open_file(in_memory, bounds);
+  return open_file(in_memory, bounds, read_old_answer);
 }
 
 }  // namespace runtime

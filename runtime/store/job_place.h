@@ -15,11 +15,12 @@ namespace runtime {
 // ~/.local/state; nothing where none of them is set.
 std::optional<std::string> usual_jobs_path(const Environment& environment);
 
+// Files of older versions are read with `read_old_answer` (JobTable::open()).
 // `configured` must work: whoever named a file counts on it, so what is wrong with it is an error.
 // The usual place may fail: a damaged file is set aside, and where nothing can be written, or
 // another server holds the file, jobs are kept in memory; the log says so.
 jail::Result<JobTable> open_job_table(const std::optional<std::string>& configured,
                                       const std::optional<std::string>& usual, JobBounds bounds,
-                                      Logger& logger);
+                                      const ReadOldAnswer& read_old_answer, Logger& logger);
 
 }  // namespace runtime

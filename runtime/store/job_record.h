@@ -32,7 +32,7 @@ struct JobStart {
 struct JobEnd {
   std::string status;
   std::optional<double> execution_time_ms;
-  std::string result;  // the answer as it was given, JSON; empty: there is none
+  std::string record;  // what is kept of its result, any bytes; empty: there is none
   std::string error;   // why there is none
   JobTime finished;
 };
@@ -51,9 +51,9 @@ struct JobSummary {
 
 struct JobRecord {
   JobSummary summary;
-  std::string result;
-  // What Jobs::checkpoint() was told, with commas between, as long as there is no result.
-  std::string checkpoints;
+  std::string record;
+  // What Jobs::checkpoint() was told, in order of the places, as long as there is no record.
+  std::vector<std::string> checkpoints;
 };
 
 struct JobQuery {

@@ -10,61 +10,15 @@ namespace {
 
 using jail::Result;
 
-// "agsb": tells our files from everybody else's.
-constexpr std::int64_t application_id = 0x61677362;
-constexpr std::int64_t schema_version = 2;
 // What a row costs beside its result.
 constexpr std::uint64_t row_bytes = 512;
 constexpr const char* restarted = "the server ended before the result was stored";
 constexpr const char* restarted_task = "the server ended before the task did";
 
-constexpr const char* schema = R"sql(
-CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE jobs (
-  seq INTEGER PRIMARY KEY AUTOINCREMENT,
-  id TEXT NOT NULL UNIQUE,
-  owner TEXT NOT NULL,
-  status TEXT NOT NULL,
-  language TEXT NOT NULL,
-  code_sha256 TEXT NOT NULL,
-  created INTEGER NOT NULL,
-  finished INTEGER,
-  execution_time_ms REAL,
-  bytes INTEGER NOT NULL DEFAULT 0,
-  error TEXT NOT NULL DEFAULT '',
-  result TEXT NOT NULL DEFAULT '',
-  kind TEXT NOT NULL DEFAULT 'code');
-CREATE INDEX jobs_by_time ON jobs (created, id);
-INSERT INTO settings VALUES ('salt', lower(hex(randomblob(32))));
-)sql";
-
-// A job's checkpoints are rows of their own: one more costs the same however many there are.
-constexpr const char* checkpoint_schema = R"sql(
-CREATE TABLE checkpoints (
-  job INTEGER NOT NULL,
-  place INTEGER NOT NULL,
-  document TEXT NOT NULL,
-  PRIMARY KEY (job, place)) WITHOUT ROWID;
-CREATE TRIGGER job_dropped AFTER DELETE ON jobs BEGIN
-  DELETE FROM checkpoints WHERE job = old.seq;
-END;
-CREATE TRIGGER job_ended AFTER UPDATE OF result ON jobs WHEN new.result <> '' BEGIN
-  DELETE FROM checkpoints WHERE job = new.seq;
-END;
-)sql";
-
 // Of the row of jobs at hand.
 constexpr const char* checkpoint_bytes =
-    "(SELECT coalesce(sum(length(CAST(document AS BLOB)) + 1), 0) FROM checkpoints"
+    "(SELECT coalesce(sum(length(record) + 1), 0) FROM checkpoints"
     " WHERE job = jobs.seq)";
-
-// What a file of version 1 lacks, beside the table of checkpoints. The column comes behind the
-// others, as in the schema. Its times are milliseconds.
-constexpr const char* from_version_1 = R"sql(
-UPDATE jobs SET created = created * 1000, finished = finished * 1000;
-ALTER TABLE jobs ADD COLUMN kind TEXT NOT NULL DEFAULT 'code';
-PRAGMA user_version=2;
-)sql";
 
 constexpr const char* summary_columns =
     "id, status, language, code_sha256, created, finished, execution_time_ms, error, kind";
@@ -106,15 +60,16 @@ std::optional<Position> position_of(std::string_view cursor) {
 
 bool is_job_cursor(const std::string& cursor) { return position_of(cursor).has_value(); }
 
-Result<JobTable> JobTable::open(const std::string& path, JobBounds bounds) {
+Result<JobTable> JobTable::open(const std::string& path, JobBounds bounds,
+                                const ReadOldAnswer& read_old_answer) {
   auto database = Database::open(path);
   if (!database) return database.error();
   JobTable table(std::move(*database), bounds);
-  if (auto done = table.set_up(); !done) return done.error();
+  if (auto done = table.set_up(read_old_answer); !done) return done.error();
   return table;
 }
 
-Result<void> JobTable::set_up() {
+Result<void> JobTable::set_up(const ReadOldAnswer& read_old_answer) {
   // Exclusive: a second server on the same file is refused instead of failing our running jobs.
   // With a write-ahead log a commit is one write and waits for no disk unless it shall; what was
   // committed is there after SIGKILL.
@@ -125,27 +80,12 @@ Result<void> JobTable::set_up() {
       "PRAGMA synchronous=" +
       synchronous;
   if (auto done = database_.run(pragmas); !done) return done;
-  if (auto done = transaction([this] { return make_tables(); }); !done) return done;
+  const auto make = [&] { return make_job_tables(database_, read_old_answer); };
+  if (auto done = transaction(make); !done) return done;
   if (auto done = read_salt(); !done) return done;
   if (auto done = fail_running(); !done) return done;
   if (auto done = count(); !done) return done;
   return transaction([this] { return trim(); });
-}
-
-Result<void> JobTable::make_tables() {
-  const std::string all = std::string(schema) + checkpoint_schema;
-  const auto version = database_.make_tables({.application_id = application_id,
-                                              .oldest_version = 1,
-                                              .version = schema_version,
-                                              .schema = all.c_str()});
-  if (!version) return version.error();
-  return update_tables(*version);
-}
-
-// Within the transaction of make_tables(): a file is of one version or of the next, never between.
-Result<void> JobTable::update_tables(std::int64_t version) {
-  if (version == 1) return database_.run(std::string(from_version_1) + checkpoint_schema);
-  return {};
 }
 
 Result<void> JobTable::read_salt() {
@@ -193,26 +133,26 @@ Result<void> JobTable::insert(const JobStart& start) {
 }
 
 Result<void> JobTable::checkpoint(const std::string& id, std::size_t place,
-                                  const std::string& document) {
+                                  const std::string& record) {
   auto statement = database_.prepare(
-      "INSERT OR REPLACE INTO checkpoints (job, place, document)"
+      "INSERT OR REPLACE INTO checkpoints (job, place, record)"
       " SELECT seq, ?1, ?2 FROM jobs WHERE id = ?3 AND status = 'running'");
   if (!statement) return statement.error();
-  statement->integer(static_cast<std::int64_t>(place)).text(document).text(id);
+  statement->integer(static_cast<std::int64_t>(place)).blob(record).text(id);
   return statement->run();
 }
 
 Result<void> JobTable::finish(const std::string& id, const JobEnd& end) {
   auto statement = database_.prepare(
-      "UPDATE jobs SET status = ?1, finished = ?2, execution_time_ms = ?3, error = ?4, result = ?5,"
-      " bytes = ?6 + iif(?5 = '', " +
+      "UPDATE jobs SET status = ?1, finished = ?2, execution_time_ms = ?3, error = ?4, record = ?5,"
+      " bytes = ?6 + iif(length(?5) = 0, " +
       std::string(checkpoint_bytes) +
-      ", length(CAST(?5 AS BLOB)))"
+      ", length(?5))"
       " WHERE id = ?7 AND status = 'running' RETURNING bytes");
   if (!statement) return statement.error();
   statement->text(end.status).integer(to_microseconds(end.finished));
   end.execution_time_ms ? statement->number(*end.execution_time_ms) : statement->null();
-  statement->text(end.error).text(end.result).integer(row_bytes).text(id);
+  statement->text(end.error).blob(end.record).integer(row_bytes).text(id);
   const auto found = statement->step();
   if (!found) return found.error();
   if (!*found) return {};
@@ -249,10 +189,7 @@ Result<void> JobTable::remove(const std::string& id) {
 Result<std::optional<JobRecord>> JobTable::find(const std::string& id,
                                                 const std::optional<std::string>& owner) {
   auto statement = database_.prepare("SELECT " + std::string(summary_columns) +
-                                     ", result, (SELECT coalesce(group_concat(document), '')"
-                                     " FROM (SELECT document FROM checkpoints"
-                                     " WHERE job = jobs.seq ORDER BY place))"
-                                     " FROM jobs WHERE id = ?1"
+                                     ", record, seq FROM jobs WHERE id = ?1"
                                      " AND (?2 IS NULL OR owner = ?2)");
   if (!statement) return statement.error();
   statement->text(id);
@@ -262,9 +199,26 @@ Result<std::optional<JobRecord>> JobTable::find(const std::string& id,
   if (!*row) return std::optional<JobRecord>();
   JobRecord record;
   record.summary = summary_of(*statement);
-  record.result = statement->text_at(9);
-  record.checkpoints = statement->text_at(10);
+  record.record = statement->blob_at(9);
+  if (record.record.empty()) {
+    auto checkpoints = checkpoints_of(statement->integer_at(10));
+    if (!checkpoints) return checkpoints.error();
+    record.checkpoints = std::move(*checkpoints);
+  }
   return std::optional<JobRecord>(std::move(record));
+}
+
+Result<std::vector<std::string>> JobTable::checkpoints_of(std::int64_t job) {
+  auto statement = database_.prepare("SELECT record FROM checkpoints WHERE job = ? ORDER BY place");
+  if (!statement) return statement.error();
+  statement->integer(job);
+  std::vector<std::string> records;
+  for (;;) {
+    const auto row = statement->step();
+    if (!row) return row.error();
+    if (!*row) return records;
+    records.push_back(statement->blob_at(0));
+  }
 }
 
 Result<JobPage> JobTable::list(const JobQuery& query) {

@@ -6,32 +6,35 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "jail/result.h"
 #include "runtime/store/database.h"
 #include "runtime/store/job_record.h"
+#include "runtime/store/job_schema.h"
 
 namespace runtime {
 
 struct JobBounds {
   std::uint32_t kept = 1000;               // finished jobs; the oldest go first
-  std::uint64_t max_bytes = 256ull << 20;  // of their results together
+  std::uint64_t max_bytes = 256ull << 20;  // of their records together
   bool durable = false;                    // a commit waits for the disk, and an answer for it
 };
 
 // For one thread at a time. Errors are Database's.
 class JobTable {
  public:
-  // Makes the table where the file is new or empty, brings that of an older version up to date, and
-  // marks every job that still "runs" there as
-  // failed: whoever ran it is dead, since nobody else can hold the file.
-  static jail::Result<JobTable> open(const std::string& path, JobBounds bounds);
+  // Makes the tables where the file is new or empty, brings those of an older version up to date
+  // with `read_old_answer` (without one such a file is ErrorKind::unsupported), and marks every job
+  // that still "runs" there as failed: whoever ran it is dead, since nobody else can hold the file.
+  static jail::Result<JobTable> open(const std::string& path, JobBounds bounds,
+                                     const ReadOldAnswer& read_old_answer = {});
 
   jail::Result<void> insert(const JobStart& start);
   // Adds to what is kept of a job that runs, or takes the place of what was there.
   jail::Result<void> checkpoint(const std::string& id, std::size_t place,
-                                const std::string& document);
-  // Where there is a result the checkpoints go: it says the same and more.
+                                const std::string& record);
+  // Where there is a record the checkpoints go: it says the same and more.
   // Drops the oldest finished jobs beyond the bounds, perhaps this one too.
   jail::Result<void> finish(const std::string& id, const JobEnd& end);
   jail::Result<void> remove(const std::string& id);
@@ -51,9 +54,8 @@ class JobTable {
 
  private:
   JobTable(Database database, JobBounds bounds) : database_(std::move(database)), bounds_(bounds) {}
-  jail::Result<void> set_up();
-  jail::Result<void> make_tables();
-  jail::Result<void> update_tables(std::int64_t version);
+  jail::Result<void> set_up(const ReadOldAnswer& read_old_answer);
+  jail::Result<std::vector<std::string>> checkpoints_of(std::int64_t job);
   jail::Result<void> read_salt();
   jail::Result<void> fail_running();
   jail::Result<void> count();

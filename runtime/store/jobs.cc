@@ -31,11 +31,12 @@ void correct(JobSummary& summary, const std::set<std::string>& live) {
 
 }  // namespace
 
-Jobs::Jobs(JobTable table, Logger& logger)
+Jobs::Jobs(JobTable table, Logger& logger, std::chrono::seconds calm)
     : table_(std::move(table)),
       durable_(table_.is_durable()),
       salt_(table_.salt()),
       logger_(logger),
+      calm_(calm),
       writer_([this] { write_tasks(); }) {}
 
 Jobs::~Jobs() {
@@ -102,19 +103,27 @@ void Jobs::perform(std::vector<Task>& tasks) {
   });
   for (Task& task : tasks) {
     auto outcome = all ? Result<void>() : table_.transaction([&] { return task.work(table_); });
-    note(outcome);
+    note(task, outcome);
     if (task.done) task.done(std::move(outcome));
   }
 }
 
-void Jobs::note(const Result<void>& outcome) {
+void Jobs::note(const Task& task, const Result<void>& outcome) {
   if (!outcome) ++errors_;
-  if (!outcome && !failing_) {
-    logger_.error("jobs cannot be stored; programs run on", {{"error", outcome.error().message()}});
-  } else if (outcome && failing_) {
+  // What is only asked says nothing about whether the disk takes more.
+  if (task.awaited) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (!outcome) {
+    last_failure_ = now;
+    if (!failing_) {
+      logger_.error("jobs cannot be stored; programs run on",
+                    {{"error", outcome.error().message()}});
+    }
+    failing_ = true;
+  } else if (failing_ && now - last_failure_ >= calm_) {
     logger_.info("jobs can be stored again");
+    failing_ = false;
   }
-  failing_ = !outcome;
 }
 
 template <class Value>
@@ -155,18 +164,18 @@ void Jobs::begin(JobStart start, Cancel cancel) {
   add(std::move(task));
 }
 
-void Jobs::checkpoint(std::string id, std::size_t place, std::string document) {
+void Jobs::checkpoint(std::string id, std::size_t place, std::string record) {
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_bytes_ + document.size() > max_waiting_bytes) {
+    if (waiting_bytes_ + record.size() > max_waiting_bytes) {
       ++errors_;
       return;
     }
   }
   Task task;
-  task.bytes = document.size();
-  task.work = [id = std::move(id), place, document = std::move(document)](JobTable& table) {
-    return table.checkpoint(id, place, document);
+  task.bytes = record.size();
+  task.work = [id = std::move(id), place, record = std::move(record)](JobTable& table) {
+    return table.checkpoint(id, place, record);
   };
   add(std::move(task));
 }
@@ -175,15 +184,15 @@ void Jobs::end(std::string id, JobEnd end) {
   bool too_slow = false;
   {
     const std::lock_guard lock(mutex_);
-    too_slow = waiting_bytes_ + end.result.size() > max_waiting_bytes;
+    too_slow = waiting_bytes_ + end.record.size() > max_waiting_bytes;
   }
   if (too_slow) {
-    end.result.clear();
+    end.record.clear();
     end.error = not_stored;
     ++errors_;
   }
   Task task;
-  task.bytes = end.result.size();
+  task.bytes = end.record.size();
   const auto shared = std::make_shared<const JobEnd>(std::move(end));
   task.work = [id, shared](JobTable& table) { return table.finish(id, *shared); };
   add(std::move(task));

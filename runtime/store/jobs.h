@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -25,11 +26,13 @@
 namespace runtime {
 
 // Thread-safe. One thread of its own writes: a slow disk delays nobody but it. When the disk fails
-// runs go on, errors() counts and the log says so once.
+// runs go on, errors() counts and the log says so once, until writing has not failed for a while: a
+// full disk still takes a small row here and there.
 // Outlived by the executors of whoever awaits it. Its end writes what is still to be written.
 class Jobs {
  public:
-  Jobs(JobTable table, Logger& logger);
+  // The log says that jobs can be stored again once no write has failed for `calm`.
+  Jobs(JobTable table, Logger& logger, std::chrono::seconds calm = std::chrono::seconds(10));
   ~Jobs();
   Jobs(const Jobs&) = delete;
   Jobs& operator=(const Jobs&) = delete;
@@ -37,9 +40,9 @@ class Jobs {
   // Does not wait for the disk: the row is written within a few milliseconds, before its end is and
   // before any question that is asked after this. `cancel` ends it. Followed by end() or forget().
   void begin(JobStart start, Cancel cancel);
-  // A JSON value that stays with the job until it has a result, ordered by `place`, where a later
-  // one replaces an earlier: what is there when the server dies. Does not wait for the disk.
-  void checkpoint(std::string id, std::size_t place, std::string document);
+  // Bytes that stay with the job until it has a record, ordered by `place`, where later ones
+  // replace earlier ones: what is there when the server dies. Does not wait for the disk.
+  void checkpoint(std::string id, std::size_t place, std::string record);
   void end(std::string id, JobEnd end);
   // For a job that was not taken after all.
   void forget(std::string id);
@@ -74,7 +77,7 @@ class Jobs {
   void gather(std::unique_lock<std::mutex>& lock);
   void write_tasks();
   void perform(std::vector<Task>& tasks);
-  void note(const jail::Result<void>& outcome);
+  void note(const Task& task, const jail::Result<void>& outcome);
   std::set<std::string> live_ids() const;
   template <class Value>
   boost::asio::awaitable<jail::Result<Value>> ask(
@@ -85,8 +88,10 @@ class Jobs {
   const std::string salt_;
   Logger& logger_;
   std::atomic<std::uint64_t> errors_{0};
-  bool failing_ = false;  // the writer's
-  int idle_turns_ = 0;    // the writer's: without a task, in a row
+  const std::chrono::seconds calm_;
+  bool failing_ = false;                                // the writer's, as the next two
+  std::chrono::steady_clock::time_point last_failure_;  // of a write
+  int idle_turns_ = 0;                                  // without a task, in a row
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

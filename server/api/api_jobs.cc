@@ -70,8 +70,10 @@ boost::asio::awaitable<Response> show_job(runtime::Services services, Call call)
   const auto record = co_await services.jobs.find(id, call.principal.sees());
   if (!record) co_return jobs_failed(services, call, record.error());
   if (!*record) co_return no_such_job();
+  auto body = encode_job(**record);
+  if (!body) co_return jobs_failed(services, call, body.error());
   Response response;
-  response.body = encode_job(**record);
+  response.body = std::move(*body);
   co_return response;
 }
 

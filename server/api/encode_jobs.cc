@@ -4,6 +4,7 @@
 
 #include "runtime/json/utc_text.h"
 #include "runtime/json/writer.h"
+#include "runtime/service/kept_answer.h"
 
 namespace server {
 namespace {
@@ -40,19 +41,18 @@ std::string encode_jobs(const runtime::JobPage& page) {
   return std::move(writer).take();
 }
 
-std::string encode_job(const runtime::JobRecord& record) {
+jail::Result<std::string> encode_job(const runtime::JobRecord& record) {
+  const auto answer = runtime::kept_answer(record);
+  if (!answer) return answer.error();
+  const auto history = runtime::kept_history(record);
+  if (!history) return history.error();
   Writer writer;
   writer.begin_object();
   write_summary(writer, record.summary);
   writer.key("result");
-  record.result.empty() ? writer.null() : writer.json(record.result);
+  *answer ? writer.json(**answer) : writer.null();
   writer.key("history");
-  const bool is_task = record.summary.kind == runtime::task_job;
-  if (is_task && record.result.empty()) {
-    writer.json("[" + record.checkpoints + "]");
-  } else {
-    writer.null();
-  }
+  *history ? writer.json(**history) : writer.null();
   writer.end_object();
   return std::move(writer).take();
 }

@@ -4,12 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "jail/result.h"
 #include "runtime/store/job_record.h"
 
 namespace server {
 
 std::string encode_jobs(const runtime::JobPage& page);
-std::string encode_job(const runtime::JobRecord& record);
+// Errors: runtime::kept_answer()'s.
+jail::Result<std::string> encode_job(const runtime::JobRecord& record);
 std::string encode_cancelling(std::string_view id);
 
 }  // namespace server

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "runtime/sandbox/runner.h"
+#include "runtime/service/old_answers.h"
 #include "runtime/store/job_place.h"
 #include "server/api/api.h"
 #include "server/cli/agent_parts.h"
@@ -130,7 +131,8 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
   const runtime::JobBounds bounds{.kept = config.jobs_kept,
                                   .max_bytes = std::uint64_t{config.jobs_max_mb} << 20,
                                   .durable = config.jobs_durable};
-  auto table = runtime::open_job_table(config.jobs_path, usual_jobs, bounds, logger);
+  auto table = runtime::open_job_table(config.jobs_path, usual_jobs, bounds,
+                                       runtime::record_of_old_answer, logger);
   if (!table) return fail(exit_own_failure, table.error().message());
   if (table->found_running() > 0) {
     logger.warning("jobs of a server that ended before them are marked as failed",

@@ -308,27 +308,48 @@ class Killed(live_server.ServerTest):
         except (OSError, http.client.HTTPException):
             return
 
-    def test_a_file_of_the_version_before_is_taken(self):
+    def make_older(self, version, answer):
+        """Makes the file one of that version, which kept the answer itself of the one job in it."""
+        with sqlite3.connect(self.path) as database:
+            for trigger in "job_dropped", "job_ended":
+                database.execute(f"DROP TRIGGER {trigger}")
+            database.execute("DROP TABLE checkpoints")
+            database.execute("ALTER TABLE jobs DROP COLUMN record")
+            database.execute("ALTER TABLE jobs ADD COLUMN result TEXT NOT NULL DEFAULT ''")
+            database.execute("UPDATE jobs SET result = ?", (json.dumps(answer),))
+            if version == 1:
+                database.execute("ALTER TABLE jobs DROP COLUMN kind")
+                database.execute("UPDATE jobs SET created = created / 1000, finished = finished / 1000")
+            else:
+                database.execute("CREATE TABLE checkpoints (job INTEGER NOT NULL, place INTEGER NOT NULL,"
+                                 " document TEXT NOT NULL, PRIMARY KEY (job, place)) WITHOUT ROWID")
+                database.execute("CREATE TRIGGER job_dropped AFTER DELETE ON jobs BEGIN"
+                                 " DELETE FROM checkpoints WHERE job = old.seq; END")
+                database.execute("CREATE TRIGGER job_ended AFTER UPDATE OF result ON jobs WHEN new.result <> '' BEGIN"
+                                 " DELETE FROM checkpoints WHERE job = new.seq; END")
+            database.execute(f"PRAGMA user_version={version}")
+        database.close()
+
+    def check_file_of_version(self, version):
         server = live_server.LiveServer(environment={"JOBS_PATH": self.path})
         with server.client() as client:
-            made = client.execute("print(1)")
-        job = made["job_id"]
+            made = client.execute("open('a', 'w').write('b'); print('ü')", artifacts=["a"], timeout_seconds=3)
         # stop() removes the server's directory, not the file of jobs.
         server.stop()
-        with sqlite3.connect(self.path) as database:
-            database.execute("DROP TRIGGER job_dropped")
-            database.execute("DROP TRIGGER job_ended")
-            database.execute("DROP TABLE checkpoints")
-            database.execute("ALTER TABLE jobs DROP COLUMN kind")
-            database.execute("UPDATE jobs SET created = created / 1000, finished = finished / 1000")
-            database.execute("PRAGMA user_version=1")
-        database.close()
+        self.make_older(version, made)
         again = live_server.LiveServer(environment={"JOBS_PATH": self.path})
         self.addCleanup(again.stop)
         with again.client() as client:
-            found = client.send("GET", f"/jobs/{job}").json
-        self.assertEqual(("code", "success", "1\n"), (found["kind"], found["status"], found["result"]["stdout"]))
+            found = client.send("GET", f"/jobs/{made['job_id']}").json
+        self.assertEqual(("code", "success"), (found["kind"], found["status"]))
+        self.assertEqual(made, found["result"])
         self.assertEqual(made["created_at"], found["created_at"])
+
+    def test_a_file_of_version_1_is_taken(self):
+        self.check_file_of_version(1)
+
+    def test_a_file_of_version_2_is_taken(self):
+        self.check_file_of_version(2)
 
 
 class Many(live_server.ServerTest):

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/json/reader.h"
+#include "runtime/service/records.h"
 #include "runtime/service/task_json.h"
 #include "server/api/encode_jobs.h"
 #include "server/api/encode_lessons.h"
@@ -12,6 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace agent = runtime::agent;
 using runtime::encode_attempt;
+using runtime::encode_record;
 using runtime::encode_task;
 using runtime::max_history_output_bytes;
 using runtime::json::Object;
@@ -112,18 +114,30 @@ TEST(EncodeJobs, ATasksHistoryIsThereAsLongAsThereIsNoResult) {
   runtime::JobRecord record;
   record.summary.id = "t";
   record.summary.kind = runtime::task_job;
-  record.checkpoints = R"({"attempt":1},{"attempt":2})";
-  const Object running = object_of(encode_job(record));
+  record.checkpoints = {encode_record(failed_attempt()), encode_record(agent::Attempt())};
+  const Object running = object_of(*encode_job(record));
   EXPECT_EQ(*running.at("kind").as_string(), "task");
   EXPECT_TRUE(running.at("result").is_null());
-  EXPECT_EQ(running.at("history").as_array()->size(), 2u);
+  ASSERT_EQ(running.at("history").as_array()->size(), 2u);
+  EXPECT_EQ(*running.at("history").as_array()->at(0).as_object()->at("code").as_string(),
+            "print(1)\n");
   record.checkpoints.clear();
-  EXPECT_TRUE(object_of(encode_job(record)).at("history").as_array()->empty());
-  record.result = "{}";
-  EXPECT_TRUE(object_of(encode_job(record)).at("history").is_null());
+  EXPECT_TRUE(object_of(*encode_job(record)).at("history").as_array()->empty());
+  record.record = encode_record(agent::TaskResult());
+  EXPECT_TRUE(object_of(*encode_job(record)).at("history").is_null());
   record.summary.kind = runtime::code_job;
-  record.result.clear();
-  EXPECT_TRUE(object_of(encode_job(record)).at("history").is_null());
+  record.record.clear();
+  EXPECT_TRUE(object_of(*encode_job(record)).at("history").is_null());
+}
+
+TEST(EncodeJobs, WhatIsDamagedIsAnError) {
+  runtime::JobRecord record;
+  record.record = encode_record(agent::TaskResult());
+  EXPECT_FALSE(encode_job(record).has_value()) << "it is no program's";
+  record.record.clear();
+  record.summary.kind = runtime::task_job;
+  record.checkpoints = {"x"};
+  EXPECT_FALSE(encode_job(record).has_value());
 }
 
 TEST(EncodeLessons, APage) {

@@ -10,7 +10,9 @@ namespace runtime {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // As version 1 made it, with one job that ended and one that its server did not outlive.
 constexpr const char* version_1 = R"sql(
@@ -39,6 +41,41 @@ INSERT INTO jobs (id, owner, status, language, code_sha256, created)
 PRAGMA application_id=1634169698;
 )sql";
 
+// What version 2 made of it: a result of each kind, and a task that its server did not outlive.
+constexpr const char* version_2 = R"sql(
+ALTER TABLE jobs ADD COLUMN kind TEXT NOT NULL DEFAULT 'code';
+CREATE TABLE checkpoints (
+  job INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  document TEXT NOT NULL,
+  PRIMARY KEY (job, place)) WITHOUT ROWID;
+CREATE TRIGGER job_dropped AFTER DELETE ON jobs BEGIN
+  DELETE FROM checkpoints WHERE job = old.seq;
+END;
+CREATE TRIGGER job_ended AFTER UPDATE OF result ON jobs WHEN new.result <> '' BEGIN
+  DELETE FROM checkpoints WHERE job = new.seq;
+END;
+INSERT INTO jobs (id, owner, status, language, code_sha256, created, finished, bytes, result, kind)
+  VALUES ('task', 'me', 'completed', 'python', 'abc', 1, 2, 519, '{"a":1}', 'task'),
+         ('bad', 'me', 'success', 'python', 'abc', 1, 2, 515, 'bad', 'code');
+INSERT INTO jobs (id, owner, status, language, code_sha256, created, kind)
+  VALUES ('cut task', 'me', 'running', 'python', 'def', 3, 'task');
+INSERT INTO checkpoints SELECT seq, 0, '{"b":2}' FROM jobs WHERE id = 'cut task';
+INSERT INTO checkpoints SELECT seq, 1, 'bad' FROM jobs WHERE id = 'cut task';
+INSERT INTO checkpoints SELECT seq, 2, '{"c":3}' FROM jobs WHERE id = 'cut task';
+PRAGMA user_version=2;
+)sql";
+
+// Stands in for the reader of runtime/service.
+jail::Result<std::string> read_old_answer(OldAnswer kind, const std::string& answer) {
+  if (answer == "bad") return jail::Error{jail::ErrorKind::invalid, "bad", 0, {}};
+  return std::to_string(static_cast<int>(kind)) + std::string(1, '\0') + answer;
+}
+
+std::string record_of(OldAnswer kind, const std::string& answer) {
+  return *read_old_answer(kind, answer);
+}
+
 class JobHistory : public ::testing::Test {
  protected:
   JobHistory() {
@@ -57,7 +94,7 @@ class JobHistory : public ::testing::Test {
   }
 
   JobTable open() {
-    auto table = JobTable::open(path(), {});
+    auto table = JobTable::open(path(), {}, read_old_answer);
     EXPECT_TRUE(table.has_value()) << table.error().message();
     return std::move(*table);
   }
@@ -93,8 +130,8 @@ TEST_F(JobHistory, OfVersion1KeepsItsJobs) {
     EXPECT_EQ(old.summary.execution_time_ms, 1.5);
     EXPECT_EQ(old.summary.created, JobTime(1'700'000'000'000ms));
     EXPECT_EQ(old.summary.finished, JobTime(1'700'000'001'000ms));
-    EXPECT_EQ(old.result, "{}");
-    EXPECT_EQ(old.checkpoints, "");
+    EXPECT_EQ(old.record, record_of(OldAnswer::program, "{}"));
+    EXPECT_THAT(old.checkpoints, IsEmpty());
     const JobRecord cut = must_find(table, "cut");
     EXPECT_EQ(cut.summary.status, "failed");
     EXPECT_THAT(cut.summary.error, HasSubstr("before the result was stored"));
@@ -103,14 +140,44 @@ TEST_F(JobHistory, OfVersion1KeepsItsJobs) {
   JobTable table = open();
   ASSERT_TRUE(table.insert(task_of("new")).has_value());
   ASSERT_TRUE(table.checkpoint("new", 0, "1").has_value());
-  EXPECT_EQ(must_find(table, "new").checkpoints, "1");
+  EXPECT_THAT(must_find(table, "new").checkpoints, ElementsAre("1"));
+}
+
+TEST_F(JobHistory, OfVersion2HasRecordsForItsAnswers) {
+  write_old_file(version_2);
+  for (int round = 0; round < 2; ++round) {
+    JobTable table = open();
+    EXPECT_EQ(must_find(table, "old").record, record_of(OldAnswer::program, "{}"));
+    EXPECT_EQ(must_find(table, "task").record, record_of(OldAnswer::task, R"({"a":1})"));
+    const JobRecord bad = must_find(table, "bad");
+    EXPECT_EQ(bad.record, "");
+    EXPECT_EQ(bad.summary.status, "success");
+    EXPECT_THAT(bad.summary.error, HasSubstr("cannot be read"));
+    EXPECT_THAT(must_find(table, "cut task").checkpoints,
+                ElementsAre(record_of(OldAnswer::attempt, R"({"b":2})"),
+                            record_of(OldAnswer::attempt, R"({"c":3})")));
+  }
+  auto database = Database::open(path());
+  ASSERT_TRUE(database.has_value());
+  EXPECT_EQ(*database->number("SELECT sum(bytes - 512 - length(record)) FROM jobs"
+                              " WHERE id IN ('old', 'task', 'bad')"),
+            0);
+}
+
+TEST_F(JobHistory, OfAnOlderVersionIsRefusedWhereNobodyReadsItsAnswers) {
+  write_old_file(version_2);
+  const auto table = JobTable::open(path(), {});
+  ASSERT_FALSE(table.has_value());
+  EXPECT_EQ(table.error().kind, jail::ErrorKind::unsupported);
+  JobTable opened = open();
+  EXPECT_EQ(must_find(opened, "old").summary.status, "success");
 }
 
 TEST_F(JobHistory, OfALaterVersionIsLeftAlone) {
-  for (const char* version : {"PRAGMA user_version=3", "PRAGMA user_version=0"}) {
+  for (const char* version : {"PRAGMA user_version=4", "PRAGMA user_version=0"}) {
     std::filesystem::remove(path());
     write_old_file(version);
-    const auto table = JobTable::open(path(), {});
+    const auto table = JobTable::open(path(), {}, read_old_answer);
     ASSERT_FALSE(table.has_value()) << version;
     EXPECT_EQ(table.error().kind, jail::ErrorKind::unsupported);
   }
@@ -129,8 +196,8 @@ TEST_F(JobHistory, ATaskThatItsServerDidNotOutliveKeepsItsHistory) {
   EXPECT_EQ(record.summary.kind, "task");
   EXPECT_EQ(record.summary.status, "failed");
   EXPECT_THAT(record.summary.error, HasSubstr("before the task did"));
-  EXPECT_EQ(record.result, "");
-  EXPECT_EQ(record.checkpoints, R"({"attempt":1},{"attempt":2,"x":"ü"})");
+  EXPECT_EQ(record.record, "");
+  EXPECT_THAT(record.checkpoints, ElementsAre(R"({"attempt":1})", R"({"attempt":2,"x":"ü"})"));
   EXPECT_EQ(table.list({})->jobs.at(0).kind, "task");
   ASSERT_TRUE(table.checkpoint("t", 2, "late").has_value());
   EXPECT_EQ(must_find(table, "t").checkpoints, record.checkpoints) << "it has ended";
@@ -144,7 +211,8 @@ TEST_F(JobHistory, ALaterCheckpointTakesThePlaceOfAnEarlier) {
   for (const auto& [place, document] : told) {
     ASSERT_TRUE(table.checkpoint("t", place, document).has_value());
   }
-  EXPECT_EQ(must_find(table, "t").checkpoints, R"({"critique":"1"},2,3,44)");
+  EXPECT_THAT(must_find(table, "t").checkpoints,
+              ElementsAre(R"({"critique":"1"})", "2", "3", "44"));
 }
 
 TEST_F(JobHistory, AResultTakesThePlaceOfTheCheckpoints) {
@@ -155,9 +223,9 @@ TEST_F(JobHistory, AResultTakesThePlaceOfTheCheckpoints) {
     ASSERT_TRUE(table.checkpoint(id, 0, "1").has_value());
     JobEnd end;
     end.status = "completed";
-    end.result = result;
+    end.record = result;
     ASSERT_TRUE(table.finish(id, end).has_value());
-    EXPECT_EQ(must_find(table, id).checkpoints, *result == '\0' ? "1" : "");
+    EXPECT_EQ(must_find(table, id).checkpoints.size(), *result == '\0' ? 1u : 0u);
   }
 }
 

@@ -57,7 +57,7 @@ TEST_F(JobPlace, TheUsualOne) {
 }
 
 TEST_F(JobPlace, IsMadeForItsOwnerAlone) {
-  EXPECT_TRUE(open_job_table(std::nullopt, path_, {}, logger_).has_value());
+  EXPECT_TRUE(open_job_table(std::nullopt, path_, {}, {}, logger_).has_value());
   struct stat status {};
   ASSERT_EQ(::stat(path_.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
@@ -68,7 +68,7 @@ TEST_F(JobPlace, IsMadeForItsOwnerAlone) {
 
 TEST_F(JobPlace, ADamagedFileIsSetAsideAtTheUsualPlace) {
   damage(path_);
-  ASSERT_TRUE(open_job_table(std::nullopt, path_, {}, logger_).has_value());
+  ASSERT_TRUE(open_job_table(std::nullopt, path_, {}, {}, logger_).has_value());
   EXPECT_TRUE(fs::exists(path_ + ".damaged"));
   EXPECT_EQ(fs::file_size(path_ + ".damaged"), 8192u);
   EXPECT_THAT(log(), HasSubstr("set aside"));
@@ -76,7 +76,7 @@ TEST_F(JobPlace, ADamagedFileIsSetAsideAtTheUsualPlace) {
 
 TEST_F(JobPlace, ADamagedFileThatWasConfiguredStopsTheStart) {
   damage(path_);
-  const auto table = open_job_table(path_, std::nullopt, {}, logger_);
+  const auto table = open_job_table(path_, std::nullopt, {}, {}, logger_);
   ASSERT_FALSE(table.has_value());
   EXPECT_THAT(table.error().message(), HasSubstr(path_));
   EXPECT_THAT(table.error().message(), HasSubstr("move the file away"));
@@ -90,28 +90,28 @@ TEST_F(JobPlace, AnotherProgramsDatabaseIsLeftAlone) {
     ASSERT_TRUE(other.has_value());
     ASSERT_TRUE(other->run("CREATE TABLE theirs (x)").has_value());
   }
-  const auto table = open_job_table(path_, std::nullopt, {}, logger_);
+  const auto table = open_job_table(path_, std::nullopt, {}, {}, logger_);
   ASSERT_FALSE(table.has_value());
   EXPECT_THAT(table.error().message(), HasSubstr("another program"));
   EXPECT_TRUE(Database::open(path_)->run("INSERT INTO theirs VALUES (1)").has_value());
 }
 
 TEST_F(JobPlace, WhereASecondServerHoldsTheFile) {
-  const auto first = open_job_table(std::nullopt, path_, {}, logger_);
+  const auto first = open_job_table(std::nullopt, path_, {}, {}, logger_);
   ASSERT_TRUE(first.has_value());
-  const auto configured = open_job_table(path_, std::nullopt, {}, logger_);
+  const auto configured = open_job_table(path_, std::nullopt, {}, {}, logger_);
   ASSERT_FALSE(configured.has_value());
   EXPECT_THAT(configured.error().message(), HasSubstr("another server"));
-  EXPECT_TRUE(open_job_table(std::nullopt, path_, {}, logger_).has_value());
+  EXPECT_TRUE(open_job_table(std::nullopt, path_, {}, {}, logger_).has_value());
   EXPECT_THAT(log(), HasSubstr("kept in memory"));
 }
 
 TEST_F(JobPlace, WhereNothingCanBeWritten) {
   std::ofstream(directory_ + "/file") << "x";
   const std::string below = directory_ + "/file/state/jobs.sqlite";
-  EXPECT_TRUE(open_job_table(std::nullopt, below, {}, logger_).has_value());
+  EXPECT_TRUE(open_job_table(std::nullopt, below, {}, {}, logger_).has_value());
   EXPECT_THAT(log(), HasSubstr("kept in memory"));
-  const auto configured = open_job_table(below, std::nullopt, {}, logger_);
+  const auto configured = open_job_table(below, std::nullopt, {}, {}, logger_);
   ASSERT_FALSE(configured.has_value());
   EXPECT_THAT(configured.error().message(), HasSubstr("JOBS_PATH"));
 }

@@ -30,7 +30,7 @@ JobEnd end_of(const std::string& status, const std::string& result) {
   JobEnd end;
   end.status = status;
   end.execution_time_ms = 1.5;
-  end.result = result;
+  end.record = result;
   end.finished = epoch + 5s;
   return end;
 }
@@ -71,7 +71,7 @@ TEST(JobTable, KeepsWhatItWasTold) {
   EXPECT_EQ((*found)->summary.created, epoch);
   EXPECT_EQ((*found)->summary.finished, epoch + 5s);
   EXPECT_EQ((*found)->summary.execution_time_ms, 1.5);
-  EXPECT_EQ((*found)->result, R"({"x":"ü\u0000"})");
+  EXPECT_EQ((*found)->record, R"({"x":"ü\u0000"})");
   EXPECT_FALSE(table.find("b", std::nullopt)->has_value());
 }
 
