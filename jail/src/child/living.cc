@@ -27,7 +27,7 @@ namespace jail::child {
 namespace {
 
 // Processes of the owner's at a time; how many each of them makes is Limits::processes.
-constexpr int most_spawned = 64;
+constexpr int most_spawned = Watch::most_starting;
 constexpr int polled_of_process = 3;
 
 // Both sides of a terminal; -1: there is none.
@@ -193,7 +193,9 @@ class Living {
   }
 
   void read_start_report(SpawnedProcess& process) {
-    if (process.read_start_report()) watch_.note_open_files(process.pid());
+    if (!process.read_start_report()) return;
+    watch_.note_started(process.pid());
+    watch_.note_open_files(process.pid());
   }
 
   void hear_notice(SpawnedProcess& process, short events) {
@@ -249,6 +251,7 @@ class Living {
       return pid;
     }
     has_processes_ = true;
+    watch_.note_starting(static_cast<int>(pid));
     place->begin(static_cast<int>(pid), static_cast<int>(control), start_report, order, now_ns());
     place->tell_spawned(terminal.master);
     return 0;

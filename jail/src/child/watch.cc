@@ -139,27 +139,18 @@ bool Watch::is_thread_of(int thread, int pid) const {
           find_number(text.bytes, "Tgid:", process) && process == static_cast<std::uint64_t>(pid));
 }
 
-bool Watch::leave_out(int pid) {
-  for (int& place : left_out_) {
-    if (place != 0) continue;
-    place = pid;
-    return true;
-  }
-  return false;
-}
+bool Watch::leave_out(int pid) { return left_out_.add(pid); }
+
+bool Watch::note_starting(int pid) { return starting_.add(pid); }
+
+void Watch::note_started(int pid) { starting_.remove(pid); }
 
 void Watch::note_reaped(int pid) {
-  for (int& place : left_out_) {
-    if (place == pid) place = 0;
-  }
+  left_out_.remove(pid);
+  starting_.remove(pid);
 }
 
-bool Watch::is_left_out(int pid) const {
-  for (const int place : left_out_) {
-    if (place == pid) return true;
-  }
-  return false;
-}
+bool Watch::is_left_out(int pid) const { return left_out_.has(pid) || starting_.has(pid); }
 
 bool Watch::is_small(int thread) const {
   constexpr std::uint64_t most_tables = 512u << 10;

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "child/known_processes.h"
+#include "child/pid_set.h"
 #include "child/socket_memory.h"
 
 namespace jail::child {
@@ -52,6 +53,12 @@ class Watch {
   // none of the jail's until it is reaped. False: there are too many already.
   bool leave_out(int pid);
   void note_reaped(int pid);
+
+  // A child of init's is a copy of it until its execve, and counts from then on alone: another
+  // process of the jail can stop it before, for as long as it likes. False: there are too many.
+  bool note_starting(int pid);
+  void note_started(int pid);
+  static constexpr int most_starting = 64;
 
   // Whether the thread's process has so few page tables that changing all of them takes no time
   // that counts.
@@ -128,10 +135,11 @@ class Watch {
   std::uint64_t kernel_ = 0;          // what the kernel keeps
   bool kernel_is_counted_ = false;    // and not only the most that it can be
   static constexpr int most_left_out = 8;
-  int left_out_[most_left_out] = {};  // 0: a free place
-  int counted_until_ = 0;             // the last process that a count has come to
-  int walked_until_ = 0;              // the last process that a walk has come to
-  std::uint64_t most_places_ = 64;    // for descriptors, in one process
+  PidSet<most_left_out> left_out_;
+  PidSet<most_starting> starting_;
+  int counted_until_ = 0;           // the last process that a count has come to
+  int walked_until_ = 0;            // the last process that a walk has come to
+  std::uint64_t most_places_ = 64;  // for descriptors, in one process
   SocketMemory sockets_;
   KnownProcesses known_;
 };
