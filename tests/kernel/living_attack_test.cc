@@ -111,6 +111,35 @@ TEST_F(LivingAttack, WhoeverIsStoppedBeforeItsProgramHoldsNobodyUp) {
   EXPECT_EQ(jail_->report().ended, Ended::cancelled);
 }
 
+constexpr char stop_everybody_and_kill_when_told[] = R"(
+import os, signal
+print('at work', flush=True)
+while True:
+    what = signal.SIGKILL if os.path.exists('/workspace/kill') else signal.SIGSTOP
+    try: os.kill(-1, what)
+    except ProcessLookupError: pass
+)";
+
+TEST_F(LivingAttack, WhoeverIsKilledBeforeItsProgramHasNotRun) {
+  begin();
+  Process killer = attacker(python_process(stop_everybody_and_kill_when_told));
+  std::vector<Process> others;
+  bool is_stopped = false;
+  for (int i = 0; i < 60 && !is_stopped; ++i) {
+    others.push_back(spawn({.argv = {"/usr/bin/sleep", "30"}}));
+    is_stopped = !others.back().wait(ProcessPhase::running, scaled(milliseconds(300)));
+  }
+  ASSERT_TRUE(is_stopped) << "all of them came to their program";
+  ASSERT_TRUE(jail_->open_file("/workspace/kill", O_WRONLY | O_CREAT));
+  for (Process& process : others) {
+    const auto ended = process.wait(ProcessPhase::ended, scaled(seconds(10)));
+    ASSERT_TRUE(ended) << ended.error().message();
+    EXPECT_EQ(process.report().ended, Ended::signaled);
+    EXPECT_EQ(process.report().signal, SIGKILL);
+    EXPECT_EQ(process.report().phases.ran.count() > 0, &process != &others.back());
+  }
+}
+
 TEST_F(LivingAttack, ASpawnedProcessIsConfinedAsAColdGuest) {
   const std::string look = R"(
 import os, resource, signal

@@ -53,7 +53,7 @@ struct ProcessSpec {
 // How far a process has come. It only goes forward.
 enum class ProcessPhase : std::uint8_t {
   starting,  // it is being made
-  running,   // its program has begun
+  running,   // its program has begun; passed over where it was ended before
   ended,     // report() is there; what it has started itself may go on in the jail
 };
 
@@ -102,10 +102,11 @@ class Process {
   Result<void> signal(int number);
   Result<void> signal_group(int number);
 
-  // Only in ProcessPhase::ended. Ended::cancelled, timed_out and out_of_memory may be the jail's
-  // end. `usage` is of this process and of those that it has waited for, the memory that of the
-  // largest of them. Ended::killed where the whole jail is gone and nobody was left to report:
-  // Jail::report() has the reason.
+  // Only in ProcessPhase::ended. Where the process was ended before its program began, which others
+  // in the jail can do, `phases.ran` is 0, and otherwise it is not. Ended::cancelled, timed_out and
+  // out_of_memory may be the jail's end. `usage` is of this process and of those that it has waited
+  // for, the memory that of the largest of them. Ended::killed where the whole jail is gone and
+  // nobody was left to report: Jail::report() has the reason.
   const ExitReport& report() const noexcept;
 
   // Blocks until `phase` is reached or passed, at most 24 days. For owners without an event loop.

@@ -13,7 +13,7 @@ typedef struct jail_process jail_process;
 // How far a process has come; the values grow as it goes on.
 typedef enum jail_process_progress {
   JAIL_PROCESS_STARTING = 0,  // it is being made
-  JAIL_PROCESS_RUNNING = 1,   // its program has begun
+  JAIL_PROCESS_RUNNING = 1,   // its program has begun; passed over where it was ended before
   JAIL_PROCESS_ENDED = 2      // the report is there; what it has started may go on in the jail
 } jail_process_progress;
 
@@ -73,7 +73,8 @@ jail_status jail_process_resize(jail_process* process, uint32_t columns, uint32_
 // written by then; otherwise as jail_jail_communicate().
 jail_status jail_process_communicate(jail_process* process, const void* input, size_t length,
                                      uint64_t most_bytes, jail_output** output, jail_error* error);
-// Only in JAIL_PROCESS_ENDED, else JAIL_INVALID.
+// Only in JAIL_PROCESS_ENDED, else JAIL_INVALID. The time that it ran is 0 where it was ended
+// before its program began, and otherwise it is not.
 jail_status jail_process_report(const jail_process* process, jail_report* report,
                                 jail_error* error);
 

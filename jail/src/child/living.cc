@@ -193,7 +193,7 @@ class Living {
   }
 
   void read_start_report(SpawnedProcess& process) {
-    if (!process.read_start_report()) return;
+    if (!process.read_start_report(static_cast<int>(slots_[wire::slot_proc]))) return;
     watch_.note_started(process.pid());
     watch_.note_open_files(process.pid());
   }
@@ -290,17 +290,28 @@ class Living {
   // Orphans of the jail are init's children too, whoever made them.
   bool reap_one(int flags) {
     siginfo_t ended{};
-    rusage usage{};
-    const long result = raw::call(SYS_waitid, P_ALL, 0, raw::address(&ended), WEXITED | flags,
-                                  raw::address(&usage));
+    const long result =
+        raw::call(SYS_waitid, P_ALL, 0, raw::address(&ended), WEXITED | WNOWAIT | flags, 0);
     if (result == -EINTR) return true;
     if (result == -ECHILD) has_processes_ = false;
     if (result < 0 || ended.si_pid == 0) return false;
-    watch_.note_reaped(ended.si_pid);
-    for (int i = 0; i < places_used_; ++i) {
-      if (processes_[i].is(ended.si_pid)) processes_[i].note_end(ended, usage, now_ns());
+    SpawnedProcess* process = find_process(ended.si_pid);
+    // As long as it is not reaped the kernel says whether it came to its program.
+    if (process != nullptr && process->start_report() >= 0) read_start_report(*process);
+    rusage usage{};
+    while (raw::call(SYS_waitid, P_PID, ended.si_pid, raw::address(&ended), WEXITED,
+                     raw::address(&usage)) == -EINTR) {
     }
+    watch_.note_reaped(ended.si_pid);
+    if (process != nullptr) process->note_end(ended, usage, now_ns());
     return true;
+  }
+
+  SpawnedProcess* find_process(int pid) {
+    for (int i = 0; i < places_used_; ++i) {
+      if (processes_[i].is(pid)) return &processes_[i];
+    }
+    return nullptr;
   }
 
   // kill() reaches every process of this pid namespace but init itself. A fork that races with the

@@ -8,6 +8,7 @@
 #include "child/channel.h"
 #include "child/clocks.h"
 #include "child/guest_start.h"
+#include "child/proc_files.h"
 #include "child/raw_syscall.h"
 
 namespace jail::child {
@@ -18,7 +19,18 @@ constexpr std::uint64_t longest_start_ns = 10'000 * ns_per_ms;
 
 constexpr std::uint64_t pause_between_cpu_looks_ns = 20 * ns_per_ms;
 
+// That a program has run shows in a report that counts microseconds.
+constexpr std::uint64_t least_run_ns = 1000;
+
 constexpr int highest_signal = 64;
+
+// Who is killed on the way to its execve leaves the same silence as who has executed. Where nothing
+// can be read of it, it counts as a program that runs.
+bool was_killed_before(int proc, int pid) {
+  ProcessStat stat;
+  return read_stat(proc, Number(static_cast<std::uint64_t>(pid)).text, stat) &&
+         !stat.has_executed();
+}
 
 void close(int& fd) {
   if (fd >= 0) raw::call(SYS_close, fd);
@@ -80,14 +92,14 @@ void SpawnedProcess::kill() const {
   raw::call(SYS_kill, -pid_, SIGKILL);
 }
 
-bool SpawnedProcess::read_start_report() {
+bool SpawnedProcess::read_start_report(int proc) {
   Failure failure;
   const StartReport heard = take_start_report(start_report_, notices_, failure);
   if (heard == StartReport::failed) {
     if (control_ >= 0) send_failure(control_, 1, failure.index, failure.error);
     close(control_);
   }
-  if (heard != StartReport::running) return false;
+  if (heard != StartReport::running || was_killed_before(proc, pid_)) return false;
   exec_ns_ = now_ns();
   wire::Message message{};
   message.type = wire::message_running;
@@ -119,7 +131,6 @@ void SpawnedProcess::end_with_jail(wire::Cause cause) {
 }
 
 void SpawnedProcess::note_end(const siginfo_t& ended, const rusage& usage, std::uint64_t now) {
-  if (start_report_ >= 0) read_start_report();
   close(start_report_);
   wire::Message message{};
   message.type = wire::message_ended;
@@ -130,9 +141,9 @@ void SpawnedProcess::note_end(const siginfo_t& ended, const rusage& usage, std::
   message.cpu_user_us = microseconds(usage.ru_utime);
   message.cpu_system_us = microseconds(usage.ru_stime);
   message.memory_peak_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-  const std::uint64_t running = exec_ns_ != 0 ? exec_ns_ : now;
-  message.started_ns = running - begin_ns_;
-  message.ran_ns = now - running;
+  const bool has_run = exec_ns_ != 0;
+  message.started_ns = (has_run ? exec_ns_ : now) - begin_ns_;
+  message.ran_ns = has_run ? larger(now - exec_ns_, least_run_ns) : 0;
   send(message);
   close(control_);
   pid_ = 0;

@@ -37,8 +37,9 @@ class SpawnedProcess {
   // not come to its execve in time.
   void expire(std::uint64_t now);
 
-  // What came on start_report(). True: the program runs from now on.
-  bool read_start_report();
+  // What came on start_report(). True: the program runs from now on. `proc` is init's own proc
+  // mount: the process has not been reaped yet.
+  bool read_start_report(int proc);
 
   // What came on control(): a signal to pass on, or the owner's end, which kills it.
   void read_order();
@@ -46,7 +47,7 @@ class SpawnedProcess {
   // With the jail: whatever ends it now ends it for this reason.
   void end_with_jail(wire::Cause cause);
 
-  // Init has reaped it.
+  // Init has reaped it, after a last read_start_report().
   void note_end(const siginfo_t& ended, const rusage& usage, std::uint64_t now);
 
  private:
