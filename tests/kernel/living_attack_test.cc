@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <future>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -245,6 +246,28 @@ while True:
   jail_->cancel();
   ASSERT_TRUE(jail_->wait(Phase::ended, scaled(seconds(10))));
   EXPECT_EQ(jail_->report().ended, Ended::cancelled);
+}
+
+TEST_F(LivingAttack, WhoeverIsLeftBehindTakesNoPlaceOfAProcess) {
+  jail::JailSpec spec = unhurried_spec();
+  spec.limits.memory_bytes = std::uint64_t{2} << 30;
+  spec.limits.processes = 400;
+  begin(spec);
+  int left_behind = 0;
+  std::optional<jail::Error> refused;
+  while (left_behind < 300 && !refused) {
+    Process process = spawn({.argv = {"/usr/bin/setsid", "--fork", "/usr/bin/sleep", "60"}});
+    const auto ended = process.wait(ProcessPhase::ended, scaled(seconds(10)));
+    if (ended) {
+      ++left_behind;
+    } else {
+      refused = ended.error();
+    }
+  }
+  EXPECT_EQ(left_behind, 256);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->kind, ErrorKind::exhausted) << refused->message();
+  EXPECT_THAT(refused->message(), HasSubstr("left others behind"));
 }
 
 TEST_F(LivingAttack, NoLimitOfAProcessThatIsYetToBeginIsLowered) {

@@ -70,10 +70,11 @@ class Jail {
   // TemplateSpec::most_memory_bytes and most_cpu). Errors: invalid, closed, kernel.
   Result<void> start(const RunLimits& limits);
 
-  // Starts a process in a living jail, in Phase::running; up to 64 that have not ended at a time.
-  // It is confined as every guest is before it executes anything, also where others in the jail are
-  // hostile. Does not wait: the Process tells how far it has come. Errors: invalid, naming the
-  // field of the spec; closed (the jail has ended); exhausted, kernel.
+  // Starts a process in a living jail, in Phase::running; up to 64 that have not ended at a time,
+  // and up to 256 that have not ended or have left processes of theirs behind. It is confined as
+  // every guest is before it executes anything, also where others in the jail are hostile. Does not
+  // wait: the Process tells how far it has come. Errors: invalid, naming the field of the spec;
+  // closed (the jail has ended); exhausted, kernel.
   Result<Process> spawn(const ProcessSpec& spec) const;
 
   // Opens a regular file or directory of a living jail, by an absolute path of the jail. Symbolic

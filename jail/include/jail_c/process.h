@@ -28,9 +28,10 @@ typedef struct jail_process_options {
   uint32_t terminal_rows;
 } jail_process_options;
 
-// Starts a process in a living jail that was started; up to 64 that have not ended at a time. Does
-// not wait. argv[0] is a path inside the jail; `env` has "NAME=value", and may be NULL as `options`
-// may. The process does not outlive the jail's end.
+// Starts a process in a living jail that was started; up to 64 that have not ended at a time, and
+// up to 256 that have not ended or have left processes of theirs behind. Does not wait. argv[0] is
+// a path inside the jail; `env` has "NAME=value", and may be NULL as `options` may. The process
+// does not outlive the jail's end.
 jail_status jail_jail_spawn(const jail_jail* jail, const char* const* argv, const char* const* env,
                             const jail_process_options* options, jail_process** process,
                             jail_error* error);

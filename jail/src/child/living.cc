@@ -19,6 +19,7 @@
 #include "child/guest_calls.h"
 #include "child/guest_start.h"
 #include "child/held_limits.h"
+#include "child/listeners.h"
 #include "child/raw_syscall.h"
 #include "child/spawned_process.h"
 #include "child/watch.h"
@@ -28,7 +29,7 @@ namespace {
 
 // Processes of the owner's at a time; how many each of them makes is Limits::processes.
 constexpr int most_spawned = Watch::most_starting;
-constexpr int polled_of_process = 3;
+constexpr int polled_of_process = 2;
 
 // Both sides of a terminal; -1: there is none.
 struct Terminal {
@@ -167,29 +168,36 @@ class Living {
   void await_events(std::uint64_t pause_ns) {
     timespec timeout{static_cast<time_t>(pause_ns / 1'000'000'000u),
                      static_cast<long>(pause_ns % 1'000'000'000u)};
-    pollfd watched[2 + most_spawned * polled_of_process];
+    pollfd watched[2 + most_spawned * polled_of_process + Listeners::most];
     watched[0] = {control_, POLLIN, 0};
     watched[1] = {signals_, POLLIN, 0};
-    for (int i = 0; i < places_used_; ++i) {
+    const int processes = places_used_;
+    for (int i = 0; i < processes; ++i) {
       pollfd* of_process = watched + 2 + i * polled_of_process;
       of_process[0] = {processes_[i].start_report(), POLLIN, 0};
-      of_process[1] = {processes_[i].notices().descriptor(), POLLIN, 0};
-      of_process[2] = {processes_[i].control(), POLLIN, 0};
+      of_process[1] = {processes_[i].control(), POLLIN, 0};
     }
-    const int count = places_used_;
-    if (raw::call(SYS_ppoll, raw::address(watched), 2 + count * polled_of_process,
+    const int listeners = listeners_.used();
+    pollfd* of_listeners = watched + 2 + processes * polled_of_process;
+    for (int i = 0; i < listeners; ++i) {
+      of_listeners[i] = {listeners_[i].notices.descriptor(), POLLIN, 0};
+    }
+    if (raw::call(SYS_ppoll, raw::address(watched), of_listeners + listeners - watched,
                   raw::address(&timeout), 0) <= 0) {
       return;
     }
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < processes; ++i) {
       const pollfd* of_process = watched + 2 + i * polled_of_process;
       if (of_process[0].revents != 0) read_start_report(processes_[i]);
-      if (of_process[1].revents != 0) hear_notice(processes_[i], of_process[1].revents);
-      if (of_process[2].revents != 0) processes_[i].read_order();
+      if (of_process[1].revents != 0) processes_[i].read_order();
+    }
+    for (int i = 0; i < listeners; ++i) {
+      if (of_listeners[i].revents != 0) hear_notice(listeners_[i], of_listeners[i].revents);
     }
     if (watched[1].revents != 0) reap_ended();
     if (watched[0].revents != 0) read_order();
     while (places_used_ > 0 && processes_[places_used_ - 1].is_free()) --places_used_;
+    listeners_.forget_free_ones();
   }
 
   void read_start_report(SpawnedProcess& process) {
@@ -198,10 +206,11 @@ class Living {
     watch_.note_open_files(process.pid());
   }
 
-  void hear_notice(SpawnedProcess& process, short events) {
+  void hear_notice(Listener& listener, short events) {
     Notice notice{};
-    Notices& notices = process.notices();
-    if (notices.take(events, notice)) answer_call(notices, watch_, notice, order_.memory_bytes);
+    if (listener.notices.take(events, notice)) {
+      answer_call(listener.notices, watch_, notice, order_.memory_bytes);
+    }
   }
 
   void read_order() {
@@ -227,20 +236,29 @@ class Living {
     if (count != (has_terminal ? wire::spawn_fds_with_terminal : wire::spawn_fds_with_streams)) {
       return;  // its owner finds the socket closed
     }
+    const Failure failure = make(order, fds, has_terminal);
+    if (failure.error != 0) send_failure(fds[0], 1, failure.index, failure.error);
+  }
+
+  Failure make(const wire::Order& order, const int* fds, bool has_terminal) {
+    SpawnedProcess* place = free_place();
+    if (place == nullptr) return {wire::no_place_for_process, EAGAIN};
+    Listener* listener = listeners_.lend();
+    if (listener == nullptr) return {wire::no_place_for_listener, EAGAIN};
     Terminal terminal;
     long done = has_terminal ? open_terminal(order, terminal) : 0;
-    if (done == 0) done = make(order, fds, terminal);
+    if (done == 0) done = begin(*place, *listener, order, fds, terminal);
+    if (done < 0) listener->is_lent = false;
     if (terminal.slave >= 0) {
       raw::call(SYS_close, terminal.slave);
       raw::call(SYS_close, terminal.master);
     }
-    if (done < 0) send_failure(fds[0], 1, -1, static_cast<std::int32_t>(-done));
+    return {wire::refused_by_kernel, static_cast<std::int32_t>(-done)};
   }
 
   // 0 or a negative errno.
-  long make(const wire::Order& order, const int* fds, const Terminal& terminal) {
-    SpawnedProcess* place = free_place();
-    if (place == nullptr) return -EAGAIN;
+  long begin(SpawnedProcess& place, Listener& listener, const wire::Order& order, const int* fds,
+             const Terminal& terminal) {
     const long control = raw::call(SYS_fcntl, fds[0], F_DUPFD_CLOEXEC, 0);
     if (control < 0) return control;
     int start_report = -1;
@@ -252,8 +270,9 @@ class Living {
     }
     has_processes_ = true;
     watch_.note_starting(static_cast<int>(pid));
-    place->begin(static_cast<int>(pid), static_cast<int>(control), start_report, order, now_ns());
-    place->tell_spawned(terminal.master);
+    place.begin(static_cast<int>(pid), {static_cast<int>(control), start_report, &listener}, order,
+                now_ns());
+    place.tell_spawned(terminal.master);
     return 0;
   }
 
@@ -358,6 +377,7 @@ class Living {
   bool has_processes_ = false;
   int signals_ = -1;
   SpawnedProcess processes_[most_spawned];
+  Listeners listeners_;
   int places_used_ = 0;  // none beyond is in use
   std::uint64_t begin_ns_ = 0;
   std::uint64_t ran_until_ns_ = 0;

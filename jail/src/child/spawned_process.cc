@@ -39,15 +39,14 @@ void close(int& fd) {
 
 }  // namespace
 
-bool SpawnedProcess::is_free() const {
-  return pid_ == 0 && control_ < 0 && notices_.descriptor() < 0;
-}
+bool SpawnedProcess::is_free() const { return pid_ == 0 && control_ < 0; }
 
-void SpawnedProcess::begin(int pid, int control, int start_report, const wire::Order& order,
+void SpawnedProcess::begin(int pid, const Given& given, const wire::Order& order,
                            std::uint64_t now) {
   pid_ = pid;
-  control_ = control;
-  start_report_ = start_report;
+  control_ = given.control;
+  start_report_ = given.start_report;
+  listener_ = given.listener;
   cause_ = wire::cause_none;
   begin_ns_ = now;
   wall_ns_ = order.wall_ns;
@@ -94,7 +93,8 @@ void SpawnedProcess::kill() const {
 
 bool SpawnedProcess::read_start_report(int proc) {
   Failure failure;
-  const StartReport heard = take_start_report(start_report_, notices_, failure);
+  const StartReport heard = take_start_report(start_report_, listener_->notices, failure);
+  if (start_report_ < 0) end_start();
   if (heard == StartReport::failed) {
     if (control_ >= 0) send_failure(control_, 1, failure.index, failure.error);
     close(control_);
@@ -130,8 +130,14 @@ void SpawnedProcess::end_with_jail(wire::Cause cause) {
   if (cause_ == wire::cause_none) cause_ = cause;
 }
 
-void SpawnedProcess::note_end(const siginfo_t& ended, const rusage& usage, std::uint64_t now) {
+void SpawnedProcess::end_start() {
   close(start_report_);
+  if (listener_ != nullptr) listener_->is_lent = false;
+  listener_ = nullptr;
+}
+
+void SpawnedProcess::note_end(const siginfo_t& ended, const rusage& usage, std::uint64_t now) {
+  end_start();
   wire::Message message{};
   message.type = wire::message_ended;
   message.pid = pid_;

@@ -6,27 +6,33 @@
 
 #include <cstdint>
 
-#include "child/notices.h"
+#include "child/listeners.h"
 #include "child/wire.h"
 
 namespace jail::child {
 
 class SpawnedProcess {
  public:
-  // True if the place can be used again: the process is reaped, its owner listens no more, and no
-  // descendant is left whose calls would wait for init.
+  // What is made for a process before there is one.
+  struct Given {
+    int control;
+    int start_report;
+    Listener* listener;
+  };
+
+  // True if the place can be used again: the process is reaped, and its owner listens no more.
   bool is_free() const;
 
-  // Takes over `control` and `start_report`. The clock of its deadline starts at `now`. Of the
-  // order count the two limits; without one on processor time it has none of its own.
-  void begin(int pid, int control, int start_report, const wire::Order& order, std::uint64_t now);
+  // Takes over what is `given`; the listener until the process has come to its program or has
+  // ended. The clock of its deadline starts at `now`. Of the order count the two limits; without
+  // one on processor time it has none of its own.
+  void begin(int pid, const Given& given, const wire::Order& order, std::uint64_t now);
 
   bool is(int pid) const { return pid_ != 0 && pid_ == pid; }
   int pid() const { return pid_; }  // 0 once init has reaped it
   // To poll; -1 where there is nothing to wait for.
   int control() const { return control_; }
   int start_report() const { return start_report_; }
-  Notices& notices() { return notices_; }
 
   // Tells the owner that it exists, with his side of its terminal unless `terminal` is -1.
   void tell_spawned(int terminal);
@@ -54,11 +60,12 @@ class SpawnedProcess {
   void kill() const;
   void send(const wire::Message& message) const;
   void let_go_of_owner();
+  void end_start();
 
   int pid_ = 0;
   int control_ = -1;
   int start_report_ = -1;
-  Notices notices_;
+  Listener* listener_ = nullptr;  // as long as there is a start_report_
   wire::Cause cause_ = wire::cause_none;
   std::uint64_t begin_ns_ = 0;
   std::uint64_t wall_ns_ = 0;

@@ -233,6 +233,13 @@ enum MessageType : std::uint32_t {
   message_running = 8,  // from init, of a process: execve has succeeded
 };
 
+// What `index` of message_failed says of a process that could not be made, by no call of a plan.
+enum SpawnFailure : std::int32_t {
+  refused_by_kernel = -1,
+  no_place_for_process = -2,   // of those that have not ended
+  no_place_for_listener = -3,  // of those that live, or have left somebody behind who lives
+};
+
 // Why init ended the jail, when it did.
 enum Cause : std::uint32_t {
   cause_none = 0,  // the guest ended by itself
