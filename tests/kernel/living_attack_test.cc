@@ -270,6 +270,22 @@ TEST_F(LivingAttack, WhoeverIsLeftBehindTakesNoPlaceOfAProcess) {
   EXPECT_THAT(refused->message(), HasSubstr("left others behind"));
 }
 
+TEST_F(LivingAttack, SharedMemoryCountsUntilAllWhoHaveItAreGone) {
+  jail::JailSpec spec = unhurried_spec();
+  spec.limits.memory_bytes = 256u << 20;
+  begin(spec);
+  Process bystander = attacker(shell_process("echo at work; sleep 60"));
+  const std::string map = "import mmap; m = mmap.mmap(-1, 150 << 20); print('mapped', flush=True)";
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(run(python_process(map)).out, "mapped\n") << i;
+  // As long as a child of who has mapped it lives, it counts.
+  const Outcome parent = run(python_process(map + R"(
+import os, time
+if os.fork() == 0: time.sleep(60)
+)"));
+  EXPECT_EQ(parent.out, "mapped\n");
+  EXPECT_THAT(run(python_process(map)).err, HasSubstr("Cannot allocate memory"));
+}
+
 TEST_F(LivingAttack, NoLimitOfAProcessThatIsYetToBeginIsLowered) {
   begin();
   // Under the default policy these calls are for the caller alone.

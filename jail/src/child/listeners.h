@@ -3,11 +3,13 @@
 #pragma once
 
 #include "child/notices.h"
+#include "child/watch.h"
 
 namespace jail::child {
 
 struct Listener {
   Notices notices;
+  SharedMemory shared;
   bool is_lent = false;  // to a process that is on its way to its program
 
   bool is_free() const { return !is_lent && notices.descriptor() < 0; }

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include <initializer_list>
+
 #include "child/arithmetic.h"
 #include "child/channel.h"
 #include "child/children.h"
@@ -191,8 +193,12 @@ class Living {
       if (of_process[0].revents != 0) read_start_report(processes_[i]);
       if (of_process[1].revents != 0) processes_[i].read_order();
     }
-    for (int i = 0; i < listeners; ++i) {
-      if (of_listeners[i].revents != 0) hear_notice(listeners_[i], of_listeners[i].revents);
+    // Those first whom nobody is left to call: what they had is for the others to have.
+    for (const bool calls : {false, true}) {
+      for (int i = 0; i < listeners; ++i) {
+        const short events = of_listeners[i].revents;
+        if (events != 0 && calls == ((events & POLLIN) != 0)) hear_notice(listeners_[i], events);
+      }
     }
     if (watched[1].revents != 0) reap_ended();
     if (watched[0].revents != 0) read_order();
@@ -209,7 +215,9 @@ class Living {
   void hear_notice(Listener& listener, short events) {
     Notice notice{};
     if (listener.notices.take(events, notice)) {
-      answer_call(listener.notices, watch_, notice, order_.memory_bytes);
+      answer_call(listener.notices, listener.shared, watch_, notice, order_.memory_bytes);
+    } else if (listener.notices.descriptor() < 0) {
+      watch_.forget_shared(listener.shared);
     }
   }
 

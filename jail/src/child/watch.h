@@ -29,6 +29,13 @@ struct WatchedUsage {
 
 struct ProcessStat;
 
+// The anonymous memory that the processes below one listener (notices.h) share. Nobody else can
+// have it: it is passed on by fork alone.
+struct SharedMemory {
+  std::uint64_t bytes = 0;    // all that was ever mapped and may be there still
+  std::uint64_t largest = 0;  // that was mapped at once
+};
+
 inline constexpr std::uint64_t no_memory_limit = ~std::uint64_t{0};
 
 class Watch {
@@ -70,9 +77,13 @@ class Watch {
   // Anonymous memory that processes share stays when nobody has it in sight any more, and no file
   // tells how much of it there is. So all of it counts from the moment that it is mapped, until it
   // is mapped no more; whether that is so is looked at only while the jail has one thread, which
-  // waits here. `thread` asks; false: that is more than `memory_limit`, and it must not be
-  // mapped.
-  bool count_shared(std::uint64_t bytes, int thread, std::uint64_t memory_limit);
+  // waits here. `thread`, which is one of those below `shared`'s listener, asks; false: that is
+  // more than `memory_limit`, and it must not be mapped.
+  bool count_shared(SharedMemory& shared, std::uint64_t bytes, int thread,
+                    std::uint64_t memory_limit);
+
+  // Nobody is left below the listener.
+  void forget_shared(SharedMemory& shared);
 
   // The most: resident sizes without files, by the kernel's counters, of all together, and what the
   // kernel keeps for these processes: page tables, mappings, threads, descriptors, sockets, files.
@@ -120,7 +131,8 @@ class Watch {
   void walk_from(int first, int last, std::uint64_t memory_limit, const Budget& budget,
                  std::uint64_t& all);
   bool is_only_thread(int thread) const;
-  void forget_shared_that_is_gone(int thread_that_asks);
+  void forget_shared_that_is_gone(SharedMemory& shared, int thread_that_asks);
+  void shrink_shared(SharedMemory& shared, std::uint64_t left);
 
   int proc_;
   int workspace_;
@@ -128,12 +140,11 @@ class Watch {
   std::uint64_t page_bytes_;
   std::uint64_t max_mappings_;
   std::uint64_t inherited_ = 0;
-  std::uint64_t largest_shared_ = 0;  // that was mapped at once
-  std::uint64_t shared_ = 0;          // anonymous, all that was ever mapped and may be there still
-  std::uint64_t files_ = 0;           // as the last look found them, and the same of these:
-  std::uint64_t inodes_ = 0;          // of both tmpfs
-  std::uint64_t kernel_ = 0;          // what the kernel keeps
-  bool kernel_is_counted_ = false;    // and not only the most that it can be
+  std::uint64_t shared_ = 0;        // the sum of all SharedMemory
+  std::uint64_t files_ = 0;         // as the last look found them, and the same of these:
+  std::uint64_t inodes_ = 0;        // of both tmpfs
+  std::uint64_t kernel_ = 0;        // what the kernel keeps
+  bool kernel_is_counted_ = false;  // and not only the most that it can be
   static constexpr int most_left_out = 8;
   PidSet<most_left_out> left_out_;
   PidSet<most_starting> starting_;
