@@ -187,6 +187,26 @@ while True:
   EXPECT_FALSE(jail_->open_file("/workspace/socket", O_PATH));
 }
 
+TEST_F(LivingAttack, WhatIsNoFileIsRefusedWithoutHavingBeenOpened) {
+  begin();
+  Process reader = attacker(python_process(R"(
+import os, select
+os.mkfifo('/workspace/fifo')
+watched = select.poll()
+watched.register(os.open('/workspace/fifo', os.O_RDONLY | os.O_NONBLOCK), select.POLLIN)
+print('at work', flush=True)
+input()
+# From the first writer's end on it would be hung up.
+with open('/workspace/seen', 'w') as f: f.write(str(watched.poll(0)))
+)"));
+  EXPECT_FALSE(jail_->open_file("/workspace/fifo", O_WRONLY));
+  EXPECT_FALSE(jail_->open_file("/workspace/fifo", O_WRONLY | O_CREAT));
+  const jail::Fd input = reader.take_stdin();
+  ASSERT_EQ(::write(input.get(), "\n", 1), 1);
+  ASSERT_TRUE(reader.wait(ProcessPhase::ended, scaled(seconds(10))));
+  EXPECT_EQ(run(shell_process("cat seen")).out, "[]");
+}
+
 TEST_F(LivingAttack, NoTerminalBecomesTheOwners) {
   begin();
   Process process = spawn(on_terminal({.argv = {"/usr/bin/sleep", "30"}}));
