@@ -242,7 +242,7 @@ class Jail {
   }
 
   void share(std::uint64_t pid, std::uint64_t bytes) {
-    const bool is_counted = watch_.count_shared(bytes, static_cast<int>(pid), limit_);
+    const bool is_counted = watch_.count_shared(account_, bytes, static_cast<int>(pid), limit_);
     if (is_counted) shared_ += (bytes + page_bytes - 1) / page_bytes * page_bytes;
     require(!is_counted || bytes <= limit_, "more is shared than the limit");
   }
@@ -336,6 +336,7 @@ class Jail {
   std::map<std::uint64_t, Process> processes_;
   std::map<std::uint64_t, std::uint64_t> seen_;
   std::uint64_t limit_ = 64 << 20;
+  jail::child::SharedMemory account_;
   std::uint64_t shared_ = 0;
   std::uint64_t reaped_ticks_ = 0;
   std::uint64_t gone_ = 0;

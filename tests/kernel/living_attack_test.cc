@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <future>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,12 +96,11 @@ with open('/workspace/found', 'w') as f: f.write(f'{seen > 0} {sorted(opened)}')
 }
 
 TEST_F(LivingAttack, WhoeverIsStoppedBeforeItsProgramHoldsNobodyUp) {
-  jail::JailSpec spec = unhurried_spec();
-  spec.limits.memory_bytes = std::uint64_t{2} << 30;
-  begin(spec);
+  begin();
   Process stopper = attacker(python_process(stop_everybody));
+  // Copies of init, none of which counts as what a program could have filled.
   std::vector<Process> held;
-  for (int i = 0; i < 4; ++i) held.push_back(spawn({.argv = {"/usr/bin/sleep", "30"}}));
+  for (int i = 0; i < 8; ++i) held.push_back(spawn({.argv = {"/usr/bin/sleep", "30"}}));
   ProcessSpec brief{.argv = {"/usr/bin/sleep", "30"}};
   brief.wall = scaled(milliseconds(200));
   Process ends = spawn(brief);
@@ -110,6 +110,35 @@ TEST_F(LivingAttack, WhoeverIsStoppedBeforeItsProgramHoldsNobodyUp) {
   jail_->cancel();
   ASSERT_TRUE(jail_->wait(Phase::ended, scaled(seconds(10))));
   EXPECT_EQ(jail_->report().ended, Ended::cancelled);
+}
+
+constexpr char stop_everybody_and_kill_when_told[] = R"(
+import os, signal
+print('at work', flush=True)
+while True:
+    what = signal.SIGKILL if os.path.exists('/workspace/kill') else signal.SIGSTOP
+    try: os.kill(-1, what)
+    except ProcessLookupError: pass
+)";
+
+TEST_F(LivingAttack, WhoeverIsKilledBeforeItsProgramHasNotRun) {
+  begin();
+  Process killer = attacker(python_process(stop_everybody_and_kill_when_told));
+  std::vector<Process> others;
+  bool is_stopped = false;
+  for (int i = 0; i < 60 && !is_stopped; ++i) {
+    others.push_back(spawn({.argv = {"/usr/bin/sleep", "30"}}));
+    is_stopped = !others.back().wait(ProcessPhase::running, scaled(milliseconds(300)));
+  }
+  ASSERT_TRUE(is_stopped) << "all of them came to their program";
+  ASSERT_TRUE(jail_->open_file("/workspace/kill", O_WRONLY | O_CREAT));
+  for (Process& process : others) {
+    const auto ended = process.wait(ProcessPhase::ended, scaled(seconds(10)));
+    ASSERT_TRUE(ended) << ended.error().message();
+    EXPECT_EQ(process.report().ended, Ended::signaled);
+    EXPECT_EQ(process.report().signal, SIGKILL);
+    EXPECT_EQ(process.report().phases.ran.count() > 0, &process != &others.back());
+  }
 }
 
 TEST_F(LivingAttack, ASpawnedProcessIsConfinedAsAColdGuest) {
@@ -156,6 +185,26 @@ while True:
   }
   EXPECT_FALSE(jail_->open_file("/workspace/socket", O_RDWR));
   EXPECT_FALSE(jail_->open_file("/workspace/socket", O_PATH));
+}
+
+TEST_F(LivingAttack, WhatIsNoFileIsRefusedWithoutHavingBeenOpened) {
+  begin();
+  Process reader = attacker(python_process(R"(
+import os, select
+os.mkfifo('/workspace/fifo')
+watched = select.poll()
+watched.register(os.open('/workspace/fifo', os.O_RDONLY | os.O_NONBLOCK), select.POLLIN)
+print('at work', flush=True)
+input()
+# From the first writer's end on it would be hung up.
+with open('/workspace/seen', 'w') as f: f.write(str(watched.poll(0)))
+)"));
+  EXPECT_FALSE(jail_->open_file("/workspace/fifo", O_WRONLY));
+  EXPECT_FALSE(jail_->open_file("/workspace/fifo", O_WRONLY | O_CREAT));
+  const jail::Fd input = reader.take_stdin();
+  ASSERT_EQ(::write(input.get(), "\n", 1), 1);
+  ASSERT_TRUE(reader.wait(ProcessPhase::ended, scaled(seconds(10))));
+  EXPECT_EQ(run(shell_process("cat seen")).out, "[]");
 }
 
 TEST_F(LivingAttack, NoTerminalBecomesTheOwners) {
@@ -219,6 +268,44 @@ while True:
   EXPECT_EQ(jail_->report().ended, Ended::cancelled);
 }
 
+TEST_F(LivingAttack, WhoeverIsLeftBehindTakesNoPlaceOfAProcess) {
+  jail::JailSpec spec = unhurried_spec();
+  spec.limits.memory_bytes = std::uint64_t{2} << 30;
+  spec.limits.processes = 400;
+  begin(spec);
+  int left_behind = 0;
+  std::optional<jail::Error> refused;
+  while (left_behind < 300 && !refused) {
+    Process process = spawn({.argv = {"/usr/bin/setsid", "--fork", "/usr/bin/sleep", "60"}});
+    const auto ended = process.wait(ProcessPhase::ended, scaled(seconds(10)));
+    if (ended) {
+      ++left_behind;
+    } else {
+      refused = ended.error();
+    }
+  }
+  EXPECT_EQ(left_behind, 256);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->kind, ErrorKind::exhausted) << refused->message();
+  EXPECT_THAT(refused->message(), HasSubstr("left others behind"));
+}
+
+TEST_F(LivingAttack, SharedMemoryCountsUntilAllWhoHaveItAreGone) {
+  jail::JailSpec spec = unhurried_spec();
+  spec.limits.memory_bytes = 256u << 20;
+  begin(spec);
+  Process bystander = attacker(shell_process("echo at work; sleep 60"));
+  const std::string map = "import mmap; m = mmap.mmap(-1, 150 << 20); print('mapped', flush=True)";
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(run(python_process(map)).out, "mapped\n") << i;
+  // As long as a child of who has mapped it lives, it counts.
+  const Outcome parent = run(python_process(map + R"(
+import os, time
+if os.fork() == 0: time.sleep(60)
+)"));
+  EXPECT_EQ(parent.out, "mapped\n");
+  EXPECT_THAT(run(python_process(map)).err, HasSubstr("Cannot allocate memory"));
+}
+
 TEST_F(LivingAttack, NoLimitOfAProcessThatIsYetToBeginIsLowered) {
   begin();
   // Under the default policy these calls are for the caller alone.
@@ -235,23 +322,61 @@ for attempt in (lambda: resource.prlimit(os.getpid() + 1, resource.RLIMIT_CPU, (
   EXPECT_EQ(outcome.out, "1\n1\n1\n1\n");
 }
 
-constexpr char hoard_terminals[] = R"(
-import os, time
-held = []
-try:
-    while True: held.append(os.open('/dev/pts/ptmx', os.O_RDWR | os.O_NOCTTY))
-except OSError: pass
-print(len(held), flush=True)
-time.sleep(30)
+TEST_F(LivingAttack, NoGuestMakesATerminal) {
+  begin();
+  EXPECT_EQ(run(python_process(R"(
+import os
+for path in ('/dev/ptmx', '/dev/pts/ptmx'):
+    try: print(os.isatty(os.open(path, os.O_RDWR | os.O_NOCTTY)))
+    except OSError as error: print(error.strerror)
+try: os.openpty()
+except OSError as error: print(error.strerror)
+)"))
+                .out,
+            "No such file or directory\nFalse\nNo such file or directory\n");
+}
+
+// It leads a session without a terminal, so that each one which it opens, and nobody has, is its
+// own from then on.
+constexpr char take_terminals[] = R"(
+import os
+print('at work', flush=True)
+while True:
+    for number in range(3):
+        try: os.close(os.open(f'/dev/pts/{number}', os.O_RDWR))
+        except OSError: pass
 )";
 
-TEST_F(LivingAttack, AShortageOfTerminalsIsNamed) {
+TEST_F(LivingAttack, ATerminalIsNobodysBeforeItsProcess) {
   begin();
-  Process hoarder = attacker(python_process(hoard_terminals));
+  std::vector<Process> takers;
+  std::vector<jail::Fd> outputs;
+  for (int i = 0; i < 4; ++i) {
+    takers.push_back(attacker(python_process(take_terminals)));
+    outputs.push_back(std::move(said_));
+  }
+  for (int i = 0; i < 200; ++i) {
+    Process process = spawn(on_terminal(shell_process("read line < /dev/tty")));
+    const auto now = process.wait(ProcessPhase::running, scaled(seconds(10)));
+    ASSERT_TRUE(now) << i << ": " << now.error().message();
+  }
+}
+
+TEST_F(LivingAttack, AShortageOfTerminalsIsNamed) {
+  jail::JailSpec spec = unhurried_spec();
+  spec.limits.memory_bytes = std::uint64_t{1} << 30;
+  begin(spec);
+  for (int i = 0; i < 64; ++i) {
+    Process holder =
+        spawn(on_terminal({.argv = {"/usr/bin/setsid", "--fork", "/usr/bin/sleep", "60"}}));
+    const auto now = holder.wait(ProcessPhase::ended, scaled(seconds(10)));
+    ASSERT_TRUE(now) << i << ": " << now.error().message();
+  }
   Process late = spawn(on_terminal(shell_process("tty")));
   const auto refused = late.wait(ProcessPhase::running, scaled(seconds(10)));
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message(), HasSubstr("No space left on device"));
+  EXPECT_EQ(refused.error().kind, ErrorKind::exhausted);
+  EXPECT_THAT(refused.error().message(), HasSubstr("all of its terminals"));
 }
 
 TEST_F(LivingAttack, NoGuestChangesWhoMayHaveATerminal) {

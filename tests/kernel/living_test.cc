@@ -253,6 +253,15 @@ TEST_F(Living, MemoryIsTheJails) {
   EXPECT_GT(jail_->report().usage.memory_peak_bytes, 100u << 20);
 }
 
+TEST_F(Living, AQuickProcessHasItsPartInTheJailsPeak) {
+  begin();
+  const std::uint64_t peak = run({.argv = {"/usr/bin/true"}}).report.usage.memory_peak_bytes;
+  EXPECT_GT(peak, 0u);
+  jail_->cancel();
+  ASSERT_TRUE(jail_->wait(Phase::ended, scaled(seconds(10))));
+  EXPECT_GE(jail_->report().usage.memory_peak_bytes, peak);
+}
+
 TEST_F(Living, ProcessorTimeOfAllIsCounted) {
   begin();
   const std::string burn = "import time\nwhile time.process_time() < 0.3: pass";
@@ -379,6 +388,11 @@ TEST_F(Living, FilesAreReadAndWrittenBeneathItsRoot) {
   EXPECT_THAT(kind("/workspace/magic"), testing::Not(HasSubstr("opened")));
   EXPECT_THAT(kind("/usr/new", O_WRONLY | O_CREAT), HasSubstr("Read-only file system"));
   EXPECT_THAT(kind("workspace/in"), HasSubstr("absolute"));
+  EXPECT_THAT(kind("/workspace/in", O_WRONLY | O_CREAT | O_EXCL), HasSubstr("File exists"));
+  EXPECT_THAT(kind("/workspace/up", O_WRONLY | O_CREAT), HasSubstr("File exists"));
+  EXPECT_THAT(kind("/workspace/link", O_RDONLY | O_NOFOLLOW), HasSubstr("symbolic links"));
+  EXPECT_THAT(kind("/workspace", O_RDONLY | O_CREAT), HasSubstr("Is a directory"));
+  EXPECT_EQ(kind("/workspace/in", O_RDWR | O_CREAT | O_TRUNC), "opened");
   EXPECT_EQ(kind("/workspace", O_RDONLY | O_DIRECTORY), "opened");
 }
 

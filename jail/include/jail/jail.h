@@ -70,18 +70,24 @@ class Jail {
   // TemplateSpec::most_memory_bytes and most_cpu). Errors: invalid, closed, kernel.
   Result<void> start(const RunLimits& limits);
 
-  // Starts a process in a living jail, in Phase::running; up to 64 that have not ended at a time.
-  // It is confined as every guest is before it executes anything, also where others in the jail are
-  // hostile. Does not wait: the Process tells how far it has come. Errors: invalid, naming the
-  // field of the spec; closed (the jail has ended); exhausted, kernel.
+  // Starts a process in a living jail, in Phase::running; up to 64 that have not ended at a time,
+  // and up to 256 that have not ended or have left processes of theirs behind. It is confined as
+  // every guest is before it executes anything, also where others in the jail are hostile. Does not
+  // wait: the Process tells how far it has come. Errors: invalid, naming the field of the spec;
+  // closed (the jail has ended); exhausted, kernel.
   Result<Process> spawn(const ProcessSpec& spec) const;
 
   // Opens a regular file or directory of a living jail, by an absolute path of the jail. Symbolic
   // links lead where they lead inside, and nowhere else; so does "..". `flags` and `mode` as for
-  // open(2); the descriptor is close-on-exec and never waits. The owner's process does the work:
-  // pages of files that it writes are its own cgroup's. From Phase::ready to Phase::ended. Errors:
-  // invalid; refused (neither a file nor a directory, or in /proc); kernel, with the errno, such as
-  // ENOENT; exhausted (ENOSPC).
+  // open(2), but that no file is made through a link that leads nowhere (EEXIST); the descriptor is
+  // close-on-exec and never waits. What is something else is refused without having been opened.
+  // The owner's process does the work: pages of files that it writes are its own cgroup's. From
+  // Phase::ready to Phase::ended. Errors: invalid; refused (neither a file nor a directory, or in
+  // /proc); kernel, with the errno, such as ENOENT; exhausted (ENOSPC).
+  //
+  // A directory's descriptor is no fence. By openat(2) on it a link that a guest has made leads to
+  // a file of the host, and a device or a FIFO is opened as it is: ask here for the whole path, or
+  // by openat2(2) with RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS for what fstat(2) then calls a file.
   Result<Fd> open_file(std::string_view path, int flags, std::uint32_t mode = 0644) const;
 
   // Asks init to end the jail; the report follows. Does nothing after the end. From any thread,

@@ -41,8 +41,9 @@ struct ProcessSpec {
   std::vector<std::string> env = {};   // "NAME=value"; nothing is inherited
   std::string working_directory = {};  // empty: JailSpec::working_directory
   // A terminal of the jail's own as its standard streams and as its controlling terminal, in place
-  // of three pipes. A shell's job control takes tcsetpgrp(3), which the default policy refuses:
-  // jail::terminal_rules() has it.
+  // of three pipes. Nobody has it before this process. There are up to 64 at a time, each as long
+  // as any process has it open; programs in the jail can make none. A shell's job control takes
+  // tcsetpgrp(3), which the default policy refuses: jail::terminal_rules() has it.
   std::optional<TerminalSize> terminal = std::nullopt;
   std::optional<std::chrono::milliseconds> wall =
       std::nullopt;  // from spawn() on; none: the jail's
@@ -53,12 +54,17 @@ struct ProcessSpec {
 // How far a process has come. It only goes forward.
 enum class ProcessPhase : std::uint8_t {
   starting,  // it is being made
-  running,   // its program has begun
+  running,   // its program has begun; passed over where it was ended before
   ended,     // report() is there; what it has started itself may go on in the jail
 };
 
 // A handle: whoever holds it owns the process. It leads a session and a process group of its own;
 // processes that it starts belong to the jail, and end with that at the latest.
+//
+// Processes of one jail have one user, and are not kept from each other: once its program has begun
+// any of them can stop or kill another one, read its memory, and read its input and write to its
+// output or terminal (/proc/PID/fd). What a process is said to have written may be a sibling's
+// words; its report is not. Give programs that do not trust each other jails of their own.
 class Process {
  public:
   Process(Process&&) noexcept;
@@ -102,10 +108,11 @@ class Process {
   Result<void> signal(int number);
   Result<void> signal_group(int number);
 
-  // Only in ProcessPhase::ended. Ended::cancelled, timed_out and out_of_memory may be the jail's
-  // end. `usage` is of this process and of those that it has waited for, the memory that of the
-  // largest of them. Ended::killed where the whole jail is gone and nobody was left to report:
-  // Jail::report() has the reason.
+  // Only in ProcessPhase::ended. Where the process was ended before its program began, which others
+  // in the jail can do, `phases.ran` is 0, and otherwise it is not. Ended::cancelled, timed_out and
+  // out_of_memory may be the jail's end. `usage` is of this process and of those that it has waited
+  // for, the memory that of the largest of them. Ended::killed where the whole jail is gone and
+  // nobody was left to report: Jail::report() has the reason.
   const ExitReport& report() const noexcept;
 
   // Blocks until `phase` is reached or passed, at most 24 days. For owners without an event loop.

@@ -8,12 +8,14 @@
 extern "C" {
 #endif
 
+// Processes of one jail have one user: any of them can stop, kill and read another one, and write
+// to its output. Its report alone is its own.
 typedef struct jail_process jail_process;
 
 // How far a process has come; the values grow as it goes on.
 typedef enum jail_process_progress {
   JAIL_PROCESS_STARTING = 0,  // it is being made
-  JAIL_PROCESS_RUNNING = 1,   // its program has begun
+  JAIL_PROCESS_RUNNING = 1,   // its program has begun; passed over where it was ended before
   JAIL_PROCESS_ENDED = 2      // the report is there; what it has started may go on in the jail
 } jail_process_progress;
 
@@ -28,15 +30,17 @@ typedef struct jail_process_options {
   uint32_t terminal_rows;
 } jail_process_options;
 
-// Starts a process in a living jail that was started; up to 64 that have not ended at a time. Does
-// not wait. argv[0] is a path inside the jail; `env` has "NAME=value", and may be NULL as `options`
-// may. The process does not outlive the jail's end.
+// Starts a process in a living jail that was started; up to 64 that have not ended at a time, and
+// up to 256 that have not ended or have left processes of theirs behind. Does not wait. argv[0] is
+// a path inside the jail; `env` has "NAME=value", and may be NULL as `options` may. The process
+// does not outlive the jail's end.
 jail_status jail_jail_spawn(const jail_jail* jail, const char* const* argv, const char* const* env,
                             const jail_process_options* options, jail_process** process,
                             jail_error* error);
 
 // Opens a regular file or directory of a living jail by an absolute path of the jail; links lead
-// nowhere outside. `flags` and `mode` as for open(2). The descriptor is the caller's to close.
+// nowhere outside. `flags` and `mode` as for open(2). The descriptor is the caller's to close. That
+// of a directory is no fence: by openat(2) on it a guest's links lead anywhere on the host.
 jail_status jail_jail_open_file(const jail_jail* jail, const char* path, int flags, uint32_t mode,
                                 int* fd, jail_error* error);
 
@@ -73,7 +77,8 @@ jail_status jail_process_resize(jail_process* process, uint32_t columns, uint32_
 // written by then; otherwise as jail_jail_communicate().
 jail_status jail_process_communicate(jail_process* process, const void* input, size_t length,
                                      uint64_t most_bytes, jail_output** output, jail_error* error);
-// Only in JAIL_PROCESS_ENDED, else JAIL_INVALID.
+// Only in JAIL_PROCESS_ENDED, else JAIL_INVALID. The time that it ran is 0 where it was ended
+// before its program began, and otherwise it is not.
 jail_status jail_process_report(const jail_process* process, jail_report* report,
                                 jail_error* error);
 

@@ -27,11 +27,12 @@ void tell_about_system(Notices& notices, Watch& watch, const Notice& notice) {
 
 }  // namespace
 
-void answer_call(Notices& notices, Watch& watch, const Notice& notice, std::uint64_t memory_limit) {
+void answer_call(Notices& notices, SharedMemory& shared, Watch& watch, const Notice& notice,
+                 std::uint64_t memory_limit) {
   if (notice.kind == NoticeKind::system_information) {
     tell_about_system(notices, watch, notice);
   } else if (notice.kind == NoticeKind::shared_memory &&
-             !watch.count_shared(notice.bytes, notice.thread, memory_limit)) {
+             !watch.count_shared(shared, notice.bytes, notice.thread, memory_limit)) {
     notices.refuse(notice, ENOMEM);
   } else {
     notices.let_go(notice);

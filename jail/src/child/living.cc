@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include <initializer_list>
+
 #include "child/arithmetic.h"
 #include "child/channel.h"
 #include "child/children.h"
@@ -19,6 +21,7 @@
 #include "child/guest_calls.h"
 #include "child/guest_start.h"
 #include "child/held_limits.h"
+#include "child/listeners.h"
 #include "child/raw_syscall.h"
 #include "child/spawned_process.h"
 #include "child/watch.h"
@@ -27,8 +30,8 @@ namespace jail::child {
 namespace {
 
 // Processes of the owner's at a time; how many each of them makes is Limits::processes.
-constexpr int most_spawned = 64;
-constexpr int polled_of_process = 3;
+constexpr int most_spawned = Watch::most_starting;
+constexpr int polled_of_process = 2;
 
 // Both sides of a terminal; -1: there is none.
 struct Terminal {
@@ -36,10 +39,10 @@ struct Terminal {
   int slave = -1;
 };
 
-// 0 or a negative errno.
-long open_terminal(const wire::Order& order, Terminal& terminal) {
+// In `terminals`, where none can be opened by its name. 0 or a negative errno.
+long open_terminal(int terminals, const wire::Order& order, Terminal& terminal) {
   const long master =
-      raw::call(SYS_openat, AT_FDCWD, raw::address("/dev/pts/ptmx"), O_RDWR | O_NOCTTY | O_CLOEXEC);
+      raw::call(SYS_openat, terminals, raw::address("ptmx"), O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (master < 0) return master;
   const int unlocked = 0;
   const winsize size{order.rows, order.columns, 0, 0};
@@ -167,39 +170,55 @@ class Living {
   void await_events(std::uint64_t pause_ns) {
     timespec timeout{static_cast<time_t>(pause_ns / 1'000'000'000u),
                      static_cast<long>(pause_ns % 1'000'000'000u)};
-    pollfd watched[2 + most_spawned * polled_of_process];
+    pollfd watched[2 + most_spawned * polled_of_process + Listeners::most];
     watched[0] = {control_, POLLIN, 0};
     watched[1] = {signals_, POLLIN, 0};
-    for (int i = 0; i < places_used_; ++i) {
+    const int processes = places_used_;
+    for (int i = 0; i < processes; ++i) {
       pollfd* of_process = watched + 2 + i * polled_of_process;
       of_process[0] = {processes_[i].start_report(), POLLIN, 0};
-      of_process[1] = {processes_[i].notices().descriptor(), POLLIN, 0};
-      of_process[2] = {processes_[i].control(), POLLIN, 0};
+      of_process[1] = {processes_[i].control(), POLLIN, 0};
     }
-    const int count = places_used_;
-    if (raw::call(SYS_ppoll, raw::address(watched), 2 + count * polled_of_process,
+    const int listeners = listeners_.used();
+    pollfd* of_listeners = watched + 2 + processes * polled_of_process;
+    for (int i = 0; i < listeners; ++i) {
+      of_listeners[i] = {listeners_[i].notices.descriptor(), POLLIN, 0};
+    }
+    if (raw::call(SYS_ppoll, raw::address(watched), of_listeners + listeners - watched,
                   raw::address(&timeout), 0) <= 0) {
       return;
     }
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < processes; ++i) {
       const pollfd* of_process = watched + 2 + i * polled_of_process;
       if (of_process[0].revents != 0) read_start_report(processes_[i]);
-      if (of_process[1].revents != 0) hear_notice(processes_[i], of_process[1].revents);
-      if (of_process[2].revents != 0) processes_[i].read_order();
+      if (of_process[1].revents != 0) processes_[i].read_order();
+    }
+    // Those first whom nobody is left to call: what they had is for the others to have.
+    for (const bool calls : {false, true}) {
+      for (int i = 0; i < listeners; ++i) {
+        const short events = of_listeners[i].revents;
+        if (events != 0 && calls == ((events & POLLIN) != 0)) hear_notice(listeners_[i], events);
+      }
     }
     if (watched[1].revents != 0) reap_ended();
     if (watched[0].revents != 0) read_order();
     while (places_used_ > 0 && processes_[places_used_ - 1].is_free()) --places_used_;
+    listeners_.forget_free_ones();
   }
 
   void read_start_report(SpawnedProcess& process) {
-    if (process.read_start_report()) watch_.note_open_files(process.pid());
+    if (!process.read_start_report(static_cast<int>(slots_[wire::slot_proc]))) return;
+    watch_.note_started(process.pid());
+    watch_.note_open_files(process.pid());
   }
 
-  void hear_notice(SpawnedProcess& process, short events) {
+  void hear_notice(Listener& listener, short events) {
     Notice notice{};
-    Notices& notices = process.notices();
-    if (notices.take(events, notice)) answer_call(notices, watch_, notice, order_.memory_bytes);
+    if (listener.notices.take(events, notice)) {
+      answer_call(listener.notices, listener.shared, watch_, notice, order_.memory_bytes);
+    } else if (listener.notices.descriptor() < 0) {
+      watch_.forget_shared(listener.shared);
+    }
   }
 
   void read_order() {
@@ -225,20 +244,32 @@ class Living {
     if (count != (has_terminal ? wire::spawn_fds_with_terminal : wire::spawn_fds_with_streams)) {
       return;  // its owner finds the socket closed
     }
+    const Failure failure = make(order, fds, has_terminal);
+    if (failure.error != 0) send_failure(fds[0], 1, failure.index, failure.error);
+  }
+
+  Failure make(const wire::Order& order, const int* fds, bool has_terminal) {
+    SpawnedProcess* place = free_place();
+    if (place == nullptr) return {wire::no_place_for_process, EAGAIN};
+    Listener* listener = listeners_.lend();
+    if (listener == nullptr) return {wire::no_place_for_listener, EAGAIN};
     Terminal terminal;
-    long done = has_terminal ? open_terminal(order, terminal) : 0;
-    if (done == 0) done = make(order, fds, terminal);
-    if (terminal.slave >= 0) {
-      raw::call(SYS_close, terminal.slave);
-      raw::call(SYS_close, terminal.master);
+    const auto terminals = static_cast<int>(slots_[wire::slot_terminals]);
+    long done = has_terminal ? open_terminal(terminals, order, terminal) : 0;
+    const bool none_left = done == -ENOSPC;
+    if (done == 0) done = begin(*place, *listener, order, fds, terminal);
+    if (terminal.slave >= 0) raw::call(SYS_close, terminal.slave);
+    if (done < 0) {
+      listener->is_lent = false;
+      if (terminal.master >= 0) raw::call(SYS_close, terminal.master);
     }
-    if (done < 0) send_failure(fds[0], 1, -1, static_cast<std::int32_t>(-done));
+    return {none_left ? wire::no_terminal : wire::refused_by_kernel,
+            static_cast<std::int32_t>(-done)};
   }
 
   // 0 or a negative errno.
-  long make(const wire::Order& order, const int* fds, const Terminal& terminal) {
-    SpawnedProcess* place = free_place();
-    if (place == nullptr) return -EAGAIN;
+  long begin(SpawnedProcess& place, Listener& listener, const wire::Order& order, const int* fds,
+             const Terminal& terminal) {
     const long control = raw::call(SYS_fcntl, fds[0], F_DUPFD_CLOEXEC, 0);
     if (control < 0) return control;
     int start_report = -1;
@@ -249,8 +280,10 @@ class Living {
       return pid;
     }
     has_processes_ = true;
-    place->begin(static_cast<int>(pid), static_cast<int>(control), start_report, order, now_ns());
-    place->tell_spawned(terminal.master);
+    watch_.note_starting(static_cast<int>(pid));
+    place.begin(static_cast<int>(pid),
+                {static_cast<int>(control), start_report, terminal.master, &listener}, order,
+                now_ns());
     return 0;
   }
 
@@ -287,17 +320,28 @@ class Living {
   // Orphans of the jail are init's children too, whoever made them.
   bool reap_one(int flags) {
     siginfo_t ended{};
-    rusage usage{};
-    const long result = raw::call(SYS_waitid, P_ALL, 0, raw::address(&ended), WEXITED | flags,
-                                  raw::address(&usage));
+    const long result =
+        raw::call(SYS_waitid, P_ALL, 0, raw::address(&ended), WEXITED | WNOWAIT | flags, 0);
     if (result == -EINTR) return true;
     if (result == -ECHILD) has_processes_ = false;
     if (result < 0 || ended.si_pid == 0) return false;
-    watch_.note_reaped(ended.si_pid);
-    for (int i = 0; i < places_used_; ++i) {
-      if (processes_[i].is(ended.si_pid)) processes_[i].note_end(ended, usage, now_ns());
+    SpawnedProcess* process = find_process(ended.si_pid);
+    // As long as it is not reaped the kernel says whether it came to its program.
+    if (process != nullptr) read_start_report(*process);
+    rusage usage{};
+    while (raw::call(SYS_waitid, P_PID, ended.si_pid, raw::address(&ended), WEXITED,
+                     raw::address(&usage)) == -EINTR) {
     }
+    watch_.note_reaped(ended.si_pid);
+    if (process != nullptr) process->note_end(ended, usage, now_ns());
     return true;
+  }
+
+  SpawnedProcess* find_process(int pid) {
+    for (int i = 0; i < places_used_; ++i) {
+      if (processes_[i].is(pid)) return &processes_[i];
+    }
+    return nullptr;
   }
 
   // kill() reaches every process of this pid namespace but init itself. A fork that races with the
@@ -324,7 +368,11 @@ class Living {
     // What nobody waited for is in no counter any more: see KnownProcesses.
     message.cpu_user_us +=
         beyond(limits_.cpu_ns() / 1000, message.cpu_user_us + message.cpu_system_us);
-    message.memory_peak_bytes = limits_.memory_peak();
+    // At least that of the largest process that has been reaped, since one that was quick may have
+    // met no look. There are mapped files in it, of which no limit says anything.
+    const std::uint64_t resident = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+    message.memory_peak_bytes =
+        larger(limits_.memory_peak(), smaller(resident, order_.memory_bytes));
     if (begin_ns_ != 0) {
       message.ran_ns = beyond(ran_until_ns_, begin_ns_);
       message.ended_ns = now_ns() - ran_until_ns_;
@@ -344,6 +392,7 @@ class Living {
   bool has_processes_ = false;
   int signals_ = -1;
   SpawnedProcess processes_[most_spawned];
+  Listeners listeners_;
   int places_used_ = 0;  // none beyond is in use
   std::uint64_t begin_ns_ = 0;
   std::uint64_t ran_until_ns_ = 0;

@@ -4,7 +4,8 @@
 // holds nobody in the jail can reach it: its memory is a copy of init's, which is not dumpable, so
 // the kernel refuses /proc/PID/mem, ptrace(2) and /proc/PID/fd to everybody without a capability;
 // it has none itself, and no_new_privs. What others of its user can do is to stop or kill it; then
-// it does not start, and its owner is told. The filter is loaded before execve makes it dumpable.
+// its owner is told that it ended without having run. The filter is loaded before execve makes it
+// dumpable.
 #pragma once
 
 #include "child/wire.h"

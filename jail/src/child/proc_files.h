@@ -57,6 +57,9 @@ struct ProcessStat {
   bool has_ended() const { return state == 'Z' || state == 'X'; }
   // It is on its way out, in do_exit(): the kernel's flag PF_EXITING, the same since Linux 2.6.
   bool is_leaving() const { return (flags & 4) != 0; }
+  // It runs in the memory that an execve has made for it, and not in a copy of its parent's:
+  // without PF_FORKNOEXEC, the same as long.
+  bool has_executed() const { return (flags & 0x40) == 0; }
 };
 
 // `process` names its directory: its own number or that of one of its threads. False: it is gone.

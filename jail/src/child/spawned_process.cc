@@ -8,6 +8,7 @@
 #include "child/channel.h"
 #include "child/clocks.h"
 #include "child/guest_start.h"
+#include "child/proc_files.h"
 #include "child/raw_syscall.h"
 
 namespace jail::child {
@@ -16,9 +17,25 @@ namespace {
 // Another process of the jail can stop one that has not come to its execve.
 constexpr std::uint64_t longest_start_ns = 10'000 * ns_per_ms;
 
+// For a descriptor, among those of the user that are on their way (unix(7), ETOOMANYREFS).
+constexpr std::uint64_t patience_for_room_ns = 500 * ns_per_ms;
+constexpr std::uint64_t pause_for_room_ns = ns_per_ms;
+constexpr std::uint64_t last_try_ns = ~std::uint64_t{0};
+
 constexpr std::uint64_t pause_between_cpu_looks_ns = 20 * ns_per_ms;
 
+// That a program has run shows in a report that counts microseconds.
+constexpr std::uint64_t least_run_ns = 1000;
+
 constexpr int highest_signal = 64;
+
+// Who is killed on the way to its execve leaves the same silence as who has executed. Where nothing
+// can be read of it, it counts as a program that runs.
+bool was_killed_before(int proc, int pid) {
+  ProcessStat stat;
+  return read_stat(proc, Number(static_cast<std::uint64_t>(pid)).text, stat) &&
+         !stat.has_executed();
+}
 
 void close(int& fd) {
   if (fd >= 0) raw::call(SYS_close, fd);
@@ -27,40 +44,57 @@ void close(int& fd) {
 
 }  // namespace
 
-bool SpawnedProcess::is_free() const {
-  return pid_ == 0 && control_ < 0 && notices_.descriptor() < 0;
-}
+bool SpawnedProcess::is_free() const { return pid_ == 0 && control_ < 0; }
 
-void SpawnedProcess::begin(int pid, int control, int start_report, const wire::Order& order,
+void SpawnedProcess::begin(int pid, const Given& given, const wire::Order& order,
                            std::uint64_t now) {
   pid_ = pid;
-  control_ = control;
-  start_report_ = start_report;
+  control_ = given.control;
+  start_report_ = given.start_report;
+  terminal_ = given.terminal;
+  is_told_ = false;
+  listener_ = given.listener;
   cause_ = wire::cause_none;
   begin_ns_ = now;
   wall_ns_ = order.wall_ns;
   cpu_ns_ = order.cpu_ns;
   next_cpu_look_ns_ = now;
   exec_ns_ = 0;
+  tell_spawned(now);
 }
 
-void SpawnedProcess::tell_spawned(int terminal) {
+// Before anything else is said of it. There may be no room on the way for a descriptor, for a
+// moment in which init has others to look after. An owner that misses it would wait for a terminal
+// that does not come.
+void SpawnedProcess::tell_spawned(std::uint64_t now) {
   wire::Message message{};
   message.type = wire::message_spawned;
   message.pid = pid_;
-  // An owner that misses this would wait for a terminal that does not come.
-  if (send_message(control_, message, terminal) < 0) let_go_of_owner();
+  const long sent =
+      send_bytes(control_, &message, sizeof message, &terminal_, terminal_ >= 0 ? 1 : 0);
+  if (sent == -ETOOMANYREFS && now < begin_ns_ + patience_for_room_ns) {
+    next_try_ns_ = now + pause_for_room_ns;
+    return;
+  }
+  is_told_ = true;
+  close(terminal_);
+  if (sent < 0) let_go_of_owner();
 }
 
 std::uint64_t SpawnedProcess::next_deadline_ns() const {
   if (pid_ == 0 || cause_ != wire::cause_none) return ~std::uint64_t{0};
   const std::uint64_t deadline = begin_ns_ + wall_ns_;
+  if (!is_told_) return smaller(deadline, next_try_ns_);
   if (exec_ns_ == 0) return smaller(deadline, begin_ns_ + longest_start_ns);
   return cpu_ns_ != 0 ? smaller(deadline, next_cpu_look_ns_) : deadline;
 }
 
 void SpawnedProcess::expire(std::uint64_t now) {
   if (now < next_deadline_ns()) return;
+  if (!is_told_) {
+    tell_spawned(now);
+    if (cause_ != wire::cause_none || now < next_deadline_ns()) return;
+  }
   const bool is_late = now >= begin_ns_ + wall_ns_ || exec_ns_ == 0;
   if (is_late) {
     cause_ = wire::cause_deadline;
@@ -80,14 +114,17 @@ void SpawnedProcess::kill() const {
   raw::call(SYS_kill, -pid_, SIGKILL);
 }
 
-bool SpawnedProcess::read_start_report() {
+bool SpawnedProcess::read_start_report(int proc) {
+  if (start_report_ < 0) return false;
+  if (!is_told_) tell_spawned(last_try_ns);
   Failure failure;
-  const StartReport heard = take_start_report(start_report_, notices_, failure);
+  const StartReport heard = take_start_report(start_report_, listener_->notices, failure);
+  if (start_report_ < 0) end_start();
   if (heard == StartReport::failed) {
     if (control_ >= 0) send_failure(control_, 1, failure.index, failure.error);
     close(control_);
   }
-  if (heard != StartReport::running) return false;
+  if (heard != StartReport::running || was_killed_before(proc, pid_)) return false;
   exec_ns_ = now_ns();
   wire::Message message{};
   message.type = wire::message_running;
@@ -118,9 +155,14 @@ void SpawnedProcess::end_with_jail(wire::Cause cause) {
   if (cause_ == wire::cause_none) cause_ = cause;
 }
 
-void SpawnedProcess::note_end(const siginfo_t& ended, const rusage& usage, std::uint64_t now) {
-  if (start_report_ >= 0) read_start_report();
+void SpawnedProcess::end_start() {
   close(start_report_);
+  if (listener_ != nullptr) listener_->is_lent = false;
+  listener_ = nullptr;
+}
+
+void SpawnedProcess::note_end(const siginfo_t& ended, const rusage& usage, std::uint64_t now) {
+  end_start();
   wire::Message message{};
   message.type = wire::message_ended;
   message.pid = pid_;
@@ -130,9 +172,9 @@ void SpawnedProcess::note_end(const siginfo_t& ended, const rusage& usage, std::
   message.cpu_user_us = microseconds(usage.ru_utime);
   message.cpu_system_us = microseconds(usage.ru_stime);
   message.memory_peak_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-  const std::uint64_t running = exec_ns_ != 0 ? exec_ns_ : now;
-  message.started_ns = running - begin_ns_;
-  message.ran_ns = now - running;
+  const bool has_run = exec_ns_ != 0;
+  message.started_ns = (has_run ? exec_ns_ : now) - begin_ns_;
+  message.ran_ns = has_run ? larger(now - exec_ns_, least_run_ns) : 0;
   send(message);
   close(control_);
   pid_ = 0;

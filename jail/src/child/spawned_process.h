@@ -6,39 +6,45 @@
 
 #include <cstdint>
 
-#include "child/notices.h"
+#include "child/listeners.h"
 #include "child/wire.h"
 
 namespace jail::child {
 
 class SpawnedProcess {
  public:
-  // True if the place can be used again: the process is reaped, its owner listens no more, and no
-  // descendant is left whose calls would wait for init.
+  // What is made for a process before there is one.
+  struct Given {
+    int control;
+    int start_report;
+    int terminal;  // the owner's side of it, or -1
+    Listener* listener;
+  };
+
+  // True if the place can be used again: the process is reaped, and its owner listens no more.
   bool is_free() const;
 
-  // Takes over `control` and `start_report`. The clock of its deadline starts at `now`. Of the
-  // order count the two limits; without one on processor time it has none of its own.
-  void begin(int pid, int control, int start_report, const wire::Order& order, std::uint64_t now);
+  // Takes over what is `given`; the listener until the process has come to its program or has
+  // ended. The clock of its deadline starts at `now`. Of the order count the two limits; without
+  // one on processor time it has none of its own.
+  void begin(int pid, const Given& given, const wire::Order& order, std::uint64_t now);
 
   bool is(int pid) const { return pid_ != 0 && pid_ == pid; }
   int pid() const { return pid_; }  // 0 once init has reaped it
   // To poll; -1 where there is nothing to wait for.
   int control() const { return control_; }
-  int start_report() const { return start_report_; }
-  Notices& notices() { return notices_; }
-
-  // Tells the owner that it exists, with his side of its terminal unless `terminal` is -1.
-  void tell_spawned(int terminal);
+  int start_report() const { return is_told_ ? start_report_ : -1; }
 
   // When expire() has something to do.
   std::uint64_t next_deadline_ns() const;
   // Kills it where its deadline has passed, where it has used its processor time, or where it has
-  // not come to its execve in time.
+  // not come to its execve in time. Tells the owner that it exists where that could not be done at
+  // once.
   void expire(std::uint64_t now);
 
-  // What came on start_report(). True: the program runs from now on.
-  bool read_start_report();
+  // What came on start_report(), for the last time when the process has ended. True: its program
+  // has begun. `proc` is init's own proc mount: the process has not been reaped yet.
+  bool read_start_report(int proc);
 
   // What came on control(): a signal to pass on, or the owner's end, which kills it.
   void read_order();
@@ -46,18 +52,23 @@ class SpawnedProcess {
   // With the jail: whatever ends it now ends it for this reason.
   void end_with_jail(wire::Cause cause);
 
-  // Init has reaped it.
+  // Init has reaped it, after a last read_start_report().
   void note_end(const siginfo_t& ended, const rusage& usage, std::uint64_t now);
 
  private:
   void kill() const;
   void send(const wire::Message& message) const;
+  void tell_spawned(std::uint64_t now);
   void let_go_of_owner();
+  void end_start();
 
   int pid_ = 0;
   int control_ = -1;
   int start_report_ = -1;
-  Notices notices_;
+  int terminal_ = -1;  // until the owner has it
+  bool is_told_ = false;
+  std::uint64_t next_try_ns_ = 0;  // where the owner is not told
+  Listener* listener_ = nullptr;   // as long as there is a start_report_
   wire::Cause cause_ = wire::cause_none;
   std::uint64_t begin_ns_ = 0;
   std::uint64_t wall_ns_ = 0;

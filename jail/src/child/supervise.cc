@@ -120,7 +120,8 @@ class Init {
   // Answers a guest that was not given its program yet.
   void hear_early_notice(short events) {
     Notice notice{};
-    if (notices_.take(events, notice)) answer_call(notices_, watch_, notice, no_memory_limit);
+    if (notices_.take(events, notice))
+      answer_call(notices_, shared_, watch_, notice, no_memory_limit);
   }
 
   long ask_zygote(int channel) {
@@ -342,7 +343,7 @@ class Init {
       wait_code_ = CLD_EXITED;
       wait_status_ = notice.status;
     } else {
-      answer_call(notices_, watch_, notice, order_.memory_bytes);
+      answer_call(notices_, shared_, watch_, notice, order_.memory_bytes);
     }
   }
 
@@ -466,6 +467,7 @@ class Init {
   bool guest_ended_ = false;
   long guest_ = 0;
   Notices notices_;
+  SharedMemory shared_;
   int signals_ = -1;
   int start_report_ = -1;
   int channel_ = -1;     // to a forked guest that waits

@@ -139,27 +139,18 @@ bool Watch::is_thread_of(int thread, int pid) const {
           find_number(text.bytes, "Tgid:", process) && process == static_cast<std::uint64_t>(pid));
 }
 
-bool Watch::leave_out(int pid) {
-  for (int& place : left_out_) {
-    if (place != 0) continue;
-    place = pid;
-    return true;
-  }
-  return false;
-}
+bool Watch::leave_out(int pid) { return left_out_.add(pid); }
+
+bool Watch::note_starting(int pid) { return starting_.add(pid); }
+
+void Watch::note_started(int pid) { starting_.remove(pid); }
 
 void Watch::note_reaped(int pid) {
-  for (int& place : left_out_) {
-    if (place == pid) place = 0;
-  }
+  left_out_.remove(pid);
+  starting_.remove(pid);
 }
 
-bool Watch::is_left_out(int pid) const {
-  for (const int place : left_out_) {
-    if (place == pid) return true;
-  }
-  return false;
-}
+bool Watch::is_left_out(int pid) const { return left_out_.has(pid) || starting_.has(pid); }
 
 bool Watch::is_small(int thread) const {
   constexpr std::uint64_t most_tables = 512u << 10;
@@ -352,28 +343,37 @@ bool Watch::is_only_thread(int thread) const {
 
 // Twice, since a fork with a smaller number than its parent, made while the first look passed, is
 // met by the second one.
-void Watch::forget_shared_that_is_gone(int thread_that_asks) {
+void Watch::forget_shared_that_is_gone(SharedMemory& shared, int thread_that_asks) {
   if (!is_only_thread(thread_that_asks) || !is_only_thread(thread_that_asks)) return;
   Mappings own;
   const Number name(static_cast<std::uint64_t>(thread_that_asks));
   const Budget budget(budget_of_a_look_ns);
   if (!read_mappings(proc_, name.text, ~std::uint64_t{0}, budget, own)) return;
   // Each is a part of what was mapped at once, however little of it is mapped still.
-  shared_ = smaller(shared_, own.shared_anonymous * largest_shared_);
-  if (shared_ == 0) largest_shared_ = 0;
+  shrink_shared(shared, smaller(shared.bytes, own.shared_anonymous * shared.largest));
 }
 
-bool Watch::count_shared(std::uint64_t bytes, int thread, std::uint64_t memory_limit) {
+void Watch::forget_shared(SharedMemory& shared) { shrink_shared(shared, 0); }
+
+void Watch::shrink_shared(SharedMemory& shared, std::uint64_t left) {
+  shared_ -= shared.bytes - left;
+  shared.bytes = left;
+  if (left == 0) shared.largest = 0;
+}
+
+bool Watch::count_shared(SharedMemory& shared, std::uint64_t bytes, int thread,
+                         std::uint64_t memory_limit) {
   const std::uint64_t whole_pages = (bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_;
   if (whole_pages < bytes) return false;
   // A part of the limit is enough to look whether it is still there, so that a program with other
   // memory is not ended for what is gone.
-  if (shared_ > 0 && whole_pages > beyond(memory_limit / worth_a_look, shared_)) {
-    forget_shared_that_is_gone(thread);
+  if (shared.bytes > 0 && whole_pages > beyond(memory_limit / worth_a_look, shared_)) {
+    forget_shared_that_is_gone(shared, thread);
   }
   if (whole_pages > beyond(memory_limit, shared_)) return false;
   shared_ += whole_pages;
-  largest_shared_ = larger(largest_shared_, whole_pages);
+  shared.bytes += whole_pages;
+  shared.largest = larger(shared.largest, whole_pages);
   return true;
 }
 

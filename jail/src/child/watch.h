@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "child/known_processes.h"
+#include "child/pid_set.h"
 #include "child/socket_memory.h"
 
 namespace jail::child {
@@ -27,6 +28,13 @@ struct WatchedUsage {
 };
 
 struct ProcessStat;
+
+// The anonymous memory that the processes below one listener (notices.h) share. Nobody else can
+// have it: it is passed on by fork alone.
+struct SharedMemory {
+  std::uint64_t bytes = 0;    // all that was ever mapped and may be there still
+  std::uint64_t largest = 0;  // that was mapped at once
+};
 
 inline constexpr std::uint64_t no_memory_limit = ~std::uint64_t{0};
 
@@ -53,6 +61,12 @@ class Watch {
   bool leave_out(int pid);
   void note_reaped(int pid);
 
+  // A child of init's is a copy of it until its execve, and counts from then on alone: another
+  // process of the jail can stop it before, for as long as it likes. False: there are too many.
+  bool note_starting(int pid);
+  void note_started(int pid);
+  static constexpr int most_starting = 64;
+
   // Whether the thread's process has so few page tables that changing all of them takes no time
   // that counts.
   bool is_small(int thread) const;
@@ -63,9 +77,13 @@ class Watch {
   // Anonymous memory that processes share stays when nobody has it in sight any more, and no file
   // tells how much of it there is. So all of it counts from the moment that it is mapped, until it
   // is mapped no more; whether that is so is looked at only while the jail has one thread, which
-  // waits here. `thread` asks; false: that is more than `memory_limit`, and it must not be
-  // mapped.
-  bool count_shared(std::uint64_t bytes, int thread, std::uint64_t memory_limit);
+  // waits here. `thread`, which is one of those below `shared`'s listener, asks; false: that is
+  // more than `memory_limit`, and it must not be mapped.
+  bool count_shared(SharedMemory& shared, std::uint64_t bytes, int thread,
+                    std::uint64_t memory_limit);
+
+  // Nobody is left below the listener.
+  void forget_shared(SharedMemory& shared);
 
   // The most: resident sizes without files, by the kernel's counters, of all together, and what the
   // kernel keeps for these processes: page tables, mappings, threads, descriptors, sockets, files.
@@ -114,7 +132,8 @@ class Watch {
   void walk_from(int first, int last, std::uint64_t memory_limit, const Budget& budget,
                  std::uint64_t& all);
   bool is_only_thread(int thread) const;
-  void forget_shared_that_is_gone(int thread_that_asks);
+  void forget_shared_that_is_gone(SharedMemory& shared, int thread_that_asks);
+  void shrink_shared(SharedMemory& shared, std::uint64_t left);
 
   int proc_;
   int workspace_;
@@ -122,18 +141,18 @@ class Watch {
   std::uint64_t page_bytes_;
   std::uint64_t max_mappings_;
   std::uint64_t inherited_ = 0;
-  std::uint64_t largest_shared_ = 0;  // that was mapped at once
-  std::uint64_t shared_ = 0;          // anonymous, all that was ever mapped and may be there still
-  std::uint64_t files_ = 0;           // as the last look found them, and the same of these:
-  std::uint64_t inodes_ = 0;          // of both tmpfs
-  std::uint64_t sockets_now_ = 0;     // what is kept for sockets
-  std::uint64_t kernel_ = 0;          // what else the kernel keeps, as the last measure() found it
-  bool kernel_is_counted_ = false;    // and not only the most that it can be
+  std::uint64_t shared_ = 0;        // the sum of all SharedMemory
+  std::uint64_t files_ = 0;         // as the last look found them, and the same of these:
+  std::uint64_t inodes_ = 0;        // of both tmpfs
+  std::uint64_t sockets_now_ = 0;   // what is kept for sockets
+  std::uint64_t kernel_ = 0;        // what else the kernel keeps, as the last measure() found it
+  bool kernel_is_counted_ = false;  // and not only the most that it can be
   static constexpr int most_left_out = 8;
-  int left_out_[most_left_out] = {};  // 0: a free place
-  int counted_until_ = 0;             // the last process that a count has come to
-  int walked_until_ = 0;              // the last process that a walk has come to
-  std::uint64_t most_places_ = 64;    // for descriptors, in one process
+  PidSet<most_left_out> left_out_;
+  PidSet<most_starting> starting_;
+  int counted_until_ = 0;           // the last process that a count has come to
+  int walked_until_ = 0;            // the last process that a walk has come to
+  std::uint64_t most_places_ = 64;  // for descriptors, in one process
   SocketMemory sockets_;
   KnownProcesses known_;
 };

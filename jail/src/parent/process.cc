@@ -200,7 +200,16 @@ Error Process::State::start_error(const wire::Message& message) const {
   const auto last = static_cast<std::int32_t>(plan->guest.calls.size()) - 1;
   if (message.index == last) return step_error(message, "start " + path);
   if (message.index >= 0) return step_error(message, describe_call(*plan, 1, message.index));
-  return step_error(message, "make a process for " + path);
+  Error error = step_error(message, "make a process for " + path);
+  if (message.index == wire::no_place_for_process) {
+    error.hint = "as many processes as a jail may have at a time have not ended";
+  } else if (message.index == wire::no_place_for_listener) {
+    error.hint = "too many processes have left others behind that live, or have not ended";
+  } else if (message.index == wire::no_terminal) {
+    error.kind = ErrorKind::exhausted;
+    error.hint = "processes of the jail have all of its terminals open";
+  }
+  return error;
 }
 
 Result<ProcessPhase> Process::State::give_up(Ended why) {
