@@ -1,10 +1,7 @@
 #include "runtime/sandbox/run.h"
 
-#include <errno.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
-#include <array>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -27,10 +24,6 @@ constexpr milliseconds set_up_deadline{10'000};
 constexpr milliseconds pooled_set_up_deadline{5'000};
 // Init ends a jail at its deadline by itself. This much later the owner no longer relies on it.
 constexpr milliseconds grace{2'000};
-constexpr std::size_t chunk_bytes = 64u << 10;
-// Output that is already there is read in portions, so that one flood does not keep a worker from
-// the other runs.
-constexpr int chunks_a_turn = 16;
 
 Status status_of(const jail::ExitReport& report) {
   switch (report.ended) {
@@ -56,6 +49,17 @@ asio::any_io_executor one_after_the_other(asio::any_io_executor executor) {
   return asio::make_strand(executor);
 }
 
+std::shared_ptr<ProcessIo> make_io(const asio::any_io_executor& executor, std::size_t output_cap,
+                                   RunRequest& request, RunOptions& options) {
+  ProcessIo::Options streams;
+  if (options.collect_output) streams.output_cap = output_cap;
+  streams.on_output = std::move(options.on_output);
+  streams.gate = options.gate;
+  streams.input = std::move(request.standard_input);
+  streams.input_fd = options.standard_input_fd;
+  return std::make_shared<ProcessIo>(executor, std::move(streams));
+}
+
 jail::Error queue_is_full() {
   return {jail::ErrorKind::exhausted, "run a program: the queue is full", 0, {}};
 }
@@ -67,7 +71,6 @@ Run::Run(asio::any_io_executor executor, asio::any_io_executor collectors,
          RunRequest request, RunOptions options, Finished finished)
     : executor_(one_after_the_other(std::move(executor))),
       collectors_(std::move(collectors)),
-      output_cap_(runner.output_cap_bytes),
       cpu_percent_(runner.cpu_percent),
       ceilings_{.timeout = runner.most_timeout, .memory_limit_mb = runner.most_memory_mb},
       admission_(std::move(admission)),
@@ -75,16 +78,10 @@ Run::Run(asio::any_io_executor executor, asio::any_io_executor collectors,
       request_(std::move(request)),
       options_(std::move(options)),
       finished_(std::move(finished)),
+      io_(make_io(executor_, runner.output_cap_bytes, request_, options_)),
       control_(executor_),
-      input_(executor_),
-      input_waiter_(executor_),
-      out_(executor_),
-      err_(executor_),
       process_(executor_),
-      timer_(executor_) {
-  out_.stream = Stream::standard_output;
-  err_.stream = Stream::standard_error;
-}
+      timer_(executor_) {}
 
 void Run::start() {
   asio::dispatch(executor_, [self = shared_from_this()] {
@@ -224,8 +221,6 @@ bool Run::may_launch_again(const jail::Error& error) const {
 
 void Run::launch_again() {
   launched_again_ = true;
-  if (input_.is_open()) input_.close();
-  input_written_ = 0;
   drop_jail();
   launch(Way::cold, std::exchange(launcher_, nullptr));
 }
@@ -243,7 +238,7 @@ void Run::begin() {
   }
   const std::string_view own = file_name_of(request_.language, request_.code);
   if (done) done = jail_->write_file(own, request_.code, 0644);
-  if (done) prepare_input();
+  if (done) io_->offer_input(jail_->take_stdin());
   // A jail that was made for this program has its limits already.
   if (done) done = pooled_ ? jail_->start(limits_of_request()) : jail_->start();
   if (!done) {
@@ -254,143 +249,8 @@ void Run::begin() {
   started_at_ = Clock::now();
   launcher_.reset();
   if (options_.on_start) options_.on_start();
-  on_gate_open_.emplace(options_.gate, [weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (self == nullptr) return;
-    asio::post(self->executor_, [self] {
-      if (!self->over_) self->resume_output();
-    });
-  });
   end_at(request_.timeout + grace, jail::Ended::timed_out);
-  out_.descriptor.assign(jail_->take_stdout().release());
-  err_.descriptor.assign(jail_->take_stderr().release());
-  watch_output(out_);
-  watch_output(err_);
-  if (!input_.is_open()) return;
-  watch_input_source();
-  feed_input();
-}
-
-// What a program looks for first is there before it starts: as much of its input as the pipe holds,
-// or the end of it.
-void Run::prepare_input() {
-  jail::Fd input = jail_->take_stdin();
-  if (request_.standard_input.empty() && options_.standard_input_fd < 0) return;
-  pending_input_ = request_.standard_input;
-  input_.assign(input.release());
-  write_input();
-}
-
-void Run::watch_output(Output& output) {
-  output.paused = !options_.gate.is_open();
-  if (output.paused) return;
-  output.descriptor.async_wait(Descriptor::wait_read,
-                               [self = shared_from_this(), &output](error_code error) {
-                                 if (error || self->over_) return;
-                                 self->read_output(output);
-                                 if (output.descriptor.is_open()) self->watch_output(output);
-                               });
-}
-
-void Run::resume_output() {
-  for (Output* output : {&out_, &err_}) {
-    if (output->paused && output->descriptor.is_open()) watch_output(*output);
-  }
-}
-
-void Run::keep(Output& output, std::string_view bytes) const {
-  const std::size_t room = output_cap_ - output.kept.size();
-  output.kept.append(bytes.substr(0, room));
-  if (bytes.size() > room) output.truncated = true;
-}
-
-// Reads what is there; closes the descriptor at its end.
-void Run::read_output(Output& output) {
-  std::array<char, chunk_bytes> buffer;
-  for (int turn = 0; turn < chunks_a_turn && output.descriptor.is_open(); ++turn) {
-    if (!ending_ && !options_.gate.is_open()) return;
-    const ssize_t got = ::read(output.descriptor.native_handle(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (got <= 0) {
-      output.descriptor.close();
-      return;
-    }
-    const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
-    if (options_.on_output) options_.on_output(output.stream, bytes);
-    if (options_.collect_output) keep(output, bytes);
-    // The pipe is empty, and who waits for it hears of more.
-    if (!ending_ && bytes.size() < buffer.size()) return;
-  }
-}
-
-// Asio would make the descriptor itself non-blocking, and with it the terminal or file of whoever
-// handed it to the owner. An epoll instance that watches it can be waited for instead.
-void Run::watch_input_source() {
-  if (options_.standard_input_fd < 0) return;
-  input_source_open_ = true;
-  jail::Fd waiter(::epoll_create1(EPOLL_CLOEXEC));
-  epoll_event readable{};
-  readable.events = EPOLLIN;
-  // EPERM: a regular file or a device like /dev/null, whose reading does not block.
-  if (waiter.valid() &&
-      ::epoll_ctl(waiter.get(), EPOLL_CTL_ADD, options_.standard_input_fd, &readable) == 0) {
-    input_waiter_.assign(waiter.release());
-  }
-}
-
-// Writes what is pending until the pipe is full: false. A guest that closed its end takes no more.
-bool Run::write_input() {
-  while (input_written_ < pending_input_.size()) {
-    const ssize_t put = ::write(input_.native_handle(), pending_input_.data() + input_written_,
-                                pending_input_.size() - input_written_);
-    if (put >= 0) {
-      input_written_ += static_cast<std::size_t>(put);
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      return false;
-    } else if (errno != EINTR) {
-      input_.close();  // that is its right
-      return true;
-    }
-  }
-  return true;
-}
-
-void Run::feed_input() {
-  if (write_input()) {
-    if (input_.is_open()) refill_input();
-    return;
-  }
-  input_.async_wait(Descriptor::wait_write, [self = shared_from_this()](error_code error) {
-    if (!error && !self->over_) self->feed_input();
-  });
-}
-
-void Run::refill_input() {
-  pending_input_.clear();
-  input_written_ = 0;
-  if (!input_source_open_) {
-    input_.close();
-  } else if (input_waiter_.is_open()) {
-    input_waiter_.async_wait(Descriptor::wait_read, [self = shared_from_this()](error_code error) {
-      if (!error && !self->over_) self->read_input_source();
-    });
-  } else {
-    asio::post(executor_, [self = shared_from_this()] {
-      if (!self->over_) self->read_input_source();
-    });
-  }
-}
-
-void Run::read_input_source() {
-  std::array<char, chunk_bytes> buffer;
-  const ssize_t got = ::read(options_.standard_input_fd, buffer.data(), buffer.size());
-  if (got > 0) {
-    pending_input_.assign(buffer.data(), static_cast<std::size_t>(got));
-  } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
-    input_source_open_ = false;
-  }
-  feed_input();
+  io_->start(jail_->take_stdout(), jail_->take_stderr());
 }
 
 void Run::end_at(milliseconds from_now, jail::Ended why) {
@@ -426,8 +286,7 @@ void Run::cancel() {
 void Run::on_end() {
   ending_ = true;
   // Every process of the jail is dead: what its pipes hold is all there will be.
-  // A pipe holds at most 1 MiB, which is what one turn reads.
-  for (Output* output : {&out_, &err_}) read_output(*output);
+  io_->drain();
   const bool wanted = !request_.artifacts.empty() && started_at_ != Clock::time_point{} &&
                       jail_->report().ended != jail::Ended::cancelled;
   wanted ? collect_when_dead() : complete({});
@@ -482,10 +341,12 @@ RunResult Run::result_of(const jail::ExitReport& report) {
   if (result.status == Status::killed || result.status == Status::violation) {
     result.signal = signal_name(report.signal);
   }
-  result.standard_output = std::move(out_.kept);
-  result.standard_error = std::move(err_.kept);
-  result.stdout_truncated = out_.truncated;
-  result.stderr_truncated = err_.truncated;
+  ProcessIo::Kept out = io_->take_kept(Stream::standard_output);
+  ProcessIo::Kept err = io_->take_kept(Stream::standard_error);
+  result.standard_output = std::move(out.bytes);
+  result.standard_error = std::move(err.bytes);
+  result.stdout_truncated = out.truncated;
+  result.stderr_truncated = err.truncated;
   result.timings.queued = duration_cast<microseconds>(placed_at_ - asked_at_);
   if (started_at_ != Clock::time_point{}) {
     result.timings.started =
@@ -510,13 +371,8 @@ void Run::finish(jail::Result<RunResult> result) {
   over_ = true;
   lease_.reset();
   on_cancel_.reset();
-  on_gate_open_.reset();
   timer_.cancel();
-  error_code ignored;
-  input_.close(ignored);
-  input_waiter_.close(ignored);
-  out_.descriptor.close(ignored);
-  err_.descriptor.close(ignored);
+  io_->stop();
   drop_jail();
   place_ = Admission::Place();
   if (!starting_) return tell(std::move(result));

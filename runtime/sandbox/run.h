@@ -11,6 +11,7 @@
 
 #include "jail/jail.h"
 #include "runtime/sandbox/admission.h"
+#include "runtime/sandbox/process_io.h"
 #include "runtime/sandbox/runner.h"
 #include "runtime/sandbox/warm_pool.h"
 
@@ -44,16 +45,6 @@ class Run : public std::enable_shared_from_this<Run> {
   using Clock = std::chrono::steady_clock;
   using Descriptor = boost::asio::posix::stream_descriptor;
 
-  // A stream of the guest, read until it ends.
-  struct Output {
-    explicit Output(const boost::asio::any_io_executor& executor) : descriptor(executor) {}
-    Stream stream{};
-    Descriptor descriptor;
-    std::string kept;
-    bool paused = false;  // until the gate opens
-    bool truncated = false;
-  };
-
   void ask_for_place();
   void give_up_at_deadline();
   void launch(Way way, const Failed& failed = nullptr);
@@ -66,16 +57,6 @@ class Run : public std::enable_shared_from_this<Run> {
   void on_control();
   void begin();
   jail::RunLimits limits_of_request() const;
-  void watch_output(Output& output);
-  void read_output(Output& output);
-  void keep(Output& output, std::string_view bytes) const;
-  void resume_output();
-  void watch_input_source();
-  void prepare_input();
-  bool write_input();
-  void feed_input();
-  void refill_input();
-  void read_input_source();
   void end_at(std::chrono::milliseconds from_now, jail::Ended why);
   void cancel();
   void on_end();
@@ -89,7 +70,6 @@ class Run : public std::enable_shared_from_this<Run> {
 
   const boost::asio::any_io_executor executor_;
   const boost::asio::any_io_executor collectors_;
-  const std::size_t output_cap_;
   const std::uint32_t cpu_percent_;
   const Ceilings ceilings_;
   const std::shared_ptr<Admission> admission_;
@@ -99,7 +79,6 @@ class Run : public std::enable_shared_from_this<Run> {
   Finished finished_;
 
   std::optional<Cancel::Listener> on_cancel_;
-  std::optional<OutputGate::Listener> on_gate_open_;
   Admission::Ticket ticket_;
   Admission::Place place_;
   WarmPool::Ticket lease_;  // while it waits for a jail
@@ -109,14 +88,8 @@ class Run : public std::enable_shared_from_this<Run> {
   bool warm_ = false;
   bool collecting_ = false;
   std::string template_name_;
+  const std::shared_ptr<ProcessIo> io_;
   Descriptor control_;
-  Descriptor input_;         // writing end of the guest's standard input
-  Descriptor input_waiter_;  // an epoll instance that watches RunOptions::standard_input_fd
-  std::string pending_input_;
-  std::size_t input_written_ = 0;
-  bool input_source_open_ = false;
-  Output out_;
-  Output err_;
   Descriptor process_;  // the jail's pidfd
   boost::asio::steady_timer timer_;
   Clock::time_point asked_at_;
