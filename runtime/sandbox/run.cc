@@ -127,7 +127,7 @@ void Run::ask_for_place() {
 void Run::give_up_at_deadline() {
   timer_.expires_at(asked_at_ + request_.timeout);
   timer_.async_wait([self = shared_from_this()](error_code error) {
-    if (error || self->jail_.has_value() || self->over_) return;
+    if (error || self->jail_ != nullptr || self->over_) return;
     if (self->lease_ == nullptr && !self->admission_->withdraw(self->ticket_)) return;
     const std::string what = self->lease_ == nullptr ? "place" : "jail";
     self->finish(jail::Error{
@@ -170,8 +170,8 @@ void Run::take(jail::Result<Leased> leased) {
   pooled_ = leased->pooled;
   warm_ = leased->warm;
   template_name_ = std::move(leased->template_name);
-  launcher_ = std::move(leased->launcher);
-  jail_.emplace(std::move(leased->jail));
+  maker_ = std::move(leased->maker);
+  jail_ = std::move(leased->jail);
   control_.assign(jail_->control_fd());
   watch_control();
   if (jail_->phase() == jail::Phase::ready) {
@@ -222,7 +222,7 @@ bool Run::may_launch_again(const jail::Error& error) const {
 void Run::launch_again() {
   launched_again_ = true;
   drop_jail();
-  launch(Way::cold, std::exchange(launcher_, nullptr));
+  launch(Way::cold, std::exchange(maker_, nullptr));
 }
 
 jail::RunLimits Run::limits_of_request() const {
@@ -234,20 +234,20 @@ jail::RunLimits Run::limits_of_request() const {
 void Run::begin() {
   jail::Result<void> done;
   for (const InputFile& file : request_.files) {
-    if (done) done = jail_->write_file(file.path, file.content, 0644);
+    if (done) done = jail_->write_file(file.path, file.content);
   }
   const std::string_view own = file_name_of(request_.language, request_.code);
-  if (done) done = jail_->write_file(own, request_.code, 0644);
+  if (done) done = jail_->write_file(own, request_.code);
   if (done) io_->offer_input(jail_->take_stdin());
   // A jail that was made for this program has its limits already.
-  if (done) done = pooled_ ? jail_->start(limits_of_request()) : jail_->start();
+  if (done) done = jail_->start(pooled_ ? std::optional(limits_of_request()) : std::nullopt);
   if (!done) {
     may_launch_again(done.error()) ? launch_again() : finish(done.error());
     return;
   }
   request_.files.clear();
   started_at_ = Clock::now();
-  launcher_.reset();
+  maker_.reset();
   if (options_.on_start) options_.on_start();
   end_at(request_.timeout + grace, jail::Ended::timed_out);
   io_->start(jail_->take_stdout(), jail_->take_stderr());
@@ -264,7 +264,7 @@ void Run::end_at(milliseconds from_now, jail::Ended why) {
 
 void Run::cancel() {
   if (ending_ || over_) return;
-  if (!jail_.has_value()) {
+  if (jail_ == nullptr) {
     admission_->withdraw(ticket_);
     lease_.reset();
     RunResult result;

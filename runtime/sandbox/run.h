@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "jail/jail.h"
 #include "runtime/sandbox/admission.h"
+#include "runtime/sandbox/jail_handle.h"
 #include "runtime/sandbox/process_io.h"
 #include "runtime/sandbox/runner.h"
 #include "runtime/sandbox/warm_pool.h"
@@ -22,7 +22,7 @@ class Run : public std::enable_shared_from_this<Run> {
   using Finished = std::function<void(jail::Result<RunResult>)>;
   enum class Way : std::uint8_t { any, cold };
   // Whose jail came to nothing: it is dead, or about to be, though it may still take orders.
-  using Failed = std::shared_ptr<jail::Launcher>;
+  using Failed = JailMaker;
   // A jail for the request; nothing where the ticket is to be called with one later. Errors that
   // come later ask for a cold one.
   using Launch = std::function<std::optional<jail::Result<Leased>>(
@@ -82,8 +82,8 @@ class Run : public std::enable_shared_from_this<Run> {
   Admission::Ticket ticket_;
   Admission::Place place_;
   WarmPool::Ticket lease_;  // while it waits for a jail
-  std::optional<jail::Jail> jail_;
-  Failed launcher_;  // what made the jail
+  std::unique_ptr<JailHandle> jail_;
+  JailMaker maker_;  // of the jail
   bool pooled_ = false;
   bool warm_ = false;
   bool collecting_ = false;

@@ -16,6 +16,8 @@
 #include "runtime/config/text_file.h"
 #include "runtime/policy/policy_json.h"
 #include "runtime/sandbox/admission.h"
+#include "runtime/sandbox/clock.h"
+#include "runtime/sandbox/jail_handle.h"
 #include "runtime/sandbox/language.h"
 #include "runtime/sandbox/launchers.h"
 #include "runtime/sandbox/program_root.h"
@@ -110,6 +112,14 @@ void add_jail_file(jail::JailSpec& spec, const JailFile& file) {
   if (!file.hostname.empty()) spec.hostname = file.hostname;
 }
 
+Result<std::shared_ptr<PoolHandle>> open_living(Launchers& launchers,
+                                                const jail::TemplateSpec& spec,
+                                                const jail::PoolOptions& options) {
+  auto launcher = launchers.living();
+  if (!launcher) return launcher.error();
+  return open_pool(std::move(*launcher), spec, options);
+}
+
 jail::PoolOptions pool_options(const PoolSize& size) {
   jail::PoolOptions options;
   options.least = size.least;
@@ -151,7 +161,11 @@ class JailRunner final : public Runner {
       prepared->ground = std::move(*ground);
       if (what.pool.usual > 0) {
         prepared->pool = std::make_shared<WarmPool>(
-            executor_, [launchers = launchers_] { return launchers->living(); },
+            executor_, clock_,
+            [launchers = launchers_](const jail::TemplateSpec& spec,
+                                     const jail::PoolOptions& options) {
+              return open_living(*launchers, spec, options);
+            },
             template_spec(what, prepared->ground), pool_options(what.pool),
             options_.on_pool_trouble);
         if (what.name == name_of(Language::python)) prepared->pool->open();
@@ -341,20 +355,21 @@ class JailRunner final : public Runner {
     std::shared_ptr<Launcher> launcher = launchers_->current();
     if (launcher != failed) {
       Result<jail::Jail> jail = launcher->launch(spec);
-      if (jail) return Leased{.jail = std::move(*jail), .launcher = std::move(launcher)};
+      if (jail) return Leased{.jail = handle_of(std::move(*jail)), .maker = std::move(launcher)};
       if (jail.error().kind != jail::ErrorKind::closed) return jail.error();
     }
     auto next = launchers_->after(launcher);
     if (!next) return next.error();
     Result<jail::Jail> jail = (*next)->launch(spec);
     if (!jail) return jail.error();
-    return Leased{.jail = std::move(*jail), .launcher = std::move(*next)};
+    return Leased{.jail = handle_of(std::move(*jail)), .maker = std::move(*next)};
   }
 
   const asio::any_io_executor executor_;
   const RunnerOptions options_;
   const std::shared_ptr<Admission> admission_;
   const std::shared_ptr<Launchers> launchers_;
+  const std::shared_ptr<const TimeSource> clock_ = system_clock();
   const Ground ground_;
   std::vector<std::unique_ptr<Prepared>> templates_;  // the same all the time
   std::shared_ptr<LeafSweeper> sweeper_;              // null without cgroups
