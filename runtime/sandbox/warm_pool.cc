@@ -176,7 +176,7 @@ Result<Leased> WarmPool::lease(PoolHandle& pool,
 }
 
 std::optional<Result<Leased>> WarmPool::take(const std::optional<jail::Invocation>& invocation,
-                                             Patience patience, const Ticket& ticket) {
+                                             Patience patience, const MakeTicket& make_ticket) {
   std::shared_ptr<PoolHandle> pool;
   bool free_to_take = false;
   {
@@ -202,7 +202,7 @@ std::optional<Result<Leased>> WarmPool::take(const std::optional<jail::Invocatio
     Result<Leased> leased = lease(*pool_, invocation);
     if (leased || leased.error().kind != ErrorKind::exhausted) return leased;
   }
-  waiting_.push_back({.ticket = ticket, .invocation = invocation});
+  waiting_.push_back({.ticket = make_ticket(), .invocation = invocation});
   return std::nullopt;
 }
 

@@ -39,6 +39,8 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   using Troubled = std::function<void(std::string_view name, std::string_view reason)>;
   // Dropping it ends the wait.
   using Ticket = std::shared_ptr<std::function<void(jail::Result<Leased>)>>;
+  // Called where somebody has to wait, who keeps the ticket. Must not use the pool.
+  using MakeTicket = std::function<Ticket()>;
 
   WarmPool(const boost::asio::any_io_executor& executor, std::shared_ptr<const TimeSource> clock,
            Open open, jail::TemplateSpec spec, jail::PoolOptions options, Troubled troubled);
@@ -50,11 +52,11 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   // For a pool that has never had a jail ready: whether to wait for it.
   enum class Patience : std::uint8_t { none, until_ready };
 
-  // A jail, for `invocation` where there is one; or nothing, and `ticket` is called once a jail can
-  // be had: with as many waiting as the pool can make, who came first gets the next one. An Error
-  // says that this pool has no jail for the request, now or soon: make one without it.
+  // A jail, for `invocation` where there is one; or nothing, and its ticket is called once a jail
+  // can be had: with as many waiting as the pool can make, who came first gets the next one. An
+  // Error says that this pool has no jail for the request, now or soon: make one without it.
   std::optional<jail::Result<Leased>> take(const std::optional<jail::Invocation>& invocation,
-                                           Patience patience, const Ticket& ticket);
+                                           Patience patience, const MakeTicket& make_ticket);
 
   const jail::TemplateSpec& spec() const noexcept { return spec_; }
   jail::PoolState state() const;

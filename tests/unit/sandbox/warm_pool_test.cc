@@ -67,13 +67,16 @@ class WarmPoolTest : public testing::Test {
   std::shared_ptr<Request> take(Patience patience = Patience::until_ready,
                                 const std::optional<jail::Invocation>& invocation = {}) {
     const auto request = std::make_shared<Request>();
-    request->ticket = std::make_shared<WarmPool::Ticket::element_type>(
-        [weak = std::weak_ptr(request)](jail::Result<Leased> leased) {
-          if (const auto there = weak.lock()) there->answer.emplace(std::move(leased));
-        });
-    if (auto leased = pool_->take(invocation, patience, request->ticket)) {
-      request->answer.emplace(std::move(*leased));
-    }
+    const auto make_ticket = [&] {
+      request->ticket = std::make_shared<WarmPool::Ticket::element_type>(
+          [weak = std::weak_ptr(request)](jail::Result<Leased> leased) {
+            if (const auto there = weak.lock()) there->answer.emplace(std::move(leased));
+          });
+      return request->ticket;
+    };
+    auto leased = pool_->take(invocation, patience, make_ticket);
+    EXPECT_EQ(leased.has_value(), request->ticket == nullptr);
+    if (leased) request->answer.emplace(std::move(*leased));
     return request;
   }
 
