@@ -1,8 +1,8 @@
 #include "runtime/sandbox/launchers.h"
 
-#include <poll.h>
-
 #include <utility>
+
+#include "runtime/sandbox/jail_handle.h"
 
 namespace runtime {
 
@@ -35,8 +35,7 @@ std::shared_ptr<Launcher> Launchers::current() const {
 
 Result<std::shared_ptr<Launcher>> Launchers::living() {
   const auto latest = current();
-  pollfd ended{.fd = latest->process_fd(), .events = POLLIN, .revents = 0};
-  return ::poll(&ended, 1, 0) == 1 ? after(latest) : latest;
+  return has_ended(*latest) ? after(latest) : latest;
 }
 
 Result<std::shared_ptr<Launcher>> Launchers::after(const std::shared_ptr<Launcher>& dead) {

@@ -1,131 +1,67 @@
-// One run from its place in the queue to its result: drives one Jail.
+// One run from its place in the queue to its result: drives one jail.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <string>
 
-#include "jail/jail.h"
-#include "runtime/sandbox/admission.h"
+#include "jail/result.h"
+#include "runtime/config/config.h"
+#include "runtime/sandbox/acquisition.h"
+#include "runtime/sandbox/alarm.h"
+#include "runtime/sandbox/process_io.h"
 #include "runtime/sandbox/runner.h"
-#include "runtime/sandbox/warm_pool.h"
 
 namespace runtime {
 
-class Run : public std::enable_shared_from_this<Run> {
+// To be used on its executor, which does one thing after the other.
+class Run {
  public:
-  using Finished = std::function<void(jail::Result<RunResult>)>;
-  enum class Way : std::uint8_t { any, cold };
-  // Whose jail came to nothing: it is dead, or about to be, though it may still take orders.
-  using Failed = std::shared_ptr<jail::Launcher>;
-  // A jail for the request; nothing where the ticket is to be called with one later. Errors that
-  // come later ask for a cold one.
-  using Launch = std::function<std::optional<jail::Result<Leased>>(
-      const RunRequest&, Way, const Failed&, const WarmPool::Ticket&)>;
-
-  // What `launch` uses must outlive the run, unless the run's executor is stopped before: an
-  // executor that is destroyed drops its runs. `finished` is called once, on an executor of the
-  // run's, which does one thing after the other: `executor` itself where that is an io_context,
-  // which has one thread here, else a strand over it. Not from within start(). `collectors` is
-  // where artifacts are read, for a request that wants any; its work ends before `executor` is
-  // destroyed.
-  Run(boost::asio::any_io_executor executor, boost::asio::any_io_executor collectors,
-      const RunnerOptions& runner, std::shared_ptr<Admission> admission, Launch launch,
-      RunRequest request, RunOptions options, Finished finished);
-
-  // Does what can be done at once before it returns, where it is called on `executor`.
-  void start();
-
- private:
-  using Clock = std::chrono::steady_clock;
-  using Descriptor = boost::asio::posix::stream_descriptor;
-
-  // A stream of the guest, read until it ends.
-  struct Output {
-    explicit Output(const boost::asio::any_io_executor& executor) : descriptor(executor) {}
-    Stream stream{};
-    Descriptor descriptor;
-    std::string kept;
-    bool paused = false;  // until the gate opens
-    bool truncated = false;
+  // What runs have in common.
+  struct Setting {
+    std::size_t output_cap_bytes = 0;  // kept of each output
+    std::uint32_t cpu_percent = 100;   // of one core
+    Ceilings ceilings{};
+    std::shared_ptr<const TimeSource> clock;
+    std::shared_ptr<Admission> admission;
+    Acquisition::Launch launch;
+    // Where artifacts are read. What it does for a run is over before the run's executor is
+    // destroyed.
+    std::function<boost::asio::any_io_executor()> collectors;
   };
 
-  void ask_for_place();
-  void give_up_at_deadline();
-  void launch(Way way, const Failed& failed = nullptr);
-  WarmPool::Ticket make_ticket();
-  void take(jail::Result<Leased> leased);
-  void expect_ready();
-  bool may_launch_again(const jail::Error& error) const;
-  void launch_again();
-  void watch_control();
-  void on_control();
-  void begin();
-  jail::RunLimits limits_of_request() const;
-  void watch_output(Output& output);
-  void read_output(Output& output);
-  void keep(Output& output, std::string_view bytes) const;
-  void resume_output();
-  void watch_input_source();
-  void prepare_input();
-  bool write_input();
-  void feed_input();
-  void refill_input();
-  void read_input_source();
-  void end_at(std::chrono::milliseconds from_now, jail::Ended why);
-  void cancel();
-  void on_end();
-  void collect_when_dead();
-  void collect();
-  void complete(jail::Collection artifacts);
-  void drop_jail();
-  void finish(jail::Result<RunResult> result);
-  void tell(jail::Result<RunResult> result);
-  RunResult result_of(const jail::ExitReport& report);
+  // `setting` must outlive the run, unless the run's executor is stopped before: an executor that
+  // is destroyed drops its runs.
+  Run(boost::asio::any_io_executor executor, const Setting& setting, RunRequest request,
+      RunOptions options);
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run();
 
-  const boost::asio::any_io_executor executor_;
-  const boost::asio::any_io_executor collectors_;
-  const std::size_t output_cap_;
-  const std::uint32_t cpu_percent_;
-  const Ceilings ceilings_;
-  const std::shared_ptr<Admission> admission_;
-  Launch launch_;
+  // To be awaited once. The jail and its place are given up when the Run goes.
+  boost::asio::awaitable<jail::Result<RunResult>> result();
+
+ private:
+  jail::Result<void> start(Leased& leased);
+  std::chrono::milliseconds cpu_of_request() const;
+  jail::RunLimits limits_of_request() const;
+  boost::asio::awaitable<jail::Result<void>> until_ended(JailHandle& jail);
+  boost::asio::awaitable<jail::Result<jail::Collection>> collect(const JailHandle& jail);
+  bool wants_artifacts(const JailHandle& jail) const;
+  RunResult result_of(const Leased& leased);
+  RunResult cancelled_result() const;
+
+  const Setting& setting_;
   RunRequest request_;
   RunOptions options_;
-  Finished finished_;
-
-  std::optional<Cancel::Listener> on_cancel_;
-  std::optional<OutputGate::Listener> on_gate_open_;
-  Admission::Ticket ticket_;
-  Admission::Place place_;
-  WarmPool::Ticket lease_;  // while it waits for a jail
-  std::optional<jail::Jail> jail_;
-  Failed launcher_;  // what made the jail
-  bool pooled_ = false;
-  bool warm_ = false;
-  bool collecting_ = false;
-  std::string template_name_;
-  Descriptor control_;
-  Descriptor input_;         // writing end of the guest's standard input
-  Descriptor input_waiter_;  // an epoll instance that watches RunOptions::standard_input_fd
-  std::string pending_input_;
-  std::size_t input_written_ = 0;
-  bool input_source_open_ = false;
-  Output out_;
-  Output err_;
-  Descriptor process_;  // the jail's pidfd
-  boost::asio::steady_timer timer_;
-  Clock::time_point asked_at_;
-  Clock::time_point placed_at_;
-  Clock::time_point started_at_;
-  bool starting_ = true;
-  bool launched_again_ = false;
-  bool ending_ = false;  // the program is over, its result is being put together
-  bool over_ = false;
+  const std::shared_ptr<Alarm> alarm_;
+  const std::shared_ptr<ProcessIo> io_;
+  Acquisition acquisition_;
+  TimeSource::Time started_at_{};  // nothing else: the program has not started
 };
 
 }  // namespace runtime

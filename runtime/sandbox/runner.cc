@@ -1,11 +1,12 @@
 #include "runtime/sandbox/runner.h"
 
 #include <atomic>
-#include <boost/asio/async_result.hpp>
-#include <boost/asio/dispatch.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <mutex>
@@ -16,6 +17,8 @@
 #include "runtime/config/text_file.h"
 #include "runtime/policy/policy_json.h"
 #include "runtime/sandbox/admission.h"
+#include "runtime/sandbox/clock.h"
+#include "runtime/sandbox/jail_handle.h"
 #include "runtime/sandbox/language.h"
 #include "runtime/sandbox/launchers.h"
 #include "runtime/sandbox/program_root.h"
@@ -110,12 +113,26 @@ void add_jail_file(jail::JailSpec& spec, const JailFile& file) {
   if (!file.hostname.empty()) spec.hostname = file.hostname;
 }
 
+Result<std::shared_ptr<PoolHandle>> open_living(Launchers& launchers,
+                                                const jail::TemplateSpec& spec,
+                                                const jail::PoolOptions& options) {
+  auto launcher = launchers.living();
+  if (!launcher) return launcher.error();
+  return open_pool(std::move(*launcher), spec, options);
+}
+
 jail::PoolOptions pool_options(const PoolSize& size) {
   jail::PoolOptions options;
   options.least = size.least;
   options.usual = size.usual;
   options.most = size.most;
   return options;
+}
+
+// An io_context has one thread here.
+bool does_one_thing_after_the_other(const asio::any_io_executor& executor) {
+  return executor.target<asio::io_context::executor_type>() != nullptr ||
+         executor.target<asio::strand<asio::any_io_executor>>() != nullptr;
 }
 
 class JailRunner final : public Runner {
@@ -127,7 +144,8 @@ class JailRunner final : public Runner {
         admission_(std::make_shared<Admission>(options_.max_running, options_.max_queued,
                                                options_.max_of_a_caller)),
         launchers_(std::move(launchers)),
-        ground_(std::move(ground)) {
+        ground_(std::move(ground)),
+        setting_(setting()) {
     if (options_.cgroups) sweeper_ = std::make_shared<LeafSweeper>(executor_, *options_.cgroups);
   }
 
@@ -151,7 +169,11 @@ class JailRunner final : public Runner {
       prepared->ground = std::move(*ground);
       if (what.pool.usual > 0) {
         prepared->pool = std::make_shared<WarmPool>(
-            executor_, [launchers = launchers_] { return launchers->living(); },
+            executor_, clock_,
+            [launchers = launchers_](const jail::TemplateSpec& spec,
+                                     const jail::PoolOptions& options) {
+              return open_living(*launchers, spec, options);
+            },
             template_spec(what, prepared->ground), pool_options(what.pool),
             options_.on_pool_trouble);
         if (what.name == name_of(Language::python)) prepared->pool->open();
@@ -166,11 +188,18 @@ class JailRunner final : public Runner {
   }
 
   asio::awaitable<Result<RunResult>> run(RunRequest request, RunOptions options) override {
-    co_return co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Result<RunResult>)>(
-        [this](auto handler, RunRequest what, RunOptions how) {
-          begin(std::move(handler), std::move(what), std::move(how));
-        },
-        asio::use_awaitable, std::move(request), std::move(options));
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    if (!does_one_thing_after_the_other(executor)) {
+      auto result = co_await asio::co_spawn(asio::make_strand(executor),
+                                            run_on_strand(std::move(request), std::move(options)),
+                                            asio::use_awaitable);
+      co_return std::move(*result);
+    }
+    ++total_;
+    Run run(executor, setting_, std::move(request), std::move(options));
+    auto result = co_await run.result();
+    if (sweeper_ != nullptr) sweeper_->sweep_soon();
+    co_return result;
   }
 
   Result<std::string> explain(const RunRequest& request) override {
@@ -198,24 +227,27 @@ class JailRunner final : public Runner {
   }
 
  private:
-  template <class Handler>
-  void begin(Handler handler, RunRequest request, RunOptions options) {
-    ++total_;
-    const asio::any_io_executor executor = asio::get_associated_executor(handler);
-    const auto shared = std::make_shared<Handler>(std::move(handler));
-    const auto run = std::make_shared<Run>(
-        executor, request.artifacts.empty() ? asio::any_io_executor() : collectors(), options_,
-        admission_,
-        [this](const RunRequest& what, Run::Way way, const Run::Failed& failed,
-               const WarmPool::Ticket& later) { return jail_for(what, way, failed, later); },
-        std::move(request), std::move(options),
-        [shared, executor, sweeper = sweeper_](Result<RunResult> result) {
-          if (sweeper != nullptr) sweeper->sweep_soon();
-          asio::dispatch(executor, [shared, result = std::move(result)]() mutable {
-            std::move (*shared)(std::move(result));
-          });
-        });
-    run->start();
+  using Way = Acquisition::Way;
+
+  // Of a type that has a default, as the result of who is spawned must.
+  asio::awaitable<std::optional<Result<RunResult>>> run_on_strand(RunRequest request,
+                                                                  RunOptions options) {
+    co_return co_await run(std::move(request), std::move(options));
+  }
+
+  Run::Setting setting() {
+    return {
+        .output_cap_bytes = options_.output_cap_bytes,
+        .cpu_percent = options_.cpu_percent,
+        .ceilings = {.timeout = options_.most_timeout, .memory_limit_mb = options_.most_memory_mb},
+        .clock = clock_,
+        .admission = admission_,
+        .launch =
+            [this](const RunRequest& request, Way way, const JailMaker& failed,
+                   const WarmPool::MakeTicket& later) {
+              return jail_for(request, way, failed, later);
+            },
+        .collectors = [this] { return collectors(); }};
   }
 
   asio::any_io_executor collectors() {
@@ -276,16 +308,17 @@ class JailRunner final : public Runner {
     return nullptr;
   }
 
-  std::optional<Result<Leased>> jail_for(const RunRequest& request, Run::Way way,
-                                         const Run::Failed& failed, const WarmPool::Ticket& later) {
-    if (way == Run::Way::any) {
+  std::optional<Result<Leased>> jail_for(const RunRequest& request, Way way,
+                                         const JailMaker& failed,
+                                         const WarmPool::MakeTicket& later) {
+    if (way == Way::any) {
       auto leased = jail_by_imports(request, later);
       if (!leased || *leased) return leased;
     }
     Prepared* const prepared = prepared_for(request);
     if (prepared == nullptr) return launch(request, ground_, failed);
     if (prepared->pool == nullptr) return launch_as(*prepared, request, failed);
-    if (way == Run::Way::any) {
+    if (way == Way::any) {
       const WarmFit fit = fit_of(*prepared, request);
       if (fit == WarmFit::cold) return launch_as(*prepared, request, failed);
       const bool named = !request.template_name.empty();
@@ -300,7 +333,7 @@ class JailRunner final : public Runner {
   // A jail of the template that has what the program imports. Where that one has no jail for it, or
   // there is no such template, an Error, and the template of the language is as good.
   std::optional<Result<Leased>> jail_by_imports(const RunRequest& request,
-                                                const WarmPool::Ticket& later) {
+                                                const WarmPool::MakeTicket& later) {
     // Numeric libraries have one thread in a fork, and several where they are imported anew.
     const bool one_core = options_.cpu_percent <= 100;
     const Template* const chosen =
@@ -320,7 +353,7 @@ class JailRunner final : public Runner {
 
   static std::optional<Result<Leased>> take(const Prepared& prepared, const RunRequest& request,
                                             WarmFit fit, WarmPool::Patience patience,
-                                            const WarmPool::Ticket& later) {
+                                            const WarmPool::MakeTicket& later) {
     std::optional<jail::Invocation> invocation;
     if (fit == WarmFit::launch) {
       invocation = {.arguments = request.args, .env = environment_of(request)};
@@ -329,33 +362,34 @@ class JailRunner final : public Runner {
   }
 
   Result<Leased> launch_as(const Prepared& prepared, const RunRequest& request,
-                           const Run::Failed& failed) {
+                           const JailMaker& failed) {
     auto leased = launch(request, prepared.ground, failed);
     if (leased) leased->template_name = prepared.name;
     return leased;
   }
 
-  Result<Leased> launch(const RunRequest& request, const Ground& ground,
-                        const Run::Failed& failed) {
+  Result<Leased> launch(const RunRequest& request, const Ground& ground, const JailMaker& failed) {
     const jail::JailSpec spec = spec_of(request, ground);
     std::shared_ptr<Launcher> launcher = launchers_->current();
     if (launcher != failed) {
       Result<jail::Jail> jail = launcher->launch(spec);
-      if (jail) return Leased{.jail = std::move(*jail), .launcher = std::move(launcher)};
+      if (jail) return Leased{.jail = handle_of(std::move(*jail)), .maker = std::move(launcher)};
       if (jail.error().kind != jail::ErrorKind::closed) return jail.error();
     }
     auto next = launchers_->after(launcher);
     if (!next) return next.error();
     Result<jail::Jail> jail = (*next)->launch(spec);
     if (!jail) return jail.error();
-    return Leased{.jail = std::move(*jail), .launcher = std::move(*next)};
+    return Leased{.jail = handle_of(std::move(*jail)), .maker = std::move(*next)};
   }
 
   const asio::any_io_executor executor_;
   const RunnerOptions options_;
   const std::shared_ptr<Admission> admission_;
   const std::shared_ptr<Launchers> launchers_;
+  const std::shared_ptr<const TimeSource> clock_ = system_clock();
   const Ground ground_;
+  const Run::Setting setting_;
   std::vector<std::unique_ptr<Prepared>> templates_;  // the same all the time
   std::shared_ptr<LeafSweeper> sweeper_;              // null without cgroups
   std::atomic<std::uint64_t> total_{0};

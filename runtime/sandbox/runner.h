@@ -24,6 +24,7 @@
 #include "runtime/sandbox/output_gate.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
+#include "runtime/sandbox/stream.h"
 #include "runtime/sandbox/template.h"
 
 namespace runtime {
@@ -54,8 +55,6 @@ struct RunnerOptions {
   // nothing when that is over. Empty: nobody asks.
   std::function<void(std::string_view name, std::string_view reason)> on_pool_trouble;
 };
-
-enum class Stream : std::uint8_t { standard_output, standard_error };
 
 struct RunOptions {
   Cancel cancel;

@@ -1,8 +1,7 @@
 #include "runtime/sandbox/warm_pool.h"
 
-#include <poll.h>
-
 #include <boost/asio/post.hpp>
+#include <chrono>
 #include <utility>
 
 namespace runtime {
@@ -29,10 +28,11 @@ void add_counts(jail::PoolState& to, const jail::PoolState& from) {
 
 }  // namespace
 
-WarmPool::WarmPool(const asio::any_io_executor& executor, Launchers launchers,
-                   jail::TemplateSpec spec, jail::PoolOptions options, Troubled troubled)
+WarmPool::WarmPool(const asio::any_io_executor& executor, std::shared_ptr<const TimeSource> clock,
+                   Open open, jail::TemplateSpec spec, jail::PoolOptions options, Troubled troubled)
     : strand_(asio::make_strand(executor)),
-      launchers_(std::move(launchers)),
+      clock_(std::move(clock)),
+      open_(std::move(open)),
       spec_(std::move(spec)),
       options_(options),
       troubled_(std::move(troubled)),
@@ -50,7 +50,7 @@ void WarmPool::post(void (WarmPool::*what)()) {
 
 void WarmPool::open() {
   const std::lock_guard lock(mutex_);
-  asked_at_ = Clock::now();
+  asked_at_ = clock_->now();
   if (pool_ != nullptr || opening_ || asked_at_ < next_try_) return;
   opening_ = true;
   post(&WarmPool::open_now);
@@ -58,19 +58,16 @@ void WarmPool::open() {
 
 // On the strand, as all that touches event_.
 void WarmPool::open_now() {
-  auto launcher = launchers_();
-  auto opened = launcher ? jail::Pool::open(**launcher, spec_, options_)
-                         : Result<jail::Pool>(launcher.error());
+  auto opened = open_(spec_, options_);
   Served served;
   {
     const std::lock_guard lock(mutex_);
     opening_ = false;
     if (opened) {
-      launcher_ = std::move(*launcher);
-      pool_ = std::make_shared<jail::Pool>(std::move(*opened));
+      pool_ = *opened;
     } else {
       trouble_ = opened.error().message();
-      next_try_ = Clock::now() + pause_after_failure;
+      next_try_ = clock_->now() + pause_after_failure;
       serve(served);
     }
   }
@@ -83,11 +80,11 @@ void WarmPool::open_now() {
   }
 }
 
-// The launcher that the pool makes its jails with is dead: another one takes over.
+// What the pool makes its jails with has ended: another one takes over.
 void WarmPool::reopen() {
   {
     const std::lock_guard lock(mutex_);
-    if (pool_ == nullptr || !launcher_died()) return;
+    if (pool_ == nullptr || !pool_->maker_has_ended()) return;
     opening_ = true;
   }
   close();
@@ -95,13 +92,11 @@ void WarmPool::reopen() {
 }
 
 void WarmPool::close() {
-  std::shared_ptr<jail::Pool> old;
-  std::shared_ptr<jail::Launcher> its_launcher;  // which the pool must not outlive
+  std::shared_ptr<PoolHandle> old;
   {
     const std::lock_guard lock(mutex_);
     old = std::exchange(pool_, nullptr);
     add_counts(past_, old->state());
-    its_launcher = std::exchange(launcher_, nullptr);
     been_ready_ = false;
   }
   if (event_.is_open()) event_.release();
@@ -111,7 +106,7 @@ void WarmPool::close() {
 // With the lock held.
 bool WarmPool::fails_for_nobody() const {
   return !been_ready_ && !trouble_.empty() && waiting_.empty() &&
-         Clock::now() - asked_at_ > failing_for_nobody;
+         clock_->now() - asked_at_ > failing_for_nobody;
 }
 
 void WarmPool::watch() {
@@ -134,7 +129,7 @@ void WarmPool::on_event() {
     serve(served);
     trouble = trouble_;
     is_unused = fails_for_nobody();
-    if (!trouble_.empty() && launcher_died()) post(&WarmPool::reopen);
+    if (!trouble_.empty() && pool_->maker_has_ended()) post(&WarmPool::reopen);
   }
   for (auto& [ticket, leased] : served) (*ticket)(std::move(leased));
   tell_trouble(trouble);
@@ -164,29 +159,29 @@ void WarmPool::serve(Served& served) {
   }
 }
 
-Result<Leased> WarmPool::lease(jail::Pool& pool,
+Result<Leased> WarmPool::lease(PoolHandle& pool,
                                const std::optional<jail::Invocation>& invocation) {
-  Result<jail::Jail> jail = invocation ? pool.launch(*invocation) : pool.lease();
+  auto jail = invocation ? pool.launch(*invocation) : pool.lease();
   if (!jail) {
     if (jail.error().kind == ErrorKind::closed) post(&WarmPool::reopen);
     return jail.error();
   }
   const bool forked = spec_.warmth == jail::Warmth::forked;
-  const bool warm = forked || jail->phase() == jail::Phase::ready;
+  const bool warm = forked || (*jail)->phase() == jail::Phase::ready;
   return Leased{.jail = std::move(*jail),
                 .pooled = true,
                 .warm = warm,
                 .template_name = spec_.name,
-                .launcher = forked ? nullptr : launcher_};
+                .maker = forked ? nullptr : pool.maker()};
 }
 
 std::optional<Result<Leased>> WarmPool::take(const std::optional<jail::Invocation>& invocation,
-                                             Patience patience, const Ticket& ticket) {
-  std::shared_ptr<jail::Pool> pool;
+                                             Patience patience, const MakeTicket& make_ticket) {
+  std::shared_ptr<PoolHandle> pool;
   bool free_to_take = false;
   {
     const std::lock_guard lock(mutex_);
-    asked_at_ = Clock::now();
+    asked_at_ = clock_->now();
     pool = pool_;
     if (pool != nullptr && !been_ready_) note_state();
     free_to_take = been_ready_ && waiting_.empty();
@@ -207,12 +202,12 @@ std::optional<Result<Leased>> WarmPool::take(const std::optional<jail::Invocatio
     Result<Leased> leased = lease(*pool_, invocation);
     if (leased || leased.error().kind != ErrorKind::exhausted) return leased;
   }
-  waiting_.push_back({.ticket = ticket, .invocation = invocation});
+  waiting_.push_back({.ticket = make_ticket(), .invocation = invocation});
   return std::nullopt;
 }
 
 jail::PoolState WarmPool::state() const {
-  std::shared_ptr<jail::Pool> pool;
+  std::shared_ptr<PoolHandle> pool;
   jail::PoolState past;
   {
     const std::lock_guard lock(mutex_);
@@ -231,12 +226,6 @@ void WarmPool::tell_trouble(const std::string& trouble) {
   if (trouble == told_) return;
   told_ = trouble;
   if (troubled_) troubled_(spec_.name, trouble);
-}
-
-// With the lock held.
-bool WarmPool::launcher_died() const {
-  pollfd ended{.fd = launcher_->process_fd(), .events = POLLIN, .revents = 0};
-  return ::poll(&ended, 1, 0) == 1;
 }
 
 }  // namespace runtime

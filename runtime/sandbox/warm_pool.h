@@ -1,11 +1,10 @@
-// The jails of one template that wait, and the requests that wait for one of them. Drives a
-// jail::Pool on an Asio executor.
+// The jails of one template that wait, and the requests that wait for one of them. Drives a pool of
+// jails on an Asio executor.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/strand.hpp>
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -15,33 +14,36 @@
 #include <string>
 #include <string_view>
 
-#include "jail/launcher.h"
 #include "jail/pool.h"
+#include "runtime/sandbox/clock.h"
+#include "runtime/sandbox/jail_handle.h"
 
 namespace runtime {
 
 struct Leased {
-  jail::Jail jail;
+  std::unique_ptr<JailHandle> jail;
   bool pooled = false;  // made for a pool: start() takes the run's own limits
   bool warm = false;    // it waited, or is a fork of a warm interpreter
   // The template that it is made from or has the root and policy of; empty: none.
   std::string template_name{};
-  // What made it; null where that was a template's host.
-  std::shared_ptr<jail::Launcher> launcher;
+  JailMaker maker{};  // null where that was a template's host
 };
 
 // Thread-safe.
 class WarmPool : public std::enable_shared_from_this<WarmPool> {
  public:
-  using Launchers = std::function<jail::Result<std::shared_ptr<jail::Launcher>>()>;
+  // Opens a pool whose maker lives; asked again when that one has ended.
+  using Open = std::function<jail::Result<std::shared_ptr<PoolHandle>>(const jail::TemplateSpec&,
+                                                                       const jail::PoolOptions&)>;
   // Called when no jail can be made, with the reason, and with nothing when that is over.
   using Troubled = std::function<void(std::string_view name, std::string_view reason)>;
   // Dropping it ends the wait.
   using Ticket = std::shared_ptr<std::function<void(jail::Result<Leased>)>>;
+  // Called where somebody has to wait, who keeps the ticket. Must not use the pool.
+  using MakeTicket = std::function<Ticket()>;
 
-  // `launchers` gives one that lives; it is asked again when that one is dead.
-  WarmPool(const boost::asio::any_io_executor& executor, Launchers launchers,
-           jail::TemplateSpec spec, jail::PoolOptions options, Troubled troubled);
+  WarmPool(const boost::asio::any_io_executor& executor, std::shared_ptr<const TimeSource> clock,
+           Open open, jail::TemplateSpec spec, jail::PoolOptions options, Troubled troubled);
   ~WarmPool();
 
   // Begins to make jails. Without effect while it does so already.
@@ -50,17 +52,16 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   // For a pool that has never had a jail ready: whether to wait for it.
   enum class Patience : std::uint8_t { none, until_ready };
 
-  // A jail, for `invocation` where there is one; or nothing, and `ticket` is called once a jail can
-  // be had: with as many waiting as the pool can make, who came first gets the next one. An Error
-  // says that this pool has no jail for the request, now or soon: make one without it.
+  // A jail, for `invocation` where there is one; or nothing, and its ticket is called once a jail
+  // can be had: with as many waiting as the pool can make, who came first gets the next one. An
+  // Error says that this pool has no jail for the request, now or soon: make one without it.
   std::optional<jail::Result<Leased>> take(const std::optional<jail::Invocation>& invocation,
-                                           Patience patience, const Ticket& ticket);
+                                           Patience patience, const MakeTicket& make_ticket);
 
   const jail::TemplateSpec& spec() const noexcept { return spec_; }
   jail::PoolState state() const;
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Waiter {
     std::weak_ptr<std::function<void(jail::Result<Leased>)>> ticket;
     std::optional<jail::Invocation> invocation;
@@ -77,25 +78,24 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   void serve(Served& served);
   void note_state();
   void tell_trouble(const std::string& trouble);
-  jail::Result<Leased> lease(jail::Pool& pool, const std::optional<jail::Invocation>& invocation);
-  bool launcher_died() const;
+  jail::Result<Leased> lease(PoolHandle& pool, const std::optional<jail::Invocation>& invocation);
 
   boost::asio::strand<boost::asio::any_io_executor> strand_;
-  const Launchers launchers_;
+  const std::shared_ptr<const TimeSource> clock_;
+  const Open open_;
   const jail::TemplateSpec spec_;
   const jail::PoolOptions options_;
   const Troubled troubled_;
 
   mutable std::mutex mutex_;
-  std::shared_ptr<jail::Launcher> launcher_;  // outlives the pool
-  std::shared_ptr<jail::Pool> pool_;          // null until it is open
-  jail::PoolState past_;                      // counts of pools that were closed
+  std::shared_ptr<PoolHandle> pool_;  // null until it is open
+  jail::PoolState past_;              // counts of pools that were closed
   std::deque<Waiter> waiting_;
   std::string trouble_;
   bool opening_ = false;
   bool been_ready_ = false;
-  Clock::time_point next_try_{};
-  Clock::time_point asked_at_{};
+  TimeSource::Time next_try_{};
+  TimeSource::Time asked_at_{};
   // The strand's, without the lock.
   boost::asio::posix::stream_descriptor event_;
   std::string told_;

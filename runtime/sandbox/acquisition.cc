@@ -1,0 +1,170 @@
+#include "runtime/sandbox/acquisition.h"
+
+#include <boost/asio/post.hpp>
+#include <utility>
+
+namespace runtime {
+namespace {
+
+namespace asio = boost::asio;
+using jail::Error;
+using jail::ErrorKind;
+using jail::Phase;
+using jail::Result;
+
+// Setting up takes milliseconds; a host that needs this long is in trouble. A jail out of a pool is
+// given up sooner, since one that is made for the program alone can take its place.
+constexpr std::chrono::seconds set_up_deadline{10};
+constexpr std::chrono::seconds pooled_set_up_deadline{5};
+
+Error queue_is_full() { return {ErrorKind::exhausted, "run a program: the queue is full", 0, {}}; }
+
+Error none_became_free(const char* what) {
+  return {ErrorKind::exhausted,
+          "run a program: no " + std::string(what) + " became free in time",
+          0,
+          {}};
+}
+
+Error not_ready(std::chrono::seconds after) {
+  return {ErrorKind::timed_out,
+          "set up a jail: it is not ready after " + std::to_string(after.count()) + " s", 0,
+          "the host is too busy, or a process of this server does not answer"};
+}
+
+// A launcher or a zygote was killed or hangs with this jail in its hands, or the jail was killed
+// while it waited.
+bool is_not_its_own_fault(const Leased& leased, const Result<void>& done) {
+  return leased.pooled || (!done && done.error().kind == ErrorKind::closed);
+}
+
+}  // namespace
+
+Acquisition::Acquisition(std::shared_ptr<Alarm> alarm, const TimeSource& clock,
+                         std::shared_ptr<Admission> admission, Launch launch)
+    : alarm_(std::move(alarm)),
+      clock_(clock),
+      admission_(std::move(admission)),
+      launch_(std::move(launch)) {}
+
+Acquisition::~Acquisition() {
+  if (queued_ != nullptr) admission_->withdraw(queued_);
+}
+
+asio::awaitable<Result<Leased*>> Acquisition::acquire(const RunRequest& request, std::string caller,
+                                                      Start start) {
+  Leased* const cancelled = nullptr;
+  asked_at_ = placed_at_ = clock_.now();
+  patience_ = asked_at_ + request.timeout;
+  if (auto place = admission_->take_free()) {
+    place_ = std::move(*place);
+  } else {
+    const auto waited = co_await wait_for_place(std::move(caller));
+    if (!waited) co_return waited.error();
+    if (*waited == Waited::cancelled) co_return cancelled;
+  }
+  JailMaker failed;
+  for (bool again = false;; again = true) {
+    if (alarm_->cancelled()) co_return cancelled;
+    Tried tried = launch(request, again ? Way::cold : Way::any, failed);
+    if (!tried) tried = co_await wait_for_jail(request);
+    if (!tried) co_return cancelled;
+    if (!*tried) co_return std::move(*tried).error();
+    held_.emplace(std::move(**tried), *alarm_);
+    Leased& leased = held_->leased;
+    Result<void> done;
+    if (leased.jail->phase() == Phase::launching) done = co_await until_ready();
+    if (done && leased.jail->phase() == Phase::ready) done = start(leased);
+    if (done && leased.jail->phase() == Phase::running) co_return &leased;
+    const bool is_final = again || alarm_->cancelled() || !is_not_its_own_fault(leased, done);
+    if (is_final && !done) co_return done.error();
+    if (is_final) co_return &leased;
+    failed = std::move(leased.maker);
+    held_.reset();
+  }
+}
+
+asio::awaitable<Result<Acquisition::Waited>> Acquisition::wait_for_place(std::string caller) {
+  const auto answer = std::make_shared<std::optional<std::optional<Admission::Place>>>();
+  queued_ = admission_->ask(caller, answer_to(answer));
+  if (queued_ == nullptr) co_return queue_is_full();
+  const Waited waited = co_await wait_for(answer, [this] { return admission_->withdraw(queued_); });
+  if (waited == Waited::late) co_return none_became_free("place");
+  if (waited == Waited::cancelled) co_return waited;
+  queued_ = nullptr;
+  if (!**answer) co_return queue_is_full();  // its room went to a caller who waits for less
+  place_ = std::move(***answer);
+  co_return waited;
+}
+
+// A place is held meanwhile. nullopt: cancelled.
+asio::awaitable<Acquisition::Tried> Acquisition::wait_for_jail(const RunRequest& request) {
+  const auto answer = std::exchange(answer_, nullptr);
+  const Waited waited = co_await wait_for(answer, [] { return true; });
+  ticket_ = nullptr;
+  if (waited == Waited::cancelled) co_return std::nullopt;
+  if (waited == Waited::late) co_return none_became_free("jail");
+  placed_at_ = clock_.now();
+  if (**answer) co_return std::move(**answer);
+  co_return launch(request, Way::cold, nullptr);
+}
+
+// `withdraw` says whether no answer is on its way.
+template <class T, class Withdraw>
+asio::awaitable<Acquisition::Waited> Acquisition::wait_for(std::shared_ptr<std::optional<T>> answer,
+                                                           Withdraw withdraw) {
+  alarm_->set_deadline(patience_);
+  while (!answer->has_value()) {
+    if (alarm_->cancelled()) co_return Waited::cancelled;
+    if (alarm_->deadline_passed() && withdraw()) co_return Waited::late;
+    co_await alarm_->wait();
+  }
+  co_return Waited::answered;
+}
+
+// Whoever answers may be another thread.
+template <class T>
+std::function<void(T)> Acquisition::answer_to(
+    const std::shared_ptr<std::optional<T>>& answer) const {
+  return [weak = std::weak_ptr(alarm_), answer](T value) {
+    auto alarm = weak.lock();
+    if (alarm == nullptr) return;
+    const asio::any_io_executor home = alarm->executor();
+    asio::post(home, [alarm = std::move(alarm), answer, value = std::move(value)]() mutable {
+      answer->emplace(std::move(value));
+      alarm->wake();
+    });
+  };
+}
+
+// A jail that ends before, or that is killed because the run is cancelled, is no Error.
+asio::awaitable<Result<void>> Acquisition::until_ready() {
+  Leased& leased = held_->leased;
+  const std::chrono::seconds patience = leased.pooled ? pooled_set_up_deadline : set_up_deadline;
+  alarm_->set_deadline(clock_.now() + patience);
+  while (leased.jail->phase() == Phase::launching) {
+    if (alarm_->cancelled()) {
+      leased.jail->kill(jail::Ended::cancelled);
+      break;
+    }
+    if (alarm_->deadline_passed()) co_return not_ready(patience);
+    co_await alarm_->wait();
+    const auto phase = leased.jail->advance();
+    if (!phase) co_return phase.error();
+  }
+  co_return Result<void>();
+}
+
+Acquisition::Tried Acquisition::launch(const RunRequest& request, Way way,
+                                       const JailMaker& failed) {
+  placed_at_ = clock_.now();
+  return launch_(request, way, failed, [this] { return make_ticket(); });
+}
+
+WarmPool::Ticket Acquisition::make_ticket() {
+  answer_ = std::make_shared<Tried>();
+  ticket_ = std::make_shared<WarmPool::Ticket::element_type>(answer_to(answer_));
+  return ticket_;
+}
+
+}  // namespace runtime

@@ -1,0 +1,92 @@
+// How a run comes to its jail: a place, a jail that waits or is made, and another one where that
+// comes to nothing before the program runs.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "jail/result.h"
+#include "runtime/sandbox/admission.h"
+#include "runtime/sandbox/alarm.h"
+#include "runtime/sandbox/clock.h"
+#include "runtime/sandbox/jail_handle.h"
+#include "runtime/sandbox/run_request.h"
+#include "runtime/sandbox/warm_pool.h"
+
+namespace runtime {
+
+// One run's, on the executor of its alarm. Gives up the jail, and after that the place, when it
+// goes.
+class Acquisition {
+ public:
+  enum class Way : std::uint8_t { any, cold };
+  // A jail for the request; nothing where it waits for one, by a ticket that was made for it.
+  // `failed` made a jail that came to nothing: it has ended, or is about to, though it may still
+  // take orders. Always a jail or an Error with Way::cold.
+  using Launch = std::function<std::optional<jail::Result<Leased>>(
+      const RunRequest&, Way, const JailMaker& failed, const WarmPool::MakeTicket&)>;
+  // Starts the program in a jail that is ready.
+  using Start = std::function<jail::Result<void>(Leased&)>;
+
+  // `clock` must outlive it.
+  Acquisition(std::shared_ptr<Alarm> alarm, const TimeSource& clock,
+              std::shared_ptr<Admission> admission, Launch launch);
+  ~Acquisition();
+  Acquisition(const Acquisition&) = delete;
+  Acquisition& operator=(const Acquisition&) = delete;
+
+  // To be called once. A jail in which `start` has started the program, or that ended before; null
+  // where the run was cancelled before it had one. Watches the jail from now on, for the alarm.
+  // Does not suspend where a place is free and a jail waits. A program that waits longer than it
+  // may run is one that nobody waits for any more: ErrorKind::exhausted, as where the queue is
+  // full. Other errors: as Launch and Start, and timed_out where the jail is not ready in time.
+  // `request` must stay where it is meanwhile.
+  boost::asio::awaitable<jail::Result<Leased*>> acquire(const RunRequest& request,
+                                                        std::string caller, Start start);
+
+  TimeSource::Time asked_at() const noexcept { return asked_at_; }
+  // When it last stopped waiting for a place or a jail; before that, when it was asked.
+  TimeSource::Time placed_at() const noexcept { return placed_at_; }
+
+ private:
+  using Tried = std::optional<jail::Result<Leased>>;
+  enum class Waited : std::uint8_t { answered, cancelled, late };
+
+  struct Held {
+    Held(Leased what, Alarm& alarm)
+        : leased(std::move(what)), control(alarm, leased.jail->control_fd()) {}
+    Leased leased;
+    const Alarm::Watch control;
+  };
+
+  template <class T>
+  std::function<void(T)> answer_to(const std::shared_ptr<std::optional<T>>& answer) const;
+  template <class T, class Withdraw>
+  boost::asio::awaitable<Waited> wait_for(std::shared_ptr<std::optional<T>> answer,
+                                          Withdraw withdraw);
+  boost::asio::awaitable<jail::Result<Waited>> wait_for_place(std::string caller);
+  boost::asio::awaitable<Tried> wait_for_jail(const RunRequest& request);
+  boost::asio::awaitable<jail::Result<void>> until_ready();
+  Tried launch(const RunRequest& request, Way way, const JailMaker& failed);
+  WarmPool::Ticket make_ticket();
+
+  const std::shared_ptr<Alarm> alarm_;
+  const TimeSource& clock_;
+  const std::shared_ptr<Admission> admission_;
+  const Launch launch_;
+  TimeSource::Time asked_at_;
+  TimeSource::Time placed_at_;
+  TimeSource::Time patience_;  // until when a place and a jail are waited for
+  Admission::Ticket queued_;   // null unless it waits for a place
+  Admission::Place place_;
+  WarmPool::Ticket ticket_;  // null unless it waits for a jail of a pool
+  std::shared_ptr<Tried> answer_;
+  std::optional<Held> held_;
+};
+
+}  // namespace runtime

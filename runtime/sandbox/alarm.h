@@ -1,0 +1,73 @@
+// What ends the wait of a run, beside that which it waits for.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <optional>
+
+#include "runtime/sandbox/cancel.h"
+#include "runtime/sandbox/clock.h"
+
+namespace runtime {
+
+// A deadline, a cancellation, and what other threads say. To be used on its executor, which does
+// one thing after the other, by one coroutine: it looks whether there is something to do and calls
+// wait() where there is not.
+class Alarm final : public TimeSource::Sleeper, public std::enable_shared_from_this<Alarm> {
+ public:
+  using Descriptor = boost::asio::posix::stream_descriptor;
+
+  // `clock` must outlive it.
+  static std::shared_ptr<Alarm> create(boost::asio::any_io_executor executor,
+                                       const TimeSource& clock, Cancel cancel);
+
+  const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
+
+  // Instead of the one before.
+  void set_deadline(TimeSource::Time deadline);
+  bool deadline_passed() const { return clock_.now() >= deadline_; }
+  bool cancelled() const noexcept { return cancel_.requested(); }
+
+  // Suspends until the watched descriptor is readable, or until wake(), which the deadline and the
+  // cancellation call as well. Both may also have been meant for an earlier wait.
+  boost::asio::awaitable<void> wait();
+  // Whether the last wait() ended without its descriptor being readable.
+  bool was_woken() const noexcept { return woken_.failed(); }
+  void wake();
+
+  // Nobody waits any more: the cancellation is not listened for.
+  void stop();
+
+  // A descriptor that is watched as long as this object is there. Looks at it only, and is to go
+  // before it is closed.
+  class Watch {
+   public:
+    Watch(Alarm& alarm, int descriptor);
+    ~Watch();
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+
+   private:
+    Alarm& alarm_;
+    Descriptor descriptor_;
+  };
+
+ private:
+  Alarm(boost::asio::any_io_executor executor, const TimeSource& clock, Cancel cancel);
+  void on_time() override { wake(); }
+
+  const boost::asio::any_io_executor executor_;
+  const TimeSource& clock_;
+  const Cancel cancel_;
+  const std::unique_ptr<TimeSource::Timer> timer_;
+  TimeSource::Time deadline_ = TimeSource::Time::max();
+  Descriptor* watched_ = nullptr;
+  boost::asio::steady_timer forever_;  // what wait() waits for where nothing is watched
+  boost::system::error_code woken_;
+  std::optional<Cancel::Listener> on_cancel_;
+};
+
+}  // namespace runtime

@@ -1,0 +1,10 @@
+// The outputs of a program.
+#pragma once
+
+#include <cstdint>
+
+namespace runtime {
+
+enum class Stream : std::uint8_t { standard_output, standard_error };
+
+}  // namespace runtime
