@@ -97,7 +97,7 @@ asio::awaitable<Response> send_file(RequestHead request, ResponseStream& stream,
     const ssize_t count = read_at(answer.file.get(), std::span(*room).first(most), range.first);
     if (count <= 0) co_return Response();
     const auto read = static_cast<std::size_t>(count);
-    if (!co_await stream.write({room->data(), read})) co_return Response();
+    if (!co_await stream.write(std::string_view(room->data(), read))) co_return Response();
     range.first += read;
     range.count -= read;
   }

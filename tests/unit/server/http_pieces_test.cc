@@ -312,7 +312,7 @@ TEST_F(HttpPiecesTest, WhatIsReadCanBeAnsweredAtOnce) {
     RequestBody::Piece piece;
     do {
       piece = co_await request.pieces->read(room);
-      if (piece.size > 0) co_await request.stream->write({room.data(), piece.size});
+      if (piece.size > 0) co_await request.stream->write(std::string_view(room.data(), piece.size));
     } while (piece.state == State::more);
     co_await request.stream->end();
     co_return Response();
