@@ -116,7 +116,8 @@ boost::asio::awaitable<Response> say_end(runtime::Services services, const Call&
   const auto now = std::chrono::system_clock::now();
   std::string event = problem_there ? encode_event("error", problem_there->body, seq, now)
                                     : encode_event("complete", encode_job(**record), seq, now);
-  if (co_await sink.write(std::move(event))) co_await call.stream->end();
+  const bool is_sent = co_await sink.write(std::move(event));
+  if (is_sent) co_await call.stream->end();
   co_return Response();
 }
 

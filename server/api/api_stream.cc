@@ -77,7 +77,9 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
   }
 
   awaitable<void> write() {
-    if (co_await events_->writer().run()) co_await channel_->close(code_);
+    const bool is_all_sent = co_await events_->writer().run();
+    if (!is_all_sent) co_return;
+    co_await channel_->close(code_);
   }
 
   // Until the request is there.
