@@ -89,6 +89,11 @@ boost::asio::awaitable<std::variant<ProgramOutcome, Refusal>> run_program(
   const auto began = Clock::now();
   const auto encoding = request.output_encoding;
   const std::string_view language = name_of(request.language);
+  std::optional<LiveJob> live;
+  if (services.live_jobs != nullptr) {
+    const LiveJob::Identity identity{execution, tenant, code_job, language, encoding};
+    live.emplace(*services.live_jobs, identity).listen_to(options);
+  }
   JobStart start;
   start.id = execution.id;
   start.owner = tenant;

@@ -8,6 +8,7 @@
 #include "runtime/observe/logger.h"
 #include "runtime/observe/metrics.h"
 #include "runtime/sandbox/runner.h"
+#include "runtime/service/live_jobs.h"
 #include "runtime/service/principal.h"
 #include "runtime/store/jobs.h"
 
@@ -21,6 +22,7 @@ struct Services {
   Logger& logger;
   agent::AgentRuntime* agent = nullptr;   // null: no task is taken
   agent::LessonStore* lessons = nullptr;  // null: none are kept
+  LiveJobs* live_jobs = nullptr;          // null: nobody follows a job that runs
 };
 
 // The caller of an operation, and the request that it came by, which the log names.

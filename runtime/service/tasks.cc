@@ -1,6 +1,7 @@
 #include "runtime/service/tasks.h"
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "runtime/service/programs.h"
@@ -44,6 +45,12 @@ boost::asio::awaitable<std::variant<TaskOutcome, Refusal>> run_task(Services ser
                                                                     agent::TaskOptions options) {
   const auto claim = services.runner.claim(caller.principal.tenant);
   if (!claim) co_return too_many_of_a_caller(services.metrics);
+  std::optional<LiveJob> live;
+  if (services.live_jobs != nullptr) {
+    const LiveJob::Identity identity{execution, caller.principal.tenant, task_job,
+                                     name_of(Language::python)};
+    live.emplace(*services.live_jobs, identity).listen_to(options);
+  }
   services.jobs.begin(start_of(request, caller, execution), options.cancel);
   options.caller = caller.principal.tenant;
   std::size_t told = 0;

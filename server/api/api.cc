@@ -77,6 +77,7 @@ Api::Api(ApiOptions options, runtime::Services services)
       services_(services),
       rate_limit_(rate_limit_of(options_)),
       started_(std::chrono::steady_clock::now()) {
+  services_.live_jobs = &live_jobs_;
   for (const auto& key : options_.keys) tenants_.push_back(services_.jobs.owner_of(key.reveal()));
   add_execute_route(routes_, services_, options_.execute);
   add_benchmark_route(routes_, services_, options_.execute);
@@ -110,6 +111,7 @@ Admittance Api::admit(const RequestHead& head) const {
   admittance.refusal = why_refused(head, *matched);
   const Route* const route = matched->path.route;
   admittance.is_upgrade = route != nullptr && route->is_upgrade();
+  admittance.reads_body = route != nullptr && route->body == Route::Body::pieces;
   admittance.context = std::move(matched);
   return admittance;
 }
@@ -168,7 +170,9 @@ boost::asio::awaitable<Response> Api::handle(Request request, runtime::Cancel go
             .principal = matched->principal.value_or(runtime::Principal()),
             .is_known = matched->principal.has_value(),
             .parameters = matched->path.parameters,
-            .gone = std::move(gone)};
+            .gone = std::move(gone),
+            .stream = request.stream,
+            .pieces = request.pieces};
   co_return co_await matched->path.route->handle(std::move(call));
 }
 

@@ -70,7 +70,8 @@ class Api final : public Handler {
   std::chrono::duration<double> uptime() const;
 
   const ApiOptions options_;
-  const runtime::Services services_;
+  runtime::LiveJobs live_jobs_;
+  runtime::Services services_;                   // not changed after the constructor
   std::vector<std::string> tenants_;             // in the order of the keys
   const std::unique_ptr<RateLimit> rate_limit_;  // null: no bound
   const std::chrono::steady_clock::time_point started_;

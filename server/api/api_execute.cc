@@ -1,16 +1,23 @@
-// POST /execute: one program or one task.
+// POST /execute: one program or one task, answered when it is over or as it happens.
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <variant>
 
 #include "runtime/service/programs.h"
 #include "runtime/service/tasks.h"
+#include "server/api/live_run.h"
 #include "server/api/refusals.h"
 #include "server/api/route_groups.h"
+#include "server/events/response_events.h"
 
 namespace server {
 namespace {
 
 using boost::asio::awaitable;
+using boost::asio::experimental::awaitable_operators::operator&&;
 
 runtime::Caller caller_of(const Call& call) { return {call.principal, call.head.request_id}; }
 
@@ -40,11 +47,43 @@ awaitable<Response> execute_task(runtime::Services services, runtime::agent::Tas
   co_return answer_of(std::move(ran));
 }
 
+// Nothing where the events say everything, also that it was refused; else the answer.
+awaitable<std::optional<Response>> run_or_refuse(runtime::Services services, runtime::Caller caller,
+                                                 ExecuteRequest request, const Call& call,
+                                                 std::shared_ptr<LiveEvents> events) {
+  const auto refusal =
+      co_await run_live(services, std::move(caller), std::move(request), call.gone.child(), events);
+  if (!refusal) co_return std::nullopt;
+  Response why = response_of(*refusal);
+  if (call.stream->begun() || events->writer().count() > 0) {
+    events->end("error", why.body);
+    co_return std::nullopt;
+  }
+  events->stop();
+  co_return why;
+}
+
+awaitable<Response> execute_live(runtime::Services services, ExecuteRequest request, Call call,
+                                 EventFormat format) {
+  ResponseEvents sink(*call.stream, format, co_await boost::asio::this_coro::executor);
+  const auto events = std::make_shared<LiveEvents>(sink, LiveEvents::Backlog::pauses);
+  auto [written, refusal] =
+      co_await (events->writer().run() &&
+                run_or_refuse(services, caller_of(call), std::move(request), call, events));
+  if (refusal) co_return std::move(*refusal);
+  if (written) co_await call.stream->end();
+  co_return Response();
+}
+
 awaitable<Response> execute(runtime::Services services, const runtime::RequestRules* rules,
                             Call call) {
   auto decoded = decode_execute(call.body, *rules);
   if (auto* refusal = std::get_if<Response>(&decoded)) co_return std::move(*refusal);
   call.body = std::string();  // up to 16 MiB that nobody needs while the program runs
+  if (const auto format = event_format_of(call.head)) {
+    ExecuteRequest request = request_of(std::move(decoded));
+    co_return co_await execute_live(services, std::move(request), std::move(call), *format);
+  }
   if (auto* task = std::get_if<runtime::agent::TaskRequest>(&decoded)) {
     co_return co_await execute_task(services, std::move(*task), caller_of(call), call.gone);
   }

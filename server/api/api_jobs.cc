@@ -1,12 +1,17 @@
 // The routes below /jobs.
 #include <algorithm>
+#include <boost/asio/this_coro.hpp>
+#include <chrono>
+#include <memory>
 #include <utility>
 
 #include "runtime/json/writer.h"
 #include "runtime/observe/uuid.h"
 #include "server/api/encode_jobs.h"
+#include "server/api/live_events.h"
 #include "server/api/query.h"
 #include "server/api/route_groups.h"
+#include "server/events/response_events.h"
 
 namespace server {
 namespace {
@@ -64,9 +69,86 @@ boost::asio::awaitable<Response> list_jobs(runtime::Services services, Call call
   co_return response;
 }
 
+// The id of the last event. A client that connects again by itself, as an EventSource does, says
+// with it that it has seen everything, and 204 tells it to leave it at that.
+constexpr std::string_view last_event_id = "end";
+
+class Follower final : public runtime::JobWatcher {
+ public:
+  explicit Follower(LiveEvents& events)
+      : hear_start_(events.hear_start()),
+        hear_output_(events.hear_output()),
+        hear_steps_(events.hear_steps()),
+        hear_end_(events.hear_end()) {}
+
+  void on_start() override { hear_start_(); }
+  void on_output(runtime::Stream stream, std::string_view bytes) override {
+    hear_output_(stream, bytes);
+  }
+  void on_event(const runtime::agent::Event& event) override { hear_steps_(event); }
+  void on_end() override { hear_end_(); }
+
+ private:
+  const std::function<void()> hear_start_;
+  const std::function<void(runtime::Stream, std::string_view)> hear_output_;
+  const runtime::agent::EventSink hear_steps_;
+  const std::function<void()> hear_end_;
+};
+
+std::string start_of(const std::string& id, const runtime::LiveJobs::Found& found) {
+  return found.kind == runtime::task_job ? start_of_task(id) : start_of_program(id, found.language);
+}
+
+// The last event, and how the job stands where it is read: its result, or why there is none.
+boost::asio::awaitable<Response> say_end(runtime::Services services, const Call& call,
+                                         ResponseEvents& sink, std::uint64_t seq) {
+  const auto record = co_await services.jobs.find(call.parameter("id"), call.principal.sees());
+  std::optional<Response> problem_there;
+  if (!record) {
+    problem_there = jobs_failed(services, call, record.error());
+  } else if (call.gone.requested()) {
+    problem_there = problem(503, "the server is stopping", {}, {.code = "stopping"});
+  } else if (!*record) {
+    problem_there = no_such_job();
+  }
+  if (problem_there && !call.stream->begun()) co_return std::move(*problem_there);
+  if (!problem_there) sink.set_next_id(std::string(last_event_id));
+  const auto now = std::chrono::system_clock::now();
+  std::string event = problem_there ? encode_event("error", problem_there->body, seq, now)
+                                    : encode_event("complete", encode_job(**record), seq, now);
+  const bool is_sent = co_await sink.write(std::move(event));
+  if (is_sent) co_await call.stream->end();
+  co_return Response();
+}
+
+boost::asio::awaitable<Response> follow_job(runtime::Services services, Call call,
+                                            EventFormat format) {
+  if (call.head.header("Last-Event-ID") == last_event_id) {
+    Response response;
+    response.status = 204;
+    co_return response;
+  }
+  const std::string& id = call.parameter("id");
+  ResponseEvents sink(*call.stream, format, co_await boost::asio::this_coro::executor);
+  const auto events = std::make_shared<LiveEvents>(sink, LiveEvents::Backlog::drops);
+  const auto watch =
+      services.live_jobs->watch(id, call.principal.sees(), std::make_shared<Follower>(*events));
+  if (watch != nullptr) {
+    events->expect_start(start_of(id, watch->found), watch->found.encoding);
+    if (watch->found.has_started) events->say_started();
+    const runtime::Cancel::Listener on_gone(call.gone, [events] { events->stop(); });
+    if (!co_await sink.open()) co_return Response();
+    if (!co_await events->writer().run()) co_return Response();
+  }
+  co_return co_await say_end(services, call, sink, events->writer().count() + 1);
+}
+
 boost::asio::awaitable<Response> show_job(runtime::Services services, Call call) {
   const std::string& id = call.parameter("id");
   if (!runtime::is_uuid(id)) co_return no_such_job();
+  if (const auto format = event_format_of(call.head)) {
+    co_return co_await follow_job(services, std::move(call), *format);
+  }
   const auto record = co_await services.jobs.find(id, call.principal.sees());
   if (!record) co_return jobs_failed(services, call, record.error());
   if (!*record) co_return no_such_job();

@@ -1,5 +1,4 @@
 // WS /stream: one program, its output as it comes; or one task, step by step.
-#include <array>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -10,30 +9,37 @@
 
 #include "runtime/json/base64.h"
 #include "runtime/json/writer.h"
-#include "runtime/service/programs.h"
-#include "runtime/service/tasks.h"
 #include "server/api/api.h"
 #include "server/api/guard.h"
+#include "server/api/live_run.h"
 #include "server/api/refusals.h"
-#include "server/websocket/event_writer.h"
-#include "server/websocket/utf8_chunks.h"
+#include "server/websocket/channel.h"
 
 namespace server {
 namespace {
 
-namespace agent = runtime::agent;
 namespace asio = boost::asio;
 using asio::awaitable;
 using asio::experimental::awaitable_operators::operator&&;
 using runtime::json::Writer;
 
-constexpr std::chrono::milliseconds heartbeat{15'000};
 constexpr std::chrono::milliseconds request_timeout{30'000};
 // Once the server cannot wait any longer.
 constexpr std::chrono::milliseconds last_words{2'000};
-// Of output that waits for the client: where reading it pauses, and where it goes on.
-constexpr std::size_t high_water = 512u << 10;
-constexpr std::size_t low_water = 128u << 10;
+
+// Events as text messages.
+class ChannelEvents final : public EventSink {
+ public:
+  explicit ChannelEvents(Channel& channel) : channel_(channel) {}
+
+  asio::any_io_executor executor() override { return channel_.executor(); }
+  awaitable<bool> write(std::string event) override {
+    co_return co_await channel_.write(std::move(event));
+  }
+
+ private:
+  Channel& channel_;
+};
 
 // Everything but the callbacks of the run happens on the channel's strand.
 class StreamSession final : public std::enable_shared_from_this<StreamSession> {
@@ -45,19 +51,19 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
         rules_(rules),
         caller_(std::move(caller)),
         share_(budget),
-        flow_(gate_, high_water, low_water),
-        writer_(*channel_, flow_, heartbeat),
+        sink_(*channel_),
+        events_(std::make_shared<LiveEvents>(sink_, LiveEvents::Backlog::pauses)),
         deadline_(channel_->executor()) {}
 
   awaitable<void> serve(RequestHead head, runtime::Cancel draining, runtime::Cancel gone) {
     if (!co_await channel_->accept(head)) co_return;
     Writer connected;
     connected.begin_object().key("request_id").string(caller_.request_id).end_object();
-    writer_.send("connected", std::move(connected).take());
+    events_->send("connected", std::move(connected).take());
     fail_after(request_timeout, problem(408, "no request came in time"));
     const runtime::Cancel::Listener on_drain(draining, post_to(&StreamSession::drain));
     const runtime::Cancel::Listener on_gone(gone, post_to(&StreamSession::hurry));
-    co_await (writer_.run() && converse());
+    co_await (write() && converse());
     deadline_.cancel();
   }
 
@@ -68,6 +74,12 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
       if (self == nullptr) return;
       asio::dispatch(self->channel_->executor(), [self, what] { ((*self).*what)(); });
     };
+  }
+
+  awaitable<void> write() {
+    const bool is_all_sent = co_await events_->writer().run();
+    if (!is_all_sent) co_return;
+    co_await channel_->close(code_);
   }
 
   // Until the request is there.
@@ -95,13 +107,6 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
     });
   }
 
-  // The first end counts: a stream has one.
-  void end(std::string_view type, std::string_view data, CloseCode code) {
-    if (std::exchange(over_, true)) return;
-    writer_.send(type, data);
-    writer_.finish(code);
-  }
-
   void fail(const Response& why) {
     CloseCode code = why.status >= 500 ? CloseCode::own_failure : CloseCode::policy;
     if (why.status == 413) code = CloseCode::too_large;
@@ -111,7 +116,9 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
 
   void fail(const Response& why, CloseCode code) {
     waiting_ = false;
-    end("error", why.body, code);
+    if (events_->is_over()) return;
+    code_ = code;
+    events_->end("error", why.body);
   }
 
   awaitable<void> converse() {
@@ -119,8 +126,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
     if (!std::exchange(waiting_, false)) co_return;
     deadline_.cancel();
     if (message.kind == Channel::Message::Kind::closed) {
-      over_ = true;
-      writer_.finish(CloseCode::normal);
+      events_->stop();
       co_return;
     }
     if (message.kind == Channel::Message::Kind::too_large) {
@@ -133,11 +139,8 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
       fail(*refusal);
       co_return;
     }
-    if (auto* task = std::get_if<agent::TaskRequest>(&decoded)) {
-      co_await (solve(std::move(*task)) && watch());
-    } else {
-      co_await (run(std::move(std::get<runtime::RunRequest>(decoded))) && watch());
-    }
+    ExecuteRequest request = request_of(std::move(decoded));
+    co_await (run(std::move(request)) && watch());
   }
 
   // A client that goes away cancels its run. One that says more breaks the rules.
@@ -149,105 +152,10 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
     cancel_.request();
   }
 
-  awaitable<void> run(runtime::RunRequest request) {
-    const runtime::Execution execution = runtime::make_execution();
-    encoding_ = request.output_encoding;
-    started_ = start_of(execution, request);
-    runtime::RunOptions options;
-    options.cancel = cancel_;
-    options.gate = gate_;
-    options.on_start = post_to(&StreamSession::say_started);
-    options.on_output = [self = shared_from_this()](runtime::Stream stream,
-                                                    std::string_view bytes) {
-      self->flow_.add(bytes.size());
-      asio::dispatch(self->channel_->executor(),
-                     [self, stream, bytes = std::string(bytes)] { self->output(stream, bytes); });
-    };
-    const auto ran = co_await runtime::run_program(services_, caller_, execution,
-                                                   std::move(request), std::move(options));
-    if (const auto* refusal = std::get_if<runtime::Refusal>(&ran)) {
-      fail(response_of(*refusal));
-      co_return;
-    }
-    for (const auto stream : {runtime::Stream::standard_output, runtime::Stream::standard_error}) {
-      say(stream, chunks_of(stream).finish(), 0);
-    }
-    const auto& result = std::get<runtime::ProgramOutcome>(ran);
-    if (!over_) writer_.send("execution_result", result.result);
-    Writer complete;
-    complete.begin_object().key("job_id").string(execution.id);
-    complete.key("status").string(runtime::to_string(result.status));
-    complete.key("success").boolean(result.status == runtime::Status::success).end_object();
-    end("complete", std::move(complete).take(), CloseCode::normal);
-  }
-
-  awaitable<void> solve(agent::TaskRequest request) {
-    const runtime::Execution execution = runtime::make_execution();
-    started_ = start_of(execution);
-    agent::TaskOptions options;
-    options.cancel = cancel_;
-    options.gate = gate_;
-    options.on_event = [self = shared_from_this()](const agent::Event& event) {
-      self->flow_.add(event.data.size());
-      asio::dispatch(self->channel_->executor(), [self, event] { self->step(event); });
-    };
-    const auto ran = co_await runtime::run_task(services_, caller_, execution, std::move(request),
-                                                std::move(options));
-    if (const auto* refusal = std::get_if<runtime::Refusal>(&ran)) {
-      fail(response_of(*refusal));
-      co_return;
-    }
-    say_started();
-    end("complete", std::get<runtime::TaskOutcome>(ran).result, CloseCode::normal);
-  }
-
-  void step(const agent::Event& event) {
-    if (over_) {
-      flow_.remove(event.data.size());
-      return;
-    }
-    say_started();
-    writer_.send(agent::name_of(event.type), event.data, event.data.size());
-  }
-
-  static std::string start_of(const runtime::Execution& execution,
-                              const runtime::RunRequest& request) {
-    Writer writer;
-    writer.begin_object().key("job_id").string(execution.id);
-    writer.key("language").string(runtime::name_of(request.language)).end_object();
-    return std::move(writer).take();
-  }
-
-  static std::string start_of(const runtime::Execution& execution) {
-    Writer writer;
-    writer.begin_object().key("job_id").string(execution.id).key("kind").string(runtime::task_job);
-    writer.end_object();
-    return std::move(writer).take();
-  }
-
-  void say_started() {
-    if (!over_ && !started_.empty()) writer_.send("started", std::exchange(started_, {}));
-  }
-
-  Utf8Chunks& chunks_of(runtime::Stream stream) {
-    return chunks_[stream == runtime::Stream::standard_output ? 0 : 1];
-  }
-
-  void output(runtime::Stream stream, const std::string& bytes) {
-    const bool as_text = encoding_ == runtime::OutputEncoding::utf8;
-    say(stream, as_text ? chunks_of(stream).add(bytes) : bytes, bytes.size());
-  }
-
-  // `taken`: bytes of the flow that end here or with the event.
-  void say(runtime::Stream stream, const std::string& bytes, std::size_t taken) {
-    if (bytes.empty() || over_) {
-      flow_.remove(taken);
-      return;
-    }
-    Writer writer;
-    encoding_ == runtime::OutputEncoding::utf8 ? writer.string(bytes) : writer.base64(bytes);
-    const bool out = stream == runtime::Stream::standard_output;
-    writer_.send(out ? "stdout" : "stderr", std::move(writer).take(), taken);
+  awaitable<void> run(ExecuteRequest request) {
+    const auto refusal =
+        co_await run_live(services_, caller_, std::move(request), cancel_, events_);
+    if (refusal) fail(response_of(*refusal));
   }
 
   const std::unique_ptr<Channel> channel_;
@@ -255,16 +163,12 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
   const runtime::RequestRules& rules_;
   const runtime::Caller caller_;
   BodyBudget::Share share_;
-  const runtime::OutputGate gate_;
   const runtime::Cancel cancel_;
-  OutputFlow flow_;
-  EventWriter writer_;
+  ChannelEvents sink_;
+  const std::shared_ptr<LiveEvents> events_;
   asio::steady_timer deadline_;
-  std::string started_;
-  std::array<Utf8Chunks, 2> chunks_;
-  runtime::OutputEncoding encoding_ = runtime::OutputEncoding::utf8;
+  CloseCode code_ = CloseCode::normal;
   bool waiting_ = true;  // for the request
-  bool over_ = false;    // the last event is said
 };
 
 bool lists(std::string_view header, std::string_view word) {

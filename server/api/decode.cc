@@ -82,6 +82,11 @@ Decoded decode_execute(std::string_view body, const RequestRules& rules) {
   return has_task ? decode_task(object, rules) : decode_program(object, rules);
 }
 
+ExecuteRequest request_of(Decoded decoded) {
+  if (auto* task = std::get_if<TaskRequest>(&decoded)) return std::move(*task);
+  return std::move(std::get<runtime::RunRequest>(decoded));
+}
+
 std::variant<runtime::BenchmarkRequest, Response> decode_benchmark(std::string_view body,
                                                                    const RequestRules& rules) {
   auto read = object_of(body);

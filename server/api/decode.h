@@ -16,6 +16,10 @@ namespace server {
 using Decoded = std::variant<runtime::RunRequest, runtime::agent::TaskRequest, Response>;
 Decoded decode_execute(std::string_view body, const runtime::RequestRules& rules);
 
+using ExecuteRequest = std::variant<runtime::RunRequest, runtime::agent::TaskRequest>;
+// Of a body that is fine: `decoded` is no Response.
+ExecuteRequest request_of(Decoded decoded);
+
 std::variant<runtime::BenchmarkRequest, Response> decode_benchmark(
     std::string_view body, const runtime::RequestRules& rules);
 

@@ -13,6 +13,8 @@
 #include "runtime/sandbox/cancel.h"
 #include "runtime/service/principal.h"
 #include "server/http/message.h"
+#include "server/http/request_body.h"
+#include "server/http/response_stream.h"
 
 namespace server {
 
@@ -23,7 +25,9 @@ struct Call {
   runtime::Principal principal;
   bool is_known = true;  // false on an open route where no valid key was shown
   std::vector<std::pair<std::string_view, std::string>> parameters;  // of the pattern
-  runtime::Cancel gone;  // nobody waits for the answer any more
+  runtime::Cancel gone;              // nobody waits for the answer any more
+  ResponseStream* stream = nullptr;  // for an answer in pieces, until the handler returns
+  RequestBody* pieces = nullptr;     // as long, on a route that reads its body in pieces
 
   // The part of the path that stands for `name`, which the pattern has.
   const std::string& parameter(std::string_view name) const;
@@ -52,6 +56,10 @@ struct Route {
   // Also below /api/v1.
   enum class Versions : std::uint8_t { both, plain } versions = Versions::both;
   std::string_view label = {};  // in metrics; empty: the pattern
+  enum class Body : std::uint8_t {
+    whole,   // at most HttpOptions::max_body_bytes, in Call::body
+    pieces,  // the handler reads Call::pieces, and bounds it
+  } body = Body::whole;
 
   std::string_view name() const { return label.empty() ? pattern : label; }
   bool is_upgrade() const { return handle == nullptr; }

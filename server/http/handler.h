@@ -1,4 +1,5 @@
-// What stands behind the HTTP server. It sees whole requests and returns whole responses.
+// What stands behind the HTTP server. It sees whole requests, and returns whole responses or writes
+// them in pieces.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -9,6 +10,8 @@
 #include "runtime/sandbox/cancel.h"
 #include "server/http/body_budget.h"
 #include "server/http/message.h"
+#include "server/http/request_body.h"
+#include "server/http/response_stream.h"
 #include "server/http/socket.h"
 
 namespace server {
@@ -24,12 +27,17 @@ struct Admittance {
   std::optional<Response> refusal = std::nullopt;  // nothing: the body is read
   std::shared_ptr<const RequestContext> context;   // handed back with this request; may be null
   bool is_upgrade = false;                         // leaves HTTP: upgrade() gets its connection
+  bool reads_body = false;  // handle() reads the body itself, in pieces and however long it is
 };
 
 struct Request {
   RequestHead head;
-  std::string body;
+  std::string body;                               // empty where it is read in pieces
   std::shared_ptr<const RequestContext> context;  // as admit() gave it
+  // For an answer in pieces; valid until handle() returns. Null in upgrade().
+  ResponseStream* stream = nullptr;
+  // For Admittance::reads_body, as long; else null.
+  RequestBody* pieces = nullptr;
 };
 
 // Called from several threads at once. Must outlive the server.
@@ -40,8 +48,9 @@ class Handler {
   // Looks at the head alone, before the body is read.
   virtual Admittance admit(const RequestHead& head) const = 0;
 
-  // `gone` is requested when the client disconnects or the server cannot wait any longer: nobody
-  // waits for the work's result then, so it should end soon.
+  // Returns the answer, or has written it to `request.stream`. `gone` is requested when the client
+  // disconnects or the server cannot wait any longer: nobody waits for the work's result then, so
+  // it should end soon.
   virtual boost::asio::awaitable<Response> handle(Request request, runtime::Cancel gone) = 0;
 
   // The head is read, nothing is answered yet. The connection is over when it returns. `budget` is

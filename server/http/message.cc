@@ -69,8 +69,16 @@ std::string_view reason_phrase(int status) noexcept {
       return "Switching Protocols";
     case 200:
       return "OK";
+    case 201:
+      return "Created";
     case 202:
       return "Accepted";
+    case 204:
+      return "No Content";
+    case 206:
+      return "Partial Content";
+    case 304:
+      return "Not Modified";
     case 400:
       return "Bad Request";
     case 401:
@@ -89,6 +97,8 @@ std::string_view reason_phrase(int status) noexcept {
       return "Content Too Large";
     case 415:
       return "Unsupported Media Type";
+    case 416:
+      return "Range Not Satisfiable";
     case 417:
       return "Expectation Failed";
     case 421:
@@ -129,7 +139,7 @@ Response problem(int status, std::string_view detail, std::vector<Header> header
 }
 
 std::string render_head(const Response& response, std::string_view request_id,
-                        Connection connection) {
+                        Connection connection, const Framing& framing) {
   std::string text = "HTTP/1.1 " + std::to_string(response.status) + ' ';
   text += reason_phrase(response.status);
   const auto add = [&text](std::string_view name, std::string_view value) {
@@ -140,8 +150,13 @@ std::string render_head(const Response& response, std::string_view request_id,
   };
   add("Date", http_date(std::time(nullptr)));
   add("Server", "agent-sandbox");
-  add("Content-Type", response.content_type);
-  add("Content-Length", std::to_string(response.body.size()));
+  const bool has_body = response.status != 204 && response.status != 304;
+  if (has_body) add("Content-Type", response.content_type);
+  if (has_body && framing.kind == Framing::Kind::length) {
+    add("Content-Length", std::to_string(framing.length));
+  } else if (has_body && framing.kind == Framing::Kind::chunked) {
+    add("Transfer-Encoding", "chunked");
+  }
   add("X-Request-Id", request_id);
   // Results are nobody else's business and no browser's to guess at.
   add("Cache-Control", "no-store");

@@ -28,8 +28,8 @@ struct RequestHead {
 struct Response {
   int status = 200;
   std::string content_type = "application/json";
-  std::string body;
-  std::vector<Header> headers;  // beside those that every response has
+  std::string body{};
+  std::vector<Header> headers{};  // beside those that every response has
 };
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept;
@@ -56,9 +56,15 @@ Response problem(int status, std::string_view detail, std::vector<Header> header
 
 enum class Connection { keep_alive, close };
 
+// How the client knows where a body ends.
+struct Framing {
+  enum class Kind : std::uint8_t { length, chunked, until_close } kind = Kind::length;
+  std::uint64_t length = 0;  // in bytes, where the kind is length
+};
+
 // Status line and headers up to the empty line. The body's length is announced also where the body
-// itself is not sent (HEAD).
+// itself is not sent (HEAD). A status that has no body (204, 304) has no framing either.
 std::string render_head(const Response& response, std::string_view request_id,
-                        Connection connection);
+                        Connection connection, const Framing& framing);
 
 }  // namespace server

@@ -7,16 +7,18 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "runtime/observe/uuid.h"
 #include "server/http/as_values.h"
+#include "server/http/body_framing.h"
+#include "server/http/body_in_pieces.h"
 #include "server/http/deadline.h"
 #include "server/http/head_check.h"
 #include "server/http/incoming.h"
+#include "server/http/streamed_response.h"
 
 namespace server {
 namespace {
@@ -25,50 +27,11 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
-using Parser = http::request_parser<http::string_body>;
+using Parser = BodyInPieces::HeadParser;
 
-// Bytes that the parser cannot use yet, such as half of a chunk's header.
-constexpr std::size_t max_unparsed = 32u << 10;
-
-// Of a body in chunks: the last chunk and an empty line.
-constexpr std::size_t shortest_end = 5;
-
-// Of all chunks of a body together.
-constexpr std::size_t max_extension_bytes = 4u << 10;
-
-// Beast takes any byte in a quoted extension, where others may see the end of a line, and any
-// number of them.
-struct ChunkExtensions {
-  void operator()(std::uint64_t, boost::beast::string_view text, error_code& error) {
-    bytes += text.size();
-    const bool fine = bytes <= max_extension_bytes && is_printable({text.data(), text.size()});
-    if (!fine) error = http::error::bad_chunk_extension;
-  }
-
-  std::size_t bytes = 0;
-};
-
-// Whether `unparsed`, where a chunk begins, has its whole line, and a quoted extension that does
-// not end in it: Beast waits for that end beyond the line.
-bool leaves_quote_open(std::string_view unparsed) {
-  if (unparsed.starts_with("\r\n")) unparsed.remove_prefix(2);
-  const std::size_t end = unparsed.substr(0, 2 * max_extension_bytes).find("\r\n");
-  bool open = false;
-  for (std::size_t i = 0; end != unparsed.npos && i < end; ++i) {
-    if (open && unparsed[i] == '\\') {
-      ++i;
-    } else if (unparsed[i] == '"') {
-      open = !open;
-    }
-  }
-  return open;
-}
-
-// Whether a body's end began and has not all of its bytes, which Beast takes for granted when it
-// looks again.
-bool is_begun_end(std::string_view unparsed) {
-  return unparsed.size() < shortest_end && unparsed.starts_with("0\r\n");
-}
+// Of a body that its handler left unread: as much is read and forgotten, so that the connection can
+// be kept.
+constexpr std::size_t max_skipped_body = 256u << 10;
 
 std::string_view text_of(const boost::beast::flat_buffer& buffer) {
   return {static_cast<const char*>(buffer.data().data()), buffer.size()};
@@ -85,7 +48,8 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
         options_(options),
         budget_(budget),
         handler_(handler),
-        logger_(logger) {}
+        logger_(logger),
+        stream_(socket_, *deadline_, options_.write_timeout, gone_) {}
 
   asio::awaitable<void> run() override {
     const auto self = shared_from_this();
@@ -122,6 +86,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
       self->draining_ = true;
       if (self->working_) {
         self->gone_.request();
+        self->stream_.hurry(self->options_.last_write_timeout);
       } else {
         self->close();
       }
@@ -137,6 +102,8 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     admittance_ = Admittance();
     whole_ = false;
     lost_ = false;
+    wants_more_ = false;
+    pieces_.reset();
     Parser parser;
     ChunkExtensions extensions;
     parser.on_chunk_header(extensions);
@@ -149,22 +116,56 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
       co_await upgrade();
       co_return false;
     }
-    const bool wants_more = parser.is_header_done() && parser.keep_alive();
-    if (!response) response = co_await work(std::move(parser.get().body()));
-    const Connection connection = whole_ && wants_more && !draining_ && !gone_.requested()
-                                      ? Connection::keep_alive
-                                      : Connection::close;
+    if (!response) {
+      std::string body;
+      if (pieces_ == nullptr) body = std::move(parser.get().body());
+      response = co_await work(std::move(body));
+      if (stream_.begun()) co_return co_await finish_stream();
+      if (pieces_ != nullptr && pieces_->is_cut()) co_return false;
+    }
+    const Connection connection = gone_.requested() ? Connection::close : connection_afterwards();
     Response answer = std::move(*response);
     const bool sent = co_await send(std::move(answer), connection);
-    if (sent && connection == Connection::keep_alive) co_return true;
+    const bool is_kept = sent && connection == Connection::keep_alive;
+    if (is_kept && co_await reach_next_request()) co_return true;
     if (sent && (!whole_ || buffer_.size() > 0)) co_await linger();
+    co_return false;
+  }
+
+  // What the client is told. A body that its handler reads may have been read to its end by then.
+  Connection connection_afterwards() const {
+    const bool can_go_on = whole_ || pieces_ != nullptr;
+    return can_go_on && wants_more_ && !draining_ ? Connection::keep_alive : Connection::close;
+  }
+
+  // Past what the handler left of its body. False: that is too much, or does not come.
+  asio::awaitable<bool> reach_next_request() {
+    if (!whole_) whole_ = co_await pieces_->skip_rest(max_skipped_body);
+    co_return whole_;
+  }
+
+  // The handler has written what it had to say. True when the connection can take another request.
+  asio::awaitable<bool> finish_stream() {
+    if (skip_body_) co_await stream_.end();
+    ++served_;
+    tell(stream_.status());
+    log(stream_.status(), stream_.sent_bytes());
+    if (!stream_.is_complete()) {
+      // A client that only the end shows where the answer ends would take it for whole.
+      error_code ignored;
+      const bool looks_whole = stream_.framing() == Framing::Kind::until_close;
+      if (looks_whole) socket_.set_option(asio::socket_base::linger(true, 0), ignored);
+      co_return false;
+    }
+    const bool is_kept = stream_.connection() == Connection::keep_alive && !gone_.requested();
+    if (is_kept && co_await reach_next_request()) co_return true;
+    if (!whole_ || buffer_.size() > 0) co_await linger();
     co_return false;
   }
 
   // From here on the connection speaks another protocol.
   asio::awaitable<void> upgrade() {
-    Response switched;
-    switched.status = 101;
+    constexpr int switched = 101;
     co_await incoming_->stop();
     if (buffer_.size() > 0) {
       Response early = problem(400, "the connection was used before the server switched protocols");
@@ -191,16 +192,25 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
       whole_ = parser.is_done();
       co_return std::move(admittance_.refusal);
     }
-    if (parser.content_length().value_or(0) > options_.max_body_bytes) co_return too_large();
+    const bool in_pieces = admittance_.reads_body;
+    const bool too_long = parser.content_length().value_or(0) > options_.max_body_bytes;
+    if (too_long && !in_pieces) co_return too_large();
+    auto expectation = BodyInPieces::Expectation::none;
     if (const auto expect = head_.header("Expect")) {
       if (!equal_ignoring_case(*expect, "100-continue")) {
         co_return problem(417, "Expect: only 100-continue is known");
       }
       // A client of HTTP/1.0 would take it for the answer.
-      const bool waits = buffer_.size() == 0 && !parser.is_done() && parser.get().version() > 10;
-      if (waits) co_await send_continue();
+      const bool waits = buffer_.size() == 0 && !parser.is_done() && !is_http_1_0_;
+      if (waits && in_pieces) expectation = BodyInPieces::Expectation::continue_first;
+      if (waits && !in_pieces) co_await send_continue();
     }
-    co_return co_await receive_body(parser, share);
+    if (!in_pieces) co_return co_await receive_body(parser, share);
+    const BodyPace pace{options_.body_timeout, options_.min_body_bytes_per_second};
+    pieces_ =
+        std::make_unique<BodyInPieces>(std::move(parser), socket_, *incoming_, pace, expectation);
+    whole_ = pieces_->is_whole();
+    co_return std::nullopt;
   }
 
   // Reads until the buffer has a whole head. Empty lines before it are skipped, as RFC 9112 asks.
@@ -250,6 +260,8 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     }
     parser.body_limit(options_.max_body_bytes);
     const auto& message = parser.get();
+    wants_more_ = parser.keep_alive();
+    is_http_1_0_ = message.version() < 11;
     head_.method = std::string(message.method_string());
     head_.path = path_of(std::string_view(message.target()));
     head_.query = query_of(std::string_view(message.target()));
@@ -264,22 +276,17 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   asio::awaitable<std::optional<Response>> receive_body(Parser& parser, BodyBudget::Share& share) {
     arm(options_.body_timeout, AtDeadline::stop_reading);
     parser.eager(true);
-    while (!parser.is_done()) {
-      error_code error;
-      const bool early = parser.chunked() && is_begun_end(text_of(buffer_));
-      if (buffer_.size() > 0 && !early) buffer_.consume(parser.put(buffer_.data(), error));
-      if (error == http::error::body_limit) co_return too_large();
+    for (;;) {
+      const BodyStep step = parse_body(parser, buffer_, BodyPlace::chunk_line);
+      if (step == BodyStep::too_large) co_return too_large();
       if (!share.cover(parser.get().body().size())) {
         co_return problem(503, "too many large requests at once", {{"Retry-After", "1"}});
       }
-      if (!error && parser.is_done()) break;  // what is left belongs to the next request
-      const bool starved =
-          early || buffer_.size() == 0 ||
-          (error == http::error::need_more && !leaves_quote_open(text_of(buffer_)));
-      if ((error && !starved) || buffer_.size() > max_unparsed) {
+      if (step == BodyStep::whole) break;
+      if (step == BodyStep::malformed) {
         co_return problem(400, "the request's body is not framed as HTTP/1.1 says");
       }
-      if (!starved) continue;
+      if (step == BodyStep::progress) continue;
       if (co_await read_more()) continue;
       if (late_) co_return problem(408, "the request's body did not arrive in time");
       lost_ = true;
@@ -292,11 +299,17 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   // Runs the handler while watching whether the client is still there.
   asio::awaitable<Response> work(std::string body) {
     gone_ = runtime::Cancel();
+    stream_.reset({.request_id = head_.request_id,
+                   .connection = connection_afterwards(),
+                   .knows_chunks = !is_http_1_0_,
+                   .head_only = skip_body_});
     working_ = true;
     incoming_->watch([this] { gone_.request(); });
     Response response;
     try {
       Request request = request_with(std::move(body));
+      request.stream = &stream_;
+      request.pieces = pieces_.get();
       response = co_await handler_.handle(std::move(request), gone_);
     } catch (const std::exception& error) {
       logger_.error("handler failed", {{"request_id", head_.request_id}, {"error", error.what()}});
@@ -304,6 +317,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     }
     working_ = false;
     incoming_->unwatch();
+    if (pieces_ != nullptr) whole_ = pieces_->is_whole();
     co_return response;
   }
 
@@ -311,9 +325,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     return {.head = head_, .body = std::move(body), .context = admittance_.context};
   }
 
-  void tell(const Response& response) {
-    handler_.on_response(head_, admittance_.context.get(), response.status);
-  }
+  void tell(int status) { handler_.on_response(head_, admittance_.context.get(), status); }
 
   asio::awaitable<bool> read_more() {
     if (late_) co_return false;
@@ -328,15 +340,16 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   }
 
   asio::awaitable<bool> send(Response response, Connection connection) {
-    const std::string head = render_head(response, head_.request_id, connection);
+    const std::string head =
+        render_head(response, head_.request_id, connection, {.length = response.body.size()});
     const std::array<asio::const_buffer, 2> parts = {
         asio::buffer(head), asio::buffer(skip_body_ ? std::string_view() : response.body)};
     arm(options_.write_timeout, AtDeadline::close);
     const auto [error, count] = co_await asio::async_write(socket_, parts, as_values);
     disarm();
     ++served_;
-    tell(response);
-    log(response, count);
+    tell(response.status);
+    log(response.status, count);
     co_return !error;
   }
 
@@ -377,13 +390,13 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
                    "the body is larger than " + std::to_string(options_.max_body_bytes) + " bytes");
   }
 
-  void log(const Response& response, std::size_t bytes) {
+  void log(int status, std::size_t bytes) {
     const auto took =
         std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - started_);
     logger_.info("request", {{"request_id", head_.request_id},
                              {"method", std::string_view(head_.method).substr(0, 32)},
                              {"path", std::string_view(head_.path).substr(0, 256)},
-                             {"status", std::int64_t{response.status}},
+                             {"status", std::int64_t{status}},
                              {"bytes", static_cast<std::int64_t>(bytes)},
                              {"ms", static_cast<double>(took.count()) / 1000}});
   }
@@ -403,6 +416,8 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   std::uint64_t served_ = 0;
   Clock::time_point started_;
   runtime::Cancel gone_;
+  StreamedResponse stream_;
+  std::unique_ptr<BodyInPieces> pieces_;  // null where the handler gets the body as a whole
   bool idle_ = false;
   bool working_ = false;
   bool draining_ = false;
@@ -410,6 +425,8 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   bool lost_ = false;   // the client is gone, nobody to answer
   bool whole_ = false;  // the request was read to its end: another may follow
   bool skip_body_ = false;
+  bool wants_more_ = false;  // the client will keep the connection
+  bool is_http_1_0_ = false;
 };
 
 }  // namespace

@@ -22,13 +22,17 @@ struct HttpOptions {
   std::uint32_t max_connections_per_peer = 0;      // see peer_of(); 0: no bound of its own
   std::chrono::milliseconds head_timeout{10'000};  // first byte of a head to its last
   std::chrono::milliseconds body_timeout{30'000};
-  std::chrono::milliseconds idle_timeout{60'000};  // between two requests
-  std::chrono::milliseconds write_timeout{60'000};
+  // A body that its handler reads in pieces has as much time more as its bytes take at this rate.
+  std::size_t min_body_bytes_per_second = 16u << 10;
+  std::chrono::milliseconds idle_timeout{60'000};   // between two requests
+  std::chrono::milliseconds write_timeout{60'000};  // of a whole answer, or of a piece of one
   // How long a connection that is refused in the middle of a request goes on being read. Closing
   // it at once would reset it, and the client would lose the answer that says why.
   std::chrono::milliseconds linger_timeout{3'000};
   // How long a connection without a request stays open once the server stops.
   std::chrono::milliseconds drain_grace{250};
+  // Instead of write_timeout, once the server cannot wait any longer.
+  std::chrono::milliseconds last_write_timeout{2'000};
 };
 
 class Session {

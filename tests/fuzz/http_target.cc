@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <exception>
@@ -37,7 +38,8 @@ struct Outcome {
   std::string sent;
 };
 
-// Echoes. /refused is turned away by its head, /switch leaves HTTP.
+// Echoes. /refused is turned away by its head, /switch leaves HTTP, /pieces reads its body in small
+// pieces.
 class Recorder final : public server::Handler {
  public:
   explicit Recorder(Outcome& outcome) : outcome_(outcome) {}
@@ -47,10 +49,12 @@ class Recorder final : public server::Handler {
     server::Admittance admittance;
     if (head.path == "/refused") admittance.refusal = server::problem(404, "no such path");
     admittance.is_upgrade = head.path == "/switch";
+    admittance.reads_body = head.path == "/pieces";
     return admittance;
   }
 
   asio::awaitable<Response> handle(server::Request request, runtime::Cancel) override {
+    if (request.pieces != nullptr) co_return co_await echo(std::move(request));
     outcome_.handled.emplace_back(outcome_.admitted.size() - 1, request.body);
     Response response;
     response.body = std::move(request.body);
@@ -68,6 +72,23 @@ class Recorder final : public server::Handler {
   }
 
  private:
+  asio::awaitable<Response> echo(server::Request request) {
+    const std::size_t place = outcome_.admitted.size() - 1;
+    using State = server::RequestBody::Piece::State;
+    std::string body;
+    std::array<char, 5> room;
+    server::RequestBody::Piece piece;
+    do {
+      piece = co_await request.pieces->read(room);
+      body.append(room.data(), piece.size);
+    } while (piece.state == State::more);
+    if (piece.state == State::failed) co_return request.pieces->refusal();
+    outcome_.handled.emplace_back(place, body);
+    Response response;
+    response.body = std::move(body);
+    co_return response;
+  }
+
   Outcome& outcome_;
 };
 

@@ -12,6 +12,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/asio/write.hpp>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -25,19 +26,23 @@ namespace server {
 
 // Echoes the body. /refused is turned away by its head; /wait works until its client is gone, or
 // for `longest`; /block keeps its thread for as long; /throw fails as no handler should; /switch
-// leaves HTTP and echoes what comes in fours.
+// leaves HTTP and echoes what comes in fours; /custom does what the test says, and /pieces as well,
+// which gets its body in pieces.
 class FakeHandler final : public Handler {
  public:
   Admittance admit(const RequestHead& head) const override {
     Admittance admittance;
     if (head.path == "/refused") admittance.refusal = problem(404, "no such path");
     admittance.is_upgrade = head.path == "/switch";
+    admittance.reads_body = head.path == "/pieces";
     return admittance;
   }
 
   boost::asio::awaitable<Response> handle(Request request, runtime::Cancel gone) override {
     const RequestHead& head = request.head;
     ++handled;
+    if (head.path == "/custom" || head.path == "/pieces")
+      co_return co_await custom(std::move(request), std::move(gone));
     if (head.path == "/throw") throw std::runtime_error("on purpose");
     if (head.path == "/wait") co_await wait(std::move(gone));
     if (head.path == "/block") std::this_thread::sleep_for(longest);
@@ -58,6 +63,7 @@ class FakeHandler final : public Handler {
     }
   }
 
+  std::function<boost::asio::awaitable<Response>(Request, runtime::Cancel)> custom;
   std::atomic<int> handled{0};
   std::atomic<int> gone_seen{0};
   std::chrono::milliseconds longest{3'000};

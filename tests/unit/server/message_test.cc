@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 
 TEST(Message, PathOfEveryFormOfTarget) {
   EXPECT_EQ(path_of("/health"), "/health");
@@ -50,7 +51,7 @@ TEST(Message, HeadHasWhatEveryResponseHas) {
   Response response;
   response.body = "12345";
   response.headers = {{"Allow", "POST"}};
-  const std::string head = render_head(response, "the-id", Connection::close);
+  const std::string head = render_head(response, "the-id", Connection::close, {.length = 5});
   EXPECT_THAT(head, MatchesRegex("HTTP/1.1 200 OK\r\nDate: [A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} "
                                  "[0-9]{4} [0-9:]{8} GMT\r\n(.|\r|\n)*\r\n\r\n"));
   for (const char* line :
@@ -58,6 +59,22 @@ TEST(Message, HeadHasWhatEveryResponseHas) {
         "\r\nAllow: POST\r\n", "\r\nContent-Type: application/json\r\n"}) {
     EXPECT_THAT(head, HasSubstr(line));
   }
+}
+
+TEST(Message, HeadSaysWhereABodyEnds) {
+  Response response;
+  using Kind = Framing::Kind;
+  const auto head = [&](Framing framing) {
+    return render_head(response, "the-id", Connection::close, framing);
+  };
+  EXPECT_THAT(head({.length = 1ull << 40}), HasSubstr("\r\nContent-Length: 1099511627776\r\n"));
+  EXPECT_THAT(head({.kind = Kind::chunked}), HasSubstr("\r\nTransfer-Encoding: chunked\r\n"));
+  EXPECT_THAT(head({.kind = Kind::chunked}), Not(HasSubstr("Content-Length")));
+  EXPECT_THAT(head({.kind = Kind::until_close}), Not(HasSubstr("Content-Length")));
+  EXPECT_THAT(head({.kind = Kind::until_close}), Not(HasSubstr("Transfer-Encoding")));
+  response.status = 204;
+  EXPECT_THAT(head({}), HasSubstr("204 No Content"));
+  EXPECT_THAT(head({}), Not(HasSubstr("\r\nContent-")));
 }
 
 TEST(Message, UuidsAreWellFormedAndDifferent) {

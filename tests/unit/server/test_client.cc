@@ -9,11 +9,16 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <utility>
 
 namespace server {
 
-TestClient::TestClient(std::uint16_t port, const std::string& from)
+TestClient::TestClient(std::uint16_t port, const std::string& from, int receive_buffer)
     : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  if (receive_buffer > 0) {
+    ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+  }
   sockaddr_in address{};
   address.sin_family = AF_INET;
   EXPECT_EQ(::inet_pton(AF_INET, from.c_str(), &address.sin_addr), 1);
@@ -42,7 +47,7 @@ bool TestClient::fill() {
   return true;
 }
 
-std::optional<Answer> TestClient::receive(std::string_view method) {
+std::optional<Answer> TestClient::receive_head() {
   std::size_t end = 0;
   while ((end = pending_.find("\r\n\r\n")) == pending_.npos) {
     if (!fill()) return std::nullopt;
@@ -58,14 +63,43 @@ std::optional<Answer> TestClient::receive(std::string_view method) {
     line = next + 2;
   }
   pending_.erase(0, end + 4);
-  const auto length = answer.headers.find("content-length");
-  if (method == "HEAD" || length == answer.headers.end()) return answer;
-  const std::size_t size = std::stoul(length->second);
-  while (pending_.size() < size) {
+  return answer;
+}
+
+std::optional<std::string> TestClient::take_exactly(std::size_t count) {
+  std::string bytes = take(count);
+  if (bytes.size() < count) return std::nullopt;
+  return bytes;
+}
+
+std::optional<std::string> TestClient::next_chunk() {
+  std::size_t end = 0;
+  while ((end = pending_.find("\r\n")) == pending_.npos) {
     if (!fill()) return std::nullopt;
   }
-  answer.body = pending_.substr(0, size);
-  pending_.erase(0, size);
+  const std::size_t size = std::stoul(pending_.substr(0, end), nullptr, 16);
+  pending_.erase(0, end + 2);
+  auto chunk = take_exactly(size + 2);
+  if (chunk) chunk->resize(size);
+  return chunk;
+}
+
+std::optional<Answer> TestClient::receive(std::string_view method) {
+  auto answer = receive_head();
+  if (!answer || method == "HEAD") return answer;
+  if (answer->headers.contains("transfer-encoding")) {
+    for (;;) {
+      const auto chunk = next_chunk();
+      if (!chunk) return std::nullopt;
+      if (chunk->empty()) return answer;
+      answer->body += *chunk;
+    }
+  }
+  const auto length = answer->headers.find("content-length");
+  if (length == answer->headers.end()) return answer;
+  auto body = take_exactly(std::stoul(length->second));
+  if (!body) return std::nullopt;
+  answer->body = std::move(*body);
   return answer;
 }
 
@@ -80,6 +114,11 @@ std::string TestClient::take(std::size_t count) {
 bool TestClient::at_end() {
   char byte;
   return pending_.empty() && ::recv(socket_.get(), &byte, 1, 0) == 0;
+}
+
+bool TestClient::is_reset() {
+  char byte;
+  return pending_.empty() && ::recv(socket_.get(), &byte, 1, 0) < 0 && errno == ECONNRESET;
 }
 
 bool TestClient::has_input_within(std::chrono::milliseconds time) {

@@ -20,17 +20,25 @@ struct Answer {
 
 class TestClient {
  public:
-  // `from`: the address that the server sees.
-  explicit TestClient(std::uint16_t port, const std::string& from = "127.0.0.1");
+  // `from`: the address that the server sees. `receive_buffer`: SO_RCVBUF in bytes; 0: the kernel's
+  // choice.
+  explicit TestClient(std::uint16_t port, const std::string& from = "127.0.0.1",
+                      int receive_buffer = 0);
 
   void send(std::string_view bytes);
   // One response; nothing when the connection ends before it is complete, or nothing comes for
   // five seconds. `method` HEAD: no body is expected.
   std::optional<Answer> receive(std::string_view method = "GET");
+  // The same without the body, which is then taken in chunks or as bytes.
+  std::optional<Answer> receive_head();
+  // The next chunk of a body, empty at its end. Nothing where the connection ends before it.
+  std::optional<std::string> next_chunk();
   // As many bytes that are no HTTP; fewer when the connection ends or nothing comes.
   std::string take(std::size_t count);
   // True when the server closed the connection and nothing is left to read.
   bool at_end();
+  // True when the server broke the connection off (RST).
+  bool is_reset();
   bool has_input_within(std::chrono::milliseconds time);
   void stop_sending();
   void close() { socket_.reset(); }
@@ -39,6 +47,7 @@ class TestClient {
 
  private:
   bool fill();
+  std::optional<std::string> take_exactly(std::size_t count);
 
   jail::Fd socket_;
   std::string pending_;

@@ -9,8 +9,9 @@
 
 #include "runtime/json/reader.h"
 #include "runtime/json/writer.h"
-#include "server/websocket/event_writer.h"
-#include "server/websocket/utf8_chunks.h"
+#include "server/events/event_writer.h"
+#include "server/events/response_events.h"
+#include "server/events/utf8_chunks.h"
 
 namespace server {
 namespace {
@@ -89,30 +90,20 @@ TEST(OutputFlow, ClosesAboveAndOpensBelow) {
   EXPECT_EQ(opened, 1);
 }
 
-// Takes what is written, slowly if asked to.
-class FakeChannel final : public Channel {
+// Takes what is written, until it refuses.
+class FakeSink final : public EventSink {
  public:
-  explicit FakeChannel(asio::io_context& context) : context_(context) {}
+  explicit FakeSink(asio::io_context& context) : context_(context) {}
 
   asio::any_io_executor executor() override { return context_.get_executor(); }
-  asio::awaitable<bool> accept(const RequestHead&) override { co_return true; }
-  asio::awaitable<Message> read(BodyBudget::Share&) override {
-    co_return Message{Message::Kind::closed, {}};
-  }
-  asio::awaitable<bool> write(std::string text) override {
+  asio::awaitable<bool> write(std::string event) override {
     if (refuses) co_return false;
-    written.push_back(std::move(text));
+    written.push_back(std::move(event));
     co_return true;
   }
-  asio::awaitable<void> close(CloseCode code) override {
-    closed = code;
-    co_return;
-  }
-  void abort() override {}
 
   bool refuses = false;
   std::vector<std::string> written;
-  std::optional<CloseCode> closed;
 
  private:
   asio::io_context& context_;
@@ -122,50 +113,129 @@ class EventWriterTest : public ::testing::Test {
  protected:
   std::vector<std::string> types() const {
     std::vector<std::string> types;
-    for (const std::string& text : channel_.written) {
+    for (const std::string& text : sink_.written) {
       types.push_back(*runtime::json::parse(text, "event")->as_object()->at("type").as_string());
     }
     return types;
   }
 
+  bool run() {
+    auto done = asio::co_spawn(context_, writer_.run(), asio::use_future);
+    context_.run();
+    return done.get();
+  }
+
   asio::io_context context_;
-  FakeChannel channel_{context_};
+  FakeSink sink_{context_};
   OutputFlow flow_{runtime::OutputGate(), 100, 20};
-  EventWriter writer_{channel_, flow_, 20ms};
+  EventWriter writer_{sink_, flow_, 20ms};
 };
 
-TEST_F(EventWriterTest, WritesInOrderAndCloses) {
+TEST_F(EventWriterTest, WritesInOrderUntilTheEnd) {
   writer_.send("connected", "{}");
-  auto done = asio::co_spawn(context_, writer_.run(), asio::use_future);
   asio::post(context_, [this] {
     writer_.send("started", "{}");
+    writer_.skip();
     writer_.send("complete", "{}");
-    writer_.finish(CloseCode::policy);
+    writer_.finish();
   });
-  context_.run();
-  done.get();
+  EXPECT_TRUE(run());
   EXPECT_THAT(types(), ElementsAre("connected", "started", "complete"));
-  EXPECT_THAT(channel_.written[2], HasSubstr("\"seq\":3"));
-  EXPECT_EQ(channel_.closed, CloseCode::policy);
+  EXPECT_THAT(sink_.written[2], HasSubstr("\"seq\":4"));
+  EXPECT_EQ(writer_.count(), 4u);
 }
 
 TEST_F(EventWriterTest, ShowsThatItLives) {
   asio::steady_timer end(context_, 110ms);
-  end.async_wait([this](boost::system::error_code) { writer_.finish(CloseCode::normal); });
-  auto done = asio::co_spawn(context_, writer_.run(), asio::use_future);
-  context_.run();
-  done.get();
-  EXPECT_GE(channel_.written.size(), 2u);
+  end.async_wait([this](boost::system::error_code) { writer_.finish(); });
+  EXPECT_TRUE(run());
+  EXPECT_GE(sink_.written.size(), 2u);
   EXPECT_THAT(types()[0], "heartbeat");
 }
 
 TEST_F(EventWriterTest, EndsWithItsClient) {
-  channel_.refuses = true;
+  sink_.refuses = true;
   writer_.send("connected", "{}");
-  auto done = asio::co_spawn(context_, writer_.run(), asio::use_future);
-  context_.run();
-  done.get();
-  EXPECT_FALSE(channel_.closed.has_value());
+  EXPECT_FALSE(run());
+}
+
+RequestHead accepting(std::vector<std::string> values) {
+  RequestHead head;
+  for (std::string& value : values) head.headers.push_back({"accept", std::move(value)});
+  return head;
+}
+
+TEST(EventFormat, IsWhatIsAskedForByName) {
+  EXPECT_EQ(event_format_of(accepting({"text/event-stream"})), EventFormat::sse);
+  EXPECT_EQ(event_format_of(accepting({"application/x-ndjson"})), EventFormat::ndjson);
+  EXPECT_EQ(event_format_of(accepting({"Text/Event-Stream; charset=utf-8, */*"})),
+            EventFormat::sse);
+  EXPECT_EQ(event_format_of(accepting({"text/html", "application/x-ndjson;q=0.1"})),
+            EventFormat::ndjson);
+  EXPECT_EQ(event_format_of(accepting({"text/event-stream;q=0.5, application/x-ndjson ; q=0.6"})),
+            EventFormat::ndjson);
+  EXPECT_EQ(event_format_of(accepting({"application/json;q=0.5, text/event-stream;q=0.6"})),
+            EventFormat::sse);
+}
+
+TEST(EventFormat, IsNothingWhereJsonWillDo) {
+  EXPECT_EQ(event_format_of(accepting({})), std::nullopt);
+  for (const char* value :
+       {"", "*/*", "text/*", "application/json", "application/json, text/event-stream",
+        "text/event-stream, application/json", "text/event-stream;q=0", "text/event-stream;q=x",
+        "text/event-stream;q=2", "text/event-stream;q=nan", "text/event-streams", ",;,=", "a;q",
+        "application/json;q=0.9, application/x-ndjson;q=0.8"}) {
+    EXPECT_EQ(event_format_of(accepting({value})), std::nullopt) << value;
+  }
+}
+
+class FakeStream final : public ResponseStream {
+ public:
+  void begin(Response head, std::optional<std::uint64_t>) override { begun_with = head; }
+  bool begun() const noexcept override { return begun_with.has_value(); }
+  asio::awaitable<bool> write(std::string_view piece) override {
+    text += piece;
+    co_return true;
+  }
+  asio::awaitable<bool> end() override { co_return true; }
+
+  std::optional<Response> begun_with;
+  std::string text;
+};
+
+class ResponseEventsTest : public ::testing::Test {
+ protected:
+  template <class Value>
+  Value wait(asio::awaitable<Value> work) {
+    auto done = asio::co_spawn(context_, std::move(work), asio::use_future);
+    context_.restart();
+    context_.run();
+    return done.get();
+  }
+
+  asio::io_context context_;
+  FakeStream stream_;
+};
+
+TEST_F(ResponseEventsTest, AreServerSentEvents) {
+  ResponseEvents events(stream_, EventFormat::sse, context_.get_executor());
+  EXPECT_FALSE(stream_.begun());
+  EXPECT_TRUE(wait(events.write("{\"a\":1}")));
+  EXPECT_EQ(stream_.begun_with->content_type, "text/event-stream");
+  EXPECT_FALSE(wait(events.beat()).is_event);
+  events.set_next_id("end");
+  EXPECT_TRUE(wait(events.write("{}")));
+  EXPECT_TRUE(wait(events.write("{}")));
+  EXPECT_EQ(stream_.text, "data: {\"a\":1}\n\n: heartbeat\n\nid: end\ndata: {}\n\ndata: {}\n\n");
+}
+
+TEST_F(ResponseEventsTest, AreLines) {
+  ResponseEvents events(stream_, EventFormat::ndjson, context_.get_executor());
+  events.set_next_id("end");
+  EXPECT_TRUE(wait(events.write("{\"a\":1}")));
+  EXPECT_TRUE(wait(events.beat()).is_event);
+  EXPECT_EQ(stream_.begun_with->content_type, "application/x-ndjson");
+  EXPECT_EQ(stream_.text, "{\"a\":1}\n");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "runtime/sandbox/output_gate.h"
-#include "server/websocket/channel.h"
+#include "server/events/event_sink.h"
 
 namespace server {
 
@@ -37,19 +37,24 @@ class OutputFlow {
   std::size_t waiting_ = 0;
 };
 
-// On the channel's executor. The channel outlives it.
+// On the sink's executor. The sink outlives run(); the flow outlives the writer.
 class EventWriter {
  public:
-  EventWriter(Channel& channel, OutputFlow& flow, std::chrono::milliseconds heartbeat);
+  EventWriter(EventSink& sink, OutputFlow& flow, std::chrono::milliseconds heartbeat);
 
   // `output_bytes`: how much of the flow goes with it.
   void send(std::string_view type, std::string_view data, std::size_t output_bytes = 0);
-  // Closes the channel behind the last event.
-  void finish(CloseCode code);
+  // Counts an event that the client does not get.
+  void skip() noexcept { ++seq_; }
+  // No more events come.
+  void finish();
 
-  // Writes until finish(), or until the client is gone; a heartbeat when nothing else was to be
-  // said for a while.
-  boost::asio::awaitable<void> run();
+  // How many events there were so far, also those that are still to be written.
+  std::uint64_t count() const noexcept { return seq_; }
+
+  // Writes until finish(), with a heartbeat when nothing else was to be said for a while. False:
+  // the client took no more.
+  boost::asio::awaitable<bool> run();
 
  private:
   struct Event {
@@ -57,14 +62,13 @@ class EventWriter {
     std::size_t output_bytes;
   };
 
-  Channel& channel_;
+  EventSink& sink_;
   OutputFlow& flow_;
   const std::chrono::milliseconds heartbeat_;
   boost::asio::steady_timer wake_;
   std::deque<Event> events_;
   std::uint64_t seq_ = 0;
   bool finished_ = false;
-  CloseCode code_ = CloseCode::normal;
 };
 
 }  // namespace server

@@ -1,6 +1,5 @@
-#include "server/websocket/event_writer.h"
+#include "server/events/event_writer.h"
 
-#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "runtime/json/utc_text.h"
@@ -23,6 +22,8 @@ std::string encode_event(std::string_view type, std::string_view data, std::uint
   return std::move(writer).take();
 }
 
+asio::awaitable<EventSink::Heartbeat> EventSink::beat() { co_return Heartbeat(); }
+
 void OutputFlow::add(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   waiting_ += bytes;
@@ -35,8 +36,8 @@ void OutputFlow::remove(std::size_t bytes) {
   if (waiting_ <= low_) gate_.open();
 }
 
-EventWriter::EventWriter(Channel& channel, OutputFlow& flow, std::chrono::milliseconds heartbeat)
-    : channel_(channel), flow_(flow), heartbeat_(heartbeat), wake_(channel.executor()) {}
+EventWriter::EventWriter(EventSink& sink, OutputFlow& flow, std::chrono::milliseconds heartbeat)
+    : sink_(sink), flow_(flow), heartbeat_(heartbeat), wake_(sink.executor()) {}
 
 void EventWriter::send(std::string_view type, std::string_view data, std::size_t output_bytes) {
   events_.push_back(
@@ -44,28 +45,27 @@ void EventWriter::send(std::string_view type, std::string_view data, std::size_t
   wake_.cancel();
 }
 
-void EventWriter::finish(CloseCode code) {
+void EventWriter::finish() {
   finished_ = true;
-  code_ = code;
   wake_.cancel();
 }
 
-asio::awaitable<void> EventWriter::run() {
+asio::awaitable<bool> EventWriter::run() {
   for (;;) {
     while (!events_.empty()) {
       Event event = std::move(events_.front());
       events_.pop_front();
-      const bool sent = co_await channel_.write(std::move(event.text));
+      const bool sent = co_await sink_.write(std::move(event.text));
       flow_.remove(event.output_bytes);
-      if (!sent) co_return;
+      if (!sent) co_return false;
     }
-    if (finished_) {
-      co_await channel_.close(code_);
-      co_return;
-    }
+    if (finished_) co_return true;
     wake_.expires_after(heartbeat_);
     const auto [error] = co_await wake_.async_wait(as_values);
-    if (!error && events_.empty() && !finished_) send("heartbeat", "{}");
+    if (error || !events_.empty() || finished_) continue;
+    const EventSink::Heartbeat beat = co_await sink_.beat();
+    if (!beat.is_sent) co_return false;
+    if (beat.is_event) send("heartbeat", "{}");
   }
 }
 

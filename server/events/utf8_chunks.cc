@@ -1,4 +1,4 @@
-#include "server/websocket/utf8_chunks.h"
+#include "server/events/utf8_chunks.h"
 
 #include <utility>
 

@@ -1,0 +1,121 @@
+// Jobs that run, for those who follow one.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/agent/agent_runtime.h"
+#include "runtime/sandbox/run_request.h"
+#include "runtime/sandbox/runner.h"
+#include "runtime/service/execution.h"
+
+namespace runtime {
+
+// Hears what happens in one job. Called on the job's thread, one call after the other; must not
+// block, nor use the LiveJobs.
+class JobWatcher {
+ public:
+  virtual ~JobWatcher() = default;
+
+  virtual void on_start() = 0;  // of a program that waited for its place
+  virtual void on_output(Stream stream, std::string_view bytes) = 0;  // of a program
+  virtual void on_event(const agent::Event& event) = 0;               // of a task
+  virtual void on_end() = 0;  // the last one; the end is recorded, or the job was not taken
+};
+
+class LiveJob;
+
+// Thread-safe. Outlives its jobs and its watches.
+class LiveJobs {
+ public:
+  // What a watcher finds when it comes.
+  struct Found {
+    std::string_view kind;  // code_job or task_job
+    std::string_view language;
+    OutputEncoding encoding = OutputEncoding::utf8;
+    bool has_started = false;
+  };
+
+  // The watcher hears nothing more once this is gone.
+  class Watch {
+   public:
+    Watch(LiveJobs& jobs, std::shared_ptr<JobWatcher> watcher, std::string id, Found found)
+        : found(found), jobs_(jobs), watcher_(std::move(watcher)), id_(std::move(id)) {}
+    ~Watch() { jobs_.leave(id_, watcher_); }
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+
+    const Found found;
+
+   private:
+    LiveJobs& jobs_;
+    const std::shared_ptr<JobWatcher> watcher_;
+    const std::string id_;
+  };
+
+  // From now on `watcher` hears what happens in the job; what happened before is not told. Null
+  // where no such job runs, or another owner's; nothing as owner: everybody's.
+  std::unique_ptr<Watch> watch(const std::string& id, const std::optional<std::string>& owner,
+                               std::shared_ptr<JobWatcher> watcher);
+
+ private:
+  friend class LiveJob;
+
+  void leave(const std::string& id, const std::shared_ptr<JobWatcher>& watcher);
+  LiveJob* find(std::string_view id) const;  // with the mutex held
+
+  std::mutex mutex_;
+  LiveJob* first_ = nullptr;  // a list, so that a job costs no memory; there are a few hundred
+};
+
+// A job, from before it is recorded until after its end is. It stays where it is, in the frame of
+// who runs it; what is passed by reference outlives it. As long as nobody watches, nothing is done
+// for what happens.
+class LiveJob {
+ public:
+  struct Identity {
+    const Execution& execution;
+    const std::string& owner;
+    std::string_view kind;
+    std::string_view language;
+    OutputEncoding encoding = OutputEncoding::utf8;
+  };
+
+  LiveJob(LiveJobs& jobs, const Identity& identity);
+  ~LiveJob();
+  LiveJob(const LiveJob&) = delete;
+  LiveJob& operator=(const LiveJob&) = delete;
+
+  // Hears what the run or the task tells, and passes it on to who asked for it before. The run ends
+  // before this does.
+  void listen_to(RunOptions& options);
+  void listen_to(agent::TaskOptions& options);
+
+ private:
+  friend class LiveJobs;
+
+  template <class Call>
+  void tell(Call call);
+  void start();
+
+  LiveJobs& jobs_;
+  const Identity identity_;
+  std::function<void()> next_on_start_;
+  std::function<void(Stream, std::string_view)> next_on_output_;
+  agent::EventSink next_on_event_;
+  std::atomic<bool> has_started_{false};
+  std::atomic<bool> is_watched_{false};
+
+  // With the mutex of the LiveJobs held.
+  std::vector<std::shared_ptr<JobWatcher>> watchers_;
+  LiveJob* previous_ = nullptr;
+  LiveJob* next_ = nullptr;
+};
+
+}  // namespace runtime

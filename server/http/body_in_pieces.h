@@ -1,0 +1,70 @@
+// The body of a session's request, in pieces.
+#pragma once
+
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+
+#include "server/http/body_framing.h"
+#include "server/http/deadline.h"
+#include "server/http/incoming.h"
+#include "server/http/request_body.h"
+#include "server/http/socket.h"
+
+namespace server {
+
+struct BodyPace {
+  // The client may make the handler wait for so long in all, ...
+  std::chrono::milliseconds timeout;
+  // ... and for as much longer as its bytes take at this rate. Bytes now and then are no excuse.
+  std::size_t bytes_per_second;
+};
+
+// What is passed by reference outlives it.
+class BodyInPieces final : public RequestBody {
+ public:
+  using HeadParser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+
+  // `parser` has read the head and nothing of the body. `continue_first`: the client waits to be
+  // told that it may send the body.
+  enum class Expectation : std::uint8_t { none, continue_first };
+  BodyInPieces(HeadParser&& parser, Socket& socket, Incoming& incoming, BodyPace pace,
+               Expectation expectation);
+  ~BodyInPieces() override { deadline_->clear(); }
+  BodyInPieces(const BodyInPieces&) = delete;
+  BodyInPieces& operator=(const BodyInPieces&) = delete;
+
+  boost::asio::awaitable<Piece> read(std::span<char> room) override;
+  Response refusal() const override;
+
+  bool is_whole() const { return state_ == State::whole; }
+  // The client left in the middle of it.
+  bool is_cut() const { return state_ == State::gone; }
+
+  // Reads and forgets what the handler left, where that is at most `max_bytes`. True: the next
+  // request can be read.
+  boost::asio::awaitable<bool> skip_rest(std::size_t max_bytes);
+
+ private:
+  enum class State : std::uint8_t { open, whole, gone, late, malformed };
+
+  boost::asio::awaitable<bool> read_more();
+  boost::asio::awaitable<void> send_continue();
+
+  Socket& socket_;
+  Incoming& incoming_;
+  const BodyPace pace_;
+  const std::shared_ptr<Deadline> deadline_;
+  boost::beast::http::request_parser<boost::beast::http::buffer_body> parser_;
+  ChunkExtensions extensions_;
+  bool owes_continue_;
+  bool is_late_ = false;
+  std::chrono::steady_clock::duration waited_{0};
+  std::uint64_t received_ = 0;  // bytes of the body
+  State state_ = State::open;
+};
+
+}  // namespace server
