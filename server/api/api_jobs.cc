@@ -104,18 +104,21 @@ boost::asio::awaitable<Response> say_end(runtime::Services services, const Call&
                                          ResponseEvents& sink, std::uint64_t seq) {
   const auto record = co_await services.jobs.find(call.parameter("id"), call.principal.sees());
   std::optional<Response> problem_there;
+  jail::Result<std::string> job{std::string()};
   if (!record) {
     problem_there = jobs_failed(services, call, record.error());
   } else if (call.gone.requested()) {
     problem_there = problem(503, "the server is stopping", {}, {.code = "stopping"});
   } else if (!*record) {
     problem_there = no_such_job();
+  } else if (job = encode_job(**record); !job) {
+    problem_there = jobs_failed(services, call, job.error());
   }
   if (problem_there && !call.stream->begun()) co_return std::move(*problem_there);
   if (!problem_there) sink.set_next_id(std::string(last_event_id));
   const auto now = std::chrono::system_clock::now();
   std::string event = problem_there ? encode_event("error", problem_there->body, seq, now)
-                                    : encode_event("complete", encode_job(**record), seq, now);
+                                    : encode_event("complete", *job, seq, now);
   const bool is_sent = co_await sink.write(std::move(event));
   if (is_sent) co_await call.stream->end();
   co_return Response();

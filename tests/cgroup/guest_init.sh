@@ -60,7 +60,9 @@ prepare_passwords() {
 # As a service, so that it starts when systemd is up; its end is the machine's.
 prepare_systemd() {
   local units=/run/systemd/system
-  mkdir -p $units /run/user/$user "$units/user-runtime-dir@.service.d"
+  mkdir -p $units /run/user/$user "$units/user-runtime-dir@.service.d" /run/systemd/{system,user}.conf.d
+  # A service takes many times as long on a processor in software, and longer where others use that too.
+  printf '[Manager]\nDefaultTimeoutStartSec=600\n' | tee /run/systemd/{system,user}.conf.d/vm.conf >/dev/null
   chown $user:$user /run/user/$user
   chmod 0700 /run/user/$user
   cat >$units/vm.target <<'UNIT'
