@@ -13,9 +13,9 @@
 #include "jail/result.h"
 #include "runtime/sandbox/admission.h"
 #include "runtime/sandbox/alarm.h"
-#include "runtime/sandbox/clock.h"
 #include "runtime/sandbox/jail_handle.h"
 #include "runtime/sandbox/run_request.h"
+#include "runtime/sandbox/time_source.h"
 #include "runtime/sandbox/warm_pool.h"
 
 namespace runtime {

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "runtime/sandbox/cancel.h"
-#include "runtime/sandbox/clock.h"
+#include "runtime/sandbox/time_source.h"
 
 namespace runtime {
 

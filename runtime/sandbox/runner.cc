@@ -17,13 +17,13 @@
 #include "runtime/config/text_file.h"
 #include "runtime/policy/policy_json.h"
 #include "runtime/sandbox/admission.h"
-#include "runtime/sandbox/clock.h"
 #include "runtime/sandbox/jail_handle.h"
 #include "runtime/sandbox/language.h"
 #include "runtime/sandbox/launchers.h"
 #include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/run.h"
 #include "runtime/sandbox/template_choice.h"
+#include "runtime/sandbox/time_source.h"
 #include "runtime/sandbox/warm_fit.h"
 
 namespace runtime {
@@ -387,7 +387,7 @@ class JailRunner final : public Runner {
   const RunnerOptions options_;
   const std::shared_ptr<Admission> admission_;
   const std::shared_ptr<Launchers> launchers_;
-  const std::shared_ptr<const TimeSource> clock_ = system_clock();
+  const std::shared_ptr<const TimeSource> clock_ = system_time();
   const Ground ground_;
   const Run::Setting setting_;
   std::vector<std::unique_ptr<Prepared>> templates_;  // the same all the time

@@ -15,8 +15,8 @@
 #include <string_view>
 
 #include "jail/pool.h"
-#include "runtime/sandbox/clock.h"
 #include "runtime/sandbox/jail_handle.h"
+#include "runtime/sandbox/time_source.h"
 
 namespace runtime {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/sandbox/clock.h"
+#include "runtime/sandbox/time_source.h"
 
 namespace runtime {
 

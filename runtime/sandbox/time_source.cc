@@ -1,4 +1,4 @@
-#include "runtime/sandbox/clock.h"
+#include "runtime/sandbox/time_source.h"
 
 #include <boost/asio/steady_timer.hpp>
 #include <utility>
@@ -32,6 +32,6 @@ class SystemClock final : public TimeSource {
 
 }  // namespace
 
-std::shared_ptr<const TimeSource> system_clock() { return std::make_shared<const SystemClock>(); }
+std::shared_ptr<const TimeSource> system_time() { return std::make_shared<const SystemClock>(); }
 
 }  // namespace runtime

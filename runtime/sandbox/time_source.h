@@ -37,6 +37,6 @@ class TimeSource {
 };
 
 // The system's monotonic clock.
-std::shared_ptr<const TimeSource> system_clock();
+std::shared_ptr<const TimeSource> system_time();
 
 }  // namespace runtime
