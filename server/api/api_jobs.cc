@@ -108,7 +108,8 @@ boost::asio::awaitable<Response> say_end(runtime::Services services, const Call&
   if (!record) {
     problem_there = jobs_failed(services, call, record.error());
   } else if (call.gone.requested()) {
-    problem_there = problem(503, "the server is stopping", {}, {.code = "stopping"});
+    problem_there = problem(503, "the stream ends before the job: the server is stopping", {},
+                            {.code = "stopping"});
   } else if (!*record) {
     problem_there = no_such_job();
   } else if (job = encode_job(**record); !job) {

@@ -127,7 +127,8 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     Response answer = std::move(*response);
     const bool sent = co_await send(std::move(answer), connection);
     const bool is_kept = sent && connection == Connection::keep_alive;
-    if (is_kept && co_await reach_next_request()) co_return true;
+    if (is_kept && !whole_) whole_ = co_await pieces_->skip_rest(max_skipped_body);
+    if (is_kept && whole_) co_return true;
     if (sent && (!whole_ || buffer_.size() > 0)) co_await linger();
     co_return false;
   }
@@ -136,12 +137,6 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   Connection connection_afterwards() const {
     const bool can_go_on = whole_ || pieces_ != nullptr;
     return can_go_on && wants_more_ && !draining_ ? Connection::keep_alive : Connection::close;
-  }
-
-  // Past what the handler left of its body. False: that is too much, or does not come.
-  asio::awaitable<bool> reach_next_request() {
-    if (!whole_) whole_ = co_await pieces_->skip_rest(max_skipped_body);
-    co_return whole_;
   }
 
   // The handler has written what it had to say. True when the connection can take another request.
@@ -158,7 +153,8 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
       co_return false;
     }
     const bool is_kept = stream_.connection() == Connection::keep_alive && !gone_.requested();
-    if (is_kept && co_await reach_next_request()) co_return true;
+    if (is_kept && !whole_) whole_ = co_await pieces_->skip_rest(max_skipped_body);
+    if (is_kept && whole_) co_return true;
     if (!whole_ || buffer_.size() > 0) co_await linger();
     co_return false;
   }
