@@ -149,13 +149,14 @@ class RunTest : public testing::Test {
     go_on();
   }
 
-  std::unique_ptr<asio::io_context> loop_ = std::make_unique<asio::io_context>(1);
   asio::io_context collectors_{1};
   const std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
   runtime::Run::Setting setting_;
   std::deque<Next> next_;
   std::vector<Asked> asked_;
   std::vector<std::weak_ptr<Ticket>> tickets_;
+  // Drops its runs, before what they use goes.
+  std::unique_ptr<asio::io_context> loop_ = std::make_unique<asio::io_context>(1);
 };
 
 TEST_F(RunTest, AProgramRunsInAJailThatWaits) {
