@@ -38,11 +38,6 @@ void ProcessIo::offer_input(jail::Fd pipe) {
 }
 
 void ProcessIo::start(jail::Fd standard_output, jail::Fd standard_error) {
-  on_gate_open_.emplace(options_.gate, [weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (self == nullptr) return;
-    asio::post(self->executor_, [self] { self->resume_outputs(); });
-  });
   out_.descriptor.assign(standard_output.release());
   err_.descriptor.assign(standard_error.release());
   watch_output(out_);
@@ -70,8 +65,23 @@ ProcessIo::Kept ProcessIo::take_kept(Stream stream) {
   return std::move((stream == Stream::standard_output ? out_ : err_).kept);
 }
 
+// Listens before it believes that the gate is closed: it may open at any time.
+bool ProcessIo::is_gate_closed() {
+  if (options_.gate.is_open()) return false;
+  if (!on_gate_open_) {
+    on_gate_open_.emplace(options_.gate, [weak = weak_from_this()] {
+      auto self = weak.lock();
+      if (self == nullptr) return;
+      // It is let go where it lives.
+      const asio::any_io_executor home = self->executor_;
+      asio::post(home, [self = std::move(self)] { self->resume_outputs(); });
+    });
+  }
+  return !options_.gate.is_open();
+}
+
 void ProcessIo::watch_output(Output& output) {
-  output.paused = !options_.gate.is_open();
+  output.paused = is_gate_closed();
   if (output.paused) return;
   output.descriptor.async_wait(Descriptor::wait_read,
                                [self = shared_from_this(), &output](error_code error) {

@@ -71,6 +71,7 @@ class ProcessIo : public std::enable_shared_from_this<ProcessIo> {
     bool paused = false;  // until the gate opens
   };
 
+  bool is_gate_closed();
   void watch_output(Output& output);
   void read_output(Output& output);
   void keep(Output& output, std::string_view bytes) const;
@@ -83,7 +84,7 @@ class ProcessIo : public std::enable_shared_from_this<ProcessIo> {
 
   const boost::asio::any_io_executor executor_;
   const Options options_;
-  std::optional<OutputGate::Listener> on_gate_open_;
+  std::optional<OutputGate::Listener> on_gate_open_;  // since the gate was first seen closed
   Output out_;
   Output err_;
   Descriptor input_;         // the writing end of the program's standard input
