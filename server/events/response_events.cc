@@ -15,7 +15,7 @@ void ResponseEvents::begin() {
   Response head;
   head.content_type = media_type_of(format_);
   head.headers.push_back({"X-Accel-Buffering", "no"});
-  stream_.begin(std::move(head));
+  stream_.begin(head);
 }
 
 asio::awaitable<bool> ResponseEvents::open() {

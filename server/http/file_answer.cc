@@ -90,7 +90,7 @@ asio::awaitable<Response> send_file(RequestHead request, ResponseStream& stream,
     co_return problem(416, "Range: expected one within the file", std::move(headers));
   }
   head.headers = std::move(headers);
-  stream.begin(std::move(head), range.count);
+  stream.begin(head, range.count);
   const auto room = std::make_unique<std::array<char, piece_bytes>>();
   while (range.count > 0) {
     const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(range.count, piece_bytes));

@@ -4,7 +4,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include "server/http/message.h"
@@ -19,8 +18,10 @@ class ResponseStream {
 
   // Decides that this request is answered in pieces, with the status and the headers of `head`,
   // whose body is empty; what handle() returns is not sent then. The head goes out with the first
-  // piece. `length`: of all pieces together in bytes, where it is known. Call it once, first.
-  virtual void begin(Response head, std::optional<std::uint64_t> length = std::nullopt) = 0;
+  // piece. `length`: of all pieces together in bytes, where it is known. Call one of them, once and
+  // first.
+  virtual void begin(const Response& head) = 0;
+  virtual void begin(const Response& head, std::uint64_t length) = 0;
   virtual bool begun() const noexcept = 0;
 
   // Waits until the kernel has the whole piece, so a client that reads slowly suspends the caller.

@@ -24,7 +24,6 @@ namespace server {
 namespace {
 
 namespace asio = boost::asio;
-namespace http = boost::beast::http;
 using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 using Parser = BodyInPieces::HeadParser;

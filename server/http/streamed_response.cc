@@ -41,18 +41,20 @@ void StreamedResponse::reset(const Terms& terms) {
   sent_bytes_ = 0;
 }
 
-void StreamedResponse::begin(Response head, std::optional<std::uint64_t> length) {
+void StreamedResponse::begin(const Response& head) {
+  if (!terms_.knows_chunks) terms_.connection = Connection::close;
+  open(head, {.kind = terms_.knows_chunks ? Framing::Kind::chunked : Framing::Kind::until_close});
+}
+
+void StreamedResponse::begin(const Response& head, std::uint64_t length) {
+  open(head, {.kind = Framing::Kind::length, .length = length});
+}
+
+void StreamedResponse::open(const Response& head, const Framing& framing) {
   state_ = State::open;
   status_ = head.status;
-  left_ = length.value_or(0);
-  if (length) {
-    framing_ = {.kind = Framing::Kind::length, .length = *length};
-  } else if (terms_.knows_chunks) {
-    framing_ = {.kind = Framing::Kind::chunked};
-  } else {
-    framing_ = {.kind = Framing::Kind::until_close};
-    terms_.connection = Connection::close;
-  }
+  framing_ = framing;
+  left_ = framing.length;
   head_ = render_head(head, terms_.request_id, terms_.connection, framing_);
 }
 

@@ -32,7 +32,8 @@ class StreamedResponse final : public ResponseStream {
   // For the next request.
   void reset(const Terms& terms);
 
-  void begin(Response head, std::optional<std::uint64_t> length) override;
+  void begin(const Response& head) override;
+  void begin(const Response& head, std::uint64_t length) override;
   bool begun() const noexcept override { return state_ != State::unused; }
   boost::asio::awaitable<bool> write(std::string_view piece) override;
   boost::asio::awaitable<bool> end() override;
@@ -51,6 +52,7 @@ class StreamedResponse final : public ResponseStream {
  private:
   enum class State : std::uint8_t { unused, open, complete, failed };
 
+  void open(const Response& head, const Framing& framing);
   boost::asio::awaitable<bool> send(std::span<const boost::asio::const_buffer> parts);
   void start_deadline();
   bool fail();

@@ -191,7 +191,8 @@ TEST(EventFormat, IsNothingWhereJsonWillDo) {
 
 class FakeStream final : public ResponseStream {
  public:
-  void begin(Response head, std::optional<std::uint64_t>) override { begun_with = head; }
+  void begin(const Response& head) override { begun_with = head; }
+  void begin(const Response& head, std::uint64_t) override { begun_with = head; }
   bool begun() const noexcept override { return begun_with.has_value(); }
   asio::awaitable<bool> write(std::string_view piece) override {
     text += piece;

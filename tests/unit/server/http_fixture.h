@@ -13,6 +13,7 @@
 #include <boost/asio/use_future.hpp>
 #include <boost/asio/write.hpp>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -23,6 +24,27 @@
 #include "tests/unit/server/test_client.h"
 
 namespace server {
+
+// A handler that the test may replace while another call of it has not quite ended.
+class CustomHandler {
+ public:
+  using Function = std::function<boost::asio::awaitable<Response>(Request, runtime::Cancel)>;
+
+  CustomHandler& operator=(Function function) {
+    const std::lock_guard lock(mutex_);
+    function_ = std::make_shared<const Function>(std::move(function));
+    return *this;
+  }
+
+  std::shared_ptr<const Function> get() const {
+    const std::lock_guard lock(mutex_);
+    return function_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Function> function_;
+};
 
 // Echoes the body. /refused is turned away by its head; /wait works until its client is gone, or
 // for `longest`; /block keeps its thread for as long; /throw fails as no handler should; /switch
@@ -41,8 +63,10 @@ class FakeHandler final : public Handler {
   boost::asio::awaitable<Response> handle(Request request, runtime::Cancel gone) override {
     const RequestHead& head = request.head;
     ++handled;
-    if (head.path == "/custom" || head.path == "/pieces")
-      co_return co_await custom(std::move(request), std::move(gone));
+    if (head.path == "/custom" || head.path == "/pieces") {
+      const auto function = custom.get();
+      co_return co_await (*function)(std::move(request), std::move(gone));
+    }
     if (head.path == "/throw") throw std::runtime_error("on purpose");
     if (head.path == "/wait") co_await wait(std::move(gone));
     if (head.path == "/block") std::this_thread::sleep_for(longest);
@@ -63,7 +87,7 @@ class FakeHandler final : public Handler {
     }
   }
 
-  std::function<boost::asio::awaitable<Response>(Request, runtime::Cancel)> custom;
+  CustomHandler custom;
   std::atomic<int> handled{0};
   std::atomic<int> gone_seen{0};
   std::chrono::milliseconds longest{3'000};

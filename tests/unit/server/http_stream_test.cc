@@ -25,7 +25,8 @@ class HttpStreamTest : public HttpTest {
   void answer_with(std::vector<std::string> pieces,
                    std::optional<std::uint64_t> length = std::nullopt) {
     handler_.custom = [pieces, length](Request request, runtime::Cancel) -> awaitable<Response> {
-      request.stream->begin({.status = 201, .content_type = "text/plain"}, length);
+      Response head{.status = 201, .content_type = "text/plain"};
+      length ? request.stream->begin(head, *length) : request.stream->begin(head);
       for (const std::string& piece : pieces) {
         if (!co_await request.stream->write(piece)) co_return Response();
       }
