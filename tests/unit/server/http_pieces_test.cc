@@ -11,7 +11,8 @@ using namespace std::chrono_literals;
 using boost::asio::awaitable;
 using State = RequestBody::Piece::State;
 
-// Handlers that read their body in pieces.
+// Handlers that read their body in pieces. A test whose handler uses its variables stops the server
+// before they go.
 class HttpPiecesTest : public HttpTest {
  protected:
   // Answers with what it read, at most `most` bytes; with the refusal where that failed.
@@ -112,6 +113,7 @@ TEST_F(HttpPiecesTest, PiecesComeWhileTheClientStillSends) {
   EXPECT_TRUE(eventually([&] { return read == 8; }));
   client.send("0\r\n\r\n");
   EXPECT_EQ(client.receive()->status, 200);
+  EXPECT_TRUE(stop(5s));
 }
 
 // Past every bound of a body that is held, and it is held nowhere.
@@ -212,6 +214,7 @@ TEST_F(HttpPiecesTest, WhoAsksIsToldToContinueWhenItsBodyIsRead) {
   client.send("body");
   EXPECT_EQ(client.receive()->body, "body");
   EXPECT_EQ(client.exchange(get("/next")).status, 200);
+  EXPECT_TRUE(stop(5s));
 }
 
 TEST_F(HttpPiecesTest, WhoIsRefusedIsNotToldToContinue) {
@@ -302,6 +305,7 @@ TEST_F(HttpPiecesTest, AClientThatLeavesIsSeen) {
   client.close();
   EXPECT_TRUE(eventually([&] { return failed.load(); }));
   EXPECT_TRUE(told);
+  EXPECT_TRUE(stop(5s));
 }
 
 // An answer may begin before the body has ended.

@@ -8,7 +8,8 @@ namespace {
 using namespace std::chrono_literals;
 using boost::asio::awaitable;
 
-// Handlers that answer in pieces.
+// Handlers that answer in pieces. A test whose handler uses its variables stops the server before
+// they go.
 class HttpStreamTest : public HttpTest {
  protected:
   // Waits on the connection's own executor.
@@ -60,6 +61,7 @@ TEST_F(HttpStreamTest, PiecesComeAsTheyAreWritten) {
   EXPECT_EQ(client.next_chunk(), "two");
   EXPECT_EQ(client.next_chunk(), "");
   EXPECT_EQ(client.exchange(get("/next")).headers.at("x-path"), "/next");
+  EXPECT_TRUE(stop(5s));
 }
 
 TEST_F(HttpStreamTest, AnEmptyPieceIsTheHeadAndNoEnd) {
@@ -123,6 +125,7 @@ TEST_F(HttpStreamTest, HeadHasNoPieces) {
   EXPECT_EQ(head->headers.at("content-type"), "text/plain");
   EXPECT_EQ(client.receive()->headers.at("x-path"), "/next");
   EXPECT_EQ(refused, 1);
+  EXPECT_TRUE(stop(5s));
 }
 
 // Whoever returns or fails before the end is not taken for one that is done.
@@ -197,6 +200,7 @@ TEST_F(HttpStreamTest, ASlowReaderSuspendsTheHandler) {
   }
   EXPECT_EQ(read, pieces * piece_bytes);
   EXPECT_LT(furthest_ahead, most_ahead);
+  EXPECT_TRUE(stop(5s));
 }
 
 TEST_F(HttpStreamTest, AReaderThatStallsIsDroppedAndTheWorkIsCancelled) {
@@ -217,6 +221,7 @@ TEST_F(HttpStreamTest, AReaderThatStallsIsDroppedAndTheWorkIsCancelled) {
   EXPECT_TRUE(eventually([&] { return refused.load(); }));
   EXPECT_TRUE(told);
   EXPECT_TRUE(eventually([&] { return !log_lines().empty(); }));
+  EXPECT_TRUE(stop(5s));
 }
 
 TEST_F(HttpStreamTest, AClientThatLeavesIsSeenBetweenTwoPieces) {
@@ -235,6 +240,7 @@ TEST_F(HttpStreamTest, AClientThatLeavesIsSeenBetweenTwoPieces) {
   EXPECT_EQ(client.next_chunk(), "one");
   client.close();
   EXPECT_TRUE(eventually([&] { return gone_seen == 1; }));
+  EXPECT_TRUE(stop(5s));
 }
 
 TEST_F(HttpStreamTest, KeepsWhatIsPipelinedBehindAStream) {
@@ -257,6 +263,7 @@ TEST_F(HttpStreamTest, KeepsWhatIsPipelinedBehindAStream) {
   EXPECT_EQ(client.receive()->body, std::string(30'000, 'y'));
   EXPECT_EQ(client.receive()->body, "one");
   EXPECT_EQ(client.receive()->headers.at("x-path"), "/last");
+  EXPECT_TRUE(stop(5s));
 }
 
 TEST_F(HttpStreamTest, StopWaitsForAStreamAndThenClosesTheConnection) {
