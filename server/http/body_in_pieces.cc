@@ -56,7 +56,11 @@ asio::awaitable<RequestBody::Piece> BodyInPieces::read(std::span<char> room) {
 }
 
 asio::awaitable<bool> BodyInPieces::read_more() {
-  if (std::exchange(owes_continue_, false)) co_await send_continue();
+  if (std::exchange(owes_continue_, false)) {
+    co_await send_continue();
+    // What the client sent meanwhile may be in the buffer already.
+    co_return true;
+  }
   const auto by_rate = std::chrono::milliseconds(
       static_cast<std::int64_t>(received_ * 1000 / pace_.bytes_per_second));
   const auto left =
