@@ -229,7 +229,7 @@ class JailRunner final : public Runner {
  private:
   using Way = Acquisition::Way;
 
-  // Of a type that has a default, as the result of who is spawned must.
+  // The result is optional because the result type of a spawned coroutine needs a default value.
   asio::awaitable<std::optional<Result<RunResult>>> run_on_strand(RunRequest request,
                                                                   RunOptions options) {
     co_return co_await run(std::move(request), std::move(options));

@@ -12,7 +12,7 @@ class TimeSource {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // Who is told that a time has come.
+  // A Sleeper is told that its time has come.
   class Sleeper {
    public:
     virtual void on_time() = 0;

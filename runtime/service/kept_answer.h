@@ -14,7 +14,7 @@ namespace runtime {
 jail::Result<std::optional<std::string>> kept_answer(const JobRecord& job);
 
 // The attempts at a task that has no result (yet): a JSON array, as TaskResult::history is written.
-// Nothing for every other job. Errors: those of decode_attempt().
+// There is nothing for every other job. Errors: those of decode_attempt().
 jail::Result<std::optional<std::string>> kept_history(const JobRecord& job);
 
 }  // namespace runtime

@@ -60,7 +60,7 @@ void write_result(Writer& writer, const agent::Attempt& attempt, const Execution
     writer.null();
     return;
   }
-  writer.json(encode_result(*attempt.result, execution, OutputEncoding::utf8));
+  writer.json(encode_result(shortened(*attempt.result), execution, OutputEncoding::utf8));
 }
 
 void write_or_null(Writer& writer, std::string_view name, const std::string& text) {
@@ -70,12 +70,10 @@ void write_or_null(Writer& writer, std::string_view name, const std::string& tex
 
 }  // namespace
 
-agent::Attempt shortened(agent::Attempt attempt) {
-  if (attempt.result) {
-    shorten(attempt.result->standard_output, attempt.result->stdout_truncated);
-    shorten(attempt.result->standard_error, attempt.result->stderr_truncated);
-  }
-  return attempt;
+RunResult shortened(RunResult result) {
+  shorten(result.standard_output, result.stdout_truncated);
+  shorten(result.standard_error, result.stderr_truncated);
+  return result;
 }
 
 std::string encode_attempt(const agent::Attempt& attempt, const Execution& execution) {
@@ -84,7 +82,7 @@ std::string encode_attempt(const agent::Attempt& attempt, const Execution& execu
   writer.key("candidate").integer(attempt.candidate);
   writer.key("code").string(attempt.code).key("reasoning").string(attempt.reasoning);
   write_strings(writer, "dependencies", attempt.dependencies);
-  write_result(writer, shortened(attempt), execution);
+  write_result(writer, attempt, execution);
   write_critique(writer, attempt.critique);
   write_votes(writer, attempt.votes);
   writer.key("usage");

@@ -14,8 +14,8 @@ namespace runtime {
 // `output`.
 inline constexpr std::size_t max_history_output_bytes = 64u << 10;
 
-// The attempt with what its program wrote cut to that.
-agent::Attempt shortened(agent::Attempt attempt);
+// The result with what the program wrote cut to that.
+RunResult shortened(RunResult result);
 
 std::string encode_attempt(const agent::Attempt& attempt, const Execution& execution);
 

@@ -24,10 +24,16 @@ JobStart start_of(const agent::TaskRequest& request, const Caller& caller,
   return start;
 }
 
+void cut_output(agent::Attempt& attempt) {
+  if (attempt.result) attempt.result = shortened(*std::move(attempt.result));
+}
+
 // Of an attempt that is told again only what is kept changes: it is counted once.
 void keep_attempt(const Services& services, const Execution& execution, std::size_t& told,
                   std::size_t place, const agent::Attempt& attempt) {
-  services.jobs.checkpoint(execution.id, place, encode_record(shortened(attempt)));
+  agent::Attempt kept = attempt;
+  cut_output(kept);
+  services.jobs.checkpoint(execution.id, place, encode_record(kept));
   if (place < told) return;
   told = place + 1;
   if (!attempt.result) return;
@@ -75,7 +81,7 @@ boost::asio::awaitable<std::variant<TaskOutcome, Refusal>> run_task(Services ser
   JobEnd end;
   end.status = status;
   end.execution_time_ms = static_cast<double>(result.execution_time.count());
-  for (agent::Attempt& attempt : result.history) attempt = shortened(std::move(attempt));
+  for (agent::Attempt& attempt : result.history) cut_output(attempt);
   end.record = encode_record(result);
   end.error = result.error;
   end.finished = completed;

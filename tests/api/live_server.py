@@ -193,6 +193,23 @@ def send_and_forget(server, code, **fields):
     threading.Thread(target=send, daemon=True).start()
 
 
+def the_running_job(client):
+    """The id of the one job that runs."""
+    ids = []
+
+    def found():
+        ids[:] = [job["job_id"] for job in client.send("GET", "/jobs?status=running").json["jobs"]]
+        return len(ids) == 1
+
+    if not host_view.wait_until(found, 10):
+        raise AssertionError(f"expected one running job: {ids}")
+    return ids[0]
+
+
+# 250 MiB, which take a tenth of a second where somebody reads them.
+FLOOD = "import os\nfor i in range(4000): os.write(1, b'x' * 65536)\n"
+
+
 class ServerTest(unittest.TestCase):
     """One server for all methods of a class."""
 
@@ -224,6 +241,21 @@ class ServerTest(unittest.TestCase):
 
     def pools(self):
         return self.client.send("GET", "/health").json["pools"]
+
+    def the_running_job(self):
+        return the_running_job(self.client)
+
+    def status_of(self, job):
+        return self.client.send("GET", f"/jobs/{job}").json["status"]
+
+    def check_flood_waits_for_its_reader(self, before):
+        """FLOOD runs for six seconds at most, for a client that reads nothing; `before`: what the server had resident then."""
+        job = self.the_running_job()
+        time.sleep(2)
+        self.assertEqual("running", self.status_of(job))
+        most = (64 if host_view.has_sanitizer(self.server.pid) else 32) << 20
+        self.assertLess(host_view.resident_bytes(self.server.pid) - before, most)
+        self.assertTrue(host_view.wait_until(lambda: self.status_of(job) == "timeout", 10), self.status_of(job))
 
     def wait_for(self, condition, seconds=20):
         self.assertTrue(host_view.wait_until(condition, seconds), self.pools())

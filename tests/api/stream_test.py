@@ -73,19 +73,6 @@ class StreamTest(live_server.ServerTest):
     def result(self, events):
         return next(event["data"] for event in events if event["type"] == "execution_result")
 
-    def the_running_job(self):
-        ids = []
-
-        def found():
-            ids[:] = [job["job_id"] for job in self.client.send("GET", "/jobs?status=running").json["jobs"]]
-            return len(ids) == 1
-
-        self.assertTrue(host_view.wait_until(found, 10), ids)
-        return ids[0]
-
-    def status_of(self, job):
-        return self.client.send("GET", f"/jobs/{job}").json["status"]
-
 
 class Programs(StreamTest):
     def test_a_program_from_start_to_end(self):
@@ -179,17 +166,11 @@ class Clients(StreamTest):
             connection.sendall(b"GET /stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
                                b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
             self.assertIn(b"101", connection.recv(65536))
-            request = json.dumps({"code": "import os\nfor i in range(4000): os.write(1, b'x' * 65536)\n",
+            request = json.dumps({"code": live_server.FLOOD,
                                   "timeout_seconds": 6}).encode()
             connection.sendall(bytes([0x81, 0x80 | len(request), 0, 0, 0, 0]) + request if len(request) < 126 else
                                bytes([0x81, 0xFE]) + len(request).to_bytes(2, "big") + bytes(4) + request)
-            job = self.the_running_job()
-            time.sleep(2)
-            self.assertEqual("running", self.status_of(job))
-            most = (64 if host_view.has_sanitizer(self.server.pid) else 32) << 20
-            self.assertLess(host_view.resident_bytes(self.server.pid) - before, most)
-            # 250 MiB would take a tenth of a second: it waits for us, and its deadline goes on.
-            self.assertTrue(host_view.wait_until(lambda: self.status_of(job) == "timeout", 10), self.status_of(job))
+            self.check_flood_waits_for_its_reader(before)
 
     def test_a_slow_client_gets_everything(self):
         async def slow():

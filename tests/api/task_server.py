@@ -147,16 +147,3 @@ class TaskTest(live_server.ServerTest):
         answered = (client or self.client).post({"task": task, **fields})
         self.assertEqual(200, answered.status, answered)
         return answered.json
-
-
-def the_running_task(client):
-    """The id of the one task that runs."""
-    ids = []
-
-    def found():
-        ids[:] = [job["job_id"] for job in client.send("GET", "/jobs?status=running").json["jobs"]]
-        return len(ids) == 1
-
-    if not live_server.host_view.wait_until(found, 10):
-        raise AssertionError(f"expected one running job: {ids}")
-    return ids[0]

@@ -143,7 +143,7 @@ class Tasks(task_server.TaskTest):
     def test_cancelled_by_delete(self):
         with concurrent.futures.ThreadPoolExecutor(1) as pool, self.server.client() as other:
             caller = pool.submit(other.post, {"task": "Wait long", "timeout_seconds": 50})
-            job = task_server.the_running_task(self.client)
+            job = self.the_running_job()
             self.assertTrue(self.server.wait_until_running())
             self.assertEqual(202, self.client.send("DELETE", f"/jobs/{job}").status)
             result = caller.result(20).json
@@ -218,7 +218,7 @@ class Leaving(live_server.ServerTest):
         client, left = self.server.client(), self.model.left
         client._connection.request("POST", "/execute", b'{"task": "anything"}', {"Content-Type": "application/json"})
         self.assertTrue(host_view.wait_until(lambda: self.model.waiting == 1, 10))
-        job = task_server.the_running_task(self.client)
+        job = self.the_running_job()
         client.close()
         self.assertTrue(host_view.wait_until(lambda: self.model.left == left + 1, 10), "the model still works")
         self.assertTrue(host_view.wait_until(
@@ -229,7 +229,7 @@ class Leaving(live_server.ServerTest):
         with concurrent.futures.ThreadPoolExecutor(1) as pool, self.server.client() as other:
             caller = pool.submit(other.post, {"task": "anything"})
             self.assertTrue(host_view.wait_until(lambda: self.model.waiting == 1, 10))
-            job = task_server.the_running_task(self.client)
+            job = self.the_running_job()
             self.assertEqual(202, self.client.send("DELETE", f"/jobs/{job}").status)
             self.assertEqual("cancelled", caller.result(10).json["status"])
         self.assertTrue(host_view.wait_until(lambda: self.model.left == left + 1, 10))
@@ -284,7 +284,7 @@ class Killed(live_server.ServerTest):
         self.addCleanup(server.stop)
         threading.Thread(target=self.ask, args=(server,), daemon=True).start()
         with server.client() as client:
-            job = task_server.the_running_task(client)
+            job = live_server.the_running_job(client)
             self.assertTrue(host_view.wait_until(
                 lambda: ready(client.send("GET", f"/jobs/{job}").json["history"]), 20), "no attempt was kept")
             running = client.send("GET", f"/jobs/{job}").json

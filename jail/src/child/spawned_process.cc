@@ -29,8 +29,8 @@ constexpr std::uint64_t least_run_ns = 1000;
 
 constexpr int highest_signal = 64;
 
-// Who is killed on the way to its execve leaves the same silence as who has executed. Where nothing
-// can be read of it, it counts as a program that runs.
+// A process that is killed on the way to its execve closes its start report without a word, as one
+// does that executes. Where nothing can be read of it, it counts as a program that runs.
 bool was_killed_before(int proc, int pid) {
   ProcessStat stat;
   return read_stat(proc, Number(static_cast<std::uint64_t>(pid)).text, stat) &&

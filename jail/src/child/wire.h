@@ -38,7 +38,8 @@ enum Slot : std::uint8_t {
   slot_arguments = slot_library,
   slot_variables = slot_setup,
   slot_start_directory = slot_guest_plan,
-  // Of init of a living jail, which has let go of its cgroup's directory: where it makes terminals.
+  // The init of a living jail makes terminals here. It has let go of its cgroup's directory by
+  // then.
   slot_terminals = slot_cgroup,
 };
 

@@ -51,7 +51,8 @@ Error opening_error(const std::string& doing, int error) {
   return opening_error(doing);
 }
 
-// Of a descriptor with O_PATH, which has opened nothing.
+// Refuses what is neither a file nor a directory. `node` was opened with O_PATH, which opens no
+// device and no FIFO.
 Result<void> check_node(const Fd& node, const std::string& doing, int flags) {
   struct stat status {};
   struct statfs system {};

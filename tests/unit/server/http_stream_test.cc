@@ -36,6 +36,15 @@ class HttpStreamTest : public HttpTest {
     };
   }
 
+  // Has the head and the first piece, "one", of /custom.
+  TestClient client_with_first_chunk() {
+    TestClient client = this->client();
+    client.send(get("/custom"));
+    EXPECT_TRUE(client.receive_head().has_value());
+    EXPECT_EQ(client.next_chunk(), "one");
+    return client;
+  }
+
   TestClient slow_client() { return TestClient(port_, "127.0.0.1", 16 << 10); }
 };
 
@@ -234,10 +243,7 @@ TEST_F(HttpStreamTest, AClientThatLeavesIsSeenBetweenTwoPieces) {
     co_return Response();
   };
   start();
-  TestClient client = this->client();
-  client.send(get("/custom"));
-  ASSERT_TRUE(client.receive_head().has_value());
-  EXPECT_EQ(client.next_chunk(), "one");
+  TestClient client = client_with_first_chunk();
   client.close();
   EXPECT_TRUE(eventually([&] { return gone_seen == 1; }));
   EXPECT_TRUE(stop(5s));
@@ -253,10 +259,7 @@ TEST_F(HttpStreamTest, KeepsWhatIsPipelinedBehindAStream) {
     co_return Response();
   };
   start();
-  TestClient client = this->client();
-  client.send(get("/custom"));
-  ASSERT_TRUE(client.receive_head().has_value());
-  EXPECT_EQ(client.next_chunk(), "one");
+  TestClient client = client_with_first_chunk();
   client.send(post("/echo", std::string(30'000, 'y')) + get("/custom") + get("/last"));
   more = true;
   EXPECT_EQ(client.next_chunk(), "");
@@ -277,10 +280,7 @@ TEST_F(HttpStreamTest, StopWaitsForAStreamAndThenClosesTheConnection) {
     co_return Response();
   };
   start();
-  TestClient client = this->client();
-  client.send(get("/custom"));
-  ASSERT_TRUE(client.receive_head().has_value());
-  EXPECT_EQ(client.next_chunk(), "one");
+  TestClient client = client_with_first_chunk();
   auto stopped = stopping(5s);
   more = true;
   EXPECT_EQ(client.next_chunk(), "two");
