@@ -77,7 +77,7 @@ class Encoder {
   void put(const Value& value) {
     const std::size_t length_at = bytes_.size();
     put_word(0);
-    std::apply([this](const auto&... field) { (put(field), ...); }, fields(value));
+    std::apply([this](const auto&... field) { (this->put(field), ...); }, fields(value));
     write_word(bytes_.size() - length_at - word_bytes, bytes_.data() + length_at);
   }
 
