@@ -152,14 +152,6 @@ test_programs_otherwise() {
   program_sets "programs, host's /usr, cold" host --template none
 }
 
-test_sanitized() {
-  configure asan
-  compile asan tests/unit/all tests/golden/all tests/kernel/all
-  ring asan unit --jobs "$(nproc)"
-  ring asan golden --jobs "$(nproc)"
-  ring asan kernel --jobs 2
-}
-
 # has_all NAME RING PACKAGES: installs them as root; who cannot gets a skip that names what is missing.
 has_all() {
   local name=$1 ring=$2 absent=""
@@ -174,17 +166,30 @@ has_all() {
   return 1
 }
 
+# has_clang NAME RING: what is built with sanitizers is built by clang, tests and fuzzers from the same libraries.
+has_clang() {
+  has_all "$1" "$2" "${sanitizer_packages[@]}" || return 1
+  command -v clang++ >/dev/null && return 0
+  rings skip --record "$record" --name "$1" --ring "$2" --reason "no clang++"
+  return 1
+}
+
+test_sanitized() {
+  has_clang sanitizers unit || return 0
+  configure sanitized
+  compile sanitized tests/unit/all tests/golden/all tests/kernel/all
+  ring sanitized unit --jobs "$(nproc)"
+  ring sanitized golden --jobs "$(nproc)"
+  ring sanitized kernel --jobs 2
+}
+
 # test_fuzzed SECONDS: of each fuzzer.
 test_fuzzed() {
-  has_all fuzz fuzz "${fuzz_packages[@]}" || return 0
-  if ! command -v clang++ >/dev/null; then
-    rings skip --record "$record" --name fuzz --ring fuzz --reason "no clang++"
-    return 0
-  fi
-  configure fuzz
-  compile fuzz fuzzers
+  has_clang fuzz fuzz || return 0
+  configure sanitized
+  compile sanitized fuzzers
   rings command --record "$record" --name "fuzz, $1 s each" -- "$python" "$here/tests/fuzz/run.py" \
-    --build "$(build_dir fuzz)" --seconds "$1"
+    --build "$(build_dir sanitized)" --seconds "$1"
 }
 
 bench_gates() {
@@ -224,6 +229,7 @@ test_full() {
   rings command --record "$record" --name packages -- "$here/dev" package
   rings command --record "$record" --name soak -- "$python" "$here/tests/soak/run.py" \
     "$(build_dir package)/server/cli/agent-sandbox" --plot "$here/build/soak.svg"
+  configure asan # by g++, as the examples are
   compile asan jail/all
   rings command --record "$record" --name "soak of the examples" -- "$python" "$here/tests/soak/examples.py" \
     "$(build_dir asan)" --minutes 30

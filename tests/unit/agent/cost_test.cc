@@ -7,10 +7,13 @@ namespace runtime::agent {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double most_ms = 40;
+#define IS_SANITIZED 1
+#elif defined(__has_feature)
+#define IS_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
 #else
-constexpr double most_ms = 2;
+#define IS_SANITIZED 0
 #endif
+constexpr double most_ms = IS_SANITIZED ? 40 : 2;
 
 double cpu_ms() {
   rusage usage{};
