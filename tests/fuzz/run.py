@@ -23,7 +23,7 @@ import threading
 HERE = pathlib.Path(__file__).resolve().parent
 CORPUS = HERE / "corpus"
 # The longest input of each: what lies beyond is the business of unit tests.
-LONGEST = {"agent": 4096, "collect": 2048, "egress": 4096, "execute": 4096, "frames": 2048, "http": 4096, "policy": 4096,
+LONGEST = {"agent": 4096, "collect": 2048, "egress": 4096, "execute": 4096, "form": 4096, "frames": 2048, "http": 4096, "policy": 4096,
            "pool": 2048, "proc": 2048, "sockets": 4096}
 PLANTED_SECONDS = 60
 SLOWEST_INPUT = 20
