@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "call_values.h"
+
 namespace sequences {
 namespace {
 
@@ -21,22 +23,6 @@ template <class T, std::size_t count>
 T any_of(const T (&values)[count]) {
   return values[below(count)];
 }
-
-constexpr std::uint64_t odd_values[] = {0,
-                                        1,
-                                        2,
-                                        7,
-                                        4095,
-                                        4096,
-                                        0x7fffffff,
-                                        0x80000000,
-                                        0xffffffff,
-                                        0x100000000,
-                                        0x7fffffffffffffff,
-                                        0x8000000000000000,
-                                        0xffff800000000000,
-                                        ~std::uint64_t{0},
-                                        ~std::uint64_t{0} - 4095};
 
 // Room for a structure in the arena; now and then so near to its end that it does not fit.
 char* room(std::size_t bytes = room_bytes) {
@@ -70,66 +56,6 @@ template <class Kept>
 std::uint64_t descriptor_of(const Kept& kept) {
   return kept.is_empty() || one_in(8) ? descriptor() : kept.any();
 }
-
-constexpr const char* own_paths[] = {"a", "b", "c", "d/e", "d", "d/f", "g", "link"};
-constexpr const char* paths[] = {"a",
-                                 "b",
-                                 "c",
-                                 "d/e",
-                                 "d",
-                                 "d/f",
-                                 "link",
-                                 "",
-                                 ".",
-                                 "..",
-                                 "../a",
-                                 "./d/../b",
-                                 "/",
-                                 "/tmp",
-                                 "/tmp/a",
-                                 "/tmp/d",
-                                 "/workspace",
-                                 "/workspace/a",
-                                 "/workspace/d/e",
-                                 "/dev/null",
-                                 "/dev/zero",
-                                 "/dev/random",
-                                 "/dev/full",
-                                 "/dev/tty",
-                                 "/dev/shm/a",
-                                 "/proc",
-                                 "/proc/self",
-                                 "/proc/self/fd",
-                                 "/proc/self/fd/3",
-                                 "/proc/self/fd/4",
-                                 "/proc/self/root",
-                                 "/proc/self/cwd",
-                                 "/proc/self/exe",
-                                 "/proc/self/maps",
-                                 "/proc/self/status",
-                                 "/proc/self/ns/net",
-                                 "/proc/self/ns/user",
-                                 "/proc/self/pagemap",
-                                 "/proc/self/task",
-                                 "/proc/1",
-                                 "/proc/1/root",
-                                 "/proc/sys/kernel/core_pattern",
-                                 "/proc/sysrq-trigger",
-                                 "/proc/self/attr/current",
-                                 "/proc/thread-self/comm",
-                                 "/sys",
-                                 "/etc/passwd",
-                                 "/etc",
-                                 "/usr/bin/env",
-                                 "/usr/lib",
-                                 "/root",
-                                 "/home",
-                                 "/var",
-                                 "/run",
-                                 "user.name",
-                                 "security.capability",
-                                 "system.posix_acl_access",
-                                 "trusted.overlay.opaque"};
 
 std::uint64_t path() {
   if (one_in(16)) return address_of(bait.path);
@@ -172,61 +98,6 @@ std::uint64_t signal_set() {
   return placed(any_of(sets));
 }
 
-// Arguments that belong together.
-struct SocketOption {
-  std::uint64_t level;
-  std::uint64_t name;
-};
-constexpr SocketOption socket_options[] = {{SOL_SOCKET, SO_REUSEADDR},
-                                           {SOL_SOCKET, SO_REUSEPORT},
-                                           {SOL_SOCKET, SO_KEEPALIVE},
-                                           {SOL_SOCKET, SO_BROADCAST},
-                                           {SOL_SOCKET, SO_LINGER},
-                                           {SOL_SOCKET, SO_OOBINLINE},
-                                           {SOL_SOCKET, SO_DONTROUTE},
-                                           {SOL_SOCKET, SO_RCVLOWAT},
-                                           {SOL_SOCKET, SO_RCVTIMEO},
-                                           {SOL_SOCKET, SO_SNDTIMEO},
-                                           {SOL_SOCKET, SO_PASSCRED},
-                                           {SOL_SOCKET, SO_ERROR},
-                                           {SOL_SOCKET, SO_SNDBUF},
-                                           {SOL_SOCKET, SO_RCVBUF},
-                                           {SOL_SOCKET, SO_TYPE},
-                                           {SOL_SOCKET, SO_ACCEPTCONN},
-                                           {SOL_SOCKET, SO_PEERCRED},
-                                           {SOL_SOCKET, SO_ATTACH_FILTER},
-                                           {SOL_TCP, TCP_NODELAY},
-                                           {SOL_TCP, TCP_MAXSEG},
-                                           {SOL_TCP, TCP_CORK},
-                                           {SOL_TCP, TCP_KEEPIDLE},
-                                           {SOL_TCP, TCP_KEEPINTVL},
-                                           {SOL_TCP, TCP_KEEPCNT},
-                                           {SOL_TCP, TCP_SYNCNT},
-                                           {SOL_TCP, TCP_LINGER2},
-                                           {SOL_TCP, TCP_DEFER_ACCEPT},
-                                           {SOL_TCP, TCP_WINDOW_CLAMP},
-                                           {SOL_TCP, TCP_QUICKACK},
-                                           {SOL_TCP, TCP_USER_TIMEOUT},
-                                           {SOL_TCP, TCP_INFO},
-                                           {SOL_TCP, TCP_CONGESTION},
-                                           {SOL_TCP, TCP_ULP},
-                                           {SOL_IP, IP_TOS},
-                                           {SOL_IP, IP_TTL},
-                                           {SOL_IP, IP_PKTINFO},
-                                           {SOL_IP, IP_MTU_DISCOVER},
-                                           {SOL_IP, IP_RECVERR},
-                                           {SOL_IP, IP_RECVTTL},
-                                           {SOL_IP, IP_RECVTOS},
-                                           {SOL_IP, IP_MTU},
-                                           {SOL_IP, IP_BIND_ADDRESS_NO_PORT},
-                                           {SOL_IPV6, IPV6_V6ONLY},
-                                           {SOL_IPV6, IPV6_UNICAST_HOPS},
-                                           {SOL_IPV6, IPV6_MTU_DISCOVER},
-                                           {SOL_IPV6, IPV6_RECVERR},
-                                           {SOL_IPV6, IPV6_RECVPKTINFO},
-                                           {SOL_IPV6, IPV6_RECVHOPLIMIT},
-                                           {SOL_IPV6, IPV6_RECVTCLASS},
-                                           {SOL_IPV6, IPV6_TCLASS}};
 SocketOption last_option{SOL_SOCKET, SO_REUSEADDR};
 std::uint64_t last_socket = 0;
 std::uint64_t size_of_last_address = 0;

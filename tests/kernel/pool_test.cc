@@ -12,9 +12,8 @@
 #include <sstream>
 #include <thread>
 
-#include "guest.h"
-#include "tests/driven_pool.h"
 #include "tests/time_scale.h"
+#include "warm_jails.h"
 
 namespace kernel_ring {
 namespace {
@@ -25,39 +24,6 @@ using jail::Pool;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
-
-class DrivenPool : public ::DrivenPool {
- public:
-  explicit DrivenPool(jail::TemplateSpec spec, const jail::PoolOptions& options = {.usual = 3})
-      : ::DrivenPool(launcher(), std::move(spec), options) {}
-};
-
-jail::TemplateSpec python_template() {
-  jail::TemplateSpec spec;
-  spec.name = "python";
-  spec.jail = spec_for({"/usr/bin/python3", "/workspace/main.py"});
-  return spec;
-}
-
-Outcome finish(jail::Jail& jail, const std::string& code, const jail::RunLimits& limits = {}) {
-  const auto ready = jail.wait(Phase::ready, scaled(seconds(10)));
-  EXPECT_TRUE(ready) << (ready ? "" : ready.error().message());
-  const auto written = jail.write_file("main.py", code, 0644);
-  EXPECT_TRUE(written) << (written ? "" : written.error().message());
-  jail.take_stdin();
-  const auto started = jail.start(limits);
-  EXPECT_TRUE(started) << (started ? "" : started.error().message());
-  return collect(jail);
-}
-
-Outcome run_warm(DrivenPool& pool, const std::string& code, const jail::RunLimits& limits = {}) {
-  auto jail = pool->lease();
-  if (!jail) {
-    ADD_FAILURE() << jail.error().message();
-    return {};
-  }
-  return finish(*jail, code, limits);
-}
 
 // Of a process that a pidfd of this process names nowhere: the zygote is a grandchild.
 pid_t zygote_below(pid_t ancestor) {
@@ -434,100 +400,6 @@ TEST(Pool, EveryLeverCanBeTurnedOff) {
     DrivenPool pool(spec);
     ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
     EXPECT_EQ(run_warm(pool, "import json; print(json.loads('42'))").out, "42\n");
-  }
-}
-
-// What has waited for a child is reaped before its end is reported, since nothing else tells what
-// the child has used.
-TEST(Pool, TheEndOfThreadsIsReportedBeforeTheirMemoryIsTakenApart) {
-  const std::string waits =
-      "import os\nif (child := os.fork()) == 0: os._exit(0)\nos.waitpid(child, 0)\n";
-  const std::string holds = R"py(
-import os, threading, time
-for _ in range(4): threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
-kept = bytearray(b'x') * (150 << 20)
-os._exit(7)
-)py";
-  DrivenPool pool(python_template());
-  const auto shortest = [&](const std::string& code) {
-    auto least = std::chrono::microseconds::max();
-    for (int run = 0; run < 6; ++run) {
-      EXPECT_TRUE(pool.until_ready()) << pool->state().trouble;
-      const Outcome outcome = run_warm(pool, code);
-      EXPECT_EQ(outcome.report.exit_code, 7) << outcome.err;
-      EXPECT_GE(outcome.report.usage.memory_peak_bytes, 150u << 20);
-      least = std::min(least, outcome.report.phases.ended);
-    }
-    return least;
-  };
-  EXPECT_LT(5 * shortest(holds), shortest(waits + holds));
-}
-
-TEST(Pool, AFrozenHeapGrowsAndShrinksAsAnyOther) {
-  jail::TemplateSpec spec = python_template();
-  spec.levers.frozen_heap = jail::FrozenHeap::always;
-  spec.imports = {"ctypes", "subprocess", "threading", "decimal"};
-  spec.warm_up = "import decimal; decimal.kept = list(range(300000))";
-  DrivenPool pool(spec);
-  ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
-  const std::string code = R"py(
-import ctypes, decimal, resource, subprocess, threading
-libc = ctypes.CDLL(None)
-libc.sbrk.restype = libc.realloc.restype = libc.malloc.restype = ctypes.c_void_p
-decimal.kept.extend(range(700000))            # a block from before the fork grows
-assert sum(decimal.kept) == sum(range(300000)) + sum(range(700000))
-del decimal.kept[10:]
-before = libc.sbrk(0)
-assert libc.sbrk(1 << 20) == before and libc.sbrk(0) == before + (1 << 20)
-ctypes.memset(before, 1, 1 << 20)
-assert libc.sbrk(-(1 << 20)) == before + (1 << 20)
-blocks = [libc.malloc(n) for n in (100, 200_000, 5 << 20)]
-blocks = [libc.realloc(ctypes.c_void_p(b), 9 << 20) for b in blocks]
-for b in blocks:
-    ctypes.memset(b, 7, 9 << 20)
-    libc.free(ctypes.c_void_p(b))
-done = []
-threads = [threading.Thread(target=lambda: done.append(len(bytearray(1 << 20)))) for _ in range(8)]
-[t.start() for t in threads]
-[t.join() for t in threads]
-assert len(done) == 8
-assert subprocess.run(["/usr/bin/python3", "-c", "print(6*7)"], capture_output=True).stdout == b"42\n"
-try:
-    bytearray(resource.getrlimit(resource.RLIMIT_DATA)[0])
-except MemoryError:
-    print("no memory")
-)py";
-  const Outcome outcome = run_warm(pool, code);
-  EXPECT_EQ(outcome.out, "no memory\n") << outcome.err;
-  // What one guest wrote into the frozen memory no other sees.
-  EXPECT_EQ(run_warm(pool, "import decimal; print(len(decimal.kept))").out, "300000\n");
-}
-
-TEST(Pool, InheritedMemoryCountsFromWhenItIsWritten) {
-  for (const jail::FrozenHeap frozen : {jail::FrozenHeap::never, jail::FrozenHeap::always}) {
-    jail::TemplateSpec spec = python_template();
-    spec.levers.frozen_heap = frozen;
-    spec.imports = {"json"};
-    spec.warm_up = "import json; json.kept = bytearray(b'x') * (80 << 20)";
-    DrivenPool pool(spec);
-    ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
-    jail::RunLimits limits;
-    // Room for half of what is inherited: there may be no other fork to share it with.
-    limits.memory_bytes = 172u << 20;
-    const std::string fits = R"py(
-import json, time
-own = bytearray(b'y') * (110 << 20)
-time.sleep(0.5)
-print(sum(json.kept[::4096]) == 120 * (80 << 8), flush=True)
-)py";
-    EXPECT_EQ(run_warm(pool, fits, limits).out, "True\n");
-    const std::string writes = R"py(
-for at in range(0, 70 << 20, 4096): json.kept[at] = 1
-time.sleep(20)
-)py";
-    const Outcome outcome = run_warm(pool, fits + writes, limits);
-    EXPECT_EQ(outcome.out, "True\n");
-    EXPECT_EQ(outcome.report.ended, Ended::out_of_memory) << to_string(outcome.report.ended);
   }
 }
 
