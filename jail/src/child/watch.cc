@@ -41,8 +41,6 @@ constexpr std::uint64_t mapped_bytes_of_a_table_byte = 512;
 constexpr std::uint64_t bytes_of_a_descriptor = 4u << 10;
 constexpr std::uint64_t free_places = 64;
 constexpr std::uint64_t most_of_a_kernel = 1u << 30;
-// Shared memory of this part of the limit is worth a look whether it is still mapped.
-constexpr std::uint64_t worth_a_look = 16;
 // An epoll instance may watch every descriptor of its process.
 constexpr std::uint64_t bytes_of_a_watch = 224;
 // An open file of /proc keeps a buffer as long as its longest line, or where it has one part, as
@@ -53,10 +51,6 @@ constexpr std::uint64_t bytes_of_a_name = std::uint64_t{2} * 4 * 256;
 // A file of a tmpfs: its inode and its entry in a directory with the longest name.
 constexpr std::uint64_t bytes_of_an_inode = 1700;
 
-// A look may spend this much processor time on one process, and begins with no other one after it.
-// What it does not read of a process counts as the most that it can be. Time that other programs
-// take does not shorten it.
-constexpr std::uint64_t budget_of_a_look_ns = 15 * ns_per_ms;
 // A walk ends after this time by the clock, since nobody looks meanwhile; the next one goes on
 // there.
 constexpr std::uint64_t budget_of_a_walk_ns = 10 * ns_per_ms;
@@ -322,59 +316,6 @@ Watch::Kept Watch::counted(std::uint64_t memory_limit) {
   }
   return {most.descriptors + known.descriptors + other_processes * usual.descriptors,
           most.mappings + known.mappings + other_processes * usual.mappings};
-}
-
-// Only where nothing of the jail can run meanwhile: the thread that asks is its only one.
-bool Watch::is_only_thread(int thread) const {
-  ProcessStat own;
-  if (!read_stat(proc_, Number(static_cast<std::uint64_t>(thread)).text, own) || own.threads != 1) {
-    return false;
-  }
-  NumberedEntries processes(proc_);
-  const char* name = nullptr;
-  std::uint64_t pid = 0;
-  while (processes.next(name, pid)) {
-    ProcessStat stat;
-    if (pid <= 1 || pid == static_cast<std::uint64_t>(thread)) continue;
-    if (read_stat(proc_, name, stat) && !(stat.has_ended() && stat.threads <= 1)) return false;
-  }
-  return true;
-}
-
-// Twice, since a fork with a smaller number than its parent, made while the first look passed, is
-// met by the second one.
-void Watch::forget_shared_that_is_gone(SharedMemory& shared, int thread_that_asks) {
-  if (!is_only_thread(thread_that_asks) || !is_only_thread(thread_that_asks)) return;
-  Mappings own;
-  const Number name(static_cast<std::uint64_t>(thread_that_asks));
-  const Budget budget(budget_of_a_look_ns);
-  if (!read_mappings(proc_, name.text, ~std::uint64_t{0}, budget, own)) return;
-  // Each is a part of what was mapped at once, however little of it is mapped still.
-  shrink_shared(shared, smaller(shared.bytes, own.shared_anonymous * shared.largest));
-}
-
-void Watch::forget_shared(SharedMemory& shared) { shrink_shared(shared, 0); }
-
-void Watch::shrink_shared(SharedMemory& shared, std::uint64_t left) {
-  shared_ -= shared.bytes - left;
-  shared.bytes = left;
-  if (left == 0) shared.largest = 0;
-}
-
-bool Watch::count_shared(SharedMemory& shared, std::uint64_t bytes, int thread,
-                         std::uint64_t memory_limit) {
-  const std::uint64_t whole_pages = (bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_;
-  if (whole_pages < bytes) return false;
-  // A part of the limit is enough to look whether it is still there, so that a program with other
-  // memory is not ended for what is gone.
-  if (shared.bytes > 0 && whole_pages > beyond(memory_limit / worth_a_look, shared_)) {
-    forget_shared_that_is_gone(shared, thread);
-  }
-  if (whole_pages > beyond(memory_limit, shared_)) return false;
-  shared_ += whole_pages;
-  shared.bytes += whole_pages;
-  shared.largest = larger(shared.largest, whole_pages);
-  return true;
 }
 
 // After a scan(), of the same processes.
