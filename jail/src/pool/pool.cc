@@ -35,6 +35,8 @@ constexpr std::size_t made_at_once = 32;
 // its processor with it.
 constexpr milliseconds refill_delay{2};
 constexpr milliseconds tick{250};
+// What was given up is for somebody else, who needs a moment to take it.
+constexpr milliseconds pause_after_giving_up{5'000};
 // A jail that is made for the stock so soon after a request found it empty goes to the next one.
 constexpr milliseconds pressed_after_miss{50};
 constexpr milliseconds first_retry{250};
@@ -137,7 +139,8 @@ struct Pool::State {
   std::uint64_t last_source = source_first_jail;
   bool wake_is_near = false;
   Clock::time_point last_tick = Clock::now();
-  Clock::time_point last_miss{};  // when a request found nothing ready
+  Clock::time_point last_miss{};       // when a request found nothing ready
+  Clock::time_point stock_again_at{};  // none is made ahead before
   Clock::time_point retry_at{};
   milliseconds retry_after = first_retry;
   PoolState counts;
@@ -287,6 +290,7 @@ void Pool::State::retire_surplus() {
 }
 
 std::size_t Pool::State::wanted() const {
+  if (Clock::now() < stock_again_at) return 0;
   const std::size_t there = ready.size() + making.size();
   const std::size_t target = demand.target();
   if (there >= target || making.size() >= refilled_at_once) return 0;
@@ -453,6 +457,17 @@ Result<Jail> Pool::launch(const Invocation& invocation) {
   auto jail = state.make(lock, State::Waited::for_it, file->get());
   if (jail) state.note_lease(*jail, true);
   return jail;
+}
+
+bool Pool::give_up_one() {
+  std::optional<Jail> given_up;  // goes without the lock
+  State& state = *state_;
+  const State::Lock lock(state.mutex);
+  given_up = state.take_ready();
+  if (!given_up) return false;
+  state.demand.content_with(state.ready.size());
+  state.stock_again_at = Clock::now() + pause_after_giving_up;
+  return true;
 }
 
 PoolState Pool::state() const {
