@@ -24,6 +24,7 @@ using boost::system::error_code;
 // Connections beyond the limit that still get an answer; the ones after them are closed unheard.
 constexpr std::uint32_t max_turned_away = 64;
 constexpr std::chrono::milliseconds accept_pause{100};
+constexpr int max_backlog = 4096;  // the kernel's own bound
 constexpr std::chrono::milliseconds last_patience{5'000};
 
 // Asio opens sockets without it, and whatever this process executes must not inherit a connection.
@@ -87,6 +88,7 @@ void HttpServer::start_session(Socket socket, Worker& worker) {
     ++counted->second;
     ++worker.connections;
     if (draining_) session->drain();
+    if (hurried_) session->abandon();
     asio::co_spawn(
         worker.executor, session->run(),
         asio::bind_executor(executor_, [this, session, counted, &worker](std::exception_ptr) {
@@ -102,6 +104,17 @@ void HttpServer::start_session(Socket socket, Worker& worker) {
                      --turned_away_;
                      end_session(worker);
                    }));
+  }
+}
+
+// Who connected and was not accepted would see a reset when the acceptor closes.
+void HttpServer::empty_backlog() {
+  error_code error;
+  acceptor_.non_blocking(true, error);
+  for (int left = max_backlog; left > 0 && !error; --left) {
+    Worker& worker = least_busy();
+    Socket socket = acceptor_.accept(worker.executor, error);
+    if (!error) start_session(std::move(socket), worker);
   }
 }
 
@@ -148,6 +161,7 @@ asio::awaitable<bool> HttpServer::drain_all(std::chrono::milliseconds patience) 
   // Those that came before the end was asked for are all that can hold accepted work.
   const auto before = open_sessions();
   if (!co_await wait_for(before, patience)) {
+    hurried_ = true;
     for (const auto& session : sessions_) session->abandon();
   }
   if (!before.empty()) {
@@ -156,6 +170,7 @@ asio::awaitable<bool> HttpServer::drain_all(std::chrono::milliseconds patience) 
     co_await grace.async_wait(as_values);
   }
   listener_.file.remove();
+  empty_backlog();
   error_code ignored;
   acceptor_.close(ignored);
   const auto end = std::chrono::steady_clock::now() + last_patience;

@@ -46,6 +46,7 @@ class HttpServer {
   boost::asio::awaitable<void> accept_loop();
   Worker& least_busy();
   void start_session(Socket socket, Worker& worker);
+  void empty_backlog();
   std::optional<Response> why_too_many(const std::string& peer) const;
   void end_session(Worker& worker);
   bool all_ended(const std::vector<std::weak_ptr<Session>>& sessions) const;
@@ -67,6 +68,7 @@ class HttpServer {
   std::map<std::string, std::uint32_t> peers_;  // how many of the sessions each has
   std::uint32_t turned_away_ = 0;               // sessions that only hear why
   bool draining_ = false;
+  bool hurried_ = false;  // nothing is waited for any more
 };
 
 }  // namespace server
