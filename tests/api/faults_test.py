@@ -136,6 +136,29 @@ class KilledOnce(FaultTest):
         self.assertEqual(("success", "mine\n"), (answers[0]["status"], answers[0]["stdout"]))
 
 
+class LeavesNoZombie(FaultTest):
+    """Their owner goes on holding what stands for them, and is idle."""
+
+    environment = {**FaultTest.environment, "SANDBOX_NETWORK_ENABLED": "true", "SANDBOX_NETWORK_ALLOW": "127.0.0.1:1"}
+
+    def check(self, name):
+        self.wait_until_warm()
+        killed = self.named(name)
+        self.assertTrue(killed)
+        kill(killed)
+        self.wait_for(lambda: not any(pathlib.Path(f"/proc/{pid}").exists() for pid in killed))
+        self.wait_for(lambda: [pid for pid in self.server.processes() if not host_view.alive(pid)] == [])
+
+    def test_launcher(self):
+        self.check("jail-launcher")
+
+    def test_proxy(self):
+        self.check("jail-egress")
+
+    def test_resolver(self):
+        self.check("jail-lookup")
+
+
 class Stopped(FaultTest):
     """Stopped, as by a debugger or a host that does not give it a processor: it takes orders and does nothing."""
 

@@ -54,7 +54,8 @@ class Launcher {
   // that serves, and mounts, namespaces and the filter stand alone.
   int landlock_version() const noexcept;
 
-  // A pidfd, readable when the launcher has ended. Owned by the Launcher.
+  // A pidfd, readable when the launcher has ended. Owned by the Launcher, which takes the status of
+  // that child when it goes; a Pool that is advanced does so within a second.
   int process_fd() const noexcept;
 
   struct State;                                                            // the library's own

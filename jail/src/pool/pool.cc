@@ -14,6 +14,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "parent/image_process.h"
 #include "parent/jail_state.h"
 #include "parent/launcher_state.h"
 #include "parent/order.h"
@@ -185,6 +186,7 @@ void Pool::State::on_timer() {
   if (now - last_tick >= tick) {
     demand.tick(std::chrono::duration<double>(now - last_tick).count());
     last_tick = now;
+    reap_ended(launcher->process);
     retire_surplus();
     give_up_overdue();
     if (is_forked()) look_at_hosts();
