@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "runtime/sandbox/jail_handle.h"
+
 extern "C" const char runtime_test_driver[];
 
 namespace runtime::agent {
@@ -55,10 +57,11 @@ Stop stopped_by(const jail::Error& error) {
   return stop;
 }
 
-// The task's end while it waited for a place.
+// The task's end while it waited for a place, or for a host that has room.
 Stop given_up(Stop stop, const jail::Error& full) {
   if (stop.status == TaskStatus::cancelled) return stop;
-  stop.error += "; too many programs run or wait on this host";
+  stop.error += is_shortage(full) ? "; this host has no room for another program"
+                                  : "; too many programs run or wait on this host";
   stop.host_error = full.message();
   return stop;
 }

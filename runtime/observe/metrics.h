@@ -22,7 +22,8 @@ struct Metrics {
   Counters outcomes;       // status, language
   Counters tasks;          // status
   Counters responses;      // route, status class: "/execute", "2xx"
-  Counters rejected;  // reason: "busy", "stopping", "connections"; "rate", "concurrency", "peer"
+  // reason: names of Refusal::Reason; "stopping", "connections", "rate", "concurrency", "peer"
+  Counters rejected;
 
   struct Phase {
     std::string_view name;

@@ -16,6 +16,8 @@ using jail::Result;
 // given up sooner, since one that is made for the program alone can take its place.
 constexpr std::chrono::seconds set_up_deadline{10};
 constexpr std::chrono::seconds pooled_set_up_deadline{5};
+// After a jail was given up: its processes take about as long to end.
+constexpr std::chrono::milliseconds end_of_a_jail{10};
 
 Error queue_is_full() { return {ErrorKind::exhausted, "run a program: the queue is full", 0, {}}; }
 
@@ -41,11 +43,12 @@ bool is_not_its_own_fault(const Leased& leased, const Result<void>& done) {
 }  // namespace
 
 Acquisition::Acquisition(std::shared_ptr<Alarm> alarm, const TimeSource& clock,
-                         std::shared_ptr<Admission> admission, Launch launch)
+                         std::shared_ptr<Admission> admission, Launch launch, MakeRoom make_room)
     : alarm_(std::move(alarm)),
       clock_(clock),
       admission_(std::move(admission)),
-      launch_(std::move(launch)) {}
+      launch_(std::move(launch)),
+      make_room_(std::move(make_room)) {}
 
 Acquisition::~Acquisition() {
   if (queued_ != nullptr) admission_->withdraw(queued_);
@@ -64,23 +67,32 @@ asio::awaitable<Result<Leased*>> Acquisition::acquire(const RunRequest& request,
     if (*waited == Waited::cancelled) co_return cancelled;
   }
   JailMaker failed;
-  for (bool again = false;; again = true) {
+  for (Way way = Way::any;;) {
     if (alarm_->cancelled()) co_return cancelled;
-    Tried tried = launch(request, again ? Way::cold : Way::any, failed);
+    Tried tried = launch(request, way, failed);
     if (!tried) tried = co_await wait_for_jail(request);
     if (!tried) co_return cancelled;
-    if (!*tried) co_return std::move(*tried).error();
-    held_.emplace(std::move(**tried), *alarm_);
-    Leased& leased = held_->leased;
     Result<void> done;
-    if (leased.jail->phase() == Phase::launching) done = co_await until_ready();
+    if (*tried) {
+      held_.emplace(std::move(**tried), *alarm_);
+      if (held_->leased.jail->phase() == Phase::launching) done = co_await until_ready();
+    } else {
+      done = tried->error();
+    }
+    bool has_more_room = false;
+    if (!done && is_shortage(done.error())) has_more_room = co_await more_room();
+    if (has_more_room) continue;
+    if (!*tried) co_return done.error();
+    Leased& leased = held_->leased;
     if (done && leased.jail->phase() == Phase::ready) done = start(leased);
     if (done && leased.jail->phase() == Phase::running) co_return &leased;
+    const bool again = way == Way::cold;
     const bool is_final = again || alarm_->cancelled() || !is_not_its_own_fault(leased, done);
     if (is_final && !done) co_return done.error();
     if (is_final) co_return &leased;
     failed = std::move(leased.maker);
     held_.reset();
+    way = Way::cold;
   }
 }
 
@@ -107,6 +119,15 @@ asio::awaitable<Acquisition::Tried> Acquisition::wait_for_jail(const RunRequest&
   placed_at_ = clock_.now();
   if (**answer) co_return std::move(**answer);
   co_return launch(request, Way::cold, nullptr);
+}
+
+// What the jail at hand lacks is taken from those that wait for nobody. False: there are none.
+asio::awaitable<bool> Acquisition::more_room() {
+  if (clock_.now() >= patience_ || !make_room_()) co_return false;
+  held_.reset();
+  alarm_->set_deadline(clock_.now() + end_of_a_jail);
+  while (!alarm_->cancelled() && !alarm_->deadline_passed()) co_await alarm_->wait();
+  co_return true;
 }
 
 // `withdraw` says whether no answer is on its way.

@@ -30,12 +30,14 @@ class Acquisition {
   // take orders. Always a jail or an Error with Way::cold.
   using Launch = std::function<std::optional<jail::Result<Leased>>(
       const RunRequest&, Way, const JailMaker& failed, const WarmPool::MakeTicket&)>;
+  // Gives up a jail that waits for nobody; false where there is none.
+  using MakeRoom = std::function<bool()>;
   // Starts the program in a jail that is ready.
   using Start = std::function<jail::Result<void>(Leased&)>;
 
   // `clock` must outlive it.
   Acquisition(std::shared_ptr<Alarm> alarm, const TimeSource& clock,
-              std::shared_ptr<Admission> admission, Launch launch);
+              std::shared_ptr<Admission> admission, Launch launch, MakeRoom make_room);
   ~Acquisition();
   Acquisition(const Acquisition&) = delete;
   Acquisition& operator=(const Acquisition&) = delete;
@@ -44,8 +46,9 @@ class Acquisition {
   // where the run was cancelled before it had one. Watches the jail from now on, for the alarm.
   // Does not suspend where a place is free and a jail waits. A program that waits longer than it
   // may run is one that nobody waits for any more: ErrorKind::exhausted, as where the queue is
-  // full. Other errors: as Launch and Start, and timed_out where the jail is not ready in time.
-  // `request` must stay where it is meanwhile.
+  // full. Where the host lacks what a jail takes, those that wait for nobody are given up, one
+  // after the other, until there is enough. Other errors: as Launch and Start, and timed_out where
+  // the jail is not ready in time. `request` must stay where it is meanwhile.
   boost::asio::awaitable<jail::Result<Leased*>> acquire(const RunRequest& request,
                                                         std::string caller, Start start);
 
@@ -72,6 +75,7 @@ class Acquisition {
   boost::asio::awaitable<jail::Result<Waited>> wait_for_place(std::string caller);
   boost::asio::awaitable<Tried> wait_for_jail(const RunRequest& request);
   boost::asio::awaitable<jail::Result<void>> until_ready();
+  boost::asio::awaitable<bool> more_room();
   Tried launch(const RunRequest& request, Way way, const JailMaker& failed);
   WarmPool::Ticket make_ticket();
 
@@ -79,6 +83,7 @@ class Acquisition {
   const TimeSource& clock_;
   const std::shared_ptr<Admission> admission_;
   const Launch launch_;
+  const MakeRoom make_room_;
   TimeSource::Time asked_at_;
   TimeSource::Time placed_at_;
   TimeSource::Time patience_;  // until when a place and a jail are waited for

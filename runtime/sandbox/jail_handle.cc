@@ -51,6 +51,7 @@ class OnePool final : public PoolHandle {
   Result<std::unique_ptr<JailHandle>> launch(const jail::Invocation& invocation) override {
     return made(pool_.launch(invocation));
   }
+  bool give_up_one() override { return pool_.give_up_one(); }
   jail::PoolState state() const override { return pool_.state(); }
   JailMaker maker() const override { return launcher_; }
   bool maker_has_ended() const noexcept override { return has_ended(*launcher_); }
@@ -73,6 +74,10 @@ Result<std::shared_ptr<PoolHandle>> open_pool(std::shared_ptr<const jail::Launch
   if (!pool) return std::move(pool).error();
   return std::shared_ptr<PoolHandle>(
       std::make_shared<OnePool>(std::move(launcher), std::move(*pool)));
+}
+
+bool is_shortage(const jail::Error& error) noexcept {
+  return error.kind == jail::ErrorKind::exhausted && error.sys_errno != 0;
 }
 
 bool has_ended(const jail::Launcher& launcher) noexcept {

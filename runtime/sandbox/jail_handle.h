@@ -47,6 +47,7 @@ class PoolHandle {
   virtual void advance() = 0;
   virtual jail::Result<std::unique_ptr<JailHandle>> lease() = 0;
   virtual jail::Result<std::unique_ptr<JailHandle>> launch(const jail::Invocation& invocation) = 0;
+  virtual bool give_up_one() = 0;
   virtual jail::PoolState state() const = 0;
 
   virtual JailMaker maker() const = 0;
@@ -58,6 +59,10 @@ class PoolHandle {
 jail::Result<std::shared_ptr<PoolHandle>> open_pool(std::shared_ptr<const jail::Launcher> launcher,
                                                     const jail::TemplateSpec& spec,
                                                     const jail::PoolOptions& options);
+
+// That of a host which lacks what jails take: descriptors, processes, memory. A limit of this
+// server is no such thing.
+bool is_shortage(const jail::Error& error) noexcept;
 
 bool has_ended(const jail::Launcher& launcher) noexcept;
 

@@ -99,7 +99,7 @@ Run::Run(asio::any_io_executor executor, const Setting& setting, RunRequest requ
       options_(std::move(options)),
       alarm_(Alarm::create(std::move(executor), *setting.clock, options_.cancel)),
       io_(make_io(alarm_->executor(), setting.output_cap_bytes, request_, options_)),
-      acquisition_(alarm_, *setting.clock, setting.admission, setting.launch) {}
+      acquisition_(alarm_, *setting.clock, setting.admission, setting.launch, setting.make_room) {}
 
 Run::~Run() {
   alarm_->stop();

@@ -29,6 +29,7 @@ class Run {
     std::shared_ptr<const TimeSource> clock;
     std::shared_ptr<Admission> admission;
     Acquisition::Launch launch;
+    Acquisition::MakeRoom make_room;
     // Where artifacts are read. What it does for a run is over before the run's executor is
     // destroyed.
     std::function<boost::asio::any_io_executor()> collectors;

@@ -247,7 +247,21 @@ class JailRunner final : public Runner {
                    const WarmPool::MakeTicket& later) {
               return jail_for(request, way, failed, later);
             },
+        .make_room = [this] { return give_up_one(); },
         .collectors = [this] { return collectors(); }};
+  }
+
+  // Of the template that has most of them.
+  bool give_up_one() {
+    WarmPool* fullest = nullptr;
+    std::uint32_t most = 0;
+    for (const auto& prepared : templates_) {
+      const std::uint32_t ready = prepared->pool == nullptr ? 0 : prepared->pool->state().ready;
+      if (ready <= most) continue;
+      fullest = prepared->pool.get();
+      most = ready;
+    }
+    return fullest != nullptr && fullest->give_up_one();
   }
 
   asio::any_io_executor collectors() {

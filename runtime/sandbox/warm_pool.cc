@@ -18,6 +18,12 @@ constexpr std::chrono::seconds pause_after_failure{5};
 // its zygote would be started again and again for nobody.
 constexpr std::chrono::seconds failing_for_nobody{60};
 
+// As many jails are under way as the pool makes. A shortage is another thing: what the pool waits
+// for may be held by another one.
+bool has_no_turn_yet(const Result<Leased>& leased) {
+  return !leased && leased.error().kind == ErrorKind::exhausted && !is_shortage(leased.error());
+}
+
 // What is counted since the start, not what is there now.
 void add_counts(jail::PoolState& to, const jail::PoolState& from) {
   to.leases += from.leases;
@@ -152,7 +158,7 @@ void WarmPool::serve(Served& served) {
       Result<Leased> leased = pool_ == nullptr
                                   ? Error{ErrorKind::closed, "lease a jail: " + trouble_, 0, {}}
                                   : lease(*pool_, waiting_.front().invocation);
-      if (!leased && leased.error().kind == ErrorKind::exhausted) return;
+      if (has_no_turn_yet(leased)) return;
       served.emplace_back(ticket, std::move(leased));
     }
     waiting_.pop_front();
@@ -190,7 +196,7 @@ std::optional<Result<Leased>> WarmPool::take(const std::optional<jail::Invocatio
   // Making one on demand takes a while: not with the lock held.
   if (free_to_take) {
     Result<Leased> leased = lease(*pool, invocation);
-    if (leased || leased.error().kind != ErrorKind::exhausted) return leased;
+    if (!has_no_turn_yet(leased)) return leased;
   }
   const std::lock_guard lock(mutex_);
   if (!been_ready_ && (patience == Patience::none || !trouble_.empty())) {
@@ -200,10 +206,19 @@ std::optional<Result<Leased>> WarmPool::take(const std::optional<jail::Invocatio
   // A jail may have become ready in between, and nobody was waiting for it.
   if (free_to_take && waiting_.empty() && pool_ != nullptr) {
     Result<Leased> leased = lease(*pool_, invocation);
-    if (leased || leased.error().kind != ErrorKind::exhausted) return leased;
+    if (!has_no_turn_yet(leased)) return leased;
   }
   waiting_.push_back({.ticket = make_ticket(), .invocation = invocation});
   return std::nullopt;
+}
+
+bool WarmPool::give_up_one() {
+  std::shared_ptr<PoolHandle> pool;
+  {
+    const std::lock_guard lock(mutex_);
+    pool = pool_;
+  }
+  return pool != nullptr && pool->give_up_one();
 }
 
 jail::PoolState WarmPool::state() const {

@@ -58,6 +58,9 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   std::optional<jail::Result<Leased>> take(const std::optional<jail::Invocation>& invocation,
                                            Patience patience, const MakeTicket& make_ticket);
 
+  // Ends a jail that waits for nobody. False: none does.
+  bool give_up_one();
+
   const jail::TemplateSpec& spec() const noexcept { return spec_; }
   jail::PoolState state() const;
 

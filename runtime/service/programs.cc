@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/sandbox/jail_handle.h"
 #include "runtime/service/records.h"
 #include "runtime/service/result_json.h"
 #include "runtime/store/digest.h"
@@ -23,7 +24,7 @@ std::optional<Refusal> turned_away(const RunnerState& state, const jail::Error& 
     refusal.detail = "the program could not be started in time: the host is too busy; try again";
   } else if (error.kind != jail::ErrorKind::exhausted) {
     return std::nullopt;
-  } else if (error.sys_errno != 0) {
+  } else if (is_shortage(error)) {
     refusal.reason = Refusal::Reason::host_exhausted;
     refusal.detail = "the host has no room for another program; try again";
   } else {
@@ -43,7 +44,7 @@ Refusal not_run(Services& services, const Caller& caller, const Execution& execu
         "program turned away",
         {{"request_id", caller.request_id}, {"job_id", execution.id}, {"reason", why}});
     services.jobs.forget(execution.id);
-    services.metrics.rejected.add({"busy"});
+    services.metrics.rejected.add({name_of(refusal->reason)});
     return std::move(*refusal);
   }
   services.logger.error(

@@ -13,6 +13,11 @@ namespace runtime {
 
 jail::Result<void> make_private_file(const std::string& path) {
   if (path == in_memory) return {};
+  // SQLite takes any file, and says of a device that it is locked.
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    return jail::Error{jail::ErrorKind::unsupported, "it is not a regular file", 0, {}};
+  }
   const jail::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file.valid()) return jail::Error{jail::ErrorKind::kernel, "open it", errno, {}};
   return {};

@@ -10,7 +10,7 @@ namespace runtime {
 inline constexpr const char* in_memory = ":memory:";
 
 // The database would be made with the umask's mode; what is in it is its owner's alone. Nothing for
-// in_memory.
+// in_memory. Errors: kernel, and unsupported where a device, directory or pipe is there.
 jail::Result<void> make_private_file(const std::string& path);
 
 // The directory of `path`, for its owner alone, and those above it. What is wrong with it shows

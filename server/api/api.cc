@@ -136,7 +136,7 @@ std::optional<Response> Api::why_refused(const RequestHead& head, const Matched&
   }
   if (route->cost == Cost::program && is_draining()) {
     services_.metrics.rejected.add({"stopping"});
-    return problem(503, "the server is stopping", {{"Retry-After", "5"}}, {.code = "stopping"});
+    return stopping();
   }
   if (route->cost != Cost::none) {
     const auto principal = matched.principal.value_or(runtime::Principal());

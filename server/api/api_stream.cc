@@ -92,8 +92,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
   }
 
   void drain() {
-    if (waiting_)
-      fail(problem(503, "the server is stopping", {}, {.code = "stopping"}), CloseCode::going_away);
+    if (waiting_) fail(stopping(), CloseCode::going_away);
   }
 
   // Nobody waits for the program any more: neither does it for its client.

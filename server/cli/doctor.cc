@@ -108,10 +108,7 @@ Check check_root(const runtime::ProgramRoot& root) {
 }
 
 int print_speed(const DoctorOptions& options, const jail::Result<HostSpeed>& speed) {
-  if (!speed) {
-    std::fprintf(stderr, "agent-sandbox: %s\n", speed.error().message().c_str());
-    return exit_own_failure;
-  }
+  if (!speed) return fail(exit_own_failure, speed.error().message());
   const Host host = this_host();
   const std::string line = options.format == DoctorOptions::Format::json
                                ? describe_json(host, *speed)
@@ -182,10 +179,7 @@ int doctor(const DoctorOptions& options, runtime::Environment environment,
   StartFailures failures;
   const auto started =
       start({.host = options.host, .environment = std::move(environment)}, &failures);
-  if (!started) {
-    std::fprintf(stderr, "agent-sandbox: %s\n", started.error().message().c_str());
-    return exit_own_failure;
-  }
+  if (!started) return fail(exit_own_failure, started.error().message());
   Diagnosis diagnosis;
   const HostFiles files;
   diagnosis.host = this_host();

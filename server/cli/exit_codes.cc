@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "server/cli/plain_text.h"
+
 namespace server {
 
 int signal_number(std::string_view name) noexcept {
@@ -46,7 +48,7 @@ int exit_code_of(const runtime::RunResult& result) noexcept {
 }
 
 int fail(int exit_code, const std::string& text) {
-  std::fprintf(stderr, "agent-sandbox: %s\n", text.c_str());
+  std::fprintf(stderr, "agent-sandbox: %s\n", plain_text(text).c_str());
   return exit_code;
 }
 

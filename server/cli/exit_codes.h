@@ -21,7 +21,8 @@ int exit_code_of(const runtime::RunResult& result) noexcept;
 // The number of a signal by its name, "SIGSEGV" or "SIGRTMIN+1"; 0 for none.
 int signal_number(std::string_view name) noexcept;
 
-// Prints "agent-sandbox: TEXT" to standard error and returns `exit_code`.
+// Prints "agent-sandbox: TEXT" to standard error and returns `exit_code`. The text may have bytes
+// of damaged files in it: plain_text() goes over it.
 int fail(int exit_code, const std::string& text);
 
 }  // namespace server

@@ -1,6 +1,5 @@
 #include "server/cli/host_checks.h"
 
-#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -14,6 +13,7 @@
 #include <cstring>
 #include <optional>
 
+#include "jail/launcher.h"
 #include "runtime/sandbox/template.h"
 
 namespace server {
@@ -93,16 +93,13 @@ Check check_seccomp() {
 }
 
 Check check_landlock() {
-  const long abi =
-      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
-  constexpr long first_with_files = 2;
-  constexpr long first_with_signals = 6;
-  if (abi >= first_with_files) {
+  const jail::LandlockReach landlock = jail::landlock_reach();
+  if (landlock.version > 0) {
     return {.name = "landlock",
             .state = Check::State::good,
-            .found = "ABI " + std::to_string(abi) + ": holds each program's " +
-                     (abi >= first_with_signals ? "files, signals and abstract sockets"
-                                                : "files; signals and abstract sockets from 6 on"),
+            .found = "ABI " + std::to_string(landlock.version) + ": holds each program's " +
+                     (landlock.signals ? "files, signals and abstract sockets"
+                                       : "files, not signals and abstract sockets"),
             .advice = {}};
   }
   return {.name = "landlock",

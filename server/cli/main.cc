@@ -75,7 +75,6 @@ int main(int argc, char** argv) {
   try {
     return dispatch({argv + (argc > 0 ? 1 : 0), argv + argc});
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "agent-sandbox: %s\n", error.what());
-    return server::exit_own_failure;
+    return server::fail(server::exit_own_failure, error.what());
   }
 }

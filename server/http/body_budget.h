@@ -4,13 +4,19 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
+#include <utility>
 
 namespace server {
 
 // Thread-safe. Must outlive its shares.
 class BodyBudget {
  public:
-  explicit BodyBudget(std::size_t bytes) : left_(bytes) {}
+  // `on_all_back` is called where nothing is taken any more, by whoever gave back the last of it.
+  explicit BodyBudget(std::size_t bytes, std::function<void()> on_all_back = {})
+      : all_(bytes), on_all_back_(std::move(on_all_back)), left_(bytes) {}
+
+  bool is_whole() const { return left_ == all_; }
 
   // What one request has taken; given back with it.
   class Share {
@@ -18,7 +24,9 @@ class BodyBudget {
     explicit Share(BodyBudget& owner) : owner_(owner) {}
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
-    ~Share() { owner_.left_ += taken_; }
+    ~Share() {
+      if (taken_ > 0) owner_.take_back(taken_);
+    }
 
     // Takes in steps, so that small bodies, which are nearly all, cost nothing. False when there is
     // not enough left.
@@ -42,6 +50,13 @@ class BodyBudget {
   };
 
  private:
+  void take_back(std::size_t bytes) {
+    const bool is_last = (left_ += bytes) == all_;
+    if (is_last && on_all_back_) on_all_back_();
+  }
+
+  const std::size_t all_;
+  const std::function<void()> on_all_back_;
   std::atomic<std::size_t> left_;
 };
 

@@ -10,6 +10,11 @@ void Deadline::set(std::chrono::milliseconds from_now, std::function<void()> lat
   if (!ticking_ || due_ < timer_.expiry()) start_timer();
 }
 
+void Deadline::hasten(std::chrono::milliseconds from_now) {
+  const auto due = Clock::now() + from_now;
+  if (late_ && due < due_) set(from_now, std::exchange(late_, nullptr));
+}
+
 void Deadline::clear() { late_ = nullptr; }
 
 // A wait that is under way ends as cancelled. Where it ended by itself just now it looks too early,

@@ -18,6 +18,8 @@ class Deadline : public std::enable_shared_from_this<Deadline> {
 
   // Replaces the one before.
   void set(std::chrono::milliseconds from_now, std::function<void()> late);
+  // Brings the one that is set, if there is one, nearer; never puts it off.
+  void hasten(std::chrono::milliseconds from_now);
   void clear();
 
  private:

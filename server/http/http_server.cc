@@ -1,6 +1,7 @@
 #include "server/http/http_server.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
 #include <utility>
@@ -24,6 +26,9 @@ using boost::system::error_code;
 // Connections beyond the limit that still get an answer; the ones after them are closed unheard.
 constexpr std::uint32_t max_turned_away = 64;
 constexpr std::chrono::milliseconds accept_pause{100};
+// After the last large body.
+constexpr std::chrono::seconds memory_is_kept{1};
+constexpr int max_backlog = 4096;  // the kernel's own bound
 constexpr std::chrono::milliseconds last_patience{5'000};
 
 // Asio opens sockets without it, and whatever this process executes must not inherit a connection.
@@ -35,11 +40,13 @@ HttpServer::HttpServer(std::vector<asio::any_io_executor> executors, HttpOptions
                        Handler& handler, runtime::Logger& logger)
     : executor_(executors.front()),
       options_(options),
-      budget_(options.max_bodies_bytes),
+      budget_(options.max_bodies_bytes,
+              [this] { asio::post(executor_, [this] { give_back_memory_later(); }); }),
       handler_(handler),
       logger_(logger),
       acceptor_(executor_),
-      changed_(executor_) {
+      changed_(executor_),
+      memory_timer_(executor_) {
   for (auto& executor : executors) workers_.push_back({.executor = std::move(executor)});
 }
 
@@ -87,6 +94,7 @@ void HttpServer::start_session(Socket socket, Worker& worker) {
     ++counted->second;
     ++worker.connections;
     if (draining_) session->drain();
+    if (hurried_) session->abandon();
     asio::co_spawn(
         worker.executor, session->run(),
         asio::bind_executor(executor_, [this, session, counted, &worker](std::exception_ptr) {
@@ -102,6 +110,26 @@ void HttpServer::start_session(Socket socket, Worker& worker) {
                      --turned_away_;
                      end_session(worker);
                    }));
+  }
+}
+
+// The allocator keeps what large bodies and all that was made of them took, for the next ones. Some
+// may come at once; later nobody needs it.
+void HttpServer::give_back_memory_later() {
+  memory_timer_.expires_after(memory_is_kept);
+  memory_timer_.async_wait([this](const error_code& error) {
+    if (!error && budget_.is_whole()) ::malloc_trim(0);
+  });
+}
+
+// Who connected and was not accepted would see a reset when the acceptor closes.
+void HttpServer::empty_backlog() {
+  error_code error;
+  acceptor_.non_blocking(true, error);
+  for (int left = max_backlog; left > 0 && !error; --left) {
+    Worker& worker = least_busy();
+    Socket socket = acceptor_.accept(worker.executor, error);
+    if (!error) start_session(std::move(socket), worker);
   }
 }
 
@@ -148,6 +176,7 @@ asio::awaitable<bool> HttpServer::drain_all(std::chrono::milliseconds patience) 
   // Those that came before the end was asked for are all that can hold accepted work.
   const auto before = open_sessions();
   if (!co_await wait_for(before, patience)) {
+    hurried_ = true;
     for (const auto& session : sessions_) session->abandon();
   }
   if (!before.empty()) {
@@ -155,7 +184,9 @@ asio::awaitable<bool> HttpServer::drain_all(std::chrono::milliseconds patience) 
     asio::steady_timer grace(executor_, options_.drain_grace);
     co_await grace.async_wait(as_values);
   }
+  memory_timer_.cancel();
   listener_.file.remove();
+  empty_backlog();
   error_code ignored;
   acceptor_.close(ignored);
   const auto end = std::chrono::steady_clock::now() + last_patience;

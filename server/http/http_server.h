@@ -46,6 +46,8 @@ class HttpServer {
   boost::asio::awaitable<void> accept_loop();
   Worker& least_busy();
   void start_session(Socket socket, Worker& worker);
+  void empty_backlog();
+  void give_back_memory_later();
   std::optional<Response> why_too_many(const std::string& peer) const;
   void end_session(Worker& worker);
   bool all_ended(const std::vector<std::weak_ptr<Session>>& sessions) const;
@@ -63,10 +65,12 @@ class HttpServer {
   boost::asio::basic_socket_acceptor<Socket::protocol_type> acceptor_;
   Listener listener_;  // its socket is the acceptor's, which is closed after its file is removed
   boost::asio::steady_timer changed_;  // its wait ends early when a session ends
+  boost::asio::steady_timer memory_timer_;
   std::unordered_set<std::shared_ptr<Session>> sessions_;
   std::map<std::string, std::uint32_t> peers_;  // how many of the sessions each has
   std::uint32_t turned_away_ = 0;               // sessions that only hear why
   bool draining_ = false;
+  bool hurried_ = false;  // nothing is waited for any more
 };
 
 }  // namespace server

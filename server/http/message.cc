@@ -138,6 +138,10 @@ Response problem(int status, std::string_view detail, std::vector<Header> header
           .headers = std::move(headers)};
 }
 
+Response stopping() {
+  return problem(503, "the server is stopping", {{"Retry-After", "5"}}, {.code = "stopping"});
+}
+
 std::string render_head(const Response& response, std::string_view request_id,
                         Connection connection, const Framing& framing) {
   std::string text = "HTTP/1.1 " + std::to_string(response.status) + ' ';

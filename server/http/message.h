@@ -54,6 +54,9 @@ struct ProblemFacts {
 Response problem(int status, std::string_view detail, std::vector<Header> headers = {},
                  const ProblemFacts& facts = {});
 
+// 503 for what comes while the server stops.
+Response stopping();
+
 enum class Connection { keep_alive, close };
 
 // How the client knows where a body ends.

@@ -83,11 +83,12 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   void abandon() override {
     asio::post(socket_.get_executor(), [self = shared_from_this()] {
       self->draining_ = true;
+      self->abandoned_ = true;
       if (self->working_) {
         self->gone_.request();
         self->stream_.hurry(self->options_.last_write_timeout);
       } else {
-        self->close();
+        self->deadline_->hasten(self->patience_for(self->action_));
       }
     });
   }
@@ -236,7 +237,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
       }
       if (co_await read_more()) continue;
       head_.request_id = runtime::make_uuid();
-      if (late_) co_return problem(408, "the request's head did not arrive in time");
+      if (late_) co_return too_late("the request's head did not arrive in time");
       lost_ = true;
       co_return std::nullopt;
     }
@@ -283,7 +284,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
       }
       if (step == BodyStep::progress) continue;
       if (co_await read_more()) continue;
-      if (late_) co_return problem(408, "the request's body did not arrive in time");
+      if (late_) co_return too_late("the request's body did not arrive in time");
       lost_ = true;
       co_return std::nullopt;
     }
@@ -294,6 +295,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   // Runs the handler while watching whether the client is still there.
   asio::awaitable<Response> work(std::string body) {
     gone_ = runtime::Cancel();
+    if (abandoned_) gone_.request();
     stream_.reset({.request_id = head_.request_id,
                    .connection = connection_afterwards(),
                    .knows_chunks = !is_http_1_0_,
@@ -362,12 +364,24 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   // A read may be between two steps when its time is over: late_ stops the next one.
   void arm(std::chrono::milliseconds time, AtDeadline action) {
     late_ = false;
+    action_ = action;
+    if (abandoned_) time = std::min(time, patience_for(action));
     deadline_->set(time, [this, action] {
       late_ = true;
       if (action == AtDeadline::close) return close();
       error_code ignored;
       socket_.cancel(ignored);
     });
+  }
+
+  // Of a server that cannot wait any longer: for what is read, and for what is said and heard.
+  std::chrono::milliseconds patience_for(AtDeadline action) const {
+    const bool reads = action == AtDeadline::stop_reading || idle_;
+    return reads ? options_.drain_grace : options_.last_write_timeout;
+  }
+
+  Response too_late(std::string_view why) const {
+    return abandoned_ ? stopping() : problem(408, why);
   }
 
   void disarm() {
@@ -416,9 +430,11 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   bool idle_ = false;
   bool working_ = false;
   bool draining_ = false;
-  bool late_ = false;   // the deadline passed
-  bool lost_ = false;   // the client is gone, nobody to answer
-  bool whole_ = false;  // the request was read to its end: another may follow
+  bool abandoned_ = false;
+  AtDeadline action_ = AtDeadline::close;  // of the last deadline
+  bool late_ = false;                      // the deadline passed
+  bool lost_ = false;                      // the client is gone, nobody to answer
+  bool whole_ = false;                     // the request was read to its end: another may follow
   bool skip_body_ = false;
   bool wants_more_ = false;  // the client will keep the connection
   bool is_http_1_0_ = false;

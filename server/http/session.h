@@ -31,7 +31,7 @@ struct HttpOptions {
   std::chrono::milliseconds linger_timeout{3'000};
   // How long a connection without a request stays open once the server stops.
   std::chrono::milliseconds drain_grace{250};
-  // Instead of write_timeout, once the server cannot wait any longer.
+  // Instead of write_timeout and linger_timeout, once the server cannot wait any longer.
   std::chrono::milliseconds last_write_timeout{2'000};
 };
 
@@ -51,7 +51,8 @@ class Session {
   // Ends when the request at hand, or one that comes within the grace, is answered. Thread-safe.
   virtual void drain() = 0;
 
-  // Tells the work at hand that nobody waits for it, and ends where there is none. Thread-safe.
+  // Tells the work at hand that nobody waits for it. A request that is still being read has
+  // drain_grace to become whole, and is refused after that. Thread-safe.
   virtual void abandon() = 0;
 };
 

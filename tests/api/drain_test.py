@@ -1,5 +1,6 @@
 """SIGTERM: what was accepted is answered, what comes later hears so, and then the server ends."""
 import concurrent.futures
+import contextlib
 import http.client
 import os
 import signal
@@ -132,6 +133,28 @@ class Drain(live_server.ServerTest):
         self.assertEqual(("cancelled", "begun\n"), (result["status"], result["stdout"]))
         self.assertEqual(0, self.ended(server, 5))
         self.assertLess(time.monotonic() - started, 5)
+
+    def test_past_the_deadline_whoever_comes_hears_so_or_is_refused(self):
+        server = self.start(DRAIN_SECONDS="0.5")
+        with concurrent.futures.ThreadPoolExecutor(7) as pool, server.client() as client:
+            running = pool.submit(client.execute, "import time; time.sleep(50)", timeout_seconds=55)
+            self.assertTrue(server.wait_until_running())
+            os.kill(server.pid, signal.SIGTERM)
+
+            def come_until_refused():
+                statuses = set()
+                with contextlib.suppress(ConnectionRefusedError):
+                    while True:
+                        with server.client() as late:
+                            statuses.add(late.post({"code": "pass"}).status)
+                return statuses
+
+            late = [pool.submit(come_until_refused) for _ in range(6)]
+            self.assertEqual("cancelled", running.result(10)["status"])
+            for one in late:
+                # Those that came before the signal was seen have run.
+                self.assertEqual({503}, one.result(10) - {200})
+        self.assertEqual(0, self.ended(server, 5))
 
     def test_a_bad_deadline_is_named(self):
         with self.assertRaises(live_server.DidNotStart) as refused:

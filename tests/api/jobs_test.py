@@ -1,5 +1,6 @@
 """/jobs: what is kept of past runs, for whom, how to end one that runs, and what is left after a crash."""
 import concurrent.futures
+import contextlib
 import hashlib
 import http.client
 import os
@@ -216,6 +217,25 @@ class Files(live_server.ServerTest):
             live_server.LiveServer(environment={"JOBS_PATH": self.path})
         self.assertIn(self.path, str(refused.exception))
         self.assertEqual(18_000, os.stat(self.path).st_size)
+
+    def test_bytes_of_a_damaged_file_do_not_reach_the_terminal(self):
+        """What SQLite says of a damaged schema has names out of the file in it."""
+        with contextlib.closing(sqlite3.connect(self.path)) as database:
+            database.execute("CREATE TABLE 'a\x1b]0;title\x07\u009b2Jz' (x)")
+            database.execute("PRAGMA writable_schema=ON")
+            database.execute("UPDATE sqlite_schema SET sql = 'CREATE TABLE'")
+            database.commit()
+        os.chmod(self.path, 0o666)
+        with self.assertRaises(live_server.DidNotStart) as refused:
+            live_server.LiveServer(environment={"JOBS_PATH": self.path})
+        said = str(refused.exception)
+        self.assertIn("malformed database schema (a", said)
+        self.assertNotRegex(said, "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f]")
+
+    def test_a_device_is_no_place_for_jobs(self):
+        with self.assertRaises(live_server.DidNotStart) as refused:
+            live_server.LiveServer(environment={"JOBS_PATH": "/dev/full"})
+        self.assertIn("jobs in /dev/full: it is not a regular file. Hint: set JOBS_PATH", str(refused.exception))
 
     def test_a_bad_path_is_named(self):
         for path in ("relative/file", "/"):

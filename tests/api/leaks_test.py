@@ -136,6 +136,27 @@ class Leaks(live_server.ServerTest):
             self.assertGreater(Snapshot(self.server).server_descriptors, before.server_descriptors)
 
 
+class LargeBodies(live_server.ServerTest):
+    environment = {"JOBS_PATH": ":memory:", "SANDBOX_POOL_SIZE": "0"}
+
+    def test_their_memory_is_given_back_once_the_server_is_idle(self):
+        if host_view.has_sanitizer(self.server.pid):
+            self.skipTest("its allocator keeps what was freed")
+        self.execute("pass")
+        before = host_view.resident_bytes(self.server.pid)
+        body = json.dumps({"code": "pass", "files": {str(number): "x" * (1 << 19) for number in range(14)},
+                           "timeout_seconds": 60}).encode()
+
+        def send(_):
+            with self.server.client() as client:
+                return client.post(body).status
+
+        with concurrent.futures.ThreadPoolExecutor(12) as pool:
+            self.assertEqual({200}, set(pool.map(send, range(36))))
+        self.assertTrue(host_view.wait_until(lambda: host_view.resident_bytes(self.server.pid) < before + 32 * MEBIBYTE, 10),
+                        (before, host_view.resident_bytes(self.server.pid)))
+
+
 class WarmLeaks(Leaks):
     """Jails from pools that keep as many whatever happens."""
 

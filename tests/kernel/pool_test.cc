@@ -403,6 +403,22 @@ TEST(Pool, EveryLeverCanBeTurnedOff) {
   }
 }
 
+TEST(Pool, WhatIsGivenUpIsNotMadeAgainAtOnceAndRequestsAreServed) {
+  DrivenPool pool(python_template());
+  ASSERT_TRUE(pool.until_ready(3)) << pool->state().trouble;
+  EXPECT_TRUE(pool->give_up_one());
+  EXPECT_EQ(pool->state().ready, 2u);
+  EXPECT_EQ(pool->state().target, 2u);
+  EXPECT_TRUE(pool->give_up_one());
+  EXPECT_TRUE(pool->give_up_one());
+  EXPECT_FALSE(pool->give_up_one());
+  EXPECT_EQ(pool->state().failures, 0u);
+  EXPECT_EQ(run_warm(pool, "print(6*7)").out, "42\n");
+  EXPECT_EQ(pool->state().misses, 1u);
+  EXPECT_EQ(pool->state().ready, 0u);
+  EXPECT_TRUE(pool.until_ready(2));
+}
+
 TEST(Pool, WrongTemplatesAreRefusedByName) {
   jail::TemplateSpec spec = python_template();
   spec.name = "Not a name";

@@ -86,7 +86,8 @@ class EgressProxy {
   // Those that wait, the oldest first; at most 1,024 at once. Never blocks, and a proxy whose
   // decisions nobody takes goes on: it keeps 4,096 and drops the oldest of the jail that has the
   // most. Thread-safe.
-  // Errors: closed (the proxy has ended and all was taken: start another), kernel.
+  // Errors: closed (the proxy has ended and all was taken: start another; its processes have been
+  // waited for), kernel.
   Result<std::vector<EgressDecision>> decisions();
 
   // A pidfd, readable when the proxy has ended. Owned by the EgressProxy.

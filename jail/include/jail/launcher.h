@@ -22,6 +22,15 @@ struct LauncherOptions {
   std::shared_ptr<const EgressProxy> egress = nullptr;
 };
 
+// By how much the kernel's Landlock confines guests beside their mounts, namespaces and filter.
+struct LandlockReach {
+  int version = 0;       // of its interface; 0: the kernel has none that serves, not even for files
+  bool signals = false;  // signals and abstract sockets too, not files alone
+};
+
+// That of the running kernel. What a guest gets is the same.
+LandlockReach landlock_reach() noexcept;
+
 // Makes jails; one is enough for a process. Its const methods may be called from any thread at
 // once; moving and destroying it, as with any value, only when no other thread uses it.
 class Launcher {
@@ -49,12 +58,11 @@ class Launcher {
   // What holds the limits of the jails launched here.
   Enforcement enforcement() const noexcept;
 
-  // The version of the kernel's Landlock by which guests are confined beside their mounts: files
-  // from 2 on, signals and abstract sockets as well from 6 on (Linux 6.12). 0: the kernel has none
-  // that serves, and mounts, namespaces and the filter stand alone.
+  // LandlockReach::version of the guests that are launched here.
   int landlock_version() const noexcept;
 
-  // A pidfd, readable when the launcher has ended. Owned by the Launcher.
+  // A pidfd, readable when the launcher has ended. Owned by the Launcher, which takes the status of
+  // that child when it goes; a Pool that is advanced does so within a second.
   int process_fd() const noexcept;
 
   struct State;                                                            // the library's own

@@ -124,6 +124,10 @@ class Pool {
   // Errors: as lease(), and unsupported unless Warmth::forked.
   Result<Jail> launch(const Invocation& invocation);
 
+  // Ends a jail that waits and makes no more ahead for five seconds, for an owner who lacks what it
+  // takes: a pool does not know of others. Requests go on being served. False: none waits.
+  bool give_up_one();
+
   // What waits, what was leased and what went wrong so far.
   PoolState state() const;
 

@@ -133,6 +133,12 @@ bool egress_rule_covers(std::string_view ceiling, std::string_view rule) {
 }
 
 struct EgressProxy::State {
+  // Where one has ended the other is about to.
+  void end() const {
+    end_process(look_ups.pidfd);
+    end_process(proxy.pidfd);
+  }
+
   ProxyProcess look_ups;
   ProxyProcess proxy;
 };
@@ -183,6 +189,7 @@ Result<std::vector<EgressDecision>> EgressProxy::decisions() {
     if (got < 0 && errno == EAGAIN) break;
     const bool over = got == 0 || (got < 0 && errno == ECONNRESET);
     if (over && !decisions.empty()) break;  // the next call says so
+    if (over) state_->end();
     if (over) return Error{ErrorKind::closed, "take decisions: the egress proxy has ended", 0, {}};
     if (got < 0) return system_error("take decisions");
     auto decision = egress::parse_decision({datagram, static_cast<std::size_t>(got)});

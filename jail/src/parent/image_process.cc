@@ -58,6 +58,18 @@ class SpawnSetup {
   posix_spawnattr_t attributes_;
 };
 
+// Takes the status of the process behind a pidfd. `options` beside WEXITED. False: it is no child,
+// or none any more, in a fork of the process that owns it or where its end was seen.
+bool take_status(const Fd& process, siginfo_t& ended, int options) {
+  constexpr auto by_pidfd = static_cast<idtype_t>(P_PIDFD);
+  const auto id = static_cast<id_t>(process.get());
+  int result;
+  do {
+    result = ::waitid(by_pidfd, id, &ended, WEXITED | options);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
 // Out of the way of the low numbers that the spawned process moves descriptors to.
 Fd moved_up(const Fd& fd) { return Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 16)); }
 
@@ -88,14 +100,15 @@ Result<Fd> run_image(const char* name, std::string_view image, Fd socket, std::v
 }
 
 void end_process(const Fd& process) {
-  constexpr auto by_pidfd = static_cast<idtype_t>(P_PIDFD);
-  const auto id = static_cast<id_t>(process.get());
   siginfo_t ended{};
-  // No child, or none any more: this is a fork of the process that owns it, or its end was seen.
-  if (::waitid(by_pidfd, id, &ended, WEXITED | WNOHANG | WNOWAIT) != 0) return;
+  if (!take_status(process, ended, WNOHANG | WNOWAIT)) return;
   ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
-  while (::waitid(by_pidfd, id, &ended, WEXITED) != 0 && errno == EINTR) {
-  }
+  take_status(process, ended, 0);
+}
+
+void reap_ended(const Fd& process) {
+  siginfo_t ended{};
+  take_status(process, ended, WNOHANG);
 }
 
 }  // namespace jail

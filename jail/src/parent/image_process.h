@@ -18,4 +18,7 @@ Result<Fd> run_image(const char* name, std::string_view image, Fd socket, std::v
 // copy of every handle, ends nothing.
 void end_process(const Fd& process);
 
+// Takes its status if it has ended: it would stay a zombie for as long as its handle is held.
+void reap_ended(const Fd& process);
+
 }  // namespace jail

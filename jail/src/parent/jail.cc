@@ -17,6 +17,7 @@
 #include "parent/fill_report.h"
 #include "parent/jail_state.h"
 #include "parent/messages.h"
+#include "parent/order.h"
 #include "plan/check_spec.h"
 
 namespace jail {
@@ -46,7 +47,7 @@ Fd create_beneath(int root, std::string_view path, std::uint32_t mode) {
 Error write_error(const std::string& doing) {
   const int error = errno;
   const bool full = error == ENOSPC || error == EDQUOT;
-  return Error{full ? ErrorKind::exhausted : ErrorKind::kernel, doing, error, {}};
+  return full ? Error{ErrorKind::exhausted, doing, error, {}} : system_error(doing);
 }
 
 // How a program ends by itself, its owner cannot end it.

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "child/landlock.h"
+#include "jail/launcher.h"
 #include "plan/check_spec.h"
 #include "plan/concerns.h"
 #include "plan/hidden.h"
@@ -84,15 +85,20 @@ std::optional<std::uint64_t> number_in(const char* path) {
 
 }  // namespace
 
+LandlockReach landlock_reach() noexcept {
+  const auto version = static_cast<int>(
+      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, landlock::ask_for_version));
+  if (version < landlock::least_version) return {};
+  return {.version = version, .signals = (landlock::known_scopes(version) & landlock::signal) != 0};
+}
+
 HostFacts HostFacts::of_this_host(std::uint32_t uid, std::uint32_t gid) {
   HostFacts facts;
   facts.uid = uid;
   facts.gid = gid;
   facts.last_capability = static_cast<int>(cap_max_bits()) - 1;
   facts.page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const auto version = static_cast<int>(
-      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, landlock::ask_for_version));
-  if (version >= landlock::least_version) facts.landlock = version;
+  facts.landlock = landlock_reach().version;
   facts.max_mappings = number_in("/proc/sys/vm/max_map_count").value_or(facts.max_mappings);
   for (int resource = 0; resource < RLIM_NLIMITS; ++resource) {
     rlimit limit{};

@@ -19,6 +19,12 @@ Demand::Demand(std::uint32_t least, std::uint32_t usual, std::uint32_t most)
 
 void Demand::made(double seconds) { make_time_ += smoothing * (seconds - make_time_); }
 
+void Demand::content_with(std::size_t count) {
+  const auto enough = static_cast<std::uint32_t>(std::min<std::size_t>(count, target_));
+  target_ = std::max(enough, least_);
+  quiet_ = 0;
+}
+
 void Demand::tick(double seconds) {
   if (seconds <= 0) return;
   const double now = leases_ / seconds;

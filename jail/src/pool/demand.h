@@ -14,6 +14,8 @@ class Demand {
   void missed() { ++misses_; }  // one of the leases found nothing ready
   void made(double seconds);    // how long a jail took from its order until it was ready
   void tick(double seconds);    // since the last one
+  // No more are wanted than these, until more come.
+  void content_with(std::size_t count);
 
   std::size_t target() const { return target_; }
 

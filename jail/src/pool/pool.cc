@@ -14,6 +14,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "parent/image_process.h"
 #include "parent/jail_state.h"
 #include "parent/launcher_state.h"
 #include "parent/order.h"
@@ -35,6 +36,8 @@ constexpr std::size_t made_at_once = 32;
 // its processor with it.
 constexpr milliseconds refill_delay{2};
 constexpr milliseconds tick{250};
+// What was given up is for somebody else, who needs a moment to take it.
+constexpr milliseconds pause_after_giving_up{5'000};
 // A jail that is made for the stock so soon after a request found it empty goes to the next one.
 constexpr milliseconds pressed_after_miss{50};
 constexpr milliseconds first_retry{250};
@@ -137,7 +140,8 @@ struct Pool::State {
   std::uint64_t last_source = source_first_jail;
   bool wake_is_near = false;
   Clock::time_point last_tick = Clock::now();
-  Clock::time_point last_miss{};  // when a request found nothing ready
+  Clock::time_point last_miss{};       // when a request found nothing ready
+  Clock::time_point stock_again_at{};  // none is made ahead before
   Clock::time_point retry_at{};
   milliseconds retry_after = first_retry;
   PoolState counts;
@@ -182,6 +186,7 @@ void Pool::State::on_timer() {
   if (now - last_tick >= tick) {
     demand.tick(std::chrono::duration<double>(now - last_tick).count());
     last_tick = now;
+    reap_ended(launcher->process);
     retire_surplus();
     give_up_overdue();
     if (is_forked()) look_at_hosts();
@@ -287,6 +292,7 @@ void Pool::State::retire_surplus() {
 }
 
 std::size_t Pool::State::wanted() const {
+  if (Clock::now() < stock_again_at) return 0;
   const std::size_t there = ready.size() + making.size();
   const std::size_t target = demand.target();
   if (there >= target || making.size() >= refilled_at_once) return 0;
@@ -453,6 +459,17 @@ Result<Jail> Pool::launch(const Invocation& invocation) {
   auto jail = state.make(lock, State::Waited::for_it, file->get());
   if (jail) state.note_lease(*jail, true);
   return jail;
+}
+
+bool Pool::give_up_one() {
+  std::optional<Jail> given_up;  // goes without the lock
+  State& state = *state_;
+  const State::Lock lock(state.mutex);
+  given_up = state.take_ready();
+  if (!given_up) return false;
+  state.demand.content_with(state.ready.size());
+  state.stock_again_at = Clock::now() + pause_after_giving_up;
+  return true;
 }
 
 PoolState Pool::state() const {

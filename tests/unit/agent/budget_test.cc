@@ -135,6 +135,17 @@ TEST_F(BudgetTest, AFullQueueIsWaitedForAsLongAsThereIsTime) {
   EXPECT_THAT(result.host_error, HasSubstr("the queue is full"));
 }
 
+TEST_F(BudgetTest, AHostWithoutRoomIsWaitedForAndNamed) {
+  TaskRequest request = task();
+  request.budget.time = milliseconds(300);
+  model_.play(Role::coder, coded("print(42)"));
+  jails_.program = [](const RunRequest&) -> FakeJails::Answer {
+    return jail::Error{jail::ErrorKind::exhausted, "make a pipe", EMFILE, {}};
+  };
+  EXPECT_THAT(run(std::move(request)).error,
+              HasSubstr("; this host has no room for another program"));
+}
+
 TEST_F(BudgetTest, TimeEndsAModelCall) {
   TaskRequest request = task();
   request.budget.time = milliseconds(60);

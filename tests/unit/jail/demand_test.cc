@@ -29,6 +29,22 @@ TEST(Demand, AMissMakesItGrow) {
   EXPECT_EQ(demand.target(), 12u);
 }
 
+TEST(Demand, IsContentWithWhatIsLeftUntilMoreCome) {
+  Demand demand(2, 8, 64);
+  demand.content_with(20);
+  EXPECT_EQ(demand.target(), 8u);
+  demand.content_with(5);
+  EXPECT_EQ(demand.target(), 5u);
+  demand.tick(tick);
+  EXPECT_EQ(demand.target(), 5u);
+  demand.content_with(0);
+  EXPECT_EQ(demand.target(), 2u);
+  demand.leased();
+  demand.missed();
+  demand.tick(tick);
+  EXPECT_EQ(demand.target(), 3u);
+}
+
 TEST(Demand, FollowsTheRateOfArrivalsAndStopsAtTheMost) {
   Demand demand(2, 2, 64);
   for (int i = 0; i < 100; ++i) demand.made(0.005);

@@ -210,6 +210,65 @@ TEST_F(AcquisitionTest, AJailOfItsOwnThatEndsBeforeTheStartIsReported) {
   EXPECT_EQ(asked_.size(), 1u);
 }
 
+TEST_F(AcquisitionTest, WhatTheHostLacksIsTakenFromJailsThatWaitForNobody) {
+  lacks_ = 2;
+  idle_ = 2;
+  const auto jail = add(Kind::pooled, Phase::ready);
+  begin();
+  EXPECT_EQ(asked_for_room_, 1);
+  EXPECT_EQ(asked_.size(), 1u) << "its processes are still ending";
+  pass(10ms);
+  pass(10ms);
+  EXPECT_EQ(asked_for_room_, 2);
+  ASSERT_EQ(asked_.size(), 3u);
+  EXPECT_EQ(asked_[2].way, Way::any);
+  EXPECT_EQ(jail->starts, 1);
+}
+
+TEST_F(AcquisitionTest, WhereNoJailIsLeftToBeGivenUpTheShortageIsTold) {
+  lacks_ = 2;
+  idle_ = 1;
+  const auto outcome = begin();
+  pass(10ms);
+  EXPECT_EQ(asked_for_room_, 2);
+  EXPECT_EQ(outcome->error().kind, ErrorKind::exhausted);
+  EXPECT_EQ(outcome->error().sys_errno, EMFILE);
+  EXPECT_EQ(setting_.admission->running(), 0u);
+}
+
+TEST_F(AcquisitionTest, AShortageThatAJailsInitMeetsMakesRoomToo) {
+  idle_ = 1;
+  const auto jail = add(Kind::of_its_own, Phase::launching);
+  const auto next = add(Kind::of_its_own, Phase::ready);
+  begin();
+  jail->fail({ErrorKind::exhausted, "clone a jail", EAGAIN, {}});
+  go_on();
+  EXPECT_TRUE(jail->given_up);
+  EXPECT_EQ(asked_.size(), 1u);
+  pass(10ms);
+  EXPECT_EQ(next->starts, 1);
+}
+
+TEST_F(AcquisitionTest, AFullQueueIsNoShortage) {
+  set_places(1, 0);
+  idle_ = 1;
+  auto place = setting_.admission->take_free();
+  EXPECT_EQ(begin()->error().sys_errno, 0);
+  EXPECT_EQ(asked_for_room_, 0);
+}
+
+TEST_F(AcquisitionTest, CancelEndsTheWaitForRoom) {
+  lacks_ = 5;
+  idle_ = 5;
+  RunOptions options;
+  const Cancel cancel = options.cancel;
+  const auto outcome = begin(program(), std::move(options));
+  cancel.request();
+  go_on();
+  EXPECT_EQ(outcome->result().status, Status::cancelled);
+  EXPECT_EQ(asked_for_room_, 1);
+}
+
 TEST_F(AcquisitionTest, TheJailThatReplacesOneThatCannotStartGetsAllOfTheInput) {
   const auto broken = add(Kind::pooled, Phase::ready);
   broken->start_error = Error{ErrorKind::closed, "start", 0, {}};

@@ -104,6 +104,7 @@ struct FakePool {
   std::vector<jail::Invocation> invocations;  // of those that were launched
   std::string trouble;                        // why no jail can be made; empty: some are being made
   std::uint64_t leases = 0;
+  std::optional<jail::Error> lease_error;
   int advances = 0;
   bool maker_ended = false;
   bool closed = false;
@@ -130,6 +131,7 @@ class FakePoolHandle final : public PoolHandle {
     ++pool_->advances;
   }
   jail::Result<std::unique_ptr<JailHandle>> lease() override {
+    if (pool_->lease_error) return *pool_->lease_error;
     if (pool_->ready.empty()) {
       const auto kind =
           pool_->trouble.empty() ? jail::ErrorKind::exhausted : jail::ErrorKind::closed;
@@ -143,6 +145,11 @@ class FakePoolHandle final : public PoolHandle {
   jail::Result<std::unique_ptr<JailHandle>> launch(const jail::Invocation& invocation) override {
     pool_->invocations.push_back(invocation);
     return lease();
+  }
+  bool give_up_one() override {
+    if (pool_->ready.empty()) return false;
+    pool_->ready.pop_front();
+    return true;
   }
   jail::PoolState state() const override {
     jail::PoolState state;

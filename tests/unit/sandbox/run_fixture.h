@@ -7,6 +7,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <cerrno>
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -62,6 +63,10 @@ class RunTest : public testing::Test {
                              const WarmPool::MakeTicket& make_ticket) {
       return launch(way, failed, make_ticket);
     };
+    setting_.make_room = [this] {
+      ++asked_for_room_;
+      return asked_for_room_ <= idle_;
+    };
     setting_.collectors = [this] { return collectors_.get_executor(); };
   }
 
@@ -89,6 +94,10 @@ class RunTest : public testing::Test {
   std::optional<jail::Result<Leased>> launch(Acquisition::Way way, const JailMaker& failed,
                                              const WarmPool::MakeTicket& make_ticket) {
     asked_.push_back({way, failed});
+    if (lacks_ > 0) {
+      --lacks_;
+      return jail::Error{jail::ErrorKind::exhausted, "make a pipe", EMFILE, {}};
+    }
     if (next_.empty()) {
       tickets_.push_back(make_ticket());
       return std::nullopt;
@@ -133,6 +142,9 @@ class RunTest : public testing::Test {
   runtime::Run::Setting setting_;
   std::deque<Next> next_;
   std::vector<Asked> asked_;
+  int lacks_ = 0;  // so many launches find no descriptor
+  int idle_ = 0;   // so many jails wait for nobody
+  int asked_for_room_ = 0;
   std::vector<std::weak_ptr<WarmPool::Ticket::element_type>> tickets_;
   // Drops its runs, before what they use goes.
   std::unique_ptr<boost::asio::io_context> loop_ = std::make_unique<boost::asio::io_context>(1);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
+#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -291,6 +292,29 @@ TEST_F(WarmPoolTest, ALeaseThatFindsItsMakerEndedOpensThePoolAnew) {
   EXPECT_EQ(request->answer->error().kind, ErrorKind::closed) << "a jail of its own is better";
   go_on();
   EXPECT_EQ(opened_.size(), 2u);
+}
+
+TEST_F(WarmPoolTest, AShortageOfTheHostIsNotWaitedFor) {
+  FakePool& pool = open_with_a_jail();
+  ASSERT_TRUE(take()->has_jail());
+  const auto waits = take();
+  EXPECT_FALSE(waits->answer);
+  pool.lease_error = Error{ErrorKind::exhausted, "make a pipe", EMFILE, {}};
+  pool.tell();
+  go_on();
+  ASSERT_TRUE(waits->answer);
+  EXPECT_EQ(waits->answer->error().sys_errno, EMFILE);
+  const auto comes = take();
+  ASSERT_TRUE(comes->answer);
+  EXPECT_EQ(comes->answer->error().sys_errno, EMFILE);
+}
+
+TEST_F(WarmPoolTest, GivesUpOneThatWaits) {
+  EXPECT_FALSE(pool_->give_up_one()) << "it is not open";
+  FakePool& pool = open_with_a_jail();
+  EXPECT_TRUE(pool_->give_up_one());
+  EXPECT_TRUE(pool.ready.empty());
+  EXPECT_FALSE(pool_->give_up_one());
 }
 
 TEST_F(WarmPoolTest, JailsThatWereNotForkedTellTheirMaker) {

@@ -50,6 +50,17 @@ TEST_F(DeadlineTest, AnEarlierOneReplacesALaterOne) {
   EXPECT_LT(Clock::now() - begun, 5s);
 }
 
+TEST_F(DeadlineTest, IsBroughtNearerAndNeverPutOff) {
+  deadline_->hasten(5ms);
+  EXPECT_EQ(late_within(20ms), 0) << "none was set";
+  const auto begun = Clock::now();
+  set(10s);
+  deadline_->hasten(20ms);
+  deadline_->hasten(10s);
+  EXPECT_EQ(late_within(5s), 1);
+  EXPECT_LT(Clock::now() - begun, 5s);
+}
+
 TEST_F(DeadlineTest, AClearedOneIsNeverLate) {
   set(5ms);
   deadline_->clear();

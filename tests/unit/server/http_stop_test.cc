@@ -101,6 +101,60 @@ TEST_F(HttpTest, StopCancelsWhatRunsTooLong) {
   EXPECT_EQ(client.receive()->status, 200);
 }
 
+// A reset would not tell it that it may ask another server.
+TEST_F(HttpTest, WhoIsStillSendingWhenTheTimeIsOverIsTold) {
+  start();
+  handler_.longest = 10s;
+  TestClient busy = client();
+  busy.send(post("/wait", "x"));
+  TestClient in_its_head = client();
+  in_its_head.send("POST /echo HTTP/1.1\r\n");
+  TestClient in_its_body = client();
+  in_its_body.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345");
+  ASSERT_TRUE(eventually([&] { return handler_.handled == 1; }));
+  EXPECT_TRUE(stop(50ms));
+  EXPECT_EQ(busy.receive()->status, 200);
+  for (TestClient* late : {&in_its_head, &in_its_body}) {
+    const auto answer = late->receive();
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_EQ(answer->status, 503);
+    EXPECT_EQ(answer->headers.at("retry-after"), "5");
+  }
+}
+
+TEST_F(HttpTest, WhoSendsTheRestWhenTheTimeIsOverIsAnswered) {
+  start(HttpOptions{.drain_grace = scaled(1s)});
+  handler_.longest = 10s;
+  TestClient busy = client();
+  busy.send(post("/wait", "x"));
+  TestClient late = client();
+  late.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345");
+  ASSERT_TRUE(eventually([&] { return handler_.handled == 1; }));
+  auto stopped = stopping(50ms);
+  EXPECT_EQ(busy.receive()->status, 200);
+  late.send("67890");
+  const auto answer = late.receive();
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->body, "1234567890");
+  EXPECT_TRUE(stopped.get());
+}
+
+TEST_F(HttpTest, WhoWasNotAcceptedYetIsAnsweredBeforeTheEnd) {
+  start(HttpOptions{.drain_grace = 50ms});
+  handler_.longest = 500ms;
+  TestClient blocking = client();
+  blocking.send(get("/block"));
+  ASSERT_TRUE(eventually([&] { return handler_.handled == 1; }));
+  auto stopped = stopping(5s);
+  TestClient waiting = client();  // in the backlog: whoever accepts is kept
+  waiting.send(get("/late"));
+  EXPECT_EQ(blocking.receive()->status, 200);
+  const auto answer = waiting.receive();
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->status, 200);
+  EXPECT_TRUE(stopped.get());
+}
+
 TEST_F(HttpTest, AStoppedServerAcceptsNoMore) {
   start();
   EXPECT_TRUE(stop(1s));

@@ -116,6 +116,19 @@ TEST_F(JobPlace, WhereNothingCanBeWritten) {
   EXPECT_THAT(configured.error().message(), HasSubstr("JOBS_PATH"));
 }
 
+TEST_F(JobPlace, WhatIsNotARegularFileIsNamedAsThat) {
+  const std::string pipe = directory_ + "/pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {std::string("/dev/full"), pipe, directory_}) {
+    const auto configured = open_job_table(path, std::nullopt, {}, {}, logger_);
+    ASSERT_FALSE(configured.has_value()) << path;
+    EXPECT_EQ(configured.error().message(),
+              "jobs in " + path +
+                  ": it is not a regular file. Hint: set JOBS_PATH to a file that this user may "
+                  "write, or to :memory:");
+  }
+}
+
 TEST(Digest, KnownAnswers) {
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(keyed_sha256("Jefe", "what do ya want for nothing?"),
