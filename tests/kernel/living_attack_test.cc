@@ -302,23 +302,61 @@ for attempt in (lambda: resource.prlimit(os.getpid() + 1, resource.RLIMIT_CPU, (
   EXPECT_EQ(outcome.out, "1\n1\n1\n1\n");
 }
 
-constexpr char hoard_terminals[] = R"(
-import os, time
-held = []
-try:
-    while True: held.append(os.open('/dev/pts/ptmx', os.O_RDWR | os.O_NOCTTY))
-except OSError: pass
-print(len(held), flush=True)
-time.sleep(30)
+TEST_F(LivingAttack, NoGuestMakesATerminal) {
+  begin();
+  EXPECT_EQ(run(python_process(R"(
+import os
+for path in ('/dev/ptmx', '/dev/pts/ptmx'):
+    try: print(os.isatty(os.open(path, os.O_RDWR | os.O_NOCTTY)))
+    except OSError as error: print(error.strerror)
+try: os.openpty()
+except OSError as error: print(error.strerror)
+)"))
+                .out,
+            "No such file or directory\nFalse\nNo such file or directory\n");
+}
+
+// It leads a session without a terminal, so that each one which it opens, and nobody has, is its
+// own from then on.
+constexpr char take_terminals[] = R"(
+import os
+print('at work', flush=True)
+while True:
+    for number in range(3):
+        try: os.close(os.open(f'/dev/pts/{number}', os.O_RDWR))
+        except OSError: pass
 )";
 
-TEST_F(LivingAttack, AShortageOfTerminalsIsNamed) {
+TEST_F(LivingAttack, ATerminalIsNobodysBeforeItsProcess) {
   begin();
-  Process hoarder = attacker(python_process(hoard_terminals));
+  std::vector<Process> takers;
+  std::vector<jail::Fd> outputs;
+  for (int i = 0; i < 4; ++i) {
+    takers.push_back(attacker(python_process(take_terminals)));
+    outputs.push_back(std::move(said_));
+  }
+  for (int i = 0; i < 200; ++i) {
+    Process process = spawn(on_terminal(shell_process("read line < /dev/tty")));
+    const auto now = process.wait(ProcessPhase::running, scaled(seconds(10)));
+    ASSERT_TRUE(now) << i << ": " << now.error().message();
+  }
+}
+
+TEST_F(LivingAttack, AShortageOfTerminalsIsNamed) {
+  jail::JailSpec spec = unhurried_spec();
+  spec.limits.memory_bytes = std::uint64_t{1} << 30;
+  begin(spec);
+  for (int i = 0; i < 64; ++i) {
+    Process holder =
+        spawn(on_terminal({.argv = {"/usr/bin/setsid", "--fork", "/usr/bin/sleep", "60"}}));
+    const auto now = holder.wait(ProcessPhase::ended, scaled(seconds(10)));
+    ASSERT_TRUE(now) << i << ": " << now.error().message();
+  }
   Process late = spawn(on_terminal(shell_process("tty")));
   const auto refused = late.wait(ProcessPhase::running, scaled(seconds(10)));
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message(), HasSubstr("No space left on device"));
+  EXPECT_EQ(refused.error().kind, ErrorKind::exhausted);
+  EXPECT_THAT(refused.error().message(), HasSubstr("all of its terminals"));
 }
 
 TEST_F(LivingAttack, NoGuestChangesWhoMayHaveATerminal) {

@@ -41,8 +41,9 @@ struct ProcessSpec {
   std::vector<std::string> env = {};   // "NAME=value"; nothing is inherited
   std::string working_directory = {};  // empty: JailSpec::working_directory
   // A terminal of the jail's own as its standard streams and as its controlling terminal, in place
-  // of three pipes. A shell's job control takes tcsetpgrp(3), which the default policy refuses:
-  // jail::terminal_rules() has it.
+  // of three pipes. Nobody has it before this process. There are up to 64 at a time, each as long
+  // as any process has it open; programs in the jail can make none. A shell's job control takes
+  // tcsetpgrp(3), which the default policy refuses: jail::terminal_rules() has it.
   std::optional<TerminalSize> terminal = std::nullopt;
   std::optional<std::chrono::milliseconds> wall =
       std::nullopt;  // from spawn() on; none: the jail's

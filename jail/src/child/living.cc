@@ -39,10 +39,10 @@ struct Terminal {
   int slave = -1;
 };
 
-// 0 or a negative errno.
-long open_terminal(const wire::Order& order, Terminal& terminal) {
+// In `terminals`, where none can be opened by its name. 0 or a negative errno.
+long open_terminal(int terminals, const wire::Order& order, Terminal& terminal) {
   const long master =
-      raw::call(SYS_openat, AT_FDCWD, raw::address("/dev/pts/ptmx"), O_RDWR | O_NOCTTY | O_CLOEXEC);
+      raw::call(SYS_openat, terminals, raw::address("ptmx"), O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (master < 0) return master;
   const int unlocked = 0;
   const winsize size{order.rows, order.columns, 0, 0};
@@ -254,14 +254,17 @@ class Living {
     Listener* listener = listeners_.lend();
     if (listener == nullptr) return {wire::no_place_for_listener, EAGAIN};
     Terminal terminal;
-    long done = has_terminal ? open_terminal(order, terminal) : 0;
+    const auto terminals = static_cast<int>(slots_[wire::slot_terminals]);
+    long done = has_terminal ? open_terminal(terminals, order, terminal) : 0;
+    const bool none_left = done == -ENOSPC;
     if (done == 0) done = begin(*place, *listener, order, fds, terminal);
     if (done < 0) listener->is_lent = false;
     if (terminal.slave >= 0) {
       raw::call(SYS_close, terminal.slave);
       raw::call(SYS_close, terminal.master);
     }
-    return {wire::refused_by_kernel, static_cast<std::int32_t>(-done)};
+    return {none_left ? wire::no_terminal : wire::refused_by_kernel,
+            static_cast<std::int32_t>(-done)};
   }
 
   // 0 or a negative errno.

@@ -38,6 +38,8 @@ enum Slot : std::uint8_t {
   slot_arguments = slot_library,
   slot_variables = slot_setup,
   slot_start_directory = slot_guest_plan,
+  // Of init of a living jail, which has let go of its cgroup's directory: where it makes terminals.
+  slot_terminals = slot_cgroup,
 };
 
 enum ArgumentKind : std::uint8_t {
@@ -238,6 +240,7 @@ enum SpawnFailure : std::int32_t {
   refused_by_kernel = -1,
   no_place_for_process = -2,   // of those that have not ended
   no_place_for_listener = -3,  // of those that live, or have left somebody behind who lives
+  no_terminal = -4,            // all are open
 };
 
 // Why init ended the jail, when it did.

@@ -205,6 +205,9 @@ Error Process::State::start_error(const wire::Message& message) const {
     error.hint = "as many processes as a jail may have at a time have not ended";
   } else if (message.index == wire::no_place_for_listener) {
     error.hint = "too many processes have left others behind that live, or have not ended";
+  } else if (message.index == wire::no_terminal) {
+    error.kind = ErrorKind::exhausted;
+    error.hint = "processes of the jail have all of its terminals open";
   }
   return error;
 }

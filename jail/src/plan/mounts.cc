@@ -24,7 +24,7 @@ namespace {
 
 constexpr char place_of_new_root[] = "/tmp";
 
-// A guest can open them too, and the kernel keeps some 10 KB for each.
+// The kernel keeps some 10 KB for each, as long as any process has it open.
 constexpr char most_terminals[] = "64";
 
 // In a template's host.
@@ -78,14 +78,36 @@ void attach_proc_of_host(Builder& builder, MountWriter& mounts, SlotRef root) {
 }
 
 // Terminals of the jail's own, which no other jail and nobody outside has a path to. No `nodev`:
-// they are device nodes. Read-only: they can be written to all the same, but a guest, who owns
-// them, cannot take init's right to make another one away.
+// they are device nodes.
+//
+// Two mounts of the same. Only init has a way to the lower one, in which it makes them; their names
+// are beneath /dev/pts all the same. A new one has a mode that lets nobody open it until the
+// process has it that it was made for. In the upper one, which a guest sees, it makes none and
+// changes no mode, though it owns them: it is read-only, and a device covers what makes them.
 void attach_terminals(Builder& builder, MountWriter& mounts, SlotRef root) {
-  const SlotRef terminals =
-      mounts.make("devpts", {{"mode", "0600"}, {"ptmxmode", "0666"}, {"max", most_terminals}},
-                  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY);
-  mounts.attach(terminals, Builder::slot(root), "dev/pts", "/dev/pts");
-  builder.close(terminals, "/dev/pts");
+  const SlotRef own =
+      mounts.make("devpts", {{"mode", "0000"}, {"ptmxmode", "0600"}, {"max", most_terminals}},
+                  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+  mounts.attach(own, Builder::slot(root), "dev/pts", "init's own /dev/pts");
+  builder
+      .call(JAIL_CALL(openat),
+            {Builder::slot(own), builder.text("."),
+             Builder::value(O_RDONLY | O_DIRECTORY | O_CLOEXEC)},
+            "open init's own /dev/pts")
+      .result_slot = wire::slot_terminals;
+  const SlotRef shown =
+      builder.open(JAIL_CALL(open_tree),
+                   {Builder::slot(own), builder.text(""),
+                    Builder::value(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH)},
+                   "take /dev/pts");
+  builder.close(own, "init's own /dev/pts");
+  mounts.set_attributes(shown, MOUNT_ATTR_RDONLY, 0, "make /dev/pts read-only");
+  mounts.attach(shown, Builder::slot(root), "dev/pts", "/dev/pts");
+  builder.close(shown, "/dev/pts");
+  const SlotRef cover = mounts.take(
+      "/dev/null", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, "read-only");
+  mounts.attach(cover, Builder::slot(root), "dev/pts/ptmx", "/dev/pts/ptmx");
+  builder.close(cover, "/dev/pts/ptmx");
 }
 
 void enter_root(Builder& builder, SlotRef root) {

@@ -124,7 +124,6 @@ void lay_out(Skeleton& skeleton, const JailSpec& spec) {
   if (spec.life == Life::until_ended) {
     skeleton.file(path_of_device(terminal_device), "");
     skeleton.directory("/dev/pts");
-    skeleton.link("/dev/ptmx", "pts/ptmx");
   }
   skeleton.link("/dev/fd", "/proc/self/fd");
   skeleton.link("/dev/stdin", "/proc/self/fd/0");

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <linux/close_range.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 
 #include <limits>
 
@@ -45,6 +46,12 @@ void add_controlling_terminal(Builder& builder) {
       .call(JAIL_CALL(ioctl),
             {Builder::slot({wire::slot_terminal}), Builder::value(TIOCSCTTY), Builder::value(0)},
             "make its terminal the controlling one, where it has one")
+      .tolerated_errno = EBADF;
+  // It has a session now, so whoever opens it does not make it his own.
+  builder
+      .call(JAIL_CALL(fchmod),
+            {Builder::slot({wire::slot_terminal}), Builder::value(S_IRUSR | S_IWUSR)},
+            "let it be opened by its name")
       .tolerated_errno = EBADF;
 }
 
