@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -74,21 +75,37 @@ class Collected {
 
   int fd() const { return stream_.get(); }  // -1 at its end
 
-  void read_some() {
-    const ssize_t got = ::read(stream_.get(), room_.data(), room_.size());
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  void read_some() { read_up_to(room_.size()); }
+
+  // What is there at this moment, and nothing that others write meanwhile.
+  void read_rest() {
+    int left = 0;
+    if (fd() < 0 || ::ioctl(fd(), FIONREAD, &left) != 0) return;
+    while (left > 0) {
+      const std::size_t got =
+          read_up_to(std::min<std::size_t>(room_.size(), static_cast<std::size_t>(left)));
+      if (got == 0) break;
+      left -= static_cast<int>(got);
+    }
+  }
+
+ private:
+  // How many were read.
+  std::size_t read_up_to(std::size_t most) {
+    const ssize_t got = ::read(stream_.get(), room_.data(), most);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
     if (got <= 0) {
       stream_.reset();
-      return;
+      return 0;
     }
     const auto bytes = static_cast<std::size_t>(got);
     const auto kept =
         static_cast<std::size_t>(std::min<std::uint64_t>(bytes, most_ - text_.size()));
     text_.append(room_.data(), kept);
     lost_ += bytes - kept;
+    return bytes;
   }
 
- private:
   Fd stream_;
   std::string& text_;
   std::uint64_t most_;
@@ -226,24 +243,28 @@ Result<Output> Process::communicate(std::string_view input, std::uint64_t max_by
   for (;;) {
     auto now = advance();
     if (!now) return now.error();
-    const bool has_ended = *now == ProcessPhase::ended;
-    // What is written after the end is written by others, who may hold the streams for ever.
-    const int left = has_ended ? 0 : left_until(deadline);
-    if (!has_ended && left == 0) {
+    if (*now == ProcessPhase::ended) break;
+    const int left = left_until(deadline);
+    if (left == 0) {
       if (auto done = state.give_up(Ended::timed_out); !done) return done.error();
       continue;
     }
-    pollfd watched[] = {{has_ended ? -1 : in.fd(), POLLOUT, 0},
+    pollfd watched[] = {{in.fd(), POLLOUT, 0},
                         {out.fd(), POLLIN, 0},
                         {err.fd(), POLLIN, 0},
-                        {has_ended ? -1 : state.control.get(), POLLIN, 0}};
-    const int ready = ::poll(watched, std::size(watched), left);
-    if (ready < 0 && errno != EINTR) return system_error("communicate with a process");
+                        {state.control.get(), POLLIN, 0}};
+    if (::poll(watched, std::size(watched), left) < 0) {
+      if (errno == EINTR) continue;
+      return system_error("communicate with a process");
+    }
     if (watched[0].revents != 0) in.write_some();
     if (watched[1].revents != 0) out.read_some();
     if (watched[2].revents != 0) err.read_some();
-    if (has_ended && ready == 0) return output;
   }
+  // What is written after the end is written by others, who may hold the streams for ever.
+  out.read_rest();
+  err.read_rest();
+  return output;
 }
 
 }  // namespace jail
