@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -187,6 +188,18 @@ while True:
   EXPECT_FALSE(jail_->open_file("/workspace/socket", O_PATH));
 }
 
+TEST_F(LivingAttack, WhatIsNoFileIsRefusedWithoutHavingBeenOpened) {
+  begin();
+  const int workspace = jail_->working_directory_fd();
+  ASSERT_EQ(::mkfifoat(workspace, "fifo", 0666), 0);
+  const jail::Fd reader(::openat(workspace, "fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_TRUE(reader.valid());
+  EXPECT_FALSE(jail_->open_file("/workspace/fifo", O_WRONLY));
+  EXPECT_FALSE(jail_->open_file("/workspace/fifo", O_WRONLY | O_CREAT));
+  pollfd hung_up{reader.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&hung_up, 1, 0), 0) << "a writer has come and gone";
+}
+
 TEST_F(LivingAttack, NoTerminalBecomesTheOwners) {
   begin();
   Process process = spawn(on_terminal({.argv = {"/usr/bin/sleep", "30"}}));
@@ -347,8 +360,8 @@ TEST_F(LivingAttack, AShortageOfTerminalsIsNamed) {
   spec.limits.memory_bytes = std::uint64_t{1} << 30;
   begin(spec);
   for (int i = 0; i < 64; ++i) {
-    Process holder =
-        spawn(on_terminal({.argv = {"/usr/bin/setsid", "--fork", "/usr/bin/sleep", "60"}}));
+    // Who is left behind has it open, and takes no notice of its being hung up.
+    Process holder = spawn(on_terminal(shell_process("trap '' HUP; sleep 60 &")));
     const auto now = holder.wait(ProcessPhase::ended, scaled(seconds(10)));
     ASSERT_TRUE(now) << i << ": " << now.error().message();
   }

@@ -379,6 +379,11 @@ TEST_F(Living, FilesAreReadAndWrittenBeneathItsRoot) {
   EXPECT_THAT(kind("/workspace/magic"), testing::Not(HasSubstr("opened")));
   EXPECT_THAT(kind("/usr/new", O_WRONLY | O_CREAT), HasSubstr("Read-only file system"));
   EXPECT_THAT(kind("workspace/in"), HasSubstr("absolute"));
+  EXPECT_THAT(kind("/workspace/in", O_WRONLY | O_CREAT | O_EXCL), HasSubstr("File exists"));
+  EXPECT_THAT(kind("/workspace/up", O_WRONLY | O_CREAT), HasSubstr("File exists"));
+  EXPECT_THAT(kind("/workspace/link", O_RDONLY | O_NOFOLLOW), HasSubstr("symbolic links"));
+  EXPECT_THAT(kind("/workspace", O_RDONLY | O_CREAT), HasSubstr("Is a directory"));
+  EXPECT_EQ(kind("/workspace/in", O_RDWR | O_CREAT | O_TRUNC), "opened");
   EXPECT_EQ(kind("/workspace", O_RDONLY | O_DIRECTORY), "opened");
 }
 

@@ -79,10 +79,15 @@ class Jail {
 
   // Opens a regular file or directory of a living jail, by an absolute path of the jail. Symbolic
   // links lead where they lead inside, and nowhere else; so does "..". `flags` and `mode` as for
-  // open(2); the descriptor is close-on-exec and never waits. The owner's process does the work:
-  // pages of files that it writes are its own cgroup's. From Phase::ready to Phase::ended. Errors:
-  // invalid; refused (neither a file nor a directory, or in /proc); kernel, with the errno, such as
-  // ENOENT; exhausted (ENOSPC).
+  // open(2), but that no file is made through a link that leads nowhere (EEXIST); the descriptor is
+  // close-on-exec and never waits. What is something else is refused without having been opened.
+  // The owner's process does the work: pages of files that it writes are its own cgroup's. From
+  // Phase::ready to Phase::ended. Errors: invalid; refused (neither a file nor a directory, or in
+  // /proc); kernel, with the errno, such as ENOENT; exhausted (ENOSPC).
+  //
+  // A directory's descriptor is no fence. By openat(2) on it a link that a guest has made leads to
+  // a file of the host, and a device or a FIFO is opened as it is: ask here for the whole path, or
+  // by openat2(2) with RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS for what fstat(2) then calls a file.
   Result<Fd> open_file(std::string_view path, int flags, std::uint32_t mode = 0644) const;
 
   // Asks init to end the jail; the report follows. Does nothing after the end. From any thread,

@@ -37,7 +37,8 @@ jail_status jail_jail_spawn(const jail_jail* jail, const char* const* argv, cons
                             jail_error* error);
 
 // Opens a regular file or directory of a living jail by an absolute path of the jail; links lead
-// nowhere outside. `flags` and `mode` as for open(2). The descriptor is the caller's to close.
+// nowhere outside. `flags` and `mode` as for open(2). The descriptor is the caller's to close. That
+// of a directory is no fence: by openat(2) on it a guest's links lead anywhere on the host.
 jail_status jail_jail_open_file(const jail_jail* jail, const char* path, int flags, uint32_t mode,
                                 int* fd, jail_error* error);
 
