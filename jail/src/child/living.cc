@@ -258,10 +258,10 @@ class Living {
     long done = has_terminal ? open_terminal(terminals, order, terminal) : 0;
     const bool none_left = done == -ENOSPC;
     if (done == 0) done = begin(*place, *listener, order, fds, terminal);
-    if (done < 0) listener->is_lent = false;
-    if (terminal.slave >= 0) {
-      raw::call(SYS_close, terminal.slave);
-      raw::call(SYS_close, terminal.master);
+    if (terminal.slave >= 0) raw::call(SYS_close, terminal.slave);
+    if (done < 0) {
+      listener->is_lent = false;
+      if (terminal.master >= 0) raw::call(SYS_close, terminal.master);
     }
     return {none_left ? wire::no_terminal : wire::refused_by_kernel,
             static_cast<std::int32_t>(-done)};
@@ -281,9 +281,9 @@ class Living {
     }
     has_processes_ = true;
     watch_.note_starting(static_cast<int>(pid));
-    place.begin(static_cast<int>(pid), {static_cast<int>(control), start_report, &listener}, order,
+    place.begin(static_cast<int>(pid),
+                {static_cast<int>(control), start_report, terminal.master, &listener}, order,
                 now_ns());
-    place.tell_spawned(terminal.master);
     return 0;
   }
 
@@ -327,7 +327,7 @@ class Living {
     if (result < 0 || ended.si_pid == 0) return false;
     SpawnedProcess* process = find_process(ended.si_pid);
     // As long as it is not reaped the kernel says whether it came to its program.
-    if (process != nullptr && process->start_report() >= 0) read_start_report(*process);
+    if (process != nullptr) read_start_report(*process);
     rusage usage{};
     while (raw::call(SYS_waitid, P_PID, ended.si_pid, raw::address(&ended), WEXITED,
                      raw::address(&usage)) == -EINTR) {

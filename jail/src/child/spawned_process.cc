@@ -17,6 +17,11 @@ namespace {
 // Another process of the jail can stop one that has not come to its execve.
 constexpr std::uint64_t longest_start_ns = 10'000 * ns_per_ms;
 
+// For a descriptor, among those of the user that are on their way (unix(7), ETOOMANYREFS).
+constexpr std::uint64_t patience_for_room_ns = 500 * ns_per_ms;
+constexpr std::uint64_t pause_for_room_ns = ns_per_ms;
+constexpr std::uint64_t last_try_ns = ~std::uint64_t{0};
+
 constexpr std::uint64_t pause_between_cpu_looks_ns = 20 * ns_per_ms;
 
 // That a program has run shows in a report that counts microseconds.
@@ -46,6 +51,8 @@ void SpawnedProcess::begin(int pid, const Given& given, const wire::Order& order
   pid_ = pid;
   control_ = given.control;
   start_report_ = given.start_report;
+  terminal_ = given.terminal;
+  is_told_ = false;
   listener_ = given.listener;
   cause_ = wire::cause_none;
   begin_ns_ = now;
@@ -53,25 +60,41 @@ void SpawnedProcess::begin(int pid, const Given& given, const wire::Order& order
   cpu_ns_ = order.cpu_ns;
   next_cpu_look_ns_ = now;
   exec_ns_ = 0;
+  tell_spawned(now);
 }
 
-void SpawnedProcess::tell_spawned(int terminal) {
+// Before anything else is said of it. There may be no room on the way for a descriptor, for a
+// moment in which init has others to look after. An owner that misses it would wait for a terminal
+// that does not come.
+void SpawnedProcess::tell_spawned(std::uint64_t now) {
   wire::Message message{};
   message.type = wire::message_spawned;
   message.pid = pid_;
-  // An owner that misses this would wait for a terminal that does not come.
-  if (send_message(control_, message, terminal) < 0) let_go_of_owner();
+  const long sent =
+      send_bytes(control_, &message, sizeof message, &terminal_, terminal_ >= 0 ? 1 : 0);
+  if (sent == -ETOOMANYREFS && now < begin_ns_ + patience_for_room_ns) {
+    next_try_ns_ = now + pause_for_room_ns;
+    return;
+  }
+  is_told_ = true;
+  close(terminal_);
+  if (sent < 0) let_go_of_owner();
 }
 
 std::uint64_t SpawnedProcess::next_deadline_ns() const {
   if (pid_ == 0 || cause_ != wire::cause_none) return ~std::uint64_t{0};
   const std::uint64_t deadline = begin_ns_ + wall_ns_;
+  if (!is_told_) return smaller(deadline, next_try_ns_);
   if (exec_ns_ == 0) return smaller(deadline, begin_ns_ + longest_start_ns);
   return cpu_ns_ != 0 ? smaller(deadline, next_cpu_look_ns_) : deadline;
 }
 
 void SpawnedProcess::expire(std::uint64_t now) {
   if (now < next_deadline_ns()) return;
+  if (!is_told_) {
+    tell_spawned(now);
+    if (cause_ != wire::cause_none || now < next_deadline_ns()) return;
+  }
   const bool is_late = now >= begin_ns_ + wall_ns_ || exec_ns_ == 0;
   if (is_late) {
     cause_ = wire::cause_deadline;
@@ -92,6 +115,8 @@ void SpawnedProcess::kill() const {
 }
 
 bool SpawnedProcess::read_start_report(int proc) {
+  if (start_report_ < 0) return false;
+  if (!is_told_) tell_spawned(last_try_ns);
   Failure failure;
   const StartReport heard = take_start_report(start_report_, listener_->notices, failure);
   if (start_report_ < 0) end_start();

@@ -17,6 +17,7 @@ class SpawnedProcess {
   struct Given {
     int control;
     int start_report;
+    int terminal;  // the owner's side of it, or -1
     Listener* listener;
   };
 
@@ -32,19 +33,17 @@ class SpawnedProcess {
   int pid() const { return pid_; }  // 0 once init has reaped it
   // To poll; -1 where there is nothing to wait for.
   int control() const { return control_; }
-  int start_report() const { return start_report_; }
-
-  // Tells the owner that it exists, with his side of its terminal unless `terminal` is -1.
-  void tell_spawned(int terminal);
+  int start_report() const { return is_told_ ? start_report_ : -1; }
 
   // When expire() has something to do.
   std::uint64_t next_deadline_ns() const;
   // Kills it where its deadline has passed, where it has used its processor time, or where it has
-  // not come to its execve in time.
+  // not come to its execve in time. Tells the owner that it exists where that could not be done at
+  // once.
   void expire(std::uint64_t now);
 
-  // What came on start_report(). True: the program runs from now on. `proc` is init's own proc
-  // mount: the process has not been reaped yet.
+  // What came on start_report(), for the last time when the process has ended. True: its program
+  // has begun. `proc` is init's own proc mount: the process has not been reaped yet.
   bool read_start_report(int proc);
 
   // What came on control(): a signal to pass on, or the owner's end, which kills it.
@@ -59,13 +58,17 @@ class SpawnedProcess {
  private:
   void kill() const;
   void send(const wire::Message& message) const;
+  void tell_spawned(std::uint64_t now);
   void let_go_of_owner();
   void end_start();
 
   int pid_ = 0;
   int control_ = -1;
   int start_report_ = -1;
-  Listener* listener_ = nullptr;  // as long as there is a start_report_
+  int terminal_ = -1;  // until the owner has it
+  bool is_told_ = false;
+  std::uint64_t next_try_ns_ = 0;  // where the owner is not told
+  Listener* listener_ = nullptr;   // as long as there is a start_report_
   wire::Cause cause_ = wire::cause_none;
   std::uint64_t begin_ns_ = 0;
   std::uint64_t wall_ns_ = 0;
