@@ -253,6 +253,15 @@ TEST_F(Living, MemoryIsTheJails) {
   EXPECT_GT(jail_->report().usage.memory_peak_bytes, 100u << 20);
 }
 
+TEST_F(Living, AQuickProcessHasItsPartInTheJailsPeak) {
+  begin();
+  const std::uint64_t peak = run({.argv = {"/usr/bin/true"}}).report.usage.memory_peak_bytes;
+  EXPECT_GT(peak, 0u);
+  jail_->cancel();
+  ASSERT_TRUE(jail_->wait(Phase::ended, scaled(seconds(10))));
+  EXPECT_GE(jail_->report().usage.memory_peak_bytes, peak);
+}
+
 TEST_F(Living, ProcessorTimeOfAllIsCounted) {
   begin();
   const std::string burn = "import time\nwhile time.process_time() < 0.3: pass";

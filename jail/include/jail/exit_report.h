@@ -32,6 +32,8 @@ struct Enforcement {
 struct Usage {
   std::chrono::microseconds cpu_user{0};
   std::chrono::microseconds cpu_system{0};
+  // As far as it was seen at any time, and at least that of the largest process that has ended,
+  // with the files that it had mapped.
   std::uint64_t memory_peak_bytes = 0;
 };
 

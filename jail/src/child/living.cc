@@ -368,7 +368,11 @@ class Living {
     // What nobody waited for is in no counter any more: see KnownProcesses.
     message.cpu_user_us +=
         beyond(limits_.cpu_ns() / 1000, message.cpu_user_us + message.cpu_system_us);
-    message.memory_peak_bytes = limits_.memory_peak();
+    // At least that of the largest process that has been reaped, since one that was quick may have
+    // met no look. There are mapped files in it, of which no limit says anything.
+    const std::uint64_t resident = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+    message.memory_peak_bytes =
+        larger(limits_.memory_peak(), smaller(resident, order_.memory_bytes));
     if (begin_ns_ != 0) {
       message.ran_ns = beyond(ran_until_ns_, begin_ns_);
       message.ended_ns = now_ns() - ran_until_ns_;
