@@ -60,6 +60,11 @@ enum class ProcessPhase : std::uint8_t {
 
 // A handle: whoever holds it owns the process. It leads a session and a process group of its own;
 // processes that it starts belong to the jail, and end with that at the latest.
+//
+// Processes of one jail have one user, and are not kept from each other: once its program has begun
+// any of them can stop or kill another one, read its memory, and read its input and write to its
+// output or terminal (/proc/PID/fd). What a process is said to have written may be a sibling's
+// words; its report is not. Give programs that do not trust each other jails of their own.
 class Process {
  public:
   Process(Process&&) noexcept;

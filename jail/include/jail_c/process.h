@@ -8,6 +8,8 @@
 extern "C" {
 #endif
 
+// Processes of one jail have one user: any of them can stop, kill and read another one, and write
+// to its output. Its report alone is its own.
 typedef struct jail_process jail_process;
 
 // How far a process has come; the values grow as it goes on.
