@@ -53,7 +53,9 @@ class LivingJail : public testing::Test {
   jail::Process spawn(const jail::ProcessSpec& spec) {
     auto process = jail_->spawn(spec);
     if (!process) {
-      ADD_FAILURE() << process.error().message();
+      const auto ended = jail_->wait(jail::Phase::ended, scaled(std::chrono::milliseconds(100)));
+      ADD_FAILURE() << process.error().message() << "; the jail "
+                    << (ended ? to_string(jail_->report().ended) : "goes on");
       std::abort();
     }
     return std::move(*process);
