@@ -270,7 +270,7 @@ TEST_F(LivingAttack, WhoeverIsLeftBehindTakesNoPlaceOfAProcess) {
   int left_behind = 0;
   std::optional<jail::Error> refused;
   while (left_behind < 300 && !refused) {
-    Process process = spawn({.argv = {"/usr/bin/setsid", "--fork", "/usr/bin/sleep", "60"}});
+    Process process = spawn({.argv = {"/usr/bin/setsid", "--fork", "/usr/bin/sleep", "infinity"}});
     const auto ended = process.wait(ProcessPhase::ended, scaled(seconds(10)));
     if (ended) {
       ++left_behind;
