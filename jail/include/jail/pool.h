@@ -124,6 +124,12 @@ class Pool {
   // Errors: as lease(), and unsupported unless Warmth::forked.
   Result<Jail> launch(const Invocation& invocation);
 
+  // A living jail of the template (JailSpec::life), always made on demand, in which the zygote
+  // forks processes (ProcessSpec::warm) as long as it is the pool's; afterwards they are executed
+  // alone. In Phase::launching. Its processes neither signal nor see each other. Errors: as
+  // launch(), and unsupported where Landlock does not scope signals (Linux 6.12).
+  Result<Jail> launch_living();
+
   // What waits, what was leased and what went wrong so far.
   PoolState state() const;
 

@@ -25,6 +25,7 @@
 #include "child/raw_syscall.h"
 #include "child/spawned_process.h"
 #include "child/watch.h"
+#include "child/zygote_request.h"
 
 namespace jail::child {
 namespace {
@@ -94,10 +95,13 @@ class Living {
         control_(static_cast<int>(slots[wire::slot_control])),
         watch_(static_cast<int>(slots[wire::slot_proc]),
                static_cast<int>(slots[wire::slot_workspace]),
-               static_cast<int>(slots[wire::slot_tmp]), plan.page_bytes, plan.max_mappings) {}
+               static_cast<int>(slots[wire::slot_tmp]), plan.page_bytes, plan.max_mappings),
+        zygote_(static_cast<int>(slots[wire::slot_zygote]),
+                static_cast<int>(slots[wire::slot_cgroup])) {}
 
   void run() {
     signals_ = open_child_signals();
+    if (zygote_.can_fork() && !try_fork()) return;
     close_streams();
     if (!hand_over() || !await_start()) return;
     while (cause_ == wire::cause_none && !owner_gone_) step();
@@ -105,6 +109,38 @@ class Living {
   }
 
  private:
+  // One fork that runs nothing, while nobody else is there: what each has from the zygote is known
+  // from then on. False: the owner knows why not.
+  bool try_fork() {
+    wire::GuestReport guest{-1, ECHILD, 0, 0, 0, 0};
+    int ends[2] = {-1, -1};
+    long done = zygote_.open_namespaces(static_cast<int>(slots_[wire::slot_proc]));
+    if (done == 0) {
+      done =
+          raw::call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw::address(ends));
+    }
+    if (done == 0) {
+      const int streams[3] = {static_cast<int>(slots_[wire::slot_stdin]),
+                              static_cast<int>(slots_[wire::slot_stdout]),
+                              static_cast<int>(slots_[wire::slot_stderr])};
+      done = zygote_.ask(ends[1], -1, streams, wire::guest_in_company);
+    }
+    raw::call(SYS_close, ends[1]);
+    while (done >= 0 && done != sizeof guest) {
+      // Its listener comes first, and is closed.
+      done = receive(ends[0], &guest, sizeof guest, nullptr, 0, nullptr, 0);
+      if (done == -EINTR || done == sizeof(wire::Listener))
+        done = 0;
+      else if (done == 0)
+        done = -ECHILD;
+    }
+    if (done < 0) guest.error = static_cast<std::int32_t>(-done);
+    if (guest.error == 0) watch_.note_inherited_by(guest.pid);
+    raw::call(SYS_close, ends[0]);
+    if (guest.error != 0) send_failure(control_, 1, guest.index, guest.error);
+    return guest.error == 0;
+  }
+
   // A living jail has no use for the streams that came with the launch.
   void close_streams() {
     for (const wire::Slot stream : {wire::slot_stdin, wire::slot_stdout, wire::slot_stderr}) {
@@ -207,9 +243,22 @@ class Living {
   }
 
   void read_start_report(SpawnedProcess& process) {
+    if (process.is_joining()) {
+      release(process);
+      return;
+    }
     if (!process.read_start_report(static_cast<int>(slots_[wire::slot_proc]))) return;
     watch_.note_started(process.pid());
     watch_.note_open_files(process.pid());
+  }
+
+  // A fork of the zygote, which is confined and waits for the word.
+  void release(SpawnedProcess& process) {
+    if (!process.read_guest_report()) return;
+    has_processes_ = true;
+    watch_.note_inherited_by(process.pid());
+    watch_.note_open_files(process.pid());
+    process.release();
   }
 
   void hear_notice(Listener& listener, short events) {
@@ -232,7 +281,7 @@ class Living {
       owner_gone_ = true;
     } else if (order.type == wire::order_cancel) {
       cause_ = wire::cause_cancelled;
-    } else if (order.type == wire::order_spawn) {
+    } else if (order.type == wire::order_spawn || order.type == wire::order_fork) {
       spawn(order, fds, count);
     }
     close_all(fds, count);
@@ -257,7 +306,10 @@ class Living {
     const auto terminals = static_cast<int>(slots_[wire::slot_terminals]);
     long done = has_terminal ? open_terminal(terminals, order, terminal) : 0;
     const bool none_left = done == -ENOSPC;
-    if (done == 0) done = begin(*place, *listener, order, fds, terminal);
+    if (done == 0) {
+      done = order.type == wire::order_fork ? begin_fork(*place, *listener, order, fds)
+                                            : begin(*place, *listener, order, fds, terminal);
+    }
     if (terminal.slave >= 0) raw::call(SYS_close, terminal.slave);
     if (done < 0) {
       listener->is_lent = false;
@@ -284,6 +336,26 @@ class Living {
     place.begin(static_cast<int>(pid),
                 {static_cast<int>(control), start_report, terminal.master, &listener}, order,
                 now_ns());
+    return 0;
+  }
+
+  // The same of a fork of the zygote.
+  long begin_fork(SpawnedProcess& place, Listener& listener, const wire::Order& order,
+                  const int* fds) {
+    if (!zygote_.can_fork()) return -EINVAL;
+    int ends[2];
+    long done =
+        raw::call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw::address(ends));
+    if (done < 0) return done;
+    done = zygote_.ask(ends[1], fds[1], fds + 2, wire::guest_in_company);
+    raw::call(SYS_close, ends[1]);
+    const long control = done < 0 ? done : raw::call(SYS_fcntl, fds[0], F_DUPFD_CLOEXEC, 0);
+    if (control < 0) {
+      raw::call(SYS_close, ends[0]);
+      return control;
+    }
+    has_processes_ = true;
+    place.begin_fork({static_cast<int>(control), ends[0], -1, &listener}, order, now_ns());
     return 0;
   }
 
@@ -391,6 +463,7 @@ class Living {
   bool owner_gone_ = false;
   bool has_processes_ = false;
   int signals_ = -1;
+  ZygoteRequest zygote_;
   SpawnedProcess processes_[most_spawned];
   Listeners listeners_;
   int places_used_ = 0;  // none beyond is in use

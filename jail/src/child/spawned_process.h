@@ -29,6 +29,10 @@ class SpawnedProcess {
   // one on processor time it has none of its own.
   void begin(int pid, const Given& given, const wire::Order& order, std::uint64_t now);
 
+  // The same of one that a zygote forks: `start_report` is the channel of it, and its number comes
+  // there.
+  void begin_fork(const Given& given, const wire::Order& order, std::uint64_t now);
+
   bool is(int pid) const { return pid_ != 0 && pid_ == pid; }
   int pid() const { return pid_; }  // 0 once init has reaped it
   // To poll; -1 where there is nothing to wait for.
@@ -46,6 +50,14 @@ class SpawnedProcess {
   // has begun. `proc` is init's own proc mount: the process has not been reaped yet.
   bool read_start_report(int proc);
 
+  // Of one that is forked and has no number yet.
+  bool is_joining() const { return pid_ == 0 && start_report_ >= 0; }
+  // What came on start_report() of it. True: it waits, under the number pid() from now on, for
+  // release().
+  bool read_guest_report();
+  // Lets the program run, under the limits of its order. False: it could not, and is killed.
+  bool release();
+
   // What came on control(): a signal to pass on, or the owner's end, which kills it.
   void read_order();
 
@@ -59,6 +71,8 @@ class SpawnedProcess {
   void kill() const;
   void send(const wire::Message& message) const;
   void tell_spawned(std::uint64_t now);
+  void take_over(const Given& given, const wire::Order& order, std::uint64_t now);
+  void fail_to_join(std::int32_t index, std::int32_t error);
   void let_go_of_owner();
   void end_start();
 
@@ -73,6 +87,8 @@ class SpawnedProcess {
   std::uint64_t begin_ns_ = 0;
   std::uint64_t wall_ns_ = 0;
   std::uint64_t cpu_ns_ = 0;  // 0: no limit of its own
+  std::uint64_t data_limit_ = 0;
+  std::uint64_t cpu_limit_s_ = 0;
   std::uint64_t next_cpu_look_ns_ = 0;
   std::uint64_t exec_ns_ = 0;
 };

@@ -14,11 +14,11 @@
 #include <optional>
 #include <unordered_map>
 
+#include "parent/invocation.h"
 #include "parent/jail_state.h"
 #include "parent/launcher_state.h"
 #include "parent/order.h"
 #include "pool/demand.h"
-#include "pool/invocation.h"
 #include "pool/template_host.h"
 
 namespace jail {
@@ -115,7 +115,7 @@ struct Pool::State {
   void give_up_overdue();
   std::size_t wanted() const;
   void refill(Lock& lock);
-  Result<Jail> make(Lock& lock, Waited waited, int invocation = -1);
+  Result<Jail> make(Lock& lock, Waited waited, int invocation = -1, Life life = Life::one_program);
   std::uint32_t guest_work(Waited waited) const;
   Result<int> order_socket() const;
   std::optional<Jail> take_ready();
@@ -309,7 +309,9 @@ std::uint32_t Pool::State::guest_work(Waited waited) const {
 }
 
 // Called with the lock held; making the pipes and the request is done without it.
-Result<Jail> Pool::State::make(Lock& lock, Waited waited, int invocation) {
+Result<Jail> Pool::State::make(Lock& lock, Waited waited, int invocation, Life life) {
+  const bool lives = life == Life::until_ended;
+  if (lives && plans.living_refused) return *plans.living_refused;
   const auto socket = order_socket();
   if (!socket) return socket.error();
   const std::shared_ptr<Host> used = host;
@@ -317,8 +319,10 @@ Result<Jail> Pool::State::make(Lock& lock, Waited waited, int invocation) {
   lock.unlock();
   JailOrder order;
   order.socket = *socket;
-  order.image = plans.jail_image.get();
-  order.plan = plans.jail;
+  order.image = lives ? plans.living_image.get() : plans.jail_image.get();
+  order.plan = lives ? plans.living : plans.jail;
+  order.living = lives ? &spec.jail : nullptr;
+  order.forks = lives;
   order.limits = spec.jail.limits;
   order.most_memory_bytes = spec.most_memory_bytes;
   order.most_cpu = spec.most_cpu;
@@ -447,10 +451,24 @@ Result<Jail> Pool::launch(const Invocation& invocation) {
   if (!state.is_forked()) {
     return Error{ErrorKind::unsupported, "give arguments to a jail that is prepared", 0, {}};
   }
-  auto file = invocation_file(state.spec, invocation);
+  std::vector<std::string> argv = state.spec.jail.argv;
+  argv.insert(argv.end(), invocation.arguments.begin(), invocation.arguments.end());
+  auto file = invocation_file(argv, invocation.env, state.spec.jail.network);
   if (!file) return file.error();
   State::Lock lock(state.mutex);
   auto jail = state.make(lock, State::Waited::for_it, file->get());
+  if (jail) state.note_lease(*jail, true);
+  return jail;
+}
+
+Result<Jail> Pool::launch_living() {
+  State& state = *state_;
+  if (!state.is_forked()) {
+    return Error{
+        ErrorKind::unsupported, "make a living jail of a template without a zygote", 0, {}};
+  }
+  State::Lock lock(state.mutex);
+  auto jail = state.make(lock, State::Waited::for_it, -1, Life::until_ended);
   if (jail) state.note_lease(*jail, true);
   return jail;
 }

@@ -37,9 +37,20 @@ inline long borrow(clone_args& args) {
   return raw::call(SYS_clone3, raw::address(&args), sizeof args);
 }
 
+// 0 or a negative errno.
+inline long join(const Place& place) {
+  long done = 0;
+  for (std::size_t i = 0; i < place.namespace_count && done == 0; ++i) {
+    done = raw::call(SYS_setns, place.namespaces[i], 0);
+  }
+  if (place.namespace_count > 0) return done;
+  done = raw::call(SYS_setns, place.init_pidfd, first_joined);
+  return done == 0 ? raw::call(SYS_setns, place.init_pidfd, joined) : done;
+}
+
 }  // namespace
 
-[[gnu::noinline]] Forked fork_into(int init_pidfd, int cgroup) {
+[[gnu::noinline]] Forked fork_into(const Place& place, int cgroup) {
   volatile long error = 0;
   clone_args outer{};
   if (cgroup >= 0) {
@@ -48,8 +59,7 @@ inline long borrow(clone_args& args) {
   }
   const long joining = borrow(outer);
   if (joining == 0) {
-    error = raw::call(SYS_setns, init_pidfd, first_joined);
-    if (error == 0) error = raw::call(SYS_setns, init_pidfd, joined);
+    error = join(place);
     if (error < 0) leave();
     std::int32_t number = passing_pid;
     clone_args inner{};

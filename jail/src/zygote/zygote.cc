@@ -263,8 +263,9 @@ class Zygote {
     if ((request.fds & wire::launch_invocation) != 0 && next < count) {
       fds.invocation = received[next++];
     }
+    if (request.namespaces > count - next) return;
     python_.PyOS_BeforeFork();
-    const Forked forked = fork_into(fds.init, fds.cgroup);
+    const Forked forked = fork_into({fds.init, received + next, request.namespaces}, fds.cgroup);
     if (forked.is_guest) {
       become_guest(python_, program_, guest_, {request.work, fds});
     }
