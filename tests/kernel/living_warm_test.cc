@@ -1,27 +1,20 @@
-// Forks of a template's zygote as processes of a living jail, also beside hostile ones.
-#include <fcntl.h>
+// Forks of a template's zygote as processes of a living jail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <signal.h>
-#include <unistd.h>
 
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "guest.h"
 #include "jail/process.h"
-#include "living_jail.h"
-#include "tests/driven_pool.h"
 #include "tests/time_scale.h"
+#include "warm_living.h"
 
 namespace kernel_ring {
 namespace {
 
 using jail::Ended;
-using jail::ErrorKind;
 using jail::Phase;
 using jail::Process;
 using jail::ProcessPhase;
@@ -30,44 +23,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-jail::TemplateSpec decimal_template() {
-  jail::TemplateSpec spec;
-  spec.name = "python";
-  spec.jail = spec_for({"/usr/bin/python3", "/workspace/main.py"});
-  spec.jail.limits.wall = spec.jail.limits.cpu = scaled(seconds(60));
-  spec.most_cpu = spec.jail.limits.cpu;
-  spec.imports = {"decimal"};
-  spec.after_fork = "import sys; sys.told_after_fork = True";
-  return spec;
-}
-
-class WarmLiving : public LivingJail {
- protected:
-  void begin(jail::TemplateSpec spec = decimal_template()) {
-    pool_ = std::make_unique<::DrivenPool>(launcher(), std::move(spec), jail::PoolOptions{});
-    ASSERT_TRUE(pool_->until_ready()) << (*pool_)->state().trouble;
-    auto made = (*pool_)->launch_living();
-    ASSERT_TRUE(made) << made.error().message();
-    jail_.emplace(std::move(*made));
-    const auto ready = jail_->wait(Phase::ready, scaled(seconds(10)));
-    ASSERT_TRUE(ready) << ready.error().message();
-    const auto started = jail_->start();
-    ASSERT_TRUE(started) << started.error().message();
-  }
-
-  // The program's file is written first.
-  ProcessSpec warm(const std::string& name, const std::string& code) {
-    const auto file = jail_->open_file("/workspace/" + name, O_WRONLY | O_CREAT | O_TRUNC);
-    if (!file || ::write(file->get(), code.data(), code.size()) < 0) {
-      ADD_FAILURE() << "cannot write " << name;
-    }
-    ProcessSpec spec{.argv = {"/workspace/" + name}, .env = {"PATH=/usr/bin:/bin"}};
-    spec.warm = true;
-    return spec;
-  }
-
-  std::unique_ptr<::DrivenPool> pool_;
-};
+using WarmLiving = WarmLivingJail;
 
 TEST_F(WarmLiving, ProcessesFollowEachOtherAndHaveWhatTheZygoteImported) {
   begin();
@@ -120,6 +76,18 @@ TEST_F(WarmLiving, SeveralRunAtOnceWithLimitsOfTheirOwn) {
   EXPECT_EQ(killed.report().signal, SIGTERM);
 }
 
+TEST_F(WarmLiving, ASignalReachesWhoeverIsYetToJoin) {
+  begin();
+  const ProcessSpec spec = warm("sleep.py", "import time; time.sleep(60)");
+  for (int i = 0; i < 20; ++i) {
+    Process process = spawn(spec);
+    ASSERT_TRUE(i % 2 == 0 ? process.signal(SIGTERM) : process.signal_group(SIGTERM));
+    const auto ended = process.wait(ProcessPhase::ended, scaled(seconds(10)));
+    ASSERT_TRUE(ended) << ended.error().message();
+    EXPECT_EQ(process.report().signal, SIGTERM);
+  }
+}
+
 TEST_F(WarmLiving, AForkIsConfinedAsTheGuestOfAOneProgramJail) {
   begin();
   const std::string look = R"(
@@ -149,80 +117,6 @@ TEST_F(WarmLiving, BothKindsAreInTheJailsNamespaces) {
       "import os\nprint([os.readlink(f'/proc/self/ns/{n}') for n in "
       "('pid','mnt','net','ipc','uts','user','cgroup')])";
   EXPECT_EQ(run(warm("look.py", look)).out, run(python_process(look)).out);
-}
-
-// As fast as it can, to every process that there is or will be.
-constexpr char attack_everybody[] = R"(
-import os, signal
-print('at work', flush=True)
-own = os.getpid()
-seen, done = set(), set()
-first = own + 1
-while not os.path.exists('/workspace/over'):
-    for what in (signal.SIGSTOP, signal.SIGKILL):
-        try: os.kill(-1, what)  # says nothing about whom it has reached
-        except OSError: pass
-    for pid in [1, 31999, *range(first, first + 40)]:
-        if pid == own: continue
-        for what in (0, signal.SIGSTOP):
-            try:
-                os.kill(pid, what)
-                done.add(f'signal {what}')
-            except ProcessLookupError: continue
-            except PermissionError: seen.add(pid)
-        for name in ('mem', 'environ', 'maps', 'fd/3', 'ns/mnt', 'root', 'status'):
-            try: os.close(os.open(f'/proc/{pid}/{name}', os.O_RDONLY))
-            except OSError: continue
-            done.add(name)
-        if pid in seen and pid not in (1, 31999): first = max(first, pid - 30)
-with open('/workspace/found', 'w') as f: f.write(f'{bool(seen - {1})} {sorted(done)}')
-)";
-
-TEST_F(WarmLiving, NobodyInTheJailReachesOneThatIsForked) {
-  begin();
-  std::vector<Process> spies;
-  for (const bool is_warm : {false, true}) {
-    Process spy =
-        spawn(is_warm ? warm("spy.py", attack_everybody) : python_process(attack_everybody));
-    const jail::Fd out = spy.take_stdout();
-    pollfd readable{out.get(), POLLIN, 0};
-    ASSERT_EQ(::poll(&readable, 1, scaled_ms(10'000)), 1);
-    for (int i = 0; i < 40; ++i) {
-      const Outcome outcome = run(warm("quick.py", "print('unharmed')"));
-      ASSERT_EQ(outcome.out, "unharmed\n") << i << outcome.err;
-    }
-    run(shell_process("touch over"));
-    const auto ended = spy.wait(ProcessPhase::ended, scaled(seconds(10)));
-    ASSERT_TRUE(ended) << ended.error().message();
-    EXPECT_EQ(run(shell_process("cat found; rm over")).out, "True []") << is_warm;
-  }
-}
-
-TEST_F(WarmLiving, TheZygoteServesOthersWhileAJailIsHostile) {
-  begin();
-  Process spy = spawn(python_process(attack_everybody));
-  auto other = (*pool_)->launch_living();
-  ASSERT_TRUE(other);
-  ASSERT_TRUE(other->wait(Phase::ready, scaled(seconds(10))));
-  for (int i = 0; i < 20; ++i) run(warm("quick.py", "pass"));
-  auto one = (*pool_)->lease();
-  ASSERT_TRUE(one);
-  ASSERT_TRUE(one->wait(Phase::ready, scaled(seconds(10))));
-}
-
-TEST_F(WarmLiving, FilesThatOthersLeftRunNothingBeforeInitHasItsNumber) {
-  jail::TemplateSpec spec = decimal_template();
-  spec.after_fork = "try: import left_by_others\nexcept ImportError: pass";
-  begin(spec);
-  {
-    const auto file = jail_->open_file("/workspace/left_by_others.py", O_WRONLY | O_CREAT);
-    ASSERT_TRUE(file);
-    const std::string code =
-        "import os\nprint(sorted(os.listdir('/proc/self/fd')), flush=True)\nos._exit(9)\n";
-    ASSERT_GT(::write(file->get(), code.data(), code.size()), 0);
-  }
-  const Outcome outcome = run(warm("quick.py", "print('not reached')"));
-  EXPECT_EQ(outcome.report.exit_code, 9) << "it ran as a part of the program";
 }
 
 TEST_F(WarmLiving, MemoryThatTheyHaveFromTheZygoteIsNobodysOwn) {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <set>
@@ -13,6 +12,7 @@
 #include <thread>
 
 #include "guest.h"
+#include "processes.h"
 #include "tests/driven_pool.h"
 #include "tests/time_scale.h"
 
@@ -57,32 +57,6 @@ Outcome run_warm(DrivenPool& pool, const std::string& code, const jail::RunLimit
     return {};
   }
   return finish(*jail, code, limits);
-}
-
-// Of a process that a pidfd of this process names nowhere: the zygote is a grandchild.
-pid_t zygote_below(pid_t ancestor) {
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "stat");
-    std::string stat;
-    std::getline(file, stat);
-    const std::size_t close = stat.rfind(')');
-    if (close == std::string::npos || stat.find("(jail-template)") == std::string::npos) continue;
-    const pid_t host = std::stoi(entry.path().filename());
-    pid_t above = std::stoi(stat.substr(close + 4));
-    std::ifstream launcher_stat("/proc/" + std::to_string(above) + "/stat");
-    std::getline(launcher_stat, stat);
-    above = std::stoi(stat.substr(stat.rfind(')') + 4));
-    if (above != ancestor) continue;
-    std::ifstream children("/proc/" + std::to_string(host) + "/task/" + std::to_string(host) +
-                           "/children");
-    for (pid_t child = 0; children >> child;) {
-      std::ifstream name("/proc/" + std::to_string(child) + "/comm");
-      std::string comm;
-      std::getline(name, comm);
-      if (comm == "python3") return child;
-    }
-  }
-  return -1;
 }
 
 TEST(Pool, AForkedJailRunsItsProgram) {

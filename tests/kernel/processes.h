@@ -20,6 +20,9 @@ std::set<pid_t> children_of(pid_t parent);
 std::set<pid_t> descendants_of(pid_t ancestor);
 bool is_gone(pid_t pid);
 
+// That of a pool whose launcher is a child of `ancestor`, or -1.
+pid_t zygote_below(pid_t ancestor);
+
 // The process behind a pidfd of this process; -1 when it has ended.
 pid_t process_of(int pidfd);
 

@@ -58,7 +58,8 @@ struct TemplateSpec {
   // With Warmth::forked, what the zygote does before it forks anything. Trusted code.
   std::vector<std::string> imports;  // modules, in this order
   std::string warm_up;               // Python, run once after the imports
-  std::string after_fork;            // Python, run in each jail before it is ready
+  // Python, run in each jail before it is ready, and in a warm process just before its program.
+  std::string after_fork;
   // Python that touches what programs use and changes nothing: run in the zygote, and before it is
   // ready in each jail that nobody waits for.
   std::string rehearsal;

@@ -22,7 +22,9 @@ void send_failure(int socket, std::uint32_t phase, std::int32_t index, std::int3
 // Any message with any number of descriptors, at most most_fds.
 inline constexpr std::size_t most_fds = wire::most_guest_fds;
 static_assert(most_fds >= wire::launch_fd_kinds);
-long send_bytes(int socket, const void* bytes, std::size_t size, const int* fds, std::size_t count);
+// `flags` as for sendmsg(2), beside MSG_NOSIGNAL.
+long send_bytes(int socket, const void* bytes, std::size_t size, const int* fds, std::size_t count,
+                int flags = 0);
 
 // Returns the number of bytes, 0 at the end of the conversation, or a negative errno. Received
 // descriptors are close-on-exec; `fd_count` is how many came, at most `fd_capacity`.

@@ -33,6 +33,8 @@ namespace {
 // Processes of the owner's at a time; how many each of them makes is Limits::processes.
 constexpr int most_spawned = Watch::most_starting;
 constexpr int polled_of_process = 2;
+// Forks of a zygote on their way in. Each has two copies of its page tables there.
+constexpr int most_joining = 4;
 
 // Both sides of a terminal; -1: there is none.
 struct Terminal {
@@ -83,7 +85,9 @@ long map_command(int fd, long* slots) {
 }
 
 void close_all(const int* fds, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) raw::call(SYS_close, fds[i]);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (fds[i] >= 0) raw::call(SYS_close, fds[i]);
+  }
 }
 
 class Living {
@@ -196,8 +200,9 @@ class Living {
       }
       wake = smaller(wake, limits_.next_look_ns());
     }
+    for (int i = 0; i < places_used_; ++i) processes_[i].expire(now);
+    ask_zygote();
     for (int i = 0; i < places_used_; ++i) {
-      processes_[i].expire(now);
       wake = smaller(wake, processes_[i].next_deadline_ns());
     }
     await_events(wake > now ? wake - now : 0);
@@ -213,7 +218,7 @@ class Living {
     for (int i = 0; i < processes; ++i) {
       pollfd* of_process = watched + 2 + i * polled_of_process;
       of_process[0] = {processes_[i].start_report(), POLLIN, 0};
-      of_process[1] = {processes_[i].control(), POLLIN, 0};
+      of_process[1] = {processes_[i].control(), processes_[i].control_events(), 0};
     }
     const int listeners = listeners_.used();
     pollfd* of_listeners = watched + 2 + processes * polled_of_process;
@@ -287,8 +292,9 @@ class Living {
     close_all(fds, count);
   }
 
-  // The caller closes `fds`: the process's control socket, its Command and its streams.
-  void spawn(const wire::Order& order, const int* fds, std::size_t count) {
+  // The caller closes what is left of `fds`: the process's control socket, its Command or
+  // Invocation and its streams. What is taken over is -1 then.
+  void spawn(const wire::Order& order, int* fds, std::size_t count) {
     const bool has_terminal = order.columns != 0;
     if (count != (has_terminal ? wire::spawn_fds_with_terminal : wire::spawn_fds_with_streams)) {
       return;  // its owner finds the socket closed
@@ -297,7 +303,7 @@ class Living {
     if (failure.error != 0) send_failure(fds[0], 1, failure.index, failure.error);
   }
 
-  Failure make(const wire::Order& order, const int* fds, bool has_terminal) {
+  Failure make(const wire::Order& order, int* fds, bool has_terminal) {
     SpawnedProcess* place = free_place();
     if (place == nullptr) return {wire::no_place_for_process, EAGAIN};
     Listener* listener = listeners_.lend();
@@ -339,24 +345,33 @@ class Living {
     return 0;
   }
 
-  // The same of a fork of the zygote.
-  long begin_fork(SpawnedProcess& place, Listener& listener, const wire::Order& order,
-                  const int* fds) {
+  // The same of a fork of the zygote, which takes over all of `fds`.
+  long begin_fork(SpawnedProcess& place, Listener& listener, const wire::Order& order, int* fds) {
     if (!zygote_.can_fork()) return -EINVAL;
-    int ends[2];
-    long done =
-        raw::call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw::address(ends));
-    if (done < 0) return done;
-    done = zygote_.ask(ends[1], fds[1], fds + 2, wire::guest_in_company);
-    raw::call(SYS_close, ends[1]);
-    const long control = done < 0 ? done : raw::call(SYS_fcntl, fds[0], F_DUPFD_CLOEXEC, 0);
-    if (control < 0) {
-      raw::call(SYS_close, ends[0]);
-      return control;
-    }
-    has_processes_ = true;
-    place.begin_fork({static_cast<int>(control), ends[0], -1, &listener}, order, now_ns());
+    place.begin_fork({fds[0], -1, -1, &listener}, {fds[1], {fds[2], fds[3], fds[4]}}, order,
+                     now_ns());
+    for (std::size_t i = 0; i < wire::spawn_fds_with_streams; ++i) fds[i] = -1;
     return 0;
+  }
+
+  // As many as may join at a time, in the order in which they came.
+  void ask_zygote() {
+    while (SpawnedProcess* next = next_to_ask_for()) next->ask(zygote_);
+  }
+
+  SpawnedProcess* next_to_ask_for() {
+    int joining = 0;
+    SpawnedProcess* next = nullptr;
+    for (int i = 0; i < places_used_; ++i) {
+      SpawnedProcess& process = processes_[i];
+      if (!process.is_joining()) continue;
+      if (!process.is_to_be_asked_for()) {
+        ++joining;
+      } else if (next == nullptr || process.begin_ns() < next->begin_ns()) {
+        next = &process;
+      }
+    }
+    return joining < most_joining ? next : nullptr;
   }
 
   SpawnedProcess* free_place() {

@@ -45,7 +45,7 @@ void close(int& fd) {
 
 }  // namespace
 
-bool SpawnedProcess::is_free() const { return pid_ == 0 && control_ < 0 && start_report_ < 0; }
+bool SpawnedProcess::is_free() const { return pid_ == 0 && control_ < 0 && !is_joining(); }
 
 void SpawnedProcess::begin(int pid, const Given& given, const wire::Order& order,
                            std::uint64_t now) {
@@ -54,10 +54,30 @@ void SpawnedProcess::begin(int pid, const Given& given, const wire::Order& order
   tell_spawned(now);
 }
 
-void SpawnedProcess::begin_fork(const Given& given, const wire::Order& order, std::uint64_t now) {
+void SpawnedProcess::begin_fork(const Given& given, const ToFork& needs, const wire::Order& order,
+                                std::uint64_t now) {
   pid_ = 0;
   take_over(given, order, now);
+  needs_ = needs;
   is_told_ = true;  // there is nobody to tell of yet
+}
+
+void SpawnedProcess::ask(const ZygoteRequest& zygote) {
+  int ends[2];
+  long done =
+      raw::call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw::address(ends));
+  if (done == 0) {
+    start_report_ = ends[0];
+    done = zygote.ask(ends[1], needs_.invocation, needs_.streams, wire::guest_in_company);
+    raw::call(SYS_close, ends[1]);
+  }
+  let_go_of_needs();
+  if (done < 0) fail_to_join(wire::refused_by_kernel, static_cast<std::int32_t>(-done));
+}
+
+void SpawnedProcess::let_go_of_needs() {
+  close(needs_.invocation);
+  for (int& stream : needs_.streams) close(stream);
 }
 
 void SpawnedProcess::take_over(const Given& given, const wire::Order& order, std::uint64_t now) {
@@ -107,7 +127,11 @@ void SpawnedProcess::expire(std::uint64_t now) {
   if (now < next_deadline_ns()) return;
   if (is_joining()) {
     // Whoever has joined by now finds nobody at the other end, and ends.
-    fail_to_join(-1, ETIMEDOUT);
+    cause_ = wire::cause_deadline;
+    siginfo_t nobody{};
+    nobody.si_code = CLD_KILLED;
+    nobody.si_status = SIGKILL;
+    note_end(nobody, {}, now);
     return;
   }
   if (!is_told_) {
@@ -172,9 +196,9 @@ bool SpawnedProcess::read_guest_report() {
     if (got != sizeof guest) guest = {-1, ECHILD, 0, 0, 0, 0};
     break;
   }
-  // One that has died and was reaped before this was read has no number any more.
+  // One that was reaped before this was read has no number any more.
+  siginfo_t ended{};
   if (guest.error == 0) {
-    siginfo_t ended{};
     guest.error = static_cast<std::int32_t>(-raw::call(
         SYS_waitid, P_PID, guest.pid, raw::address(&ended), WEXITED | WNOHANG | WNOWAIT, 0));
   }
@@ -184,7 +208,9 @@ bool SpawnedProcess::read_guest_report() {
   }
   pid_ = guest.pid;
   tell_spawned(last_try_ns);
-  return true;
+  if (ended.si_pid == 0) return true;
+  end_start();  // it has died since, and is reaped as one that has not run
+  return false;
 }
 
 bool SpawnedProcess::release() {
@@ -216,6 +242,10 @@ bool SpawnedProcess::release() {
 }
 
 void SpawnedProcess::read_order() {
+  if (is_joining()) {
+    let_go_of_owner();
+    return;
+  }
   wire::ProcessOrder order{};
   const long got = receive(control_, &order, sizeof order, nullptr, 0, nullptr, MSG_DONTWAIT);
   if (got == -EAGAIN || got == -EINTR) return;
@@ -228,6 +258,7 @@ void SpawnedProcess::read_order() {
 
 void SpawnedProcess::let_go_of_owner() {
   close(control_);
+  if (is_to_be_asked_for()) end_start();
   if (pid_ == 0) return;
   cause_ = wire::cause_cancelled;
   kill();
@@ -239,6 +270,7 @@ void SpawnedProcess::end_with_jail(wire::Cause cause) {
 
 void SpawnedProcess::end_start() {
   close(start_report_);
+  let_go_of_needs();
   if (listener_ != nullptr) listener_->is_lent = false;
   listener_ = nullptr;
 }

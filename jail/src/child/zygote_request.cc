@@ -1,6 +1,7 @@
 #include "child/zygote_request.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "child/channel.h"
@@ -38,7 +39,7 @@ long ZygoteRequest::ask(int channel, int invocation, const int* streams, std::ui
     fds[count++] = invocation;
   }
   for (const int one : namespaces_) fds[count++] = one;
-  const long sent = send_bytes(zygote_, &request, sizeof request, fds, count);
+  const long sent = send_bytes(zygote_, &request, sizeof request, fds, count, MSG_DONTWAIT);
   raw::call(SYS_close, self);
   return sent < 0 ? sent : 0;
 }
