@@ -247,6 +247,7 @@ TEST_F(WarmAttack, WhoeverIsLetGoOfWhileItJoinsIsGone) {
     return output && output->out == "in\n";
   })) << "those who are gone keep their places";
   EXPECT_TRUE(soon([this] { return processes_in_the_jail() == 0; }));
+  EXPECT_TRUE(soon([] { return interpreters_of_hosts_below(::getpid()).size() == 1; }));
 }
 
 // By its own deadline, and nobody comes late.
