@@ -127,6 +127,17 @@ TEST(GoldenPlan, JailThatAHostMakes) {
   expect_golden("forked", to_text(*plan));
 }
 
+TEST(GoldenPlan, LivingJailThatAHostMakes) {
+  const auto plan = compile_living_in_host(forked_spec(), fixed_host());
+  ASSERT_TRUE(plan) << plan.error().message();
+  expect_golden("living_in_host", to_text(*plan));
+  HostFacts before = fixed_host();
+  before.landlock = 5;
+  const auto refused = compile_living_in_host(forked_spec(), before);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
+}
+
 // All that a jail can be given beside its root, on one that has little else.
 JailSpec granted_spec() {
   JailSpec spec = forked_spec();

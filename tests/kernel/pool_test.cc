@@ -5,13 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <set>
 #include <sstream>
 #include <thread>
 
+#include "processes.h"
 #include "tests/time_scale.h"
 #include "warm_jails.h"
 
@@ -24,32 +23,6 @@ using jail::Pool;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
-
-// Of a process that a pidfd of this process names nowhere: the zygote is a grandchild.
-pid_t zygote_below(pid_t ancestor) {
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "stat");
-    std::string stat;
-    std::getline(file, stat);
-    const std::size_t close = stat.rfind(')');
-    if (close == std::string::npos || stat.find("(jail-template)") == std::string::npos) continue;
-    const pid_t host = std::stoi(entry.path().filename());
-    pid_t above = std::stoi(stat.substr(close + 4));
-    std::ifstream launcher_stat("/proc/" + std::to_string(above) + "/stat");
-    std::getline(launcher_stat, stat);
-    above = std::stoi(stat.substr(stat.rfind(')') + 4));
-    if (above != ancestor) continue;
-    std::ifstream children("/proc/" + std::to_string(host) + "/task/" + std::to_string(host) +
-                           "/children");
-    for (pid_t child = 0; children >> child;) {
-      std::ifstream name("/proc/" + std::to_string(child) + "/comm");
-      std::string comm;
-      std::getline(name, comm);
-      if (comm == "python3") return child;
-    }
-  }
-  return -1;
-}
 
 TEST(Pool, AForkedJailRunsItsProgram) {
   DrivenPool pool(python_template());

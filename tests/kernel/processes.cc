@@ -6,8 +6,21 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 namespace kernel_ring {
+namespace {
+
+// By a directory of /proc; -1 where that is of no process.
+pid_t parent_in(const std::filesystem::path& directory) {
+  std::ifstream file(directory / "stat");
+  std::string stat;
+  std::getline(file, stat);
+  const std::size_t name_end = stat.rfind(')');  // "PID (name) S PPID ..."
+  return name_end == std::string::npos ? -1 : std::stoi(stat.substr(name_end + 4));
+}
+
+}  // namespace
 
 std::size_t open_descriptors() {
   std::size_t count = 0;
@@ -17,17 +30,18 @@ std::size_t open_descriptors() {
   return count;
 }
 
+std::string name_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
 std::set<pid_t> children_of(pid_t parent) {
   std::set<pid_t> children;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    std::ifstream file(entry.path() / "stat");
-    std::string stat;
-    std::getline(file, stat);
-    const std::size_t name_end = stat.rfind(')');  // "PID (name) S PPID ..."
-    if (name_end != std::string::npos && std::stoi(stat.substr(name_end + 4)) == parent) {
-      children.insert(std::stoi(entry.path().filename()));
-    }
+    if (parent_in(entry.path()) == parent) children.insert(std::stoi(entry.path().filename()));
   }
   return children;
 }
@@ -42,6 +56,24 @@ std::set<pid_t> descendants_of(pid_t ancestor) {
 }
 
 bool is_gone(pid_t pid) { return ::kill(pid, 0) != 0 && errno == ESRCH; }
+
+std::vector<pid_t> interpreters_of_hosts_below(pid_t ancestor) {
+  std::vector<pid_t> found;
+  for (const pid_t launcher : children_of(ancestor)) {
+    for (const pid_t host : children_of(launcher)) {
+      if (name_of(host) != "jail-template") continue;
+      for (const pid_t child : children_of(host)) {
+        if (name_of(child) == "python3") found.push_back(child);
+      }
+    }
+  }
+  return found;
+}
+
+pid_t zygote_below(pid_t ancestor) {
+  const std::vector<pid_t> found = interpreters_of_hosts_below(ancestor);
+  return found.empty() ? -1 : found.front();
+}
 
 pid_t process_of(int pidfd) {
   std::ifstream file("/proc/self/fdinfo/" + std::to_string(pidfd));

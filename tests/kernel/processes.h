@@ -7,7 +7,9 @@
 #include <chrono>
 #include <cstddef>
 #include <set>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/time_scale.h"
 
@@ -19,6 +21,14 @@ std::size_t open_descriptors();
 std::set<pid_t> children_of(pid_t parent);
 std::set<pid_t> descendants_of(pid_t ancestor);
 bool is_gone(pid_t pid);
+std::string name_of(pid_t pid);  // as /proc/PID/comm has it
+
+// Of templates whose launcher is a child of `ancestor`: the zygotes, and what they have made in
+// between to join a jail.
+std::vector<pid_t> interpreters_of_hosts_below(pid_t ancestor);
+
+// That of the only template there is, when it makes nothing; or -1.
+pid_t zygote_below(pid_t ancestor);
 
 // The process behind a pidfd of this process; -1 when it has ended.
 pid_t process_of(int pidfd);

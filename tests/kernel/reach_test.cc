@@ -10,7 +10,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "guest.h"
@@ -25,13 +24,6 @@ namespace {
 
 using jail::Phase;
 using std::chrono::seconds;
-
-std::string name_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
-  std::string name;
-  std::getline(file, name);
-  return name;
-}
 
 pid_t descendant_named(const std::string& name, pid_t ancestor) {
   for (const pid_t pid : descendants_of(ancestor)) {

@@ -58,7 +58,8 @@ struct TemplateSpec {
   // With Warmth::forked, what the zygote does before it forks anything. Trusted code.
   std::vector<std::string> imports;  // modules, in this order
   std::string warm_up;               // Python, run once after the imports
-  std::string after_fork;            // Python, run in each jail before it is ready
+  // Python, run in each jail before it is ready, and in a warm process just before its program.
+  std::string after_fork;
   // Python that touches what programs use and changes nothing: run in the zygote, and before it is
   // ready in each jail that nobody waits for.
   std::string rehearsal;
@@ -123,6 +124,12 @@ class Pool {
   // where a process has them (/proc/self/cmdline): always made on demand.
   // Errors: as lease(), and unsupported unless Warmth::forked.
   Result<Jail> launch(const Invocation& invocation);
+
+  // A living jail of the template (JailSpec::life), always made on demand, in which the zygote
+  // forks processes (ProcessSpec::warm) as long as it is the pool's; afterwards they are executed
+  // alone. In Phase::launching. Its processes neither signal nor see each other. Errors: as
+  // launch(), and unsupported where Landlock does not scope signals (Linux 6.12).
+  Result<Jail> launch_living();
 
   // Ends a jail that waits and makes no more ahead for five seconds, for an owner who lacks what it
   // takes: a pool does not know of others. Requests go on being served. False: none waits.

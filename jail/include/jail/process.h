@@ -49,6 +49,10 @@ struct ProcessSpec {
       std::nullopt;  // from spawn() on; none: the jail's
   // user + system of this process, without those that it starts; none: the jail's.
   std::optional<std::chrono::milliseconds> cpu = std::nullopt;
+  // In a jail of Pool::launch_living(): it is a fork of the template's zygote, which has imported
+  // its modules. argv[0] is then the program's file, in the directory of the template's own one; no
+  // terminal, no other working directory. RunLimits of the jail apply.
+  bool warm = false;
 };
 
 // How far a process has come. It only goes forward.

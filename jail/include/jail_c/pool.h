@@ -92,6 +92,9 @@ jail_status jail_pool_lease(jail_pool* pool, jail_jail** jail, jail_error* error
 // template's, made on demand. Either may be NULL: none. JAIL_UNSUPPORTED unless JAIL_WARMTH_FORKED.
 jail_status jail_pool_launch(jail_pool* pool, const char* const* arguments, const char* const* env,
                              jail_jail** jail, jail_error* error);
+// A living jail of the template, in which processes can be warm (jail_process_options). Its
+// processes neither signal nor see each other. JAIL_UNSUPPORTED also before Linux 6.12.
+jail_status jail_pool_launch_living(jail_pool* pool, jail_jail** jail, jail_error* error);
 jail_status jail_pool_read_state(const jail_pool* pool, jail_pool_state* state, jail_error* error);
 
 #ifdef __cplusplus

@@ -28,6 +28,9 @@ typedef struct jail_process_options {
   // A terminal of the jail's own in place of three pipes; both 0: none.
   uint32_t terminal_columns;
   uint32_t terminal_rows;
+  // Not 0, in a jail of jail_pool_launch_living(): a fork of the template's zygote, which has
+  // imported its modules. argv[0] is then the program's file, beside the template's own one.
+  uint64_t warm;
 } jail_process_options;
 
 // Starts a process in a living jail that was started; up to 64 that have not ended at a time, and

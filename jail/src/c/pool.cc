@@ -193,6 +193,11 @@ jail_status jail_pool_launch(jail_pool* pool, const char* const* arguments, cons
   });
 }
 
+jail_status jail_pool_launch_living(jail_pool* pool, jail_jail** jail, jail_error* error) {
+  return guarded(__func__, {{"pool", pool}, {"jail", jail}}, error,
+                 [&] { return jail::c::hand_over(pool->pool.launch_living(), jail); });
+}
+
 jail_status jail_pool_read_state(const jail_pool* pool, jail_pool_state* state, jail_error* error) {
   return guarded(__func__, {{"pool", pool}, {"state", state}}, error, [&] {
     const jail_pool_state told = jail::c::state_of(pool->pool.state());

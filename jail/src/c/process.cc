@@ -28,6 +28,7 @@ Result<ProcessSpec> process_of(const char* const* argv, const char* const* env,
   ProcessSpec spec;
   spec.argv = strings_of(argv);
   spec.env = strings_of(env);
+  spec.warm = read->warm != 0;
   if (read->working_directory != nullptr) spec.working_directory = read->working_directory;
   if (wall->count() > 0) spec.wall = *wall;
   if (cpu->count() > 0) spec.cpu = *cpu;

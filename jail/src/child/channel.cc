@@ -17,8 +17,8 @@ constexpr timespec pause_for_room{0, 1'000'000};
 
 }  // namespace
 
-long send_bytes(int socket, const void* bytes, std::size_t size, const int* fds,
-                std::size_t count) {
+long send_bytes(int socket, const void* bytes, std::size_t size, const int* fds, std::size_t count,
+                int flags) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * most_fds)] = {};
   iovec part{const_cast<void*>(bytes), size};
   msghdr header{};
@@ -34,7 +34,7 @@ long send_bytes(int socket, const void* bytes, std::size_t size, const int* fds,
     int* places = reinterpret_cast<int*>(CMSG_DATA(rights));
     for (std::size_t i = 0; i < count; ++i) places[i] = fds[i];
   }
-  return raw::call(SYS_sendmsg, socket, raw::address(&header), MSG_NOSIGNAL);
+  return raw::call(SYS_sendmsg, socket, raw::address(&header), MSG_NOSIGNAL | flags);
 }
 
 long send_with_room(int socket, const void* bytes, std::size_t size, int fd) {

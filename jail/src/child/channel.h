@@ -20,8 +20,11 @@ long send_message(int socket, const wire::Message& message, int fd = -1);
 void send_failure(int socket, std::uint32_t phase, std::int32_t index, std::int32_t error);
 
 // Any message with any number of descriptors, at most most_fds.
-inline constexpr std::size_t most_fds = wire::launch_fd_kinds;
-long send_bytes(int socket, const void* bytes, std::size_t size, const int* fds, std::size_t count);
+inline constexpr std::size_t most_fds = wire::most_guest_fds;
+static_assert(most_fds >= wire::launch_fd_kinds);
+// `flags` as for sendmsg(2), beside MSG_NOSIGNAL.
+long send_bytes(int socket, const void* bytes, std::size_t size, const int* fds, std::size_t count,
+                int flags = 0);
 
 // Returns the number of bytes, 0 at the end of the conversation, or a negative errno. Received
 // descriptors are close-on-exec; `fd_count` is how many came, at most `fd_capacity`.

@@ -118,7 +118,10 @@ void apply_or_leave(const wire::PlanHeader& plan, std::uint32_t phase, long* slo
   raw::call(SYS_close, request_socket);
   set_signal(SIGCHLD, SIG_DFL);
   block_all_signals();
-  if (plan.kind != wire::plan_forked) fds.close(wire::launch_cgroup | wire::launch_invocation);
+  const bool forks_later = plan.kind == wire::plan_living && zygote_socket >= 0;
+  if (plan.kind != wire::plan_forked) {
+    fds.close(wire::launch_invocation | (forks_later ? 0u : wire::launch_cgroup));
+  }
   long slots[wire::slot_count];
   fill_slots(fds, slots);
   slots[wire::slot_zygote] = zygote_socket;

@@ -25,6 +25,7 @@
 #include "child/raw_syscall.h"
 #include "child/spawned_process.h"
 #include "child/watch.h"
+#include "child/zygote_request.h"
 
 namespace jail::child {
 namespace {
@@ -32,6 +33,8 @@ namespace {
 // Processes of the owner's at a time; how many each of them makes is Limits::processes.
 constexpr int most_spawned = Watch::most_starting;
 constexpr int polled_of_process = 2;
+// Forks of a zygote on their way in. Each has two copies of its page tables there.
+constexpr int most_joining = 4;
 
 // Both sides of a terminal; -1: there is none.
 struct Terminal {
@@ -82,7 +85,9 @@ long map_command(int fd, long* slots) {
 }
 
 void close_all(const int* fds, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) raw::call(SYS_close, fds[i]);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (fds[i] >= 0) raw::call(SYS_close, fds[i]);
+  }
 }
 
 class Living {
@@ -94,10 +99,13 @@ class Living {
         control_(static_cast<int>(slots[wire::slot_control])),
         watch_(static_cast<int>(slots[wire::slot_proc]),
                static_cast<int>(slots[wire::slot_workspace]),
-               static_cast<int>(slots[wire::slot_tmp]), plan.page_bytes, plan.max_mappings) {}
+               static_cast<int>(slots[wire::slot_tmp]), plan.page_bytes, plan.max_mappings),
+        zygote_(static_cast<int>(slots[wire::slot_zygote]),
+                static_cast<int>(slots[wire::slot_cgroup])) {}
 
   void run() {
     signals_ = open_child_signals();
+    if (zygote_.can_fork() && !try_fork()) return;
     close_streams();
     if (!hand_over() || !await_start()) return;
     while (cause_ == wire::cause_none && !owner_gone_) step();
@@ -105,6 +113,38 @@ class Living {
   }
 
  private:
+  // One fork that runs nothing, while nobody else is there: what each has from the zygote is known
+  // from then on. False: the owner knows why not.
+  bool try_fork() {
+    wire::GuestReport guest{-1, ECHILD, 0, 0, 0, 0};
+    int ends[2] = {-1, -1};
+    long done = zygote_.open_namespaces(static_cast<int>(slots_[wire::slot_proc]));
+    if (done == 0) {
+      done =
+          raw::call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw::address(ends));
+    }
+    if (done == 0) {
+      const int streams[3] = {static_cast<int>(slots_[wire::slot_stdin]),
+                              static_cast<int>(slots_[wire::slot_stdout]),
+                              static_cast<int>(slots_[wire::slot_stderr])};
+      done = zygote_.ask(ends[1], -1, streams, wire::guest_in_company);
+    }
+    raw::call(SYS_close, ends[1]);
+    while (done >= 0 && done != sizeof guest) {
+      // Its listener comes first, and is closed.
+      done = receive(ends[0], &guest, sizeof guest, nullptr, 0, nullptr, 0);
+      if (done == -EINTR || done == sizeof(wire::Listener))
+        done = 0;
+      else if (done == 0)
+        done = -ECHILD;
+    }
+    if (done < 0) guest.error = static_cast<std::int32_t>(-done);
+    if (guest.error == 0) watch_.note_inherited_by(guest.pid);
+    raw::call(SYS_close, ends[0]);
+    if (guest.error != 0) send_failure(control_, 1, guest.index, guest.error);
+    return guest.error == 0;
+  }
+
   // A living jail has no use for the streams that came with the launch.
   void close_streams() {
     for (const wire::Slot stream : {wire::slot_stdin, wire::slot_stdout, wire::slot_stderr}) {
@@ -160,8 +200,9 @@ class Living {
       }
       wake = smaller(wake, limits_.next_look_ns());
     }
+    for (int i = 0; i < places_used_; ++i) processes_[i].expire(now);
+    ask_zygote();
     for (int i = 0; i < places_used_; ++i) {
-      processes_[i].expire(now);
       wake = smaller(wake, processes_[i].next_deadline_ns());
     }
     await_events(wake > now ? wake - now : 0);
@@ -177,7 +218,7 @@ class Living {
     for (int i = 0; i < processes; ++i) {
       pollfd* of_process = watched + 2 + i * polled_of_process;
       of_process[0] = {processes_[i].start_report(), POLLIN, 0};
-      of_process[1] = {processes_[i].control(), POLLIN, 0};
+      of_process[1] = {processes_[i].control(), processes_[i].control_events(), 0};
     }
     const int listeners = listeners_.used();
     pollfd* of_listeners = watched + 2 + processes * polled_of_process;
@@ -207,9 +248,22 @@ class Living {
   }
 
   void read_start_report(SpawnedProcess& process) {
+    if (process.is_joining()) {
+      release(process);
+      return;
+    }
     if (!process.read_start_report(static_cast<int>(slots_[wire::slot_proc]))) return;
     watch_.note_started(process.pid());
     watch_.note_open_files(process.pid());
+  }
+
+  // A fork of the zygote, which is confined and waits for the word.
+  void release(SpawnedProcess& process) {
+    if (!process.read_guest_report()) return;
+    has_processes_ = true;
+    watch_.note_inherited_by(process.pid());
+    watch_.note_open_files(process.pid());
+    process.release();
   }
 
   void hear_notice(Listener& listener, short events) {
@@ -232,14 +286,15 @@ class Living {
       owner_gone_ = true;
     } else if (order.type == wire::order_cancel) {
       cause_ = wire::cause_cancelled;
-    } else if (order.type == wire::order_spawn) {
+    } else if (order.type == wire::order_spawn || order.type == wire::order_fork) {
       spawn(order, fds, count);
     }
     close_all(fds, count);
   }
 
-  // The caller closes `fds`: the process's control socket, its Command and its streams.
-  void spawn(const wire::Order& order, const int* fds, std::size_t count) {
+  // The caller closes what is left of `fds`: the process's control socket, its Command or
+  // Invocation and its streams. What is taken over is -1 then.
+  void spawn(const wire::Order& order, int* fds, std::size_t count) {
     const bool has_terminal = order.columns != 0;
     if (count != (has_terminal ? wire::spawn_fds_with_terminal : wire::spawn_fds_with_streams)) {
       return;  // its owner finds the socket closed
@@ -248,7 +303,7 @@ class Living {
     if (failure.error != 0) send_failure(fds[0], 1, failure.index, failure.error);
   }
 
-  Failure make(const wire::Order& order, const int* fds, bool has_terminal) {
+  Failure make(const wire::Order& order, int* fds, bool has_terminal) {
     SpawnedProcess* place = free_place();
     if (place == nullptr) return {wire::no_place_for_process, EAGAIN};
     Listener* listener = listeners_.lend();
@@ -257,7 +312,10 @@ class Living {
     const auto terminals = static_cast<int>(slots_[wire::slot_terminals]);
     long done = has_terminal ? open_terminal(terminals, order, terminal) : 0;
     const bool none_left = done == -ENOSPC;
-    if (done == 0) done = begin(*place, *listener, order, fds, terminal);
+    if (done == 0) {
+      done = order.type == wire::order_fork ? begin_fork(*place, *listener, order, fds)
+                                            : begin(*place, *listener, order, fds, terminal);
+    }
     if (terminal.slave >= 0) raw::call(SYS_close, terminal.slave);
     if (done < 0) {
       listener->is_lent = false;
@@ -285,6 +343,35 @@ class Living {
                 {static_cast<int>(control), start_report, terminal.master, &listener}, order,
                 now_ns());
     return 0;
+  }
+
+  // The same of a fork of the zygote, which takes over all of `fds`.
+  long begin_fork(SpawnedProcess& place, Listener& listener, const wire::Order& order, int* fds) {
+    if (!zygote_.can_fork()) return -EINVAL;
+    place.begin_fork({fds[0], -1, -1, &listener}, {fds[1], {fds[2], fds[3], fds[4]}}, order,
+                     now_ns());
+    for (std::size_t i = 0; i < wire::spawn_fds_with_streams; ++i) fds[i] = -1;
+    return 0;
+  }
+
+  // As many as may join at a time, in the order in which they came.
+  void ask_zygote() {
+    while (SpawnedProcess* next = next_to_ask_for()) next->ask(zygote_);
+  }
+
+  SpawnedProcess* next_to_ask_for() {
+    int joining = 0;
+    SpawnedProcess* next = nullptr;
+    for (int i = 0; i < places_used_; ++i) {
+      SpawnedProcess& process = processes_[i];
+      if (!process.is_joining()) continue;
+      if (!process.is_to_be_asked_for()) {
+        ++joining;
+      } else if (next == nullptr || process.begin_ns() < next->begin_ns()) {
+        next = &process;
+      }
+    }
+    return joining < most_joining ? next : nullptr;
   }
 
   SpawnedProcess* free_place() {
@@ -391,6 +478,7 @@ class Living {
   bool owner_gone_ = false;
   bool has_processes_ = false;
   int signals_ = -1;
+  ZygoteRequest zygote_;
   SpawnedProcess processes_[most_spawned];
   Listeners listeners_;
   int places_used_ = 0;  // none beyond is in use

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "child/arithmetic.h"
 #include "child/channel.h"
@@ -44,11 +45,42 @@ void close(int& fd) {
 
 }  // namespace
 
-bool SpawnedProcess::is_free() const { return pid_ == 0 && control_ < 0; }
+bool SpawnedProcess::is_free() const { return pid_ == 0 && control_ < 0 && !is_joining(); }
 
 void SpawnedProcess::begin(int pid, const Given& given, const wire::Order& order,
                            std::uint64_t now) {
   pid_ = pid;
+  take_over(given, order, now);
+  tell_spawned(now);
+}
+
+void SpawnedProcess::begin_fork(const Given& given, const ToFork& needs, const wire::Order& order,
+                                std::uint64_t now) {
+  pid_ = 0;
+  take_over(given, order, now);
+  needs_ = needs;
+  is_told_ = true;  // there is nobody to tell of yet
+}
+
+void SpawnedProcess::ask(const ZygoteRequest& zygote) {
+  int ends[2];
+  long done =
+      raw::call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw::address(ends));
+  if (done == 0) {
+    start_report_ = ends[0];
+    done = zygote.ask(ends[1], needs_.invocation, needs_.streams, wire::guest_in_company);
+    raw::call(SYS_close, ends[1]);
+  }
+  let_go_of_needs();
+  if (done < 0) fail_to_join(wire::refused_by_kernel, static_cast<std::int32_t>(-done));
+}
+
+void SpawnedProcess::let_go_of_needs() {
+  close(needs_.invocation);
+  for (int& stream : needs_.streams) close(stream);
+}
+
+void SpawnedProcess::take_over(const Given& given, const wire::Order& order, std::uint64_t now) {
   control_ = given.control;
   start_report_ = given.start_report;
   terminal_ = given.terminal;
@@ -59,8 +91,9 @@ void SpawnedProcess::begin(int pid, const Given& given, const wire::Order& order
   wall_ns_ = order.wall_ns;
   cpu_ns_ = order.cpu_ns;
   next_cpu_look_ns_ = now;
+  data_limit_ = order.data_limit;
+  cpu_limit_s_ = order.cpu_limit_s;
   exec_ns_ = 0;
-  tell_spawned(now);
 }
 
 // Before anything else is said of it. There may be no room on the way for a descriptor, for a
@@ -82,8 +115,9 @@ void SpawnedProcess::tell_spawned(std::uint64_t now) {
 }
 
 std::uint64_t SpawnedProcess::next_deadline_ns() const {
-  if (pid_ == 0 || cause_ != wire::cause_none) return ~std::uint64_t{0};
   const std::uint64_t deadline = begin_ns_ + wall_ns_;
+  if (is_joining()) return smaller(deadline, begin_ns_ + longest_start_ns);
+  if (pid_ == 0 || cause_ != wire::cause_none) return ~std::uint64_t{0};
   if (!is_told_) return smaller(deadline, next_try_ns_);
   if (exec_ns_ == 0) return smaller(deadline, begin_ns_ + longest_start_ns);
   return cpu_ns_ != 0 ? smaller(deadline, next_cpu_look_ns_) : deadline;
@@ -91,6 +125,15 @@ std::uint64_t SpawnedProcess::next_deadline_ns() const {
 
 void SpawnedProcess::expire(std::uint64_t now) {
   if (now < next_deadline_ns()) return;
+  if (is_joining()) {
+    // Whoever has joined by now finds nobody at the other end, and ends.
+    cause_ = wire::cause_deadline;
+    siginfo_t nobody{};
+    nobody.si_code = CLD_KILLED;
+    nobody.si_status = SIGKILL;
+    note_end(nobody, {}, now);
+    return;
+  }
   if (!is_told_) {
     tell_spawned(now);
     if (cause_ != wire::cause_none || now < next_deadline_ns()) return;
@@ -133,7 +176,76 @@ bool SpawnedProcess::read_start_report(int proc) {
   return true;
 }
 
+void SpawnedProcess::fail_to_join(std::int32_t index, std::int32_t error) {
+  if (control_ >= 0) send_failure(control_, 1, index, error);
+  close(control_);
+  end_start();
+}
+
+bool SpawnedProcess::read_guest_report() {
+  wire::GuestReport guest{};
+  for (;;) {
+    int fd = -1;
+    std::size_t fds = 0;
+    const long got = receive(start_report_, &guest, sizeof guest, &fd, 1, &fds, MSG_DONTWAIT);
+    if (got == -EAGAIN || got == -EINTR) return false;
+    if (fds == 1) {
+      listener_->notices.listen(fd);
+      continue;
+    }
+    if (got != sizeof guest) guest = {-1, ECHILD, 0, 0, 0, 0};
+    break;
+  }
+  // One that was reaped before this was read has no number any more.
+  siginfo_t ended{};
+  if (guest.error == 0) {
+    guest.error = static_cast<std::int32_t>(-raw::call(
+        SYS_waitid, P_PID, guest.pid, raw::address(&ended), WEXITED | WNOHANG | WNOWAIT, 0));
+  }
+  if (guest.error != 0) {
+    fail_to_join(guest.index, guest.error);
+    return false;
+  }
+  pid_ = guest.pid;
+  tell_spawned(last_try_ns);
+  if (ended.si_pid == 0) return true;
+  end_start();  // it has died since, and is reaped as one that has not run
+  return false;
+}
+
+bool SpawnedProcess::release() {
+  const struct {
+    int resource;
+    std::uint64_t most;
+  } limits[] = {{RLIMIT_DATA, data_limit_}, {RLIMIT_CPU, cpu_limit_s_}};
+  long done = 0;
+  for (const auto& limit : limits) {
+    std::uint64_t pair[2];  // soft and hard
+    if (done == 0) done = raw::call(SYS_prlimit64, pid_, limit.resource, 0, raw::address(pair));
+    if (done != 0 || pair[1] <= limit.most) continue;
+    pair[0] = pair[1] = limit.most;
+    done = raw::call(SYS_prlimit64, pid_, limit.resource, raw::address(pair), 0);
+  }
+  const char go = 1;
+  if (done == 0 && control_ >= 0) done = send_bytes(start_report_, &go, sizeof go, nullptr, 0);
+  end_start();
+  if (done < 0 || control_ < 0) {
+    kill();
+    return false;
+  }
+  exec_ns_ = now_ns();
+  wire::Message message{};
+  message.type = wire::message_running;
+  message.pid = pid_;
+  send(message);
+  return true;
+}
+
 void SpawnedProcess::read_order() {
+  if (is_joining()) {
+    let_go_of_owner();
+    return;
+  }
   wire::ProcessOrder order{};
   const long got = receive(control_, &order, sizeof order, nullptr, 0, nullptr, MSG_DONTWAIT);
   if (got == -EAGAIN || got == -EINTR) return;
@@ -146,6 +258,7 @@ void SpawnedProcess::read_order() {
 
 void SpawnedProcess::let_go_of_owner() {
   close(control_);
+  if (is_to_be_asked_for()) end_start();
   if (pid_ == 0) return;
   cause_ = wire::cause_cancelled;
   kill();
@@ -157,6 +270,7 @@ void SpawnedProcess::end_with_jail(wire::Cause cause) {
 
 void SpawnedProcess::end_start() {
   close(start_report_);
+  let_go_of_needs();
   if (listener_ != nullptr) listener_->is_lent = false;
   listener_ = nullptr;
 }

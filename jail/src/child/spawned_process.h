@@ -1,6 +1,7 @@
 // One process that the owner of a living jail has spawned, and what init knows of it.
 #pragma once
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -8,6 +9,7 @@
 
 #include "child/listeners.h"
 #include "child/wire.h"
+#include "child/zygote_request.h"
 
 namespace jail::child {
 
@@ -29,24 +31,47 @@ class SpawnedProcess {
   // one on processor time it has none of its own.
   void begin(int pid, const Given& given, const wire::Order& order, std::uint64_t now);
 
+  // What a zygote needs to fork one: its Invocation and its streams.
+  struct ToFork {
+    int invocation;
+    int streams[3];
+  };
+  // The same of one that a zygote is to fork, which is yet to be asked. There is no start_report.
+  void begin_fork(const Given& given, const ToFork& needs, const wire::Order& order,
+                  std::uint64_t now);
+  bool is_to_be_asked_for() const { return needs_.invocation >= 0; }
+  std::uint64_t begin_ns() const { return begin_ns_; }
+  // Its number comes on start_report() then. Where the zygote cannot be asked its owner hears so.
+  void ask(const ZygoteRequest& zygote);
+
   bool is(int pid) const { return pid_ != 0 && pid_ == pid; }
   int pid() const { return pid_; }  // 0 once init has reaped it
   // To poll; -1 where there is nothing to wait for.
   int control() const { return control_; }
+  // Orders to one that joins wait until there is somebody to signal.
+  short control_events() const { return is_joining() ? 0 : POLLIN; }
   int start_report() const { return is_told_ ? start_report_ : -1; }
 
   // When expire() has something to do.
   std::uint64_t next_deadline_ns() const;
   // Kills it where its deadline has passed, where it has used its processor time, or where it has
-  // not come to its execve in time. Tells the owner that it exists where that could not be done at
-  // once.
+  // not come to its execve in time; ends what is joining, of which there is nobody to kill. Tells
+  // the owner that it exists where that could not be done at once.
   void expire(std::uint64_t now);
 
   // What came on start_report(), for the last time when the process has ended. True: its program
   // has begun. `proc` is init's own proc mount: the process has not been reaped yet.
   bool read_start_report(int proc);
 
-  // What came on control(): a signal to pass on, or the owner's end, which kills it.
+  // Of one that is to be forked and has no number yet.
+  bool is_joining() const { return pid_ == 0 && (start_report_ >= 0 || is_to_be_asked_for()); }
+  // What came on start_report() of it. True: it waits, under the number pid() from now on, for
+  // release().
+  bool read_guest_report();
+  // Lets the program run, under the limits of its order. False: it could not, and is killed.
+  bool release();
+
+  // What poll() has found at control(): a signal to pass on, or the owner's end, which kills it.
   void read_order();
 
   // With the jail: whatever ends it now ends it for this reason.
@@ -59,20 +84,26 @@ class SpawnedProcess {
   void kill() const;
   void send(const wire::Message& message) const;
   void tell_spawned(std::uint64_t now);
+  void take_over(const Given& given, const wire::Order& order, std::uint64_t now);
+  void fail_to_join(std::int32_t index, std::int32_t error);
   void let_go_of_owner();
+  void let_go_of_needs();
   void end_start();
 
   int pid_ = 0;
   int control_ = -1;
   int start_report_ = -1;
   int terminal_ = -1;  // until the owner has it
+  ToFork needs_{-1, {-1, -1, -1}};
   bool is_told_ = false;
   std::uint64_t next_try_ns_ = 0;  // where the owner is not told
-  Listener* listener_ = nullptr;   // as long as there is a start_report_
+  Listener* listener_ = nullptr;   // as long as there is or will be a start_report_
   wire::Cause cause_ = wire::cause_none;
   std::uint64_t begin_ns_ = 0;
   std::uint64_t wall_ns_ = 0;
   std::uint64_t cpu_ns_ = 0;  // 0: no limit of its own
+  std::uint64_t data_limit_ = 0;
+  std::uint64_t cpu_limit_s_ = 0;
   std::uint64_t next_cpu_look_ns_ = 0;
   std::uint64_t exec_ns_ = 0;
 };

@@ -125,7 +125,7 @@ class Init {
   }
 
   long ask_zygote(int channel) {
-    wire::GuestRequest request{wire::plan_magic, 0, guest_work_};
+    wire::GuestRequest request{wire::plan_magic, 0, guest_work_, 0};
     const long self = raw::call(SYS_pidfd_open, raw::call(SYS_getpid), 0);
     if (self < 0) return self;
     int fds[wire::most_guest_fds] = {

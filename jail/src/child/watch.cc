@@ -365,6 +365,14 @@ void Watch::note_inherited() {
   });
 }
 
+void Watch::note_inherited_by(int pid) {
+  Sizes own;
+  const Number name(static_cast<std::uint64_t>(pid));
+  if (read_sizes(proc_, name.text, inheritable, own)) {
+    inherited_ = larger(inherited_, own.anonymous + own.other);
+  }
+}
+
 void Watch::note_open_files(int pid) {
   std::uint64_t limits[2] = {};
   if (raw::call(SYS_prlimit64, pid, RLIMIT_NOFILE, 0, raw::address(limits)) != 0) return;

@@ -58,6 +58,7 @@ class Watch {
   // What is there at this moment are forks of a process outside, which may share all their
   // anonymous memory with it; what they get from here on they cannot.
   void note_inherited();
+  void note_inherited_by(int pid);
 
   // The most descriptors that processes of the jail can have, from the limit of this one.
   void note_open_files(int pid);

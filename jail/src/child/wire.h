@@ -39,7 +39,7 @@ enum Slot : std::uint8_t {
   slot_variables = slot_setup,
   slot_start_directory = slot_guest_plan,
   // The init of a living jail makes terminals here. It has let go of its cgroup's directory by
-  // then.
+  // then; one of a template, which a zygote forks into, keeps that and has no terminals.
   slot_terminals = slot_cgroup,
 };
 
@@ -97,7 +97,8 @@ struct PlanHeader {
 };
 
 // What a fork does before it is ready; of the end: whether init hears of it early (notices.h).
-enum GuestWork : std::uint32_t { guest_rehearses = 1, guest_ends_early = 2 };
+// In company: in a living jail, where programs run already that may be hostile.
+enum GuestWork : std::uint32_t { guest_rehearses = 1, guest_ends_early = 2, guest_in_company = 4 };
 
 // To a launcher. The descriptors that come along are those whose bit is set, in this order.
 enum LaunchFd : std::uint32_t {
@@ -150,8 +151,8 @@ struct ZygoteSetup {
   std::uint32_t frozen_heap;    // FrozenHeap
 };
 
-// A file for a guest: this, then texts, each ended by NUL: the whole argv, then the whole
-// environment.
+// A file for a guest: this, then texts, each ended by NUL: the whole argv, of which the second one
+// is the program's file, then the whole environment.
 struct Invocation {
   std::uint32_t magic;
   std::uint32_t arguments;
@@ -159,15 +160,19 @@ struct Invocation {
   std::uint32_t bytes;  // of all texts
 };
 
-// From init to its zygote, with pidfd of init, channel, stdin, stdout, stderr and then what `fds`
-// (LaunchFd bits) says.
+// From init to its zygote, with pidfd of init, channel, stdin, stdout, stderr, then what `fds`
+// (LaunchFd bits) says, then so many of init's namespaces, in the order in which they are to be
+// joined. Without them the zygote joins by the pidfd, which the kernel lets nobody do once init is
+// not dumpable.
 struct GuestRequest {
   std::uint32_t magic;
   std::uint32_t fds;
   std::uint32_t work;  // GuestWork bits
+  std::uint32_t namespaces;
 };
 inline constexpr std::size_t least_guest_fds = 5;
-inline constexpr std::size_t most_guest_fds = 7;
+inline constexpr std::size_t most_namespaces = 7;
+inline constexpr std::size_t most_guest_fds = 7 + most_namespaces;
 
 // From a guest to init, with the descriptor where init hears of some of its calls (notices.h).
 struct Listener {
@@ -187,7 +192,13 @@ struct GuestReport {
 
 // To init. A living jail is started without a program; each order to spawn then brings the
 // process's control socket, its Command and, unless it gets a terminal, its three streams.
-enum OrderType : std::uint32_t { order_start = 1, order_cancel = 2, order_spawn = 3 };
+// One to fork brings, in the place of the Command, an Invocation.
+enum OrderType : std::uint32_t {
+  order_start = 1,
+  order_cancel = 2,
+  order_spawn = 3,
+  order_fork = 4
+};
 struct Order {
   OrderType type;
   std::uint16_t columns;  // of the terminal of a spawned process; 0: it has none

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "jail/cgroup.h"
 #include "jail/jail.h"
@@ -52,6 +53,7 @@ struct Jail::State {
   struct Spawning {
     std::string working_directory;
     Network network;
+    std::vector<std::string> of_template;  // argv of the template that it is a jail of, or empty
   };
   std::optional<Spawning> spawning;
   std::array<Fd, 3> streams;

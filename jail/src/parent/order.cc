@@ -129,7 +129,8 @@ Result<Jail> order_jail(const JailOrder& order) {
   state->control = std::move(control->first);
   state->streams = std::move(streams->owner);
   if (order.living != nullptr) {
-    state->spawning = {order.living->working_directory, order.living->network};
+    state->spawning = {order.living->working_directory, order.living->network, {}};
+    if (order.forks) state->spawning->of_template = order.living->argv;
   }
   state->launched_at = now;
   return Jail::State::make(std::move(state));

@@ -60,6 +60,7 @@ struct JailOrder {
   const Network* network = nullptr;     // what it may reach; null: nothing
   const EgressProxy* proxy = nullptr;   // the way there, for Network::Kind::egress
   const JailSpec* living = nullptr;     // of a jail that processes are spawned into
+  bool forks = false;                   // that one, by a zygote
 };
 
 // Of a jail with Network::Kind::egress where there is no proxy.

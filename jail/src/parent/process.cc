@@ -11,6 +11,7 @@
 
 #include "parent/fd_passing.h"
 #include "parent/fill_report.h"
+#include "parent/invocation.h"
 #include "parent/jail_state.h"
 #include "parent/messages.h"
 #include "parent/order.h"
@@ -66,6 +67,28 @@ Result<Fd> command_file(const ProcessSpec& spec, const Jail::State::Spawning& ja
   return sealed_file("jail-command", writer.finish(head), SealedUse::read);
 }
 
+std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+Result<void> check_warm(const ProcessSpec& spec, const Jail::State::Spawning& jail) {
+  if (jail.of_template.empty()) {
+    return invalid("warm: the jail is none of Pool::launch_living()");
+  }
+  if (!spec.working_directory.empty()) return invalid("working_directory: of a warm process");
+  if (directory_of(spec.argv[0]) != directory_of(jail.of_template[1])) {
+    return invalid("argv: \"" + spec.argv[0] + "\" is not a file in " +
+                   directory_of(jail.of_template[1]));
+  }
+  return {};
+}
+
+// What init is to execute or the zygote to run.
+Result<Fd> program_file(const ProcessSpec& spec, const Jail::State::Spawning& jail) {
+  if (!spec.warm) return command_file(spec, jail);
+  std::vector<std::string> argv = {jail.of_template[0]};
+  argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());
+  return invocation_file(argv, spec.env, jail.network);
+}
+
 Result<void> check_process(const ProcessSpec& spec, const Limits& limits) {
   if (Result<void> command = check_command(spec.argv); !command) return command;
   if (Result<void> environment = check_environment(spec.env); !environment) return environment;
@@ -84,7 +107,7 @@ Result<void> check_process(const ProcessSpec& spec, const Limits& limits) {
 
 wire::Order order_to_spawn(const ProcessSpec& spec, const Limits& limits) {
   wire::Order order{};
-  order.type = wire::order_spawn;
+  order.type = spec.warm ? wire::order_fork : wire::order_spawn;
   if (spec.terminal) {
     order.columns = spec.terminal->columns;
     order.rows = spec.terminal->rows;
@@ -108,7 +131,13 @@ Result<Process> Jail::spawn(const ProcessSpec& spec) const {
     return invalid("spawn a process: the jail was not started, or has ended");
   }
   if (Result<void> checked = check_process(spec, jail.limits); !checked) return checked.error();
-  auto command = command_file(spec, *jail.spawning);
+  if (spec.terminal && !jail.spawning->of_template.empty()) {
+    return invalid("terminal: jails of a template have none");
+  }
+  if (spec.warm) {
+    if (Result<void> checked = check_warm(spec, *jail.spawning); !checked) return checked.error();
+  }
+  auto command = program_file(spec, *jail.spawning);
   if (!command) return std::move(command).error();
   auto control = socket_pair();
   if (!control) return std::move(control).error();

@@ -33,13 +33,15 @@ void add_execve(Builder& builder, const JailSpec& spec, const std::vector<std::s
 }
 
 // What differs from process to process is in slots that init fills for each, see Command.
-void add_spawned_guest(Builder& builder, Plan& plan, const JailSpec& spec, const HostFacts& host) {
+void add_spawned_guest(Builder& builder, Plan& plan, const JailSpec& spec, const HostFacts& host,
+                       const std::optional<SlotRef>& ruleset = std::nullopt) {
   add_streams(builder);
   add_controlling_terminal(builder);
   builder.call(JAIL_CALL(umask), {Builder::value(022)}, "set the umask");
   builder.call(JAIL_CALL(chdir), {Builder::slot({wire::slot_start_directory})},
                "change to the working directory");
   add_limits(builder, plan, spec, host);
+  add_domain(builder, ruleset, host);
   add_guest_filter(builder, spec);
   builder.call(JAIL_CALL(execve),
                {Builder::slot({wire::slot_program_path}), Builder::slot({wire::slot_arguments}),
@@ -135,6 +137,36 @@ Result<Plan> compile(const JailSpec& given, const HostFacts& host) {
   } else {
     add_one_guest(builder, plan, spec, host, ruleset);
   }
+  return finished(builder, std::move(plan));
+}
+
+// Each process in a Landlock domain of its own, as every guest of a zygote has: see plan.h.
+Result<Plan> compile_living_in_host(const JailSpec& given, const HostFacts& host) {
+  HostFacts inside = host;
+  if (Result<void> checked = check_one_program(given); !checked) return checked.error();
+  if (Result<void> checked = check_spec(given, host); !checked) return checked.error();
+  if (landlock::known_scopes(host.landlock) == 0) {
+    return Error{ErrorKind::unsupported, "make a living jail of a template", 0,
+                 "it takes Landlock of Linux 6.12: processes in it could stop one that is forked"};
+  }
+  const JailSpec spec = with_shown_again(given);
+  inside.uid = guest_uid;
+  inside.gid = guest_gid;
+  Plan plan;
+  plan.kind = wire::plan_living;
+  plan.clone_flags = own_namespaces | CLONE_NEWCGROUP;
+  plan.page_bytes = host.page_bytes;
+  plan.max_mappings = host.max_mappings;
+  Builder builder(plan);
+  add_identity(builder, inside);
+  add_session(builder, spec);
+  add_network(builder, spec.network);
+  add_mounts_in_host(builder, as_seen_in_host(spec));
+  add_init_privileges(builder, inside);
+  add_untouchable(builder);
+  builder.begin_guest();
+  add_spawned_guest(builder, plan, spec, host,
+                    add_ruleset(builder, spec, host, GuestProgram::executed));
   return finished(builder, std::move(plan));
 }
 

@@ -63,6 +63,12 @@ Result<Plan> compile_started(const JailSpec& spec, const HostFacts& host);
 Result<Plan> compile_host(const JailSpec& given, const HostFacts& host);
 Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host, Lever network_reuse);
 
+// That of a living jail in such a host, into which the zygote forks processes beside those that are
+// executed. Each is in a Landlock domain of its own, so they neither signal nor see each other, and
+// init is in none: what is forked cannot enter one that others are in. Errors: also unsupported
+// where Landlock does not scope signals.
+Result<Plan> compile_living_in_host(const JailSpec& given, const HostFacts& host);
+
 // RLIMIT_DATA and RLIMIT_CPU of a guest with these limits.
 std::uint64_t private_mapping_limit(std::uint64_t memory_bytes);
 std::uint64_t cpu_seconds_limit(std::chrono::milliseconds cpu);

@@ -15,11 +15,12 @@
 #include <unordered_map>
 
 #include "parent/image_process.h"
+#include "parent/invocation.h"
 #include "parent/jail_state.h"
 #include "parent/launcher_state.h"
 #include "parent/order.h"
 #include "pool/demand.h"
-#include "pool/invocation.h"
+#include "pool/pool_check.h"
 #include "pool/template_host.h"
 
 namespace jail {
@@ -51,32 +52,6 @@ constexpr milliseconds start_deadline{35'000};
 
 // What an event of the pool's epoll instance is about.
 enum Source : std::uint64_t { source_timer, source_control, source_zygote, source_first_jail };
-
-Result<void> check(const TemplateSpec& spec, const PoolOptions& options) {
-  const bool plain = std::all_of(spec.name.begin(), spec.name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-  });
-  if (spec.name.empty() || spec.name.size() > 32 || !plain) {
-    return invalid("template: name \"" + spec.name + "\" is not 1 to 32 of a-z, 0-9, - and _");
-  }
-  if (spec.warmth == Warmth::forked && spec.jail.argv.size() != 2) {
-    return invalid("template: jail.argv of a forked one is an interpreter and a file");
-  }
-  // Two processes pass through the jail while its guest is forked.
-  if (spec.jail.limits.processes < 4) return invalid("template: jail.limits.processes below 4");
-  for (const std::string& name : spec.imports) {
-    if (name.empty() || name.find('\0') != name.npos) return invalid("template: an empty import");
-  }
-  for (const std::string* text : {&spec.warm_up, &spec.after_fork, &spec.rehearsal}) {
-    if (text->find('\0') != text->npos) return invalid("template: a NUL in its Python");
-  }
-  if (options.most == 0) return invalid("pool: most is 0");
-  if (options.least > options.usual || options.usual > options.most) {
-    return invalid("pool: least, usual and most are not in this order");
-  }
-  if (options.forks_per_zygote == 0) return invalid("pool: forks_per_zygote is 0");
-  return {};
-}
 
 }  // namespace
 
@@ -118,7 +93,7 @@ struct Pool::State {
   void give_up_overdue();
   std::size_t wanted() const;
   void refill(Lock& lock);
-  Result<Jail> make(Lock& lock, Waited waited, int invocation = -1);
+  Result<Jail> make(Lock& lock, Waited waited, int invocation = -1, Life life = Life::one_program);
   std::uint32_t guest_work(Waited waited) const;
   Result<int> order_socket() const;
   std::optional<Jail> take_ready();
@@ -315,7 +290,9 @@ std::uint32_t Pool::State::guest_work(Waited waited) const {
 }
 
 // Called with the lock held; making the pipes and the request is done without it.
-Result<Jail> Pool::State::make(Lock& lock, Waited waited, int invocation) {
+Result<Jail> Pool::State::make(Lock& lock, Waited waited, int invocation, Life life) {
+  const bool lives = life == Life::until_ended;
+  if (lives && plans.living_refused) return *plans.living_refused;
   const auto socket = order_socket();
   if (!socket) return socket.error();
   const std::shared_ptr<Host> used = host;
@@ -323,8 +300,10 @@ Result<Jail> Pool::State::make(Lock& lock, Waited waited, int invocation) {
   lock.unlock();
   JailOrder order;
   order.socket = *socket;
-  order.image = plans.jail_image.get();
-  order.plan = plans.jail;
+  order.image = lives ? plans.living_image.get() : plans.jail_image.get();
+  order.plan = lives ? plans.living : plans.jail;
+  order.living = lives ? &spec.jail : nullptr;
+  order.forks = lives;
   order.limits = spec.jail.limits;
   order.most_memory_bytes = spec.most_memory_bytes;
   order.most_cpu = spec.most_cpu;
@@ -453,7 +432,9 @@ Result<Jail> Pool::launch(const Invocation& invocation) {
   if (!state.is_forked()) {
     return Error{ErrorKind::unsupported, "give arguments to a jail that is prepared", 0, {}};
   }
-  auto file = invocation_file(state.spec, invocation);
+  std::vector<std::string> argv = state.spec.jail.argv;
+  argv.insert(argv.end(), invocation.arguments.begin(), invocation.arguments.end());
+  auto file = invocation_file(argv, invocation.env, state.spec.jail.network);
   if (!file) return file.error();
   State::Lock lock(state.mutex);
   auto jail = state.make(lock, State::Waited::for_it, file->get());
@@ -470,6 +451,18 @@ bool Pool::give_up_one() {
   state.demand.content_with(state.ready.size());
   state.stock_again_at = Clock::now() + pause_after_giving_up;
   return true;
+}
+
+Result<Jail> Pool::launch_living() {
+  State& state = *state_;
+  if (!state.is_forked()) {
+    return Error{
+        ErrorKind::unsupported, "make a living jail of a template without a zygote", 0, {}};
+  }
+  State::Lock lock(state.mutex);
+  auto jail = state.make(lock, State::Waited::for_it, -1, Life::until_ended);
+  if (jail) state.note_lease(*jail, true);
+  return jail;
 }
 
 PoolState Pool::state() const {

@@ -86,6 +86,15 @@ Result<TemplatePlans> TemplatePlans::make(const TemplateSpec& asked, const HostF
   plans.jail_image = std::move(*jail_image);
   if (!forked) return plans;
 
+  auto living = compile_living_in_host(with_most(spec), facts);
+  if (living) {
+    auto image = to_image(*living);
+    if (!image) return image.error();
+    plans.living = std::make_shared<const Plan>(std::move(*living));
+    plans.living_image = std::move(*image);
+  } else {
+    plans.living_refused = living.error();
+  }
   auto host = compile_host(spec.jail, facts);
   if (!host) return host.error();
   auto host_image = to_image(*host);

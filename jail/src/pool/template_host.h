@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "jail/launcher.h"
@@ -16,7 +17,10 @@ namespace jail {
 struct TemplatePlans {
   std::shared_ptr<const Plan> jail;  // of each jail
   Fd jail_image;
-  std::shared_ptr<const Plan> host;  // null unless Warmth::forked, like what follows
+  std::shared_ptr<const Plan> living;  // of each living one
+  Fd living_image;
+  std::optional<Error> living_refused;  // why there can be none
+  std::shared_ptr<const Plan> host;     // null unless Warmth::forked, like what follows
   Fd host_image;
   Fd preloaded;
   Fd setup;

@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "child/channel.h"
 #include "child/raw_syscall.h"
+#include "child/wire.h"
 
 namespace jail::zygote {
 namespace {
@@ -19,11 +21,15 @@ namespace {
 constexpr long first_joined = CLONE_NEWNET;
 constexpr long joined =
     CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
-// Not the next number, which is the guest's.
+// Not the next number, which is the guest's. In company anybody may have this one, and which the
+// guest has is all the same.
 constexpr std::int32_t passing_pid = 31'999;
 
-[[noreturn]] inline void leave() {
-  for (;;) raw::call(SYS_exit, 0);
+// Runs on the caller's stack while the caller stands still, as after vfork(): it must not return.
+constexpr std::uint64_t borrows = CLONE_VM | CLONE_VFORK;
+
+inline long clone(clone_args& args) {
+  return raw::call(SYS_clone3, raw::address(&args), sizeof args);
 }
 
 inline void wait_for(long pid) {
@@ -31,48 +37,71 @@ inline void wait_for(long pid) {
   }
 }
 
-// Runs on the caller's stack while the caller stands still, as after vfork(): it must not return.
-inline long borrow(clone_args& args) {
-  args.flags |= CLONE_VM | CLONE_VFORK;
-  return raw::call(SYS_clone3, raw::address(&args), sizeof args);
+[[noreturn]] inline void leave() {
+  for (;;) raw::call(SYS_exit, 0);
+}
+
+// `error` is a negative errno.
+void report_failure(int channel, long error) {
+  const wire::GuestReport report{-1, static_cast<std::int32_t>(-error), 0, 0, 0, 0};
+  child::send_bytes(channel, &report, sizeof report, nullptr, 0);
+}
+
+[[noreturn]] inline void give_up(int channel, long error) {
+  report_failure(channel, error);
+  leave();
+}
+
+// 0 or a negative errno.
+inline long join(const Place& place) {
+  long done = 0;
+  for (std::size_t i = 0; i < place.namespace_count && done == 0; ++i) {
+    done = raw::call(SYS_setns, place.namespaces[i], 0);
+  }
+  if (place.namespace_count > 0) return done;
+  done = raw::call(SYS_setns, place.init_pidfd, first_joined);
+  return done == 0 ? raw::call(SYS_setns, place.init_pidfd, joined) : done;
 }
 
 }  // namespace
 
-[[gnu::noinline]] Forked fork_into(int init_pidfd, int cgroup) {
-  volatile long error = 0;
+[[gnu::noinline]] bool fork_into(const Place& place) {
+  const bool in_company = place.namespace_count > 0;
   clone_args outer{};
-  if (cgroup >= 0) {
-    outer.flags = CLONE_INTO_CGROUP;
-    outer.cgroup = static_cast<std::uint64_t>(cgroup);
+  outer.flags = in_company ? CLONE_PARENT : borrows;
+  if (place.cgroup >= 0) {
+    outer.flags |= CLONE_INTO_CGROUP;
+    outer.cgroup = static_cast<std::uint64_t>(place.cgroup);
   }
-  const long joining = borrow(outer);
+  const long joining = clone(outer);
   if (joining == 0) {
-    error = raw::call(SYS_setns, init_pidfd, first_joined);
-    if (error == 0) error = raw::call(SYS_setns, init_pidfd, joined);
-    if (error < 0) leave();
+    const long done = join(place);
+    if (done < 0) give_up(place.channel, done);
     std::int32_t number = passing_pid;
     clone_args inner{};
-    inner.set_tid = static_cast<std::uint64_t>(raw::address(&number));
-    inner.set_tid_size = 1;
-    const long inside = borrow(inner);
+    inner.flags = borrows;
+    if (!in_company) {
+      inner.set_tid = static_cast<std::uint64_t>(raw::address(&number));
+      inner.set_tid_size = 1;
+    }
+    const long inside = clone(inner);
     if (inside == 0) {
       // glibc's own, so that what it keeps of the thread is the guest's.
       const pid_t guest = ::_Fork();
-      if (guest == 0) return {true, 0};
-      if (guest < 0) error = -errno;
+      if (guest == 0) return true;
+      if (guest < 0) report_failure(place.channel, -errno);
       leave();
     }
-    if (inside < 0) {
-      error = inside;
-      leave();
-    }
+    if (inside < 0) give_up(place.channel, inside);
     wait_for(inside);
     leave();
   }
-  if (joining < 0) return {false, static_cast<int>(-joining)};
-  wait_for(joining);
-  return {false, static_cast<int>(-error)};
+  if (joining < 0) {
+    report_failure(place.channel, joining);
+  } else if (!in_company) {
+    wait_for(joining);
+  }
+  return false;
 }
 
 }  // namespace jail::zygote

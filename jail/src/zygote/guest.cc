@@ -63,6 +63,9 @@ class Invocation {
 
   bool given() const { return texts_ != nullptr; }
 
+  // The file to run.
+  const char* program() const { return next(texts_); }
+
   // For the interpreter and for what reads getenv(). False: an exception is set.
   bool tell(PythonApi& python) const {
     ::clearenv();
@@ -166,7 +169,8 @@ void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
   if (setup.frees_allocator) let_allocations_out();
   python.PyOS_AfterFork_Child();
   run_code(python, setup.renew_threading);
-  run_code(python, setup.after_fork);
+  const bool in_company = (order.work & wire::guest_in_company) != 0;
+  if (!in_company) run_code(python, setup.after_fork);
   if (invocation.given() && !invocation.tell(python)) {
     python.PyErr_Print();
     fail(wire::guest_channel_fd, -1, EINVAL);
@@ -189,8 +193,11 @@ void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
     got = child::receive(wire::guest_channel_fd, &go, sizeof go, nullptr, 0, nullptr, 0);
   } while (got == -EINTR);
   if (got != sizeof go) ::_exit(127);  // init is gone, or the jail was given up
+  // What it imports may be a file that others have left for it, so not before init relies on
+  // nothing more of this process.
+  if (in_company) run_code(python, setup.after_fork);
   ::close(wire::guest_channel_fd);
-  program.run(setup.program_path);
+  program.run(invocation.given() ? invocation.program() : setup.program_path);
 }
 
 }  // namespace jail::zygote

@@ -263,16 +263,12 @@ class Zygote {
     if ((request.fds & wire::launch_invocation) != 0 && next < count) {
       fds.invocation = received[next++];
     }
+    if (request.namespaces > count - next) return;
     python_.PyOS_BeforeFork();
-    const Forked forked = fork_into(fds.init, fds.cgroup);
-    if (forked.is_guest) {
+    if (fork_into({fds.channel, fds.cgroup, fds.init, received + next, request.namespaces})) {
       become_guest(python_, program_, guest_, {request.work, fds});
     }
     python_.PyOS_AfterFork_Parent();
-    if (forked.error != 0) {
-      const wire::GuestReport report{-1, forked.error, 0, 0, 0, 0};
-      child::send_bytes(fds.channel, &report, sizeof report, nullptr, 0);
-    }
   }
 
   PythonApi& python_;

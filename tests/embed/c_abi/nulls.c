@@ -166,6 +166,7 @@ static void check_pool(void) {
   REFUSES("pool is NULL", jail_pool_advance(NULL, &error));
   REFUSES("pool is NULL", jail_pool_lease(NULL, &jail, &error));
   REFUSES("pool is NULL", jail_pool_launch(NULL, NULL, NULL, &jail, &error));
+  REFUSES("pool is NULL", jail_pool_launch_living(NULL, &jail, &error));
   REFUSES("pool is NULL", jail_pool_read_state(NULL, &state, &error));
   CHECK(jail_pool_event_fd(NULL) == -1);
   jail_pool_destroy(NULL);

@@ -1,0 +1,47 @@
+#include "child/zygote_request.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "child/channel.h"
+#include "child/proc_files.h"
+#include "child/raw_syscall.h"
+
+namespace jail::child {
+
+long ZygoteRequest::open_namespaces(int proc) {
+  // The first one gives the right to join the others.
+  constexpr const char* names[wire::most_namespaces] = {"user", "pid", "mnt",   "net",
+                                                        "ipc",  "uts", "cgroup"};
+  for (std::size_t i = 0; i < wire::most_namespaces; ++i) {
+    const long fd = raw::call(SYS_openat, proc, raw::address(joined({"1/ns/", names[i]}).text),
+                              O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return fd;
+    namespaces_[i] = static_cast<int>(fd);
+  }
+  return 0;
+}
+
+long ZygoteRequest::ask(int channel, int invocation, const int* streams, std::uint32_t work) const {
+  wire::GuestRequest request{wire::plan_magic, 0, work, wire::most_namespaces};
+  const long self = raw::call(SYS_pidfd_open, raw::call(SYS_getpid), 0);
+  if (self < 0) return self;
+  int fds[wire::most_guest_fds] = {static_cast<int>(self), channel, streams[0], streams[1],
+                                   streams[2]};
+  std::size_t count = wire::least_guest_fds;
+  if (cgroup_ >= 0) {
+    request.fds |= wire::launch_cgroup;
+    fds[count++] = cgroup_;
+  }
+  if (invocation >= 0) {
+    request.fds |= wire::launch_invocation;
+    fds[count++] = invocation;
+  }
+  for (const int one : namespaces_) fds[count++] = one;
+  const long sent = send_bytes(zygote_, &request, sizeof request, fds, count, MSG_DONTWAIT);
+  raw::call(SYS_close, self);
+  return sent < 0 ? sent : 0;
+}
+
+}  // namespace jail::child

@@ -1,0 +1,29 @@
+// How init of a living jail has a template's zygote fork a process into it.
+#pragma once
+
+#include "child/wire.h"
+
+namespace jail::child {
+
+class ZygoteRequest {
+ public:
+  // `zygote` is where guests are asked for, or -1; `cgroup` the directory of the jail's, or -1.
+  ZygoteRequest(int zygote, int cgroup) : zygote_(zygote), cgroup_(cgroup) {}
+
+  // Opens this process's own namespaces, which the kernel lets it do whoever else may not.
+  // 0 or a negative errno.
+  long open_namespaces(int proc);
+
+  bool can_fork() const { return zygote_ >= 0; }
+
+  // `channel` is the guest's end of its channel to init, `invocation` a file or -1. Does not wait;
+  // nobody may be there any more. 0 or a negative errno.
+  long ask(int channel, int invocation, const int* streams, std::uint32_t work) const;
+
+ private:
+  int zygote_;
+  int cgroup_;
+  int namespaces_[wire::most_namespaces] = {};
+};
+
+}  // namespace jail::child

@@ -1,0 +1,168 @@
+// Forks of a template's zygote as processes of a living jail.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <string>
+#include <vector>
+
+#include "guest.h"
+#include "jail/process.h"
+#include "tests/time_scale.h"
+#include "warm_living.h"
+
+namespace kernel_ring {
+namespace {
+
+using jail::Ended;
+using jail::Phase;
+using jail::Process;
+using jail::ProcessPhase;
+using jail::ProcessSpec;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+using WarmLiving = WarmLivingJail;
+
+TEST_F(WarmLiving, ProcessesFollowEachOtherAndHaveWhatTheZygoteImported) {
+  begin();
+  ProcessSpec first =
+      warm("one.py",
+           "import sys, os\n"
+           "print('decimal' in sys.modules, sys.told_after_fork, sys.argv, __file__)\n"
+           "print(os.environ['MINE'], input(), os.getcwd(), os.getppid())\n"
+           "open('kept', 'w').write('left')\n"
+           "raise SystemExit(3)");
+  first.argv.push_back("a b");
+  first.env.push_back("MINE=1");
+  const Outcome outcome = run(first, "typed\n");
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome.out,
+            "True True ['/workspace/one.py', 'a b'] /workspace/one.py\n"
+            "1 typed /workspace 1\n");
+  EXPECT_EQ(outcome.report.ended, Ended::exited);
+  EXPECT_EQ(outcome.report.exit_code, 3);
+  EXPECT_EQ(run(warm("two.py", "print(open('kept').read(), 'x' in globals())")).out,
+            "left False\n");
+  EXPECT_EQ(run(shell_process("cat kept; ls *.py")).out, "leftone.py\ntwo.py\n");
+}
+
+TEST_F(WarmLiving, SeveralRunAtOnceWithLimitsOfTheirOwn) {
+  begin();
+  std::vector<Process> running;
+  for (int i = 0; i < 8; ++i) running.push_back(spawn(warm("echo.py", "print(input() * 2)")));
+  ProcessSpec brief = warm("sleep.py", "import time; time.sleep(60)");
+  brief.wall = scaled(milliseconds(300));
+  Process late = spawn(brief);
+  ProcessSpec busy = warm("spin.py", "while True: pass");
+  busy.cpu = milliseconds(500);
+  Process spins = spawn(busy);
+  for (std::size_t i = running.size(); i-- > 0;) {
+    const std::string number = std::to_string(i);
+    const auto output = running[i].communicate(number + "\n");
+    ASSERT_TRUE(output) << output.error().message();
+    EXPECT_EQ(output->out, number + number + "\n");
+  }
+  for (Process* process : {&late, &spins}) {
+    const auto ended = process->wait(ProcessPhase::ended, scaled(seconds(30)));
+    ASSERT_TRUE(ended) << ended.error().message();
+    EXPECT_EQ(process->report().ended, Ended::timed_out);
+  }
+  Process killed = spawn(warm("sleep.py", "import time; time.sleep(60)"));
+  ASSERT_TRUE(killed.wait(ProcessPhase::running, scaled(seconds(10))));
+  ASSERT_TRUE(killed.signal(SIGTERM));
+  ASSERT_TRUE(killed.wait(ProcessPhase::ended, scaled(seconds(10))));
+  EXPECT_EQ(killed.report().signal, SIGTERM);
+}
+
+TEST_F(WarmLiving, ASignalReachesWhoeverIsYetToJoin) {
+  begin();
+  const ProcessSpec spec = warm("sleep.py", "import time; time.sleep(60)");
+  for (int i = 0; i < 20; ++i) {
+    Process process = spawn(spec);
+    ASSERT_TRUE(i % 2 == 0 ? process.signal(SIGTERM) : process.signal_group(SIGTERM));
+    const auto ended = process.wait(ProcessPhase::ended, scaled(seconds(10)));
+    ASSERT_TRUE(ended) << ended.error().message();
+    EXPECT_EQ(process.report().signal, SIGTERM);
+  }
+}
+
+TEST_F(WarmLiving, AForkIsConfinedAsTheGuestOfAOneProgramJail) {
+  begin();
+  const std::string look = R"(
+import os, resource
+wanted = ('Umask', 'Uid', 'Gid', 'Groups', 'NoNewPrivs', 'Seccomp', 'Cap', 'Sig', 'Shd', 'Threads')
+print(''.join(line for line in open('/proc/self/status') if line.startswith(wanted)))
+print(open('/proc/self/limits').read())
+print(sorted(os.listdir('/proc/self/fd')), os.listdir('/'), os.listdir('/dev'))
+print(open('/proc/self/oom_score_adj').read(), os.getsid(0) == os.getpid(), os.getpgid(0) == os.getpid())
+for ns in ('pid', 'mnt', 'net', 'ipc', 'uts', 'user', 'cgroup'): print(ns, os.readlink(f'/proc/self/ns/{ns}') != '')
+)";
+  auto one = (*pool_)->lease();
+  ASSERT_TRUE(one) << one.error().message();
+  ASSERT_TRUE(one->wait(Phase::ready, scaled(seconds(10))));
+  ASSERT_TRUE(one->write_file("main.py", look, 0644));
+  one->take_stdin();
+  ASSERT_TRUE(one->start());
+  const Outcome expected = collect(*one);
+  const Outcome outcome = run(warm("look.py", look));
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome.out, expected.out);
+}
+
+TEST_F(WarmLiving, BothKindsAreInTheJailsNamespaces) {
+  begin();
+  const std::string look =
+      "import os\nprint([os.readlink(f'/proc/self/ns/{n}') for n in "
+      "('pid','mnt','net','ipc','uts','user','cgroup')])";
+  EXPECT_EQ(run(warm("look.py", look)).out, run(python_process(look)).out);
+}
+
+TEST_F(WarmLiving, MemoryThatTheyHaveFromTheZygoteIsNobodysOwn) {
+  jail::TemplateSpec spec = decimal_template();
+  spec.warm_up = "import sys; sys.held = bytearray(b'x' * (60 << 20))";
+  spec.jail.limits.memory_bytes = 160u << 20;
+  begin(spec);
+  std::vector<Process> running;
+  for (int i = 0; i < 6; ++i) running.push_back(spawn(warm("wait.py", "input()")));
+  for (Process& process : running) {
+    const auto now = process.wait(ProcessPhase::running, scaled(seconds(10)));
+    ASSERT_TRUE(now) << now.error().message();
+  }
+  Process greedy = spawn(warm("fill.py", "x = bytearray(b'y' * (300 << 20))"));
+  const auto ended = greedy.wait(ProcessPhase::ended, scaled(seconds(20)));
+  ASSERT_TRUE(ended) << ended.error().message();
+  ASSERT_TRUE(jail_->wait(Phase::ended, scaled(seconds(10))));
+  EXPECT_EQ(jail_->report().ended, Ended::out_of_memory);
+}
+
+TEST_F(WarmLiving, WhatIsNoneOfTheTemplatesIsRefusedByField) {
+  begin();
+  const auto message = [this](const ProcessSpec& spec) {
+    const auto refused = jail_->spawn(spec);
+    return refused ? std::string("spawned") : refused.error().message();
+  };
+  ProcessSpec spec = warm("one.py", "");
+  spec.working_directory = "/tmp";
+  EXPECT_THAT(message(spec), HasSubstr("working_directory"));
+  spec = warm("one.py", "");
+  spec.argv = {"/tmp/one.py"};
+  EXPECT_THAT(message(spec), HasSubstr("argv"));
+  spec = shell_process("true");
+  spec.terminal = jail::TerminalSize{};
+  EXPECT_THAT(message(spec), HasSubstr("terminal"));
+}
+
+TEST_F(WarmLiving, WithoutItsZygoteAJailGoesOnWithWhatIsExecuted) {
+  begin();
+  pool_.reset();
+  ASSERT_TRUE(soon([this] {
+    Process process = spawn(warm("one.py", "print('forked')"));
+    return !process.communicate();
+  }));
+  EXPECT_EQ(run(shell_process("echo executed")).out, "executed\n");
+}
+
+}  // namespace
+}  // namespace kernel_ring
