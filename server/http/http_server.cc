@@ -116,6 +116,7 @@ void HttpServer::start_session(Socket socket, Worker& worker) {
 // The allocator keeps what large bodies and all that was made of them took, for the next ones. Some
 // may come at once; later nobody needs it.
 void HttpServer::give_back_memory_later() {
+  if (draining_) return;  // the process ends soon, and a timer would outlive the wait for stop()
   memory_timer_.expires_after(memory_is_kept);
   memory_timer_.async_wait([this](const error_code& error) {
     if (!error && budget_.is_whole()) ::malloc_trim(0);
@@ -172,6 +173,7 @@ asio::awaitable<bool> HttpServer::wait_for(std::vector<std::weak_ptr<Session>> s
 
 asio::awaitable<bool> HttpServer::drain_all(std::chrono::milliseconds patience) {
   draining_ = true;
+  memory_timer_.cancel();
   for (const auto& session : sessions_) session->drain();
   // Those that came before the end was asked for are all that can hold accepted work.
   const auto before = open_sessions();
@@ -184,7 +186,6 @@ asio::awaitable<bool> HttpServer::drain_all(std::chrono::milliseconds patience) 
     asio::steady_timer grace(executor_, options_.drain_grace);
     co_await grace.async_wait(as_values);
   }
-  memory_timer_.cancel();
   listener_.file.remove();
   empty_backlog();
   error_code ignored;
