@@ -15,6 +15,7 @@ namespace kernel_ring {
 namespace {
 
 using jail::Ended;
+using jail::ErrorKind;
 using jail::Phase;
 using jail::Process;
 using jail::ProcessPhase;
@@ -158,8 +159,8 @@ TEST_F(WarmLiving, WithoutItsZygoteAJailGoesOnWithWhatIsExecuted) {
   begin();
   pool_.reset();
   ASSERT_TRUE(soon([this] {
-    Process process = spawn(warm("one.py", "print('forked')"));
-    return !process.communicate();
+    const auto output = spawn(warm("one.py", "print('forked')")).communicate();
+    return !output && output.error().kind == ErrorKind::closed;
   }));
   EXPECT_EQ(run(shell_process("echo executed")).out, "executed\n");
 }
