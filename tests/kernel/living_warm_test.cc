@@ -35,8 +35,8 @@ TEST_F(WarmLiving, ProcessesFollowEachOtherAndHaveWhatTheZygoteImported) {
            "print(os.environ['MINE'], input(), os.getcwd(), os.getppid())\n"
            "open('kept', 'w').write('left')\n"
            "raise SystemExit(3)");
-  first.argv.push_back("a b");
-  first.env.push_back("MINE=1");
+  first.argv.emplace_back("a b");
+  first.env.emplace_back("MINE=1");
   const Outcome outcome = run(first, "typed\n");
   EXPECT_EQ(outcome.err, "");
   EXPECT_EQ(outcome.out,
