@@ -196,7 +196,7 @@ while True:
 )"));
   for (int i = 0; i < 3; ++i) EXPECT_EQ(run(warm("in.py", "print('in')")).out, "in\n");
   ProcessSpec brief = warm("late.py", "import time; time.sleep(30)");
-  brief.wall = scaled(seconds(2));
+  brief.wall = seconds(2);
   Process late = spawn(brief);
   const auto ended = late.wait(ProcessPhase::ended, scaled(seconds(10)));
   ASSERT_TRUE(ended) << ended.error().message();
@@ -239,6 +239,10 @@ TEST_F(WarmAttack, AJailThatEndsMeanwhileAnswersForEach) {
 
 TEST_F(WarmAttack, WhoeverIsLetGoOfWhileItJoinsIsGone) {
   begin();
+  const pid_t init = process_of(jail_->process_fd());
+  const pid_t zygote = zygote_below(::getpid());
+  const auto of_init = open_descriptors_of(init);
+  const auto of_zygote = open_descriptors_of(zygote);
   const ProcessSpec spec = warm("wait.py", "import time; time.sleep(600)");
   for (int i = 0; i < 200; ++i) spawn(spec);
   const ProcessSpec quick = warm("quick.py", "print('in')");
@@ -248,16 +252,23 @@ TEST_F(WarmAttack, WhoeverIsLetGoOfWhileItJoinsIsGone) {
   })) << "those who are gone keep their places";
   EXPECT_TRUE(soon([this] { return processes_in_the_jail() == 0; }));
   EXPECT_TRUE(soon([] { return interpreters_of_hosts_below(::getpid()).size() == 1; }));
+  EXPECT_TRUE(soon([&] {
+    return open_descriptors_of(init) <= of_init && open_descriptors_of(zygote) <= of_zygote;
+  })) << "descriptors are kept";
 }
 
 // By its own deadline, and nobody comes late.
 TEST_F(WarmAttack, AZygoteThatStandsStillHoldsUpWhatItWasToForkAlone) {
   begin();
+  // A pool takes a zygote for dead that does not make what is waited for.
+  ASSERT_TRUE(pool_->until([](const jail::PoolState& state) {
+    return state.refilling == 0 && state.ready >= state.target;
+  }));
   const pid_t zygote = zygote_below(::getpid());
   ASSERT_GT(zygote, 0);
   ASSERT_EQ(::kill(zygote, SIGSTOP), 0);
   ProcessSpec brief = warm("late.py", "import time; time.sleep(600)");
-  brief.wall = scaled(milliseconds(300));
+  brief.wall = milliseconds(300);
   std::vector<Process> late;
   // More than there are places at a time, so places are used again while their forks are yet to
   // come.
