@@ -260,21 +260,42 @@ find_pace() {
   ((pace >= 50)) || pace=50 # the build was there already
 }
 
+# together FIRST SECOND: two functions at a time. What FIRST prints comes when both are over.
+together() {
+  local log first status=0
+  log=$(mktemp)
+  "$1" >"$log" 2>&1 &
+  first=$!
+  "$2"
+  wait "$first" || status=$?
+  cat "$log"
+  rm -f "$log"
+  return "$status"
+}
+
+# Rings that mostly wait go together with rings that mostly compute.
+test_style() { ring release style --jobs "$(nproc)"; }
+test_parts() {
+  ring release unit --jobs "$(nproc)"
+  ring release golden --jobs "$(nproc)"
+}
+test_providers() { step 3 llm llm ring release llm --jobs 2; }
+test_packages() {
+  step 3 embed embed ring release embed --jobs 2
+  step 2 deploy deploy ring release deploy --jobs 2
+}
+
 # Every ring once, as whoever calls. What a slow host leaves out first comes last, here and in test_rest. Two suites run at
 # a time; more of them on more processors would disturb each other, since they share the limits that the host sets for a user.
 test_once() {
   find_pace "$minutes_of_build"
   npm_clients
-  ring release style --jobs "$(nproc)"
-  ring release unit --jobs "$(nproc)"
-  ring release golden --jobs "$(nproc)"
+  together test_style test_parts
   ring release kernel --jobs 2
   step 12 escape escape ring release escape --jobs 2
   step 8 api api ring release api --jobs 2
-  step 3 llm llm ring release llm --jobs 2
-  step 3 embed embed ring release embed --jobs 2
+  together test_providers test_packages
   step 6 "the built root" rootfs test_built_root
-  step 2 deploy deploy ring release deploy --jobs 2
 }
 
 test_rest() {
@@ -284,7 +305,7 @@ test_rest() {
   # The hostile programs of others have met the same jails in `./dev test`; --full has them for both users.
   step 8 "escape, other user" escape ring_as_other_user escape --except escape_corpus --jobs 2
   step 18 sanitizers unit test_sanitized
-  step 8 "api, other user" api ring_as_other_user api --jobs 2
+  step 6 "api, other user" api ring_as_other_user api --except api_of_any_user --jobs 2
   step 6 "programs, other ways" programs test_programs_otherwise
   step 6 fuzz fuzz test_fuzzed 20
   step 4 "bench gates" bench bench_gates
