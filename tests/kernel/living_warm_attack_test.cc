@@ -239,6 +239,10 @@ TEST_F(WarmAttack, AJailThatEndsMeanwhileAnswersForEach) {
 
 TEST_F(WarmAttack, WhoeverIsLetGoOfWhileItJoinsIsGone) {
   begin();
+  const pid_t init = process_of(jail_->process_fd());
+  const pid_t zygote = zygote_below(::getpid());
+  const auto of_init = open_descriptors_of(init);
+  const auto of_zygote = open_descriptors_of(zygote);
   const ProcessSpec spec = warm("wait.py", "import time; time.sleep(600)");
   for (int i = 0; i < 200; ++i) spawn(spec);
   const ProcessSpec quick = warm("quick.py", "print('in')");
@@ -248,6 +252,9 @@ TEST_F(WarmAttack, WhoeverIsLetGoOfWhileItJoinsIsGone) {
   })) << "those who are gone keep their places";
   EXPECT_TRUE(soon([this] { return processes_in_the_jail() == 0; }));
   EXPECT_TRUE(soon([] { return interpreters_of_hosts_below(::getpid()).size() == 1; }));
+  EXPECT_TRUE(soon([&] {
+    return open_descriptors_of(init) <= of_init && open_descriptors_of(zygote) <= of_zygote;
+  })) << "descriptors are kept";
 }
 
 // By its own deadline, and nobody comes late.

@@ -15,6 +15,7 @@ namespace kernel_ring {
 namespace {
 
 using jail::Ended;
+using jail::ErrorKind;
 using jail::Phase;
 using jail::Process;
 using jail::ProcessPhase;
@@ -34,8 +35,8 @@ TEST_F(WarmLiving, ProcessesFollowEachOtherAndHaveWhatTheZygoteImported) {
            "print(os.environ['MINE'], input(), os.getcwd(), os.getppid())\n"
            "open('kept', 'w').write('left')\n"
            "raise SystemExit(3)");
-  first.argv.push_back("a b");
-  first.env.push_back("MINE=1");
+  first.argv.emplace_back("a b");
+  first.env.emplace_back("MINE=1");
   const Outcome outcome = run(first, "typed\n");
   EXPECT_EQ(outcome.err, "");
   EXPECT_EQ(outcome.out,
@@ -158,8 +159,8 @@ TEST_F(WarmLiving, WithoutItsZygoteAJailGoesOnWithWhatIsExecuted) {
   begin();
   pool_.reset();
   ASSERT_TRUE(soon([this] {
-    Process process = spawn(warm("one.py", "print('forked')"));
-    return !process.communicate();
+    const auto output = spawn(warm("one.py", "print('forked')")).communicate();
+    return !output && output.error().kind == ErrorKind::closed;
   }));
   EXPECT_EQ(run(shell_process("echo executed")).out, "executed\n");
 }

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -22,12 +24,13 @@ pid_t parent_in(const std::filesystem::path& directory) {
 
 }  // namespace
 
-std::size_t open_descriptors() {
-  std::size_t count = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    ++count;
-  }
-  return count;
+std::size_t open_descriptors() { return open_descriptors_of(::getpid()).value_or(0); }
+
+std::optional<std::size_t> open_descriptors_of(pid_t pid) {
+  std::error_code error;
+  std::filesystem::directory_iterator all("/proc/" + std::to_string(pid) + "/fd", error);
+  if (error) return std::nullopt;
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
 std::string name_of(pid_t pid) {

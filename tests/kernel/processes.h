@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -15,8 +16,9 @@
 
 namespace kernel_ring {
 
-// Of this process.
+// Of this process; and of another one, where the kernel lets this process see them.
 std::size_t open_descriptors();
+std::optional<std::size_t> open_descriptors_of(pid_t pid);
 
 std::set<pid_t> children_of(pid_t parent);
 std::set<pid_t> descendants_of(pid_t ancestor);

@@ -51,7 +51,8 @@ struct ProcessSpec {
   std::optional<std::chrono::milliseconds> cpu = std::nullopt;
   // In a jail of Pool::launch_living(): it is a fork of the template's zygote, which has imported
   // its modules. argv[0] is then the program's file, in the directory of the template's own one; no
-  // terminal, no other working directory. RunLimits of the jail apply.
+  // terminal, no other working directory. RunLimits of the jail apply. Others may have replaced
+  // that file by then, and the modules beside it.
   bool warm = false;
 };
 
@@ -68,7 +69,8 @@ enum class ProcessPhase : std::uint8_t {
 // Processes of one jail have one user, and are not kept from each other: once its program has begun
 // any of them can stop or kill another one, read its memory, and read its input and write to its
 // output or terminal (/proc/PID/fd). What a process is said to have written may be a sibling's
-// words; its report is not. Give programs that do not trust each other jails of their own.
+// words; its report is not. In a jail of Pool::launch_living() they neither signal nor see each
+// other, but share all files. Give programs that do not trust each other jails of their own.
 class Process {
  public:
   Process(Process&&) noexcept;

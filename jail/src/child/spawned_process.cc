@@ -72,7 +72,11 @@ void SpawnedProcess::ask(const ZygoteRequest& zygote) {
     raw::call(SYS_close, ends[1]);
   }
   let_go_of_needs();
-  if (done < 0) fail_to_join(wire::refused_by_kernel, static_cast<std::int32_t>(-done));
+  const bool has_ended = done == -EPIPE || done == -ECONNRESET;
+  if (done < 0) {
+    fail_to_join(has_ended ? wire::no_zygote : wire::refused_by_kernel,
+                 static_cast<std::int32_t>(-done));
+  }
 }
 
 void SpawnedProcess::let_go_of_needs() {

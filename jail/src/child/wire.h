@@ -253,6 +253,7 @@ enum SpawnFailure : std::int32_t {
   no_place_for_process = -2,   // of those that have not ended
   no_place_for_listener = -3,  // of those that live, or have left somebody behind who lives
   no_terminal = -4,            // all are open
+  no_zygote = -5,              // it has ended
 };
 
 // Why init ended the jail, when it did.

@@ -237,6 +237,9 @@ Error Process::State::start_error(const wire::Message& message) const {
   } else if (message.index == wire::no_terminal) {
     error.kind = ErrorKind::exhausted;
     error.hint = "processes of the jail have all of its terminals open";
+  } else if (message.index == wire::no_zygote) {
+    error.kind = ErrorKind::closed;
+    error.hint = "the zygote that the jail was made with has ended: execute the program instead";
   }
   return error;
 }
