@@ -1,0 +1,136 @@
+// What forks of one zygote have in common that programs take for their own, and what hostile
+// processes of a living jail do to whoever is forked beside them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "guest.h"
+#include "jail/process.h"
+#include "processes.h"
+#include "tests/time_scale.h"
+#include "warm_living.h"
+
+namespace kernel_ring {
+namespace {
+
+using jail::Ended;
+using jail::Phase;
+using jail::Process;
+using jail::ProcessPhase;
+using jail::ProcessSpec;
+using std::chrono::seconds;
+
+class WarmFindings : public WarmLivingJail {
+ protected:
+  // What `code` prints in a jail of its own that is forked from the same zygote.
+  std::string in_a_jail_of_its_own(const std::string& code) {
+    auto one = (*pool_)->lease();
+    EXPECT_TRUE(one);
+    EXPECT_TRUE(one->wait(Phase::ready, scaled(seconds(10))));
+    EXPECT_TRUE(one->write_file("main.py", code, 0644));
+    one->take_stdin();
+    EXPECT_TRUE(one->start());
+    return collect(*one).out;
+  }
+
+  Process attacker(const ProcessSpec& spec) {
+    Process process = spawn(spec);
+    said_ = process.take_stdout();
+    pollfd readable{said_.get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&readable, 1, scaled_ms(60'000)), 1);
+    char word = 0;
+    EXPECT_EQ(::read(said_.get(), &word, 1), 1) << "the attack has not begun";
+    return process;
+  }
+
+  jail::Fd said_;
+};
+
+// It authenticates the connections of multiprocessing, and who has it runs code at the other end.
+TEST_F(WarmFindings, TheKeyOfMultiprocessingIsAProcesssOwn) {
+  jail::TemplateSpec spec = decimal_template();
+  spec.imports = {"multiprocessing"};
+  begin(spec);
+  const std::string tell =
+      "import multiprocessing as m\nprint(bytes(m.current_process().authkey).hex())";
+  const std::string first = run(warm("one.py", tell)).out;
+  ASSERT_EQ(first.size(), 65u);
+  EXPECT_NE(first, run(warm("two.py", tell)).out) << "in one living jail";
+  EXPECT_NE(first, in_a_jail_of_its_own(tell)) << "in two jails of one template";
+}
+
+// Libraries take a number that has changed for the sign of a fork.
+TEST_F(WarmFindings, NoForkHasTheNumberOfItsZygote) {
+  jail::TemplateSpec spec = decimal_template();
+  spec.imports = {"tempfile"};
+  spec.warm_up = "import os, sys, tempfile; sys.pid_of_zygote = os.getpid(); tempfile.mktemp()";
+  begin(spec);
+  const std::string tell = "import os, sys\nprint(os.getpid() != sys.pid_of_zygote)";
+  EXPECT_EQ(in_a_jail_of_its_own(tell), "True\n");
+  const std::string name = "import tempfile\nprint(tempfile.mktemp())";
+  EXPECT_NE(in_a_jail_of_its_own(name), in_a_jail_of_its_own(name));
+}
+
+// Read-only mappings of the system's files are shared in a cold process too.
+TEST_F(WarmFindings, NothingThatIsMappedWritableIsSharedWithTheZygote) {
+  jail::TemplateSpec spec = decimal_template();
+  spec.warm_up = "import sys; sys.held = bytearray(b'x' * (60 << 20))";
+  begin(spec);
+  const Outcome outcome =
+      run(warm("look.py",
+               "for line in open('/proc/self/maps'):\n"
+               "  if line.split()[1] in ('rw-s', '-w-s', 'rwxs'): print(line, end='')"));
+  EXPECT_EQ(outcome.out, "") << "mapped shared";
+}
+
+// Beside what the status of a guest says: what is the zygote's by inheritance.
+TEST_F(WarmFindings, AForkHasTheAttributesOfWhatIsExecuted) {
+  begin();
+  const std::string look = R"(
+import ctypes, os, resource, time
+libc = ctypes.CDLL(None)
+wanted = ('Umask', 'Uid', 'Gid', 'Groups', 'NoNewPrivs', 'Seccomp', 'Cap', 'Sig', 'Shd', 'Threads', 'Speculation', 'CoreDumping', 'Cpus_allowed', 'Mems_allowed', 'THP')
+print(''.join(line for line in open('/proc/self/status') if line.startswith(wanted)))
+print(open('/proc/self/limits').read())
+print('dumpable', libc.prctl(3, 0, 0, 0, 0), 'slack', libc.prctl(30, 0, 0, 0, 0), 'personality', libc.personality(0xffffffff))
+print(os.sched_getscheduler(0), os.getpriority(0, 0), os.sched_getaffinity(0))
+print(open('/proc/self/oom_score_adj').read(), os.getsid(0) == os.getpid(), os.getpgid(0) == os.getpid())
+print('spent', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+)";
+  EXPECT_EQ(run(warm("look.py", look)).out, run(python_process(look)).out);
+}
+
+// Each orphan is one more for init to reap.
+TEST_F(WarmFindings, AStormOfOrphansDelaysNoDeadline) {
+  begin();
+  Process storm = attacker(python_process(R"(
+import ctypes, os
+libc = ctypes.CDLL(None)
+print('at work', flush=True)
+for _ in range(6): os.fork()
+while True:
+    try:
+        if os.fork() == 0:
+            for _ in range(40):
+                if libc.fork() == 0: libc._exit(0)
+            libc._exit(0)
+    except OSError: pass
+)"));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run(warm("in.py", "print('in')")).out, "in\n");
+  ProcessSpec brief = warm("late.py", "import time; time.sleep(30)");
+  brief.wall = scaled(seconds(2));
+  const auto begun = std::chrono::steady_clock::now();
+  Process late = spawn(brief);
+  const auto ended = late.wait(ProcessPhase::ended, scaled(seconds(10)));
+  ASSERT_TRUE(ended) << ended.error().message();
+  EXPECT_EQ(late.report().ended, Ended::timed_out);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, scaled(seconds(3)));
+}
+
+}  // namespace
+}  // namespace kernel_ring
