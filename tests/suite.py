@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Runs one unittest module and counts its methods.
 
-  python3 tests/suite.py NAME FILE [PATTERN]
+  python3 tests/suite.py NAME FILE [PATTERN...]
 
 One line a method, the closing line `N passed, N failed, N skipped`, exit status 1 on a failure and
 77 when everything was skipped. With AGENT_SANDBOX_RESULTS=DIR the same goes to DIR/NAME.json.
-PATTERN keeps the methods whose name contains it.
+A PATTERN keeps the methods whose CLASS.METHOD contains it; of several, each keeps its own. One that
+keeps nothing runs nothing: it is named, with the names that are near to it.
 """
+import difflib
 import importlib.util
 import json
 import os
@@ -75,23 +77,38 @@ def load(path):
     return module
 
 
-def select(suite, pattern):
+def full_name(test):
+    return f"{type(test).__name__}.{getattr(test, '_testMethodName', '')}"
+
+
+def select(suite, *patterns):
+    """The tests whose full name has one of the patterns in it."""
     for test in suite:
         if isinstance(test, unittest.TestSuite):
-            yield from select(test, pattern)
-        elif pattern in getattr(test, "_testMethodName", ""):
+            yield from select(test, *patterns)
+        elif any(pattern in full_name(test) for pattern in patterns):
             yield test
 
 
+def near_names(names, pattern):
+    """Of methods, and of their classes; all of them where few are near."""
+    known = sorted({part for name in names for part in (name, *name.split("."))})
+    return difflib.get_close_matches(pattern, known, n=5, cutoff=0.4) or sorted(set(names))[:20]
+
+
 def main(argv):
-    if len(argv) not in (3, 4):
+    if len(argv) < 3:
         print(__doc__, file=sys.stderr)
         return 2
-    name, path = argv[1], pathlib.Path(argv[2]).resolve()
-    pattern = argv[3] if len(argv) == 4 else ""
+    name, path, patterns = argv[1], pathlib.Path(argv[2]).resolve(), argv[3:] or [""]
     loaded = unittest.defaultTestLoader.loadTestsFromModule(load(path))
+    names = [full_name(test) for test in select(loaded, "")]
+    for pattern in patterns:
+        if names and not any(pattern in known for known in names):
+            print(f"{path.name}: no test matches {pattern!r}; near: {', '.join(near_names(names, pattern))}", file=sys.stderr)
+            return 2
     result = Counting()
-    unittest.TestSuite(select(loaded, pattern)).run(result)
+    unittest.TestSuite(select(loaded, *patterns)).run(result)
     if not (result.passed or result.failed or result.skips):
         result.failed[name] = ["no test was found"]
 

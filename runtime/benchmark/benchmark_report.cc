@@ -37,9 +37,7 @@ std::string short_error(const TaskScore& score) {
     }
   }
   if (text.size() <= longest_error) return text;
-  std::size_t end = longest_error;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end) + "...";
+  return std::string(json::utf8_prefix(text, longest_error)) + "...";
 }
 
 std::string percent(std::size_t some, std::size_t all) {

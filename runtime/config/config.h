@@ -32,11 +32,15 @@ inline constexpr std::chrono::milliseconds min_timeout{50};
 inline constexpr std::uint32_t min_memory_limit_mb = 32;
 
 struct ProviderConfig {
-  std::string name;         // "groq"
-  Secret api_key;           // empty: not set
-  std::string model;        // empty: the provider's default
-  std::string base_url;     // empty: the provider's default
-  std::string api_version;  // empty: the provider's default; of anthropic and google alone
+  // "groq"
+  std::string name;
+  // Empty: not set.
+  Secret api_key;
+  // Empty, as the two behind it: the provider's default.
+  std::string model;
+  std::string base_url;
+  // Of anthropic and google alone.
+  std::string api_version;
 };
 
 // Those behind HTTP.
@@ -45,51 +49,72 @@ std::vector<ProviderConfig> known_providers();
 // A model's name, and nothing that would lead to another place in a URL or a log.
 bool is_model_name(std::string_view name);
 
+// Comments stand above their fields here: behind them, a new field would have its neighbours'
+// realigned.
 struct Config {
-  std::string api_host = "127.0.0.1";  // or "unix:" and a path, see unix_path()
-  std::uint16_t api_port = 8000;       // where there is no path
+  // Or "unix:" and a path, see unix_path().
+  std::string api_host = "127.0.0.1";
+  // Where api_host names no path.
+  std::uint16_t api_port = 8000;
   std::uint32_t api_socket_mode = 0600;
   std::vector<Secret> api_keys;
-  std::vector<std::string> api_allowed_hosts;  // beside the loopback names
+  // Beside the loopback names.
+  std::vector<std::string> api_allowed_hosts;
   std::uint32_t api_max_connections = 512;
-  std::optional<std::uint32_t> api_max_connections_per_peer;  // nothing: see connections_per_peer()
-  std::uint32_t api_key_concurrency = 0;  // programs of one key, running and waiting; 0: no bound
+  // Nothing: see connections_per_peer().
+  std::optional<std::uint32_t> api_max_connections_per_peer;
+  // Programs of one key, running and waiting; 0: no bound.
+  std::uint32_t api_key_concurrency = 0;
   Rate api_key_rate;
-  std::uint32_t api_key_burst = 0;  // 0: as many as the rate has requests
+  // 0: as many as the rate has requests.
+  std::uint32_t api_key_burst = 0;
 
   std::chrono::milliseconds sandbox_timeout{5000};
   std::uint32_t sandbox_memory_limit_mb = 256;
   double sandbox_cpu_limit = 1.0;
-  std::uint32_t sandbox_pool_size = 8;  // jails that wait for Python; 0: none for any language
-  std::string sandbox_templates_dir;    // an absolute path; empty: the shipped templates alone
+  // Jails that wait for Python; 0: none for any language.
+  std::uint32_t sandbox_pool_size = 8;
+  // An absolute path; empty: the shipped templates alone.
+  std::string sandbox_templates_dir;
   std::uint32_t sandbox_max_running = 16;
   std::uint32_t sandbox_max_queued = 256;
   Ceilings ceilings;
-  bool network_enabled = false;            // whether requests may ask for egress
-  std::vector<std::string> network_allow;  // and the rules (jail/egress.h) that they must stay in
-  std::string cgroup = "auto";             // or "own", "none", or a directory of cgroup v2
+  // Whether requests may ask for egress, and the rules (jail/egress.h) that they must stay in.
+  bool network_enabled = false;
+  std::vector<std::string> network_allow;
+  // Or "own", "none", or a directory of cgroup v2.
+  std::string cgroup = "auto";
   bool require_cgroup = false;
-  std::string rootfs;  // "host", an absolute path, or empty: a built root where there is one
+  // "host", an absolute path, or empty: a built root where there is one.
+  std::string rootfs;
 
-  std::optional<std::string> llm_provider;  // as configured; active_provider() says which is used
+  // As configured; active_provider() says which is used.
+  std::optional<std::string> llm_provider;
   // Every known one; of those whose key is set the first is preferred.
   std::vector<ProviderConfig> providers = known_providers();
-  ProviderConfig replay{"replay", {}, {}, {}, {}};  // plays replay_cassette, and takes no key
-  std::string replay_cassette;                      // a file; empty: none
+  // Plays replay_cassette, and takes no key.
+  ProviderConfig replay{"replay", {}, {}, {}, {}};
+  // A file; empty: none.
+  std::string replay_cassette;
   std::uint32_t max_reflexion_attempts = 3;
 
-  std::optional<std::string> jobs_path;  // nothing: the usual place
+  // Nothing: the usual place.
+  std::optional<std::string> jobs_path;
   std::uint32_t jobs_kept = 1000;
   std::uint32_t jobs_max_mb = 256;
-  bool jobs_durable = false;  // answers wait until the disk has their results
+  // Answers wait until the disk has their results.
+  bool jobs_durable = false;
   std::chrono::milliseconds drain{20'000};
 
   bool lessons = true;
-  std::optional<std::string> lessons_path;  // nothing: beside the file of jobs
+  // Nothing: beside the file of jobs.
+  std::optional<std::string> lessons_path;
   std::uint32_t lessons_kept = 2000;
-  Secret qdrant_url;  // empty: lessons are in SQLite
+  // Empty: lessons are in SQLite.
+  Secret qdrant_url;
   Secret qdrant_api_key;
-  std::string embedding_model;  // empty: the provider's default
+  // Empty: the provider's default.
+  std::string embedding_model;
   Secret redis_url;
 
   LogLevel log_level = LogLevel::info;

@@ -114,15 +114,22 @@ bool is_utf8(std::string_view bytes) noexcept {
   return true;
 }
 
+std::string_view utf8_prefix(std::string_view bytes, std::size_t max_bytes) noexcept {
+  if (bytes.size() <= max_bytes) return bytes;
+  // No character has more than three bytes before its last one.
+  for (std::size_t before = 1; before <= 3 && before <= max_bytes; ++before) {
+    const Sequence last = next_sequence(bytes.substr(max_bytes - before));
+    if (last.valid && last.length > before) return bytes.substr(0, max_bytes - before);
+  }
+  return bytes.substr(0, max_bytes);
+}
+
 std::string quoted(std::string_view text, std::size_t max_bytes) {
   Writer writer;
   if (text.size() <= max_bytes) {
     writer.string(text);
   } else {
-    // Cutting before a continuation byte would turn half a character into U+FFFD.
-    std::size_t end = max_bytes;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-    writer.string(std::string(text.substr(0, end)) + "...");
+    writer.string(std::string(utf8_prefix(text, max_bytes)) + "...");
   }
   return std::move(writer).take();
 }

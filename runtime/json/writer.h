@@ -1,6 +1,7 @@
 // JSON out: an append-only writer whose result is a valid document whatever bytes it is given.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,6 +13,10 @@ namespace runtime::json {
 std::string repair_utf8(std::string_view bytes);
 
 bool is_utf8(std::string_view bytes) noexcept;
+
+// The longest beginning of `bytes` that has at most `max_bytes` and cuts no character in two; what
+// is no UTF-8 is cut anywhere. It points into `bytes`.
+std::string_view utf8_prefix(std::string_view bytes, std::size_t max_bytes) noexcept;
 
 // `text` as a JSON string, cut after `max_bytes` of its own bytes; for naming what somebody sent.
 std::string quoted(std::string_view text, std::size_t max_bytes = 64);

@@ -75,10 +75,7 @@ std::string bounded_text(std::string_view text, std::size_t max_bytes) {
   std::string result = json::repair_utf8(text.substr(0, max_bytes + 4));
   // SQLite's text functions end at a zero byte.
   std::replace(result.begin(), result.end(), '\0', ' ');
-  if (result.size() <= max_bytes) return result;
-  std::size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(result[end]) & 0xC0) == 0x80) --end;
-  result.resize(end);
+  result.resize(json::utf8_prefix(result, max_bytes).size());
   return result;
 }
 

@@ -160,9 +160,8 @@ std::string foreign_text(std::string_view text, const Secret& secret, std::size_
   line = redacted(std::move(line), secret);
   if (line.size() <= max_bytes) return line;
   constexpr std::string_view cut = "...";
-  std::size_t end = max_bytes - cut.size();
-  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;
-  return line.substr(0, end) + std::string(cut);
+  line.resize(json::utf8_prefix(line, max_bytes - cut.size()).size());
+  return line + std::string(cut);
 }
 
 std::string variable_of(std::string_view provider, std::string_view suffix) {

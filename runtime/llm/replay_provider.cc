@@ -105,12 +105,11 @@ std::string as_wanted(const std::string& answer, const std::optional<AnswerSchem
 
 // In pieces, as a model would say it.
 void say(std::string_view text, const OnText& on_text) {
-  constexpr std::size_t piece = 64;
+  constexpr std::size_t longest_piece = 64;
   while (!text.empty()) {
-    std::size_t size = std::min(piece, text.size());
-    while (size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) ++size;
-    on_text(text.substr(0, size));
-    text.remove_prefix(size);
+    const std::string_view piece = json::utf8_prefix(text, longest_piece);
+    on_text(piece);
+    text.remove_prefix(piece.size());
   }
 }
 

@@ -50,7 +50,7 @@ void write_votes(Writer& writer, const std::vector<agent::Vote>& votes) {
 
 void shorten(std::string& output, bool& truncated) {
   if (output.size() <= max_history_output_bytes) return;
-  output.resize(max_history_output_bytes);
+  output.resize(json::utf8_prefix(output, max_history_output_bytes).size());
   truncated = true;
 }
 

@@ -93,14 +93,21 @@ void Api::add_own_routes() {
   routes_.add(
       {"GET", "/stats", Access::key, Cost::none, [this](Call) { return at_once(stats()); }});
   routes_.add({"GET", "/metrics", Access::key, Cost::none,
-               [this](Call) { return at_once(metrics()); }, Versions::plain});
+               [this](Call) { return at_once(metrics()); }, QueryNames(), Versions::plain});
   routes_.add({"GET", "/openapi.json", Access::open, Cost::none, [this](Call) {
                  Response response;
                  response.body = openapi_json(options_.execute);
                  return at_once(std::move(response));
                }});
   routes_.add({"GET", "/stream", Access::key, Cost::program, {}});
-  routes_.add({"GET", "/ws/stream", Access::key, Cost::program, {}, Versions::plain, "/stream"});
+  routes_.add({"GET",
+               "/ws/stream",
+               Access::key,
+               Cost::program,
+               {},
+               QueryNames(),
+               Versions::plain,
+               "/stream"});
 }
 
 Admittance Api::admit(const RequestHead& head) const {
@@ -116,7 +123,7 @@ Admittance Api::admit(const RequestHead& head) const {
   return admittance;
 }
 
-std::optional<Response> Api::why_refused(const RequestHead& head, const Matched& matched) const {
+std::optional<Response> Api::why_refused(const RequestHead& head, Matched& matched) const {
   if (options_.host_check == ApiOptions::HostCheck::local &&
       !is_local_host(head, options_.allowed_hosts)) {
     return problem(421,
@@ -142,6 +149,9 @@ std::optional<Response> Api::why_refused(const RequestHead& head, const Matched&
     const auto principal = matched.principal.value_or(runtime::Principal());
     if (auto refusal = check_rate(principal)) return refusal;
   }
+  auto query = parameters_of(head.query, route->query);
+  if (!query) return problem(400, query.error().message());
+  matched.query = std::move(*query);
   if (head.method == "POST" && !is_json(head)) {
     return problem(415, "Content-Type: expected application/json");
   }
@@ -170,6 +180,7 @@ boost::asio::awaitable<Response> Api::handle(Request request, runtime::Cancel go
             .principal = matched->principal.value_or(runtime::Principal()),
             .is_known = matched->principal.has_value(),
             .parameters = matched->path.parameters,
+            .query = matched->query,
             .gone = std::move(gone),
             .stream = request.stream,
             .pieces = request.pieces};

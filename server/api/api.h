@@ -56,13 +56,15 @@ class Api final : public Handler {
   struct Matched final : RequestContext {
     RouteTable::Match path;                       // without a label where no route has the path
     std::optional<runtime::Principal> principal;  // nothing: no valid key was shown
+    Parameters query;                             // where it is not refused
   };
 
   void add_own_routes();
   Response health(const Call& call) const;
   Response stats() const;
   Response metrics() const;
-  std::optional<Response> why_refused(const RequestHead& head, const Matched& matched) const;
+  // Fills `matched.query` in.
+  std::optional<Response> why_refused(const RequestHead& head, Matched& matched) const;
   std::optional<Response> admit_stream(const RequestHead& head) const;
   std::optional<Response> check_rate(const runtime::Principal& principal) const;
   bool is_draining() const { return draining_.requested(); }

@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/json/writer.h"
 #include "runtime/observe/uuid.h"
 #include "server/api/encode_jobs.h"
 #include "server/api/live_events.h"
@@ -36,8 +35,6 @@ std::optional<std::string> read_parameter(std::string_view name, const std::stri
       return "status: expected one of " + names;
     }
     query.status = value;
-  } else {
-    return runtime::json::quoted(name) + ": unknown; expected limit, cursor, status";
   }
   return std::nullopt;
 }
@@ -54,9 +51,7 @@ Response jobs_failed(const runtime::Services& services, const Call& call,
 
 boost::asio::awaitable<Response> list_jobs(runtime::Services services, Call call) {
   runtime::JobQuery query;
-  const auto parameters = parameters_of(call.head.query);
-  if (!parameters) co_return problem(400, parameters.error().message());
-  for (const auto& [name, value] : *parameters) {
+  for (const auto& [name, value] : call.query) {
     if (const auto complaint = read_parameter(name, value, query)) {
       co_return problem(400, *complaint);
     }
@@ -181,7 +176,8 @@ boost::asio::awaitable<Response> cancel_job(runtime::Services services, Call cal
 }  // namespace
 
 void add_job_routes(RouteTable& table, const runtime::Services& services) {
-  table.add({"GET", "/jobs", Access::key, Cost::record, bound(list_jobs, services)});
+  table.add({"GET", "/jobs", Access::key, Cost::record, bound(list_jobs, services),
+             QueryNames{"limit", "cursor", "status"}});
   table.add({"GET", "/jobs/{id}", Access::key, Cost::record, bound(show_job, services)});
   table.add({"DELETE", "/jobs/{id}", Access::key, Cost::record, bound(cancel_job, services)});
 }

@@ -1,7 +1,6 @@
 // The routes below /lessons.
 #include <utility>
 
-#include "runtime/json/writer.h"
 #include "server/api/encode_lessons.h"
 #include "server/api/query.h"
 #include "server/api/route_groups.h"
@@ -20,8 +19,7 @@ struct LessonQuery {
 std::optional<std::string> read_parameter(std::string_view name, const std::string& value,
                                           LessonQuery& query) {
   if (name == "limit") return read_limit(value, max_lessons, query.limit);
-  if (name != "cursor") return runtime::json::quoted(name) + ": unknown; expected limit, cursor";
-  query.cursor = value;
+  if (name == "cursor") query.cursor = value;
   return std::nullopt;
 }
 
@@ -39,9 +37,7 @@ Response lessons_failed(const runtime::Services& services, const Call& call,
 
 boost::asio::awaitable<Response> list_lessons(runtime::Services services, Call call) {
   LessonQuery query;
-  const auto parameters = parameters_of(call.head.query);
-  if (!parameters) co_return problem(400, parameters.error().message());
-  for (const auto& [name, value] : *parameters) {
+  for (const auto& [name, value] : call.query) {
     if (const auto complaint = read_parameter(name, value, query)) {
       co_return problem(400, *complaint);
     }
@@ -75,7 +71,8 @@ boost::asio::awaitable<Response> erase_lessons(runtime::Services services, Call 
 }  // namespace
 
 void add_lesson_routes(RouteTable& table, const runtime::Services& services) {
-  table.add({"GET", "/lessons", Access::key, Cost::record, bound(list_lessons, services)});
+  table.add({"GET", "/lessons", Access::key, Cost::record, bound(list_lessons, services),
+             QueryNames{"limit", "cursor"}});
   table.add({"DELETE", "/lessons", Access::key, Cost::record, bound(erase_lessons, services)});
   table.add({"DELETE", "/lessons/{id}", Access::key, Cost::record, bound(erase_lessons, services)});
 }

@@ -6,8 +6,18 @@
 #include "runtime/json/writer.h"
 
 namespace server {
+namespace {
 
-jail::Result<Parameters> parameters_of(std::string_view query) {
+std::string unknown(std::string_view name, const QueryNames& known) {
+  std::string names;
+  for (const auto each : known) names += (names.empty() ? "" : ", ") + std::string(each);
+  return runtime::json::quoted(name) + ": unknown; expected " +
+         (names.empty() ? "no parameters behind the ?" : names);
+}
+
+}  // namespace
+
+jail::Result<Parameters> parameters_of(std::string_view query, const QueryNames& known) {
   Parameters parameters;
   while (!query.empty()) {
     const std::string_view pair = query.substr(0, query.find('&'));
@@ -16,6 +26,9 @@ jail::Result<Parameters> parameters_of(std::string_view query) {
     const std::size_t sign = std::min(pair.find('='), pair.size());
     const std::string_view value = pair.substr(std::min(sign + 1, pair.size()));
     const std::string name(pair.substr(0, sign));
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      return jail::invalid(unknown(name, known));
+    }
     if (!parameters.emplace(name, value).second) {
       return jail::invalid(runtime::json::quoted(name) + ": expected once");
     }

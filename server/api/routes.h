@@ -12,6 +12,7 @@
 
 #include "runtime/sandbox/cancel.h"
 #include "runtime/service/principal.h"
+#include "server/api/query.h"
 #include "server/http/message.h"
 #include "server/http/request_body.h"
 #include "server/http/response_stream.h"
@@ -25,6 +26,7 @@ struct Call {
   runtime::Principal principal;
   bool is_known = true;  // false on an open route where no valid key was shown
   std::vector<std::pair<std::string_view, std::string>> parameters;  // of the pattern
+  Parameters query;                                                  // some of Route::query
   runtime::Cancel gone;              // nobody waits for the answer any more
   ResponseStream* stream = nullptr;  // for an answer in pieces, until the handler returns
   RequestBody* pieces = nullptr;     // as long, on a route that reads its body in pieces
@@ -53,6 +55,8 @@ struct Route {
   Access access = Access::key;
   Cost cost = Cost::record;
   RouteHandler handle;  // empty: the connection becomes a WebSocket
+  // The parameters that may stand behind the ?; any other is refused before the handler is called.
+  QueryNames query = {};
   // Also below /api/v1.
   enum class Versions : std::uint8_t { both, plain } versions = Versions::both;
   std::string_view label = {};  // in metrics; empty: the pattern

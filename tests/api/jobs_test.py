@@ -17,19 +17,6 @@ import host_view
 import live_server
 
 
-def running_job(client):
-    """The id of the one job that runs."""
-    ids = []
-
-    def found():
-        ids[:] = [job["job_id"] for job in client.send("GET", "/jobs?status=running").json["jobs"]]
-        return len(ids) == 1
-
-    if not host_view.wait_until(found, 10):
-        raise AssertionError(f"expected one running job: {ids}")
-    return ids[0]
-
-
 class Jobs(live_server.ServerTest):
     environment = {"JOBS_PATH": ":memory:"}
 
@@ -69,6 +56,14 @@ class Jobs(live_server.ServerTest):
                 self.assertEqual(400, answer.status)
                 self.assertIn(name, answer.json["detail"])
 
+    def test_unknown_parameters_are_named_on_every_path(self):
+        for method, path in (("GET", f"/jobs/{uuid.uuid4()}"), ("DELETE", "/jobs/x"), ("GET", "/stats"), ("GET", "/metrics"),
+                             ("GET", "/health"), ("GET", "/openapi.json"), ("DELETE", "/api/v1/lessons")):
+            with self.subTest(path):
+                answer = self.client.send(method, f"{path}?nonsense=1")
+                self.assertEqual((400, '"nonsense": unknown; expected no parameters behind the ?'),
+                                 (answer.status, answer.json["detail"]))
+
     def test_unknown_jobs(self):
         for method in ("GET", "DELETE"):
             for path in (f"/jobs/{uuid.uuid4()}", "/jobs/x", "/jobs/..", f"/api/v1/jobs/{uuid.uuid4()}"):
@@ -93,7 +88,7 @@ class Jobs(live_server.ServerTest):
         with concurrent.futures.ThreadPoolExecutor(1) as pool, self.server.client() as other:
             caller = pool.submit(other.execute, "print('begun', flush=True)\nimport time; time.sleep(50)",
                                  timeout_seconds=55)
-            job = running_job(self.client)
+            job = live_server.the_running_job(self.client)
             self.assertEqual("running", self.client.send("GET", f"/jobs/{job}").json["status"])
             time.sleep(0.3)
             started = time.monotonic()
@@ -109,7 +104,7 @@ class Jobs(live_server.ServerTest):
         client = self.server.client()
         client._connection.request("POST", "/execute", b'{"code": "import time; time.sleep(50)", "timeout_seconds": 55}',
                                    {"Content-Type": "application/json"})
-        job = running_job(self.client)
+        job = live_server.the_running_job(self.client)
         client.close()
         self.assertTrue(host_view.wait_until(
             lambda: self.client.send("GET", f"/jobs/{job}").json["status"] == "cancelled", 5))
@@ -148,7 +143,7 @@ class Owners(live_server.ServerTest):
                 self.server.client(**{"X-API-Key": "first-key"}) as watching, \
                 self.server.client(**{"X-API-Key": "second-key"}) as second:
             caller = pool.submit(first.execute, "import time; time.sleep(1); print('whole')")
-            job = running_job(watching)
+            job = live_server.the_running_job(watching)
             self.assertEqual(404, second.send("DELETE", f"/jobs/{job}").status)
             self.assertEqual("whole\n", caller.result(10)["stdout"])
 

@@ -118,6 +118,19 @@ class Counting(unittest.TestCase):
         self.assertIn("FAILED [n] s.test_b: AssertionError: b is wrong", text)
         self.assertIn("SKIPPED [n] s.test_c: no c", text)
 
+    def test_patterns_choose_methods(self):
+        self.declare_suite("s", "    def test_one(self): pass\n    def test_two(self): pass\n    def test_three(self): pass\n")
+
+        def run(*patterns):
+            return subprocess.run([sys.executable, TESTS / "suite.py", "s", self.folder / "s_test.py", *patterns],
+                                  capture_output=True, text=True, check=False)
+
+        for patterns, passed in (((), 3), (("T.test_t",), 2), (("one", "two"), 2), (("T.",), 3)):
+            self.assertIn(f"{passed} passed, 0 failed, 0 skipped", run(*patterns).stdout, patterns)
+        refused = run("one", "test_tow")
+        self.assertEqual((2, ""), (refused.returncode, refused.stdout), "nothing runs")
+        self.assertRegex(refused.stderr, "^s_test.py: no test matches 'test_tow'; near: .*test_two.*\n$")
+
     def test_suite_that_breaks_fails(self):
         self.declare_suite("s", "    def test_a(self): import os; os._exit(0 if __name__ == 'x' else 5)\n")
         self.declare_suite("t", "    @classmethod\n    def setUpClass(cls): raise OSError('no server')\n    def test_a(self): pass\n")

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <string>
@@ -66,6 +68,42 @@ TEST(Writer, AnyBytesMakeAValidDocument) {
     EXPECT_EQ(*value->as_object()->begin()->second.as_string(), repair_utf8(bytes));
     EXPECT_TRUE(is_utf8(repair_utf8(bytes)));
     EXPECT_EQ(is_utf8(bytes), repair_utf8(bytes) == bytes);
+  }
+}
+
+TEST(Writer, PrefixesEndWhereCharactersDo) {
+  const std::string text = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80z";  // 1, 2, 3, 4 and 1 bytes
+  const std::size_t ends[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11};
+  for (std::size_t most = 0; most < std::size(ends); ++most) {
+    EXPECT_EQ(utf8_prefix(text, most), text.substr(0, ends[most])) << most;
+  }
+  EXPECT_EQ(utf8_prefix(text, 1000), text);
+  EXPECT_EQ(utf8_prefix("", 0), "");
+}
+
+TEST(Writer, PrefixesOfWhatIsNoUtf8AreCutAnywhere) {
+  const std::string halves(100, '\x80');
+  const std::string leads(100, '\xF0');
+  for (std::size_t most = 0; most <= 100; ++most) {
+    EXPECT_EQ(utf8_prefix(halves, most).size(), most);
+    EXPECT_EQ(utf8_prefix(leads, most).size(), most);
+  }
+  EXPECT_EQ(utf8_prefix("\xE2\x82z", 1), "\xE2") << "no character is cut in two there";
+}
+
+// What was repaired and then cut is the beginning of the same text repaired.
+TEST(Writer, PrefixesOfAnyBytesAddNothing) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 2000; ++round) {
+    std::string bytes;
+    for (std::size_t n = random() % 24; n > 0; --n) bytes += static_cast<char>(random());
+    const std::string text = repair_utf8(bytes);
+    const std::size_t most = random() % 24;
+    const std::string_view prefix = utf8_prefix(text, most);
+    EXPECT_TRUE(is_utf8(prefix));
+    EXPECT_TRUE(text.starts_with(prefix));
+    EXPECT_LE(prefix.size(), most);
+    EXPECT_GE(prefix.size() + 3, std::min(most, text.size()));
   }
 }
 

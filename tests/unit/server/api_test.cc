@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <regex>
+
 #include "runtime/json/reader.h"
 #include "runtime/store/job_place.h"
 #include "tests/unit/server/fake_runner.h"
@@ -132,12 +134,16 @@ TEST_F(ApiTest, WrongMethodsSayWhichIsAllowed) {
   }
 }
 
+// A path of the route: whatever stands in braces is "x".
+std::string path_of_route(const Route& route) {
+  return std::regex_replace(std::string(route.pattern), std::regex(R"(\{[^}]*\})"), "x");
+}
+
 TEST_F(ApiTest, EveryRouteThatIsNotOpenWantsAKey) {
   serve(std::vector<std::string>{"the-key"});
   std::size_t open = 0;
   for (const Route& route : api_->routes().all()) {
-    std::string path(route.pattern);
-    if (const std::size_t brace = path.find('{'); brace != path.npos) path.replace(brace, 4, "x");
+    const std::string path = path_of_route(route);
     const std::string request =
         std::string(route.method) + " " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
     const int status = exchange(request).status;
@@ -150,6 +156,30 @@ TEST_F(ApiTest, EveryRouteThatIsNotOpenWantsAKey) {
   }
   EXPECT_EQ(open, 2u);
   EXPECT_GE(api_->routes().all().size(), 14u);
+}
+
+TEST_F(ApiTest, EveryRouteRefusesParametersThatItDoesNotKnow) {
+  serve();
+  std::size_t knowing = 0;
+  for (const Route& route : api_->routes().all()) {
+    const auto ask = [&](std::string_view query) {
+      return exchange(std::string(route.method) + " " + path_of_route(route) + "?" +
+                      std::string(query) + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    };
+    const Answer answer = ask("nonsense=1");
+    EXPECT_EQ(answer.status, 400) << route.method << " " << route.pattern;
+    const std::string detail = detail_of(answer);
+    const std::string known = route.query.empty() ? "no parameters" : std::string(route.query[0]);
+    EXPECT_THAT(detail, HasSubstr("\"nonsense\": unknown; expected " + known)) << route.pattern;
+    for (const std::string_view name : route.query) {
+      EXPECT_THAT(detail, HasSubstr(name)) << route.pattern;
+      const std::string twice = std::string(name) + "=1&" + std::string(name) + "=1";
+      EXPECT_THAT(detail_of(ask(twice)), HasSubstr("expected once")) << route.pattern;
+      ++knowing;
+    }
+  }
+  EXPECT_EQ(runner_.started, 0);
+  EXPECT_GE(knowing, 5u);
 }
 
 TEST_F(ApiTest, UnknownAndReservedPathsAreNotFound) {

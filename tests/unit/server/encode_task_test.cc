@@ -66,6 +66,15 @@ TEST(EncodeTask, AnAttempt) {
   EXPECT_EQ(*attempt.at("usage").as_object()->at("input_tokens").as_integer(), 7);
 }
 
+TEST(EncodeTask, NoCharacterOfTheOutputIsCutInTwo) {
+  runtime::RunResult result;
+  result.standard_output.assign(max_history_output_bytes - 1, 'x');
+  result.standard_output.append("\xC3\xA9");
+  const runtime::RunResult cut = runtime::shortened(std::move(result));
+  EXPECT_EQ(cut.standard_output, std::string(max_history_output_bytes - 1, 'x'));
+  EXPECT_TRUE(cut.stdout_truncated);
+}
+
 TEST(EncodeTask, WhatIsNotThereIsNull) {
   const Object attempt = object_of(encode_attempt({}, job));
   EXPECT_TRUE(attempt.at("execution_result").is_null());

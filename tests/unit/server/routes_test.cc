@@ -19,8 +19,14 @@ RouteTable table() {
   table.add({"DELETE", "/a/{id}", Access::key, Cost::record, nothing()});
   table.add({"GET", "/a/{id}/b/{name}", Access::open, Cost::none, nothing()});
   table.add({"GET", "/stream", Access::key, Cost::program, {}});
-  table.add(
-      {"GET", "/ws/stream", Access::key, Cost::program, {}, Route::Versions::plain, "/stream"});
+  table.add({"GET",
+             "/ws/stream",
+             Access::key,
+             Cost::program,
+             {},
+             QueryNames(),
+             Route::Versions::plain,
+             "/stream"});
   return table;
 }
 
