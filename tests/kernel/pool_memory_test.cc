@@ -36,7 +36,7 @@ os._exit(7)
     }
     return least;
   };
-  EXPECT_LT(5 * shortest(holds), shortest(waits + holds));
+  EXPECT_LT(2 * shortest(holds), shortest(waits + holds));
 }
 
 TEST(PoolMemory, AFrozenHeapGrowsAndShrinksAsAnyOther) {

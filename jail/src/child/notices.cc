@@ -138,8 +138,11 @@ void Notices::tell_about_system(const Notice& notice) {
   told.freeram = machine.totalram;
   told.mem_unit = machine.mem_unit;
   told.procs = 1;
-  // Whoever called may be killed now, and its number be given to another process of the same jail,
-  // which then finds these words in its memory. That harms nobody outside.
+  // Whoever called may have been killed, and its number be another's. Between this look and the
+  // write no more than a turn of all numbers could change that: a process of the same jail would
+  // find these words, which nobody chooses, in its memory. A descriptor of the memory would close
+  // that too, but init's proc mount is read-only.
+  if (!is_waiting(notice)) return;
   iovec from{&told, sizeof told};
   iovec to{reinterpret_cast<void*>(notice.place), sizeof told};
   const long written = raw::call(SYS_process_vm_writev, notice.thread, raw::address(&from), 1,

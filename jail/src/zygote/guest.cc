@@ -169,6 +169,7 @@ void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
   if (setup.frees_allocator) let_allocations_out();
   python.PyOS_AfterFork_Child();
   run_code(python, setup.renew_threading);
+  run_code(python, setup.renew_multiprocessing);
   const bool in_company = (order.work & wire::guest_in_company) != 0;
   if (!in_company) run_code(python, setup.after_fork);
   if (invocation.given() && !invocation.tell(python)) {

@@ -11,8 +11,9 @@ namespace jail::zygote {
 struct GuestSetup {
   wire::PlanHeader* plan = nullptr;  // writable, its addresses filled in
   const char* program_path = nullptr;
-  PyObject* renew_threading = nullptr;  // code, or null where nothing imported it
-  PyObject* after_fork = nullptr;       // the template's, as is the next
+  PyObject* renew_threading = nullptr;  // code, or null where nothing imported it; as the next
+  PyObject* renew_multiprocessing = nullptr;
+  PyObject* after_fork = nullptr;  // the template's, as is the next
   PyObject* rehearsal = nullptr;
   bool frees_allocator = false;  // the zygote called keep_allocations_in_heap()
 };

@@ -48,6 +48,13 @@ threading.main_thread()._set_native_id()
 threading._counter = threading._count(1).__next__
 )py";
 
+// The key by which processes of multiprocessing know each other is drawn once, when it is imported.
+constexpr char renew_multiprocessing[] = R"py(
+import os
+from multiprocessing import process
+process.current_process().authkey = os.urandom(32)
+)py";
+
 [[noreturn]] void give_up(const char* why, const char* what = "") {
   std::fprintf(stderr, "zygote: %s%s\n", why, what);
   std::fflush(stderr);
@@ -135,11 +142,18 @@ class Zygote {
     // What it imports or computes only once is there for all forks.
     guest_.rehearsal = compile(rehearsal_, "<rehearsal>");
     if (guest_.rehearsal != nullptr) run_or_give_up(guest_.rehearsal, "rehearsal failed");
-    if (python_.PyDict_GetItemString(python_.PyImport_GetModuleDict(), "threading") != nullptr) {
+    if (has_imported("threading")) {
       guest_.renew_threading = compile(renew_threading, "<after_fork>");
+    }
+    if (has_imported("multiprocessing.process")) {
+      guest_.renew_multiprocessing = compile(renew_multiprocessing, "<after_fork>");
     }
     guest_.after_fork = compile(after_fork_, "<after_fork>");
     for (const char* count : thread_counts) ::unsetenv(count);
+  }
+
+  bool has_imported(const char* module) {
+    return python_.PyDict_GetItemString(python_.PyImport_GetModuleDict(), module) != nullptr;
   }
 
   void run_or_give_up(PyObject* code, const char* failed) {
