@@ -16,10 +16,11 @@ void KnownProcesses::see(int pid, const ProcessStat& stat) {
     const std::uint64_t generation = generation_of_child(stat.parent);
     if (generation > generations_) generations_ = generation;
     if (count_ == capacity) return;
+    // Before there is a place for this one, which says nothing yet.
+    const Seen* parent = find(stat.parent);
     process = &seen_[count_++];
     process->generation = generation;
     process->is_sized = false;
-    const Seen* parent = find(stat.parent);
     process->counts = parent == nullptr ? Counts{} : parent->counts;
   } else if (stat.children_ticks >= process->children_ticks) {
     inherited_ += stat.children_ticks - process->children_ticks;

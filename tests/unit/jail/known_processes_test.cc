@@ -138,6 +138,15 @@ TEST(KnownProcesses, CountsAreInheritedAndForgottenWithTheirProcess) {
   EXPECT_FALSE(known.counts_of(2)->is_counted);
 }
 
+TEST(KnownProcesses, NothingIsInheritedFromAParentThatIsGone) {
+  KnownProcesses known;
+  look(known, {{2, 1, 0}, {3, 2, 0}});
+  *known.counts_of(3) = {true, false, true, 5, 7};
+  look(known, {{2, 1, 0}});
+  look(known, {{2, 1, 0}, {4, 3, 0}});
+  EXPECT_FALSE(known.counts_of(4)->is_counted);
+}
+
 TEST(KnownProcesses, MoreThanItRemembersAreNoError) {
   KnownProcesses known;
   std::vector<Process> many;
