@@ -59,7 +59,7 @@ class FormReader {
   boost::asio::awaitable<bool> hold_more();
   boost::asio::awaitable<bool> find_content();
   boost::asio::awaitable<std::optional<std::string>> read_part_head();
-  std::optional<Part> take_part(std::string_view head);
+  std::optional<Part> take_part(std::string_view text);
   std::nullopt_t refuse(std::string_view why);
 
   RequestBody& body_;
