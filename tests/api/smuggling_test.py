@@ -115,7 +115,7 @@ class Framing(live_server.ServerTest):
                 self.refused(HEAD + CHUNKED + b"\r\n" + chunks, status)
 
     def test_targets_of_proxies(self):
-        for target, status in ((b"http://127.0.0.1/health", 200), (b"HTTP://127.0.0.1/health?x", 200),
+        for target, status in ((b"http://127.0.0.1/health", 200), (b"HTTP://127.0.0.1/jobs?limit=1", 200),
                                (b"http://evil.example/health", 400), (b"http://127.0.0.1@evil.example/health", 400),
                                (b"http://127.0.0.1:1/health", 400), (b"127.0.0.1:80", 404), (b"*", 404), (b"evil.example", 404),
                                (b"//evil.example/health", 404)):
