@@ -39,7 +39,7 @@ struct ProviderConfig {
   // Empty, as the two behind it: the provider's default.
   std::string model;
   std::string base_url;
-  // Of anthropic and google alone.
+  // Only anthropic and google have one.
   std::string api_version;
 };
 

@@ -251,7 +251,7 @@ class JailRunner final : public Runner {
         .collectors = [this] { return collectors(); }};
   }
 
-  // Of the template that has most of them.
+  // The template with the most jails that wait gives up one of them.
   bool give_up_one() {
     WarmPool* fullest = nullptr;
     std::uint32_t most = 0;

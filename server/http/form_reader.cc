@@ -70,7 +70,7 @@ struct Worded {
   }
 };
 
-// Nothing where anything else stands there, or a parameter twice.
+// Reads such a value. Returns nothing where the text is anything else, or has a parameter twice.
 std::optional<Worded> read_words(std::string_view text) {
   Worded words;
   const std::size_t end = std::min(text.find(';'), text.size());
@@ -94,11 +94,12 @@ std::optional<Worded> read_words(std::string_view text) {
   return words;
 }
 
-// What the lines of a part's head say. Nothing where one is no `Name: value`, or stands twice.
+// What the lines of a part's head say.
 struct PartHead {
   std::optional<std::string_view> disposition, type, encoding;
 };
 
+// Returns nothing where a line is no `Name: value`, or says again what another one has said.
 std::optional<PartHead> read_head(std::string_view text) {
   PartHead head;
   while (!text.empty()) {

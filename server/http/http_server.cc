@@ -123,7 +123,7 @@ void HttpServer::give_back_memory_later() {
   });
 }
 
-// Who connected and was not accepted would see a reset when the acceptor closes.
+// A client that has connected and is not accepted yet would see a reset when the acceptor closes.
 void HttpServer::empty_backlog() {
   error_code error;
   acceptor_.non_blocking(true, error);

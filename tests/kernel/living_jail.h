@@ -43,7 +43,12 @@ class LivingJail : public testing::Test {
   void begin(const jail::JailSpec& spec) {
     auto made = ready_jail(spec);
     ASSERT_TRUE(made) << made.error().message();
-    jail_.emplace(std::move(*made));
+    start(std::move(*made));
+  }
+
+  // Starts a jail that is ready.
+  void start(jail::Jail made) {
+    jail_.emplace(std::move(made));
     const auto started = jail_->start();
     ASSERT_TRUE(started) << started.error().message();
     // Init may be quicker than the launcher's word about it.

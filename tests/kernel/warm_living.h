@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <memory>
@@ -31,8 +30,7 @@ inline jail::TemplateSpec decimal_template() {
 class WarmLivingJail : public LivingJail {
  protected:
   void SetUp() override {
-    constexpr int first_with_scopes = 6;
-    if (::syscall(SYS_landlock_create_ruleset, nullptr, 0, 1) >= first_with_scopes) return;
+    if (jail::landlock_reach().signals) return;
     open();
     const auto refused = (*pool_)->launch_living();
     ASSERT_FALSE(refused);
@@ -50,13 +48,9 @@ class WarmLivingJail : public LivingJail {
     ASSERT_NO_FATAL_FAILURE(open(std::move(spec)));
     auto made = (*pool_)->launch_living();
     ASSERT_TRUE(made) << made.error().message();
-    jail_.emplace(std::move(*made));
-    const auto ready = jail_->wait(jail::Phase::ready, scaled(std::chrono::seconds(10)));
+    const auto ready = made->wait(jail::Phase::ready, scaled(std::chrono::seconds(10)));
     ASSERT_TRUE(ready) << ready.error().message();
-    const auto started = jail_->start();
-    ASSERT_TRUE(started) << started.error().message();
-    // Init may be quicker than the launcher's word about it.
-    ASSERT_TRUE(soon([this] { return jail_->advance() && jail_->process_fd() >= 0; }));
+    start(std::move(*made));
   }
 
   // The program's file is written first.

@@ -161,6 +161,14 @@ void SpawnedProcess::kill() const {
   raw::call(SYS_kill, -pid_, SIGKILL);
 }
 
+void SpawnedProcess::tell_running() {
+  exec_ns_ = now_ns();
+  wire::Message message{};
+  message.type = wire::message_running;
+  message.pid = pid_;
+  send(message);
+}
+
 bool SpawnedProcess::read_start_report(int proc) {
   if (start_report_ < 0) return false;
   if (!is_told_) tell_spawned(last_try_ns);
@@ -172,11 +180,7 @@ bool SpawnedProcess::read_start_report(int proc) {
     close(control_);
   }
   if (heard != StartReport::running || was_killed_before(proc, pid_)) return false;
-  exec_ns_ = now_ns();
-  wire::Message message{};
-  message.type = wire::message_running;
-  message.pid = pid_;
-  send(message);
+  tell_running();
   return true;
 }
 
@@ -237,11 +241,7 @@ bool SpawnedProcess::release() {
     kill();
     return false;
   }
-  exec_ns_ = now_ns();
-  wire::Message message{};
-  message.type = wire::message_running;
-  message.pid = pid_;
-  send(message);
+  tell_running();
   return true;
 }
 

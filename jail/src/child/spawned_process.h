@@ -63,7 +63,7 @@ class SpawnedProcess {
   // has begun. `proc` is init's own proc mount: the process has not been reaped yet.
   bool read_start_report(int proc);
 
-  // Of one that is to be forked and has no number yet.
+  // Ends a process that was to be forked and has no number yet, and tells its owner why.
   bool is_joining() const { return pid_ == 0 && (start_report_ >= 0 || is_to_be_asked_for()); }
   // What came on start_report() of it. True: it waits, under the number pid() from now on, for
   // release().
@@ -84,6 +84,7 @@ class SpawnedProcess {
   void kill() const;
   void send(const wire::Message& message) const;
   void tell_spawned(std::uint64_t now);
+  void tell_running();
   void take_over(const Given& given, const wire::Order& order, std::uint64_t now);
   void fail_to_join(std::int32_t index, std::int32_t error);
   void let_go_of_owner();

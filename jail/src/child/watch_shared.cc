@@ -1,4 +1,4 @@
-// Of the watch: anonymous memory that processes share, counted from when it is mapped.
+// This part of Watch counts anonymous memory that processes share, from when it is mapped.
 #include "child/arithmetic.h"
 #include "child/proc_files.h"
 #include "child/watch.h"
