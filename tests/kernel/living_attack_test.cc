@@ -42,19 +42,6 @@ ProcessSpec on_terminal(ProcessSpec spec) {
 class LivingAttack : public LivingJail {
  protected:
   void begin(const jail::JailSpec& spec = unhurried_spec()) { LivingJail::begin(spec); }
-
-  // A hostile process, when it has said that it is at work.
-  Process attacker(const ProcessSpec& spec) {
-    Process process = spawn(spec);
-    said_ = process.take_stdout();
-    pollfd readable{said_.get(), POLLIN, 0};
-    EXPECT_EQ(::poll(&readable, 1, scaled_ms(10'000)), 1);
-    char word = 0;
-    EXPECT_EQ(::read(said_.get(), &word, 1), 1) << "the attack has not begun";
-    return process;
-  }
-
-  jail::Fd said_;
 };
 
 constexpr char stop_everybody[] = R"(

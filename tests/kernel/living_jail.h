@@ -2,6 +2,8 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <optional>
@@ -77,7 +79,19 @@ class LivingJail : public testing::Test {
     return {process.report(), std::move(output->out), std::move(output->err)};
   }
 
+  // A hostile process that has said that it is at work. What else it says is in said_.
+  jail::Process attacker(const jail::ProcessSpec& spec, int patience_ms = 10'000) {
+    jail::Process process = spawn(spec);
+    said_ = process.take_stdout();
+    pollfd readable{said_.get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&readable, 1, scaled_ms(patience_ms)), 1);
+    char word = 0;
+    EXPECT_EQ(::read(said_.get(), &word, 1), 1) << "the attack has not begun";
+    return process;
+  }
+
   std::optional<jail::Jail> jail_;
+  jail::Fd said_;
 };
 
 }  // namespace kernel_ring

@@ -33,23 +33,10 @@ using std::chrono::seconds;
 
 class WarmAttack : public WarmLivingJail {
  protected:
-  // A hostile process, when it has said that it is at work.
-  Process attacker(const ProcessSpec& spec) {
-    Process process = spawn(spec);
-    said_ = process.take_stdout();
-    pollfd readable{said_.get(), POLLIN, 0};
-    EXPECT_EQ(::poll(&readable, 1, scaled_ms(60'000)), 1);
-    char word = 0;
-    EXPECT_EQ(::read(said_.get(), &word, 1), 1) << "the attack has not begun";
-    return process;
-  }
-
-  // Of all in this jail but init.
+  // Counts all in this jail but init.
   std::size_t processes_in_the_jail() const {
     return descendants_of(process_of(jail_->process_fd())).size();
   }
-
-  jail::Fd said_;
 };
 
 // As fast as it can, to every process that there is or will be. Numbers of calls that libc has no

@@ -37,18 +37,6 @@ class WarmFindings : public WarmLivingJail {
     EXPECT_TRUE(one->start());
     return collect(*one).out;
   }
-
-  Process attacker(const ProcessSpec& spec) {
-    Process process = spawn(spec);
-    said_ = process.take_stdout();
-    pollfd readable{said_.get(), POLLIN, 0};
-    EXPECT_EQ(::poll(&readable, 1, scaled_ms(60'000)), 1);
-    char word = 0;
-    EXPECT_EQ(::read(said_.get(), &word, 1), 1) << "the attack has not begun";
-    return process;
-  }
-
-  jail::Fd said_;
 };
 
 // It authenticates the connections of multiprocessing, and who has it runs code at the other end.

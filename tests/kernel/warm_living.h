@@ -53,6 +53,11 @@ class WarmLivingJail : public LivingJail {
     start(std::move(*made));
   }
 
+  // It may be warm itself, and wait until others have joined.
+  jail::Process attacker(const jail::ProcessSpec& spec) {
+    return LivingJail::attacker(spec, 60'000);
+  }
+
   // The program's file is written first.
   jail::ProcessSpec warm(const std::string& name, const std::string& code) {
     const auto file = jail_->open_file("/workspace/" + name, O_WRONLY | O_CREAT | O_TRUNC);
