@@ -21,6 +21,8 @@ using Reason = Refusal::Reason;
 // Of those that have ended, so many are still told of.
 constexpr std::size_t known_ended = 200;
 constexpr std::chrono::seconds patience_for_an_end{10};
+// That a jail has at a time; jail::Jail::spawn().
+constexpr std::uint32_t most_processes = 64;
 constexpr std::chrono::seconds most_idle{86400};
 
 // 128 random bits in lower-case base 32.
@@ -307,20 +309,27 @@ asio::awaitable<void> Sandboxes::remove(Found sandbox) {
 }
 
 asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_process(
-    Found sandbox, ProcessRequest request) {
+    Found sandbox, ProcessRequest request, Cancel cancel) {
+  if (sandbox->living()->running() >= most_processes) {
+    co_return busy("as many processes run in this sandbox as there may be", most_processes);
+  }
   auto process =
-      co_await sandbox->living()->spawn(command_of(sandbox->request(), std::move(request)));
+      co_await sandbox->living()->spawn(command_of(sandbox->request(), std::move(request)), cancel);
+
   if (process) co_return std::move(*process);
   const jail::Error& error = process.error();
+  if (cancel.requested()) {
+    co_return Refusal{.reason = Reason::too_slow, .detail = "nobody waits for the process"};
+  }
   if (error.kind == jail::ErrorKind::closed) {
     // It is ending; how it did is known in a moment.
     co_await sandbox->living()->wait_for_end(std::chrono::steady_clock::now() +
                                              patience_for_an_end);
     co_return ended_refusal(*sandbox);
   }
-  if (error.kind == jail::ErrorKind::exhausted && !is_shortage(error)) {
-    co_return Refusal{.reason = Reason::busy,
-                      .detail = "too many processes run in this sandbox: " + error.doing};
+  // Init's table is full: others have left processes behind that go on.
+  if (error.kind == jail::ErrorKind::exhausted && error.sys_errno == EAGAIN) {
+    co_return busy("as many processes are left in this sandbox as there may be", most_processes);
   }
   if (is_of_the_program(error)) {
     co_return Refusal{.reason = Reason::invalid, .detail = "command: " + error.message()};

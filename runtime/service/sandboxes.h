@@ -116,9 +116,11 @@ class Sandboxes {
   // Ends it where it lives, and waits for that; forgets it where it has ended.
   boost::asio::awaitable<void> remove(Found sandbox);
 
-  // Starts a process, whose environment is made from the sandbox's and the request's.
+  // Starts a process, whose environment is made from the sandbox's and the request's. It is ended
+  // where `cancel` is requested before it runs.
   boost::asio::awaitable<Or<std::shared_ptr<LivingProcess>>> start_process(Found sandbox,
-                                                                           ProcessRequest request);
+                                                                           ProcessRequest request,
+                                                                           Cancel cancel);
   // not_found where there is none of that number.
   static Or<std::shared_ptr<LivingProcess>> find_process(const Sandbox& sandbox,
                                                          std::string_view pid);

@@ -237,8 +237,8 @@ awaitable<Result> run_command(Context context, Object arguments) {
   if (auto* failure = std::get_if<Result>(&found)) co_return std::move(*failure);
   const auto sandbox = std::get<Sandboxes::Found>(found);
   const runtime::LivingSandbox::Use use(sandbox->living());
-  const auto started =
-      co_await context.services.sandboxes->start_process(sandbox, std::move(request));
+  const auto started = co_await context.services.sandboxes->start_process(
+      sandbox, std::move(request), context.cancel);
   if (const auto* refusal = std::get_if<Refusal>(&started)) co_return failed(*refusal);
   const auto process = std::get<std::shared_ptr<runtime::LivingProcess>>(started);
   const auto output = co_await runtime::output_to_the_end(process, context.cancel);
