@@ -400,6 +400,23 @@ class Hostile(FilesTest):
                       (204, 400, 409))
         self.assertEqual(200, self.sandbox.get("/workspace", "?list=true").status)
 
+    def test_a_directory_that_is_filled_while_it_is_removed(self):
+        maker = self.sandbox.start(["python3", "-uc", "import os\nnumber = 0\nos.mkdir('d'); print('makes')\nwhile True:\n"
+                                    "    number += 1\n    try: open(f'd/{number}', 'w').close()\n"
+                                    "    except OSError: os.makedirs('d', exist_ok=True)"])
+        maker.says("makes")
+        for _ in range(3):
+            answer = self.at_once(lambda: self.sandbox.remove("/workspace/d", "?recursive=true"))
+            self.assertIn(answer.status, (204, 404, 409))
+        self.assertEqual(200, self.at_once(lambda: self.sandbox.get("/workspace", "?list=true")).status)
+
+    def test_a_list_takes_little_memory(self):
+        self.sandbox.python("import os\nfor number in range(10000): os.symlink('\\x01' * 4000, f'{number:05}')")
+        before = host_view.resident_bytes(self.server.pid)
+        answer = self.sandbox.get("/workspace", "?list=true")
+        self.assertEqual((200, True), (answer.status, answer.json["truncated"]))
+        self.assertLess(host_view.resident_bytes(self.server.pid) - before, 96 << 20)
+
     def test_a_directory_that_is_swapped_for_a_link(self):
         """The guest exchanges `x`, in which there is a file of its own, for links that would lead to the host's."""
         for target in (str(self.outside), "../" * 20 + str(self.outside).lstrip("/")):

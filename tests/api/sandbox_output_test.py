@@ -136,6 +136,13 @@ class Live(OutputTest):
         events = self.events_of(self.started("head -c 8000000 /dev/zero | tr '\\0' x"))
         self.assertEqual(8_000_000, len(self.said(events)))
 
+    def test_descendants_that_go_on_printing_do_not_keep_it_open(self):
+        began = time.monotonic()
+        events = self.events_of(self.started("yes & echo over >&2"))
+        self.assertEqual(("over\n", 0), (self.said(events, "stderr"), events[-1]["data"]["exit_code"]))
+        self.assertEqual(0, self.sandbox.run("yes & exit")["exit_code"])
+        self.assertLess(time.monotonic() - began, time_scale.scaled(20))
+
     def test_the_end_of_the_sandbox_ends_the_stream(self):
         stream = self.started("echo ready; sleep 50")
         events = iter(stream)
