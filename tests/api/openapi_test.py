@@ -36,7 +36,7 @@ EXCLUDED = {
     },
     "lessons_api": {},
     "sandboxes": {
-        "Ending.test_nothing_is_left_of_fifty": "it is about what the server keeps",
+        "Leaks": "it is about what the server keeps",
         "ServerEnds": "servers that start and end",
     },
     "sandbox_processes": {

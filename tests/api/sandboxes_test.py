@@ -225,7 +225,7 @@ class Ending(SandboxTest):
         self.assertIn(answer.status, (200, 409), answer)
         ended = self.wait_until_ended(sandbox)
         self.assertEqual(("lifetime", 1), (ended["outcome"]["code"], ended["outcome"]["limit"]))
-        self.assertGreaterEqual(moment(ended["ended_at"]), moment(ended["ends_at"]))
+        self.assertGreaterEqual(moment(ended["ended_at"]) - moment(ended["ends_at"]), -0.1)
         self.assertEqual([], self.on_host("555"))
         self.assert_problem(409, "sandbox_ended", process.post("signal", signal=9))
 
@@ -233,7 +233,7 @@ class Ending(SandboxTest):
         sandbox = self.make(idle_seconds=1)
         ended = self.wait_until_ended(sandbox)
         self.assertEqual(("idle", 1), (ended["outcome"]["code"], ended["outcome"]["limit"]))
-        self.assertGreaterEqual(moment(ended["ended_at"]) - moment(ended["created_at"]), 1)
+        self.assertGreaterEqual(moment(ended["ended_at"]) - moment(ended["created_at"]), 0.9)
 
     def test_not_idle_while_a_process_runs(self):
         sandbox = self.make(idle_seconds=1)
@@ -279,9 +279,9 @@ class Ending(SandboxTest):
 
     def test_processes_are_counted_together(self):
         sandbox = self.make(limits={"processes": 12})
-        ran = sandbox.run("for i in {1..40}; do sleep 3 & done; wait")
-        self.assertIn("fork", ran["stderr"])
-        self.assertEqual("running", sandbox.now()["state"])
+        ran = sandbox.python("import os, time\nfor number in range(40):\n    if os.fork() == 0: time.sleep(3); os._exit(0)")
+        self.assertIn("BlockingIOError", ran["stderr"])
+        self.assertEqual("42\n", sandbox.run("echo $((6*7))")["stdout"])
 
     def test_a_killed_init_ends_its_sandbox_and_no_other(self):
         doomed, other = self.make(), self.make()
@@ -303,6 +303,10 @@ class Ending(SandboxTest):
         self.assert_problem(409, "sandbox_ended", doomed.ask(["true"]))
         self.assertEqual((1, "42\n"), (other.now()["processes"], other.run("echo $((6*7))")["stdout"]))
         self.assertEqual(1, len(self.on_host("5562")))
+
+
+class Leaks(SandboxTest):
+    environment = {"JOBS_PATH": ":memory:", "SANDBOX_POOL_SIZE": "0"}
 
     def test_nothing_is_left_of_fifty(self):
         self.make().delete()
