@@ -196,10 +196,11 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
     {metadata_field, read_metadata},
     {{.name = "limits",
       .expected = "an object with memory_mb, processes or disk_mb",
-      .description = "What all of it may use together: memory_mb, of its processes and files; "
-                     "processes, 1 .. 1024, with their threads, by default 128; disk_mb, "
-                     "1 .. 1024, of /workspace and as much of /tmp, by default 64.",
-      .schema = {{"type", R"("object")"}}},
+      .description = "What all of it may use together.",
+      // The description of the HTTP interface puts the fields there.
+      .schema = {{"type", R"("object")"},
+                 {"additionalProperties", "false"},
+                 {"properties", R"({"x-sandbox-limit-fields":true})"}}},
      read_limits},
     {lifetime_field, read_lifetime<&SandboxRequest::timeout>},
     {idle_field, read_idle<&SandboxRequest::idle>},

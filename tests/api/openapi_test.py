@@ -16,6 +16,15 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parents[1]
 NODE_MODULES = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", "/nonexistent")).parent / "npm" / "node_modules"
 
+# What the operations with a body need before they look for what their path names.
+BODIES = {
+    "/processes": {"command": ["true"]},
+    "/stdin": {"data": ""},
+    "/signal": {"signal": 1},
+    "/resize": {"columns": 1, "rows": 1},
+    "/files/{path}": {"make_directory": True},
+    "/v1/sandboxes/{id}": {},
+}
 METHODS = {"get", "post", "put", "patch", "delete", "head"}  # of the members of a path that are operations
 
 # What cannot go through a proxy, by suite. The suites that are not here are about connections, load, signals and
@@ -105,7 +114,9 @@ class Description(live_server.ServerTest):
     def test_every_described_path_is_there(self):
         for path, methods in self.document["paths"].items():
             for method in METHODS & set(methods):
-                answer = self.client.send(method.upper(), filled(path))
+                body = next((json.dumps(body).encode() for end, body in BODIES.items() if path.endswith(end)), None)
+                answer = self.client.send(method.upper(), filled(path), body if method in ("post", "put", "patch") else None,
+                                          **{"Content-Type": "application/json"})
                 self.assertNotEqual(405, answer.status, f"{method} {path}")
                 self.assertEqual("{" in path, answer.status == 404, f"{method} {path}: {answer}")
 
