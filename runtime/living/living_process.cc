@@ -123,6 +123,9 @@ asio::awaitable<void> LivingProcess::drive(std::shared_ptr<LivingProcess> self,
   const auto ended = co_await self->until(jail::ProcessPhase::ended, Cancel());
   self->drain(self->out_, Stream::standard_output);
   self->drain(self->err_, Stream::standard_error);
+  // A descendant may hold it and never read: whoever writes would wait for the sandbox's end.
+  error_code ignored;
+  self->in_.close(ignored);
   {
     const std::lock_guard lock(self->mutex_);
     // Where nobody was left to report it is Ended::killed.

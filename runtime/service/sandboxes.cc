@@ -18,8 +18,8 @@ namespace {
 namespace asio = boost::asio;
 using Reason = Refusal::Reason;
 
-// Of those that have ended, so many are still told of.
-constexpr std::size_t known_ended = 200;
+// Of those of an owner that have ended, so many are still told of.
+constexpr std::ptrdiff_t known_ended = 100;
 constexpr std::chrono::seconds patience_for_an_end{10};
 // That a jail has at a time; jail::Jail::spawn().
 constexpr std::uint32_t most_processes = 64;
@@ -217,7 +217,7 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(const Princip
   sandbox->enforcement_ = enforcement;
   sandbox->living_ = std::move(*living);
   sandbox->request_ = std::move(request);
-  sandbox->number_ = ++last_number_;
+  sandbox->number_ = ++last_numbers_[sandbox->owner_];
   sandboxes_.push_back(sandbox);
   if (is_stopping_) sandbox->living_->end(LivingSandbox::Cause::stopping);
   co_return sandbox;
@@ -404,10 +404,20 @@ void Sandboxes::on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::
     const std::lock_guard of_it(sandbox->mutex_);
     sandbox->end_ = Sandbox::End{outcome, ending.at};
   }
-  const auto has_ended = [](const Found& each) { return each->end().has_value(); };
-  auto ended = std::count_if(sandboxes_.begin(), sandboxes_.end(), has_ended);
-  while (ended-- > static_cast<std::ptrdiff_t>(known_ended)) {
-    sandboxes_.erase(std::find_if(sandboxes_.begin(), sandboxes_.end(), has_ended));
+  forget_ended_of(sandbox->owner());
+}
+
+// Those that ended first, where there are more than are told of.
+void Sandboxes::forget_ended_of(const std::string& owner) {
+  const auto is_one = [&](const Found& each) { return each->owner() == owner && each->end(); };
+  auto ended = std::count_if(sandboxes_.begin(), sandboxes_.end(), is_one);
+  for (; ended > known_ended; --ended) {
+    auto first = sandboxes_.end();
+    for (auto each = sandboxes_.begin(); each != sandboxes_.end(); ++each) {
+      if (!is_one(*each)) continue;
+      if (first == sandboxes_.end() || (*each)->end()->at < (*first)->end()->at) first = each;
+    }
+    sandboxes_.erase(first);
   }
 }
 

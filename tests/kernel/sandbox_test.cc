@@ -241,6 +241,16 @@ TEST_F(LivingSandboxTest, InputThatNobodyReadsWaitsUntilItIsCancelled) {
   process->kill();
 }
 
+TEST_F(LivingSandboxTest, InputThatAChildHoldsIsGivenUpWithItsProcess) {
+  begin();
+  ProcessCommand command = shell("sleep 60 <&0 >/dev/null 2>&1 & exit 0");
+  command.keep_input_open = true;
+  const Process process = started(std::move(command));
+  const auto written = await(process->write_input(std::string(1u << 20, 'x'), false, Cancel()));
+  EXPECT_NE(written, LivingProcess::Written::whole);
+  EXPECT_EQ(await(process->write_input("y", false, Cancel())), LivingProcess::Written::closed);
+}
+
 TEST_F(LivingSandboxTest, ATerminalHasASizeAndSignals) {
   begin();
   ProcessCommand command = shell(
