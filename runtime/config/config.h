@@ -78,6 +78,10 @@ struct Config {
   std::string sandbox_templates_dir;
   std::uint32_t sandbox_max_running = 16;
   std::uint32_t sandbox_max_queued = 256;
+  // Sandboxes that live at a time; 0: none are made.
+  std::uint32_t sandbox_max_living = 100;
+  // What their requests may ask for.
+  std::chrono::milliseconds sandbox_max_lifetime{std::chrono::hours(24)};
   Ceilings ceilings;
   // Whether requests may ask for egress, and the rules (jail/egress.h) that they must stay in.
   bool network_enabled = false;

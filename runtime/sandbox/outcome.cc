@@ -93,7 +93,9 @@ Outcome cancelled_outcome() { return plain("cancelled", "the program was cancell
 
 std::string remedy_of(const Outcome& outcome, const LimitNames& names) {
   if (!outcome.met) return {};
-  const std::string name(*outcome.met == RequestLimit::time ? names.time : names.memory);
+  std::string name(names.idle);
+  if (*outcome.met == RequestLimit::time) name = names.time;
+  if (*outcome.met == RequestLimit::memory) name = names.memory;
   if (outcome.asked >= outcome.ceiling) return name + " is at its maximum: let the program do less";
   return "raise " + name + ", up to " + json::number_text(outcome.ceiling);
 }

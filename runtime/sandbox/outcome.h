@@ -15,7 +15,7 @@ namespace runtime {
 struct RunRequest;
 
 // A limit that a request sets.
-enum class RequestLimit : std::uint8_t { time, memory };
+enum class RequestLimit : std::uint8_t { time, memory, idle };
 
 struct Outcome {
   // success, exit_status, wall_time, cpu_time, out_of_memory, signal, system_call, killed or
@@ -47,6 +47,7 @@ std::string signal_name(int signal);
 struct LimitNames {
   std::string_view time = "timeout_seconds";
   std::string_view memory = "memory_limit_mb";
+  std::string_view idle = "idle_seconds";
 };
 
 // What the caller can do, a sentence without its full stop: "raise memory_limit_mb, up to 2048".

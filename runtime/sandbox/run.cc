@@ -4,16 +4,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <boost/asio/associated_executor.hpp>
-#include <boost/asio/async_result.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "runtime/sandbox/elsewhere.h"
 #include "runtime/sandbox/language.h"
 
 namespace runtime {
@@ -73,22 +70,6 @@ struct Remains {
     return jail::collect(directory.get(), wanted, {});
   }
 };
-
-// The guest chose how much there is to look at, which is a second's work at the worst: other runs
-// of the run's executor do not wait for that.
-asio::awaitable<jail::Collection> collect_on(asio::any_io_executor collectors, Remains remains) {
-  co_return co_await asio::async_initiate<const asio::use_awaitable_t<>, void(jail::Collection)>(
-      [](auto handler, const asio::any_io_executor& there, Remains what) {
-        asio::post(there, [handler = std::move(handler), what = std::move(what)]() mutable {
-          // The run is let go where it lives.
-          const auto home = asio::get_associated_executor(handler);
-          asio::post(home, [handler = std::move(handler), found = what.collect()]() mutable {
-            std::move(handler)(std::move(found));
-          });
-        });
-      },
-      asio::use_awaitable, collectors, std::move(remains));
-}
 
 }  // namespace
 
@@ -199,7 +180,10 @@ asio::awaitable<Result<jail::Collection>> Run::collect(const JailHandle& jail) {
   }
   remains.program = file_name_of(request_.language, request_.code);
   remains.wanted = std::move(request_.artifacts);
-  co_return co_await collect_on(setting_.collectors(), std::move(remains));
+  // The guest chose how much there is to look at, which is a second's work at the worst.
+  // g++ 12 destroys a temporary function in the operand of co_await twice.
+  auto work = [remains = std::move(remains)] { return remains.collect(); };
+  co_return co_await do_elsewhere(setting_.collectors(), std::move(work));
 }
 
 RunResult Run::cancelled_result() const {

@@ -9,6 +9,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -71,6 +72,7 @@ class LeafSweeper : public std::enable_shared_from_this<LeafSweeper> {
 // What a jail is made of, whoever it is made for.
 struct Ground {
   std::shared_ptr<const jail::Root> root;
+  jail::Policy policy;
   jail::FilterProgram filter;
 };
 
@@ -101,6 +103,7 @@ Result<Ground> ground_of(const Template& what, const Ground& usual) {
     if (!rules) return in_template(what, "policy", rules.error());
     auto filter = jail::compile_policy(*rules);
     if (!filter) return in_template(what, "policy", filter.error());
+    ground.policy = *rules;
     ground.filter = std::move(*filter);
   }
   return ground;
@@ -202,6 +205,28 @@ class JailRunner final : public Runner {
     co_return result;
   }
 
+  Result<LivingJail> launch_living(const LivingRequest& request) override {
+    const Ground* ground = &ground_;
+    if (!request.template_name.empty() && request.template_name != no_template) {
+      const Prepared* const prepared = prepared_named(request.template_name);
+      if (prepared == nullptr) return jail::invalid("template: there is no such one");
+      ground = &prepared->ground;
+    }
+    const jail::JailSpec spec = living_spec(request, *ground);
+    auto launcher = launchers_->living();
+    if (!launcher) return launcher.error();
+    auto jail = (*launcher)->launch(spec);
+    if (!jail && jail.error().kind == jail::ErrorKind::closed) {
+      auto next = launchers_->after(*launcher);
+      if (!next) return next.error();
+      jail = (*next)->launch(spec);
+    }
+    if (!jail) return jail.error();
+    LivingJail living{.jail = std::move(*jail)};
+    if (sweeper_ != nullptr) living.on_given_up = [sweeper = sweeper_] { sweeper->sweep_soon(); };
+    return living;
+  }
+
   Result<std::string> explain(const RunRequest& request) override {
     const Prepared* const prepared = prepared_for(request);
     return launchers_->current()->explain(
@@ -280,6 +305,37 @@ class JailRunner final : public Runner {
     spec.limits.cpu = cpu_of(request.timeout);
     spec.limits.cpu_percent = options_.cpu_percent;
     spec.limits.memory_bytes = std::uint64_t{request.memory_limit_mb} << 20;
+    if (options_.jail_file != nullptr) add_jail_file(spec, *options_.jail_file);
+    return spec;
+  }
+
+  // With what shells do with a terminal, unless an operator's policy contradicts it. Made when it
+  // is first needed.
+  jail::FilterProgram living_filter(const Ground& ground) {
+    const std::lock_guard lock(living_filters_mutex_);
+    const auto [place, is_new] = living_filters_.try_emplace(&ground);
+    if (is_new) {
+      auto filter = jail::compile_policy(jail::with_rules(ground.policy, jail::terminal_rules()));
+      place->second = filter ? std::move(*filter) : ground.filter;
+    }
+    return place->second;
+  }
+
+  jail::JailSpec living_spec(const LivingRequest& request, const Ground& ground) {
+    jail::JailSpec spec;
+    spec.life = jail::Life::until_ended;
+    spec.root = *ground.root;
+    spec.filter = living_filter(ground);
+    spec.network = request.network;
+    spec.limits.wall = request.most_lifetime;
+    spec.limits.cpu = cpu_of(request.most_lifetime);
+    spec.limits.cpu_percent = options_.cpu_percent;
+    spec.limits.memory_bytes = std::uint64_t{request.memory_limit_mb} << 20;
+    spec.limits.processes = request.processes;
+    const std::uint64_t disk_bytes = std::uint64_t{request.disk_limit_mb} << 20;
+    spec.limits.workspace_bytes = disk_bytes;
+    spec.limits.tmp_bytes = disk_bytes;
+    spec.limits.file_bytes = disk_bytes;
     if (options_.jail_file != nullptr) add_jail_file(spec, *options_.jail_file);
     return spec;
   }
@@ -405,7 +461,9 @@ class JailRunner final : public Runner {
   const Ground ground_;
   const Run::Setting setting_;
   std::vector<std::unique_ptr<Prepared>> templates_;  // the same all the time
-  std::shared_ptr<LeafSweeper> sweeper_;              // null without cgroups
+  std::mutex living_filters_mutex_;
+  std::map<const Ground*, jail::FilterProgram> living_filters_;
+  std::shared_ptr<LeafSweeper> sweeper_;  // null without cgroups
   std::atomic<std::uint64_t> total_{0};
   std::once_flag collectors_made_;
   std::optional<asio::thread_pool> collectors_;  // where artifacts are read
@@ -415,15 +473,16 @@ class JailRunner final : public Runner {
 
 Result<std::unique_ptr<Runner>> Runner::create(asio::any_io_executor executor,
                                                RunnerOptions options) {
-  Result<jail::FilterProgram> filter = jail::compile_policy(
-      options.jail_file == nullptr ? jail::default_policy() : options.jail_file->policy);
+  jail::Policy policy =
+      options.jail_file == nullptr ? jail::default_policy() : options.jail_file->policy;
+  Result<jail::FilterProgram> filter = jail::compile_policy(policy);
   if (!filter) return filter.error();
   auto launchers = Launchers::start({.executor = executor,
                                      .cgroups = options.cgroups,
                                      .egress = options.egress,
                                      .on_egress = options.on_egress});
   if (!launchers) return launchers.error();
-  Ground ground{.root = options.root, .filter = std::move(*filter)};
+  Ground ground{.root = options.root, .policy = std::move(policy), .filter = std::move(*filter)};
   if (ground.root == nullptr) ground.root = std::make_shared<const jail::Root>(jail::host_root());
   auto runner = std::make_unique<JailRunner>(std::move(executor), std::move(options),
                                              std::move(*launchers), std::move(ground));

@@ -21,6 +21,7 @@
 #include "runtime/sandbox/admission.h"
 #include "runtime/sandbox/cancel.h"
 #include "runtime/sandbox/launchers.h"
+#include "runtime/sandbox/living_request.h"
 #include "runtime/sandbox/output_gate.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
@@ -108,6 +109,10 @@ class Runner {
   // try again later. What the program did is always a RunResult.
   virtual boost::asio::awaitable<jail::Result<RunResult>> run(RunRequest request,
                                                               RunOptions options) = 0;
+
+  // A living jail of its own, which takes none of the places of runs. The request's network is for
+  // the caller to judge. Errors: as run(); invalid where there is no such template.
+  virtual jail::Result<LivingJail> launch_living(const LivingRequest& request) = 0;
 
   // The plan that `request` would run by, in words, one step a line (exec --explain).
   virtual jail::Result<std::string> explain(const RunRequest& request) = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/json/base64.h"
+#include "runtime/service/common_fields.h"
 
 namespace runtime {
 namespace {
@@ -18,6 +19,14 @@ std::optional<std::string> content_of(const json::Value& value) {
 }
 
 }  // namespace
+
+bool has_nul(std::string_view text) { return text.find('\0') != text.npos; }
+
+std::vector<std::string> template_words(const RequestRules& rules) {
+  std::vector<std::string> words = {std::string(no_template)};
+  for (const Template& one : rules.templates) words.push_back(one.name);
+  return words;
+}
 
 std::optional<double> number_of(const json::Value& value) {
   if (const auto* integer = value.as_integer()) return static_cast<double>(*integer);
@@ -48,6 +57,47 @@ Complaint read_input_files(const Field& field, const json::Value& value, const R
     }
     files.push_back({path, std::move(*content)});
   }
+  return std::nullopt;
+}
+
+Complaint read_variables_into(const Field& field, const json::Value& value,
+                              const RequestRules& rules,
+                              std::vector<std::pair<std::string, std::string>>& variables) {
+  const json::Object* const map = value.as_object();
+  if (map == nullptr || !is_within(field, static_cast<double>(map->size()), rules)) {
+    return expectation(field, rules);
+  }
+  for (const auto& [name, item] : *map) {
+    const std::string* text = item.as_string();
+    const bool bad_name = name.empty() || has_nul(name) || name.find('=') != name.npos;
+    if (bad_name || text == nullptr || has_nul(*text)) return expectation(field, rules);
+    variables.emplace_back(name, *text);
+  }
+  return std::nullopt;
+}
+
+Complaint read_network_into(const Field& field, const json::Value& value, const RequestRules& rules,
+                            jail::Network& network) {
+  if (value.as_string() != nullptr && *value.as_string() == "none") return std::nullopt;
+  const json::Object* const object = value.as_object();
+  if (object == nullptr || object->size() != 1 || !object->contains("allow")) {
+    return expectation(field, rules);
+  }
+  const json::Array* const list = object->find("allow")->second.as_array();
+  if (list == nullptr || list->empty()) return expectation(field, rules);
+  if (list->size() > max_destinations) {
+    return "allow: expected at most " + std::to_string(max_destinations) + " destinations";
+  }
+  if (rules.network.empty()) return "the operator allows no egress; expected none";
+  std::vector<std::string> allow;
+  for (const json::Value& item : *list) {
+    if (item.as_string() == nullptr) return expectation(field, rules);
+    if (const Complaint complaint = check_destination(*item.as_string(), rules)) {
+      return "allow[" + std::to_string(allow.size()) + "]: " + *complaint;
+    }
+    allow.push_back(*item.as_string());
+  }
+  network = jail::Network::allow(std::move(allow));
   return std::nullopt;
 }
 

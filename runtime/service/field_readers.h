@@ -6,17 +6,27 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "jail/network.h"
 #include "runtime/service/field.h"
 
 namespace runtime {
 
+bool has_nul(std::string_view text);
 std::optional<double> number_of(const json::Value& value);
 // Null where the value is no text of so many bytes, or none of the field's words.
 const std::string* text_of(const Field& field, const json::Value& value, const RequestRules& rules);
 Complaint read_input_files(const Field& field, const json::Value& value, const RequestRules& rules,
                            std::vector<InputFile>& files);
+
+Complaint read_variables_into(const Field& field, const json::Value& value,
+                              const RequestRules& rules,
+                              std::vector<std::pair<std::string, std::string>>& variables);
+Complaint read_network_into(const Field& field, const json::Value& value, const RequestRules& rules,
+                            jail::Network& network);
 
 template <auto member, class Request>
 Complaint read_text(const Field& field, const json::Value& value, const RequestRules& rules,
@@ -80,6 +90,24 @@ template <auto member, class Request>
 Complaint read_files(const Field& field, const json::Value& value, const RequestRules& rules,
                      Request& request) {
   return read_input_files(field, value, rules, request.*member);
+}
+
+template <auto member, class Request>
+Complaint read_variables(const Field& field, const json::Value& value, const RequestRules& rules,
+                         Request& request) {
+  return read_variables_into(field, value, rules, request.*member);
+}
+
+template <auto member, class Request>
+Complaint read_network(const Field& field, const json::Value& value, const RequestRules& rules,
+                       Request& request) {
+  return read_network_into(field, value, rules, request.*member);
+}
+
+template <auto member, class Request>
+Complaint read_flag(const Field& field, const json::Value& value, const RequestRules& rules,
+                    Request& request) {
+  return read_choice<member, true, false>(field, value, rules, request);
 }
 
 }  // namespace runtime

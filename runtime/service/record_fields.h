@@ -24,7 +24,7 @@ constexpr Enum most = Enum::must_be_told;
 template <>
 inline constexpr Status most<Status> = Status::cancelled;
 template <>
-inline constexpr RequestLimit most<RequestLimit> = RequestLimit::memory;
+inline constexpr RequestLimit most<RequestLimit> = RequestLimit::idle;
 template <>
 inline constexpr OutputEncoding most<OutputEncoding> = OutputEncoding::base64;
 template <>

@@ -12,6 +12,16 @@ std::string_view name_of(Refusal::Reason reason) noexcept {
       return "host_exhausted";
     case Refusal::Reason::too_slow:
       return "too_slow";
+    case Refusal::Reason::invalid:
+      return "bad_request";
+    case Refusal::Reason::not_found:
+      return "not_found";
+    case Refusal::Reason::conflict:
+      return "conflict";
+    case Refusal::Reason::forbidden:
+      return "forbidden";
+    case Refusal::Reason::disk_full:
+      return "disk_full";
     case Refusal::Reason::failed:
       break;
   }

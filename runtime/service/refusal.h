@@ -15,6 +15,11 @@ struct Refusal {
     host_exhausted,  // the host has no processes, descriptors or memory for a jail
     too_slow,        // the host did not start it in time
     failed,          // a failure of ours; the log has the reason
+    invalid,         // what was asked for cannot be, and the detail names the field
+    not_found,       // there is no such thing, or it is somebody else's
+    conflict,        // not as things stand
+    forbidden,       // nobody may, whoever asks
+    disk_full,       // the disk limit of a sandbox is met
   };
 
   Reason reason = Reason::failed;
@@ -22,6 +27,7 @@ struct Refusal {
   std::optional<std::int64_t> limit = std::nullopt;
   std::optional<std::int64_t> used = std::nullopt;
   std::string_view remedy{};  // empty: the detail says it
+  std::string_view code{};    // what exactly it was; empty: name_of(reason)
 };
 
 // "caller_limit"

@@ -5,18 +5,16 @@
 #include "jail/collect.h"
 #include "runtime/sandbox/input_files.h"
 #include "runtime/sandbox/language.h"
+#include "runtime/service/common_fields.h"
 #include "runtime/service/field_readers.h"
 
 namespace runtime {
 namespace {
 
 using agent::TaskRequest;
-using json::Object;
 using json::Value;
 using Type = Field::Type;
 using Words = std::vector<std::string>;
-
-bool has_nul(std::string_view text) { return text.find('\0') != text.npos; }
 
 double seconds(std::chrono::milliseconds time) { return static_cast<double>(time.count()) / 1000; }
 
@@ -28,12 +26,6 @@ Words languages(const RequestRules&) {
 
 Words encodings(const RequestRules&) { return {"utf-8", "base64"}; }
 Words suites(const RequestRules& rules) { return rules.suites; }
-
-Words templates(const RequestRules& rules) {
-  Words words = {std::string(no_template)};
-  for (const Template& one : rules.templates) words.push_back(one.name);
-  return words;
-}
 
 Words providers(const RequestRules& rules) {
   Words words;
@@ -61,21 +53,6 @@ Complaint read_args(const Field& field, const Value& value, const RequestRules& 
   return std::nullopt;
 }
 
-Complaint read_env(const Field& field, const Value& value, const RequestRules& rules,
-                   RunRequest& request) {
-  const Object* const map = value.as_object();
-  if (map == nullptr || !is_within(field, static_cast<double>(map->size()), rules)) {
-    return expectation(field, rules);
-  }
-  for (const auto& [name, item] : *map) {
-    const std::string* text = item.as_string();
-    const bool bad_name = name.empty() || has_nul(name) || name.find('=') != name.npos;
-    if (bad_name || text == nullptr || has_nul(*text)) return expectation(field, rules);
-    request.env.emplace_back(name, *text);
-  }
-  return std::nullopt;
-}
-
 Complaint read_artifacts(const Field& field, const Value& value, const RequestRules& rules,
                          RunRequest& request) {
   const json::Array* const list = value.as_array();
@@ -92,37 +69,10 @@ Complaint read_artifacts(const Field& field, const Value& value, const RequestRu
   return std::nullopt;
 }
 
-Complaint read_network(const Field& field, const Value& value, const RequestRules& rules,
-                       RunRequest& request) {
-  if (value.as_string() != nullptr && *value.as_string() == "none") return std::nullopt;
-  const Object* const object = value.as_object();
-  if (object == nullptr || object->size() != 1 || !object->contains("allow")) {
-    return expectation(field, rules);
-  }
-  const json::Array* const list = object->find("allow")->second.as_array();
-  if (list == nullptr || list->empty()) return expectation(field, rules);
-  if (list->size() > max_destinations) {
-    return "allow: expected at most " + std::to_string(max_destinations) + " destinations";
-  }
-  if (rules.network.empty()) return "the operator allows no egress; expected none";
-  std::vector<std::string> allow;
-  for (const Value& item : *list) {
-    if (item.as_string() == nullptr) return expectation(field, rules);
-    if (const Complaint complaint = check_destination(*item.as_string(), rules)) {
-      return "allow[" + std::to_string(allow.size()) + "]: " + *complaint;
-    }
-    allow.push_back(*item.as_string());
-  }
-  request.network = jail::Network::allow(std::move(allow));
-  return std::nullopt;
-}
-
 constexpr Field::Member file_contents = {
     "additionalProperties",
     R"({"oneOf":[{"type":"string"},{"type":"object","additionalProperties":false,)"
     R"("required":["base64"],"properties":{"base64":{"type":"string","contentEncoding":"base64"}}}]})"};
-constexpr Field::Member string_items = {"items", R"({"type":"string"})"};
-
 constexpr Field files_field(std::string_view description, Field::Member example) {
   return {.name = "files",
           .type = Type::map,
@@ -140,19 +90,6 @@ constexpr Field timeout_field(std::string_view description) {
       .operator_max = [](const RequestRules& rules) { return seconds(rules.ceilings.timeout); },
       .operator_default = [](const RequestRules& rules) { return seconds(rules.default_timeout); },
       .description = description};
-}
-
-constexpr Field memory_field(std::string_view description) {
-  return {.name = "memory_limit_mb",
-          .type = Type::integer,
-          .min = min_memory_limit_mb,
-          .operator_max = [](const RequestRules& rules) -> double {
-            return rules.ceilings.memory_limit_mb;
-          },
-          .operator_default = [](const RequestRules& rules) -> double {
-            return rules.default_memory_limit_mb;
-          },
-          .description = description};
 }
 
 constexpr Field attempts_field = {
@@ -210,13 +147,7 @@ constexpr RequestField<RunRequest> program_rows[] = {
       .description = "Without NUL; at most 128 KiB together with env.",
       .schema = {string_items}},
      read_args},
-    {{.name = "env",
-      .type = Type::map,
-      .max = max_env,
-      .expected = "names (not empty, without = and NUL) to strings without NUL",
-      .schema = {{"propertyNames", R"({"minLength":1,"pattern":"^[^=\\u0000]+$"})"},
-                 {"additionalProperties", R"({"type":"string"})"}}},
-     read_env},
+    {env_field({}), read_variables<&RunRequest::env>},
     {files_field("Files for the working directory, there before the program starts: a relative "
                  "path each, with directories where needed; at most 64, 8 MiB together. The "
                  "program's own file has its name already (main.py and so on).",
@@ -237,11 +168,11 @@ constexpr RequestField<RunRequest> program_rows[] = {
      read_artifacts},
     {timeout_field("The maximum and the default are the operator's to change."),
      read_seconds<&RunRequest::timeout>},
-    {memory_field("The maximum and the default are the operator's to change."),
+    {memory_field("memory_limit_mb", "The maximum and the default are the operator's to change."),
      read_integer<&RunRequest::memory_limit_mb>},
     {{.name = "template",
       .type = Type::text,
-      .words = templates,
+      .words = template_words,
       .description =
           "What the jail is taken from. Without it a Python program gets the template that has "
           "imported most of the packages that it imports, where a jail of that one waits; else "
@@ -257,24 +188,7 @@ constexpr RequestField<RunRequest> program_rows[] = {
       .default_json = R"("utf-8")",
       .description = "In utf-8, bytes that are none come as U+FFFD; base64 leaves them untouched."},
      read_word<&RunRequest::output_encoding, encoding_of>},
-    {{.name = "network",
-      .expected = "none or {\"allow\": [\"host:port\", ...]}",
-      .default_json = R"("none")",
-      .description =
-          "What the program can reach beside its own loopback interface: nothing, or the "
-          "destinations that are named, through a proxy that HTTP_PROXY, HTTPS_PROXY and ALL_PROXY "
-          "name (HTTP and SOCKS5). A destination is a name (example.org:443), a name with all "
-          "below it (*.example.org:443), an address or a range of them (10.0.0.0/8:5432); each "
-          "must be within what the operator allows (SANDBOX_NETWORK_ALLOW), which is nothing by "
-          "default. A name that leads to a private address is refused unless that address is "
-          "named as well. Such a program starts in a jail that is made for it.",
-      .schema =
-          {{"oneOf", R"([{"type":"string","enum":["none"]},{"type":"object",)"
-                     R"("additionalProperties":false,"required":["allow"],"properties":{"allow":)"
-                     R"({"type":"array","minItems":1,"maxItems":64,"items":)"
-                     R"({"type":"string","minLength":3}}}}])"},
-           {"examples", R"(["none",{"allow":["pypi.org:443","files.pythonhosted.org:443"]}])"}}},
-     read_network}};
+    {network_field, read_network<&RunRequest::network>}};
 
 constexpr RequestField<TaskRequest> task_rows[] = {
     {{.name = "task",
@@ -301,7 +215,8 @@ constexpr RequestField<TaskRequest> task_rows[] = {
      read_files<&TaskRequest::files>},
     {timeout_field("Of each program; the maximum and the default are the operator's to change."),
      read_seconds<&TaskRequest::timeout>},
-    {memory_field("Of each program; the maximum and the default are the operator's to change."),
+    {memory_field("memory_limit_mb",
+                  "Of each program; the maximum and the default are the operator's to change."),
      read_integer<&TaskRequest::memory_limit_mb>},
     {{.name = "swarm",
       .type = Type::boolean,

@@ -50,7 +50,9 @@ void write_artifacts(Writer& writer, const jail::Collection& artifacts) {
   writer.key("artifacts_skipped_total").integer(skipped_total);
 }
 
-void write_outcome(Writer& writer, const Outcome& outcome) {
+}  // namespace
+
+void write_outcome(Writer& writer, const Outcome& outcome, const LimitNames& names) {
   writer.begin_object().key("code").string(outcome.code).key("cause").string(outcome.cause);
   const auto write_number = [&](std::string_view name, double number) {
     writer.key(name);
@@ -58,13 +60,11 @@ void write_outcome(Writer& writer, const Outcome& outcome) {
   };
   write_number("limit", outcome.limit);
   write_number("used", outcome.used);
-  const std::string remedy = remedy_of(outcome);
+  const std::string remedy = remedy_of(outcome, names);
   writer.key("remedy");
   remedy.empty() ? writer.null() : writer.string(remedy);
   writer.end_object();
 }
-
-}  // namespace
 
 void write_limits(json::Writer& writer, const jail::Enforcement& enforcement) {
   writer.key("limits").begin_object();

@@ -6,6 +6,7 @@
 
 #include "jail/exit_report.h"
 #include "runtime/json/writer.h"
+#include "runtime/sandbox/outcome.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
 #include "runtime/service/execution.h"
@@ -16,6 +17,9 @@ double milliseconds(std::chrono::microseconds duration);
 
 // The member `limits`: who holds which limit.
 void write_limits(json::Writer& writer, const jail::Enforcement& enforcement);
+
+// An object with code, cause, limit, used and remedy.
+void write_outcome(json::Writer& writer, const Outcome& outcome, const LimitNames& names = {});
 
 std::string encode_result(const RunResult& result, const Execution& execution,
                           OutputEncoding encoding);

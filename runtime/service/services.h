@@ -10,6 +10,7 @@
 #include "runtime/sandbox/runner.h"
 #include "runtime/service/live_jobs.h"
 #include "runtime/service/principal.h"
+#include "runtime/service/sandboxes.h"
 #include "runtime/store/jobs.h"
 
 namespace runtime {
@@ -23,6 +24,7 @@ struct Services {
   agent::AgentRuntime* agent = nullptr;   // null: no task is taken
   agent::LessonStore* lessons = nullptr;  // null: none are kept
   LiveJobs* live_jobs = nullptr;          // null: nobody follows a job that runs
+  Sandboxes* sandboxes = nullptr;         // null: no sandbox lives
 };
 
 // The caller of an operation, and the request that it came by, which the log names.

@@ -58,6 +58,7 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
   options.execute.default_timeout = config.sandbox_timeout;
   options.execute.default_memory_limit_mb = config.sandbox_memory_limit_mb;
   options.execute.ceilings = config.ceilings;
+  options.execute.most_lifetime = config.sandbox_max_lifetime;
   if (config.network_enabled) options.execute.network = config.network_allow;
   options.execute.why_no_task = runtime::why_no_task(config);
   options.execute.tasks = runtime::task_rules(config, providers);
@@ -83,6 +84,9 @@ Api::Api(ApiOptions options, runtime::Services services)
   add_benchmark_route(routes_, services_, options_.execute);
   add_job_routes(routes_, services_);
   add_lesson_routes(routes_, services_);
+  add_sandbox_routes(routes_, services_, options_.execute);
+  add_sandbox_process_routes(routes_, services_, options_.execute);
+  add_sandbox_file_routes(routes_, services_, options_.execute);
   add_own_routes();
 }
 

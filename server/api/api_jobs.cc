@@ -123,9 +123,7 @@ boost::asio::awaitable<Response> say_end(runtime::Services services, const Call&
 boost::asio::awaitable<Response> follow_job(runtime::Services services, Call call,
                                             EventFormat format) {
   if (call.head.header("Last-Event-ID") == last_event_id) {
-    Response response;
-    response.status = 204;
-    co_return response;
+    co_return no_content();
   }
   const std::string& id = call.parameter("id");
   ResponseEvents sink(*call.stream, format, co_await boost::asio::this_coro::executor);

@@ -27,16 +27,6 @@ Complaint only_with_code(std::string_view name) {
   return "only a request with code has it, this one has task";
 }
 
-Complaint nowhere_else(std::string_view) { return std::nullopt; }
-
-// The body, which is an object, or a problem.
-std::variant<Value, Response> object_of(std::string_view body) {
-  auto parsed = runtime::json::parse(body, "body");
-  if (!parsed) return problem(400, parsed.error().message());
-  if (parsed->as_object() == nullptr) return problem(400, "body: expected a JSON object");
-  return std::move(*parsed);
-}
-
 // 424 where there is no provider, or not the one that is named and known.
 std::optional<Response> refuse_without_provider(const std::string& provider,
                                                 const RequestRules& rules) {
@@ -71,6 +61,13 @@ Decoded decode_task(const Object& body, const RequestRules& rules) {
 
 }  // namespace
 
+std::variant<Value, Response> object_of(std::string_view body) {
+  auto parsed = runtime::json::parse(body, "body");
+  if (!parsed) return problem(400, parsed.error().message());
+  if (parsed->as_object() == nullptr) return problem(400, "body: expected a JSON object");
+  return std::move(*parsed);
+}
+
 Decoded decode_execute(std::string_view body, const RequestRules& rules) {
   auto read = object_of(body);
   if (auto* refusal = std::get_if<Response>(&read)) return std::move(*refusal);
@@ -89,13 +86,10 @@ ExecuteRequest request_of(Decoded decoded) {
 
 std::variant<runtime::BenchmarkRequest, Response> decode_benchmark(std::string_view body,
                                                                    const RequestRules& rules) {
-  auto read = object_of(body);
-  if (auto* refusal = std::get_if<Response>(&read)) return std::move(*refusal);
-  const Object& object = *std::get<Value>(read).as_object();
   auto request = runtime::default_benchmark(rules);
-  const auto complaint =
-      runtime::read_fields(object, runtime::benchmark_fields(), rules, nowhere_else, request);
-  if (complaint) return problem(400, *complaint);
+  if (auto refusal = decode_into(body, runtime::benchmark_fields(), rules, request)) {
+    return std::move(*refusal);
+  }
   if (auto refusal = refuse_without_provider(request.provider, rules)) return std::move(*refusal);
   return request;
 }

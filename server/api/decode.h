@@ -1,10 +1,14 @@
 // Bodies of requests into values, by the fields of runtime/service/request_fields.h.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "runtime/agent/task.h"
+#include "runtime/json/reader.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/service/request_fields.h"
 #include "server/http/message.h"
@@ -19,6 +23,24 @@ Decoded decode_execute(std::string_view body, const runtime::RequestRules& rules
 using ExecuteRequest = std::variant<runtime::RunRequest, runtime::agent::TaskRequest>;
 // Of a body that is fine: `decoded` is no Response.
 ExecuteRequest request_of(Decoded decoded);
+
+// The body, which is an object, or a problem.
+std::variant<runtime::json::Value, Response> object_of(std::string_view body);
+
+// Reads a body whose fields are `fields` alone into `request`, which has the defaults. A problem
+// where it is none.
+template <class Request>
+std::optional<Response> decode_into(std::string_view body,
+                                    std::span<const runtime::RequestField<Request>> fields,
+                                    const runtime::RequestRules& rules, Request& request) {
+  auto read = object_of(body);
+  if (auto* refusal = std::get_if<Response>(&read)) return std::move(*refusal);
+  const auto nowhere_else = [](std::string_view) { return runtime::Complaint(); };
+  const auto complaint = runtime::read_fields(*std::get<runtime::json::Value>(read).as_object(),
+                                              fields, rules, +nowhere_else, request);
+  if (complaint) return problem(400, *complaint);
+  return std::nullopt;
+}
 
 std::variant<runtime::BenchmarkRequest, Response> decode_benchmark(
     std::string_view body, const runtime::RequestRules& rules);

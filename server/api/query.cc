@@ -36,6 +36,42 @@ jail::Result<Parameters> parameters_of(std::string_view query, const QueryNames&
   return parameters;
 }
 
+std::optional<std::string> percent_decoded(std::string_view text) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    unsigned char byte = 0;
+    const std::string_view digits = text.substr(i + 1, 2);
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
+    if (digits.size() < 2 || error != std::errc() || end != digits.data() + digits.size()) {
+      return std::nullopt;
+    }
+    decoded += static_cast<char>(byte);
+    i += 2;
+  }
+  return decoded;
+}
+
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<bool> flag_of(const Parameters& parameters, std::string_view name) {
+  const auto found = parameters.find(name);
+  if (found == parameters.end()) return false;
+  const std::string& value = found->second;
+  if (value.empty() || value == "true" || value == "1") return true;
+  if (value == "false" || value == "0") return false;
+  return std::nullopt;
+}
+
 std::optional<std::string> read_limit(const std::string& value, std::uint32_t highest,
                                       std::uint32_t& limit) {
   const char* end = value.data() + value.size();

@@ -21,6 +21,16 @@ using Parameters = std::map<std::string, std::string, std::less<>>;
 // that repeats or is not known, and the known ones.
 jail::Result<Parameters> parameters_of(std::string_view query, const QueryNames& known);
 
+// `text` with its %-encoding undone; nothing where a % is not followed by two hexadecimal digits.
+std::optional<std::string> percent_decoded(std::string_view text);
+
+// A non-negative integer in decimal digits; nothing where `text` is none.
+std::optional<std::uint64_t> number_of(std::string_view text);
+
+// Whether a parameter that is a yes or no says yes: true, 1 or nothing. Nothing where it is neither
+// that nor false or 0.
+std::optional<bool> flag_of(const Parameters& parameters, std::string_view name);
+
 // `limit`, 1 .. `highest`. What is wrong with it, or nothing.
 std::optional<std::string> read_limit(const std::string& value, std::uint32_t highest,
                                       std::uint32_t& limit);

@@ -8,21 +8,40 @@ namespace {
 
 int status_of(runtime::Refusal::Reason reason) {
   using Reason = runtime::Refusal::Reason;
-  if (reason == Reason::failed) return 500;
-  return reason == Reason::caller_limit ? 429 : 503;
+  switch (reason) {
+    case Reason::failed:
+      return 500;
+    case Reason::invalid:
+      return 400;
+    case Reason::forbidden:
+      return 403;
+    case Reason::not_found:
+      return 404;
+    case Reason::conflict:
+      return 409;
+    case Reason::caller_limit:
+      return 429;
+    case Reason::disk_full:
+      return 507;
+    case Reason::busy:
+    case Reason::host_exhausted:
+    case Reason::too_slow:
+      break;
+  }
+  return 503;
 }
 
 }  // namespace
 
 Response response_of(const runtime::Refusal& refusal) {
-  const bool is_failure = refusal.reason == runtime::Refusal::Reason::failed;
+  const int status = status_of(refusal.reason);
   std::vector<Header> headers;
-  if (!is_failure) headers.push_back({"Retry-After", "1"});
-  return problem(status_of(refusal.reason), refusal.detail, std::move(headers),
-                 {.code = is_failure ? std::string_view() : name_of(refusal.reason),
-                  .limit = refusal.limit,
-                  .used = refusal.used,
-                  .remedy = refusal.remedy});
+  if (status == 429 || status == 503) headers.push_back({"Retry-After", "1"});
+  std::string_view code = refusal.code;
+  if (code.empty() && status != 500) code = name_of(refusal.reason);
+  return problem(
+      status, refusal.detail, std::move(headers),
+      {.code = code, .limit = refusal.limit, .used = refusal.used, .remedy = refusal.remedy});
 }
 
 }  // namespace server

@@ -6,7 +6,7 @@
 
 namespace server {
 
-// A 429, 503 or 500 with the refusal's code.
+// A 4xx, 500, 503 or 507 with the refusal's code.
 Response response_of(const runtime::Refusal& refusal);
 
 }  // namespace server

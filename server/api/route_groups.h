@@ -23,5 +23,12 @@ void add_benchmark_route(RouteTable& table, const runtime::Services& services,
                          const runtime::RequestRules& rules);
 void add_job_routes(RouteTable& table, const runtime::Services& services);
 void add_lesson_routes(RouteTable& table, const runtime::Services& services);
+// What follows needs Services::sandboxes.
+void add_sandbox_routes(RouteTable& table, const runtime::Services& services,
+                        const runtime::RequestRules& rules);
+void add_sandbox_process_routes(RouteTable& table, const runtime::Services& services,
+                                const runtime::RequestRules& rules);
+void add_sandbox_file_routes(RouteTable& table, const runtime::Services& services,
+                             const runtime::RequestRules& rules);
 
 }  // namespace server

@@ -19,13 +19,21 @@ std::string_view take_segment(std::string_view& path) {
 
 // Nothing where `path` is none of `pattern`.
 std::optional<PathParameters> match(std::string_view pattern, std::string_view path) {
-  if (std::count(pattern.begin(), pattern.end(), '/') !=
-      std::count(path.begin(), path.end(), '/')) {
+  constexpr std::string_view rest = "...}";
+  const auto slashes = [](std::string_view text) {
+    return std::count(text.begin(), text.end(), '/');
+  };
+  const bool takes_rest = pattern.ends_with(rest);
+  if (takes_rest ? slashes(path) < slashes(pattern) : slashes(path) != slashes(pattern)) {
     return std::nullopt;
   }
   PathParameters parameters;
   while (!pattern.empty()) {
     const std::string_view expected = take_segment(pattern);
+    if (takes_rest && pattern.empty()) {
+      parameters.emplace_back(expected.substr(1, expected.size() - 1 - rest.size()), path);
+      break;
+    }
     const std::string_view segment = take_segment(path);
     if (!expected.starts_with('{')) {
       if (segment != expected) return std::nullopt;

@@ -50,8 +50,10 @@ enum class Cost : std::uint8_t {
 };
 
 struct Route {
-  std::string_view method;   // GET answers HEAD too, but for an upgrade
-  std::string_view pattern;  // "/jobs/{id}": a name in braces stands for one segment
+  std::string_view method;  // GET answers HEAD too, but for an upgrade
+  // "/jobs/{id}": a name in braces stands for one segment, which is not empty; "{path...}" at the
+  // end for all that is left, which may be.
+  std::string_view pattern;
   Access access = Access::key;
   Cost cost = Cost::record;
   RouteHandler handle;  // empty: the connection becomes a WebSocket

@@ -36,6 +36,9 @@ namespace {
 
 namespace asio = boost::asio;
 
+// All of them are asked to end at once, and one takes milliseconds.
+constexpr std::chrono::milliseconds patience_for_sandboxes{5'000};
+
 // A terminal that is closed sends SIGHUP, often more than once; nohup(1) makes a program ignore it.
 void end_with_the_terminal(asio::signal_set& signals) {
   struct sigaction action {};
@@ -62,7 +65,8 @@ void end_at_once_when_asked_again(const std::shared_ptr<asio::signal_set>& signa
 
 // The same two times over: once asked to end it answers what runs, asked again it ends at once.
 asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signals, Api& api,
-                                         HttpServer& http, std::chrono::milliseconds patience,
+                                         HttpServer& http, runtime::Sandboxes& sandboxes,
+                                         std::chrono::milliseconds patience,
                                          const Notifier& notifier, runtime::Logger& logger) {
   const int first = co_await signals->async_wait(asio::use_awaitable);
   notifier.tell("STOPPING=1");
@@ -70,6 +74,7 @@ asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signa
   end_at_once_when_asked_again(signals);
   api.drain();
   const bool clean = co_await http.stop(patience);
+  co_await sandboxes.stop(patience_for_sandboxes);
   signals->cancel();
   co_return clean;
 }
@@ -135,6 +140,16 @@ void log_egress(runtime::Logger& logger, const jail::EgressDecision& decision) {
                {"reason", decision.reason}});
 }
 
+// Where there are several keys none can take all places.
+runtime::Sandboxes::Options sandbox_options(const runtime::Config& config) {
+  const std::uint32_t most = config.sandbox_max_living;
+  return {.most = most,
+          .most_of_an_owner = config.api_keys.size() > 1 ? (most + 1) / 2 : most,
+          .most_lifetime = config.sandbox_max_lifetime,
+          .most_memory_mb = config.ceilings.memory_limit_mb,
+          .cores = config.sandbox_cpu_limit};
+}
+
 int serve_with(const runtime::Config& config, const std::optional<std::string>& usual_jobs,
                const Notifier& notifier, runtime::Runner& runner, Agent& agent,
                ApiOptions api_options, Workers& workers, runtime::Logger& logger) {
@@ -150,9 +165,15 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
   }
   runtime::Jobs jobs(std::move(*table), logger);
   runtime::Metrics metrics;
+  runtime::Sandboxes sandboxes(runner, logger, sandbox_options(config));
   const std::string version = api_options.version;
-  Api api(std::move(api_options),
-          {runner, jobs, metrics, logger, agent.runtime.get(), agent.lessons.get()});
+  Api api(std::move(api_options), {.runner = runner,
+                                   .jobs = jobs,
+                                   .metrics = metrics,
+                                   .logger = logger,
+                                   .agent = agent.runtime.get(),
+                                   .lessons = agent.lessons.get(),
+                                   .sandboxes = &sandboxes});
   HttpOptions options;
   options.max_connections = config.api_max_connections;
   options.max_connections_per_peer = runtime::connections_per_peer(config);
@@ -171,8 +192,9 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
   }
   notifier.tell("READY=1");
   const bool clean =
-      asio::co_spawn(first, serve_until_signal(signals, api, http, config.drain, notifier, logger),
-                     asio::use_future)
+      asio::co_spawn(
+          first, serve_until_signal(signals, api, http, sandboxes, config.drain, notifier, logger),
+          asio::use_future)
           .get();
   if (clean) {
     logger.info("stopped");

@@ -115,6 +115,8 @@ std::string_view reason_phrase(int status) noexcept {
       return "Internal Server Error";
     case 503:
       return "Service Unavailable";
+    case 507:
+      return "Insufficient Storage";
     default:
       return "Unknown";
   }
@@ -136,6 +138,12 @@ Response problem(int status, std::string_view detail, std::vector<Header> header
           .content_type = "application/problem+json",
           .body = std::move(writer).take(),
           .headers = std::move(headers)};
+}
+
+Response no_content() {
+  Response response;
+  response.status = 204;
+  return response;
 }
 
 Response stopping() {

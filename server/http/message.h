@@ -54,6 +54,9 @@ struct ProblemFacts {
 Response problem(int status, std::string_view detail, std::vector<Header> headers = {},
                  const ProblemFacts& facts = {});
 
+// 204: it is done, and there is nothing to say.
+Response no_content();
+
 // 503 for what comes while the server stops.
 Response stopping();
 

@@ -27,6 +27,9 @@ class FakeJails final : public Runner {
   boost::asio::awaitable<Answer> run(RunRequest request, RunOptions options) override;
 
   std::optional<Admission::Claim> claim(const std::string&) override { return std::nullopt; }
+  jail::Result<LivingJail> launch_living(const LivingRequest&) override {
+    return jail::Error{jail::ErrorKind::unsupported, "launch a living jail", 0, {}};
+  }
   jail::Result<std::string> explain(const RunRequest&) override { return std::string(); }
   RunnerState state() const override { return {}; }
 

@@ -26,8 +26,11 @@ class ApiTest : public HttpTest {
   }
 
   void serve(ApiOptions options) {
-    api_ = std::make_unique<Api>(std::move(options),
-                                 runtime::Services{runner_, jobs_, metrics_, logger_});
+    api_ = std::make_unique<Api>(std::move(options), runtime::Services{.runner = runner_,
+                                                                       .jobs = jobs_,
+                                                                       .metrics = metrics_,
+                                                                       .logger = logger_,
+                                                                       .sandboxes = &sandboxes_});
     server_ = std::make_unique<HttpServer>(executors(pool_), HttpOptions{}, *api_, logger_);
     listen();
   }
@@ -52,6 +55,7 @@ class ApiTest : public HttpTest {
   FakeRunner runner_;
   runtime::Jobs jobs_{*runtime::JobTable::open(runtime::in_memory, {}), logger_};
   runtime::Metrics metrics_;
+  runtime::Sandboxes sandboxes_{runner_, logger_, {}};
   std::unique_ptr<Api> api_;
 };
 

@@ -51,6 +51,9 @@ class FakeRunner final : public runtime::Runner {
     return admission->claim(caller);
   }
 
+  jail::Result<runtime::LivingJail> launch_living(const runtime::LivingRequest&) override {
+    return jail::Error{jail::ErrorKind::unsupported, "launch a living jail", 0, {}};
+  }
   jail::Result<std::string> explain(const runtime::RunRequest&) override {
     return std::string("no plan");
   }

@@ -48,6 +48,24 @@ TEST(Routes, AreFoundByMethodAndPath) {
   EXPECT_TRUE(alias->route->is_upgrade());
 }
 
+TEST(Routes, TheLastParameterMayTakeAllThatIsLeft) {
+  RouteTable routes;
+  routes.add({"GET", "/s/{id}/files/{path...}", Access::key, Cost::record, nothing()});
+  const auto rest_of = [&](std::string_view path) -> std::optional<std::string> {
+    const auto found = routes.find("GET", path);
+    if (!found || found->route == nullptr) return std::nullopt;
+    Call call;
+    call.parameters = found->parameters;
+    return call.parameter("id") + "|" + call.parameter("path");
+  };
+  EXPECT_EQ(rest_of("/s/1/files/a"), "1|a");
+  EXPECT_EQ(rest_of("/s/1/files/a/b//c/"), "1|a/b//c/");
+  EXPECT_EQ(rest_of("/s/1/files/"), "1|");
+  EXPECT_EQ(rest_of("/s/1/files"), std::nullopt);
+  EXPECT_EQ(rest_of("/s//files/a"), std::nullopt);
+  EXPECT_EQ(rest_of("/s/1/other/a"), std::nullopt);
+}
+
 TEST(Routes, PatternsHaveParameters) {
   const RouteTable routes = table();
   const auto one = routes.find("DELETE", "/api/v1/a/an-id");

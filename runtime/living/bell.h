@@ -1,0 +1,46 @@
+// Wakes a coroutine from any thread.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <memory>
+#include <set>
+
+namespace runtime {
+
+// One coroutine waits at a time, on the bell's executor, which does one thing after the other.
+class Bell {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  static std::shared_ptr<Bell> create(const boost::asio::any_io_executor& executor) {
+    return std::shared_ptr<Bell>(new Bell(executor));
+  }
+
+  // Until ring() or `deadline`. A ring while nobody waits is not remembered: whoever waits looks
+  // first whether there is something to do, and only then suspends, without another wait between.
+  boost::asio::awaitable<void> wait(Time deadline = Time::max());
+
+  // Thread-safe. Takes a share of the bell, which is let go where it lives.
+  static void ring(std::shared_ptr<Bell> bell);
+
+ private:
+  explicit Bell(const boost::asio::any_io_executor& executor) : timer_(executor) {}
+
+  boost::asio::steady_timer timer_;
+};
+
+// Coroutines that wait for the same news. Not thread-safe.
+class Bells {
+ public:
+  // Rung once, with the next ring(), however often it was added.
+  void add(const std::shared_ptr<Bell>& bell) { bells_.insert(bell); }
+  void ring();
+
+ private:
+  std::set<std::weak_ptr<Bell>, std::owner_less<>> bells_;
+};
+
+}  // namespace runtime

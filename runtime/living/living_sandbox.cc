@@ -1,0 +1,318 @@
+#include "runtime/living/living_sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <filesystem>
+#include <utility>
+
+namespace runtime {
+namespace {
+
+namespace asio = boost::asio;
+using jail::Error;
+using jail::ErrorKind;
+using jail::Result;
+
+constexpr std::chrono::seconds patience_for_a_jail{10};
+// Init ends a jail by itself when it is asked to. This much later its owner no longer relies on it.
+constexpr std::chrono::seconds grace{2};
+constexpr std::size_t kept_ended_processes = 32;
+
+Error has_ended_error() { return {ErrorKind::closed, "the sandbox has ended", 0, {}}; }
+
+Error not_there(const std::string& what) { return {ErrorKind::invalid, what, 0, {}}; }
+
+std::string_view path_of(const std::vector<std::string>& env) {
+  for (const std::string_view variable : env) {
+    if (variable.starts_with("PATH=")) return variable.substr(5);
+  }
+  return {};
+}
+
+std::string absolute(const std::string& directory, std::string_view path) {
+  return (std::filesystem::path(directory) / path).lexically_normal().string();
+}
+
+bool is_program(const jail::Fd& file) {
+  struct stat status {};
+  return ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         (status.st_mode & 0111) != 0;
+}
+
+}  // namespace
+
+LivingSandbox::LivingSandbox(asio::any_io_executor executor, LivingJail jail, Times times)
+    : executor_(std::move(executor)),
+      alarm_(Alarm::create(executor_, *clock_, Cancel())),
+      on_given_up_(std::move(jail.on_given_up)),
+      jail_(std::move(jail.jail)),
+      times_(times),
+      last_used_(clock_->now()) {}
+
+asio::awaitable<Result<std::shared_ptr<LivingSandbox>>> LivingSandbox::start(
+    LivingJail jail, Times times, std::function<void(const Ending&)> on_end) {
+  const std::shared_ptr<LivingSandbox> self(
+      new LivingSandbox(co_await asio::this_coro::executor, std::move(jail), times));
+  if (auto begun = co_await self->begin(); !begun) {
+    self->jail_.reset();
+    self->on_given_up_();
+    co_return begun.error();
+  }
+  asio::co_spawn(self->executor_, drive(self, std::move(on_end)), asio::detached);
+  co_return self;
+}
+
+asio::awaitable<Result<void>> LivingSandbox::begin() {
+  const Alarm::Watch control(*alarm_, jail_->control_fd());
+  alarm_->set_deadline(clock_->now() + patience_for_a_jail);
+  bool is_started = false;
+  // Processes can be spawned once init's descriptor is there too.
+  while (!is_started || jail_->process_fd() < 0) {
+    const auto phase = jail_->advance();
+    if (!phase) co_return phase.error();
+    if (*phase == jail::Phase::ended) {
+      co_return Error{ErrorKind::kernel, "the jail ended before it was ready", 0, {}};
+    }
+    if (*phase == jail::Phase::ready && !is_started) {
+      if (auto started = jail_->start(); !started) co_return started;
+      is_started = true;
+      continue;
+    }
+    if (alarm_->deadline_passed()) {
+      co_return Error{ErrorKind::timed_out, "the jail was not ready in time", 0, {}};
+    }
+    co_await alarm_->wait();
+  }
+  co_return Result<void>();
+}
+
+asio::awaitable<void> LivingSandbox::drive(std::shared_ptr<LivingSandbox> self,
+                                           std::function<void(const Ending&)> on_end) {
+  {
+    const Alarm::Watch control(*self->alarm_, self->jail_->control_fd());
+    while (self->look(self->clock_->now())) {
+      self->alarm_->set_deadline(self->next_look());
+      co_await self->alarm_->wait();
+    }
+  }
+  Ending ending;
+  {
+    const std::lock_guard lock(self->mutex_);
+    ending.cause = self->ending_.value_or(Cause::jail);
+    if (self->jail_->phase() == jail::Phase::ended) ending.report = self->jail_->report();
+    ending.at = std::chrono::system_clock::now();
+    self->jail_.reset();
+    for (const auto& process : self->processes_) process->close_output();
+    self->processes_.clear();
+  }
+  self->on_given_up_();
+  on_end(ending);
+  // Whoever waits for the end finds it in the books of others, too.
+  const std::lock_guard lock(self->mutex_);
+  self->ended_ = ending;
+  self->for_its_end_.ring();
+}
+
+// Takes note of what happened and ends the jail where it is due. False: it has ended.
+bool LivingSandbox::look(Time now) {
+  const std::lock_guard lock(mutex_);
+  const auto phase = jail_->advance();
+  if (!phase || *phase == jail::Phase::ended) return false;
+  if (!ending_) {
+    if (now >= times_.ends_at) {
+      ending_ = Cause::lifetime;
+    } else if (times_.idle && uses_ == 0 && now >= last_used_ + *times_.idle) {
+      ending_ = Cause::idle;
+    }
+  }
+  if (ending_ && kill_at_ == Time::max()) {
+    jail_->cancel();
+    kill_at_ = now + grace;
+  }
+  if (now < kill_at_) return true;
+  jail_->kill(jail::Ended::cancelled);
+  return false;
+}
+
+LivingSandbox::Time LivingSandbox::next_look() const {
+  const std::lock_guard lock(mutex_);
+  if (ending_) return kill_at_;
+  Time next = times_.ends_at;
+  if (times_.idle && uses_ == 0) next = std::min(next, last_used_ + *times_.idle);
+  return next;
+}
+
+void LivingSandbox::wake() {
+  asio::post(executor_, [self = shared_from_this()] { self->alarm_->wake(); });
+}
+
+LivingSandbox::Use::Use(std::shared_ptr<LivingSandbox> sandbox) : sandbox_(std::move(sandbox)) {
+  const std::lock_guard lock(sandbox_->mutex_);
+  ++sandbox_->uses_;
+}
+
+LivingSandbox::Use::~Use() {
+  if (sandbox_ == nullptr) return;
+  const std::lock_guard lock(sandbox_->mutex_);
+  --sandbox_->uses_;
+  sandbox_->last_used_ = sandbox_->clock_->now();
+  if (sandbox_->times_.idle && !sandbox_->ended_) sandbox_->wake();
+}
+
+asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingSandbox::spawn(
+    ProcessCommand command) {
+  auto spawned = spawn_now(command);
+  if (!spawned) co_return spawned.error();
+  // g++ 12 destroys a temporary function in the operand of co_await twice.
+  std::function<void()> on_end = [use = std::make_shared<Use>(shared_from_this())]() mutable {
+    use.reset();
+  };
+  auto process =
+      co_await LivingProcess::start(std::move(*spawned), std::move(command), std::move(on_end));
+  if (process) add(*process);
+  co_return process;
+}
+
+Result<jail::Process> LivingSandbox::spawn_now(ProcessCommand& command) const {
+  if (const auto there = open_file(command.working_directory, O_PATH | O_DIRECTORY, 0); !there) {
+    if (there.error().kind == ErrorKind::closed) return there.error();
+    return not_there("working_directory: " + command.working_directory +
+                     " is no directory of the sandbox");
+  }
+  auto program = find_program(command);
+  if (!program) return program.error();
+  command.argv[0] = std::move(*program);
+  const std::lock_guard lock(mutex_);
+  if (!jail_ || ending_) return has_ended_error();
+  return jail_->spawn({.argv = command.argv,
+                       .env = command.env,
+                       .working_directory = command.working_directory,
+                       .terminal = command.terminal,
+                       .wall = command.timeout});
+}
+
+Result<std::string> LivingSandbox::find_program(const ProcessCommand& command) const {
+  const std::string& name = command.argv[0];
+  std::vector<std::string> candidates;
+  if (name.find('/') != name.npos) {
+    candidates.push_back(absolute(command.working_directory, name));
+  } else if (!name.empty()) {
+    std::string_view path = path_of(command.env);
+    while (!path.empty()) {
+      const std::string_view directory = path.substr(0, path.find(':'));
+      path.remove_prefix(std::min(directory.size() + 1, path.size()));
+      candidates.push_back(absolute(absolute(command.working_directory, directory), name));
+    }
+  }
+  for (std::string& candidate : candidates) {
+    const auto file = open_file(candidate, O_PATH, 0);
+    if (file && is_program(*file)) return std::move(candidate);
+    if (!file && file.error().kind == ErrorKind::closed) return file.error();
+  }
+  std::string where = name.find('/') == name.npos
+                          ? " in PATH, which is " + std::string(path_of(command.env))
+                          : ", or it cannot be executed";
+  return Error{ErrorKind::invalid, "command: " + name + ": not found" + where, ENOENT, {}};
+}
+
+void LivingSandbox::add(const std::shared_ptr<LivingProcess>& process) {
+  const std::lock_guard lock(mutex_);
+  // The kernel uses a number again once its process is gone.
+  std::erase_if(processes_, [&](const auto& other) {
+    if (other->pid() != process->pid()) return false;
+    other->close_output();
+    return true;
+  });
+  processes_.push_back(process);
+  forget_oldest_ended();
+}
+
+void LivingSandbox::forget_oldest_ended() {
+  const auto has_ended = [](const auto& process) { return process->state().has_ended; };
+  auto ended = std::count_if(processes_.begin(), processes_.end(), has_ended);
+  while (ended-- > static_cast<std::ptrdiff_t>(kept_ended_processes)) {
+    const auto oldest = std::find_if(processes_.begin(), processes_.end(), has_ended);
+    (*oldest)->close_output();
+    processes_.erase(oldest);
+  }
+}
+
+std::vector<std::shared_ptr<LivingProcess>> LivingSandbox::processes() const {
+  const std::lock_guard lock(mutex_);
+  return {processes_.begin(), processes_.end()};
+}
+
+std::shared_ptr<LivingProcess> LivingSandbox::find(int pid) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& process : processes_) {
+    if (process->pid() == pid) return process;
+  }
+  return nullptr;
+}
+
+void LivingSandbox::forget(int pid) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(processes_, [&](const auto& process) {
+    if (process->pid() != pid || !process->state().has_ended) return false;
+    process->close_output();
+    return true;
+  });
+}
+
+std::uint32_t LivingSandbox::running() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::uint32_t>(
+      std::count_if(processes_.begin(), processes_.end(),
+                    [](const auto& process) { return !process->state().has_ended; }));
+}
+
+Result<jail::Fd> LivingSandbox::open_file(std::string_view path, int flags,
+                                          std::uint32_t mode) const {
+  const std::lock_guard lock(mutex_);
+  if (!jail_) return has_ended_error();
+  return jail_->open_file(path, flags, mode);
+}
+
+LivingSandbox::Times LivingSandbox::times() const {
+  const std::lock_guard lock(mutex_);
+  return times_;
+}
+
+void LivingSandbox::set_times(Times times) {
+  const std::lock_guard lock(mutex_);
+  times_ = times;
+  wake();
+}
+
+void LivingSandbox::end(Cause cause) {
+  const std::lock_guard lock(mutex_);
+  if (ending_ || ended_) return;
+  ending_ = cause;
+  wake();
+}
+
+std::optional<LivingSandbox::Ending> LivingSandbox::ending() const {
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
+asio::awaitable<void> LivingSandbox::wait_for_end(Bell::Time deadline) const {
+  const auto bell = Bell::create(co_await asio::this_coro::executor);
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (ended_ || std::chrono::steady_clock::now() >= deadline) co_return;
+      for_its_end_.add(bell);
+    }
+    co_await bell->wait(deadline);
+  }
+}
+
+}  // namespace runtime

@@ -1,0 +1,121 @@
+// One sandbox that lives: a jail, the processes in it, and what brings it to its end.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jail/jail.h"
+#include "jail/result.h"
+#include "runtime/living/living_process.h"
+#include "runtime/sandbox/alarm.h"
+#include "runtime/sandbox/living_request.h"
+#include "runtime/sandbox/time_source.h"
+
+namespace runtime {
+
+// Thread-safe. Belongs to the executor of who started it.
+class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
+ public:
+  using Time = TimeSource::Time;
+
+  // Who ended it: it was asked to, or a limit was met. The jail's own are in its report.
+  enum class Cause : std::uint8_t { jail, deleted, lifetime, idle, stopping };
+
+  struct Ending {
+    Cause cause = Cause::jail;
+    jail::ExitReport report{};
+    std::chrono::system_clock::time_point at{};
+  };
+  struct Times {
+    Time ends_at;                                     // at the latest
+    std::optional<std::chrono::milliseconds> idle{};  // how long nothing may use it; none: for ever
+  };
+
+  // Waits until the jail is ready. `on_end` is called once on the executor, when it has ended.
+  // Errors: as jail::Jail::advance() and start(), and timed_out.
+  static boost::asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> start(
+      LivingJail jail, Times times, std::function<void(const Ending&)> on_end);
+
+  LivingSandbox(const LivingSandbox&) = delete;
+  LivingSandbox& operator=(const LivingSandbox&) = delete;
+
+  // While one is there the sandbox is not idle.
+  class Use {
+   public:
+    explicit Use(std::shared_ptr<LivingSandbox> sandbox);
+    Use(Use&&) noexcept = default;
+    Use& operator=(Use&&) = delete;
+    ~Use();
+
+   private:
+    std::shared_ptr<LivingSandbox> sandbox_;
+  };
+
+  // On the executor of who awaits it, to which the process belongs then. `argv[0]` without a slash
+  // is looked up in the PATH of `env`, with one it is relative to the working directory. Errors:
+  // invalid, which names what is not there; closed (it has ended); exhausted (as many processes as
+  // there may be); kernel.
+  boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> spawn(
+      ProcessCommand command);
+
+  // Those that run and the latest of those that have ended, the oldest first; none once the
+  // sandbox has ended.
+  std::vector<std::shared_ptr<LivingProcess>> processes() const;
+  std::shared_ptr<LivingProcess> find(int pid) const;  // null where there is none
+  // Forgets one that has ended, with its output.
+  void forget(int pid);
+  std::uint32_t running() const;
+
+  // As jail::Jail::open_file(); closed where the sandbox has ended.
+  jail::Result<jail::Fd> open_file(std::string_view path, int flags, std::uint32_t mode) const;
+
+  Times times() const;
+  void set_times(Times times);
+  // Asks it to end; on_end follows. Without effect on one that ends already.
+  void end(Cause cause);
+  std::optional<Ending> ending() const;  // nothing: it lives
+  // Until it has ended, at the latest at `deadline`.
+  boost::asio::awaitable<void> wait_for_end(Bell::Time deadline) const;
+
+ private:
+  LivingSandbox(boost::asio::any_io_executor executor, LivingJail jail, Times times);
+
+  static boost::asio::awaitable<void> drive(std::shared_ptr<LivingSandbox> self,
+                                            std::function<void(const Ending&)> on_end);
+  boost::asio::awaitable<jail::Result<void>> begin();
+  jail::Result<jail::Process> spawn_now(ProcessCommand& command) const;
+  jail::Result<std::string> find_program(const ProcessCommand& command) const;
+  void add(const std::shared_ptr<LivingProcess>& process);
+  void forget_oldest_ended();
+  bool look(Time now);
+  Time next_look() const;
+  void wake();
+
+  const boost::asio::any_io_executor executor_;
+  const std::shared_ptr<const TimeSource> clock_ = system_time();
+  const std::shared_ptr<Alarm> alarm_;
+  const std::function<void()> on_given_up_;
+
+  mutable std::mutex mutex_;
+  std::optional<jail::Jail> jail_;  // until it has ended
+  Times times_;
+  std::optional<Cause> ending_;  // since it was told to end
+  Time kill_at_ = Time::max();   // where it has not ended by then
+  std::optional<Ending> ended_;
+  std::uint32_t uses_ = 0;
+  Time last_used_;
+  std::deque<std::shared_ptr<LivingProcess>> processes_;
+  mutable Bells for_its_end_;
+};
+
+}  // namespace runtime

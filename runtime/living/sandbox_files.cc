@@ -1,0 +1,360 @@
+#include "runtime/living/sandbox_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+namespace runtime {
+namespace {
+
+using jail::Error;
+using jail::ErrorKind;
+using jail::Fd;
+using jail::Result;
+
+// The kernel takes no path with more names than this.
+constexpr int max_names = 2048;
+// Of the paths in a list and of what links in it lead to.
+constexpr std::size_t max_list_bytes = 4u << 20;
+// Twice as many as the two disks of a sandbox may have.
+constexpr std::size_t max_removed = 65536;
+
+Error failed(std::string_view doing, std::string_view path, int error) {
+  const bool is_full = error == ENOSPC || error == EDQUOT;
+  return {is_full ? ErrorKind::exhausted : ErrorKind::kernel,
+          std::string(doing) + " " + std::string(path),
+          error,
+          {}};
+}
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+using Directory = std::unique_ptr<DIR, CloseDirectory>;
+
+Directory directory_of(Fd fd) {
+  Directory directory(::fdopendir(fd.get()));
+  if (directory != nullptr) (void)fd.release();
+  return directory;
+}
+
+// The next name but "." and ".."; nothing where there is none.
+const char* next_name(DIR* directory) {
+  while (const dirent* entry = ::readdir(directory)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") return entry->d_name;
+  }
+  return nullptr;
+}
+
+// A directory in another one, of the same mount and by no link.
+Fd open_below(int directory, const char* name) {
+  open_how how{};
+  how.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
+  return Fd(static_cast<int>(::syscall(SYS_openat2, directory, name, &how, sizeof how)));
+}
+
+FileEntry::Type type_of(mode_t mode) {
+  if (S_ISREG(mode)) return FileEntry::Type::file;
+  if (S_ISDIR(mode)) return FileEntry::Type::directory;
+  return S_ISLNK(mode) ? FileEntry::Type::link : FileEntry::Type::other;
+}
+
+std::string target_of(int directory, const char* name) {
+  std::array<char, 4096> target;
+  const ssize_t size = ::readlinkat(directory, name, target.data(), target.size());
+  return size < 0 ? std::string() : std::string(target.data(), static_cast<std::size_t>(size));
+}
+
+// Nothing where there is no such name.
+std::optional<FileEntry> entry_at(int directory, const char* name, std::string path) {
+  struct stat status {};
+  if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) != 0) {
+    return std::nullopt;
+  }
+  FileEntry entry;
+  entry.path = std::move(path);
+  entry.type = type_of(status.st_mode);
+  entry.size = static_cast<std::uint64_t>(status.st_size);
+  entry.mode = status.st_mode & 07777;
+  entry.modified = std::chrono::system_clock::from_time_t(status.st_mtim.tv_sec) +
+                   std::chrono::microseconds(status.st_mtim.tv_nsec / 1000);
+  if (entry.type == FileEntry::Type::link) entry.target = target_of(directory, name);
+  return entry;
+}
+
+std::string joined(const std::string& directory, std::string_view name) {
+  return directory + (directory.ends_with('/') ? "" : "/") + std::string(name);
+}
+
+// `room`: how many bytes of names may still come.
+void list_into(FileList& list, DIR* directory, const std::string& path, int depth,
+               std::size_t& room) {
+  while (const char* name = next_name(directory)) {
+    auto entry = entry_at(::dirfd(directory), name, joined(path, name));
+    if (!entry) continue;  // it was removed meanwhile
+    const std::size_t bytes = entry->path.size() + entry->target.size();
+    if (list.entries.size() == SandboxFiles::max_entries || bytes > room) {
+      list.is_truncated = true;
+      return;
+    }
+    room -= bytes;
+    list.entries.push_back(*entry);
+    if (depth <= 1 || entry->type != FileEntry::Type::directory) continue;
+    Fd fd = open_below(::dirfd(directory), name);
+    if (!fd.valid()) continue;
+    const Directory below = directory_of(std::move(fd));
+    if (below != nullptr) list_into(list, below.get(), entry->path, depth - 1, room);
+  }
+}
+
+// The errno, or 0. `room`: how many names may still be removed, since a guest may make new ones all
+// the while.
+int remove_at(int directory, const char* name, int depth, std::size_t& room);
+
+int remove_all_in(DIR* directory, int depth, std::size_t& room) {
+  // What is removed while a directory is read may make names be left out, so it is read again until
+  // nothing is found.
+  for (bool found = true; found;) {
+    found = false;
+    while (const char* name = next_name(directory)) {
+      found = true;
+      const int error = remove_at(::dirfd(directory), name, depth, room);
+      if (error != 0 && error != ENOENT) return error;
+    }
+    ::rewinddir(directory);
+  }
+  return 0;
+}
+
+int remove_at(int directory, const char* name, int depth, std::size_t& room) {
+  if (room == 0) return ENOTEMPTY;
+  --room;
+  if (::unlinkat(directory, name, 0) == 0) return 0;
+  if (errno != EISDIR && errno != EPERM) return errno;
+  if (::unlinkat(directory, name, AT_REMOVEDIR) == 0) return 0;
+  if (errno != ENOTEMPTY && errno != EEXIST) return errno;
+  if (depth == 0) return ELOOP;
+  const std::string held(name);
+  Fd fd = open_below(directory, held.c_str());
+  if (!fd.valid()) return errno;
+  const Directory below = directory_of(std::move(fd));
+  if (below == nullptr) return errno;
+  if (const int error = remove_all_in(below.get(), depth - 1, room)) return error;
+  return ::unlinkat(directory, held.c_str(), AT_REMOVEDIR) == 0 ? 0 : errno;
+}
+
+std::string random_name() {
+  std::array<unsigned char, 8> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) < 0) return ".agent-sandbox-upload";
+  std::string name = ".agent-sandbox-";
+  constexpr std::string_view digits = "0123456789abcdef";
+  for (const unsigned char byte : bytes) {
+    name += digits[byte >> 4];
+    name += digits[byte & 15];
+  }
+  return name;
+}
+
+std::string_view without_slashes_behind(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  return path;
+}
+
+}  // namespace
+
+// A name and the directory that it is in.
+struct SandboxFiles::Place {
+  Fd directory;
+  std::string name;
+};
+
+Result<SandboxFiles::Place> SandboxFiles::place_of(std::string_view path) const {
+  const std::string_view plain = without_slashes_behind(path);
+  const std::size_t slash = plain.rfind('/');
+  if (slash == plain.npos) return jail::invalid("path: expected an absolute one");
+  const std::string name(plain.substr(slash + 1));
+  if (name.empty() || name == "." || name == "..") {
+    return jail::invalid("path: expected one that ends in a name");
+  }
+  auto directory = open_(slash == 0 ? "/" : plain.substr(0, slash), O_RDONLY | O_DIRECTORY, 0);
+  if (!directory) return directory.error();
+  return Place{std::move(*directory), name};
+}
+
+Result<FileEntry> SandboxFiles::stat(std::string_view path) const {
+  if (without_slashes_behind(path) == "/") {
+    const auto root = open_("/", O_RDONLY | O_DIRECTORY, 0);
+    if (!root) return root.error();
+    auto entry = entry_at(root->get(), "", "/");
+    if (!entry) return failed("look at", path, errno);
+    return *entry;
+  }
+  const auto place = place_of(path);
+  if (!place) return place.error();
+  auto entry = entry_at(place->directory.get(), place->name.c_str(),
+                        std::string(without_slashes_behind(path)));
+  if (!entry) return failed("look at", path, errno);
+  return *entry;
+}
+
+Result<FileList> SandboxFiles::list(std::string_view path, int depth) const {
+  auto fd = open_(path, O_RDONLY | O_DIRECTORY, 0);
+  if (!fd) return fd.error();
+  const Directory directory = directory_of(std::move(*fd));
+  if (directory == nullptr) return failed("list", path, errno);
+  FileList list;
+  std::size_t room = max_list_bytes;
+  list_into(list, directory.get(), std::string(without_slashes_behind(path)),
+            std::min(depth, max_depth), room);
+  std::sort(list.entries.begin(), list.entries.end(),
+            [](const FileEntry& a, const FileEntry& b) { return a.path < b.path; });
+  return list;
+}
+
+Result<Fd> SandboxFiles::open_to_read(std::string_view path) const {
+  auto file = open_(path, O_RDONLY, 0);
+  if (!file) return file;
+  struct stat status {};
+  if (::fstat(file->get(), &status) != 0) return failed("look at", path, errno);
+  if (S_ISDIR(status.st_mode)) return failed("read", path, EISDIR);
+  return file;
+}
+
+Result<bool> SandboxFiles::make_directory(std::string_view path) const {
+  const std::string plain(without_slashes_behind(path));
+  if (const auto there = open_(plain, O_PATH | O_DIRECTORY, 0)) return false;
+  if (auto made = make_directories(plain, 0); !made) return made.error();
+  return true;
+}
+
+Result<void> SandboxFiles::make_directories(const std::string& path, int depth) const {
+  if (depth > max_names) return failed("make", path, ENAMETOOLONG);
+  const std::size_t slash = path.rfind('/');
+  auto place = place_of(path);
+  if (!place && place.error().sys_errno == ENOENT && slash != 0 && slash != path.npos) {
+    const std::string above(without_slashes_behind(std::string_view(path).substr(0, slash)));
+    if (auto made = make_directories(above, depth + 1); !made) return made;
+    place = place_of(path);
+  }
+  if (!place) return place.error();
+  if (::mkdirat(place->directory.get(), place->name.c_str(), 0755) == 0) {
+    // The umask is this process's and not the guest's.
+    const Fd made = open_below(place->directory.get(), place->name.c_str());
+    if (made.valid()) ::fchmod(made.get(), 0755);
+    return {};
+  }
+  const int error = errno;
+  // Somebody else may have made it meanwhile.
+  if (error == EEXIST && open_(path, O_PATH | O_DIRECTORY, 0)) return {};
+  return failed("make", path, error);
+}
+
+Result<void> SandboxFiles::remove(std::string_view path, bool recursive) const {
+  const auto place = place_of(path);
+  if (!place) return place.error();
+  const int directory = place->directory.get();
+  const char* const name = place->name.c_str();
+  int error = 0;
+  if (recursive) {
+    std::size_t room = max_removed;
+    error = remove_at(directory, name, max_depth, room);
+  } else if (::unlinkat(directory, name, 0) != 0) {
+    error = errno;
+    if (error == EISDIR || error == EPERM) {
+      error = ::unlinkat(directory, name, AT_REMOVEDIR) == 0 ? 0 : errno;
+    }
+  }
+  if (error != 0) return failed("remove", path, error);
+  return {};
+}
+
+Result<void> SandboxFiles::move(std::string_view from, std::string_view to) const {
+  const auto source = place_of(from);
+  if (!source) return source.error();
+  const auto target = place_of(to);
+  if (!target) return target.error();
+  struct stat there {};
+  const bool is_directory =
+      ::fstatat(target->directory.get(), target->name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISDIR(there.st_mode);
+  if (is_directory) return failed("move to", to, EEXIST);
+  if (::renameat(source->directory.get(), source->name.c_str(), target->directory.get(),
+                 target->name.c_str()) != 0) {
+    return failed("move", from, errno);
+  }
+  return {};
+}
+
+Result<SandboxFiles::NewFile> SandboxFiles::create(std::string_view path,
+                                                   std::optional<mode_t> mode) const {
+  auto place = place_of(path);
+  if (!place && place.error().sys_errno == ENOENT) {
+    const std::string_view plain = without_slashes_behind(path);
+    const auto made =
+        make_directories(std::string(without_slashes_behind(plain.substr(0, plain.rfind('/')))), 0);
+    if (!made) return made.error();
+    place = place_of(path);
+  }
+  if (!place) return place.error();
+  struct stat there {};
+  const bool is_there =
+      ::fstatat(place->directory.get(), place->name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
+  if (is_there && S_ISDIR(there.st_mode)) return failed("write", path, EISDIR);
+  if (is_there && !mode && S_ISREG(there.st_mode)) mode = there.st_mode & 0777;
+  NewFile file;
+  file.path_ = path;
+  file.name_ = std::move(place->name);
+  file.directory_ = std::move(place->directory);
+  file.mode_ = mode.value_or(0644);
+  std::string name = random_name();
+  file.file_ = Fd(::openat(file.directory_.get(), name.c_str(),
+                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (!file.file_.valid()) return failed("write", path, errno);
+  file.working_name_ = std::move(name);
+  return file;
+}
+
+SandboxFiles::NewFile::~NewFile() {
+  if (directory_.valid() && !working_name_.empty()) {
+    ::unlinkat(directory_.get(), working_name_.c_str(), 0);
+  }
+}
+
+Result<void> SandboxFiles::NewFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(file_.get(), bytes.data(), bytes.size());
+    if (put >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(put));
+    } else if (errno != EINTR) {
+      return failed("write", path_, errno);
+    }
+  }
+  return {};
+}
+
+Result<bool> SandboxFiles::NewFile::commit() {
+  // The umask is this process's and not the guest's.
+  if (::fchmod(file_.get(), mode_) != 0) return failed("set the mode of", path_, errno);
+  struct stat there {};
+  const bool is_new = ::fstatat(directory_.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0;
+  if (::renameat(directory_.get(), working_name_.c_str(), directory_.get(), name_.c_str()) != 0) {
+    return failed("write", path_, errno);
+  }
+  working_name_.clear();
+  return is_new;
+}
+
+}  // namespace runtime

@@ -1,0 +1,29 @@
+// A jail that lives until it is ended, as a caller of any front door describes it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "jail/jail.h"
+#include "jail/network.h"
+
+namespace runtime {
+
+struct LivingRequest {
+  std::string template_name = {};  // whose root and policy it has; empty or "none": the server's
+  std::uint32_t memory_limit_mb = 256;
+  std::uint32_t processes = 128;     // with their threads
+  std::uint32_t disk_limit_mb = 64;  // of the working directory, and as much of /tmp
+  std::chrono::milliseconds most_lifetime{std::chrono::hours(24)};  // it ends by itself then
+  jail::Network network = {};
+};
+
+struct LivingJail {
+  jail::Jail jail;  // in Phase::launching
+  // To be called when the jail is given up: what the host holds for it goes soon after that.
+  std::function<void()> on_given_up = [] {};
+};
+
+}  // namespace runtime

@@ -1,0 +1,146 @@
+#include "runtime/service/sandbox_json.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "runtime/json/utc_text.h"
+#include "runtime/service/result_json.h"
+
+namespace runtime {
+namespace {
+
+using json::Writer;
+
+constexpr LimitNames sandbox_limits = {.time = "timeout_seconds", .memory = "limits.memory_mb"};
+
+void write_text_or_null(Writer& writer, std::string_view name, const std::string& text) {
+  writer.key(name);
+  text.empty() ? writer.null() : writer.string(text);
+}
+
+void write_limits_of(Writer& writer, const Sandbox& sandbox, double cores) {
+  const SandboxRequest& request = sandbox.request();
+  writer.key("limits").begin_object();
+  writer.key("memory_mb").integer(request.memory_mb);
+  writer.key("processes").integer(request.processes);
+  writer.key("disk_mb").integer(request.disk_mb);
+  writer.key("cpu").number(cores).end_object();
+  const jail::Enforcement& by = sandbox.enforcement();
+  writer.key("enforced_by").begin_object();
+  writer.key("memory").string(jail::to_string(by.memory));
+  writer.key("pids").string(jail::to_string(by.processes));
+  writer.key("cpu").string(jail::to_string(by.cpu)).end_object();
+}
+
+void write_network(Writer& writer, const jail::Network& network) {
+  writer.key("network");
+  if (network.rules.empty()) {
+    writer.string("none");
+    return;
+  }
+  writer.begin_object().key("allow").begin_array();
+  for (const std::string& rule : network.rules) writer.string(rule);
+  writer.end_array().end_object();
+}
+
+std::string_view name_of(FileEntry::Type type) {
+  switch (type) {
+    case FileEntry::Type::file:
+      return "file";
+    case FileEntry::Type::directory:
+      return "directory";
+    case FileEntry::Type::link:
+      return "link";
+    case FileEntry::Type::other:
+      break;
+  }
+  return "other";
+}
+
+std::string mode_text(mode_t mode) {
+  std::array<char, 8> text{};
+  std::snprintf(text.data(), text.size(), "%04o", static_cast<unsigned>(mode & 07777));
+  return text.data();
+}
+
+}  // namespace
+
+void write_sandbox(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox) {
+  const SandboxRequest& request = sandbox.request();
+  const auto end = sandbox.end();
+  writer.begin_object().key("id").string(sandbox.id());
+  write_text_or_null(writer, "name", request.name);
+  writer.key("state").string(end ? "ended" : "running").key("outcome");
+  end ? write_outcome(writer, end->outcome, sandbox_limits) : static_cast<void>(writer.null());
+  const bool has_template = !request.template_name.empty() && request.template_name != no_template;
+  write_text_or_null(writer, "template", has_template ? request.template_name : std::string());
+  writer.key("metadata").begin_object();
+  for (const auto& [name, value] : sandbox.metadata()) writer.key(name).string(value);
+  writer.end_object();
+  writer.key("working_directory").string(request.working_directory);
+  writer.key("created_at").string(json::utc_text(sandbox.created()));
+  writer.key("ends_at").string(json::utc_text(sandbox.ends_at())).key("ended_at");
+  end ? writer.string(json::utc_text(end->at)) : writer.null();
+  const auto idle = sandbox.idle();
+  writer.key("idle_seconds");
+  idle ? writer.number(std::chrono::duration<double>(*idle).count()) : writer.null();
+  writer.key("on_timeout").string("delete");
+  write_limits_of(writer, sandbox, sandboxes.options().cores);
+  write_network(writer, request.network);
+  writer.key("processes").integer(sandbox.living()->running()).end_object();
+}
+
+void write_process(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
+                   const LivingProcess& process) {
+  const LivingProcess::State state = process.state();
+  const jail::ExitReport& report = state.report;
+  writer.key("pid").integer(process.pid());
+  writer.key("command").begin_array();
+  for (const std::string& word : process.command().argv) writer.string(word);
+  writer.end_array();
+  writer.key("state").string(state.has_ended ? "ended" : "running");
+  const bool has_status = state.has_ended && report.ended == jail::Ended::exited;
+  writer.key("exit_code");
+  has_status ? writer.integer(report.exit_code) : writer.null();
+  const bool has_signal = state.has_ended && !has_status && report.signal > 0;
+  write_text_or_null(writer, "signal", has_signal ? signal_name(report.signal) : std::string());
+  writer.key("outcome");
+  if (state.has_ended) {
+    write_outcome(writer, sandboxes.outcome_of_process(sandbox, process, report), sandbox_limits);
+  } else {
+    writer.null();
+  }
+  writer.key("background").boolean(process.command().in_background);
+  writer.key("pty").boolean(process.command().terminal.has_value());
+  writer.key("started_at").string(json::utc_text(process.started_at())).key("ended_at");
+  state.has_ended ? writer.string(json::utc_text(state.ended_at)) : writer.null();
+  writer.key("output_from").integer(static_cast<std::int64_t>(state.output_from));
+  writer.key("output_to").integer(static_cast<std::int64_t>(state.output_to));
+  writer.key("cpu_time_ms");
+  const auto cpu = report.usage.cpu_user + report.usage.cpu_system;
+  state.has_ended ? writer.number(milliseconds(cpu)) : writer.null();
+  writer.key("memory_peak_mb");
+  const double peak_mb = static_cast<double>(report.usage.memory_peak_bytes) / (1u << 20);
+  state.has_ended ? writer.number(std::round(peak_mb * 100) / 100) : writer.null();
+}
+
+void write_file_entry(Writer& writer, const FileEntry& entry) {
+  writer.begin_object().key("path").string(entry.path);
+  writer.key("name").string(entry.path.substr(entry.path.rfind('/') + 1));
+  writer.key("type").string(name_of(entry.type));
+  writer.key("size").integer(static_cast<std::int64_t>(entry.size));
+  writer.key("mode").string(mode_text(entry.mode));
+  writer.key("modified_at").string(json::utc_text(entry.modified));
+  write_text_or_null(writer, "target", entry.target);
+  writer.end_object();
+}
+
+std::string output_json(std::string_view bytes, OutputEncoding encoding) {
+  Writer writer;
+  encoding == OutputEncoding::base64 ? writer.base64(bytes) : writer.string(bytes);
+  return std::move(writer).take();
+}
+
+}  // namespace runtime

@@ -1,0 +1,460 @@
+#include "runtime/service/sandbox_requests.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "runtime/json/base64.h"
+#include "runtime/service/common_fields.h"
+#include "runtime/service/field_readers.h"
+
+namespace runtime {
+namespace {
+
+using json::Value;
+using std::chrono::milliseconds;
+using Type = Field::Type;
+using Words = std::vector<std::string>;
+
+constexpr std::size_t max_name_bytes = 50;
+constexpr std::size_t max_metadata = 32;
+constexpr std::size_t max_metadata_name_bytes = 64;
+constexpr std::size_t max_metadata_value_bytes = 1024;
+constexpr std::size_t max_input_bytes = 1u << 20;
+constexpr std::size_t max_path_bytes = 4096;
+constexpr std::uint32_t max_processes = 1024;
+constexpr std::uint32_t max_disk_mb = 1024;
+constexpr std::uint32_t max_terminal_side = 1000;
+constexpr double max_process_seconds = 86400;
+
+double most_lifetime(const RequestRules& rules) {
+  return std::chrono::duration<double>(rules.most_lifetime).count();
+}
+
+double usual_lifetime(const RequestRules& rules) { return std::min(3600.0, most_lifetime(rules)); }
+
+Words encoding_words(const RequestRules&) { return {"utf-8", "base64"}; }
+Words timeout_words(const RequestRules&) { return {"delete"}; }
+
+OutputEncoding encoding_of(const std::string& word) {
+  return word == "utf-8" ? OutputEncoding::utf8 : OutputEncoding::base64;
+}
+
+bool is_sandbox_name(std::string_view text) {
+  return !text.empty() && text.size() <= max_name_bytes && !is_sandbox_id(text) &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == text.npos;
+}
+
+bool is_absolute_path(std::string_view text) {
+  return text.starts_with('/') && text.size() <= max_path_bytes && !has_nul(text);
+}
+
+bool is_input_text(std::string_view text) { return text.size() <= max_input_bytes; }
+
+Complaint read_metadata_into(const Field& field, const Value& value, const RequestRules& rules,
+                             Metadata& metadata) {
+  const json::Object* const map = value.as_object();
+  if (map == nullptr || !is_within(field, static_cast<double>(map->size()), rules)) {
+    return expectation(field, rules);
+  }
+  for (const auto& [name, item] : *map) {
+    const std::string* const text = item.as_string();
+    const bool is_fine = !name.empty() && name.size() <= max_metadata_name_bytes &&
+                         text != nullptr && text->size() <= max_metadata_value_bytes;
+    if (!is_fine) return expectation(field, rules);
+    metadata[name] = *text;
+  }
+  return std::nullopt;
+}
+
+Complaint read_metadata(const Field& field, const Value& value, const RequestRules& rules,
+                        SandboxRequest& request) {
+  return read_metadata_into(field, value, rules, request.metadata);
+}
+
+Complaint read_new_metadata(const Field& field, const Value& value, const RequestRules& rules,
+                            SandboxChange& request) {
+  return read_metadata_into(field, value, rules, request.metadata.emplace());
+}
+
+// A number of seconds; `if_null` where it is null.
+template <auto member, class Request>
+Complaint read_seconds_or_null(const Field& field, const Value& value, const RequestRules& rules,
+                               Request& request, std::optional<milliseconds> if_null) {
+  if (value.is_null()) {
+    if (if_null) {
+      request.*member = *if_null;
+    } else if constexpr (requires { (request.*member)->reset(); }) {
+      (request.*member).emplace(std::nullopt);
+    }
+    return std::nullopt;
+  }
+  const auto seconds = number_of(value);
+  if (!seconds || !is_within(field, *seconds, rules)) {
+    return "expected a number " + range_of(field, rules) + ", or null";
+  }
+  request.*member = milliseconds(std::llround(*seconds * 1000));
+  return std::nullopt;
+}
+
+template <auto member, class Request>
+Complaint read_lifetime(const Field& field, const Value& value, const RequestRules& rules,
+                        Request& request) {
+  return read_seconds_or_null<member>(field, value, rules, request, rules.most_lifetime);
+}
+
+template <auto member, class Request>
+Complaint read_idle(const Field& field, const Value& value, const RequestRules& rules,
+                    Request& request) {
+  return read_seconds_or_null<member>(field, value, rules, request, std::nullopt);
+}
+
+constexpr RequestField<SandboxRequest> limit_rows[] = {
+    {memory_field("memory_mb", "Of all its processes and files together."),
+     read_integer<&SandboxRequest::memory_mb>},
+    {{.name = "processes",
+      .type = Type::integer,
+      .min = 1,
+      .max = max_processes,
+      .default_json = "128",
+      .description = "With their threads."},
+     read_integer<&SandboxRequest::processes>},
+    {{.name = "disk_mb",
+      .type = Type::integer,
+      .min = 1,
+      .max = max_disk_mb,
+      .default_json = "64",
+      .description = "Of /workspace, and as much of /tmp. Both are memory, within memory_mb."},
+     read_integer<&SandboxRequest::disk_mb>}};
+
+Complaint no_such_limit(std::string_view) { return std::nullopt; }
+
+Complaint read_limits(const Field& field, const Value& value, const RequestRules& rules,
+                      SandboxRequest& request) {
+  const json::Object* const limits = value.as_object();
+  if (limits == nullptr) return expectation(field, rules);
+  return read_fields(*limits, std::span<const RequestField<SandboxRequest>>(limit_rows), rules,
+                     no_such_limit, request);
+}
+
+constexpr Field lifetime_field = {
+    .name = "timeout_seconds",
+    .min = 1,
+    .operator_max = most_lifetime,
+    .operator_default = usual_lifetime,
+    .description =
+        "How long it may live; null: as long as the operator allows. The maximum is the "
+        "operator's to change (SANDBOX_MAX_LIFETIME_SECONDS).",
+    .schema = {{"type", R"(["number","null"])"}}};
+
+constexpr Field idle_field = {
+    .name = "idle_seconds",
+    .min = 1,
+    .max = 86400,
+    .default_json = "null",
+    .description =
+        "It ends when no process has run in it and nobody has asked it anything for so "
+        "long; null: it does not end by that.",
+    .schema = {{"type", R"(["number","null"])"}}};
+
+constexpr Field metadata_field = {
+    .name = "metadata",
+    .type = Type::map,
+    .max = max_metadata,
+    .expected = "names of 1 .. 64 bytes to strings of at most 1024 bytes",
+    .description = "The caller's own words about it, by which it can be found.",
+    .schema = {string_values}};
+
+constexpr RequestField<SandboxRequest> sandbox_rows[] = {
+    {{.name = "template",
+      .type = Type::text,
+      .words = template_words,
+      .default_json = R"("none")",
+      .description = "Whose root and policy it has; none: the server's own."},
+     read_text<&SandboxRequest::template_name>},
+    {{.name = "name",
+      .type = Type::text,
+      .min = 1,
+      .max = max_name_bytes,
+      .expected = "a to z, 0 to 9 and -, 1 .. 50 of them, not in the form of an id",
+      .description = "Works wherever its id does, while it lives. One of the caller's others that "
+                     "lives must not have it.",
+      .schema = {{"pattern", R"("^[a-z0-9-]+$")"}}},
+     read_text_that<&SandboxRequest::name, is_sandbox_name>},
+    {env_field("For every process in it."), read_variables<&SandboxRequest::env>},
+    {{.name = "working_directory",
+      .type = Type::text,
+      .min = 1,
+      .max = max_path_bytes,
+      .expected = "an absolute path",
+      .default_json = R"("/workspace")",
+      .description = "Where its processes start."},
+     read_text_that<&SandboxRequest::working_directory, is_absolute_path>},
+    {metadata_field, read_metadata},
+    {{.name = "limits",
+      .expected = "an object with memory_mb, processes or disk_mb",
+      .description = "What all of it may use together: memory_mb, of its processes and files; "
+                     "processes, 1 .. 1024, with their threads, by default 128; disk_mb, "
+                     "1 .. 1024, of /workspace and as much of /tmp, by default 64.",
+      .schema = {{"type", R"("object")"}}},
+     read_limits},
+    {lifetime_field, read_lifetime<&SandboxRequest::timeout>},
+    {idle_field, read_idle<&SandboxRequest::idle>},
+    {{.name = "on_timeout",
+      .type = Type::text,
+      .words = timeout_words,
+      .default_json = R"("delete")",
+      .description = "What becomes of it at the end of its time."},
+     [](const Field& field, const Value& value, const RequestRules& rules, SandboxRequest&) {
+       return text_of(field, value, rules) == nullptr ? Complaint(expectation(field, rules))
+                                                      : Complaint();
+     }},
+    {network_field, read_network<&SandboxRequest::network>}};
+
+constexpr RequestField<SandboxChange> change_rows[] = {
+    {lifetime_field, read_lifetime<&SandboxChange::timeout>},
+    {idle_field, read_idle<&SandboxChange::idle>},
+    {metadata_field, read_new_metadata}};
+
+Complaint read_command(const Field& field, const Value& value, const RequestRules& rules,
+                       ProcessRequest& request) {
+  if (const std::string* const text = value.as_string()) {
+    if (text->empty() || has_nul(*text)) return expectation(field, rules);
+    request.argv = {"/usr/bin/bash", "-c", *text};
+    return std::nullopt;
+  }
+  const json::Array* const list = value.as_array();
+  if (list == nullptr || list->empty() || list->size() > max_args) {
+    return expectation(field, rules);
+  }
+  request.argv.clear();
+  for (const Value& item : *list) {
+    const std::string* const text = item.as_string();
+    if (text == nullptr || has_nul(*text)) return expectation(field, rules);
+    request.argv.push_back(*text);
+  }
+  if (request.argv[0].empty()) return expectation(field, rules);
+  return std::nullopt;
+}
+
+constexpr RequestField<ResizeRequest> resize_rows[] = {
+    {{.name = "columns", .type = Type::integer, .min = 1, .max = max_terminal_side},
+     read_integer<&ResizeRequest::columns>},
+    {{.name = "rows", .type = Type::integer, .min = 1, .max = max_terminal_side},
+     read_integer<&ResizeRequest::rows>}};
+
+Complaint read_terminal(const Field& field, const Value& value, const RequestRules& rules,
+                        ProcessRequest& request) {
+  const json::Object* const object = value.as_object();
+  if (object == nullptr) return expectation(field, rules);
+  ResizeRequest size{.columns = 80, .rows = 24};
+  if (auto complaint = read_fields(*object, process_resize_fields(), rules, no_such_limit, size)) {
+    return complaint;
+  }
+  request.terminal = {static_cast<std::uint16_t>(size.columns),
+                      static_cast<std::uint16_t>(size.rows)};
+  return std::nullopt;
+}
+
+Complaint read_process_seconds(const Field& field, const Value& value, const RequestRules& rules,
+                               ProcessRequest& request) {
+  const auto seconds = number_of(value);
+  if (!seconds || !is_within(field, *seconds, rules)) return expectation(field, rules);
+  request.timeout = milliseconds(std::llround(*seconds * 1000));
+  return std::nullopt;
+}
+
+constexpr RequestField<ProcessRequest> process_rows[] = {
+    {{.name = "command",
+      .expected = "a string for a shell, or a list of 1 .. 256 strings, without NUL",
+      .description = "A list is executed as it is: a first word without a slash is looked up in "
+                     "PATH, one with a slash from the working directory on. A string is what bash "
+                     "-c runs.",
+      .schema = {{"oneOf", R"([{"type":"string","minLength":1},{"type":"array","minItems":1,)"
+                           R"("maxItems":256,"items":{"type":"string"}}])"},
+                 {"examples", R"(["make -j2 test",["python3","-m","http.server"]])"}}},
+     read_command},
+    {env_field("Over that of the sandbox."), read_variables<&ProcessRequest::env>},
+    {{.name = "working_directory",
+      .type = Type::text,
+      .min = 1,
+      .max = max_path_bytes,
+      .expected = "an absolute path",
+      .description = "By default the sandbox's."},
+     read_text_that<&ProcessRequest::working_directory, is_absolute_path>},
+    {{.name = "stdin",
+      .type = Type::text,
+      .max = max_input_bytes,
+      .unit = "bytes",
+      .default_json = R"("")",
+      .description = "What it reads first."},
+     read_text_that<&ProcessRequest::standard_input, is_input_text>},
+    {{.name = "keep_stdin_open",
+      .type = Type::boolean,
+      .default_json = "false",
+      .description = "More input comes later; without it the input ends behind `stdin`."},
+     read_flag<&ProcessRequest::keep_stdin_open>},
+    {{.name = "pty",
+      .expected = "an object with columns and rows, 1 .. 1000 each",
+      .description = "A terminal of this size in place of three pipes. Its input stays open, and "
+                     "all its output is stdout.",
+      .schema = {{"type", R"("object")"},
+                 {"additionalProperties", "false"},
+                 {"properties",
+                  R"({"columns":{"type":"integer","minimum":1,"maximum":1000,"default":80},)"
+                  R"("rows":{"type":"integer","minimum":1,"maximum":1000,"default":24}})"}}},
+     read_terminal},
+    {{.name = "timeout_seconds",
+      .type = Type::number,
+      .min = 0.05,
+      .max = max_process_seconds,
+      .description = "By default it may run as long as the sandbox lives."},
+     read_process_seconds},
+    {{.name = "background",
+      .type = Type::boolean,
+      .default_json = "false",
+      .description =
+          "The answer does not wait for its end, and it goes on when the caller leaves."},
+     read_flag<&ProcessRequest::background>},
+    {{.name = "output_encoding",
+      .type = Type::text,
+      .expected = "utf-8 or base64",
+      .words = encoding_words,
+      .default_json = R"("utf-8")",
+      .description = "In utf-8, bytes that are none come as U+FFFD; base64 leaves them untouched."},
+     read_word<&ProcessRequest::output_encoding, encoding_of>}};
+
+constexpr RequestField<InputRequest> input_rows[] = {
+    {{.name = "data",
+      .type = Type::text,
+      .max = max_input_bytes * 4 / 3 + 4,
+      .unit = "bytes",
+      .default_json = R"("")"},
+     read_text<&InputRequest::data>},
+    {{.name = "encoding",
+      .type = Type::text,
+      .expected = "utf-8 or base64",
+      .words = encoding_words,
+      .default_json = R"("utf-8")"},
+     read_word<&InputRequest::encoding, encoding_of>},
+    {{.name = "close",
+      .type = Type::boolean,
+      .default_json = "false",
+      .description = "No more input follows; a terminal is sent its end-of-file character."},
+     read_flag<&InputRequest::close>}};
+
+int signal_named(std::string_view name) {
+  for (int number = 1; number < SIGRTMIN; ++number) {
+    const char* const abbreviation = ::sigabbrev_np(number);
+    if (abbreviation != nullptr && name == std::string("SIG") + abbreviation) return number;
+  }
+  return 0;
+}
+
+Complaint read_signal(const Field& field, const Value& value, const RequestRules& rules,
+                      SignalRequest& request) {
+  if (const std::string* const name = value.as_string()) request.number = signal_named(*name);
+  if (const std::int64_t* const number = value.as_integer()) {
+    request.number = *number >= 1 && *number <= 64 ? static_cast<int>(*number) : 0;
+  }
+  if (request.number == 0) return expectation(field, rules);
+  return std::nullopt;
+}
+
+constexpr RequestField<SignalRequest> signal_rows[] = {
+    {{.name = "signal",
+      .expected = "a name such as SIGTERM, or a number 1 .. 64",
+      .schema = {{"oneOf", R"([{"type":"string","pattern":"^SIG[A-Z0-9]+$"},)"
+                           R"({"type":"integer","minimum":1,"maximum":64}])"},
+                 {"examples", R"(["SIGTERM",15])"}}},
+     read_signal},
+    {{.name = "group",
+      .type = Type::boolean,
+      .default_json = "false",
+      .description = "To all of its process group."},
+     read_flag<&SignalRequest::group>}};
+
+constexpr RequestField<FileRequest> file_rows[] = {
+    {{.name = "move_to",
+      .type = Type::text,
+      .min = 1,
+      .max = max_path_bytes,
+      .expected = "an absolute path",
+      .description = "Its new path. A file that is there is replaced, a directory is not."},
+     read_text_that<&FileRequest::move_to, is_absolute_path>},
+    {{.name = "make_directory",
+      .type = Type::boolean,
+      .default_json = "false",
+      .description = "Makes a directory of that path, and those above it."},
+     read_flag<&FileRequest::make_directory>}};
+
+}  // namespace
+
+std::span<const RequestField<SandboxRequest>> sandbox_fields() noexcept { return sandbox_rows; }
+std::span<const RequestField<SandboxRequest>> sandbox_limit_fields() noexcept { return limit_rows; }
+std::span<const RequestField<SandboxChange>> sandbox_change_fields() noexcept {
+  return change_rows;
+}
+std::span<const RequestField<ProcessRequest>> process_fields() noexcept { return process_rows; }
+std::span<const RequestField<InputRequest>> process_input_fields() noexcept { return input_rows; }
+std::span<const RequestField<SignalRequest>> process_signal_fields() noexcept {
+  return signal_rows;
+}
+std::span<const RequestField<ResizeRequest>> process_resize_fields() noexcept {
+  return resize_rows;
+}
+std::span<const RequestField<FileRequest>> file_action_fields() noexcept { return file_rows; }
+
+SandboxRequest default_sandbox(const RequestRules& rules) {
+  SandboxRequest request;
+  request.memory_mb = rules.default_memory_limit_mb;
+  request.timeout = std::min(request.timeout, rules.most_lifetime);
+  return request;
+}
+
+Complaint check_sandbox(const SandboxRequest& request) {
+  if (arguments_fit({}, request.env)) return std::nullopt;
+  return "env: expected at most " + std::to_string(max_args_env_bytes) + " bytes together";
+}
+
+Complaint check_process(const ProcessRequest& request) {
+  if (request.argv.empty()) return "command: expected, a string or a list of strings";
+  if (!arguments_fit(request.argv, request.env)) {
+    return "command, env: expected at most " + std::to_string(max_args_env_bytes) +
+           " bytes together";
+  }
+  return std::nullopt;
+}
+
+Complaint check_input(InputRequest& request) {
+  if (request.encoding == OutputEncoding::utf8) return std::nullopt;
+  auto bytes = json::decode_base64(request.data);
+  if (!bytes) return "data: expected padded base64 (RFC 4648)";
+  request.data = std::move(*bytes);
+  return std::nullopt;
+}
+
+Complaint check_signal(const SignalRequest& request) {
+  if (request.number != 0) return std::nullopt;
+  return "signal: expected, a name such as SIGTERM, or a number 1 .. 64";
+}
+
+Complaint check_resize(const ResizeRequest& request) {
+  if (request.columns > 0 && request.rows > 0) return std::nullopt;
+  return "columns, rows: expected both";
+}
+
+Complaint check_file_action(const FileRequest& request) {
+  if (request.move_to.empty() == request.make_directory) return std::nullopt;
+  return "body: expected exactly one of move_to and make_directory";
+}
+
+bool is_sandbox_id(std::string_view text) noexcept {
+  return text.size() == 26 &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz234567") == text.npos;
+}
+
+}  // namespace runtime

@@ -1,0 +1,99 @@
+// What callers ask of sandboxes that live, with the fields that say so.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jail/network.h"
+#include "jail/process.h"
+#include "runtime/sandbox/run_request.h"
+#include "runtime/service/field.h"
+
+namespace runtime {
+
+using Metadata = std::map<std::string, std::string, std::less<>>;
+
+struct SandboxRequest {
+  std::string template_name;  // empty: none
+  std::string name;           // empty: none
+  std::vector<std::pair<std::string, std::string>> env;
+  std::string working_directory = "/workspace";
+  Metadata metadata;
+  std::uint32_t memory_mb = 256;
+  std::uint32_t processes = 128;
+  std::uint32_t disk_mb = 64;
+  std::chrono::milliseconds timeout{std::chrono::hours(1)};
+  std::optional<std::chrono::milliseconds> idle;
+  jail::Network network;
+};
+
+// What is not set stays as it is.
+struct SandboxChange {
+  std::optional<std::chrono::milliseconds> timeout;  // from now on
+  std::optional<std::optional<std::chrono::milliseconds>> idle;
+  std::optional<Metadata> metadata;
+};
+
+struct ProcessRequest {
+  std::vector<std::string> argv;
+  std::vector<std::pair<std::string, std::string>> env;
+  std::string working_directory;  // empty: the sandbox's
+  std::string standard_input;
+  bool keep_stdin_open = false;
+  std::optional<jail::TerminalSize> terminal;
+  std::optional<std::chrono::milliseconds> timeout;
+  bool background = false;
+  OutputEncoding output_encoding = OutputEncoding::utf8;
+};
+
+struct InputRequest {
+  std::string data;  // as the encoding says
+  OutputEncoding encoding = OutputEncoding::utf8;
+  bool close = false;
+};
+
+struct SignalRequest {
+  int number = 0;
+  bool group = false;
+};
+
+struct ResizeRequest {
+  std::uint32_t columns = 0;
+  std::uint32_t rows = 0;
+};
+
+struct FileRequest {
+  std::string move_to;  // empty: not moved
+  bool make_directory = false;
+};
+
+std::span<const RequestField<SandboxRequest>> sandbox_fields() noexcept;
+std::span<const RequestField<SandboxRequest>> sandbox_limit_fields() noexcept;  // of `limits`
+std::span<const RequestField<SandboxChange>> sandbox_change_fields() noexcept;
+std::span<const RequestField<ProcessRequest>> process_fields() noexcept;
+std::span<const RequestField<InputRequest>> process_input_fields() noexcept;
+std::span<const RequestField<SignalRequest>> process_signal_fields() noexcept;
+std::span<const RequestField<ResizeRequest>> process_resize_fields() noexcept;
+std::span<const RequestField<FileRequest>> file_action_fields() noexcept;
+
+SandboxRequest default_sandbox(const RequestRules& rules);
+
+// What has to hold between fields, and what must be there. A complaint begins with the field's
+// name.
+Complaint check_sandbox(const SandboxRequest& request);
+Complaint check_process(const ProcessRequest& request);
+Complaint check_input(InputRequest& request);  // decodes base64 in `data`
+Complaint check_signal(const SignalRequest& request);
+Complaint check_resize(const ResizeRequest& request);
+Complaint check_file_action(const FileRequest& request);
+
+// 26 characters, 128 bits in lower-case base 32.
+bool is_sandbox_id(std::string_view text) noexcept;
+
+}  // namespace runtime

@@ -1,0 +1,460 @@
+#include "runtime/service/sandboxes.h"
+
+#include <errno.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "runtime/sandbox/jail_handle.h"
+#include "runtime/sandbox/language.h"
+
+namespace runtime {
+namespace {
+
+namespace asio = boost::asio;
+using Reason = Refusal::Reason;
+
+// Of those that have ended, so many are still told of.
+constexpr std::size_t known_ended = 200;
+constexpr std::chrono::seconds patience_for_an_end{10};
+constexpr std::chrono::seconds most_idle{86400};
+
+// 128 random bits in lower-case base 32.
+std::string make_sandbox_id() {
+  std::array<unsigned char, 16> bytes{};
+  for (std::size_t had = 0; had < bytes.size();) {
+    const ssize_t got = ::getrandom(bytes.data() + had, bytes.size() - had, 0);
+    if (got > 0) had += static_cast<std::size_t>(got);
+  }
+  constexpr std::string_view digits = "abcdefghijklmnopqrstuvwxyz234567";
+  std::string id;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const unsigned char byte : bytes) {
+    bits = (bits << 8) | byte;
+    for (count += 8; count >= 5; count -= 5) id += digits[(bits >> (count - 5)) & 31];
+  }
+  id += digits[(bits << (5 - count)) & 31];
+  return id;
+}
+
+Refusal not_found(std::string_view what) {
+  return {.reason = Reason::not_found, .detail = "no such " + std::string(what)};
+}
+
+Refusal busy(std::string detail, std::uint32_t limit) {
+  return {.reason = Reason::busy,
+          .detail = std::move(detail),
+          .limit = std::int64_t{limit},
+          .used = std::int64_t{limit}};
+}
+
+Outcome plain(std::string_view code, std::string cause) {
+  Outcome outcome;
+  outcome.code = code;
+  outcome.cause = std::move(cause);
+  return outcome;
+}
+
+Outcome of_time(std::string_view code, std::string cause, RequestLimit met,
+                std::chrono::duration<double> time, std::chrono::duration<double> ceiling) {
+  Outcome outcome = plain(code, std::move(cause));
+  outcome.met = met;
+  outcome.limit = outcome.used = outcome.asked = std::round(time.count() * 1000) / 1000;
+  outcome.ceiling = ceiling.count();
+  return outcome;
+}
+
+// What execve(2) says of a file that is no program, or not one any more.
+bool is_of_the_program(const jail::Error& error) {
+  constexpr int own[] = {ENOEXEC, EACCES, ENOENT, ENOTDIR, ELOOP, ETXTBSY, E2BIG};
+  return error.kind == jail::ErrorKind::kernel &&
+         std::find(std::begin(own), std::end(own), error.sys_errno) != std::end(own);
+}
+
+bool has_all(const Metadata& metadata, const Metadata& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const auto& pair) {
+    const auto found = metadata.find(pair.first);
+    return found != metadata.end() && found->second == pair.second;
+  });
+}
+
+ProcessCommand command_of(const SandboxRequest& sandbox, ProcessRequest request) {
+  RunRequest variables;
+  variables.env = sandbox.env;
+  if (request.terminal) variables.env.emplace_back("TERM", "xterm-256color");
+  variables.env.insert(variables.env.end(), request.env.begin(), request.env.end());
+  ProcessCommand command;
+  command.argv = std::move(request.argv);
+  command.env = environment_of(variables);
+  command.working_directory =
+      request.working_directory.empty() ? sandbox.working_directory : request.working_directory;
+  command.terminal = request.terminal;
+  command.timeout = request.timeout;
+  command.input = std::move(request.standard_input);
+  command.keep_input_open = request.keep_stdin_open;
+  command.in_background = request.background;
+  return command;
+}
+
+}  // namespace
+
+Metadata Sandbox::metadata() const {
+  const std::lock_guard lock(mutex_);
+  return metadata_;
+}
+
+Sandbox::Time Sandbox::ends_at() const {
+  const std::lock_guard lock(mutex_);
+  return ends_at_;
+}
+
+std::optional<std::chrono::milliseconds> Sandbox::idle() const { return living_->times().idle; }
+
+std::optional<Sandbox::End> Sandbox::end() const {
+  const std::lock_guard lock(mutex_);
+  return end_;
+}
+
+SandboxFiles Sandbox::files() const {
+  return SandboxFiles([living = living_](std::string_view path, int flags, mode_t mode) {
+    return living->open_file(path, flags, mode);
+  });
+}
+
+Sandboxes::Sandboxes(Runner& runner, Logger& logger, Options options)
+    : runner_(runner), logger_(logger), options_(options) {}
+
+Sandboxes::~Sandboxes() { file_workers_.join(); }
+
+// A place for one more, and its name.
+std::optional<Refusal> Sandboxes::reserve(const Principal& principal,
+                                          const SandboxRequest& request) {
+  const std::lock_guard lock(mutex_);
+  if (is_stopping_) return busy("the server is stopping", 0);
+  std::uint32_t alive = static_cast<std::uint32_t>(under_way_.size());
+  std::uint32_t own = 0;
+  bool is_taken = false;
+  const auto look = [&](const std::string& owner, const std::string& name) {
+    if (owner != principal.tenant) return;
+    ++own;
+    is_taken = is_taken || (!name.empty() && name == request.name);
+  };
+  for (const auto& [owner, name] : under_way_) look(owner, name);
+  for (const Found& sandbox : sandboxes_) {
+    if (sandbox->end()) continue;
+    ++alive;
+    look(sandbox->owner(), sandbox->request().name);
+  }
+  if (is_taken) {
+    return Refusal{.reason = Reason::conflict,
+                   .detail = "name: " + request.name + " is the name of another sandbox",
+                   .code = "name_taken"};
+  }
+  if (alive >= options_.most) {
+    return busy("too many sandboxes live; try again when one has ended", options_.most);
+  }
+  if (own >= options_.most_of_an_owner) {
+    return Refusal{.reason = Reason::caller_limit,
+                   .detail = "too many sandboxes of this caller live; delete one",
+                   .limit = std::int64_t{options_.most_of_an_owner},
+                   .used = std::int64_t{own}};
+  }
+  under_way_.emplace_back(principal.tenant, request.name);
+  return std::nullopt;
+}
+
+asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(const Principal& principal,
+                                                                   SandboxRequest request) {
+  if (auto refusal = reserve(principal, request)) co_return std::move(*refusal);
+  const std::pair reserved(principal.tenant, request.name);
+  const auto give_back = [this, &reserved] {
+    under_way_.erase(std::find(under_way_.begin(), under_way_.end(), reserved));
+  };
+  const Found sandbox(new Sandbox());
+  sandbox->id_ = make_sandbox_id();
+  sandbox->owner_ = principal.tenant;
+  sandbox->metadata_ = std::move(request.metadata);
+  LivingRequest wanted;
+  wanted.template_name = request.template_name;
+  wanted.memory_limit_mb = request.memory_mb;
+  wanted.processes = request.processes;
+  wanted.disk_limit_mb = request.disk_mb;
+  wanted.most_lifetime = options_.most_lifetime;
+  wanted.network = request.network;
+  wanted.network.label = sandbox->id_;
+  auto jail = runner_.launch_living(wanted);
+  jail::Result<std::shared_ptr<LivingSandbox>> living{std::shared_ptr<LivingSandbox>()};
+  if (jail) {
+    const LivingSandbox::Times times{.ends_at = std::chrono::steady_clock::now() + request.timeout,
+                                     .idle = request.idle};
+    std::function<void(const LivingSandbox::Ending&)> on_end =
+        [this, weak = std::weak_ptr(sandbox)](const LivingSandbox::Ending& ending) {
+          this->on_end(weak, ending);
+        };
+    living = co_await LivingSandbox::start(std::move(*jail), times, std::move(on_end));
+  }
+  const jail::Enforcement enforcement = runner_.state().enforcement;
+  const std::lock_guard lock(mutex_);
+  give_back();
+  if (!jail) co_return not_started(jail.error(), "the sandbox");
+  if (!living) co_return not_started(living.error(), "the sandbox");
+  sandbox->created_ = std::chrono::system_clock::now();
+  sandbox->ends_at_ = sandbox->created_ + request.timeout;
+  sandbox->enforcement_ = enforcement;
+  sandbox->living_ = std::move(*living);
+  sandbox->request_ = std::move(request);
+  sandbox->number_ = ++last_number_;
+  sandboxes_.push_back(sandbox);
+  if (is_stopping_) sandbox->living_->end(LivingSandbox::Cause::stopping);
+  co_return sandbox;
+}
+
+Refusal Sandboxes::not_started(const jail::Error& error, std::string_view what) const {
+  if (error.kind == jail::ErrorKind::invalid) {
+    return {.reason = Reason::invalid, .detail = error.doing};
+  }
+  logger_.error(std::string(what) + " could not be started", {{"error", error.message()}});
+  if (is_shortage(error) || error.kind == jail::ErrorKind::exhausted) {
+    return {.reason = Reason::host_exhausted,
+            .detail = "the host has no room for " + std::string(what) + "; try again"};
+  }
+  if (error.kind == jail::ErrorKind::timed_out) {
+    return {.reason = Reason::too_slow,
+            .detail = std::string(what) + " could not be started in time; try again"};
+  }
+  return {.reason = Reason::failed,
+          .detail = std::string(what) + " could not be started; the server's log has the reason"};
+}
+
+bool Sandboxes::sees(const Principal& principal, const Sandbox& sandbox) {
+  const auto owner = principal.sees();
+  return !owner || *owner == sandbox.owner();
+}
+
+Sandboxes::Or<Sandboxes::Found> Sandboxes::find(const Principal& principal,
+                                                std::string_view id_or_name) const {
+  const std::lock_guard lock(mutex_);
+  for (const Found& sandbox : sandboxes_) {
+    if (!sees(principal, *sandbox)) continue;
+    if (sandbox->id() == id_or_name) return sandbox;
+    const bool is_named = sandbox->request().name == id_or_name && !id_or_name.empty();
+    if (is_named && !sandbox->end()) return sandbox;
+  }
+  return not_found("sandbox");
+}
+
+Sandboxes::Or<Sandboxes::Found> Sandboxes::find_living(const Principal& principal,
+                                                       std::string_view id_or_name) const {
+  auto found = find(principal, id_or_name);
+  const auto* const sandbox = std::get_if<Found>(&found);
+  if (sandbox == nullptr) return found;
+  const auto end = (*sandbox)->end();
+  if (!end) return found;
+  return Refusal{.reason = Reason::conflict,
+                 .detail = "the sandbox has ended: " + end->outcome.cause,
+                 .code = "sandbox_ended"};
+}
+
+Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) const {
+  const std::lock_guard lock(mutex_);
+  Page page;
+  for (auto each = sandboxes_.rbegin(); each != sandboxes_.rend(); ++each) {
+    const Found& sandbox = *each;
+    if (query.before != 0 && sandbox->number() >= query.before) continue;
+    if (!sees(principal, *sandbox)) continue;
+    if (query.has_ended && *query.has_ended != sandbox->end().has_value()) continue;
+    if (!has_all(sandbox->metadata(), query.metadata)) continue;
+    if (page.sandboxes.size() == query.limit) {
+      page.has_more = true;
+      break;
+    }
+    page.sandboxes.push_back(sandbox);
+  }
+  return page;
+}
+
+void Sandboxes::change(Sandbox& sandbox, SandboxChange change) {
+  const std::lock_guard lock(sandbox.mutex_);
+  if (change.metadata) sandbox.metadata_ = std::move(*change.metadata);
+  auto times = sandbox.living_->times();
+  if (change.timeout) {
+    // The jail has a limit of its own, which counts from its beginning.
+    const auto last = sandbox.created_ + options_.most_lifetime;
+    sandbox.ends_at_ = std::min(std::chrono::system_clock::now() + *change.timeout, last);
+    times.ends_at =
+        std::chrono::steady_clock::now() + (sandbox.ends_at_ - std::chrono::system_clock::now());
+  }
+  if (change.idle) times.idle = *change.idle;
+  sandbox.living_->set_times(times);
+}
+
+asio::awaitable<void> Sandboxes::remove(Found sandbox) {
+  if (!sandbox->end()) {
+    sandbox->living_->end(LivingSandbox::Cause::deleted);
+    co_await sandbox->living_->wait_for_end(std::chrono::steady_clock::now() + patience_for_an_end);
+    co_return;
+  }
+  const std::lock_guard lock(mutex_);
+  std::erase(sandboxes_, sandbox);
+}
+
+asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_process(
+    Found sandbox, ProcessRequest request) {
+  auto process =
+      co_await sandbox->living()->spawn(command_of(sandbox->request(), std::move(request)));
+  if (process) co_return std::move(*process);
+  const jail::Error& error = process.error();
+  if (error.kind == jail::ErrorKind::closed) {
+    co_return Refusal{
+        .reason = Reason::conflict, .detail = "the sandbox has ended", .code = "sandbox_ended"};
+  }
+  if (error.kind == jail::ErrorKind::exhausted && !is_shortage(error)) {
+    co_return Refusal{.reason = Reason::busy,
+                      .detail = "too many processes run in this sandbox: " + error.doing};
+  }
+  if (is_of_the_program(error)) {
+    co_return Refusal{.reason = Reason::invalid, .detail = "command: " + error.message()};
+  }
+  Refusal refusal = not_started(error, "the process");
+  if (error.sys_errno == ENOENT && error.kind == jail::ErrorKind::invalid) {
+    refusal.code = "command_not_found";
+  }
+  co_return refusal;
+}
+
+Sandboxes::Or<std::shared_ptr<LivingProcess>> Sandboxes::find_process(const Sandbox& sandbox,
+                                                                      std::string_view pid) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(pid.data(), pid.data() + pid.size(), number);
+  const bool is_number = error == std::errc() && end == pid.data() + pid.size();
+  auto process = is_number ? sandbox.living()->find(number) : nullptr;
+  if (process == nullptr) return not_found("process");
+  return process;
+}
+
+Outcome Sandboxes::outcome_of_process(const Sandbox& sandbox, const LivingProcess& process,
+                                      const jail::ExitReport& report) const {
+  RunRequest limits;
+  limits.timeout = process.command().timeout.value_or(options_.most_lifetime);
+  limits.memory_limit_mb = sandbox.request().memory_mb;
+  return runtime::outcome_of(
+      limits, report, options_.most_lifetime,
+      {.timeout = options_.most_lifetime, .memory_limit_mb = options_.most_memory_mb});
+}
+
+Outcome Sandboxes::outcome_of(const Sandbox& sandbox, const LivingSandbox::Ending& ending) const {
+  using Cause = LivingSandbox::Cause;
+  switch (ending.cause) {
+    case Cause::deleted:
+      return plain("deleted", "it was deleted");
+    case Cause::lifetime:
+      return of_time("lifetime", "its time was over", RequestLimit::time,
+                     sandbox.ends_at() - sandbox.created(), options_.most_lifetime);
+    case Cause::idle:
+      return of_time("idle", "nothing used it for as long as it may be idle", RequestLimit::idle,
+                     sandbox.idle().value_or(std::chrono::milliseconds(0)), most_idle);
+    case Cause::stopping:
+      return plain("stopping", "the server ended");
+    case Cause::jail:
+      break;
+  }
+  if (ending.report.ended == jail::Ended::timed_out) {
+    return plain("lifetime", "its time was over, or its processes used up their processor time");
+  }
+  if (ending.report.ended != jail::Ended::out_of_memory) {
+    return plain("killed", "it was killed from outside");
+  }
+  Outcome outcome;
+  outcome.code = "out_of_memory";
+  outcome.cause = "its processes and files needed more than the " +
+                  std::to_string(sandbox.request().memory_mb) + " MB of memory that they may have";
+  outcome.met = RequestLimit::memory;
+  outcome.limit = outcome.asked = sandbox.request().memory_mb;
+  outcome.used = static_cast<double>(ending.report.usage.memory_peak_bytes) / (1u << 20);
+  outcome.ceiling = options_.most_memory_mb;
+  return outcome;
+}
+
+void Sandboxes::on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending) {
+  const Found sandbox = weak.lock();
+  if (sandbox == nullptr) return;
+  const Outcome outcome = outcome_of(*sandbox, ending);
+  logger_.info("sandbox ended", {{"sandbox_id", sandbox->id()}, {"reason", outcome.code}});
+  const std::lock_guard lock(mutex_);
+  {
+    const std::lock_guard of_it(sandbox->mutex_);
+    sandbox->end_ = Sandbox::End{outcome, ending.at};
+  }
+  const auto has_ended = [](const Found& each) { return each->end().has_value(); };
+  auto ended = std::count_if(sandboxes_.begin(), sandboxes_.end(), has_ended);
+  while (ended-- > static_cast<std::ptrdiff_t>(known_ended)) {
+    sandboxes_.erase(std::find_if(sandboxes_.begin(), sandboxes_.end(), has_ended));
+  }
+}
+
+Refusal Sandboxes::refusal_of_file(const jail::Error& error) {
+  const auto refusal = [&](Reason reason, std::string_view code, std::string_view why) {
+    return Refusal{.reason = reason, .detail = error.doing + ": " + std::string(why), .code = code};
+  };
+  if (error.kind == jail::ErrorKind::invalid) {
+    return {.reason = Reason::invalid, .detail = error.doing};
+  }
+  if (error.kind == jail::ErrorKind::closed) {
+    return {.reason = Reason::conflict, .detail = "the sandbox has ended", .code = "sandbox_ended"};
+  }
+  if (error.kind == jail::ErrorKind::refused) {
+    return {.reason = Reason::forbidden, .detail = error.doing, .code = "not_a_file"};
+  }
+  switch (error.sys_errno) {
+    case ENOENT:
+      return refusal(Reason::not_found, "no_such_file", "there is no such file or directory");
+    case ENOTDIR:
+      return refusal(Reason::conflict, "not_a_directory", "a part of the path is no directory");
+    case EISDIR:
+      return refusal(Reason::conflict, "is_directory", "it is a directory");
+    case EEXIST:
+      return refusal(Reason::conflict, "exists", "something else is there already");
+    case ENOTEMPTY:
+      return refusal(Reason::conflict, "not_empty",
+                     "the directory is not empty; recursive=true removes it with what is in it");
+    case ENOSPC:
+    case EDQUOT:
+      return refusal(Reason::disk_full, "disk_full", "the disk of the sandbox is full");
+    case EROFS:
+    case EACCES:
+    case EPERM:
+    case EBUSY:
+      return refusal(Reason::forbidden, "not_permitted", "not permitted there");
+    case EXDEV:
+      return refusal(Reason::conflict, "other_disk",
+                     "move_to is on another disk of the sandbox: copy it, and remove it here");
+    case ELOOP:
+      return refusal(Reason::invalid, "too_many_links", "too many links or levels");
+    case ENAMETOOLONG:
+    case EINVAL:
+      return refusal(Reason::invalid, "bad_request", "no path that can be used for this");
+    default:
+      return {.reason = Reason::failed, .detail = "the file could not be used"};
+  }
+}
+
+asio::awaitable<void> Sandboxes::stop(std::chrono::milliseconds patience) {
+  std::vector<Found> alive;
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+    for (const Found& sandbox : sandboxes_) {
+      if (!sandbox->end()) alive.push_back(sandbox);
+    }
+  }
+  for (const Found& sandbox : alive) sandbox->living()->end(LivingSandbox::Cause::stopping);
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  for (const Found& sandbox : alive) co_await sandbox->living()->wait_for_end(deadline);
+}
+
+}  // namespace runtime

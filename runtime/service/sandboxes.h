@@ -1,0 +1,161 @@
+// Sandboxes that live: who has which, what may be asked of them, and what became of them.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "jail/exit_report.h"
+#include "runtime/living/living_process.h"
+#include "runtime/living/living_sandbox.h"
+#include "runtime/living/sandbox_files.h"
+#include "runtime/observe/logger.h"
+#include "runtime/sandbox/outcome.h"
+#include "runtime/sandbox/runner.h"
+#include "runtime/service/principal.h"
+#include "runtime/service/refusal.h"
+#include "runtime/service/sandbox_requests.h"
+
+namespace runtime {
+
+// A sandbox, alive or ended. Thread-safe.
+class Sandbox {
+ public:
+  using Time = std::chrono::system_clock::time_point;
+
+  const std::string& id() const noexcept { return id_; }
+  const std::string& owner() const noexcept { return owner_; }
+  const SandboxRequest& request() const noexcept { return request_; }  // without its metadata
+  Time created() const noexcept { return created_; }
+  std::uint64_t number() const noexcept { return number_; }  // a later one has a higher one
+  // What is to be asked only where it lives, or for processes that are kept.
+  const std::shared_ptr<LivingSandbox>& living() const noexcept { return living_; }
+  const jail::Enforcement& enforcement() const noexcept { return enforcement_; }
+
+  Metadata metadata() const;
+  Time ends_at() const;
+  std::optional<std::chrono::milliseconds> idle() const;
+
+  struct End {
+    Outcome outcome;
+    Time at;
+  };
+  std::optional<End> end() const;  // nothing: it lives
+
+  // The files of one that lives.
+  SandboxFiles files() const;
+
+ private:
+  friend class Sandboxes;
+  Sandbox() = default;
+
+  std::string id_;
+  std::string owner_;
+  SandboxRequest request_;
+  Time created_{};
+  std::uint64_t number_ = 0;
+  jail::Enforcement enforcement_{};
+  std::shared_ptr<LivingSandbox> living_;
+
+  mutable std::mutex mutex_;
+  Metadata metadata_;
+  Time ends_at_{};
+  std::optional<End> end_;
+};
+
+// Thread-safe. What is passed by reference outlives it, and it outlives what uses it.
+class Sandboxes {
+ public:
+  struct Options {
+    std::uint32_t most = 100;              // that live at a time
+    std::uint32_t most_of_an_owner = 100;  // of these
+    std::chrono::milliseconds most_lifetime{std::chrono::hours(24)};
+    std::uint32_t most_memory_mb = 2048;  // what requests may ask for, as remedies say
+    double cores = 1;                     // of processor time that each may use
+  };
+
+  Sandboxes(Runner& runner, Logger& logger, Options options);
+  const Options& options() const noexcept { return options_; }
+  ~Sandboxes();  // kills those that live
+
+  using Found = std::shared_ptr<Sandbox>;
+  template <class Answer>
+  using Or = std::variant<Answer, Refusal>;
+
+  // On the executor of who awaits it, to which the sandbox belongs then.
+  boost::asio::awaitable<Or<Found>> create(const Principal& principal, SandboxRequest request);
+
+  // By id or, of those that live, by name; not_found where there is none, or it is another owner's.
+  Or<Found> find(const Principal& principal, std::string_view id_or_name) const;
+  // The same, which must live: else a conflict that says how it ended.
+  Or<Found> find_living(const Principal& principal, std::string_view id_or_name) const;
+
+  struct Query {
+    std::optional<bool> has_ended{};
+    Metadata metadata{};  // all of which a sandbox has
+    std::uint32_t limit = 50;
+    std::uint64_t before = 0;  // Sandbox::number() of the last of another page; 0: the first page
+  };
+  struct Page {
+    std::vector<Found> sandboxes;  // the newest first
+    bool has_more = false;
+  };
+  Page list(const Principal& principal, const Query& query) const;
+
+  void change(Sandbox& sandbox, SandboxChange change);
+  // Ends it where it lives, and waits for that; forgets it where it has ended.
+  boost::asio::awaitable<void> remove(Found sandbox);
+
+  // Starts a process, whose environment is made from the sandbox's and the request's.
+  boost::asio::awaitable<Or<std::shared_ptr<LivingProcess>>> start_process(Found sandbox,
+                                                                           ProcessRequest request);
+  // not_found where there is none of that number.
+  static Or<std::shared_ptr<LivingProcess>> find_process(const Sandbox& sandbox,
+                                                         std::string_view pid);
+  // How a process ended.
+  Outcome outcome_of_process(const Sandbox& sandbox, const LivingProcess& process,
+                             const jail::ExitReport& report) const;
+
+  // Where work with files is done that takes longer than a moment.
+  boost::asio::any_io_executor file_workers() { return file_workers_.get_executor(); }
+
+  // Why a file could not be read, written or looked at.
+  static Refusal refusal_of_file(const jail::Error& error);
+
+  // Ends all that live and waits for it, and takes no more.
+  boost::asio::awaitable<void> stop(std::chrono::milliseconds patience);
+
+ private:
+  using Places = std::vector<Found>;
+
+  std::optional<Refusal> reserve(const Principal& principal, const SandboxRequest& request);
+  void release(const std::string& owner);
+  Refusal not_started(const jail::Error& error, std::string_view what) const;
+  void on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending);
+  Outcome outcome_of(const Sandbox& sandbox, const LivingSandbox::Ending& ending) const;
+  static bool sees(const Principal& principal, const Sandbox& sandbox);
+
+  Runner& runner_;
+  Logger& logger_;
+  const Options options_;
+  boost::asio::thread_pool file_workers_{2};
+
+  mutable std::mutex mutex_;
+  std::deque<Found> sandboxes_;  // the oldest first, with those that ended and are still known
+  // Those that are being made and are not in `sandboxes_` yet: owner and name.
+  std::vector<std::pair<std::string, std::string>> under_way_;
+  std::uint64_t last_number_ = 0;
+  bool is_stopping_ = false;
+};
+
+}  // namespace runtime

@@ -1,0 +1,132 @@
+// The routes of sandboxes that live: make, look at, change and end them.
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "runtime/json/writer.h"
+#include "runtime/service/sandbox_json.h"
+#include "server/api/decode.h"
+#include "server/api/query.h"
+#include "server/api/refusals.h"
+#include "server/api/route_groups.h"
+
+namespace server {
+namespace {
+
+using boost::asio::awaitable;
+using runtime::Refusal;
+using runtime::Sandboxes;
+
+constexpr std::uint32_t max_sandboxes = 200;
+
+Response answer_of(const runtime::Services& services, const runtime::Sandbox& sandbox,
+                   int status = 200) {
+  runtime::json::Writer writer;
+  runtime::write_sandbox(writer, *services.sandboxes, sandbox);
+  Response response;
+  response.status = status;
+  response.body = std::move(writer).take();
+  return response;
+}
+
+awaitable<Response> create_sandbox(runtime::Services services, const runtime::RequestRules* rules,
+                                   Call call) {
+  auto request = runtime::default_sandbox(*rules);
+  if (auto refusal = decode_into(call.body, runtime::sandbox_fields(), *rules, request)) {
+    co_return std::move(*refusal);
+  }
+  if (const auto complaint = runtime::check_sandbox(request)) co_return problem(400, *complaint);
+  const auto made = co_await services.sandboxes->create(call.principal, std::move(request));
+  if (const auto* refusal = std::get_if<Refusal>(&made)) co_return response_of(*refusal);
+  const auto& sandbox = *std::get<Sandboxes::Found>(made);
+  services.logger.info("sandbox created",
+                       {{"request_id", call.head.request_id}, {"sandbox_id", sandbox.id()}});
+  Response response = answer_of(services, sandbox, 201);
+  response.headers.push_back({"Location", "/v1/sandboxes/" + sandbox.id()});
+  co_return response;
+}
+
+// What is wrong with a parameter, or nothing.
+std::optional<std::string> read_parameter(std::string_view name, const std::string& value,
+                                          Sandboxes::Query& query) {
+  if (name == "limit") return read_limit(value, max_sandboxes, query.limit);
+  if (name == "cursor") {
+    const auto number = number_of(value);
+    if (!number || *number == 0) return "cursor: expected the next_cursor of another page";
+    query.before = *number;
+  } else if (name == "state") {
+    if (value != "running" && value != "ended") return "state: expected running or ended";
+    query.has_ended = value == "ended";
+  } else if (name == "metadata") {
+    const auto pair = percent_decoded(value);
+    const std::size_t colon = pair ? pair->find(':') : std::string::npos;
+    if (colon == std::string::npos) return "metadata: expected name:value";
+    query.metadata[pair->substr(0, colon)] = pair->substr(colon + 1);
+  }
+  return std::nullopt;
+}
+
+awaitable<Response> list_sandboxes(runtime::Services services, Call call) {
+  Sandboxes::Query query;
+  for (const auto& [name, value] : call.query) {
+    if (const auto complaint = read_parameter(name, value, query)) {
+      co_return problem(400, *complaint);
+    }
+  }
+  const auto page = services.sandboxes->list(call.principal, query);
+  runtime::json::Writer writer;
+  writer.begin_object().key("sandboxes").begin_array();
+  for (const auto& sandbox : page.sandboxes)
+    runtime::write_sandbox(writer, *services.sandboxes, *sandbox);
+  writer.end_array().key("next_cursor");
+  page.has_more ? writer.string(std::to_string(page.sandboxes.back()->number())) : writer.null();
+  writer.end_object();
+  Response response;
+  response.body = std::move(writer).take();
+  co_return response;
+}
+
+awaitable<Response> show_sandbox(runtime::Services services, Call call) {
+  const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
+  co_return answer_of(services, *std::get<Sandboxes::Found>(found));
+}
+
+awaitable<Response> change_sandbox(runtime::Services services, const runtime::RequestRules* rules,
+                                   Call call) {
+  runtime::SandboxChange change;
+  if (auto refusal = decode_into(call.body, runtime::sandbox_change_fields(), *rules, change)) {
+    co_return std::move(*refusal);
+  }
+  const auto found = services.sandboxes->find_living(call.principal, call.parameter("id"));
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
+  runtime::Sandbox& sandbox = *std::get<Sandboxes::Found>(found);
+  services.sandboxes->change(sandbox, std::move(change));
+  co_return answer_of(services, sandbox);
+}
+
+awaitable<Response> delete_sandbox(runtime::Services services, Call call) {
+  const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
+  co_await services.sandboxes->remove(std::get<Sandboxes::Found>(found));
+  co_return no_content();
+}
+
+}  // namespace
+
+void add_sandbox_routes(RouteTable& table, const runtime::Services& services,
+                        const runtime::RequestRules& rules) {
+  using Versions = Route::Versions;
+  table.add({"POST", "/v1/sandboxes", Access::key, Cost::program,
+             bound(create_sandbox, services, &rules), QueryNames(), Versions::plain});
+  table.add({"GET", "/v1/sandboxes", Access::key, Cost::record, bound(list_sandboxes, services),
+             QueryNames{"state", "metadata", "limit", "cursor"}, Versions::plain});
+  table.add({"GET", "/v1/sandboxes/{id}", Access::key, Cost::record, bound(show_sandbox, services),
+             QueryNames(), Versions::plain});
+  table.add({"PATCH", "/v1/sandboxes/{id}", Access::key, Cost::record,
+             bound(change_sandbox, services, &rules), QueryNames(), Versions::plain});
+  table.add({"DELETE", "/v1/sandboxes/{id}", Access::key, Cost::record,
+             bound(delete_sandbox, services), QueryNames(), Versions::plain});
+}
+
+}  // namespace server

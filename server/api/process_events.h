@@ -1,0 +1,52 @@
+// What a process prints and how it ends, as the events of a stream.
+#pragma once
+
+#include <array>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "runtime/living/living_process.h"
+#include "runtime/sandbox/run_request.h"
+#include "server/events/response_events.h"
+#include "server/events/utf8_chunks.h"
+
+namespace server {
+
+// "stdout" or "stderr"
+std::string_view name_of(runtime::Stream stream) noexcept;
+
+// On the stream's executor, which it outlives.
+class ProcessEvents {
+ public:
+  // `describe`: the process as JSON.
+  ProcessEvents(ResponseStream& stream, EventFormat format, boost::asio::any_io_executor executor,
+                runtime::OutputEncoding encoding, std::function<std::string()> describe);
+
+  // False: the client takes no more.
+  boost::asio::awaitable<bool> say_started();
+
+  // Tells all output from `place` on, with a heartbeat when there is none for a while, and the end
+  // of the process, and ends the answer. `pace`, which may be null: is told what the client has.
+  // False: the client left, or `gone` was requested.
+  boost::asio::awaitable<bool> follow(const runtime::LivingProcess& process, std::uint64_t place,
+                                      runtime::LivingProcess::Pace* pace, runtime::Cancel gone);
+
+ private:
+  boost::asio::awaitable<bool> say(std::string_view type, std::string data);
+  boost::asio::awaitable<bool> say_part(const runtime::OutputLog::Part& part);
+  boost::asio::awaitable<bool> say_output(runtime::Stream stream, const std::string& bytes);
+  boost::asio::awaitable<bool> beat();
+
+  ResponseStream& stream_;
+  ResponseEvents sink_;
+  const runtime::OutputEncoding encoding_;
+  const std::function<std::string()> describe_;
+  std::array<Utf8Chunks, 2> chunks_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace server

@@ -1,0 +1,384 @@
+// Sandboxes that live, over real jails.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "runtime/living/living_sandbox.h"
+#include "runtime/living/sandbox_files.h"
+#include "runtime/sandbox/runner.h"
+#include "tests/time_scale.h"
+
+namespace {
+
+using namespace runtime;
+namespace asio = boost::asio;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+using Found = std::shared_ptr<LivingSandbox>;
+using Process = std::shared_ptr<LivingProcess>;
+
+ProcessCommand shell(std::string script) {
+  return {.argv = {"bash", "-c", std::move(script)},
+          .env = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8"},
+          .working_directory = "/workspace"};
+}
+
+class LivingSandboxTest : public testing::Test {
+ protected:
+  LivingSandboxTest() : thread_([this] { context_.run(); }) {
+    auto created = Runner::create(context_.get_executor(), {});
+    EXPECT_TRUE(created) << created.error().message();
+    runner_ = std::move(*created);
+  }
+
+  ~LivingSandboxTest() override {
+    if (sandbox_ != nullptr) {
+      sandbox_->end(LivingSandbox::Cause::deleted);
+      await(sandbox_->wait_for_end(std::chrono::steady_clock::now() + scaled(seconds(10))));
+    }
+    work_.reset();
+    context_.stop();
+    thread_.join();
+  }
+
+  template <class T>
+  T await(asio::awaitable<T> what) {
+    return asio::co_spawn(context_, std::move(what), asio::use_future).get();
+  }
+
+  void begin(LivingRequest request = {}, std::optional<milliseconds> lifetime = std::nullopt,
+             std::optional<milliseconds> idle = std::nullopt) {
+    await(begin_now(std::move(request), lifetime.value_or(scaled(seconds(60))), idle));
+    ASSERT_NE(sandbox_, nullptr);
+  }
+
+  asio::awaitable<void> begin_now(LivingRequest request, milliseconds lifetime,
+                                  std::optional<milliseconds> idle) {
+    auto jail = runner_->launch_living(request);
+    EXPECT_TRUE(jail) << jail.error().message();
+    if (!jail) co_return;
+    const LivingSandbox::Times times{.ends_at = std::chrono::steady_clock::now() + lifetime,
+                                     .idle = idle};
+    std::function<void(const LivingSandbox::Ending&)> on_end =
+        [this](const LivingSandbox::Ending&) { ++ends_; };
+    auto living = co_await LivingSandbox::start(std::move(*jail), times, std::move(on_end));
+    EXPECT_TRUE(living) << living.error().message();
+    if (living) sandbox_ = std::move(*living);
+  }
+
+  asio::awaitable<void> spawn_now(ProcessCommand command, jail::Result<Process>& process) {
+    process = co_await sandbox_->spawn(std::move(command));
+  }
+
+  jail::Result<Process> spawn(ProcessCommand command) {
+    jail::Result<Process> process{Process()};
+    await(spawn_now(std::move(command), process));
+    return process;
+  }
+
+  Process started(ProcessCommand command) {
+    auto process = spawn(std::move(command));
+    EXPECT_TRUE(process) << process.error().message();
+    return process ? *process : nullptr;
+  }
+
+  struct Told {
+    std::string out;
+    std::string err;
+    std::uint64_t lost = 0;
+  };
+
+  asio::awaitable<void> read_all(Process process, bool is_paced, Told& told) {
+    std::optional<LivingProcess::Pace> pace;
+    if (is_paced) pace.emplace(process);
+    for (std::uint64_t place = 0;;) {
+      const auto output =
+          co_await process->next_output(place, 16u << 10, Bell::Time::max(), Cancel());
+      for (const auto& piece : output.part.pieces) {
+        (piece.stream == Stream::standard_output ? told.out : told.err) += piece.bytes;
+      }
+      told.lost += output.part.lost;
+      place = output.part.next;
+      if (pace) pace->set(place);
+      if (output.is_over) co_return;
+    }
+  }
+
+  Told all_of(const Process& process, bool is_paced = true) {
+    Told told;
+    await(read_all(process, is_paced, told));
+    return told;
+  }
+
+  Told run(std::string script) { return all_of(started(shell(std::move(script)))); }
+
+  SandboxFiles files() const {
+    return SandboxFiles([sandbox = sandbox_](std::string_view path, int flags, mode_t mode) {
+      return sandbox->open_file(path, flags, mode);
+    });
+  }
+
+  void write(const std::string& path, std::string_view content) const {
+    auto file = files().create(path, std::nullopt);
+    ASSERT_TRUE(file) << file.error().message();
+    ASSERT_TRUE(file->write(content));
+    ASSERT_TRUE(file->commit());
+  }
+
+  bool ends_within(milliseconds time) {
+    await(sandbox_->wait_for_end(std::chrono::steady_clock::now() + time));
+    return sandbox_->ending().has_value();
+  }
+
+  asio::io_context context_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_ =
+      asio::make_work_guard(context_);
+  std::thread thread_;
+  std::unique_ptr<Runner> runner_;
+  Found sandbox_;
+  int ends_ = 0;
+};
+
+TEST_F(LivingSandboxTest, ProcessesShareItsFiles) {
+  begin();
+  EXPECT_EQ(run("echo one > a; echo said; echo complained >&2").out, "said\n");
+  EXPECT_EQ(run("cat a").out, "one\n");
+  write("/workspace/sub/b", "two\n");
+  EXPECT_EQ(run("cat sub/b").out, "two\n");
+  EXPECT_EQ(run("echo x >&2").err, "x\n");
+}
+
+TEST_F(LivingSandboxTest, AProgramIsFoundInPathOrFromTheWorkingDirectory) {
+  begin();
+  write("/workspace/bin/mine", "#!/usr/bin/bash\necho mine $0");
+  ASSERT_EQ(run("chmod 755 bin/mine; echo > bin/plain").err, "");
+  ProcessCommand command = shell("");
+  command.argv = {"mine"};
+  EXPECT_THAT(spawn(command).error().message(), HasSubstr("mine: not found"));
+  command.env = {"PATH=/usr/bin:/workspace/bin"};
+  EXPECT_EQ(all_of(started(command)).out, "mine /workspace/bin/mine\n");
+  command.argv = {"./bin/mine"};
+  EXPECT_EQ(all_of(started(command)).out, "mine /workspace/bin/mine\n");
+  command.argv = {"plain"};
+  EXPECT_THAT(spawn(command).error().message(), HasSubstr("not found")) << "it cannot be executed";
+  command.argv = {"./bin/mine"};
+  command.working_directory = "/none";
+  EXPECT_THAT(spawn(command).error().message(), HasSubstr("working_directory: /none"));
+}
+
+TEST_F(LivingSandboxTest, NothingIsLostForAReaderWhomTheProcessWaitsFor) {
+  begin();
+  constexpr std::size_t size = 5u << 20;
+  const Told told = run("head -c " + std::to_string(size) +
+                        " /dev/zero | tr '\\0' x; "
+                        "head -c 300000 /dev/zero | tr '\\0' y >&2");
+  EXPECT_EQ(told.lost, 0u);
+  EXPECT_EQ(told.out, std::string(size, 'x'));
+  EXPECT_EQ(told.err, std::string(300'000, 'y'));
+}
+
+TEST_F(LivingSandboxTest, AReaderWhoComesLateIsToldWhatIsLost) {
+  begin();
+  const Process process = started(shell("head -c 3000000 /dev/zero | tr '\\0' x"));
+  ASSERT_NE(process, nullptr);
+  while (!process->state().has_ended) std::this_thread::sleep_for(milliseconds(1));
+  const Told told = all_of(process, false);
+  EXPECT_GT(told.out.size(), 100'000u);
+  EXPECT_EQ(told.lost + told.out.size(), 3'000'000u);
+}
+
+TEST_F(LivingSandboxTest, InputComesInPiecesAndEnds) {
+  begin();
+  ProcessCommand command = shell("while read line; do echo \"got $line\"; done; echo over");
+  command.input = "one\n";
+  command.keep_input_open = true;
+  const Process process = started(std::move(command));
+  using Written = LivingProcess::Written;
+  EXPECT_EQ(await(process->write_input("two\n", false, Cancel())), Written::whole);
+  EXPECT_EQ(await(process->write_input("three\n", true, Cancel())), Written::whole);
+  EXPECT_EQ(all_of(process).out, "got one\ngot two\ngot three\nover\n");
+  EXPECT_EQ(await(process->write_input("four\n", false, Cancel())), Written::closed);
+}
+
+TEST_F(LivingSandboxTest, InputThatNobodyReadsWaitsUntilItIsCancelled) {
+  begin();
+  ProcessCommand command = shell("sleep 60");
+  command.keep_input_open = true;
+  const Process process = started(std::move(command));
+  const Cancel cancel;
+  auto written = asio::co_spawn(
+      context_, process->write_input(std::string(1u << 20, 'x'), false, cancel), asio::use_future);
+  EXPECT_EQ(written.wait_for(milliseconds(50)), std::future_status::timeout);
+  EXPECT_EQ(await(process->write_input("y", false, Cancel())), LivingProcess::Written::busy);
+  cancel.request();
+  EXPECT_EQ(written.get(), LivingProcess::Written::cancelled);
+  process->kill();
+}
+
+TEST_F(LivingSandboxTest, ATerminalHasASizeAndSignals) {
+  begin();
+  ProcessCommand command = shell(
+      "stty size; trap 'stty size; exit 3' WINCH; "
+      "echo ready; while :; do sleep 0.05; done");
+  command.terminal = {100, 30};
+  const Process process = started(std::move(command));
+  std::uint64_t place = 0;
+  std::string shown;
+  while (shown.find("ready") == shown.npos) {
+    const auto output = process->output(place, 4096);
+    for (const auto& piece : output.part.pieces) shown += piece.bytes;
+    place = output.part.next;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_THAT(shown, HasSubstr("30 100"));
+  ASSERT_TRUE(process->resize({120, 40}));
+  EXPECT_THAT(all_of(process).out, HasSubstr("40 120"));
+  EXPECT_EQ(process->state().report.exit_code, 3);
+}
+
+// Whoever ends must not take the readers of its children's output along.
+TEST_F(LivingSandboxTest, AChildInTheBackgroundGoesOnPrinting) {
+  begin();
+  const Process process = started(
+      shell("(while [ ! -e go ]; do sleep 0.01; done; echo still here && echo yes > told) & "
+            "echo started"));
+  EXPECT_EQ(all_of(process).out, "started\n");
+  write("/workspace/go", "");
+  EXPECT_EQ(run("while [ ! -e told ]; do sleep 0.01; done; cat told").out, "yes\n");
+  EXPECT_EQ(all_of(process, false).out, "started\nstill here\n");
+}
+
+TEST_F(LivingSandboxTest, AProcessIsSignalledAndKilled) {
+  begin();
+  const Process trapping =
+      started(shell("trap 'echo told; exit 7' TERM; echo up; while :; do sleep 0.01; done"));
+  while (trapping->state().output_to == 0) std::this_thread::sleep_for(milliseconds(1));
+  ASSERT_TRUE(trapping->signal(SIGTERM));
+  EXPECT_EQ(all_of(trapping).out, "up\ntold\n");
+  EXPECT_EQ(trapping->state().report.exit_code, 7);
+  const Process sleeping = started(shell("sleep 60 & sleep 60"));
+  sleeping->kill();
+  all_of(sleeping);
+  EXPECT_EQ(sleeping->state().report.signal, SIGKILL);
+}
+
+TEST_F(LivingSandboxTest, AProcessHasADeadlineOfItsOwn) {
+  begin();
+  ProcessCommand command = shell("sleep 60");
+  command.timeout = milliseconds(100);
+  const Process process = started(std::move(command));
+  all_of(process);
+  EXPECT_EQ(process->state().report.ended, jail::Ended::timed_out);
+  EXPECT_EQ(sandbox_->ending(), std::nullopt);
+}
+
+TEST_F(LivingSandboxTest, TheLatestThatEndedAreKept) {
+  begin();
+  const Process first = started(shell("echo first"));
+  all_of(first);
+  EXPECT_EQ(sandbox_->find(first->pid()), first);
+  for (int i = 0; i < 40; ++i) all_of(started(shell("true")));
+  EXPECT_EQ(sandbox_->find(first->pid()), nullptr);
+  EXPECT_LE(sandbox_->processes().size(), 34u);
+  EXPECT_EQ(sandbox_->running(), 0u);
+}
+
+TEST_F(LivingSandboxTest, ItEndsWhenItsTimeIsOver) {
+  begin({}, milliseconds(300));
+  const Process process = started(shell("sleep 60"));
+  ASSERT_TRUE(ends_within(scaled(seconds(10))));
+  EXPECT_EQ(sandbox_->ending()->cause, LivingSandbox::Cause::lifetime);
+  all_of(process);
+  EXPECT_TRUE(process->state().has_ended);
+  EXPECT_EQ(spawn(shell("true")).error().kind, jail::ErrorKind::closed);
+  EXPECT_EQ(sandbox_->open_file("/workspace", O_PATH, 0).error().kind, jail::ErrorKind::closed);
+  EXPECT_EQ(ends_, 1);
+}
+
+TEST_F(LivingSandboxTest, ItsTimeCanBeRenewed) {
+  begin({}, milliseconds(400));
+  sandbox_->set_times({.ends_at = std::chrono::steady_clock::now() + scaled(seconds(60))});
+  EXPECT_FALSE(ends_within(milliseconds(800)));
+}
+
+TEST_F(LivingSandboxTest, ItIsNotIdleWhileAProcessRunsOrSomebodyUsesIt) {
+  begin({}, std::nullopt, milliseconds(200));
+  const Process process = started(shell("sleep 0.6"));
+  {
+    const LivingSandbox::Use use(sandbox_);
+    all_of(process);
+    EXPECT_FALSE(ends_within(milliseconds(400)));
+  }
+  ASSERT_TRUE(ends_within(scaled(seconds(10))));
+  EXPECT_EQ(sandbox_->ending()->cause, LivingSandbox::Cause::idle);
+}
+
+TEST_F(LivingSandboxTest, TooMuchMemoryEndsAllOfIt) {
+  begin({.memory_limit_mb = 64});
+  const Process process = started(shell("exec python3 -c 'x = bytearray(200 << 20)'"));
+  all_of(process);
+  ASSERT_TRUE(ends_within(scaled(seconds(10))));
+  EXPECT_EQ(sandbox_->ending()->cause, LivingSandbox::Cause::jail);
+  EXPECT_EQ(sandbox_->ending()->report.ended, jail::Ended::out_of_memory);
+}
+
+TEST_F(LivingSandboxTest, AFullDiskIsSaidAndTheOldFileStays) {
+  begin({.disk_limit_mb = 1});
+  write("/workspace/kept", "old");
+  auto file = files().create("/workspace/kept", std::nullopt);
+  ASSERT_TRUE(file);
+  const auto written = file->write(std::string(2u << 20, 'x'));
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().kind, jail::ErrorKind::exhausted);
+  EXPECT_EQ(run("cat kept").out, "old");
+}
+
+TEST_F(LivingSandboxTest, WhatIsNoFileIsRefusedWithoutWaiting) {
+  begin();
+  run("mkfifo fifo; ln -s /proc/1/environ environ; ln -s /dev/null device; ln -s loop loop");
+  for (const char* path :
+       {"/workspace/fifo", "/workspace/environ", "/workspace/device", "/dev/tty", "/proc/1/mem"}) {
+    EXPECT_FALSE(files().open_to_read(path)) << path;
+  }
+  EXPECT_EQ(files().open_to_read("/workspace/loop").error().sys_errno, ELOOP);
+  EXPECT_EQ(files().create("/usr/bin/new", std::nullopt).error().sys_errno, EROFS);
+  EXPECT_EQ(files().remove("/usr/bin/bash", false).error().sys_errno, EROFS);
+}
+
+// A guest that exchanges a directory for a link changes which of its own files is met, and no more.
+TEST_F(LivingSandboxTest, ExchangedNamesLeadNowhereElse) {
+  begin();
+  const Process swapping = started(shell(
+      "mkdir -p a b; echo inside > a/f; ln -s / root; "
+      "exec python3 -c '\nimport os\nwhile True:\n  os.rename(\"a\", \"c\"); os.rename(\"root\", "
+      "\"a\"); os.rename(\"a\", \"root\"); os.rename(\"c\", \"a\")'"));
+  ASSERT_NE(swapping, nullptr);
+  const std::string name = "sandbox-test-" + std::to_string(::getpid());
+  for (int i = 0; i < 2000; ++i) {
+    const std::string path = "/workspace/a/tmp/" + name;
+    if (auto file = files().create(path, std::nullopt)) {
+      EXPECT_TRUE(file->write("x"));
+      (void)file->commit();
+    }
+    (void)files().remove("/workspace/a/tmp/" + name, true);
+    (void)files().list("/workspace/a", 3);
+  }
+  EXPECT_NE(::access(("/tmp/" + name).c_str(), F_OK), 0) << "a file of the host";
+  EXPECT_EQ(sandbox_->ending(), std::nullopt);
+  swapping->kill();
+}
+
+}  // namespace

@@ -1,0 +1,40 @@
+#include "server/api/query.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace server {
+namespace {
+
+TEST(Query, PercentEncodingIsUndone) {
+  EXPECT_EQ(percent_decoded("a%20b%2Fc"), "a b/c");
+  EXPECT_EQ(percent_decoded("%c3%A4"), "\xc3\xa4");
+  EXPECT_EQ(percent_decoded("a+b"), "a+b");
+  EXPECT_EQ(percent_decoded("%00"), std::string(1, '\0'));
+  EXPECT_EQ(percent_decoded("%2520"), "%20") << "once";
+  EXPECT_EQ(percent_decoded(""), "");
+  for (const char* wrong : {"%", "%2", "%2g", "%g2", "a%-1", "%+1", "% 1", "%%20"}) {
+    EXPECT_EQ(percent_decoded(wrong), std::nullopt) << wrong;
+  }
+}
+
+TEST(Query, ANumberIsDigits) {
+  EXPECT_EQ(number_of("0"), 0u);
+  EXPECT_EQ(number_of("18446744073709551615"), 18446744073709551615u);
+  for (const char* wrong : {"", "-1", "+1", " 1", "1 ", "0x1", "18446744073709551616"}) {
+    EXPECT_EQ(number_of(wrong), std::nullopt) << wrong;
+  }
+}
+
+TEST(Query, AFlagIsAYesOrANo) {
+  const Parameters parameters = {{"a", "true"}, {"b", ""}, {"c", "0"}, {"d", "yes"}};
+  EXPECT_EQ(flag_of(parameters, "a"), true);
+  EXPECT_EQ(flag_of(parameters, "b"), true);
+  EXPECT_EQ(flag_of(parameters, "c"), false);
+  EXPECT_EQ(flag_of(parameters, "d"), std::nullopt);
+  EXPECT_EQ(flag_of(parameters, "e"), false);
+}
+
+}  // namespace
+}  // namespace server
