@@ -1,4 +1,4 @@
-// libcurl on an Asio loop with a thread of its own. Nobody else calls libcurl.
+// libcurl on an Asio loop with a thread of its own. Only polled_http.h calls libcurl, too.
 #pragma once
 
 #include <curl/curl.h>

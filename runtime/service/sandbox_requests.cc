@@ -215,9 +215,16 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
      }},
     {network_field, read_network<&SandboxRequest::network>}};
 
+// What is left out of a change stays as it is.
+constexpr Field without_default(Field field) {
+  field.default_json = {};
+  field.operator_default = nullptr;
+  return field;
+}
+
 constexpr RequestField<SandboxChange> change_rows[] = {
-    {lifetime_field, read_lifetime<&SandboxChange::timeout>},
-    {idle_field, read_idle<&SandboxChange::idle>},
+    {without_default(lifetime_field), read_lifetime<&SandboxChange::timeout>},
+    {without_default(idle_field), read_idle<&SandboxChange::idle>},
     {metadata_field, read_new_metadata}};
 
 Complaint read_command(const Field& field, const Value& value, const RequestRules& rules,

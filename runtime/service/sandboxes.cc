@@ -18,9 +18,11 @@ namespace {
 namespace asio = boost::asio;
 using Reason = Refusal::Reason;
 
-// Of those that have ended, so many are still told of.
-constexpr std::size_t known_ended = 200;
+// Of those of an owner that have ended, so many are still told of.
+constexpr std::ptrdiff_t known_ended = 100;
 constexpr std::chrono::seconds patience_for_an_end{10};
+// That a jail has at a time; jail::Jail::spawn().
+constexpr std::uint32_t most_processes = 64;
 constexpr std::chrono::seconds most_idle{86400};
 
 // 128 random bits in lower-case base 32.
@@ -67,6 +69,13 @@ Outcome of_time(std::string_view code, std::string cause, RequestLimit met,
   outcome.limit = outcome.used = outcome.asked = std::round(time.count() * 1000) / 1000;
   outcome.ceiling = ceiling.count();
   return outcome;
+}
+
+Refusal ended_refusal(const Sandbox& sandbox) {
+  const auto end = sandbox.end();
+  return {.reason = Reason::conflict,
+          .detail = "the sandbox has ended" + (end ? ": " + end->outcome.cause : std::string()),
+          .code = "sandbox_ended"};
 }
 
 // What execve(2) says of a file that is no program, or not one any more.
@@ -208,7 +217,7 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(const Princip
   sandbox->enforcement_ = enforcement;
   sandbox->living_ = std::move(*living);
   sandbox->request_ = std::move(request);
-  sandbox->number_ = ++last_number_;
+  sandbox->number_ = ++last_numbers_[sandbox->owner_];
   sandboxes_.push_back(sandbox);
   if (is_stopping_) sandbox->living_->end(LivingSandbox::Cause::stopping);
   co_return sandbox;
@@ -252,12 +261,8 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_living(const Principal& principa
                                                        std::string_view id_or_name) const {
   auto found = find(principal, id_or_name);
   const auto* const sandbox = std::get_if<Found>(&found);
-  if (sandbox == nullptr) return found;
-  const auto end = (*sandbox)->end();
-  if (!end) return found;
-  return Refusal{.reason = Reason::conflict,
-                 .detail = "the sandbox has ended: " + end->outcome.cause,
-                 .code = "sandbox_ended"};
+  if (sandbox == nullptr || !(*sandbox)->end()) return found;
+  return ended_refusal(**sandbox);
 }
 
 Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) const {
@@ -304,18 +309,27 @@ asio::awaitable<void> Sandboxes::remove(Found sandbox) {
 }
 
 asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_process(
-    Found sandbox, ProcessRequest request) {
+    Found sandbox, ProcessRequest request, Cancel cancel) {
+  if (sandbox->living()->running() >= most_processes) {
+    co_return busy("as many processes run in this sandbox as there may be", most_processes);
+  }
   auto process =
-      co_await sandbox->living()->spawn(command_of(sandbox->request(), std::move(request)));
+      co_await sandbox->living()->spawn(command_of(sandbox->request(), std::move(request)), cancel);
+
   if (process) co_return std::move(*process);
   const jail::Error& error = process.error();
-  if (error.kind == jail::ErrorKind::closed) {
-    co_return Refusal{
-        .reason = Reason::conflict, .detail = "the sandbox has ended", .code = "sandbox_ended"};
+  if (cancel.requested()) {
+    co_return Refusal{.reason = Reason::too_slow, .detail = "nobody waits for the process"};
   }
-  if (error.kind == jail::ErrorKind::exhausted && !is_shortage(error)) {
-    co_return Refusal{.reason = Reason::busy,
-                      .detail = "too many processes run in this sandbox: " + error.doing};
+  if (error.kind == jail::ErrorKind::closed) {
+    // It is ending; how it did is known in a moment.
+    co_await sandbox->living()->wait_for_end(std::chrono::steady_clock::now() +
+                                             patience_for_an_end);
+    co_return ended_refusal(*sandbox);
+  }
+  // Init's table is full: others have left processes behind that go on.
+  if (error.kind == jail::ErrorKind::exhausted && error.sys_errno == EAGAIN) {
+    co_return busy("as many processes are left in this sandbox as there may be", most_processes);
   }
   if (is_of_the_program(error)) {
     co_return Refusal{.reason = Reason::invalid, .detail = "command: " + error.message()};
@@ -390,10 +404,20 @@ void Sandboxes::on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::
     const std::lock_guard of_it(sandbox->mutex_);
     sandbox->end_ = Sandbox::End{outcome, ending.at};
   }
-  const auto has_ended = [](const Found& each) { return each->end().has_value(); };
-  auto ended = std::count_if(sandboxes_.begin(), sandboxes_.end(), has_ended);
-  while (ended-- > static_cast<std::ptrdiff_t>(known_ended)) {
-    sandboxes_.erase(std::find_if(sandboxes_.begin(), sandboxes_.end(), has_ended));
+  forget_ended_of(sandbox->owner());
+}
+
+// Those that ended first, where there are more than are told of.
+void Sandboxes::forget_ended_of(const std::string& owner) {
+  const auto is_one = [&](const Found& each) { return each->owner() == owner && each->end(); };
+  auto ended = std::count_if(sandboxes_.begin(), sandboxes_.end(), is_one);
+  for (; ended > known_ended; --ended) {
+    auto first = sandboxes_.end();
+    for (auto each = sandboxes_.begin(); each != sandboxes_.end(); ++each) {
+      if (!is_one(*each)) continue;
+      if (first == sandboxes_.end() || (*each)->end()->at < (*first)->end()->at) first = each;
+    }
+    sandboxes_.erase(first);
   }
 }
 
@@ -440,6 +464,14 @@ Refusal Sandboxes::refusal_of_file(const jail::Error& error) {
       return refusal(Reason::invalid, "bad_request", "no path that can be used for this");
     default:
       return {.reason = Reason::failed, .detail = "the file could not be used"};
+  }
+}
+
+void Sandboxes::drain() {
+  const std::lock_guard lock(mutex_);
+  is_stopping_ = true;
+  for (const Found& sandbox : sandboxes_) {
+    sandbox->living()->end_when_unattended(LivingSandbox::Cause::stopping);
   }
 }
 

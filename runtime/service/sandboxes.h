@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -37,7 +38,9 @@ class Sandbox {
   const std::string& owner() const noexcept { return owner_; }
   const SandboxRequest& request() const noexcept { return request_; }  // without its metadata
   Time created() const noexcept { return created_; }
-  std::uint64_t number() const noexcept { return number_; }  // a later one has a higher one
+  std::uint64_t number() const noexcept {
+    return number_;
+  }  // a later one of its owner has a higher
   // What is to be asked only where it lives, or for processes that are kept.
   const std::shared_ptr<LivingSandbox>& living() const noexcept { return living_; }
   const jail::Enforcement& enforcement() const noexcept { return enforcement_; }
@@ -116,9 +119,11 @@ class Sandboxes {
   // Ends it where it lives, and waits for that; forgets it where it has ended.
   boost::asio::awaitable<void> remove(Found sandbox);
 
-  // Starts a process, whose environment is made from the sandbox's and the request's.
+  // Starts a process, whose environment is made from the sandbox's and the request's. It is ended
+  // where `cancel` is requested before it runs.
   boost::asio::awaitable<Or<std::shared_ptr<LivingProcess>>> start_process(Found sandbox,
-                                                                           ProcessRequest request);
+                                                                           ProcessRequest request,
+                                                                           Cancel cancel);
   // not_found where there is none of that number.
   static Or<std::shared_ptr<LivingProcess>> find_process(const Sandbox& sandbox,
                                                          std::string_view pid);
@@ -132,6 +137,8 @@ class Sandboxes {
   // Why a file could not be read, written or looked at.
   static Refusal refusal_of_file(const jail::Error& error);
 
+  // Takes no more, and ends those that live as soon as nobody waits for a process in them.
+  void drain();
   // Ends all that live and waits for it, and takes no more.
   boost::asio::awaitable<void> stop(std::chrono::milliseconds patience);
 
@@ -142,6 +149,7 @@ class Sandboxes {
   void release(const std::string& owner);
   Refusal not_started(const jail::Error& error, std::string_view what) const;
   void on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending);
+  void forget_ended_of(const std::string& owner);
   Outcome outcome_of(const Sandbox& sandbox, const LivingSandbox::Ending& ending) const;
   static bool sees(const Principal& principal, const Sandbox& sandbox);
 
@@ -154,7 +162,7 @@ class Sandboxes {
   std::deque<Found> sandboxes_;  // the oldest first, with those that ended and are still known
   // Those that are being made and are not in `sandboxes_` yet: owner and name.
   std::vector<std::pair<std::string, std::string>> under_way_;
-  std::uint64_t last_number_ = 0;
+  std::map<std::string, std::uint64_t, std::less<>> last_numbers_;  // of each owner
   bool is_stopping_ = false;
 };
 

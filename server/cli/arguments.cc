@@ -10,6 +10,7 @@
 #include "runtime/service/request_fields.h"
 #include "server/cli/agent_arguments.h"
 #include "server/cli/common_arguments.h"
+#include "server/cli/sandbox/sandbox_arguments.h"
 
 namespace server {
 namespace {
@@ -172,7 +173,9 @@ ServeOptions serve_options(const Commands& commands) {
 // Everything after the first -- is the guest's, whatever it looks like.
 std::vector<std::string> take_guest_args(std::vector<std::string>& args) {
   const auto dashes = std::find(args.begin(), args.end(), "--");
-  if (args.empty() || args.front() != "exec" || dashes == args.end()) return {};
+  const bool has_guest =
+      (!args.empty() && args.front() == "exec") || client::SandboxCommands::takes_command(args);
+  if (!has_guest || dashes == args.end()) return {};
   std::vector<std::string> guest(dashes + 1, args.end());
   args.erase(dashes, args.end());
   return guest;
@@ -189,6 +192,8 @@ Command parse_arguments(std::vector<std::string> args, const std::string& versio
   define_serve(commands);
   AgentCommands agent_commands;
   agent_commands.define(commands.app);
+  client::SandboxCommands sandbox_commands;
+  sandbox_commands.define(commands.app);
   define_doctor(commands);
   std::vector<std::string> guest_args = take_guest_args(args);
   const std::string command = args.empty() ? "" : args.front();
@@ -202,14 +207,16 @@ Command parse_arguments(std::vector<std::string> args, const std::string& versio
       return Finished{.exit_code = 0, .output = output.str(), .error = {}};
     }
     if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-      return usage("expected a subcommand: exec, run, serve, benchmark, lessons or doctor; not \"" +
-                   command + "\"");
+      return usage(
+          "expected a subcommand: exec, run, serve, sandbox, benchmark, lessons or doctor; not \"" +
+          command + "\"");
     }
     return usage(error.what());
   }
   if (commands.exec->parsed()) return exec_options(commands, std::move(guest_args));
   if (commands.serve->parsed()) return serve_options(commands);
   if (auto parsed = agent_commands.parsed()) return std::move(*parsed);
+  if (auto parsed = sandbox_commands.parsed(std::move(guest_args))) return std::move(*parsed);
   DoctorOptions options;
   read_host_arguments(*commands.doctor, commands.raw.host_arguments, options.host);
   if (commands.raw.json) options.format = DoctorOptions::Format::json;

@@ -1,4 +1,4 @@
-// The command line into values; the only user of CLI11.
+// The command line into values.
 #pragma once
 
 #include <chrono>
@@ -12,6 +12,7 @@
 #include "runtime/agent/task.h"
 #include "runtime/config/config.h"
 #include "runtime/sandbox/run_request.h"
+#include "server/cli/sandbox/sandbox_options.h"
 
 namespace server {
 
@@ -104,7 +105,7 @@ struct Finished {
 };
 
 using Command = std::variant<ExecOptions, RunTaskOptions, BenchmarkOptions, LessonsOptions,
-                             ServeOptions, DoctorOptions, Finished>;
+                             ServeOptions, DoctorOptions, client::Options, Finished>;
 
 // `args` without the program's name.
 Command parse_arguments(std::vector<std::string> args, const std::string& version);

@@ -9,6 +9,7 @@
 namespace server {
 
 inline constexpr int exit_not_solved = 1;
+inline constexpr int exit_refused = 1;  // a server said no
 inline constexpr int exit_usage = 2;
 inline constexpr int exit_timeout = 124;
 inline constexpr int exit_own_failure = 125;

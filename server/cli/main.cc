@@ -16,6 +16,7 @@
 #include "server/cli/exit_codes.h"
 #include "server/cli/lessons.h"
 #include "server/cli/run_task.h"
+#include "server/cli/sandbox/sandbox_command.h"
 #include "server/cli/serve.h"
 
 namespace {
@@ -58,6 +59,9 @@ int dispatch(std::vector<std::string> args) {
   }
   if (const auto* doctor = std::get_if<server::DoctorOptions>(&options)) {
     return server::doctor(*doctor, runtime::process_environment(), version);
+  }
+  if (const auto* sandbox = std::get_if<server::client::Options>(&options)) {
+    return server::client::sandbox(*sandbox, runtime::process_environment());
   }
   const auto& finished = std::get<server::Finished>(options);
   std::fputs(finished.output.c_str(), stdout);

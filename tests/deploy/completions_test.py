@@ -18,7 +18,9 @@ LANGUAGES = {"python", "bash", "javascript", "typescript"}
 VALUES = [("exec --language ", LANGUAGES), ("serve --log-format ", {"text", "json"}),
           ("serve --log-level ", {"debug", "info", "warning", "error"}), ("lessons ", {"list", "erase"}),
           ("run --provider ", {"groq", "openrouter", "anthropic", "google", "openai", "cerebras", "ollama", "replay"}),
-          ("", {"exec", "serve", "run", "benchmark", "lessons", "doctor"})]
+          ("sandbox ", {"create", "list", "get", "exec", "shell", "cp", "ls", "rm", "ps", "logs", "kill", "renew", "delete"}),
+          ("sandbox list --state ", {"running", "ended"}),
+          ("", {"exec", "serve", "run", "sandbox", "benchmark", "lessons", "doctor"})]
 ASK_BASH = """
 source "$1"
 COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2))
@@ -74,10 +76,10 @@ class Completions(unittest.TestCase):
                 self.assertEqual(expected, {word for word in self.offers(line) if not word.startswith("-")})
 
     def check_paths(self):
-        for line in ("exec ", "exec --file ", "exec --json ", "serve --config ", "run --tests ", "run --trace ", "benchmark --suite "):
+        for line in ("exec ", "exec --file ", "exec --json ", "sandbox cp ", "serve --config ", "run --tests ", "run --trace ", "benchmark --suite "):
             with self.subTest(line):
                 self.assertIn("program.py", self.offers(line + "pro"))
-        for line in ("doctor ", "serve ", "serve --port ", "lessons list ", "exec -c "):
+        for line in ("doctor ", "serve ", "serve --port ", "lessons list ", "sandbox get ", "exec -c "):
             with self.subTest(line):
                 self.patience = 2.0
                 self.assertNotIn("program.py", self.offers(line + "pro"))
@@ -105,6 +107,7 @@ class Bash(Completions):
     def test_bash_paths(self):
         self.check_paths()
         self.assertIn("program.py", self.offers("exec -c 1 -- pro"))
+        self.assertIn("program.py", self.offers("sandbox exec box -- pro"))
 
     def test_bash_option_and_value_by_equals_sign(self):
         # As readline takes --language=py apart.

@@ -1,6 +1,6 @@
 # Completion of agent-sandbox for fish.
 
-set -l commands exec serve run benchmark lessons doctor
+set -l commands exec serve run sandbox benchmark lessons doctor
 set -l programs exec run
 set -l models run benchmark
 set -l hosts exec serve run benchmark
@@ -13,21 +13,22 @@ complete -c agent-sandbox -n $alone -l version -d 'Print the version'
 complete -c agent-sandbox -n $alone -a exec -d 'Run one program in a jail'
 complete -c agent-sandbox -n $alone -a serve -d 'Answer POST /execute over HTTP'
 complete -c agent-sandbox -n $alone -a run -d 'Let a model solve a task, in jails'
+complete -c agent-sandbox -n $alone -a sandbox -d 'Sandboxes that live on a server'
 complete -c agent-sandbox -n $alone -a benchmark -d 'Let a model solve a suite of tasks, and count'
 complete -c agent-sandbox -n $alone -a lessons -d 'What was learnt from tasks'
 complete -c agent-sandbox -n $alone -a doctor -d 'Say what this host can enforce'
 
-set -l seen "__fish_seen_subcommand_from $hosts"
+set -l seen "not __fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from $hosts"
 complete -c agent-sandbox -n $seen -l cgroup -xa 'auto own none (__fish_complete_directories)' -d 'Where jails get a cgroup'
 complete -c agent-sandbox -n $seen -l require-cgroup -d 'Refuse to run without a cgroup'
 
-set -l seen "__fish_seen_subcommand_from $hosts doctor"
+set -l seen "not __fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from $hosts doctor"
 complete -c agent-sandbox -n $seen -l rootfs -xa 'host (__fish_complete_directories)' -d 'What programs see'
 
-set -l seen "__fish_seen_subcommand_from $hosts doctor lessons"
+set -l seen "not __fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from $hosts doctor lessons"
 complete -c agent-sandbox -n $seen -l user -xa '(__fish_complete_users)' -d 'Run as this user when started as root'
 
-set -l seen "__fish_seen_subcommand_from $programs"
+set -l seen "not __fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from $programs"
 complete -c agent-sandbox -n $seen -l timeout -x -d 'Seconds until a program is ended'
 complete -c agent-sandbox -n $seen -l memory -x -d 'Memory limit in MB'
 complete -c agent-sandbox -n $seen -l file -rF -d 'A file for its working directory'
@@ -38,7 +39,7 @@ complete -c agent-sandbox -n $seen -l provider -x -d 'Which provider' \
     -a 'groq openrouter anthropic google openai cerebras ollama replay'
 complete -c agent-sandbox -n $seen -l model -x -d 'Which of its models'
 
-set -l seen '__fish_seen_subcommand_from exec'
+set -l seen 'not __fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from exec'
 complete -c agent-sandbox -n $seen -F
 complete -c agent-sandbox -n $seen -s c -x -d 'The program itself'
 complete -c agent-sandbox -n $seen -l language -xa 'python bash javascript typescript' -d 'Of the program'
@@ -81,3 +82,64 @@ complete -c agent-sandbox -n '__fish_seen_subcommand_from lessons; and __fish_se
 
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l json -d 'For machines'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l speed -d 'Only measure the speed of the host'
+
+set -l actions create list get exec shell cp ls rm ps logs kill renew delete
+set -l seen "__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from $actions"
+complete -c agent-sandbox -n $seen -a create -d 'Make one'
+complete -c agent-sandbox -n $seen -a list -d 'Show them'
+complete -c agent-sandbox -n $seen -a get -d 'Show one'
+complete -c agent-sandbox -n $seen -a exec -d 'Run a command in one'
+complete -c agent-sandbox -n $seen -a shell -d 'Work in one at a terminal'
+complete -c agent-sandbox -n $seen -a cp -d 'Copy a file'
+complete -c agent-sandbox -n $seen -a ls -d 'Show files'
+complete -c agent-sandbox -n $seen -a rm -d 'Remove a file'
+complete -c agent-sandbox -n $seen -a ps -d 'Show processes'
+complete -c agent-sandbox -n $seen -a logs -d 'Show what a process wrote'
+complete -c agent-sandbox -n $seen -a kill -d 'Send a signal'
+complete -c agent-sandbox -n $seen -a renew -d 'Let it live longer'
+complete -c agent-sandbox -n $seen -a delete -d 'End some'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create'
+complete -c agent-sandbox -n $seen -l name -x -d 'A name to use in place of its id'
+complete -c agent-sandbox -n $seen -l template -x -d 'Its root and policy'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create exec shell'
+complete -c agent-sandbox -n $seen -l env -x -d 'A variable for processes'
+complete -c agent-sandbox -n $seen -l workdir -x -d 'Where processes start'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create list'
+complete -c agent-sandbox -n $seen -l metadata -x -d 'A note to find it by'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create'
+complete -c agent-sandbox -n $seen -l memory -x -d 'Memory limit in MB'
+complete -c agent-sandbox -n $seen -l processes -x -d 'Processes and threads at once'
+complete -c agent-sandbox -n $seen -l disk -x -d 'For /workspace and /tmp, each, in MB'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create exec'
+complete -c agent-sandbox -n $seen -l timeout -x -d 'Seconds until its end'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create'
+complete -c agent-sandbox -n $seen -l idle -x -d 'End it when it was of no use for so many seconds'
+complete -c agent-sandbox -n $seen -l allow -x -d 'Let it reach HOST:PORT'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from list'
+complete -c agent-sandbox -n $seen -l state -xa 'running ended' -d 'Only those'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from exec'
+complete -c agent-sandbox -n $seen -l background -d 'Leave it running'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from rm'
+complete -c agent-sandbox -n $seen -l recursive -s r -d 'With all that is in it'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from logs'
+complete -c agent-sandbox -n $seen -l follow -s f -d 'Go on until it ends'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from kill'
+complete -c agent-sandbox -n $seen -l signal -xa 'TERM KILL INT HUP QUIT STOP CONT USR1 USR2' -d 'By name or number'
+complete -c agent-sandbox -n $seen -l group -d 'All processes of its group'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create list get exec ls ps'
+complete -c agent-sandbox -n $seen -l json -d 'Print what the server answers'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from cp'
+complete -c agent-sandbox -n $seen -F

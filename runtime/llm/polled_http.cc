@@ -1,0 +1,290 @@
+#include "runtime/llm/polled_http.h"
+
+#include <curl/curl.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "runtime/llm/http_text.h"
+
+namespace runtime::llm {
+namespace {
+
+constexpr long connect_milliseconds = 10'000;
+// libcurl knows its own times; this only bounds a wait for nothing.
+constexpr int longest_wait_milliseconds = 60'000;
+constexpr std::size_t most_head_bytes = 256u << 10;
+
+struct EasyEnd {
+  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+};
+
+struct LinesEnd {
+  void operator()(curl_slist* lines) const { curl_slist_free_all(lines); }
+};
+
+HttpFault cannot_be_set_up(const std::string& why) {
+  HttpFault fault;
+  fault.text = "the request cannot be set up: " + why;
+  return fault;
+}
+
+}  // namespace
+
+struct PolledHttp::Multi {
+  Multi() {
+    curl_global_init(CURL_GLOBAL_DEFAULT);  // which counts
+    multi = curl_multi_init();
+    if (multi != nullptr) return;
+    curl_global_cleanup();
+    throw std::system_error(ENOMEM, std::generic_category(), "curl_multi");
+  }
+  ~Multi() {
+    curl_multi_cleanup(multi);
+    curl_global_cleanup();
+  }
+  Multi(const Multi&) = delete;
+  Multi& operator=(const Multi&) = delete;
+
+  // Whether anything came or ended.
+  bool perform();
+
+  CURLM* multi = nullptr;
+  bool progressed = false;
+};
+
+struct PolledCall::Transfer {
+  Transfer(PolledHttp::Multi& multi, HttpRequest request, PolledOptions options,
+           std::size_t max_reply_bytes)
+      : multi(multi),
+        request(std::move(request)),
+        options(std::move(options)),
+        max_bytes(max_reply_bytes),
+        easy(curl_easy_init()) {}
+  ~Transfer() {
+    if (added) curl_multi_remove_handle(multi.multi, easy.get());
+  }
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  template <class Value>
+  void set(CURLoption option, Value value) {
+    const CURLcode code = curl_easy_setopt(easy.get(), option, value);
+    if (set_up == CURLE_OK) set_up = code;
+  }
+  void set_connection(const PolledHttpOptions& client);
+  void set_request();
+  void add_header(const std::string& line);
+  HttpOutcome ended(CURLcode code);
+
+  static std::size_t on_header(char* line, std::size_t size, std::size_t count, void* self);
+  static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self);
+  static std::size_t on_room(char* room, std::size_t size, std::size_t count, void* self);
+
+  PolledHttp::Multi& multi;
+  const HttpRequest request;  // libcurl reads the body where it is
+  const PolledOptions options;
+  const std::size_t max_bytes;
+  const std::unique_ptr<CURL, EasyEnd> easy;
+  std::unique_ptr<curl_slist, LinesEnd> lines;
+  CURLcode set_up = CURLE_OK;
+  std::array<char, CURL_ERROR_SIZE> reason{};
+  bool added = false;
+  HeadReader head;
+  std::size_t head_bytes = 0;
+  bool too_large = false;
+  HttpReply reply;
+};
+
+void PolledCall::Transfer::set_connection(const PolledHttpOptions& client) {
+  set(CURLOPT_ERRORBUFFER, reason.data());
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_QUICK_EXIT, 1L);
+  set(CURLOPT_TCP_KEEPALIVE, 1L);
+  set(CURLOPT_CONNECTTIMEOUT_MS, connect_milliseconds);
+  set(CURLOPT_USERAGENT, client.user_agent.c_str());
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_FOLLOWLOCATION, 0L);
+  set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  set(CURLOPT_PROXY, "");  // and the environment is not asked
+  set(CURLOPT_NOPROXY, "");
+  // A path of a file may have dots of its own.
+  set(CURLOPT_PATH_AS_IS, 1L);
+  if (!client.socket_path.empty()) set(CURLOPT_UNIX_SOCKET_PATH, client.socket_path.c_str());
+}
+
+void PolledCall::Transfer::add_header(const std::string& line) {
+  curl_slist* const longer = curl_slist_append(lines.get(), line.c_str());
+  if (longer == nullptr) {
+    set_up = CURLE_OUT_OF_MEMORY;
+    return;
+  }
+  static_cast<void>(lines.release());  // is a part of `longer` now
+  lines.reset(longer);
+}
+
+void PolledCall::Transfer::set_request() {
+  set(CURLOPT_URL, request.url.c_str());
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  set(CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+  set(CURLOPT_HEADERDATA, this);
+  set(CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+  set(CURLOPT_WRITEDATA, this);
+  if (options.next_piece) {
+    set(CURLOPT_UPLOAD, 1L);
+    set(CURLOPT_READFUNCTION, &Transfer::on_room);
+    set(CURLOPT_READDATA, this);
+    const auto bytes = options.body_bytes;
+    set(CURLOPT_INFILESIZE_LARGE, bytes ? static_cast<curl_off_t>(*bytes) : curl_off_t{-1});
+  } else {
+    if (request.method != "GET" || !request.body.empty()) {
+      set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+      set(CURLOPT_POSTFIELDS, request.body.data());
+    }
+    // Only who sends a lot asks first whether it is wanted.
+    add_header("Expect:");
+  }
+  set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  bool has_type = false;
+  for (const auto& [name, value] : request.headers) {
+    has_type = has_type || curl_strequal(name.c_str(), "Content-Type") != 0;
+    add_header(value.empty() ? name + ";" : name + ": " + value);
+  }
+  if (!has_type) add_header("Content-Type:");
+  set(CURLOPT_HTTPHEADER, lines.get());
+}
+
+std::size_t PolledCall::Transfer::on_header(char* line, std::size_t size, std::size_t count,
+                                            void* self) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  const std::size_t length = size * count;
+  transfer.head_bytes += length;
+  transfer.too_large = transfer.head_bytes > most_head_bytes;
+  if (transfer.too_large) return 0;
+  transfer.head.feed({line, length});
+  transfer.multi.progressed = true;
+  return length;
+}
+
+// What is not taken ends the transfer.
+std::size_t PolledCall::Transfer::on_body(char* bytes, std::size_t size, std::size_t count,
+                                          void* self) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  const std::size_t length = size * count;
+  transfer.multi.progressed = true;
+  const bool is_good = transfer.head.status() / 100 == 2;
+  if (is_good && transfer.options.on_body) {
+    return transfer.options.on_body({bytes, length}) ? length : 0;
+  }
+  transfer.too_large = length > transfer.max_bytes - transfer.reply.body.size();
+  if (transfer.too_large) return 0;
+  transfer.reply.body.append(bytes, length);
+  return length;
+}
+
+std::size_t PolledCall::Transfer::on_room(char* room, std::size_t size, std::size_t count,
+                                          void* self) {
+  const auto& next_piece = static_cast<Transfer*>(self)->options.next_piece;
+  return next_piece({room, size * count}).value_or(CURL_READFUNC_ABORT);
+}
+
+HttpOutcome PolledCall::Transfer::ended(CURLcode code) {
+  if (code == CURLE_OK) {
+    reply.status = head.status();
+    reply.headers = std::move(head.headers());
+    return std::move(reply);
+  }
+  HttpFault fault;
+  fault.status = head.status();
+  long error = 0;
+  curl_easy_getinfo(easy.get(), CURLINFO_OS_ERRNO, &error);
+  if (too_large) {
+    fault.kind = HttpFault::too_large;
+    fault.text = "the reply is larger than " + std::to_string(max_bytes) + " bytes";
+  } else {
+    const bool connected = code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST &&
+                           code != CURLE_OPERATION_TIMEDOUT && code != CURLE_SSL_CONNECT_ERROR &&
+                           code != CURLE_PEER_FAILED_VERIFICATION;
+    fault.kind = connected ? HttpFault::interrupted : HttpFault::unreachable;
+    fault.text = reason[0] != '\0' ? reason.data() : curl_easy_strerror(code);
+    if (code == CURLE_COULDNT_CONNECT && error != 0) {
+      fault.text = std::generic_category().message(static_cast<int>(error));
+    }
+  }
+  return fault;
+}
+
+bool PolledHttp::Multi::perform() {
+  progressed = false;
+  int running = 0;
+  curl_multi_perform(multi, &running);
+  int left = 0;
+  while (const CURLMsg* const message = curl_multi_info_read(multi, &left)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    const CURLcode code = message->data.result;
+    char* owner = nullptr;
+    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &owner);
+    auto& call = *reinterpret_cast<PolledCall*>(owner);
+    curl_multi_remove_handle(multi, call.transfer_->easy.get());
+    call.transfer_->added = false;
+    call.outcome_ = call.transfer_->ended(code);
+    progressed = true;
+  }
+  return progressed;
+}
+
+PolledCall::PolledCall(std::unique_ptr<Transfer> transfer) : transfer_(std::move(transfer)) {}
+PolledCall::~PolledCall() = default;
+
+PolledHttp::PolledHttp(PolledHttpOptions options)
+    : options_(std::move(options)), multi_(std::make_unique<Multi>()) {}
+PolledHttp::~PolledHttp() = default;
+
+std::unique_ptr<PolledCall> PolledHttp::begin(HttpRequest request, PolledOptions options) {
+  const auto obstacle = obstacle_in(request);
+  std::unique_ptr<PolledCall> call(new PolledCall(std::make_unique<PolledCall::Transfer>(
+      *multi_, std::move(request), std::move(options), options_.max_reply_bytes)));
+  PolledCall::Transfer& transfer = *call->transfer_;
+  if (obstacle) {
+    call->outcome_ = cannot_be_set_up(*obstacle);
+    return call;
+  }
+  if (transfer.easy == nullptr) {
+    call->outcome_ = cannot_be_set_up("no memory");
+    return call;
+  }
+  transfer.set(CURLOPT_PRIVATE, static_cast<void*>(call.get()));
+  transfer.set_connection(options_);
+  transfer.set_request();
+  if (transfer.set_up != CURLE_OK) {
+    call->outcome_ = cannot_be_set_up(curl_easy_strerror(transfer.set_up));
+    return call;
+  }
+  const CURLMcode code = curl_multi_add_handle(multi_->multi, transfer.easy.get());
+  transfer.added = code == CURLM_OK;
+  if (!transfer.added) call->outcome_ = cannot_be_set_up(curl_multi_strerror(code));
+  return call;
+}
+
+void PolledHttp::wait(std::span<pollfd> others) {
+  for (pollfd& other : others) other.revents = 0;
+  // What has come already may change what the caller waits for.
+  if (multi_->perform()) return;
+  std::vector<curl_waitfd> watched;
+  for (const pollfd& other : others) {
+    // Both are made of bits that mean the same, but not by the same numbers.
+    const int input = (other.events & POLLIN) != 0 ? CURL_WAIT_POLLIN : 0;
+    const int room = (other.events & POLLOUT) != 0 ? CURL_WAIT_POLLOUT : 0;
+    watched.push_back({.fd = other.fd, .events = static_cast<short>(input | room), .revents = 0});
+  }
+  curl_multi_poll(multi_->multi, watched.data(), static_cast<unsigned>(watched.size()),
+                  longest_wait_milliseconds, nullptr);
+  // libcurl does not tell of the end of a pipe.
+  ::poll(others.data(), others.size(), 0);
+  multi_->perform();
+}
+
+}  // namespace runtime::llm

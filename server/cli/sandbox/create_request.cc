@@ -1,0 +1,57 @@
+#include "server/cli/sandbox/create_request.h"
+
+#include <utility>
+
+#include "runtime/json/writer.h"
+#include "server/cli/sandbox/json_text.h"
+
+namespace server::client {
+namespace {
+
+namespace json = runtime::json;
+
+void write_text(json::Writer& writer, std::string_view name, const std::string& text) {
+  if (!text.empty()) writer.key(name).string(text);
+}
+
+void write_number(json::Writer& writer, std::string_view name,
+                  const std::optional<std::uint32_t>& number) {
+  if (number) writer.key(name).integer(*number);
+}
+
+void write_map(json::Writer& writer, std::string_view name, const NamedTexts& texts) {
+  if (texts.empty()) return;
+  writer.key(name);
+  write_texts(writer, texts);
+}
+
+}  // namespace
+
+// What was not said is left to the server.
+std::string request_of(const CreateOptions& options) {
+  json::Writer writer;
+  writer.begin_object();
+  write_text(writer, "name", options.name);
+  write_text(writer, "template", options.template_name);
+  write_text(writer, "working_directory", options.working_directory);
+  write_map(writer, "env", options.env);
+  write_map(writer, "metadata", options.metadata);
+  if (options.memory_mb || options.processes || options.disk_mb) {
+    writer.key("limits").begin_object();
+    write_number(writer, "memory_mb", options.memory_mb);
+    write_number(writer, "processes", options.processes);
+    write_number(writer, "disk_mb", options.disk_mb);
+    writer.end_object();
+  }
+  write_number(writer, "timeout_seconds", options.timeout_seconds);
+  write_number(writer, "idle_seconds", options.idle_seconds);
+  if (!options.allow.empty()) {
+    writer.key("network").begin_object().key("allow").begin_array();
+    for (const std::string& rule : options.allow) writer.string(rule);
+    writer.end_array().end_object();
+  }
+  writer.end_object();
+  return std::move(writer).take();
+}
+
+}  // namespace server::client

@@ -1,0 +1,53 @@
+#include "server/cli/sandbox/json_text.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <map>
+
+#include "runtime/json/members.h"
+#include "runtime/llm/wire_json.h"
+#include "server/cli/exit_codes.h"
+#include "server/cli/plain_text.h"
+
+namespace server::client {
+namespace {
+
+constexpr std::size_t most_shown_characters = 1000;
+
+}  // namespace
+
+void write_texts(runtime::json::Writer& writer, const NamedTexts& texts) {
+  std::map<std::string_view, std::string_view> last;
+  for (const auto& [name, text] : texts) last.insert_or_assign(name, text);
+  writer.begin_object();
+  for (const auto& [name, text] : last) writer.key(name).string(text);
+  writer.end_object();
+}
+
+std::string shown(const runtime::json::Value& object, std::string_view name) {
+  const runtime::json::Value* const value = runtime::json::member(object, name);
+  if (value == nullptr || value->is_null()) return "-";
+  const std::string* const text = value->as_string();
+  return plain_line(text != nullptr ? *text : runtime::llm::text_of(*value), most_shown_characters);
+}
+
+int fail_unreadable() {
+  return server::fail(exit_own_failure, "the server's answer is not what was asked for");
+}
+
+int fail_to_write(const Signals& signals, int error) {
+  if (signals.ending() != 0) return exit_signal_base + signals.ending();
+  // As the signal of a broken pipe would have ended us.
+  if (error == EPIPE) return exit_signal_base + SIGPIPE;
+  const jail::Error failed{jail::ErrorKind::kernel, "write output", error, {}};
+  return server::fail(exit_own_failure, failed.message());
+}
+
+int print(ServerClient& client, std::string_view text) {
+  Signals& signals = client.signals();
+  return signals.write_all(STDOUT_FILENO, text) ? 0 : fail_to_write(signals, errno);
+}
+
+}  // namespace server::client

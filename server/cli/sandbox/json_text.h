@@ -1,0 +1,28 @@
+// JSON as commands of a client write and print it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "runtime/json/reader.h"
+#include "runtime/json/writer.h"
+#include "server/cli/sandbox/sandbox_options.h"
+#include "server/cli/sandbox/server_client.h"
+
+namespace server::client {
+
+// An object of texts. Of two with one name the later counts.
+void write_texts(runtime::json::Writer& writer, const NamedTexts& texts);
+
+// A member of an object as one line without control characters; "-" where there is none, or null.
+std::string shown(const runtime::json::Value& object, std::string_view name);
+// For an answer that is not what the interface says.
+int fail_unreadable();
+
+// All of it to standard output. Returns the exit status.
+int print(ServerClient& client, std::string_view text);
+// The exit status after a write of output that failed with errno `error`, of which is told where
+// that is not what the reader wanted.
+int fail_to_write(const Signals& signals, int error);
+
+}  // namespace server::client

@@ -1,0 +1,423 @@
+#include "server/cli/sandbox/sandbox_arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+
+#include "jail/egress.h"
+#include "server/cli/common_arguments.h"
+#include "server/cli/exit_codes.h"
+
+namespace server::client {
+namespace {
+
+constexpr std::uint32_t most_seconds = 86'400;
+constexpr std::uint32_t most_memory_mb = 1u << 20;
+
+// As CLI11 hands them over.
+struct RawSandboxArguments {
+  std::string id;
+  std::vector<std::string> ids;
+  std::string name;
+  std::string template_name;
+  std::string working_directory;
+  std::vector<std::string> env;
+  std::vector<std::string> metadata;
+  std::vector<std::string> allow;
+  std::string one_metadata;
+  std::string state;
+  std::uint32_t memory = 0;
+  std::uint32_t processes = 0;
+  std::uint32_t disk = 0;
+  std::uint32_t lifetime = 0;
+  std::uint32_t idle = 0;
+  std::uint32_t pid = 0;
+  std::uint32_t seconds = 0;
+  double timeout = 0;
+  std::string source;
+  std::string destination;
+  std::string path;
+  std::string signal = "TERM";
+  bool json = false;
+  bool background = false;
+  bool recursive = false;
+  bool follow = false;
+  bool group = false;
+};
+
+using Parsed = std::variant<Options, Finished>;
+
+// One `sandbox` subcommand: how it is written, and how it becomes values.
+struct Row {
+  const char* name;
+  const char* description;
+  void (*define)(CLI::App& command, RawSandboxArguments& raw);
+  Parsed (*parsed)(const CLI::App& command, const RawSandboxArguments& raw);
+};
+
+void add_json(CLI::App& command, RawSandboxArguments& raw) {
+  command.add_flag("--json", raw.json, "Print what the server answers");
+}
+
+void add_id(CLI::App& command, RawSandboxArguments& raw) {
+  command.add_option("id", raw.id, "The sandbox's id or name")->type_name("ID");
+}
+
+void add_pid(CLI::App& command, RawSandboxArguments& raw) {
+  command.add_option("pid", raw.pid, "Of the process, as ps shows it")
+      ->type_name("PID")
+      ->check(CLI::Range(1u, 1u << 30));
+}
+
+// One a time: the next word may be something else.
+void add_many(CLI::App& command, const char* name, std::vector<std::string>& values,
+              const char* type, const char* description) {
+  command.add_option(name, values, description)->type_name(type)->allow_extra_args(false);
+}
+
+void add_number(CLI::App& command, const char* name, std::uint32_t& value, const char* type,
+                std::uint32_t min, std::uint32_t max, const char* description) {
+  command.add_option(name, value, description)->type_name(type)->check(CLI::Range(min, max));
+}
+
+void add_env_and_directory(CLI::App& command, RawSandboxArguments& raw) {
+  add_many(command, "--env", raw.env, "NAME=VALUE", "A variable for the process; may repeat");
+  command.add_option("--workdir", raw.working_directory, "Where it starts [the sandbox's]")
+      ->type_name("DIR");
+}
+
+std::optional<std::uint32_t> given(const CLI::App& command, const char* name, std::uint32_t value) {
+  if (command.count(name) == 0) return std::nullopt;
+  return value;
+}
+
+Format format_of(const RawSandboxArguments& raw) { return raw.json ? Format::json : Format::text; }
+
+Finished mistake(const CLI::App& command, const std::string& text) {
+  return usage("sandbox " + command.get_name() + ": " + text);
+}
+
+std::optional<std::pair<std::string, std::string>> parted(const std::string& entry) {
+  const std::size_t equals = entry.find('=');
+  if (equals == 0 || equals == entry.npos) return std::nullopt;
+  return std::pair(entry.substr(0, equals), entry.substr(equals + 1));
+}
+
+std::optional<Finished> read_texts(const char* option, const std::vector<std::string>& entries,
+                                   NamedTexts& texts) {
+  for (const std::string& entry : entries) {
+    auto text = parted(entry);
+    if (!text) return usage(std::string(option) + " " + entry + ": expected NAME=VALUE");
+    texts.push_back(std::move(*text));
+  }
+  return std::nullopt;
+}
+
+void define_create(CLI::App& command, RawSandboxArguments& raw) {
+  command.add_option("--name", raw.name, "A name to use in place of its id")->type_name("N");
+  command.add_option("--template", raw.template_name, "Its root and policy [none]")->type_name("T");
+  add_many(command, "--env", raw.env, "NAME=VALUE", "A variable for every process; may repeat");
+  command.add_option("--workdir", raw.working_directory, "Where processes start [/workspace]")
+      ->type_name("DIR");
+  add_many(command, "--metadata", raw.metadata, "NAME=VALUE", "A note to find it by; may repeat");
+  add_number(command, "--memory", raw.memory, "MB", 8, most_memory_mb, "Memory limit in MB");
+  add_number(command, "--processes", raw.processes, "N", 1, 1024,
+             "Processes and threads at once [128]");
+  add_number(command, "--disk", raw.disk, "MB", 1, 1024, "For /workspace and /tmp, each [64]");
+  add_number(command, "--timeout", raw.lifetime, "S", 1, most_seconds,
+             "Seconds that it lives [3600]");
+  add_number(command, "--idle", raw.idle, "S", 1, most_seconds,
+             "End it when it was of no use for so many seconds");
+  add_many(command, "--allow", raw.allow, "HOST:PORT",
+           "Let it reach HOST:PORT through a proxy; may repeat [no network]");
+  add_json(command, raw);
+}
+
+Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
+  CreateOptions options;
+  options.name = raw.name;
+  options.template_name = raw.template_name;
+  options.working_directory = raw.working_directory;
+  if (auto wrong = read_texts("--env", raw.env, options.env)) return *wrong;
+  if (auto wrong = read_texts("--metadata", raw.metadata, options.metadata)) return *wrong;
+  options.memory_mb = given(command, "--memory", raw.memory);
+  options.processes = given(command, "--processes", raw.processes);
+  options.disk_mb = given(command, "--disk", raw.disk);
+  options.timeout_seconds = given(command, "--timeout", raw.lifetime);
+  options.idle_seconds = given(command, "--idle", raw.idle);
+  for (const std::string& rule : raw.allow) {
+    if (const auto checked = jail::check_egress_rule(rule); !checked) {
+      return usage("--allow " + rule + ": " + checked.error().doing);
+    }
+  }
+  options.allow = raw.allow;
+  options.format = format_of(raw);
+  return options;
+}
+
+void define_list(CLI::App& command, RawSandboxArguments& raw) {
+  command.add_option("--state", raw.state, "Only those that are running, or ended")
+      ->type_name("STATE")
+      ->check(CLI::IsMember({"running", "ended"}));
+  command.add_option("--metadata", raw.one_metadata, "Only those that have this note")
+      ->type_name("NAME=VALUE");
+  add_json(command, raw);
+}
+
+Parsed parsed_list(const CLI::App& command, const RawSandboxArguments& raw) {
+  ListOptions options;
+  options.state = raw.state;
+  if (command.count("--metadata") > 0) {
+    options.metadata = parted(raw.one_metadata);
+    if (!options.metadata) return usage("--metadata: expected NAME=VALUE");
+  }
+  options.format = format_of(raw);
+  return options;
+}
+
+void define_get(CLI::App& command, RawSandboxArguments& raw) {
+  add_id(command, raw);
+  add_json(command, raw);
+}
+
+Parsed parsed_get(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
+  return GetOptions{.id = raw.id, .format = format_of(raw)};
+}
+
+void define_exec(CLI::App& command, RawSandboxArguments& raw) {
+  add_id(command, raw);
+  add_env_and_directory(command, raw);
+  command.add_option("--timeout", raw.timeout, "Seconds until it is ended [the sandbox's end]")
+      ->type_name("S")
+      ->check(CLI::Range(0.05, static_cast<double>(most_seconds)));
+  command.add_flag("--background", raw.background, "Print its pid and leave it running");
+  command.add_flag("--json", raw.json, "Print how it ended, and its output, as JSON");
+  command.footer(
+      "The command follows after --. Standard input, where it is no terminal, output and error\n"
+      "are passed through. The exit status is the command's; 124: timeout, 137: out of memory,\n"
+      "128+n: signal n, 127: not found, 125: our own failure, 2: usage.");
+}
+
+Parsed parsed_exec(const CLI::App& command, const RawSandboxArguments& raw) {
+  ExecOptions options;
+  options.id = raw.id;
+  if (auto wrong = read_texts("--env", raw.env, options.env)) return *wrong;
+  options.working_directory = raw.working_directory;
+  if (command.count("--timeout") > 0) options.timeout_seconds = raw.timeout;
+  options.background = raw.background;
+  options.format = format_of(raw);
+  return options;
+}
+
+void define_shell(CLI::App& command, RawSandboxArguments& raw) {
+  add_id(command, raw);
+  add_env_and_directory(command, raw);
+  command.footer(
+      "Another command than bash may follow after --. The exit status is the shell's, or as of\n"
+      "exec.");
+}
+
+Parsed parsed_shell(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
+  ShellOptions options;
+  options.id = raw.id;
+  if (auto wrong = read_texts("--env", raw.env, options.env)) return *wrong;
+  options.working_directory = raw.working_directory;
+  return options;
+}
+
+void define_cp(CLI::App& command, RawSandboxArguments& raw) {
+  command.add_option("source", raw.source, "A file, ID:/PATH for one in a sandbox, or -")
+      ->type_name("SRC");
+  command.add_option("destination", raw.destination, "The same; one of them is in a sandbox")
+      ->type_name("DST");
+}
+
+struct PlaceInSandbox {
+  std::string id;
+  std::string path;
+};
+
+// A path with a colon of its own is written with a slash before it: ./a:b.
+std::optional<PlaceInSandbox> place_in_sandbox(const std::string& word) {
+  const std::size_t colon = word.find(':');
+  if (colon == 0 || colon == word.npos || word.find('/') < colon) return std::nullopt;
+  return PlaceInSandbox{.id = word.substr(0, colon), .path = word.substr(colon + 1)};
+}
+
+Parsed parsed_cp(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (raw.source.empty() || raw.destination.empty()) {
+    return mistake(command, "expected SRC and DST, one of them as ID:/PATH");
+  }
+  auto from = place_in_sandbox(raw.source);
+  auto into = place_in_sandbox(raw.destination);
+  if (from.has_value() == into.has_value()) {
+    return mistake(command, "expected one of SRC and DST as ID:/PATH, the other on this host");
+  }
+  CopyOptions options;
+  if (from) options.direction = CopyOptions::Direction::out_of_sandbox;
+  options.outside = from ? raw.destination : raw.source;
+  PlaceInSandbox& inside = from ? *from : *into;
+  if (!inside.path.starts_with('/')) {
+    return mistake(command, "expected an absolute path after " + inside.id + ":");
+  }
+  options.id = std::move(inside.id);
+  options.inside = std::move(inside.path);
+  return options;
+}
+
+void define_ls(CLI::App& command, RawSandboxArguments& raw) {
+  add_id(command, raw);
+  command.add_option("path", raw.path, "Of a directory [where processes start]")->type_name("PATH");
+  add_json(command, raw);
+}
+
+Parsed parsed_ls(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (!raw.path.empty() && !raw.path.starts_with('/')) {
+    return mistake(command, "expected an absolute PATH");
+  }
+  return ListFilesOptions{.id = raw.id, .path = raw.path, .format = format_of(raw)};
+}
+
+void define_rm(CLI::App& command, RawSandboxArguments& raw) {
+  add_id(command, raw);
+  command.add_option("path", raw.path, "Of a file or directory")->type_name("PATH");
+  command.add_flag("-r,--recursive", raw.recursive, "With all that is in it");
+}
+
+Parsed parsed_rm(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (!raw.path.starts_with('/')) return mistake(command, "expected an absolute PATH");
+  return RemoveFileOptions{.id = raw.id, .path = raw.path, .recursive = raw.recursive};
+}
+
+Parsed parsed_ps(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
+  return ProcessesOptions{.id = raw.id, .format = format_of(raw)};
+}
+
+void define_logs(CLI::App& command, RawSandboxArguments& raw) {
+  add_id(command, raw);
+  add_pid(command, raw);
+  command.add_flag("-f,--follow", raw.follow, "Go on until it ends");
+}
+
+Parsed parsed_logs(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (raw.pid == 0) return mistake(command, "expected the PID of a process");
+  return LogsOptions{.id = raw.id, .pid = raw.pid, .follow = raw.follow};
+}
+
+void define_kill(CLI::App& command, RawSandboxArguments& raw) {
+  add_id(command, raw);
+  add_pid(command, raw);
+  command.add_option("--signal", raw.signal, "By name or number [TERM]")->type_name("SIGNAL");
+  command.add_flag("--group", raw.group, "All processes of its group");
+}
+
+// 0: there is none of that name.
+int signal_of(const std::string& word) {
+  if (const int number = signal_number(word); number != 0) return number;
+  if (const int number = signal_number("SIG" + word); number != 0) return number;
+  int number = 0;
+  return CLI::detail::lexical_cast(word, number) && number >= 1 && number <= SIGRTMAX ? number : 0;
+}
+
+Parsed parsed_kill(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (raw.pid == 0) return mistake(command, "expected the PID of a process");
+  const int signal = signal_of(raw.signal);
+  if (signal == 0)
+    return usage("--signal " + raw.signal + ": expected a name as TERM, or a number");
+  return KillOptions{.id = raw.id, .pid = raw.pid, .signal = signal, .group = raw.group};
+}
+
+void define_renew(CLI::App& command, RawSandboxArguments& raw) {
+  add_id(command, raw);
+  add_number(command, "seconds", raw.seconds, "SECONDS", 1, most_seconds,
+             "How long it lives, from now on");
+}
+
+Parsed parsed_renew(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (raw.seconds == 0) return mistake(command, "expected SECONDS");
+  return RenewOptions{.id = raw.id, .seconds = raw.seconds};
+}
+
+void define_delete(CLI::App& command, RawSandboxArguments& raw) {
+  command.add_option("ids", raw.ids, "Ids or names of sandboxes")->type_name("ID");
+}
+
+Parsed parsed_delete(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (raw.ids.empty() || std::find(raw.ids.begin(), raw.ids.end(), "") != raw.ids.end()) {
+    return mistake(command, "expected the ID of a sandbox, or of several");
+  }
+  return DeleteOptions{.ids = raw.ids};
+}
+
+constexpr Row rows[] = {
+    {"create", "Make a sandbox, print its id", define_create, parsed_create},
+    {"list", "Show those that live and those that ended lately", define_list, parsed_list},
+    {"get", "Show one", define_get, parsed_get},
+    {"exec", "Run a command in one", define_exec, parsed_exec},
+    {"shell", "Work in one at a terminal", define_shell, parsed_shell},
+    {"cp", "Copy a file into one or out of it", define_cp, parsed_cp},
+    {"ls", "Show the files of a directory", define_ls, parsed_ls},
+    {"rm", "Remove a file", define_rm, parsed_rm},
+    {"ps", "Show its processes", define_get, parsed_ps},
+    {"logs", "Show what a process wrote", define_logs, parsed_logs},
+    {"kill", "Send a process a signal", define_kill, parsed_kill},
+    {"renew", "Let it live longer, or shorter", define_renew, parsed_renew},
+    {"delete", "End some, with all that is in them", define_delete, parsed_delete},
+};
+
+}  // namespace
+
+struct SandboxCommands::State {
+  RawSandboxArguments raw;
+  CLI::App* whole = nullptr;
+  std::vector<std::pair<const Row*, CLI::App*>> commands;
+};
+
+SandboxCommands::SandboxCommands() : state_(std::make_unique<State>()) {}
+SandboxCommands::~SandboxCommands() = default;
+
+void SandboxCommands::define(CLI::App& app) {
+  state_->whole = app.add_subcommand("sandbox", "Sandboxes that live on a server");
+  for (const Row& row : rows) {
+    CLI::App* const command = state_->whole->add_subcommand(row.name, row.description);
+    row.define(*command, state_->raw);
+    state_->commands.emplace_back(&row, command);
+  }
+  state_->whole->footer(
+      "AGENT_SANDBOX_URL says where the server is [http://127.0.0.1:8000], AGENT_SANDBOX_KEY is\n"
+      "the key to show. The exit status is 1 where the server says no, 125: our own failure,\n"
+      "2: usage.");
+}
+
+std::optional<Command> SandboxCommands::parsed(std::vector<std::string> command) const {
+  if (!state_->whole->parsed()) return std::nullopt;
+  for (const auto& [row, app] : state_->commands) {
+    if (!app->parsed()) continue;
+    const bool names_one = app->get_option_no_throw("id") != nullptr;
+    if (names_one && state_->raw.id.empty()) {
+      return mistake(*app, "expected the ID of a sandbox");
+    }
+    Parsed parsed = row->parsed(*app, state_->raw);
+    if (auto* const wrong = std::get_if<Finished>(&parsed)) return std::move(*wrong);
+    Options& options = std::get<Options>(parsed);
+    if (auto* const exec = std::get_if<ExecOptions>(&options)) {
+      if (command.empty()) return mistake(*app, "expected -- COMMAND");
+      exec->command = std::move(command);
+    } else if (auto* const shell = std::get_if<ShellOptions>(&options)) {
+      shell->command = command.empty() ? std::vector<std::string>{"bash"} : std::move(command);
+    }
+    return std::move(options);
+  }
+  std::string names;
+  for (const Row& row : rows) {
+    if (!names.empty()) names += &row == std::end(rows) - 1 ? " or " : ", ";
+    names += row.name;
+  }
+  return usage("sandbox: expected " + names);
+}
+
+bool SandboxCommands::takes_command(const std::vector<std::string>& args) {
+  return args.size() > 1 && args[0] == "sandbox" && (args[1] == "exec" || args[1] == "shell");
+}
+
+}  // namespace server::client

@@ -1,0 +1,234 @@
+#include "server/cli/sandbox/sandbox_command.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+#include <variant>
+
+#include "runtime/json/base64.h"
+#include "runtime/json/members.h"
+#include "runtime/json/writer.h"
+#include "server/cli/exit_codes.h"
+#include "server/cli/sandbox/create_request.h"
+#include "server/cli/sandbox/json_text.h"
+#include "server/cli/sandbox/process_events.h"
+#include "server/cli/sandbox/run_process.h"
+#include "server/cli/sandbox/sandbox_files.h"
+#include "server/cli/sandbox/sandbox_text.h"
+#include "server/cli/sandbox/server_client.h"
+#include "server/cli/sandbox/table.h"
+
+namespace server::client {
+namespace {
+
+namespace json = runtime::json;
+
+int refused(const ServerClient& client, const jail::Error& error) {
+  return fail(error, client.signals(), exit_refused);
+}
+
+std::string process_path(const std::string& id, std::uint32_t pid) {
+  return sandbox_path(id) + "/processes/" + std::to_string(pid);
+}
+
+// Prints what `text` makes of the answer, or the answer as it is.
+template <class Text>
+int show(ServerClient& client, const jail::Result<std::string>& answer, Format format, Text text) {
+  if (!answer) return refused(client, answer.error());
+  if (format == Format::json) return print(client, *answer + "\n");
+  const auto value = json::parse(*answer, "answer");
+  return value ? print(client, text(*value)) : fail_unreadable();
+}
+
+const json::Array* array_in(const json::Value& object, std::string_view name) {
+  const json::Value* const array = json::member(object, name);
+  return array == nullptr ? nullptr : array->as_array();
+}
+
+int create(ServerClient& client, const CreateOptions& options) {
+  const auto answer =
+      client.ask({.method = "POST", .path = "/v1/sandboxes", .body = request_of(options)});
+  return show(client, answer, options.format,
+              [](const json::Value& sandbox) { return shown(sandbox, "id") + "\n"; });
+}
+
+// All pages; as JSON each is one line, as the server answers it.
+int list(ServerClient& client, const ListOptions& options) {
+  std::string query = "?limit=200";
+  if (!options.state.empty()) query += "&state=" + percent_encoded(options.state);
+  if (options.metadata) {
+    const auto& [name, value] = *options.metadata;
+    query += "&metadata=" + percent_encoded(name + ":" + value);
+  }
+  json::Array all;
+  std::string cursor;
+  do {
+    const std::string from = cursor.empty() ? "" : "&cursor=" + percent_encoded(cursor);
+    const auto answer = client.get("/v1/sandboxes" + query + from);
+    if (!answer) return refused(client, answer.error());
+    const auto page = json::parse(*answer, "answer");
+    const json::Array* const sandboxes = page ? array_in(*page, "sandboxes") : nullptr;
+    if (sandboxes == nullptr) return fail_unreadable();
+    if (options.format == Format::json) {
+      if (const int printed = print(client, *answer + "\n"); printed != 0) return printed;
+    }
+    all.insert(all.end(), sandboxes->begin(), sandboxes->end());
+    cursor = json::text_member(&*page, "next_cursor");
+  } while (!cursor.empty());
+  if (options.format == Format::json) return 0;
+  return print(client, sandboxes_text(all, table_width(STDOUT_FILENO)));
+}
+
+int get(ServerClient& client, const GetOptions& options) {
+  return show(client, client.get(sandbox_path(options.id)), options.format, sandbox_text);
+}
+
+int show_processes(ServerClient& client, const ProcessesOptions& options) {
+  const auto text = [](const json::Value& answer) {
+    const json::Array* const processes = array_in(answer, "processes");
+    return processes_text(processes == nullptr ? json::Array() : *processes,
+                          table_width(STDOUT_FILENO));
+  };
+  return show(client, client.get(sandbox_path(options.id) + "/processes"), options.format, text);
+}
+
+// What a process wrote goes where it wrote it, as it is.
+class Logs {
+ public:
+  explicit Logs(ServerClient& client) : client_(client) {}
+
+  bool add(ProcessEvents::Stream stream, std::string_view bytes) {
+    const bool is_error = stream == ProcessEvents::Stream::standard_error;
+    const int fd = is_error ? STDERR_FILENO : STDOUT_FILENO;
+    if (client_.signals().write_all(fd, bytes)) return true;
+    write_error_ = errno;
+    return false;
+  }
+  static void tell_lost(std::int64_t bytes) {
+    if (bytes > 0) {
+      server::fail(0, std::to_string(bytes) + " bytes of output are not kept any more");
+    }
+  }
+  int write_error() const { return write_error_; }
+
+ private:
+  ServerClient& client_;
+  int write_error_ = 0;
+};
+
+int follow(ServerClient& client, const std::string& path) {
+  Logs logs(client);
+  ProcessEvents events(
+      Encoding::base64,
+      {.on_output = [&](ProcessEvents::Stream stream,
+                        std::string_view bytes) { return logs.add(stream, bytes); },
+       .on_lost =
+           [](std::int64_t bytes) {
+             Logs::tell_lost(bytes);
+             return true;
+           }});
+  const auto call =
+      client.begin({.path = path, .accept = "application/x-ndjson"},
+                   {.on_body = [&](std::string_view bytes) { return events.feed(bytes); }});
+  const auto answer = client.finish(*call);
+  if (logs.write_error() != 0) return fail_to_write(client.signals(), logs.write_error());
+  if (!events.error().empty()) return server::fail(exit_own_failure, events.error());
+  if (!answer) return refused(client, answer.error());
+  if (events.ended() != nullptr) return 0;
+  return server::fail(exit_own_failure, "the server ended before the process did");
+}
+
+int show_kept(ServerClient& client, const std::string& path) {
+  const auto answer = client.get(path);
+  if (!answer) return refused(client, answer.error());
+  const auto kept = json::parse(*answer, "answer");
+  const json::Array* const pieces = kept ? array_in(*kept, "pieces") : nullptr;
+  if (pieces == nullptr) return fail_unreadable();
+  if (const json::Value* const lost = json::member(*kept, "lost_bytes")) {
+    Logs::tell_lost(lost->as_integer() == nullptr ? 0 : *lost->as_integer());
+  }
+  Logs logs(client);
+  for (const json::Value& piece : *pieces) {
+    const auto bytes = json::decode_base64(json::text_member(&piece, "data"));
+    if (!bytes) return fail_unreadable();
+    const auto stream = json::text_member(&piece, "stream") == "stderr"
+                            ? ProcessEvents::Stream::standard_error
+                            : ProcessEvents::Stream::standard_output;
+    if (!logs.add(stream, *bytes)) return fail_to_write(client.signals(), logs.write_error());
+  }
+  return 0;
+}
+
+int show_logs(ServerClient& client, const LogsOptions& options) {
+  const std::string path = process_path(options.id, options.pid) + "/output?from=0&encoding=base64";
+  return options.follow ? follow(client, path) : show_kept(client, path);
+}
+
+int kill(ServerClient& client, const KillOptions& options) {
+  json::Writer writer;
+  writer.begin_object().key("signal").integer(options.signal);
+  if (options.group) writer.key("group").boolean(true);
+  writer.end_object();
+  const auto answer = client.ask({.method = "POST",
+                                  .path = process_path(options.id, options.pid) + "/signal",
+                                  .body = std::move(writer).take()});
+  return answer ? 0 : refused(client, answer.error());
+}
+
+int renew(ServerClient& client, const RenewOptions& options) {
+  json::Writer writer;
+  writer.begin_object().key("timeout_seconds").integer(options.seconds).end_object();
+  const auto answer = client.ask(
+      {.method = "PATCH", .path = sandbox_path(options.id), .body = std::move(writer).take()});
+  return show(client, answer, Format::text, [](const json::Value& sandbox) {
+    return "ends at " + shown(sandbox, "ends_at") + "\n";
+  });
+}
+
+// What cannot be ended does not keep the others.
+int end_all(ServerClient& client, const DeleteOptions& options) {
+  int exit_code = 0;
+  for (const std::string& id : options.ids) {
+    const auto answer = client.ask({.method = "DELETE", .path = sandbox_path(id)});
+    if (answer) continue;
+    exit_code = refused(client, answer.error());
+    if (exit_code != exit_refused) break;
+  }
+  return exit_code;
+}
+
+struct Dispatch {
+  ServerClient& client;
+  const runtime::Environment& environment;
+
+  int operator()(const CreateOptions& options) const { return create(client, options); }
+  int operator()(const ListOptions& options) const { return list(client, options); }
+  int operator()(const GetOptions& options) const { return get(client, options); }
+  int operator()(const ExecOptions& options) const { return exec(client, options); }
+  int operator()(const ShellOptions& options) const {
+    const auto terminal = environment.find("TERM");
+    return shell(client, options, terminal == environment.end() ? "" : terminal->second);
+  }
+  int operator()(const CopyOptions& options) const { return copy(client, options); }
+  int operator()(const ListFilesOptions& options) const { return list_files(client, options); }
+  int operator()(const RemoveFileOptions& options) const { return remove_file(client, options); }
+  int operator()(const ProcessesOptions& options) const { return show_processes(client, options); }
+  int operator()(const LogsOptions& options) const { return show_logs(client, options); }
+  int operator()(const KillOptions& options) const { return kill(client, options); }
+  int operator()(const RenewOptions& options) const { return renew(client, options); }
+  int operator()(const DeleteOptions& options) const { return end_all(client, options); }
+};
+
+}  // namespace
+
+int sandbox(const Options& options, const runtime::Environment& environment) {
+  auto address = server_address(environment);
+  if (!address) return server::fail(exit_usage, address.error().message());
+  auto signals = Signals::block();
+  if (!signals) return server::fail(exit_own_failure, signals.error().message());
+  ServerClient client(std::move(*address), *signals);
+  return std::visit(Dispatch{client, environment}, options);
+}
+
+}  // namespace server::client

@@ -1,0 +1,14 @@
+// agent-sandbox sandbox cp, ls and rm.
+#pragma once
+
+#include "server/cli/sandbox/sandbox_options.h"
+#include "server/cli/sandbox/server_client.h"
+
+namespace server::client {
+
+// Each returns the exit status.
+int copy(ServerClient& client, const CopyOptions& options);
+int list_files(ServerClient& client, const ListFilesOptions& options);
+int remove_file(ServerClient& client, const RemoveFileOptions& options);
+
+}  // namespace server::client

@@ -1,0 +1,115 @@
+// What `agent-sandbox sandbox` was told to do, as values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace server::client {
+
+using NamedTexts = std::vector<std::pair<std::string, std::string>>;
+
+enum class Format : std::uint8_t { text, json };
+
+// Below, `id` is the id or the name of a sandbox and not empty, and what is not there was not said.
+
+struct CreateOptions {
+  std::string name;
+  std::string template_name;
+  std::string working_directory;
+  NamedTexts env;
+  NamedTexts metadata;
+  std::optional<std::uint32_t> memory_mb;
+  std::optional<std::uint32_t> processes;
+  std::optional<std::uint32_t> disk_mb;
+  std::optional<std::uint32_t> timeout_seconds;
+  std::optional<std::uint32_t> idle_seconds;
+  std::vector<std::string> allow;
+  Format format = Format::text;
+};
+
+struct ListOptions {
+  std::string state;
+  std::optional<std::pair<std::string, std::string>> metadata;
+  Format format = Format::text;
+};
+
+struct GetOptions {
+  std::string id;
+  Format format = Format::text;
+};
+
+struct ExecOptions {
+  std::string id;
+  std::vector<std::string> command;  // not empty
+  NamedTexts env;
+  std::string working_directory;
+  std::optional<double> timeout_seconds;
+  bool background = false;
+  Format format = Format::text;
+};
+
+struct ShellOptions {
+  std::string id;
+  std::vector<std::string> command;  // not empty
+  NamedTexts env;
+  std::string working_directory;
+};
+
+struct CopyOptions {
+  enum class Direction : std::uint8_t {
+    into_sandbox,
+    out_of_sandbox
+  } direction = Direction::into_sandbox;
+  std::string id;
+  std::string inside;   // an absolute path
+  std::string outside;  // "-": standard input or output
+};
+
+struct ListFilesOptions {
+  std::string id;
+  std::string path;  // absolute; empty: the sandbox's working directory
+  Format format = Format::text;
+};
+
+struct RemoveFileOptions {
+  std::string id;
+  std::string path;  // absolute
+  bool recursive = false;
+};
+
+struct ProcessesOptions {
+  std::string id;
+  Format format = Format::text;
+};
+
+struct LogsOptions {
+  std::string id;
+  std::uint32_t pid = 0;
+  bool follow = false;
+};
+
+struct KillOptions {
+  std::string id;
+  std::uint32_t pid = 0;
+  int signal = 0;  // a number
+  bool group = false;
+};
+
+struct RenewOptions {
+  std::string id;
+  std::uint32_t seconds = 0;
+};
+
+struct DeleteOptions {
+  std::vector<std::string> ids;  // not empty
+};
+
+using Options = std::variant<CreateOptions, ListOptions, GetOptions, ExecOptions, ShellOptions,
+                             CopyOptions, ListFilesOptions, RemoveFileOptions, ProcessesOptions,
+                             LogsOptions, KillOptions, RenewOptions, DeleteOptions>;
+
+}  // namespace server::client

@@ -1,0 +1,162 @@
+#include "server/cli/sandbox/sandbox_text.h"
+
+#include <string_view>
+#include <vector>
+
+#include "runtime/json/members.h"
+#include "server/cli/plain_text.h"
+#include "server/cli/sandbox/json_text.h"
+#include "server/cli/sandbox/table.h"
+
+namespace server::client {
+namespace {
+
+namespace json = runtime::json;
+
+using Rows = std::vector<std::vector<std::string>>;
+
+constexpr std::size_t most_characters = 1000;
+
+bool has_ended(const json::Value& object) { return json::text_member(&object, "state") == "ended"; }
+
+// "2026-11-21 20:16:00" of "2026-11-21T20:16:00.123Z"; all times are UTC.
+std::string time_text(const json::Value& object, std::string_view name) {
+  std::string time = shown(object, name).substr(0, 19);
+  if (time.size() > 10 && time[10] == 'T') time[10] = ' ';
+  return time;
+}
+
+// "running", or why it is not any more.
+std::string state_of(const json::Value& object) {
+  if (!has_ended(object)) return shown(object, "state");
+  const json::Value* const outcome = json::member(object, "outcome");
+  return outcome == nullptr || outcome->is_null() ? "ended" : shown(*outcome, "code");
+}
+
+std::string command_text(const json::Value& process) {
+  const json::Value* const command = json::member(process, "command");
+  const json::Array* const words = command == nullptr ? nullptr : command->as_array();
+  if (words == nullptr) return shown(process, "command");
+  std::string text;
+  for (const json::Value& word : *words) {
+    if (!text.empty()) text += ' ';
+    if (word.as_string() != nullptr) text += *word.as_string();
+  }
+  return plain_line(text, most_characters);
+}
+
+std::string time_used(const json::Value& process) {
+  const json::Value* const used = json::member(process, "cpu_time_ms");
+  if (used == nullptr || used->as_integer() == nullptr) return "-";
+  return json::number_text(static_cast<double>(*used->as_integer()) / 1000) + "s";
+}
+
+std::string status_of(const json::Value& process) {
+  const std::string code = shown(process, "exit_code");
+  return code == "-" ? shown(process, "signal") : code;
+}
+
+std::string metadata_text(const json::Value& sandbox) {
+  const json::Value* const metadata = json::member(sandbox, "metadata");
+  const json::Object* const members = metadata == nullptr ? nullptr : metadata->as_object();
+  std::string text;
+  if (members == nullptr) return text;
+  for (const auto& [name, value] : *members) {
+    if (!text.empty()) text += ", ";
+    text += plain_line(name, most_characters) + "=" + shown(*metadata, name);
+  }
+  return text;
+}
+
+std::string limits_text(const json::Value& sandbox) {
+  const json::Value* const limits = json::member(sandbox, "limits");
+  if (limits == nullptr) return "-";
+  return shown(*limits, "memory_mb") + " MB of memory, " + shown(*limits, "processes") +
+         " processes, " + shown(*limits, "disk_mb") + " MB of disk";
+}
+
+std::string network_text(const json::Value& sandbox) {
+  const json::Value* const network = json::member(sandbox, "network");
+  const json::Value* const allow = json::member(network, "allow");
+  const json::Array* const rules = allow == nullptr ? nullptr : allow->as_array();
+  if (rules == nullptr) return shown(sandbox, "network");
+  std::string text;
+  for (const json::Value& rule : *rules) {
+    if (!text.empty()) text += ", ";
+    if (rule.as_string() != nullptr) text += *rule.as_string();
+  }
+  return plain_line(text, most_characters);
+}
+
+}  // namespace
+
+std::string sandboxes_text(const json::Array& sandboxes, std::size_t width) {
+  const std::vector<Column> columns = {{.title = "ID"},
+                                       {.title = "NAME", .least_width = 8},
+                                       {.title = "STATE"},
+                                       {.title = "ENDS (UTC)"},
+                                       {.title = "PROCESSES"},
+                                       {.title = "TEMPLATE", .least_width = 8},
+                                       {.title = "METADATA", .least_width = 12}};
+  Rows rows;
+  for (const json::Value& sandbox : sandboxes) {
+    rows.push_back({shown(sandbox, "id"), shown(sandbox, "name"), state_of(sandbox),
+                    time_text(sandbox, has_ended(sandbox) ? "ended_at" : "ends_at"),
+                    shown(sandbox, "processes"), shown(sandbox, "template"),
+                    metadata_text(sandbox)});
+  }
+  return table(columns, rows, width);
+}
+
+std::string processes_text(const json::Array& processes, std::size_t width) {
+  const std::vector<Column> columns = {
+      {.title = "PID"},           {.title = "STATE"}, {.title = "STATUS"},
+      {.title = "STARTED (UTC)"}, {.title = "TIME"},  {.title = "COMMAND", .least_width = 12}};
+  Rows rows;
+  for (const json::Value& process : processes) {
+    rows.push_back({shown(process, "pid"), state_of(process), status_of(process),
+                    time_text(process, "started_at"), time_used(process), command_text(process)});
+  }
+  return table(columns, rows, width);
+}
+
+std::string files_text(const json::Array& entries, std::size_t width) {
+  const std::vector<Column> columns = {{.title = "TYPE"},
+                                       {.title = "MODE"},
+                                       {.title = "SIZE"},
+                                       {.title = "MODIFIED (UTC)"},
+                                       {.title = "NAME", .least_width = 12}};
+  Rows rows;
+  for (const json::Value& entry : entries) {
+    std::string name = shown(entry, "name");
+    if (const std::string target = shown(entry, "target"); target != "-") name += " -> " + target;
+    rows.push_back({shown(entry, "type"), shown(entry, "mode"), shown(entry, "size"),
+                    time_text(entry, "modified_at"), std::move(name)});
+  }
+  return table(columns, rows, width);
+}
+
+std::string sandbox_text(const json::Value& sandbox) {
+  std::string text;
+  const auto add = [&](std::string_view name, const std::string& value) {
+    text += std::string(name) + ": " + value + "\n";
+  };
+  add("id", shown(sandbox, "id"));
+  add("name", shown(sandbox, "name"));
+  add("state", state_of(sandbox));
+  const json::Value* const outcome = json::member(sandbox, "outcome");
+  if (outcome != nullptr && !outcome->is_null()) add("cause", shown(*outcome, "cause"));
+  add("template", shown(sandbox, "template"));
+  add("metadata", metadata_text(sandbox));
+  add("working directory", shown(sandbox, "working_directory"));
+  add("created", time_text(sandbox, "created_at"));
+  add("ends", time_text(sandbox, "ends_at"));
+  if (has_ended(sandbox)) add("ended", time_text(sandbox, "ended_at"));
+  add("idle seconds", shown(sandbox, "idle_seconds"));
+  add("limits", limits_text(sandbox));
+  add("network", network_text(sandbox));
+  add("processes", shown(sandbox, "processes"));
+  return text;
+}
+
+}  // namespace server::client

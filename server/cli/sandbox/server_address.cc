@@ -1,0 +1,71 @@
+#include "server/cli/sandbox/server_address.h"
+
+#include <algorithm>
+
+#include "runtime/llm/http_text.h"
+
+namespace server::client {
+namespace {
+
+constexpr std::string_view default_url = "http://127.0.0.1:8000";
+
+std::string variable(const runtime::Environment& environment, std::string_view name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+bool is_visible(char letter) { return letter > 0x20 && letter < 0x7F; }
+
+}  // namespace
+
+std::string ServerAddress::shown() const {
+  return socket_path.empty() ? runtime::llm::origin_of(url) : "unix:" + socket_path;
+}
+
+jail::Result<ServerAddress> server_address(const runtime::Environment& environment) {
+  constexpr std::string_view unix_prefix = "unix:";
+  ServerAddress address;
+  address.key = variable(environment, "AGENT_SANDBOX_KEY");
+  if (!std::all_of(address.key.begin(), address.key.end(), is_visible)) {
+    return jail::invalid("AGENT_SANDBOX_KEY: expected a key without blanks");
+  }
+  std::string url = variable(environment, "AGENT_SANDBOX_URL");
+  if (url.empty()) url = default_url;
+  if (url.starts_with(unix_prefix)) {
+    address.socket_path = url.substr(unix_prefix.size());
+    address.url = "http://localhost";
+    if (address.socket_path.starts_with('/')) return address;
+    return jail::invalid("AGENT_SANDBOX_URL: expected an absolute path after unix:");
+  }
+  while (url.ends_with('/')) url.pop_back();
+  const bool is_web = url.starts_with("http://") || url.starts_with("https://");
+  const bool is_plain =
+      std::all_of(url.begin(), url.end(), is_visible) && url.find_first_of("?#") == url.npos;
+  if (!is_web || !is_plain || url.ends_with(':')) {
+    return jail::invalid("AGENT_SANDBOX_URL: expected http://HOST:PORT, https:// or unix:/PATH");
+  }
+  address.url = std::move(url);
+  return address;
+}
+
+std::string percent_encoded(std::string_view text, Slashes slashes) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char letter : text) {
+    const auto byte = static_cast<unsigned char>(letter);
+    const bool is_plain = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+                          (letter >= '0' && letter <= '9') ||
+                          std::string_view("-._~").find(letter) != std::string_view::npos ||
+                          (letter == '/' && slashes == Slashes::stay);
+    if (is_plain) {
+      encoded += letter;
+    } else {
+      encoded += '%';
+      encoded += digits[byte >> 4];
+      encoded += digits[byte & 0xF];
+    }
+  }
+  return encoded;
+}
+
+}  // namespace server::client

@@ -1,0 +1,31 @@
+// Where the server is, and the key to show there.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "jail/result.h"
+#include "runtime/config/environment.h"
+
+namespace server::client {
+
+struct ServerAddress {
+  std::string url;          // http or https, without a slash at its end
+  std::string socket_path;  // of a Unix socket; empty: the URL says where
+  std::string key;          // empty: none
+
+  // For messages: holds no secret.
+  std::string shown() const;
+};
+
+// From AGENT_SANDBOX_URL and AGENT_SANDBOX_KEY of the environment alone: a file .env of whatever
+// directory one is in could send a key to somebody else. Errors: ErrorKind::invalid, naming the
+// variable and repeating no key.
+jail::Result<ServerAddress> server_address(const runtime::Environment& environment);
+
+// `text` as a part of a URL's path or query: all but letters, digits, - . _ ~ as %XX. With
+// `slashes` those stay as they are.
+enum class Slashes : unsigned char { stay, are_encoded };
+std::string percent_encoded(std::string_view text, Slashes slashes = Slashes::are_encoded);
+
+}  // namespace server::client

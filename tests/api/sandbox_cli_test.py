@@ -1,0 +1,304 @@
+"""agent-sandbox sandbox: exit statuses, streams, signals, processes that stay, servers that are elsewhere or nowhere."""
+import fcntl
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import termios
+
+import host_view
+import live_server
+import time_scale
+from sandbox_command import CONTROLS, Command
+
+KEY = "a-key-made-for-this-test"
+
+
+class Life(Command):
+    def test_create_get_renew_delete(self):
+        sandbox = self.make("--name", "box", "--timeout", "600", "--idle", "500", "--memory", "64", "--processes", "16", "--disk", "8",
+                            "--metadata", "owner=me", "--metadata", "odd=a=b", "--env", "GREETING=hello", "--workdir", "/tmp")
+        shown = json.loads(self.good("get", "box", "--json"))
+        self.assertEqual((sandbox, "box", "running"), (shown["id"], shown["name"], shown["state"]))
+        self.assertEqual({"owner": "me", "odd": "a=b"}, shown["metadata"])
+        self.assertEqual((64, 16, 8, 500), (*(shown["limits"][name] for name in ("memory_mb", "processes", "disk_mb")), shown["idle_seconds"]))
+        text = self.good("get", sandbox)
+        for line in (f"id: {sandbox}", "name: box", "state: running", "working directory: /tmp", "idle seconds: 500",
+                     "limits: 64 MB of memory, 16 processes, 8 MB of disk", "network: none", "processes: 0"):
+            self.assertIn(line + "\n", text)
+        self.assertEqual((0, "hello\n/tmp\n", ""), self.exec("box", "sh", "-c", "echo $GREETING; pwd"))
+        before = shown["ends_at"]
+        self.assertRegex(self.good("renew", "box", "1200"), r"\Aends at \d{4}-\S+Z\n\Z")
+        self.assertLess(before, json.loads(self.good("get", "box", "--json"))["ends_at"])
+        self.assertEqual("", self.good("delete", "box"))
+        self.assertIn(" ", self.one_line("get", "box"))
+
+    def test_json(self):
+        shown = json.loads(self.good("create", "--json"))
+        self.assertEqual("running", shown["state"])
+        self.good("delete", shown["id"])
+
+    def test_list(self):
+        first, second = self.make("--metadata", "colour=red"), self.make("--metadata", "colour=blue", "--name", "second")
+        listed = json.loads(self.good("list", "--json"))["sandboxes"]
+        self.assertLessEqual({first, second}, {one["id"] for one in listed})
+        blue = self.good("list", "--metadata", "colour=blue").splitlines()
+        self.assertEqual(2, len(blue), blue)
+        self.assertRegex(blue[0], r"^ID +NAME +STATE +ENDS")
+        self.assertRegex(blue[1], rf"^{second} +second +running +\d{{4}}-")
+        self.good("delete", second)
+        self.assertIn(first, self.good("list", "--state", "running"))
+        self.assertNotIn(second, self.good("list", "--state", "running"))
+
+    def test_many_are_deleted_and_what_is_not_there_is_named(self):
+        first, second = self.make(), self.make()
+        status, out, error = self.run_it("delete", first, "no-such-one", second)
+        self.assertEqual((1, ""), (status, out))
+        self.assertEqual(1, error.count("agent-sandbox: "), error)
+        for sandbox in (first, second):
+            self.assertIn("state: deleted\n", self.good("get", sandbox))
+
+    def test_what_the_server_refuses_is_one_line(self):
+        self.make("--name", "taken")
+        self.assertIn("taken", self.one_line("create", "--name", "taken"))
+        self.assertIn("template", self.one_line("create", "--template", "no-such-template"))
+        self.assertIn("name", self.one_line("create", "--name", "No!"))
+
+    def test_an_ended_one_says_why(self):
+        sandbox = self.make("--timeout", "1")
+        self.assertTrue(host_view.wait_until(
+            lambda: json.loads(self.good("get", sandbox, "--json"))["state"] == "ended", 20))
+        self.assertIn("state: lifetime\n", self.good("get", sandbox))
+        self.assertIn("lifetime", self.good("list", "--state", "ended"))
+        self.assertIn("agent-sandbox: ", self.one_line("exec", sandbox, "--", "true", status=125))
+
+
+class Exec(Command):
+    def setUp(self):
+        super().setUp()
+        self.sandbox = self.make()
+
+    def test_exit_statuses(self):
+        for command, status in (("true", 0), ("exit 7", 7), ("kill -9 $$", 137), ("kill -TERM $$", 143), ("exit 255", 255)):
+            with self.subTest(command):
+                self.assertEqual(status, self.exec(self.sandbox, "sh", "-c", command)[0])
+
+    def test_a_timeout_is_124(self):
+        status, out, error = self.run_it("exec", self.sandbox, "--timeout", "0.3", "--", "sh", "-c", "echo begun; sleep 50")
+        self.assertEqual((124, "begun\n"), (status, out))
+        self.assertRegex(error, r"\Aagent-sandbox: [^\n]+\n\Z")
+
+    def test_what_is_not_there(self):
+        self.assertIn("no-such-program", self.one_line("exec", self.sandbox, "--", "no-such-program", status=127))
+        self.assertIn("/nowhere", self.one_line("exec", self.sandbox, "--workdir", "/nowhere", "--", "true", status=125))
+        self.one_line("exec", "no-such-sandbox", "--", "true", status=125)
+        self.assertEqual(2, self.run_it("exec", self.sandbox)[0])
+
+    def test_streams_are_kept_apart_and_bytes_are_as_they_were(self):
+        status, out, error = self.bytes_of("exec", self.sandbox, "--", "sh", "-c", r"printf '\000\377\033[1m'; printf '\376' >&2")
+        self.assertEqual((0, b"\0\xff\x1b[1m", b"\xfe"), (status, out, error))
+
+    def test_output_comes_as_it_is_written(self):
+        process = self.start("exec", self.sandbox, "--", "sh", "-c", "echo first; read line; echo $line",
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.read_until(process.stdout.fileno(), b"first\n")
+        process.stdin.write(b"second\n")
+        process.stdin.flush()
+        self.read_until(process.stdout.fileno(), b"second\n")
+        self.assertEqual(0, process.wait(time_scale.scaled(20)))
+
+    def test_input_of_any_size_and_of_any_bytes(self):
+        for size in (0, 1, 70_000, 3_000_000):
+            with self.subTest(size):
+                content = os.urandom(size)
+                status, out, error = self.bytes_of("exec", self.sandbox, "--", "cat", input=content)
+                self.assertEqual((0, b""), (status, error))
+                self.assertTrue(content == out, f"{len(out)} of {size} bytes")
+
+    def test_input_that_nobody_reads(self):
+        self.assertEqual((3, "", ""), self.exec(self.sandbox, "sh", "-c", "exit 3", input=bytes(3_000_000)))
+        self.assertEqual((0, "begun\n", ""), self.exec(self.sandbox, "sh", "-c", "exec <&-; echo begun; sleep 0.5", input=bytes(3_000_000)))
+
+    def test_input_that_never_ends_keeps_nobody(self):
+        process = self.start("exec", self.sandbox, "--", "sh", "-c", "exit 4", stdin=subprocess.PIPE)
+        self.assertEqual(4, process.wait(time_scale.scaled(20)))
+
+    def test_a_closed_input_is_empty(self):
+        process = self.start("exec", self.sandbox, "--", "cat", stdin=subprocess.DEVNULL)
+        self.assertEqual(0, process.wait(time_scale.scaled(20)))
+
+    def test_env_and_working_directory(self):
+        self.assertEqual((0, "b c\n/tmp\n", ""), self.run_it(
+            "exec", self.sandbox, "--env", "A=b c", "--workdir", "/tmp", "--", "sh", "-c", 'echo "$A"; pwd'))
+
+    def test_files_stay_and_arguments_are_the_commands(self):
+        self.assertEqual(0, self.exec(self.sandbox, "sh", "-c", "echo kept > file")[0])
+        self.assertEqual((0, "kept\n", ""), self.exec(self.sandbox, "cat", "file"))
+        self.assertEqual((0, "--json -- -x\n", ""), self.exec(self.sandbox, "echo", "--json", "--", "-x"))
+
+    def test_json(self):
+        status, out, error = self.run_it("exec", self.sandbox, "--json", "--", "sh", "-c", "cat; echo bad >&2; exit 5", input=b"good")
+        result = json.loads(out)
+        self.assertEqual((5, ""), (status, error))
+        self.assertEqual(("good", "bad\n", 5, "ended", False),
+                         tuple(result[name] for name in ("stdout", "stderr", "exit_code", "state", "stdout_truncated")))
+
+    def interrupted(self, number):
+        process = self.start("exec", self.sandbox, "--", "sh", "-c", "echo begun; sleep 50", stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.read_until(process.stdout.fileno(), b"begun\n")
+        process.send_signal(number)
+        status = process.wait(time_scale.scaled(20))
+        self.assertEqual(b"", process.stderr.read())
+        self.wait_until_idle(self.sandbox)
+        return status
+
+    def test_signals_end_it_and_the_command(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                self.assertEqual(128 + number, self.interrupted(number))
+
+    def test_even_being_killed_ends_the_command(self):
+        self.assertEqual(-signal.SIGKILL, self.interrupted(signal.SIGKILL))
+
+    @staticmethod
+    def waiting_bytes(pipe):
+        return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
+
+    def test_ctrl_c_while_nobody_reads_what_we_write(self):
+        process = self.start("exec", self.sandbox, "--", "sh", "-c", "yes | head -c 3000000; sleep 50", stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE)
+        self.read_until(process.stdout.fileno(), b"y\n")
+        self.assertTrue(host_view.wait_until(lambda: self.waiting_bytes(process.stdout) == 65536, 20), self.waiting_bytes(process.stdout))
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(130, process.wait(time_scale.scaled(20)))
+        self.wait_until_idle(self.sandbox)
+
+    def test_who_reads_no_more_ends_it(self):
+        process = self.start("exec", self.sandbox, "--", "yes", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+        self.read_until(process.stdout.fileno(), b"y\n")
+        process.stdout.close()
+        self.assertEqual(141, process.wait(time_scale.scaled(20)))
+        self.assertEqual(b"", process.stderr.read())
+        self.wait_until_idle(self.sandbox)
+
+    def test_a_sandbox_that_is_deleted_meanwhile(self):
+        process = self.start("exec", self.sandbox, "--", "sh", "-c", "echo begun; sleep 50", stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.read_until(process.stdout.fileno(), b"begun\n")
+        self.good("delete", self.sandbox)
+        self.assertIn(process.wait(time_scale.scaled(20)), (125, 137))
+        self.assertIn(b"agent-sandbox: ", process.stderr.read())
+
+
+class Background(Command):
+    def setUp(self):
+        super().setUp()
+        self.sandbox = self.make()
+
+    def begin(self, script, *arguments):
+        out = self.good("exec", self.sandbox, "--background", *arguments, "--", "sh", "-c", script)
+        self.assertRegex(out, r"\A\d+\n\Z")
+        return out.strip()
+
+    def test_ps_logs_kill(self):
+        pid = self.begin("echo out; echo err >&2; sleep 50")
+        lines = self.good("ps", self.sandbox).splitlines()
+        self.assertRegex(lines[0], r"^PID +STATE +STATUS +STARTED \(UTC\) +TIME +COMMAND$")
+        self.assertRegex(lines[1], rf"^{pid} +running +- +\d{{4}}-.*/sh -c echo out; echo err >&2; sleep 50$")
+        self.assertTrue(host_view.wait_until(
+            lambda: self.run_it("logs", self.sandbox, pid) == (0, "out\n", "err\n"), 10), self.run_it("logs", self.sandbox, pid))
+        self.good("kill", self.sandbox, pid, "--signal", "KILL", "--group")
+        self.wait_until_idle(self.sandbox)
+        self.assertRegex(self.good("ps", self.sandbox), rf"(?m)^{pid} +\w+ +SIGKILL ")
+        self.one_line("kill", self.sandbox, pid)
+
+    def test_kill_sends_term_unless_said(self):
+        pid = self.begin("trap 'echo heard; exit 0' TERM; echo ready; while :; do sleep 0.05; done")
+        self.assertTrue(host_view.wait_until(lambda: "ready" in self.run_it("logs", self.sandbox, pid)[1], 10))
+        self.good("kill", self.sandbox, pid)
+        self.wait_until_idle(self.sandbox)
+        self.assertEqual("ready\nheard\n", self.good("logs", self.sandbox, pid))
+
+    def test_follow(self):
+        pid = self.begin("echo first; while [ ! -e go ]; do sleep 0.05; done; echo last")
+        process = self.start("logs", self.sandbox, pid, "--follow", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.read_until(process.stdout.fileno(), b"first\n")
+        self.assertEqual(0, self.exec(self.sandbox, "touch", "go")[0])
+        self.assertEqual(0, process.wait(time_scale.scaled(20)))
+        self.assertEqual((b"last\n", b""), (process.stdout.read(), process.stderr.read()))
+
+    def test_who_follows_may_leave(self):
+        pid = self.begin("echo first; sleep 50")
+        process = self.start("logs", self.sandbox, pid, "-f", stdout=subprocess.PIPE)
+        self.read_until(process.stdout.fileno(), b"first\n")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(130, process.wait(time_scale.scaled(20)))
+        self.assertEqual([pid], [str(running["pid"]) for running in self.running(self.sandbox)])
+
+    def test_nothing_in_a_table_moves_the_cursor(self):
+        self.assertEqual(0, self.exec(self.sandbox, "sh", "-c", "true", "\x1b[2J", "\u202e", "a\nb")[0])
+        self.assertEqual(0, self.exec(self.sandbox, "python3", "-c", "open('\\x1b]0;x\\x07\\u202e\\n', 'w')")[0])
+        for command, lines in (("ps", 3), ("ls", 2)):
+            text = self.good(command, self.sandbox)
+            self.assertNotRegex(text, CONTROLS)
+            self.assertEqual(lines, text.count("\n"), text)
+
+    def test_a_process_that_is_not_there(self):
+        self.one_line("logs", self.sandbox, "4000000")
+        self.one_line("kill", self.sandbox, "4000000")
+
+
+class Elsewhere(Command):
+    """Servers that are not there, or ask for a key, or are reached by a socket."""
+    environment = {"JOBS_PATH": ":memory:", "API_KEYS": KEY}
+
+    def test_keys(self):
+        for key in ({}, {"AGENT_SANDBOX_KEY": "wrong"}):
+            error = self.one_line("list", **key)
+            self.assertIn("AGENT_SANDBOX_KEY", error)
+        self.assertIn("ID", self.good("list", AGENT_SANDBOX_KEY=KEY))
+        self.assertIn("AGENT_SANDBOX_KEY", self.one_line("list", AGENT_SANDBOX_KEY="a b", status=2))
+
+    def test_no_server(self):
+        error = self.one_line("list", status=125, AGENT_SANDBOX_URL="http://127.0.0.1:1")
+        for part in ("http://127.0.0.1:1", "refused", "agent-sandbox serve", "AGENT_SANDBOX_URL"):
+            self.assertIn(part, error)
+        error = self.one_line("create", status=125, AGENT_SANDBOX_URL="unix:/nowhere/api.sock")
+        self.assertIn("unix:/nowhere/api.sock", error)
+        self.assertIn("No such file", error)
+        self.assertIn("AGENT_SANDBOX_URL", self.one_line("list", status=2, AGENT_SANDBOX_URL="nonsense"))
+
+    def test_proxies_are_not_asked(self):
+        self.good("list", AGENT_SANDBOX_KEY=KEY, http_proxy="http://127.0.0.1:1", ALL_PROXY="http://127.0.0.1:1")
+
+    def test_a_file_env_is_not_read(self):
+        (self.directory / ".env").write_text("AGENT_SANDBOX_URL=http://127.0.0.1:1\n", encoding="utf-8")
+        self.good("list", AGENT_SANDBOX_KEY=KEY)
+
+    def test_a_unix_socket(self):
+        directory = tempfile.mkdtemp(prefix="agent-sandbox-unix.")
+        os.chmod(directory, 0o777)
+        self.addCleanup(shutil.rmtree, directory, ignore_errors=True)
+        server = live_server.LiveServer(environment={"JOBS_PATH": ":memory:", "API_HOST": f"unix:{directory}/api.sock"})
+        self.addCleanup(server.stop)
+        where = {"AGENT_SANDBOX_URL": f"unix:{directory}/api.sock"}
+        sandbox = self.good("create", **where).strip()
+        self.assertEqual((0, "42\n", ""), self.run_it("exec", sandbox, "--", "sh", "-c", "echo $((6*7))", **where))
+        self.good("delete", sandbox, **where)
+
+    def test_a_server_that_ends_meanwhile(self):
+        server = live_server.LiveServer(environment={"JOBS_PATH": ":memory:"})
+        self.addCleanup(server.stop)
+        where = {"AGENT_SANDBOX_URL": f"http://127.0.0.1:{server.port}"}
+        sandbox = self.good("create", **where).strip()
+        process = self.start("exec", sandbox, "--", "sh", "-c", "echo begun; sleep 50", environment=self.variables(**where),
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.read_until(process.stdout.fileno(), b"begun\n")
+        server.kill()
+        self.assertEqual(125, process.wait(time_scale.scaled(20)))
+        self.assertRegex(process.stderr.read().decode(), r"\Aagent-sandbox: [^\n]+\n\Z")

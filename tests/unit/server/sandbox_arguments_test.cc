@@ -1,0 +1,190 @@
+#include "server/cli/sandbox/sandbox_arguments.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace server::client {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+using Words = std::vector<std::string>;
+
+Command parsed(Words args) {
+  args.insert(args.begin(), "sandbox");
+  return parse_arguments(std::move(args), "1.2.3");
+}
+
+template <class One>
+One parsed_as(Words args) {
+  auto command = parsed(std::move(args));
+  if (const auto* finished = std::get_if<Finished>(&command)) ADD_FAILURE() << finished->error;
+  auto* options = std::get_if<Options>(&command);
+  auto* one = options == nullptr ? nullptr : std::get_if<One>(options);
+  EXPECT_NE(one, nullptr);
+  return one == nullptr ? One() : *one;
+}
+
+TEST(SandboxArguments, CreateNeedsNothing) {
+  const auto options = parsed_as<CreateOptions>({"create"});
+  EXPECT_TRUE(options.name.empty() && options.env.empty() && options.allow.empty());
+  EXPECT_FALSE(options.memory_mb || options.processes || options.disk_mb ||
+               options.timeout_seconds || options.idle_seconds);
+  EXPECT_EQ(options.format, Format::text);
+}
+
+TEST(SandboxArguments, CreateTakesEveryOption) {
+  const auto options = parsed_as<CreateOptions>({"create",
+                                                 "--name",
+                                                 "box",
+                                                 "--template",
+                                                 "python",
+                                                 "--env",
+                                                 "A=b=c",
+                                                 "--env",
+                                                 "B=",
+                                                 "--metadata",
+                                                 "owner=me",
+                                                 "--memory",
+                                                 "512",
+                                                 "--processes",
+                                                 "16",
+                                                 "--disk",
+                                                 "32",
+                                                 "--timeout",
+                                                 "60",
+                                                 "--idle",
+                                                 "30",
+                                                 "--allow",
+                                                 "example.org:443",
+                                                 "--workdir",
+                                                 "/tmp",
+                                                 "--json"});
+  EXPECT_EQ(options.name, "box");
+  EXPECT_EQ(options.template_name, "python");
+  EXPECT_THAT(options.env, ElementsAre(Pair("A", "b=c"), Pair("B", "")));
+  EXPECT_THAT(options.metadata, ElementsAre(Pair("owner", "me")));
+  EXPECT_EQ(options.memory_mb, 512u);
+  EXPECT_EQ(options.processes, 16u);
+  EXPECT_EQ(options.disk_mb, 32u);
+  EXPECT_EQ(options.timeout_seconds, 60u);
+  EXPECT_EQ(options.idle_seconds, 30u);
+  EXPECT_THAT(options.allow, ElementsAre("example.org:443"));
+  EXPECT_EQ(options.working_directory, "/tmp");
+  EXPECT_EQ(options.format, Format::json);
+}
+
+TEST(SandboxArguments, ListAndGet) {
+  const auto list =
+      parsed_as<ListOptions>({"list", "--state", "ended", "--metadata", "a=b=c", "--json"});
+  EXPECT_EQ(list.state, "ended");
+  EXPECT_EQ(list.metadata, std::pair(std::string("a"), std::string("b=c")));
+  EXPECT_EQ(list.format, Format::json);
+  EXPECT_FALSE(parsed_as<ListOptions>({"list"}).metadata.has_value());
+  EXPECT_EQ(parsed_as<GetOptions>({"get", "box"}).id, "box");
+}
+
+TEST(SandboxArguments, WhatFollowsTheDashesIsTheCommands) {
+  const auto options =
+      parsed_as<ExecOptions>({"exec", "box", "--env", "A=1", "--workdir", "/tmp", "--timeout",
+                              "0.5", "--background", "--json", "--", "sh", "-c", "--", "--json"});
+  EXPECT_EQ(options.id, "box");
+  EXPECT_THAT(options.command, ElementsAre("sh", "-c", "--", "--json"));
+  EXPECT_THAT(options.env, ElementsAre(Pair("A", "1")));
+  EXPECT_EQ(options.working_directory, "/tmp");
+  EXPECT_EQ(options.timeout_seconds, 0.5);
+  EXPECT_TRUE(options.background);
+  EXPECT_EQ(options.format, Format::json);
+}
+
+TEST(SandboxArguments, AShellIsBashUnlessSaid) {
+  EXPECT_THAT(parsed_as<ShellOptions>({"shell", "box"}).command, ElementsAre("bash"));
+  EXPECT_THAT(parsed_as<ShellOptions>({"shell", "box", "--", "python3", "-q"}).command,
+              ElementsAre("python3", "-q"));
+}
+
+TEST(SandboxArguments, OneSideOfACopyIsInASandbox) {
+  auto options = parsed_as<CopyOptions>({"cp", "a.txt", "box:/workspace/"});
+  EXPECT_EQ(options.direction, CopyOptions::Direction::into_sandbox);
+  EXPECT_EQ(options.id, "box");
+  EXPECT_EQ(options.inside, "/workspace/");
+  EXPECT_EQ(options.outside, "a.txt");
+  options = parsed_as<CopyOptions>({"cp", "box:/a:b", "./c:/d"});
+  EXPECT_EQ(options.direction, CopyOptions::Direction::out_of_sandbox);
+  EXPECT_EQ(options.inside, "/a:b");
+  EXPECT_EQ(options.outside, "./c:/d");
+  EXPECT_EQ(parsed_as<CopyOptions>({"cp", "box:/a", "-"}).outside, "-");
+}
+
+TEST(SandboxArguments, FilesAndProcesses) {
+  EXPECT_EQ(parsed_as<ListFilesOptions>({"ls", "box"}).path, "");
+  EXPECT_EQ(parsed_as<ListFilesOptions>({"ls", "box", "/tmp"}).path, "/tmp");
+  EXPECT_TRUE(parsed_as<RemoveFileOptions>({"rm", "-r", "box", "/tmp/a"}).recursive);
+  EXPECT_EQ(parsed_as<ProcessesOptions>({"ps", "box"}).id, "box");
+  EXPECT_EQ(parsed_as<LogsOptions>({"logs", "box", "7"}).pid, 7u);
+  EXPECT_TRUE(parsed_as<LogsOptions>({"logs", "box", "7", "--follow"}).follow);
+  EXPECT_EQ(parsed_as<RenewOptions>({"renew", "box", "60"}).seconds, 60u);
+  EXPECT_THAT(parsed_as<DeleteOptions>({"delete", "a", "b"}).ids, ElementsAre("a", "b"));
+}
+
+TEST(SandboxArguments, SignalsByNameAndNumber) {
+  EXPECT_EQ(parsed_as<KillOptions>({"kill", "box", "7"}).signal, SIGTERM);
+  EXPECT_EQ(parsed_as<KillOptions>({"kill", "box", "7", "--signal", "KILL"}).signal, SIGKILL);
+  EXPECT_EQ(parsed_as<KillOptions>({"kill", "box", "7", "--signal", "SIGHUP"}).signal, SIGHUP);
+  EXPECT_EQ(parsed_as<KillOptions>({"kill", "box", "7", "--signal", "2"}).signal, SIGINT);
+  EXPECT_TRUE(parsed_as<KillOptions>({"kill", "box", "7", "--group"}).group);
+}
+
+TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
+  const std::pair<Words, const char*> cases[] = {
+      {{}, "create, list"},
+      {{"launch"}, "launch"},
+      {{"create", "--env", "A"}, "--env"},
+      {{"create", "--metadata", "=b"}, "--metadata"},
+      {{"create", "--memory", "7"}, "--memory"},
+      {{"create", "--processes", "0"}, "--processes"},
+      {{"create", "--timeout", "86401"}, "--timeout"},
+      {{"create", "--idle", "-1"}, "--idle"},
+      {{"create", "--allow", "http://x"}, "--allow"},
+      {{"create", "box"}, "box"},
+      {{"list", "--state", "dead"}, "--state"},
+      {{"list", "--metadata", "a"}, "--metadata"},
+      {{"get"}, "ID"},
+      {{"get", ""}, "ID"},
+      {{"exec", "--", "ls"}, "ID"},
+      {{"exec", "box"}, "-- COMMAND"},
+      {{"exec", "box", "--"}, "-- COMMAND"},
+      {{"exec", "box", "ls", "--", "x"}, "ls"},
+      {{"exec", "box", "--timeout", "0", "--", "x"}, "--timeout"},
+      {{"shell"}, "ID"},
+      {{"cp"}, "SRC and DST"},
+      {{"cp", "a", "b"}, "one of SRC and DST"},
+      {{"cp", "x:/a", "y:/b"}, "one of SRC and DST"},
+      {{"cp", "a", "box:b"}, "absolute path after box:"},
+      {{"ls", "box", "tmp"}, "absolute"},
+      {{"rm", "box"}, "absolute"},
+      {{"logs", "box"}, "PID"},
+      {{"logs", "box", "x"}, "pid"},
+      {{"kill", "box", "0"}, "pid"},
+      {{"kill", "box", "7", "--signal", "NOPE"}, "NOPE"},
+      {{"kill", "box", "7", "--signal", "0"}, "--signal 0"},
+      {{"renew", "box"}, "SECONDS"},
+      {{"renew", "box", "0"}, "seconds"},
+      {{"delete"}, "ID"},
+      {{"delete", "a", ""}, "ID"},
+  };
+  for (const auto& [args, word] : cases) {
+    const auto command = parsed(args);
+    const auto* finished = std::get_if<Finished>(&command);
+    ASSERT_NE(finished, nullptr) << ::testing::PrintToString(args);
+    EXPECT_EQ(finished->exit_code, 2) << ::testing::PrintToString(args);
+    EXPECT_THAT(finished->error, HasSubstr(word)) << ::testing::PrintToString(args);
+  }
+}
+
+}  // namespace
+}  // namespace server::client
