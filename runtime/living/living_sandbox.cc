@@ -24,6 +24,10 @@ constexpr std::chrono::seconds patience_for_a_jail{10};
 // Init ends a jail by itself when it is asked to. This much later its owner no longer relies on it.
 constexpr std::chrono::seconds grace{2};
 constexpr std::size_t kept_ended_processes = 32;
+// Of PATH, which is as long as a caller likes.
+constexpr std::size_t searched_path_bytes = 4096;
+constexpr int searched_directories = 64;
+constexpr std::size_t quoted_bytes = 200;
 
 Error has_ended_error() { return {ErrorKind::closed, "the sandbox has ended", 0, {}}; }
 
@@ -38,6 +42,13 @@ std::string_view path_of(const std::vector<std::string>& env) {
 
 std::string absolute(const std::string& directory, std::string_view path) {
   return (std::filesystem::path(directory) / path).lexically_normal().string();
+}
+
+Error no_program(const std::string& name, const std::string& where) {
+  return {ErrorKind::invalid,
+          "command: " + name.substr(0, quoted_bytes) + ": not found" + where,
+          ENOENT,
+          {}};
 }
 
 bool is_program(const jail::Fd& file) {
@@ -73,8 +84,7 @@ asio::awaitable<Result<void>> LivingSandbox::begin() {
   const Alarm::Watch control(*alarm_, jail_->control_fd());
   alarm_->set_deadline(clock_->now() + patience_for_a_jail);
   bool is_started = false;
-  // Processes can be spawned once init's descriptor is there too.
-  while (!is_started || jail_->process_fd() < 0) {
+  for (;;) {
     const auto phase = jail_->advance();
     if (!phase) co_return phase.error();
     if (*phase == jail::Phase::ended) {
@@ -83,14 +93,14 @@ asio::awaitable<Result<void>> LivingSandbox::begin() {
     if (*phase == jail::Phase::ready && !is_started) {
       if (auto started = jail_->start(); !started) co_return started;
       is_started = true;
-      continue;
     }
+    // Processes can be spawned once init's descriptor is there too.
+    if (is_started && jail_->process_fd() >= 0) co_return Result<void>();
     if (alarm_->deadline_passed()) {
       co_return Error{ErrorKind::timed_out, "the jail was not ready in time", 0, {}};
     }
     co_await alarm_->wait();
   }
-  co_return Result<void>();
 }
 
 asio::awaitable<void> LivingSandbox::drive(std::shared_ptr<LivingSandbox> self,
@@ -153,15 +163,20 @@ void LivingSandbox::wake() {
   asio::post(executor_, [self = shared_from_this()] { self->alarm_->wake(); });
 }
 
-LivingSandbox::Use::Use(std::shared_ptr<LivingSandbox> sandbox) : sandbox_(std::move(sandbox)) {
+LivingSandbox::Use::Use(std::shared_ptr<LivingSandbox> sandbox, Attendance attendance)
+    : sandbox_(std::move(sandbox)), attendance_(attendance) {
   const std::lock_guard lock(sandbox_->mutex_);
   ++sandbox_->uses_;
+  if (attendance_ == Attendance::awaited) ++sandbox_->awaited_;
 }
 
 LivingSandbox::Use::~Use() {
   if (sandbox_ == nullptr) return;
   const std::lock_guard lock(sandbox_->mutex_);
   --sandbox_->uses_;
+  if (attendance_ == Attendance::awaited && --sandbox_->awaited_ == 0 && sandbox_->then_) {
+    sandbox_->end_now(*sandbox_->then_);
+  }
   sandbox_->last_used_ = sandbox_->clock_->now();
   if (sandbox_->times_.idle && !sandbox_->ended_) sandbox_->wake();
 }
@@ -170,10 +185,10 @@ asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingSandbox::spawn(
     ProcessCommand command) {
   auto spawned = spawn_now(command);
   if (!spawned) co_return spawned.error();
+  const auto attendance = command.in_background ? Attendance::none : Attendance::awaited;
   // g++ 12 destroys a temporary function in the operand of co_await twice.
-  std::function<void()> on_end = [use = std::make_shared<Use>(shared_from_this())]() mutable {
-    use.reset();
-  };
+  std::function<void()> on_end =
+      [use = std::make_shared<Use>(shared_from_this(), attendance)]() mutable { use.reset(); };
   auto process =
       co_await LivingProcess::start(std::move(*spawned), std::move(command), std::move(on_end));
   if (process) add(*process);
@@ -200,26 +215,25 @@ Result<jail::Process> LivingSandbox::spawn_now(ProcessCommand& command) const {
 
 Result<std::string> LivingSandbox::find_program(const ProcessCommand& command) const {
   const std::string& name = command.argv[0];
-  std::vector<std::string> candidates;
+  const std::string here = absolute(command.working_directory, "");
   if (name.find('/') != name.npos) {
-    candidates.push_back(absolute(command.working_directory, name));
-  } else if (!name.empty()) {
-    std::string_view path = path_of(command.env);
-    while (!path.empty()) {
-      const std::string_view directory = path.substr(0, path.find(':'));
-      path.remove_prefix(std::min(directory.size() + 1, path.size()));
-      candidates.push_back(absolute(absolute(command.working_directory, directory), name));
-    }
+    std::string path = absolute(here, name);
+    const auto file = open_file(path, O_PATH, 0);
+    if (file && is_program(*file)) return path;
+    if (!file && file.error().kind == ErrorKind::closed) return file.error();
+    return no_program(name, ", or it cannot be executed");
   }
-  for (std::string& candidate : candidates) {
-    const auto file = open_file(candidate, O_PATH, 0);
-    if (file && is_program(*file)) return std::move(candidate);
+  const std::string_view whole = path_of(command.env).substr(0, searched_path_bytes);
+  std::string_view left = whole;
+  for (int entry = 0; entry < searched_directories && !left.empty(); ++entry) {
+    const std::string_view directory = left.substr(0, left.find(':'));
+    left.remove_prefix(std::min(directory.size() + 1, left.size()));
+    std::string path = absolute(absolute(here, directory), name);
+    const auto file = open_file(path, O_PATH, 0);
+    if (file && is_program(*file)) return path;
     if (!file && file.error().kind == ErrorKind::closed) return file.error();
   }
-  std::string where = name.find('/') == name.npos
-                          ? " in PATH, which is " + std::string(path_of(command.env))
-                          : ", or it cannot be executed";
-  return Error{ErrorKind::invalid, "command: " + name + ": not found" + where, ENOENT, {}};
+  return no_program(name, " in PATH, which is " + std::string(whole.substr(0, quoted_bytes)));
 }
 
 void LivingSandbox::add(const std::shared_ptr<LivingProcess>& process) {
@@ -293,6 +307,16 @@ void LivingSandbox::set_times(Times times) {
 
 void LivingSandbox::end(Cause cause) {
   const std::lock_guard lock(mutex_);
+  end_now(cause);
+}
+
+void LivingSandbox::end_when_unattended(Cause cause) {
+  const std::lock_guard lock(mutex_);
+  then_ = cause;
+  if (awaited_ == 0) end_now(cause);
+}
+
+void LivingSandbox::end_now(Cause cause) {
   if (ending_ || ended_) return;
   ending_ = cause;
   wake();

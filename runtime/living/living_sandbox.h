@@ -49,20 +49,25 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   LivingSandbox(const LivingSandbox&) = delete;
   LivingSandbox& operator=(const LivingSandbox&) = delete;
 
+  // Whether somebody waits for the end of what goes on.
+  enum class Attendance : std::uint8_t { none, awaited };
+
   // While one is there the sandbox is not idle.
   class Use {
    public:
-    explicit Use(std::shared_ptr<LivingSandbox> sandbox);
+    explicit Use(std::shared_ptr<LivingSandbox> sandbox, Attendance attendance = Attendance::none);
     Use(Use&&) noexcept = default;
     Use& operator=(Use&&) = delete;
     ~Use();
 
    private:
     std::shared_ptr<LivingSandbox> sandbox_;
+    Attendance attendance_;
   };
 
   // On the executor of who awaits it, to which the process belongs then. `argv[0]` without a slash
-  // is looked up in the PATH of `env`, with one it is relative to the working directory. Errors:
+  // is looked up in the PATH of `env` (its first 64 directories within 4 KiB), with one it is
+  // relative to the working directory. Errors:
   // invalid, which names what is not there; closed (it has ended); exhausted (as many processes as
   // there may be); kernel.
   boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> spawn(
@@ -83,6 +88,8 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   void set_times(Times times);
   // Asks it to end; on_end follows. Without effect on one that ends already.
   void end(Cause cause);
+  // The same once no process runs any more whose end somebody waits for.
+  void end_when_unattended(Cause cause);
   std::optional<Ending> ending() const;  // nothing: it lives
   // Until it has ended, at the latest at `deadline`.
   boost::asio::awaitable<void> wait_for_end(Bell::Time deadline) const;
@@ -98,6 +105,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   void add(const std::shared_ptr<LivingProcess>& process);
   void forget_oldest_ended();
   bool look(Time now);
+  void end_now(Cause cause);
   Time next_look() const;
   void wake();
 
@@ -112,7 +120,9 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   std::optional<Cause> ending_;  // since it was told to end
   Time kill_at_ = Time::max();   // where it has not ended by then
   std::optional<Ending> ended_;
+  std::optional<Cause> then_;  // why it ends once nothing is awaited
   std::uint32_t uses_ = 0;
+  std::uint32_t awaited_ = 0;  // of these
   Time last_used_;
   std::deque<std::shared_ptr<LivingProcess>> processes_;
   mutable Bells for_its_end_;

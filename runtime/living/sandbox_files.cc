@@ -27,6 +27,8 @@ using jail::Result;
 constexpr int max_names = 2048;
 // Of the paths in a list and of what links in it lead to.
 constexpr std::size_t max_list_bytes = 4u << 20;
+// 2262-01-01T00:00:00Z
+constexpr std::int64_t last_second = 9'214'646'400;
 // Twice as many as the two disks of a sandbox may have.
 constexpr std::size_t max_removed = 65536;
 
@@ -89,7 +91,9 @@ std::optional<FileEntry> entry_at(int directory, const char* name, std::string p
   entry.type = type_of(status.st_mode);
   entry.size = static_cast<std::uint64_t>(status.st_size);
   entry.mode = status.st_mode & 07777;
-  entry.modified = std::chrono::system_clock::from_time_t(status.st_mtim.tv_sec) +
+  // A guest sets it to what it likes, also beyond what the clock can say.
+  const std::int64_t seconds = std::clamp<std::int64_t>(status.st_mtim.tv_sec, 0, last_second);
+  entry.modified = std::chrono::system_clock::time_point(std::chrono::seconds(seconds)) +
                    std::chrono::microseconds(status.st_mtim.tv_nsec / 1000);
   if (entry.type == FileEntry::Type::link) entry.target = target_of(directory, name);
   return entry;

@@ -137,6 +137,12 @@ void write_file_entry(Writer& writer, const FileEntry& entry) {
   writer.end_object();
 }
 
+void write_file_list(Writer& writer, const FileList& list) {
+  writer.begin_object().key("entries").begin_array();
+  for (const FileEntry& entry : list.entries) write_file_entry(writer, entry);
+  writer.end_array().key("truncated").boolean(list.is_truncated).end_object();
+}
+
 std::string output_json(std::string_view bytes, OutputEncoding encoding) {
   Writer writer;
   encoding == OutputEncoding::base64 ? writer.base64(bytes) : writer.string(bytes);

@@ -15,6 +15,7 @@ void write_sandbox(json::Writer& writer, const Sandboxes& sandboxes, const Sandb
 void write_process(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
                    const LivingProcess& process);
 void write_file_entry(json::Writer& writer, const FileEntry& entry);
+void write_file_list(json::Writer& writer, const FileList& list);
 
 // Bytes of output as a JSON string.
 std::string output_json(std::string_view bytes, OutputEncoding encoding);

@@ -69,6 +69,13 @@ Outcome of_time(std::string_view code, std::string cause, RequestLimit met,
   return outcome;
 }
 
+Refusal ended_refusal(const Sandbox& sandbox) {
+  const auto end = sandbox.end();
+  return {.reason = Reason::conflict,
+          .detail = "the sandbox has ended" + (end ? ": " + end->outcome.cause : std::string()),
+          .code = "sandbox_ended"};
+}
+
 // What execve(2) says of a file that is no program, or not one any more.
 bool is_of_the_program(const jail::Error& error) {
   constexpr int own[] = {ENOEXEC, EACCES, ENOENT, ENOTDIR, ELOOP, ETXTBSY, E2BIG};
@@ -252,12 +259,8 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_living(const Principal& principa
                                                        std::string_view id_or_name) const {
   auto found = find(principal, id_or_name);
   const auto* const sandbox = std::get_if<Found>(&found);
-  if (sandbox == nullptr) return found;
-  const auto end = (*sandbox)->end();
-  if (!end) return found;
-  return Refusal{.reason = Reason::conflict,
-                 .detail = "the sandbox has ended: " + end->outcome.cause,
-                 .code = "sandbox_ended"};
+  if (sandbox == nullptr || !(*sandbox)->end()) return found;
+  return ended_refusal(**sandbox);
 }
 
 Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) const {
@@ -310,8 +313,10 @@ asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_
   if (process) co_return std::move(*process);
   const jail::Error& error = process.error();
   if (error.kind == jail::ErrorKind::closed) {
-    co_return Refusal{
-        .reason = Reason::conflict, .detail = "the sandbox has ended", .code = "sandbox_ended"};
+    // It is ending; how it did is known in a moment.
+    co_await sandbox->living()->wait_for_end(std::chrono::steady_clock::now() +
+                                             patience_for_an_end);
+    co_return ended_refusal(*sandbox);
   }
   if (error.kind == jail::ErrorKind::exhausted && !is_shortage(error)) {
     co_return Refusal{.reason = Reason::busy,
@@ -440,6 +445,14 @@ Refusal Sandboxes::refusal_of_file(const jail::Error& error) {
       return refusal(Reason::invalid, "bad_request", "no path that can be used for this");
     default:
       return {.reason = Reason::failed, .detail = "the file could not be used"};
+  }
+}
+
+void Sandboxes::drain() {
+  const std::lock_guard lock(mutex_);
+  is_stopping_ = true;
+  for (const Found& sandbox : sandboxes_) {
+    sandbox->living()->end_when_unattended(LivingSandbox::Cause::stopping);
   }
 }
 

@@ -132,6 +132,8 @@ class Sandboxes {
   // Why a file could not be read, written or looked at.
   static Refusal refusal_of_file(const jail::Error& error);
 
+  // Takes no more, and ends those that live as soon as nobody waits for a process in them.
+  void drain();
   // Ends all that live and waits for it, and takes no more.
   boost::asio::awaitable<void> stop(std::chrono::milliseconds patience);
 

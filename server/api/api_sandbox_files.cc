@@ -70,9 +70,7 @@ awaitable<Response> list_files(Sandboxes& sandboxes, FileTarget target, int dept
   const auto list = co_await runtime::do_elsewhere(sandboxes.file_workers(), std::move(work));
   if (!list) co_return response_of_file(list.error());
   runtime::json::Writer writer;
-  writer.begin_object().key("entries").begin_array();
-  for (const FileEntry& entry : list->entries) runtime::write_file_entry(writer, entry);
-  writer.end_array().key("truncated").boolean(list->is_truncated).end_object();
+  runtime::write_file_list(writer, *list);
   Response response;
   response.body = std::move(writer).take();
   co_return response;

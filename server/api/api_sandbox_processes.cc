@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "runtime/json/writer.h"
+#include "runtime/service/process_output.h"
 #include "runtime/service/sandbox_json.h"
 #include "server/api/decode.h"
 #include "server/api/process_events.h"
@@ -28,9 +29,8 @@ using runtime::json::Writer;
 
 using Process = std::shared_ptr<LivingProcess>;
 
-// Of each output, in an answer that comes when the process has ended.
-constexpr std::size_t answered_bytes = 1u << 20;
-constexpr std::size_t read_bytes = 64u << 10;
+// More than is ever kept of what a process printed.
+constexpr std::size_t all_bytes = 1u << 20;
 
 // A process of a sandbox that lives and is not idle meanwhile.
 struct Target {
@@ -75,58 +75,15 @@ Response conflict(std::string_view code, std::string_view detail) {
   return problem(409, detail, {}, {.code = code});
 }
 
-// Ends the process whose caller leaves before it has ended.
-class Leash {
- public:
-  explicit Leash(Process process) : process_(std::move(process)) {}
-  ~Leash() {
-    if (process_ != nullptr) process_->kill();
-  }
-  Leash(const Leash&) = delete;
-  Leash& operator=(const Leash&) = delete;
-  void let_go() noexcept { process_ = nullptr; }
-
- private:
-  Process process_;
-};
-
-struct Collected {
-  std::string bytes;
-  bool is_truncated = false;
-
-  void add(const std::string& more) {
-    const std::size_t room = answered_bytes - bytes.size();
-    bytes.append(more, 0, room);
-    is_truncated = is_truncated || more.size() > room;
-  }
-};
-
 awaitable<Response> answer_at_the_end(runtime::Services services, Target target, Call call,
                                       OutputEncoding encoding) {
-  Leash leash(target.process);
-  LivingProcess::Pace pace(target.process);
-  Collected out;
-  Collected err;
-  for (std::uint64_t place = 0;;) {
-    const auto output = co_await target.process->next_output(place, read_bytes,
-                                                             runtime::Bell::Time::max(), call.gone);
-    for (const auto& piece : output.part.pieces) {
-      (piece.stream == runtime::Stream::standard_output ? out : err).add(piece.bytes);
-    }
-    place = output.part.next;
-    pace.set(place);
-    if (output.is_over) break;
-    if (call.gone.requested())
-      co_return problem(503, "the server is stopping", {}, {.code = "stopping"});
-  }
-  leash.let_go();
+  const auto output = co_await runtime::output_to_the_end(target.process, call.gone);
+  if (!output.has_ended) co_return stopping();
   Writer writer;
   writer.begin_object();
   runtime::write_process(writer, *services.sandboxes, *target.sandbox, *target.process);
-  writer.key("stdout").json(runtime::output_json(out.bytes, encoding));
-  writer.key("stderr").json(runtime::output_json(err.bytes, encoding));
-  writer.key("stdout_truncated").boolean(out.is_truncated);
-  writer.key("stderr_truncated").boolean(err.is_truncated).end_object();
+  runtime::write_output(writer, output, encoding);
+  writer.end_object();
   co_return json_answer(std::move(writer));
 }
 
@@ -146,7 +103,7 @@ ProcessEvents events_of(const runtime::Services& services, const Target& target,
 
 awaitable<Response> stream_to_the_end(runtime::Services services, Target target, Call call,
                                       EventFormat format, OutputEncoding encoding) {
-  Leash leash(target.process);
+  runtime::Leash leash(target.process);
   LivingProcess::Pace pace(target.process);
   auto events = events_of(services, target, call, format, encoding,
                           co_await boost::asio::this_coro::executor);
@@ -257,7 +214,7 @@ awaitable<Response> show_output(runtime::Services services, Call call) {
     co_await events.follow(*target.process, query.from, nullptr, call.gone);
     co_return Response();
   }
-  const auto output = target.process->output(query.from, answered_bytes);
+  const auto output = target.process->output(query.from, all_bytes);
   Writer writer;
   writer.begin_object().key("from").integer(static_cast<std::int64_t>(output.part.from));
   writer.key("next").integer(static_cast<std::int64_t>(output.part.next));
@@ -290,7 +247,7 @@ awaitable<Response> write_input(runtime::Services services, const runtime::Reque
     case Written::busy:
       co_return conflict("input_busy", "another request is writing to it");
     case Written::cancelled:
-      co_return problem(503, "the server is stopping", {}, {.code = "stopping"});
+      co_return stopping();
     case Written::closed:
       break;
   }

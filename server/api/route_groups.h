@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/service/services.h"
 #include "server/api/decode.h"
@@ -30,5 +32,9 @@ void add_sandbox_process_routes(RouteTable& table, const runtime::Services& serv
                                 const runtime::RequestRules& rules);
 void add_sandbox_file_routes(RouteTable& table, const runtime::Services& services,
                              const runtime::RequestRules& rules);
+// `allowed_hosts` outlives the table.
+void add_mcp_route(RouteTable& table, const runtime::Services& services,
+                   const runtime::RequestRules& rules, const std::string& version,
+                   const std::vector<std::string>& allowed_hosts);
 
 }  // namespace server

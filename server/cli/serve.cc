@@ -73,6 +73,7 @@ asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signa
   logger.info("stopping", {{"signal", std::int64_t{first}}});
   end_at_once_when_asked_again(signals);
   api.drain();
+  sandboxes.drain();
   const bool clean = co_await http.stop(patience);
   co_await sandboxes.stop(patience_for_sandboxes);
   signals->cancel();

@@ -179,6 +179,19 @@ TEST_F(LivingSandboxTest, AProgramIsFoundInPathOrFromTheWorkingDirectory) {
   EXPECT_THAT(spawn(command).error().message(), HasSubstr("working_directory: /none"));
 }
 
+TEST_F(LivingSandboxTest, ALongPathIsNotSearchedToItsEnd) {
+  begin();
+  ProcessCommand command = shell("");
+  command.argv = {"none"};
+  command.env = {"PATH="};
+  for (int i = 0; i < 50'000; ++i) command.env[0] += "a:";
+  for (int i = 0; i < 1000; ++i) command.working_directory += "/.";
+  const auto began = std::chrono::steady_clock::now();
+  const std::string why = spawn(command).error().message();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, scaled(milliseconds(200)));
+  EXPECT_LT(why.size(), 500u);
+}
+
 TEST_F(LivingSandboxTest, NothingIsLostForAReaderWhomTheProcessWaitsFor) {
   begin();
   constexpr std::size_t size = 5u << 20;

@@ -131,6 +131,16 @@ TEST_F(SandboxFilesTest, EntriesSayWhatTheyAre) {
   EXPECT_EQ(files().stat("/none").error().sys_errno, ENOENT);
 }
 
+TEST_F(SandboxFilesTest, ATimeThatNoClockCanSayIsBounded) {
+  write("file", "");
+  const timespec times[] = {{.tv_sec = 99'999'999'999'999, .tv_nsec = 0},
+                            {.tv_sec = 99'999'999'999'999, .tv_nsec = 0}};
+  ASSERT_EQ(::utimensat(fd_.get(), "file", times, 0), 0);
+  const auto entry = files().stat("/file");
+  ASSERT_TRUE(entry);
+  EXPECT_GT(entry->modified, std::chrono::system_clock::now());
+}
+
 TEST_F(SandboxFilesTest, AListGoesAsDeepAsItIsAsked) {
   write("d/one", "");
   write("d/e/two", "");

@@ -1,0 +1,47 @@
+#include "runtime/service/process_output.h"
+
+#include <utility>
+
+#include "runtime/service/sandbox_json.h"
+
+namespace runtime {
+namespace {
+
+constexpr std::size_t most_kept_bytes = 1u << 20;
+constexpr std::size_t read_bytes = 64u << 10;
+
+void keep(ProcessOutput::Kept& kept, const std::string& more) {
+  const std::size_t room = most_kept_bytes - kept.bytes.size();
+  kept.bytes.append(more, 0, room);
+  kept.is_truncated = kept.is_truncated || more.size() > room;
+}
+
+}  // namespace
+
+boost::asio::awaitable<ProcessOutput> output_to_the_end(std::shared_ptr<LivingProcess> process,
+                                                        Cancel cancel) {
+  Leash leash(process);
+  LivingProcess::Pace pace(process);
+  ProcessOutput collected;
+  for (std::uint64_t place = 0; !collected.has_ended;) {
+    const auto output = co_await process->next_output(place, read_bytes, Bell::Time::max(), cancel);
+    for (const auto& piece : output.part.pieces) {
+      keep(piece.stream == Stream::standard_output ? collected.out : collected.err, piece.bytes);
+    }
+    place = output.part.next;
+    pace.set(place);
+    collected.has_ended = output.is_over;
+    if (!collected.has_ended && cancel.requested()) co_return collected;
+  }
+  leash.let_go();
+  co_return collected;
+}
+
+void write_output(json::Writer& writer, const ProcessOutput& output, OutputEncoding encoding) {
+  writer.key("stdout").json(output_json(output.out.bytes, encoding));
+  writer.key("stderr").json(output_json(output.err.bytes, encoding));
+  writer.key("stdout_truncated").boolean(output.out.is_truncated);
+  writer.key("stderr_truncated").boolean(output.err.is_truncated);
+}
+
+}  // namespace runtime

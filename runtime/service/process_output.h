@@ -1,0 +1,49 @@
+// What a process prints, up to its end, for those who want it as a whole.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "runtime/json/writer.h"
+#include "runtime/living/living_process.h"
+#include "runtime/sandbox/run_request.h"
+
+namespace runtime {
+
+// Ends the process whose caller leaves before it has ended.
+class Leash {
+ public:
+  explicit Leash(std::shared_ptr<LivingProcess> process) : process_(std::move(process)) {}
+  ~Leash() {
+    if (process_ != nullptr) process_->kill();
+  }
+  Leash(const Leash&) = delete;
+  Leash& operator=(const Leash&) = delete;
+  // The process has ended, or may go on.
+  void let_go() noexcept { process_ = nullptr; }
+
+ private:
+  std::shared_ptr<LivingProcess> process_;
+};
+
+struct ProcessOutput {
+  struct Kept {
+    std::string bytes;
+    bool is_truncated = false;  // there was more
+  };
+  Kept out;
+  Kept err;
+  bool has_ended = false;  // false: it was cancelled, and the process killed
+};
+
+// Waits for the end of a process from which nobody has read yet, which it kills when `cancel` is
+// requested. Keeps the first MiB of each output.
+boost::asio::awaitable<ProcessOutput> output_to_the_end(std::shared_ptr<LivingProcess> process,
+                                                        Cancel cancel);
+
+// The members stdout, stderr, stdout_truncated and stderr_truncated.
+void write_output(json::Writer& writer, const ProcessOutput& output, OutputEncoding encoding);
+
+}  // namespace runtime

@@ -1,0 +1,56 @@
+// The Model Context Protocol: tools of this server for language models, as JSON-RPC messages.
+// Revisions 2024-11-05 to 2025-11-25, and 2026-07-28, which has no session.
+// Source: https://modelcontextprotocol.io/specification
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/json/reader.h"
+#include "runtime/sandbox/cancel.h"
+#include "runtime/service/request_rules.h"
+#include "runtime/service/services.h"
+#include "server/mcp/tools.h"
+
+namespace server {
+
+// What HTTP says about a message beside its body; nothing on a pipe.
+struct McpHeaders {
+  std::optional<std::string_view> version;  // MCP-Protocol-Version
+  std::optional<std::string_view> method;   // Mcp-Method
+  std::optional<std::string_view> name;     // Mcp-Name
+};
+
+struct McpAnswer {
+  int status = 200;    // of HTTP
+  std::string body{};  // empty: the message was none that is answered
+};
+
+// Thread-safe.
+class Mcp {
+ public:
+  // What is passed by reference outlives it.
+  Mcp(const runtime::Services& services, const runtime::RequestRules& rules, std::string version);
+
+  // `cancel` ends what a tool does.
+  boost::asio::awaitable<McpAnswer> answer(runtime::Caller caller, std::string message,
+                                           McpHeaders headers, runtime::Cancel cancel) const;
+
+ private:
+  struct Message;
+
+  boost::asio::awaitable<McpAnswer> answer_request(runtime::Caller caller, const Message& message,
+                                                   runtime::Cancel cancel) const;
+  std::string initialize(const Message& message) const;
+  std::string discover() const;
+  std::string list_tools(const Message& message) const;
+  void write_server(runtime::json::Writer& writer) const;
+
+  const runtime::RequestRules& rules_;
+  const std::string version_;
+  const McpTools tools_;
+};
+
+}  // namespace server

@@ -1,0 +1,197 @@
+"""The Model Context Protocol: its own client from npm, and messages by hand."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import live_server
+import time_scale
+
+HERE = pathlib.Path(__file__).parent
+NODE_MODULES = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", "/nonexistent")).parent / "npm" / "node_modules"
+TOOLS = {"execute_code", "create_sandbox", "list_sandboxes", "get_sandbox", "kill_sandbox", "run_command", "read_file",
+         "write_file", "list_files"}
+
+
+class McpTest(live_server.ServerTest):
+    environment = {"JOBS_PATH": ":memory:"}
+
+    def message(self, method, params=None, number=1, **headers):
+        body = {"jsonrpc": "2.0", "id": number, "method": method}
+        if params is not None:
+            body["params"] = params
+        return self.client.post(body, path="/mcp", **headers)
+
+    def result(self, method, params=None):
+        answer = self.message(method, params)
+        self.assertEqual(200, answer.status, answer)
+        self.assertEqual(("2.0", 1), (answer.json["jsonrpc"], answer.json["id"]))
+        self.assertIn("result", answer.json)
+        return answer.json["result"]
+
+    def call(self, tool, **arguments):
+        return self.result("tools/call", {"name": tool, "arguments": arguments})
+
+    def done(self, tool, **arguments):
+        result = self.call(tool, **arguments)
+        self.assertFalse(result["isError"], result)
+        [part] = result["content"]
+        self.assertEqual(result["structuredContent"], json.loads(part["text"]))
+        return result["structuredContent"]
+
+    def refused(self, tool, **arguments):
+        result = self.call(tool, **arguments)
+        self.assertTrue(result["isError"], result)
+        self.assertNotIn("structuredContent", result)
+        return result["content"][0]["text"]
+
+
+class Sessions(McpTest):
+    def test_the_official_client(self):
+        node = shutil.which("node")
+        if node is None or not (NODE_MODULES / "@modelcontextprotocol" / "sdk").is_dir():
+            self.skipTest(f"node, or @modelcontextprotocol/sdk in {NODE_MODULES}, is missing; ./dev test installs the latter")
+        calls = [{"name": "execute_code", "arguments": {"code": "print(6*7)"}},
+                 {"name": "create_sandbox", "arguments": {"name": "mine"}},
+                 {"name": "write_file", "arguments": {"sandbox": "mine", "path": "/workspace/a.txt", "content": "grüße\n"}},
+                 {"name": "run_command", "arguments": {"sandbox": "mine", "command": "cat a.txt; exit 3"}},
+                 {"name": "kill_sandbox", "arguments": {"sandbox": "mine"}}]
+        with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+            file.write("".join(json.dumps(call) + "\n" for call in calls))
+            file.flush()
+            finished = subprocess.run(
+                [node, HERE / "mcp_client.cjs", str(NODE_MODULES), f"http://127.0.0.1:{self.server.port}/mcp", file.name],
+                capture_output=True, text=True, check=False, timeout=time_scale.scaled(60))
+        self.assertEqual((0, ""), (finished.returncode, finished.stderr))
+        first, *answers = [json.loads(line) for line in finished.stdout.splitlines()]
+        self.assertEqual("agent-sandbox", first["server"]["name"])
+        self.assertEqual(TOOLS, {tool["name"] for tool in first["tools"]})
+        code, made, written, ran, killed = [answer["structuredContent"] for answer in answers]
+        self.assertEqual("42\n", code["stdout"])
+        self.assertEqual("mine", made["name"])
+        self.assertEqual(len("grüße\n".encode()), written["size"])
+        self.assertEqual(("grüße\n", 3), (ran["stdout"], ran["exit_code"]))
+        self.assertEqual("deleted", killed["outcome"]["code"])
+
+    def test_a_known_revision_is_spoken_and_an_unknown_one_is_answered_with_the_newest(self):
+        for asked, spoken in (("2025-06-18", "2025-06-18"), ("2024-11-05", "2024-11-05"), ("1999-01-01", "2025-11-25"),
+                              ("2026-07-28", "2025-11-25")):
+            result = self.result("initialize", {"protocolVersion": asked, "capabilities": {}, "clientInfo": {}})
+            self.assertEqual(spoken, result["protocolVersion"])
+            self.assertIn("tools", result["capabilities"])
+        self.assertEqual({}, self.result("ping"))
+
+    def test_a_notification_is_not_answered(self):
+        answer = self.client.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, path="/mcp")
+        self.assertEqual((202, b""), (answer.status, answer.body))
+
+    def test_ids_come_back_as_they_were(self):
+        for number in (0, 7, "a\"b", ""):
+            self.assertEqual(number, self.message("ping", number=number).json["id"])
+
+    def test_what_is_no_message(self):
+        for body, code in ((b"{", -32700), (b"[]", -32600), (b"1", -32600), (b'{"id":1,"method":"ping"}', -32600)):
+            answer = self.client.send("POST", "/mcp", body, **{"Content-Type": "application/json"})
+            self.assertEqual((400, code), (answer.status, answer.json["error"]["code"]))
+        self.assertEqual(-32601, self.message("resources/list").json["error"]["code"])
+        self.assertEqual(-32602, self.message("tools/call", {"name": "none"}).json["error"]["code"])
+        self.assertEqual(-32602, self.message("tools/call", {"name": "execute_code", "arguments": 1}).json["error"]["code"])
+        answer = self.message("ping", **{"MCP-Protocol-Version": "1999-01-01"})
+        self.assertEqual((400, -32022), (answer.status, answer.json["error"]["code"]))
+
+    def test_there_is_no_stream_and_no_session(self):
+        self.assertEqual(405, self.client.send("GET", "/mcp").status)
+        self.assertEqual(405, self.client.send("DELETE", "/mcp").status)
+
+    def test_a_page_of_another_site_is_refused(self):
+        self.assertEqual(403, self.message("ping", Origin="http://evil.example").status)
+        self.assertEqual(421, self.message("ping", Host="evil.example").status)
+        self.assertEqual(200, self.message("ping", Origin=f"http://127.0.0.1:{self.server.port}").status)
+
+
+class Stateless(McpTest):
+    META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": {"name": "test"}}
+
+    def test_each_message_says_its_revision(self):
+        result = self.result("server/discover", {"_meta": self.META})
+        self.assertEqual(["2026-07-28"], result["supportedVersions"])
+        result = self.result("tools/list", {"_meta": self.META})
+        self.assertEqual(TOOLS, {tool["name"] for tool in result["tools"]})
+        result = self.result("tools/call", {"name": "execute_code", "arguments": {"code": "print(1)"}, "_meta": self.META})
+        self.assertEqual("complete", result["resultType"])
+        self.assertEqual("agent-sandbox", result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"])
+
+    def test_other_revisions_and_methods(self):
+        other = {**self.META, "io.modelcontextprotocol/protocolVersion": "2030-01-01"}
+        answer = self.message("tools/list", {"_meta": other})
+        self.assertEqual((400, -32022), (answer.status, answer.json["error"]["code"]))
+        self.assertIn("2026-07-28", answer.json["error"]["data"]["supported"])
+        for method in ("initialize", "ping", "none"):
+            answer = self.message(method, {"_meta": self.META})
+            self.assertEqual((404, -32601), (answer.status, answer.json["error"]["code"]))
+
+    def test_headers_that_say_something_else(self):
+        params = {"name": "execute_code", "arguments": {"code": ""}, "_meta": self.META}
+        for name, value in (("Mcp-Method", "tools/list"), ("Mcp-Name", "run_command"), ("MCP-Protocol-Version", "2025-11-25")):
+            answer = self.message("tools/call", params, **{name: value})
+            self.assertEqual((400, -32020), (answer.status, answer.json["error"]["code"]), name)
+
+
+class Tools(McpTest):
+    def test_schemas_name_what_is_read(self):
+        tools = {tool["name"]: tool for tool in self.result("tools/list")["tools"]}
+        for tool in tools.values():
+            schema = tool["inputSchema"]
+            self.assertEqual("object", schema["type"])
+            self.assertLessEqual(set(schema["required"]), set(schema["properties"]), tool["name"])
+            self.assertEqual({"readOnlyHint", "destructiveHint", "openWorldHint"}, set(tool["annotations"]))
+        self.assertEqual({"sandbox", "command", "env", "working_directory", "stdin", "timeout_seconds"},
+                         set(tools["run_command"]["inputSchema"]["properties"]))
+
+    def test_code_that_fails_is_a_result(self):
+        result = self.done("execute_code", code="raise ValueError('no')")
+        self.assertEqual("error", result["status"])
+        self.assertIn("ValueError: no", result["stderr"])
+
+    def test_work_in_a_sandbox(self):
+        made = self.done("create_sandbox", metadata={"for": "test"})
+        name = made["id"]
+        self.addCleanup(self.call, "kill_sandbox", sandbox=name)
+        self.assertIn(name, [one["id"] for one in self.done("list_sandboxes")["sandboxes"]])
+        self.assertEqual("running", self.done("get_sandbox", sandbox=name)["state"])
+        self.done("write_file", sandbox=name, path="/workspace/d/bytes", content="AP8=", encoding="base64")
+        read = self.done("read_file", sandbox=name, path="/workspace/d/bytes", encoding="base64")
+        self.assertEqual((2, "AP8=", False), (read["size"], read["content"], read["truncated"]))
+        listed = self.done("list_files", sandbox=name, depth=2)
+        self.assertEqual(["/workspace/d", "/workspace/d/bytes"], [entry["path"] for entry in listed["entries"]])
+        ran = self.done("run_command", sandbox=name, command=["python3", "-c", "import sys; print(sys.stdin.read())"], stdin="in")
+        self.assertEqual(("in\n", 0), (ran["stdout"], ran["exit_code"]))
+        self.done("run_command", sandbox=name, command="head -c 2000000 /dev/zero > large")
+        self.assertTrue(self.done("read_file", sandbox=name, path="/workspace/large")["truncated"])
+
+    def test_what_a_model_can_mend_is_said(self):
+        self.assertIn("code", self.refused("execute_code"))
+        self.assertIn("timeout_seconds", self.refused("execute_code", code="1", timeout_seconds=-1))
+        self.assertIn("\"cod\"", self.refused("execute_code", cod="1"))
+        self.assertEqual("no such sandbox", self.refused("run_command", sandbox="none", command="true"))
+        self.assertIn("sandbox", self.refused("run_command", command="true"))
+        made = self.done("create_sandbox")["id"]
+        self.addCleanup(self.call, "kill_sandbox", sandbox=made)
+        self.assertIn("no such file", self.refused("read_file", sandbox=made, path="/workspace/none"))
+        self.assertIn("content", self.refused("write_file", sandbox=made, path="/workspace/x"))
+        self.assertIn("base64", self.refused("write_file", sandbox=made, path="/workspace/x", content="?", encoding="base64"))
+        self.assertIn("not found", self.refused("run_command", sandbox=made, command=["none"]))
+
+
+class Keys(McpTest):
+    environment = {"JOBS_PATH": ":memory:", "API_KEYS": "first,second"}
+
+    def test_a_key_is_needed_and_sandboxes_are_its_own(self):
+        self.assertEqual(401, self.message("ping").status)
+        call = {"name": "create_sandbox", "arguments": {"name": "mine"}}
+        made = self.message("tools/call", call, Authorization="Bearer first").json["result"]["structuredContent"]
+        look = {"name": "get_sandbox", "arguments": {"sandbox": made["id"]}}
+        self.assertTrue(self.message("tools/call", look, Authorization="Bearer second").json["result"]["isError"])
+        self.assertFalse(self.message("tools/call", look, Authorization="Bearer first").json["result"]["isError"])
