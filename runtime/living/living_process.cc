@@ -53,10 +53,10 @@ LivingProcess::LivingProcess(asio::any_io_executor executor, jail::Process proce
       in_(executor_) {}
 
 asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingProcess::start(
-    jail::Process process, ProcessCommand command, std::function<void()> on_end) {
+    jail::Process process, ProcessCommand command, std::function<void()> on_end, Cancel cancel) {
   const std::shared_ptr<LivingProcess> self(new LivingProcess(
       co_await asio::this_coro::executor, std::move(process), std::move(command)));
-  if (auto begun = co_await self->begin(); !begun) co_return begun.error();
+  if (auto begun = co_await self->begin(std::move(cancel)); !begun) co_return begun.error();
   asio::co_spawn(self->executor_, drive(self, std::move(on_end)), asio::detached);
   asio::co_spawn(self->executor_, read_stream(self, self->out_, Stream::standard_output),
                  asio::detached);
@@ -73,8 +73,8 @@ asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingProcess::start(
   co_return self;
 }
 
-asio::awaitable<Result<void>> LivingProcess::begin() {
-  auto begun = co_await until(jail::ProcessPhase::running);
+asio::awaitable<Result<void>> LivingProcess::begin(Cancel cancel) {
+  auto begun = co_await until(jail::ProcessPhase::running, std::move(cancel));
   if (!begun) co_return begun;
   pid_ = process_->pid();
   started_at_ = std::chrono::system_clock::now();
@@ -82,9 +82,9 @@ asio::awaitable<Result<void>> LivingProcess::begin() {
 }
 
 // Until the process has come so far, or further.
-asio::awaitable<Result<void>> LivingProcess::until(jail::ProcessPhase phase) {
+asio::awaitable<Result<void>> LivingProcess::until(jail::ProcessPhase phase, Cancel cancel) {
   const auto clock = system_time();
-  const auto alarm = Alarm::create(executor_, *clock, Cancel());
+  const auto alarm = Alarm::create(executor_, *clock, std::move(cancel));
   const Alarm::Watch control(*alarm, process_->control_fd());
   for (;;) {
     {
@@ -92,6 +92,9 @@ asio::awaitable<Result<void>> LivingProcess::until(jail::ProcessPhase phase) {
       const auto now = process_->advance();
       if (!now) co_return now.error();
       if (*now >= phase) co_return Result<void>();
+    }
+    if (alarm->cancelled()) {
+      co_return jail::Error{jail::ErrorKind::closed, "nobody waits for the process", 0, {}};
     }
     co_await alarm->wait();
   }
@@ -117,13 +120,18 @@ Result<void> LivingProcess::take_streams() {
 
 asio::awaitable<void> LivingProcess::drive(std::shared_ptr<LivingProcess> self,
                                            std::function<void()> on_end) {
-  const auto ended = co_await self->until(jail::ProcessPhase::ended);
+  const auto ended = co_await self->until(jail::ProcessPhase::ended, Cancel());
   self->drain(self->out_, Stream::standard_output);
   self->drain(self->err_, Stream::standard_error);
+  // A descendant may hold it and never read: whoever writes would wait for the sandbox's end.
+  error_code ignored;
+  self->in_.close(ignored);
   {
     const std::lock_guard lock(self->mutex_);
     // Where nobody was left to report it is Ended::killed.
     if (ended) self->report_ = self->process_->report();
+    const bool is_killed = self->report_.signal == SIGKILL;
+    if (self->is_cancelled_ && is_killed) self->report_.ended = jail::Ended::cancelled;
     self->process_.reset();
     self->output_end_ = self->log_.end();
     self->ended_at_ = std::chrono::system_clock::now();
@@ -307,6 +315,14 @@ void LivingProcess::close_output() {
     const std::lock_guard lock(self->mutex_);
     self->paused_.ring();
   });
+}
+
+void LivingProcess::cancel() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_cancelled_ = true;
+  }
+  kill();
 }
 
 void LivingProcess::kill() {

@@ -43,9 +43,10 @@ class LivingProcess : public std::enable_shared_from_this<LivingProcess> {
 
   // `process` is spawned and nothing of it is taken yet. Waits until its program has begun or it
   // has ended. `on_end` is called once on the executor, when it has ended. Errors: as
-  // jail::Process::advance(); the process is gone then, and `on_end` not called.
+  // jail::Process::advance(), and closed where `cancel` was requested before; the process is gone
+  // then, and `on_end` not called.
   static boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> start(
-      jail::Process process, ProcessCommand command, std::function<void()> on_end);
+      jail::Process process, ProcessCommand command, std::function<void()> on_end, Cancel cancel);
 
   LivingProcess(const LivingProcess&) = delete;
   LivingProcess& operator=(const LivingProcess&) = delete;
@@ -108,6 +109,8 @@ class LivingProcess : public std::enable_shared_from_this<LivingProcess> {
   jail::Result<void> resize(jail::TerminalSize size);
   // Kills it and its process group.
   void kill();
+  // The same for a caller who does not wait for its end any more: that is what it is said to be.
+  void cancel();
   // For one that has ended: descendants that print to its pipes find nobody who reads them.
   void close_output();
 
@@ -117,8 +120,8 @@ class LivingProcess : public std::enable_shared_from_this<LivingProcess> {
   LivingProcess(boost::asio::any_io_executor executor, jail::Process process,
                 ProcessCommand command);
 
-  boost::asio::awaitable<jail::Result<void>> begin();
-  boost::asio::awaitable<jail::Result<void>> until(jail::ProcessPhase phase);
+  boost::asio::awaitable<jail::Result<void>> begin(Cancel cancel);
+  boost::asio::awaitable<jail::Result<void>> until(jail::ProcessPhase phase, Cancel cancel);
   jail::Result<void> take_streams();
   // These keep their process.
   static boost::asio::awaitable<void> drive(std::shared_ptr<LivingProcess> self,
@@ -142,6 +145,7 @@ class LivingProcess : public std::enable_shared_from_this<LivingProcess> {
   mutable std::mutex mutex_;
   std::optional<jail::Process> process_;  // until it has ended
   jail::ExitReport report_{};             // from then on
+  bool is_cancelled_ = false;
   Time ended_at_{};
   OutputLog log_;
   std::uint64_t output_end_ = 0;        // how much was printed when it had ended

@@ -181,16 +181,19 @@ LivingSandbox::Use::~Use() {
   if (sandbox_->times_.idle && !sandbox_->ended_) sandbox_->wake();
 }
 
-asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingSandbox::spawn(
-    ProcessCommand command) {
+asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingSandbox::spawn(ProcessCommand command,
+                                                                             Cancel cancel) {
   auto spawned = spawn_now(command);
   if (!spawned) co_return spawned.error();
   const auto attendance = command.in_background ? Attendance::none : Attendance::awaited;
   // g++ 12 destroys a temporary function in the operand of co_await twice.
-  std::function<void()> on_end =
-      [use = std::make_shared<Use>(shared_from_this(), attendance)]() mutable { use.reset(); };
-  auto process =
-      co_await LivingProcess::start(std::move(*spawned), std::move(command), std::move(on_end));
+  std::function<void()> on_end = [use = std::make_shared<Use>(shared_from_this(), attendance),
+                                  self = shared_from_this()]() mutable {
+    use.reset();
+    self->forget_oldest_ended();
+  };
+  auto process = co_await LivingProcess::start(std::move(*spawned), std::move(command),
+                                               std::move(on_end), std::move(cancel));
   if (process) add(*process);
   co_return process;
 }
@@ -245,10 +248,15 @@ void LivingSandbox::add(const std::shared_ptr<LivingProcess>& process) {
     return true;
   });
   processes_.push_back(process);
-  forget_oldest_ended();
+  forget_oldest_ended_locked();
 }
 
 void LivingSandbox::forget_oldest_ended() {
+  const std::lock_guard lock(mutex_);
+  forget_oldest_ended_locked();
+}
+
+void LivingSandbox::forget_oldest_ended_locked() {
   const auto has_ended = [](const auto& process) { return process->state().has_ended; };
   auto ended = std::count_if(processes_.begin(), processes_.end(), has_ended);
   while (ended-- > static_cast<std::ptrdiff_t>(kept_ended_processes)) {

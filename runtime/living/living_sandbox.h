@@ -68,10 +68,10 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   // On the executor of who awaits it, to which the process belongs then. `argv[0]` without a slash
   // is looked up in the PATH of `env` (its first 64 directories within 4 KiB), with one it is
   // relative to the working directory. Errors:
-  // invalid, which names what is not there; closed (it has ended); exhausted (as many processes as
-  // there may be); kernel.
-  boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> spawn(
-      ProcessCommand command);
+  // invalid, which names what is not there; closed (it has ended, or `cancel` was requested before
+  // the process ran); exhausted (as many processes as there may be); kernel.
+  boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> spawn(ProcessCommand command,
+                                                                             Cancel cancel);
 
   // Those that run and the latest of those that have ended, the oldest first; none once the
   // sandbox has ended.
@@ -104,6 +104,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   jail::Result<std::string> find_program(const ProcessCommand& command) const;
   void add(const std::shared_ptr<LivingProcess>& process);
   void forget_oldest_ended();
+  void forget_oldest_ended_locked();
   bool look(Time now);
   void end_now(Cause cause);
   Time next_look() const;

@@ -17,7 +17,7 @@ class Leash {
  public:
   explicit Leash(std::shared_ptr<LivingProcess> process) : process_(std::move(process)) {}
   ~Leash() {
-    if (process_ != nullptr) process_->kill();
+    if (process_ != nullptr) process_->cancel();
   }
   Leash(const Leash&) = delete;
   Leash& operator=(const Leash&) = delete;

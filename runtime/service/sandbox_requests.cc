@@ -196,10 +196,11 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
     {metadata_field, read_metadata},
     {{.name = "limits",
       .expected = "an object with memory_mb, processes or disk_mb",
-      .description = "What all of it may use together: memory_mb, of its processes and files; "
-                     "processes, 1 .. 1024, with their threads, by default 128; disk_mb, "
-                     "1 .. 1024, of /workspace and as much of /tmp, by default 64.",
-      .schema = {{"type", R"("object")"}}},
+      .description = "What all of it may use together.",
+      // The description of the HTTP interface puts the fields there.
+      .schema = {{"type", R"("object")"},
+                 {"additionalProperties", "false"},
+                 {"properties", R"({"x-sandbox-limit-fields":true})"}}},
      read_limits},
     {lifetime_field, read_lifetime<&SandboxRequest::timeout>},
     {idle_field, read_idle<&SandboxRequest::idle>},
@@ -214,9 +215,16 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
      }},
     {network_field, read_network<&SandboxRequest::network>}};
 
+// What is left out of a change stays as it is.
+constexpr Field without_default(Field field) {
+  field.default_json = {};
+  field.operator_default = nullptr;
+  return field;
+}
+
 constexpr RequestField<SandboxChange> change_rows[] = {
-    {lifetime_field, read_lifetime<&SandboxChange::timeout>},
-    {idle_field, read_idle<&SandboxChange::idle>},
+    {without_default(lifetime_field), read_lifetime<&SandboxChange::timeout>},
+    {without_default(idle_field), read_idle<&SandboxChange::idle>},
     {metadata_field, read_new_metadata}};
 
 Complaint read_command(const Field& field, const Value& value, const RequestRules& rules,

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -18,9 +20,11 @@ namespace {
 namespace asio = boost::asio;
 using Reason = Refusal::Reason;
 
-// Of those that have ended, so many are still told of.
-constexpr std::size_t known_ended = 200;
+// Of those of an owner that have ended, so many are still told of.
+constexpr std::ptrdiff_t known_ended = 100;
 constexpr std::chrono::seconds patience_for_an_end{10};
+// That a jail has at a time; jail::Jail::spawn().
+constexpr std::uint32_t most_processes = 64;
 constexpr std::chrono::seconds most_idle{86400};
 
 // 128 random bits in lower-case base 32.
@@ -215,7 +219,7 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(const Princip
   sandbox->enforcement_ = enforcement;
   sandbox->living_ = std::move(*living);
   sandbox->request_ = std::move(request);
-  sandbox->number_ = ++last_number_;
+  sandbox->number_ = ++last_numbers_[sandbox->owner_];
   sandboxes_.push_back(sandbox);
   if (is_stopping_) sandbox->living_->end(LivingSandbox::Cause::stopping);
   co_return sandbox;
@@ -307,20 +311,27 @@ asio::awaitable<void> Sandboxes::remove(Found sandbox) {
 }
 
 asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_process(
-    Found sandbox, ProcessRequest request) {
+    Found sandbox, ProcessRequest request, Cancel cancel) {
+  if (sandbox->living()->running() >= most_processes) {
+    co_return busy("as many processes run in this sandbox as there may be: 64", most_processes);
+  }
   auto process =
-      co_await sandbox->living()->spawn(command_of(sandbox->request(), std::move(request)));
+      co_await sandbox->living()->spawn(command_of(sandbox->request(), std::move(request)), cancel);
+
   if (process) co_return std::move(*process);
   const jail::Error& error = process.error();
+  if (cancel.requested()) {
+    co_return Refusal{.reason = Reason::too_slow, .detail = "nobody waits for the process"};
+  }
   if (error.kind == jail::ErrorKind::closed) {
     // It is ending; how it did is known in a moment.
     co_await sandbox->living()->wait_for_end(std::chrono::steady_clock::now() +
                                              patience_for_an_end);
     co_return ended_refusal(*sandbox);
   }
-  if (error.kind == jail::ErrorKind::exhausted && !is_shortage(error)) {
-    co_return Refusal{.reason = Reason::busy,
-                      .detail = "too many processes run in this sandbox: " + error.doing};
+  // Init's table is full: others have left processes behind that go on.
+  if (error.kind == jail::ErrorKind::exhausted && error.sys_errno == EAGAIN) {
+    co_return busy("as many processes are left in this sandbox as there may be", most_processes);
   }
   if (is_of_the_program(error)) {
     co_return Refusal{.reason = Reason::invalid, .detail = "command: " + error.message()};
@@ -395,11 +406,45 @@ void Sandboxes::on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::
     const std::lock_guard of_it(sandbox->mutex_);
     sandbox->end_ = Sandbox::End{outcome, ending.at};
   }
-  const auto has_ended = [](const Found& each) { return each->end().has_value(); };
-  auto ended = std::count_if(sandboxes_.begin(), sandboxes_.end(), has_ended);
-  while (ended-- > static_cast<std::ptrdiff_t>(known_ended)) {
-    sandboxes_.erase(std::find_if(sandboxes_.begin(), sandboxes_.end(), has_ended));
+  forget_ended_of(sandbox->owner());
+}
+
+// Those that ended first, where there are more than are told of.
+void Sandboxes::forget_ended_of(const std::string& owner) {
+  const auto is_one = [&](const Found& each) { return each->owner() == owner && each->end(); };
+  auto ended = std::count_if(sandboxes_.begin(), sandboxes_.end(), is_one);
+  for (; ended > known_ended; --ended) {
+    auto first = sandboxes_.end();
+    for (auto each = sandboxes_.begin(); each != sandboxes_.end(); ++each) {
+      if (!is_one(*each)) continue;
+      if (first == sandboxes_.end() || (*each)->end()->at < (*first)->end()->at) first = each;
+    }
+    sandboxes_.erase(first);
   }
+}
+
+// Null: too many wait.
+asio::awaitable<std::shared_ptr<Admission::Place>> Sandboxes::file_turn(std::string owner) {
+  struct Turn {
+    std::optional<Admission::Place> place;
+    bool is_answered = false;
+  };
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const auto turn = std::make_shared<Turn>();
+  const auto bell = Bell::create(executor);
+  Admission::Answer answer = [turn, bell, executor](std::optional<Admission::Place> place) {
+    // A function can be copied, a place cannot.
+    auto held = std::make_shared<std::optional<Admission::Place>>(std::move(place));
+    asio::post(executor, [turn, bell, held = std::move(held)] {
+      turn->place = std::move(*held);
+      turn->is_answered = true;
+      Bell::ring(bell);
+    });
+  };
+  const auto ticket = file_turns_.ask(owner, std::move(answer));
+  while (ticket != nullptr && !turn->is_answered) co_await bell->wait();
+  if (!turn->place) co_return nullptr;
+  co_return std::make_shared<Admission::Place>(std::move(*turn->place));
 }
 
 Refusal Sandboxes::refusal_of_file(const jail::Error& error) {
@@ -408,6 +453,9 @@ Refusal Sandboxes::refusal_of_file(const jail::Error& error) {
   };
   if (error.kind == jail::ErrorKind::invalid) {
     return {.reason = Reason::invalid, .detail = error.doing};
+  }
+  if (error.kind == jail::ErrorKind::exhausted && error.sys_errno == 0) {
+    return {.reason = Reason::busy, .detail = error.doing + "; try again"};
   }
   if (error.kind == jail::ErrorKind::closed) {
     return {.reason = Reason::conflict, .detail = "the sandbox has ended", .code = "sandbox_ended"};
@@ -435,6 +483,8 @@ Refusal Sandboxes::refusal_of_file(const jail::Error& error) {
     case EPERM:
     case EBUSY:
       return refusal(Reason::forbidden, "not_permitted", "not permitted there");
+    case EAGAIN:
+      return {.reason = Reason::busy, .detail = "names above it are being changed; try again"};
     case EXDEV:
       return refusal(Reason::conflict, "other_disk",
                      "move_to is on another disk of the sandbox: copy it, and remove it here");

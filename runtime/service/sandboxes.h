@@ -7,11 +7,14 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -20,6 +23,8 @@
 #include "runtime/living/living_sandbox.h"
 #include "runtime/living/sandbox_files.h"
 #include "runtime/observe/logger.h"
+#include "runtime/sandbox/admission.h"
+#include "runtime/sandbox/elsewhere.h"
 #include "runtime/sandbox/outcome.h"
 #include "runtime/sandbox/runner.h"
 #include "runtime/service/principal.h"
@@ -37,7 +42,9 @@ class Sandbox {
   const std::string& owner() const noexcept { return owner_; }
   const SandboxRequest& request() const noexcept { return request_; }  // without its metadata
   Time created() const noexcept { return created_; }
-  std::uint64_t number() const noexcept { return number_; }  // a later one has a higher one
+  std::uint64_t number() const noexcept {
+    return number_;
+  }  // a later one of its owner has a higher
   // What is to be asked only where it lives, or for processes that are kept.
   const std::shared_ptr<LivingSandbox>& living() const noexcept { return living_; }
   const jail::Enforcement& enforcement() const noexcept { return enforcement_; }
@@ -116,9 +123,11 @@ class Sandboxes {
   // Ends it where it lives, and waits for that; forgets it where it has ended.
   boost::asio::awaitable<void> remove(Found sandbox);
 
-  // Starts a process, whose environment is made from the sandbox's and the request's.
+  // Starts a process, whose environment is made from the sandbox's and the request's. It is ended
+  // where `cancel` is requested before it runs.
   boost::asio::awaitable<Or<std::shared_ptr<LivingProcess>>> start_process(Found sandbox,
-                                                                           ProcessRequest request);
+                                                                           ProcessRequest request,
+                                                                           Cancel cancel);
   // not_found where there is none of that number.
   static Or<std::shared_ptr<LivingProcess>> find_process(const Sandbox& sandbox,
                                                          std::string_view pid);
@@ -126,8 +135,18 @@ class Sandboxes {
   Outcome outcome_of_process(const Sandbox& sandbox, const LivingProcess& process,
                              const jail::ExitReport& report) const;
 
-  // Where work with files is done that takes longer than a moment.
-  boost::asio::any_io_executor file_workers() { return file_workers_.get_executor(); }
+  // Does what touches names that a guest may change, which can take it a second: on threads of its
+  // own, and owners take turns. `work` returns a jail::Result; exhausted without an errno where too
+  // much of it waits.
+  template <class Work>
+  boost::asio::awaitable<std::invoke_result_t<Work&>> do_file_work(const Sandbox& sandbox,
+                                                                   Work work) {
+    const auto turn = co_await file_turn(sandbox.owner());
+    if (!turn) {
+      co_return jail::Error{jail::ErrorKind::exhausted, "too much work with files waits", 0, {}};
+    }
+    co_return co_await do_elsewhere(file_workers_.get_executor(), std::move(work));
+  }
 
   // Why a file could not be read, written or looked at.
   static Refusal refusal_of_file(const jail::Error& error);
@@ -138,25 +157,29 @@ class Sandboxes {
   boost::asio::awaitable<void> stop(std::chrono::milliseconds patience);
 
  private:
-  using Places = std::vector<Found>;
+  static constexpr std::uint32_t file_threads = 2;
+  static constexpr std::uint32_t most_waiting_file_work = 512;
 
+  boost::asio::awaitable<std::shared_ptr<Admission::Place>> file_turn(std::string owner);
   std::optional<Refusal> reserve(const Principal& principal, const SandboxRequest& request);
   void release(const std::string& owner);
   Refusal not_started(const jail::Error& error, std::string_view what) const;
   void on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending);
+  void forget_ended_of(const std::string& owner);
   Outcome outcome_of(const Sandbox& sandbox, const LivingSandbox::Ending& ending) const;
   static bool sees(const Principal& principal, const Sandbox& sandbox);
 
   Runner& runner_;
   Logger& logger_;
   const Options options_;
-  boost::asio::thread_pool file_workers_{2};
+  Admission file_turns_{file_threads, most_waiting_file_work};
+  boost::asio::thread_pool file_workers_{file_threads};
 
   mutable std::mutex mutex_;
   std::deque<Found> sandboxes_;  // the oldest first, with those that ended and are still known
   // Those that are being made and are not in `sandboxes_` yet: owner and name.
   std::vector<std::pair<std::string, std::string>> under_way_;
-  std::uint64_t last_number_ = 0;
+  std::map<std::string, std::uint64_t, std::less<>> last_numbers_;  // of each owner
   bool is_stopping_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "runtime/service/request_fields.h"
+#include "runtime/service/sandbox_requests.h"
 
 extern "C" const char server_openapi_begin[];
 extern "C" const char server_openapi_end[];
@@ -23,6 +24,19 @@ std::string openapi_json(const runtime::RequestRules& rules) {
   fill_in(document, "x-code-fields", properties_of(runtime::program_fields(), rules));
   fill_in(document, "x-task-fields", properties_of(runtime::task_fields(), rules));
   fill_in(document, "x-benchmark-fields", properties_of(runtime::benchmark_fields(), rules));
+  fill_in(document, "x-sandbox-fields", properties_of(runtime::sandbox_fields(), rules));
+  fill_in(document, "x-sandbox-limit-fields",
+          properties_of(runtime::sandbox_limit_fields(), rules));
+  fill_in(document, "x-sandbox-change-fields",
+          properties_of(runtime::sandbox_change_fields(), rules));
+  fill_in(document, "x-process-fields", properties_of(runtime::process_fields(), rules));
+  fill_in(document, "x-process-input-fields",
+          properties_of(runtime::process_input_fields(), rules));
+  fill_in(document, "x-process-signal-fields",
+          properties_of(runtime::process_signal_fields(), rules));
+  fill_in(document, "x-process-resize-fields",
+          properties_of(runtime::process_resize_fields(), rules));
+  fill_in(document, "x-file-action-fields", properties_of(runtime::file_action_fields(), rules));
   return document;
 }
 

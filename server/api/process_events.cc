@@ -42,7 +42,12 @@ asio::awaitable<bool> ProcessEvents::follow(const LivingProcess& process, std::u
   for (bool is_over = false; !is_over;) {
     const auto output = co_await process.next_output(
         place, event_bytes, std::chrono::steady_clock::now() + silence_before_a_heartbeat, gone);
-    if (gone.requested()) co_return false;
+    if (gone.requested()) {
+      // The client may be there still: then it is the server that ends.
+      const bool is_said = co_await say("error", stopping().body);
+      if (is_said) co_await stream_.end();
+      co_return false;
+    }
     const auto& part = output.part;
     const bool is_quiet = part.pieces.empty() && part.lost == 0 && !output.is_over;
     bool is_taken = false;

@@ -90,9 +90,13 @@ Response BodyInPieces::refusal() const {
   return problem(408, "the request's body did not arrive in time");
 }
 
-asio::awaitable<bool> BodyInPieces::skip_rest(std::size_t max_bytes) {
+bool BodyInPieces::can_skip_rest(std::size_t max_bytes) const {
   const auto left = parser_.content_length_remaining();
-  if (owes_continue_ || (left && *left > max_bytes)) co_return is_whole();
+  return is_whole() || (!owes_continue_ && (!left || *left <= max_bytes));
+}
+
+asio::awaitable<bool> BodyInPieces::skip_rest(std::size_t max_bytes) {
+  if (!can_skip_rest(max_bytes)) co_return false;
   std::array<char, 4096> room;
   for (std::size_t skipped = 0; state_ == State::open && skipped <= max_bytes;) {
     skipped += (co_await read(room)).size;

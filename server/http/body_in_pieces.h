@@ -44,6 +44,8 @@ class BodyInPieces final : public RequestBody {
   // The client left in the middle of it.
   bool is_cut() const { return state_ == State::gone; }
 
+  // Whether skip_rest() would try.
+  bool can_skip_rest(std::size_t max_bytes) const;
   // Reads and forgets what the handler left, where that is at most `max_bytes`. True: the next
   // request can be read.
   boost::asio::awaitable<bool> skip_rest(std::size_t max_bytes);

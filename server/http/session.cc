@@ -135,7 +135,8 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
 
   // What the client is told. A body that its handler reads may have been read to its end by then.
   Connection connection_afterwards() const {
-    const bool can_go_on = whole_ || pieces_ != nullptr;
+    const bool can_go_on =
+        whole_ || (pieces_ != nullptr && pieces_->can_skip_rest(max_skipped_body));
     return can_go_on && wants_more_ && !draining_ ? Connection::keep_alive : Connection::close;
   }
 

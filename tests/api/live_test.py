@@ -13,38 +13,11 @@ import host_view
 import live_server
 import task_server
 import time_scale
+from event_stream import NDJSON, SSE, Stream
 from task_server import record
 
-SSE, NDJSON = "text/event-stream", "application/x-ndjson"
 ENDS = ("complete", "error")
 GREETING = "import time\nprint('one', flush=True)\ntime.sleep(0.8)\nprint('two')"
-
-
-class Stream:
-    """An answer in events, on a connection of its own or on `connection`."""
-
-    def __init__(self, port, method, path, body=None, accept=SSE, connection=None, **headers):
-        self.connection = connection or http.client.HTTPConnection("127.0.0.1", port, timeout=time_scale.scaled(60))
-        if body is not None:
-            body, headers = json.dumps(body), {"Content-Type": "application/json", **headers}
-        self.connection.request(method, path, body, {"Accept": accept, **headers})
-        self.response = self.connection.getresponse()
-        self.status, self.headers = self.response.status, self.response.headers
-        self.accept, self.ids = accept, []
-
-    def close(self):
-        self.connection.close()
-
-    def __iter__(self):
-        while line := self.response.readline():
-            if self.accept == NDJSON:
-                yield json.loads(line) | {"came": time.monotonic()}
-            elif line.startswith(b"data: "):
-                yield json.loads(line[6:]) | {"came": time.monotonic()}
-            elif line.startswith(b"id: "):
-                self.ids.append(line[4:].decode().strip())
-            elif line != b"\n" and not line.startswith(b":"):
-                raise AssertionError(f"no line of a stream of events: {line!r}")
 
 
 class LiveTest(live_server.ServerTest):
@@ -168,8 +141,7 @@ class Programs(LiveTest):
     def test_a_client_that_leaves_cancels_its_program(self):
         stream = self.stream("POST", "/execute", {"code": "import time; time.sleep(50)", "timeout_seconds": 55})
         job = next(iter(stream))["data"]["job_id"]
-        stream.response.close()
-        stream.close()
+        stream.leave()
         self.assertTrue(host_view.wait_until(lambda: self.status_of(job) == "cancelled", 10), self.status_of(job))
 
     def test_delete_cancels_it(self):
@@ -243,8 +215,7 @@ class Followers(LiveTest):
         for _ in range(3):
             stream = self.stream("GET", f"/jobs/{job}")
             next(iter(stream))
-            stream.response.close()
-            stream.close()
+            stream.leave()
         staying = [self.stream("GET", f"/jobs/{job}") for _ in range(3)]
         ends = [self.events_of(stream)[-1]["data"] for stream in staying]
         thread.join()
