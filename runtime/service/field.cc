@@ -105,6 +105,7 @@ void write_schema(json::Writer& writer, const Field& field, const RequestRules& 
     writer.key("default").json(field.default_json);
   }
   if (!field.description.empty()) writer.key("description").string(field.description);
+  if (field.members != nullptr) writer.key("properties").json(field.members(rules));
   for (const Field::Member& member : field.schema) {
     if (!member.name.empty()) writer.key(member.name).json(member.json);
   }

@@ -34,6 +34,8 @@ struct Field {
   double (*operator_default)(const RequestRules& rules) = nullptr;
   std::string_view default_json{};  // empty: none
   std::string_view description{};
+  // The schemas of an object's members, a JSON object. Null: nothing is said of them.
+  std::string (*members)(const RequestRules& rules) = nullptr;
   // Further members of the schema in OpenAPI; one without a name is none.
   struct Member {
     std::string_view name;

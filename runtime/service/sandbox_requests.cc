@@ -130,6 +130,10 @@ constexpr RequestField<SandboxRequest> limit_rows[] = {
       .description = "Of /workspace, and as much of /tmp. Both are memory, within memory_mb."},
      read_integer<&SandboxRequest::disk_mb>}};
 
+std::string limit_schemas(const RequestRules& rules) {
+  return properties_of(std::span<const RequestField<SandboxRequest>>(limit_rows), rules);
+}
+
 Complaint no_such_limit(std::string_view) { return std::nullopt; }
 
 Complaint read_limits(const Field& field, const Value& value, const RequestRules& rules,
@@ -197,10 +201,8 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
     {{.name = "limits",
       .expected = "an object with memory_mb, processes or disk_mb",
       .description = "What all of it may use together.",
-      // The description of the HTTP interface puts the fields there.
-      .schema = {{"type", R"("object")"},
-                 {"additionalProperties", "false"},
-                 {"properties", R"({"x-sandbox-limit-fields":true})"}}},
+      .members = limit_schemas,
+      .schema = {{"type", R"("object")"}, {"additionalProperties", "false"}}},
      read_limits},
     {lifetime_field, read_lifetime<&SandboxRequest::timeout>},
     {idle_field, read_idle<&SandboxRequest::idle>},
@@ -402,7 +404,6 @@ constexpr RequestField<FileRequest> file_rows[] = {
 }  // namespace
 
 std::span<const RequestField<SandboxRequest>> sandbox_fields() noexcept { return sandbox_rows; }
-std::span<const RequestField<SandboxRequest>> sandbox_limit_fields() noexcept { return limit_rows; }
 std::span<const RequestField<SandboxChange>> sandbox_change_fields() noexcept {
   return change_rows;
 }

@@ -74,7 +74,6 @@ struct FileRequest {
 };
 
 std::span<const RequestField<SandboxRequest>> sandbox_fields() noexcept;
-std::span<const RequestField<SandboxRequest>> sandbox_limit_fields() noexcept;  // of `limits`
 std::span<const RequestField<SandboxChange>> sandbox_change_fields() noexcept;
 std::span<const RequestField<ProcessRequest>> process_fields() noexcept;
 std::span<const RequestField<InputRequest>> process_input_fields() noexcept;

@@ -25,8 +25,6 @@ std::string openapi_json(const runtime::RequestRules& rules) {
   fill_in(document, "x-task-fields", properties_of(runtime::task_fields(), rules));
   fill_in(document, "x-benchmark-fields", properties_of(runtime::benchmark_fields(), rules));
   fill_in(document, "x-sandbox-fields", properties_of(runtime::sandbox_fields(), rules));
-  fill_in(document, "x-sandbox-limit-fields",
-          properties_of(runtime::sandbox_limit_fields(), rules));
   fill_in(document, "x-sandbox-change-fields",
           properties_of(runtime::sandbox_change_fields(), rules));
   fill_in(document, "x-process-fields", properties_of(runtime::process_fields(), rules));
