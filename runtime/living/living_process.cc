@@ -157,25 +157,28 @@ asio::awaitable<void> LivingProcess::read_stream(std::shared_ptr<LivingProcess> 
   }
 }
 
-// False: nothing is there now, or the output has ended, which closes `from`.
-bool LivingProcess::read_some(Descriptor& from, Stream stream) {
+// How much was there; 0: nothing is there now, or the output has ended, which closes `from`.
+std::size_t LivingProcess::read_some(Descriptor& from, Stream stream) {
   std::array<char, chunk_bytes> buffer;
   const ssize_t got = ::read(from.native_handle(), buffer.data(), buffer.size());
-  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return false;
+  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return 0;
   if (got <= 0) {  // of a terminal that nobody has open any more, EIO
     from.close();
-    return false;
+    return 0;
   }
+  const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
   const std::lock_guard lock(mutex_);
-  log_.append(stream, std::string_view(buffer.data(), static_cast<std::size_t>(got)));
+  log_.append(stream, bytes);
   readers_.ring();
-  return true;
+  return bytes.size();
 }
 
 void LivingProcess::drain(Descriptor& from, Stream stream) {
-  // Descendants that hold the pipe may go on writing.
-  for (std::size_t read = 0; read < pipe_bytes && from.is_open(); read += chunk_bytes) {
-    if (!read_some(from, stream)) return;
+  // Descendants that hold the pipe may go on writing. A terminal gives 4 KiB at a time.
+  for (std::size_t read = 0; read < pipe_bytes && from.is_open();) {
+    const std::size_t more = read_some(from, stream);
+    if (more == 0) return;
+    read += more;
   }
 }
 

@@ -130,7 +130,7 @@ class LivingProcess : public std::enable_shared_from_this<LivingProcess> {
                                                   Descriptor& from, Stream stream);
   static boost::asio::awaitable<Written> write(std::shared_ptr<LivingProcess> self,
                                                std::string bytes, bool close, Cancel cancel);
-  bool read_some(Descriptor& from, Stream stream);
+  std::size_t read_some(Descriptor& from, Stream stream);
   void drain(Descriptor& from, Stream stream);
   bool must_pause(const std::shared_ptr<Bell>& bell);
   Output output_now(std::uint64_t place, std::size_t max_bytes) const;

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -25,12 +26,12 @@ using jail::Result;
 
 // The kernel takes no path with more names than this.
 constexpr int max_names = 2048;
-// Of the paths in a list and of what links in it lead to.
-constexpr std::size_t max_list_bytes = 4u << 20;
+// Of a list as JSON.
+constexpr std::size_t max_list_bytes = 3u << 20;
 // 2262-01-01T00:00:00Z
 constexpr std::int64_t last_second = 9'214'646'400;
-// Twice as many as the two disks of a sandbox may have.
-constexpr std::size_t max_removed = 65536;
+// As many as a disk of a sandbox may have.
+constexpr std::size_t max_removed = 16384;
 
 Error failed(std::string_view doing, std::string_view path, int error) {
   const bool is_full = error == ENOSPC || error == EDQUOT;
@@ -103,13 +104,33 @@ std::string joined(const std::string& directory, std::string_view name) {
   return directory + (directory.ends_with('/') ? "" : "/") + std::string(name);
 }
 
-// `room`: how many bytes of names may still come.
+// Without dots and slashes that say nothing. The kernel gives up on ".." while anybody on the
+// machine renames something, and a URL has them taken out in the same way (RFC 3986, 5.2.4).
+std::string normal(std::string_view path) {
+  std::string text = std::filesystem::path(path).lexically_normal().string();
+  while (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+// What an entry takes in a list as JSON, at most: the path, its last name again, what a link leads
+// to.
+std::size_t json_bytes(const FileEntry& entry) {
+  const auto escaped = [](std::string_view text) {
+    std::size_t bytes = 0;
+    for (const char c : text) bytes += c >= ' ' && c != '"' && c != '\\' && c < 127 ? 1 : 6;
+    return bytes;
+  };
+  constexpr std::size_t all_else = 160;
+  return 2 * escaped(entry.path) + escaped(entry.target) + all_else;
+}
+
+// `room`: how many bytes of JSON may still come.
 void list_into(FileList& list, DIR* directory, const std::string& path, int depth,
                std::size_t& room) {
   while (const char* name = next_name(directory)) {
     auto entry = entry_at(::dirfd(directory), name, joined(path, name));
     if (!entry) continue;  // it was removed meanwhile
-    const std::size_t bytes = entry->path.size() + entry->target.size();
+    const std::size_t bytes = json_bytes(*entry);
     if (list.entries.size() == SandboxFiles::max_entries || bytes > room) {
       list.is_truncated = true;
       return;
@@ -172,11 +193,6 @@ std::string random_name() {
   return name;
 }
 
-std::string_view without_slashes_behind(std::string_view path) {
-  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-  return path;
-}
-
 }  // namespace
 
 // A name and the directory that it is in.
@@ -186,7 +202,7 @@ struct SandboxFiles::Place {
 };
 
 Result<SandboxFiles::Place> SandboxFiles::place_of(std::string_view path) const {
-  const std::string_view plain = without_slashes_behind(path);
+  const std::string plain = normal(path);
   const std::size_t slash = plain.rfind('/');
   if (slash == plain.npos) return jail::invalid("path: expected an absolute one");
   const std::string name(plain.substr(slash + 1));
@@ -199,7 +215,8 @@ Result<SandboxFiles::Place> SandboxFiles::place_of(std::string_view path) const 
 }
 
 Result<FileEntry> SandboxFiles::stat(std::string_view path) const {
-  if (without_slashes_behind(path) == "/") {
+  const std::string plain = normal(path);
+  if (plain == "/") {
     const auto root = open_("/", O_RDONLY | O_DIRECTORY, 0);
     if (!root) return root.error();
     auto entry = entry_at(root->get(), "", "/");
@@ -208,28 +225,27 @@ Result<FileEntry> SandboxFiles::stat(std::string_view path) const {
   }
   const auto place = place_of(path);
   if (!place) return place.error();
-  auto entry = entry_at(place->directory.get(), place->name.c_str(),
-                        std::string(without_slashes_behind(path)));
+  auto entry = entry_at(place->directory.get(), place->name.c_str(), plain);
   if (!entry) return failed("look at", path, errno);
   return *entry;
 }
 
 Result<FileList> SandboxFiles::list(std::string_view path, int depth) const {
-  auto fd = open_(path, O_RDONLY | O_DIRECTORY, 0);
+  const std::string plain = normal(path);
+  auto fd = open_(plain, O_RDONLY | O_DIRECTORY, 0);
   if (!fd) return fd.error();
   const Directory directory = directory_of(std::move(*fd));
   if (directory == nullptr) return failed("list", path, errno);
   FileList list;
   std::size_t room = max_list_bytes;
-  list_into(list, directory.get(), std::string(without_slashes_behind(path)),
-            std::min(depth, max_depth), room);
+  list_into(list, directory.get(), plain, std::min(depth, max_depth), room);
   std::sort(list.entries.begin(), list.entries.end(),
             [](const FileEntry& a, const FileEntry& b) { return a.path < b.path; });
   return list;
 }
 
 Result<Fd> SandboxFiles::open_to_read(std::string_view path) const {
-  auto file = open_(path, O_RDONLY, 0);
+  auto file = open_(normal(path), O_RDONLY, 0);
   if (!file) return file;
   struct stat status {};
   if (::fstat(file->get(), &status) != 0) return failed("look at", path, errno);
@@ -238,7 +254,7 @@ Result<Fd> SandboxFiles::open_to_read(std::string_view path) const {
 }
 
 Result<bool> SandboxFiles::make_directory(std::string_view path) const {
-  const std::string plain(without_slashes_behind(path));
+  const std::string plain = normal(path);
   if (const auto there = open_(plain, O_PATH | O_DIRECTORY, 0)) return false;
   if (auto made = make_directories(plain, 0); !made) return made.error();
   return true;
@@ -249,7 +265,7 @@ Result<void> SandboxFiles::make_directories(const std::string& path, int depth) 
   const std::size_t slash = path.rfind('/');
   auto place = place_of(path);
   if (!place && place.error().sys_errno == ENOENT && slash != 0 && slash != path.npos) {
-    const std::string above(without_slashes_behind(std::string_view(path).substr(0, slash)));
+    const std::string above = path.substr(0, slash);
     if (auto made = make_directories(above, depth + 1); !made) return made;
     place = place_of(path);
   }
@@ -306,9 +322,8 @@ Result<SandboxFiles::NewFile> SandboxFiles::create(std::string_view path,
                                                    std::optional<mode_t> mode) const {
   auto place = place_of(path);
   if (!place && place.error().sys_errno == ENOENT) {
-    const std::string_view plain = without_slashes_behind(path);
-    const auto made =
-        make_directories(std::string(without_slashes_behind(plain.substr(0, plain.rfind('/')))), 0);
+    const std::string plain = normal(path);
+    const auto made = make_directories(plain.substr(0, plain.rfind('/')), 0);
     if (!made) return made.error();
     place = place_of(path);
   }

@@ -1,5 +1,6 @@
 // Files of a sandbox that lives, while hostile processes in it may change any name. A path is
-// absolute, leads where it leads inside, and nowhere else.
+// absolute, leads where it leads inside, and nowhere else; "a/.." in it means nothing, whatever `a`
+// is.
 #pragma once
 
 #include <sys/types.h>

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -311,7 +313,7 @@ asio::awaitable<void> Sandboxes::remove(Found sandbox) {
 asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_process(
     Found sandbox, ProcessRequest request, Cancel cancel) {
   if (sandbox->living()->running() >= most_processes) {
-    co_return busy("as many processes run in this sandbox as there may be", most_processes);
+    co_return busy("as many processes run in this sandbox as there may be: 64", most_processes);
   }
   auto process =
       co_await sandbox->living()->spawn(command_of(sandbox->request(), std::move(request)), cancel);
@@ -421,12 +423,39 @@ void Sandboxes::forget_ended_of(const std::string& owner) {
   }
 }
 
+// Null: too many wait.
+asio::awaitable<std::shared_ptr<Admission::Place>> Sandboxes::file_turn(std::string owner) {
+  struct Turn {
+    std::optional<Admission::Place> place;
+    bool is_answered = false;
+  };
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const auto turn = std::make_shared<Turn>();
+  const auto bell = Bell::create(executor);
+  Admission::Answer answer = [turn, bell, executor](std::optional<Admission::Place> place) {
+    // A function can be copied, a place cannot.
+    auto held = std::make_shared<std::optional<Admission::Place>>(std::move(place));
+    asio::post(executor, [turn, bell, held = std::move(held)] {
+      turn->place = std::move(*held);
+      turn->is_answered = true;
+      Bell::ring(bell);
+    });
+  };
+  const auto ticket = file_turns_.ask(owner, std::move(answer));
+  while (ticket != nullptr && !turn->is_answered) co_await bell->wait();
+  if (!turn->place) co_return nullptr;
+  co_return std::make_shared<Admission::Place>(std::move(*turn->place));
+}
+
 Refusal Sandboxes::refusal_of_file(const jail::Error& error) {
   const auto refusal = [&](Reason reason, std::string_view code, std::string_view why) {
     return Refusal{.reason = reason, .detail = error.doing + ": " + std::string(why), .code = code};
   };
   if (error.kind == jail::ErrorKind::invalid) {
     return {.reason = Reason::invalid, .detail = error.doing};
+  }
+  if (error.kind == jail::ErrorKind::exhausted && error.sys_errno == 0) {
+    return {.reason = Reason::busy, .detail = error.doing + "; try again"};
   }
   if (error.kind == jail::ErrorKind::closed) {
     return {.reason = Reason::conflict, .detail = "the sandbox has ended", .code = "sandbox_ended"};
@@ -454,6 +483,8 @@ Refusal Sandboxes::refusal_of_file(const jail::Error& error) {
     case EPERM:
     case EBUSY:
       return refusal(Reason::forbidden, "not_permitted", "not permitted there");
+    case EAGAIN:
+      return {.reason = Reason::busy, .detail = "names above it are being changed; try again"};
     case EXDEV:
       return refusal(Reason::conflict, "other_disk",
                      "move_to is on another disk of the sandbox: copy it, and remove it here");

@@ -13,6 +13,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -21,6 +23,8 @@
 #include "runtime/living/living_sandbox.h"
 #include "runtime/living/sandbox_files.h"
 #include "runtime/observe/logger.h"
+#include "runtime/sandbox/admission.h"
+#include "runtime/sandbox/elsewhere.h"
 #include "runtime/sandbox/outcome.h"
 #include "runtime/sandbox/runner.h"
 #include "runtime/service/principal.h"
@@ -131,8 +135,18 @@ class Sandboxes {
   Outcome outcome_of_process(const Sandbox& sandbox, const LivingProcess& process,
                              const jail::ExitReport& report) const;
 
-  // Where work with files is done that takes longer than a moment.
-  boost::asio::any_io_executor file_workers() { return file_workers_.get_executor(); }
+  // Does what touches names that a guest may change, which can take it a second: on threads of its
+  // own, and owners take turns. `work` returns a jail::Result; exhausted without an errno where too
+  // much of it waits.
+  template <class Work>
+  boost::asio::awaitable<std::invoke_result_t<Work&>> do_file_work(const Sandbox& sandbox,
+                                                                   Work work) {
+    const auto turn = co_await file_turn(sandbox.owner());
+    if (!turn) {
+      co_return jail::Error{jail::ErrorKind::exhausted, "too much work with files waits", 0, {}};
+    }
+    co_return co_await do_elsewhere(file_workers_.get_executor(), std::move(work));
+  }
 
   // Why a file could not be read, written or looked at.
   static Refusal refusal_of_file(const jail::Error& error);
@@ -143,8 +157,10 @@ class Sandboxes {
   boost::asio::awaitable<void> stop(std::chrono::milliseconds patience);
 
  private:
-  using Places = std::vector<Found>;
+  static constexpr std::uint32_t file_threads = 2;
+  static constexpr std::uint32_t most_waiting_file_work = 512;
 
+  boost::asio::awaitable<std::shared_ptr<Admission::Place>> file_turn(std::string owner);
   std::optional<Refusal> reserve(const Principal& principal, const SandboxRequest& request);
   void release(const std::string& owner);
   Refusal not_started(const jail::Error& error, std::string_view what) const;
@@ -156,7 +172,8 @@ class Sandboxes {
   Runner& runner_;
   Logger& logger_;
   const Options options_;
-  boost::asio::thread_pool file_workers_{2};
+  Admission file_turns_{file_threads, most_waiting_file_work};
+  boost::asio::thread_pool file_workers_{file_threads};
 
   mutable std::mutex mutex_;
   std::deque<Found> sandboxes_;  // the oldest first, with those that ended and are still known

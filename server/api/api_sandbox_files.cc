@@ -8,7 +8,6 @@
 #include <variant>
 
 #include "runtime/json/writer.h"
-#include "runtime/sandbox/elsewhere.h"
 #include "runtime/service/sandbox_json.h"
 #include "server/api/decode.h"
 #include "server/api/query.h"
@@ -60,19 +59,42 @@ Response answer_of(const FileEntry& entry, int status = 200) {
   return response;
 }
 
-Response answer_about(const FileTarget& target, const std::string& path, int status) {
-  const auto entry = target.files.stat(path);
+// `status` is that of the answer.
+Response answer_of(const jail::Result<FileEntry>& entry, int status) {
   return entry ? answer_of(*entry, status) : response_of_file(entry.error());
 }
 
+// What was done, for the answer.
+struct Done {
+  FileEntry entry;
+  bool is_new = false;
+};
+
+Response answer_of(const jail::Result<Done>& done) {
+  if (!done) return response_of_file(done.error());
+  return answer_of(done->entry, done->is_new ? 201 : 200);
+}
+
+jail::Result<Done> entry_after(const SandboxFiles& files, const std::string& path,
+                               const jail::Result<bool>& is_new) {
+  if (!is_new) return is_new.error();
+  auto entry = files.stat(path);
+  if (!entry) return entry.error();
+  return Done{std::move(*entry), *is_new};
+}
+
 awaitable<Response> list_files(Sandboxes& sandboxes, FileTarget target, int depth) {
-  auto work = [files = target.files, path = target.path, depth] { return files.list(path, depth); };
-  const auto list = co_await runtime::do_elsewhere(sandboxes.file_workers(), std::move(work));
+  auto work = [files = target.files, path = target.path, depth]() -> jail::Result<std::string> {
+    const auto list = files.list(path, depth);
+    if (!list) return list.error();
+    runtime::json::Writer writer;
+    runtime::write_file_list(writer, *list);
+    return std::move(writer).take();
+  };
+  auto list = co_await sandboxes.do_file_work(*target.sandbox, std::move(work));
   if (!list) co_return response_of_file(list.error());
-  runtime::json::Writer writer;
-  runtime::write_file_list(writer, *list);
   Response response;
-  response.body = std::move(writer).take();
+  response.body = std::move(*list);
   co_return response;
 }
 
@@ -99,11 +121,16 @@ awaitable<Response> read_file(runtime::Services services, Call call) {
   auto found = target_of(services, call);
   if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
   auto& target = std::get<FileTarget>(found);
-  if (*is_stat) co_return answer_about(target, target.path, 200);
+  if (*is_stat) {
+    auto look = [files = target.files, path = target.path] { return files.stat(path); };
+    const auto entry = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(look));
+    co_return answer_of(entry, 200);
+  }
   if (*is_list) {
     co_return co_await list_files(*services.sandboxes, std::move(target), static_cast<int>(depth));
   }
-  auto file = target.files.open_to_read(target.path);
+  auto open = [files = target.files, path = target.path] { return files.open_to_read(path); };
+  auto file = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(open));
   if (!file) co_return response_of_file(file.error());
   struct stat status {};
   ::fstat(file->get(), &status);
@@ -133,7 +160,10 @@ awaitable<Response> write_file(runtime::Services services, Call call) {
   auto found = target_of(services, call);
   if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
   auto& target = std::get<FileTarget>(found);
-  auto file = target.files.create(target.path, std::get<std::optional<mode_t>>(mode));
+  Sandboxes& sandboxes = *services.sandboxes;
+  auto create = [files = target.files, path = target.path,
+                 mode = std::get<std::optional<mode_t>>(mode)] { return files.create(path, mode); };
+  auto file = co_await sandboxes.do_file_work(*target.sandbox, std::move(create));
   if (!file) co_return response_of_file(file.error());
   const auto room = std::make_unique<std::array<char, piece_bytes>>();
   for (auto state = RequestBody::Piece::State::more; state == RequestBody::Piece::State::more;) {
@@ -144,9 +174,12 @@ awaitable<Response> write_file(runtime::Services services, Call call) {
       co_return response_of_file(written.error());
     }
   }
-  const auto is_new = file->commit();
-  if (!is_new) co_return response_of_file(is_new.error());
-  co_return answer_about(target, target.path, *is_new ? 201 : 200);
+  // The file is not used again here.
+  auto commit = [file = &*file, files = target.files, path = target.path] {
+    return entry_after(files, path, file->commit());
+  };
+  const auto done = co_await sandboxes.do_file_work(*target.sandbox, std::move(commit));
+  co_return answer_of(done);
 }
 
 awaitable<Response> remove_file(runtime::Services services, Call call) {
@@ -158,8 +191,7 @@ awaitable<Response> remove_file(runtime::Services services, Call call) {
   auto work = [files = target.files, path = target.path, recursive = *recursive] {
     return files.remove(path, recursive);
   };
-  const auto removed =
-      co_await runtime::do_elsewhere(services.sandboxes->file_workers(), std::move(work));
+  const auto removed = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(work));
   if (!removed) co_return response_of_file(removed.error());
   co_return no_content();
 }
@@ -176,14 +208,13 @@ awaitable<Response> change_file(runtime::Services services, const runtime::Reque
   auto found = target_of(services, call);
   if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
   const auto& target = std::get<FileTarget>(found);
-  if (request.make_directory) {
-    const auto made = target.files.make_directory(target.path);
-    if (!made) co_return response_of_file(made.error());
-    co_return answer_about(target, target.path, *made ? 201 : 200);
-  }
-  const auto moved = target.files.move(target.path, request.move_to);
-  if (!moved) co_return response_of_file(moved.error());
-  co_return answer_about(target, request.move_to, 200);
+  auto work = [files = target.files, path = target.path, request]() -> jail::Result<Done> {
+    if (request.make_directory) return entry_after(files, path, files.make_directory(path));
+    if (const auto moved = files.move(path, request.move_to); !moved) return moved.error();
+    return entry_after(files, request.move_to, false);
+  };
+  const auto done = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(work));
+  co_return answer_of(done);
 }
 
 }  // namespace

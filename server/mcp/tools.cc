@@ -11,7 +11,6 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/sandbox/elsewhere.h"
 #include "runtime/service/field_readers.h"
 #include "runtime/service/process_output.h"
 #include "runtime/service/programs.h"
@@ -260,7 +259,9 @@ awaitable<Result> read_file(Context context, Object arguments) {
   }
   auto found = sandbox_of(context, given.sandbox);
   if (auto* failure = std::get_if<Result>(&found)) co_return std::move(*failure);
-  const auto file = std::get<Sandboxes::Found>(found)->files().open_to_read(given.path);
+  const auto sandbox = std::get<Sandboxes::Found>(found);
+  auto open = [files = sandbox->files(), path = given.path] { return files.open_to_read(path); };
+  const auto file = co_await context.services.sandboxes->do_file_work(*sandbox, std::move(open));
   if (!file) co_return failed_file(file.error());
   struct stat status {};
   ::fstat(file->get(), &status);
@@ -290,14 +291,16 @@ awaitable<Result> write_file(Context context, Object arguments) {
   if (runtime::check_input(bytes)) co_return failed("content: expected padded base64 (RFC 4648)");
   auto found = sandbox_of(context, given.sandbox);
   if (auto* failure = std::get_if<Result>(&found)) co_return std::move(*failure);
-  const auto files = std::get<Sandboxes::Found>(found)->files();
-  auto file = files.create(given.path, std::nullopt);
-  if (!file) co_return failed_file(file.error());
-  if (const auto written = file->write(bytes.data); !written) {
-    co_return failed_file(written.error());
-  }
-  if (const auto committed = file->commit(); !committed) co_return failed_file(committed.error());
-  const auto entry = files.stat(given.path);
+  const auto sandbox = std::get<Sandboxes::Found>(found);
+  auto work = [files = sandbox->files(), path = given.path,
+               data = std::move(bytes.data)]() -> jail::Result<runtime::FileEntry> {
+    auto file = files.create(path, std::nullopt);
+    if (!file) return file.error();
+    if (const auto written = file->write(data); !written) return written.error();
+    if (const auto committed = file->commit(); !committed) return committed.error();
+    return files.stat(path);
+  };
+  const auto entry = co_await context.services.sandboxes->do_file_work(*sandbox, std::move(work));
   if (!entry) co_return failed_file(entry.error());
   Writer writer;
   runtime::write_file_entry(writer, *entry);
@@ -311,11 +314,11 @@ awaitable<Result> list_files(Context context, Object arguments) {
   }
   auto found = sandbox_of(context, given.sandbox);
   if (auto* failure = std::get_if<Result>(&found)) co_return std::move(*failure);
-  auto work = [files = std::get<Sandboxes::Found>(found)->files(), given] {
+  const auto sandbox = std::get<Sandboxes::Found>(found);
+  auto work = [files = sandbox->files(), given] {
     return files.list(given.path, static_cast<int>(given.depth));
   };
-  const auto list =
-      co_await runtime::do_elsewhere(context.services.sandboxes->file_workers(), std::move(work));
+  const auto list = co_await context.services.sandboxes->do_file_work(*sandbox, std::move(work));
   if (!list) co_return failed_file(list.error());
   Writer writer;
   runtime::write_file_list(writer, *list);

@@ -50,6 +50,20 @@ class Files(Command):
         self.assertTrue(content == out)
         self.assertIn("name of a file", self.one_line("cp", "-", f"{self.sandbox}:/tmp"))
 
+    def test_a_fifo(self):
+        content = os.urandom(200_000)
+        os.mkfifo(self.directory / "fifo")
+        process = self.start("cp", "fifo", f"{self.sandbox}:/tmp/x")
+        with open(self.directory / "fifo", "wb") as fifo:  # which waits for the other end
+            fifo.write(content)
+        self.assertEqual(0, process.wait(time_scale.scaled(20)))
+        self.assertTrue(content == self.bytes_of("cp", f"{self.sandbox}:/tmp/x", "-")[1])
+        process = self.start("cp", "fifo", f"{self.sandbox}:/tmp/y")
+        writer = os.open(self.directory / "fifo", os.O_WRONLY)
+        self.addCleanup(os.close, writer)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(130, process.wait(time_scale.scaled(20)))
+
     def test_an_empty_file(self):
         self.good("cp", self.write("empty", b""), f"{self.sandbox}:/tmp/empty")
         self.good("cp", f"{self.sandbox}:/tmp/empty", "back")

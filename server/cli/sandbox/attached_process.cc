@@ -8,7 +8,6 @@
 #include <variant>
 
 #include "runtime/json/writer.h"
-#include "server/cli/exit_codes.h"
 
 namespace server::client {
 namespace {
@@ -27,10 +26,12 @@ std::string input_request(std::string_view bytes, bool is_last) {
   return std::move(writer).take();
 }
 
-// A process that has ended, or reads no more, is not a failure of who writes to it.
+// A process that has ended, or reads no more, is not a failure of who writes to it. That somebody
+// else writes to it at the same time is one: what we have is not written.
 bool means_that_nobody_reads(const llm::PolledCall& call) {
   const auto* const reply = std::get_if<llm::HttpReply>(call.outcome());
-  return reply != nullptr && (reply->status == 409 || reply->status == 404);
+  if (reply == nullptr || (reply->status != 409 && reply->status != 404)) return false;
+  return problem_of(*reply).code != "input_busy";
 }
 
 }  // namespace
@@ -48,7 +49,8 @@ std::string AttachedProcess::process_path() const {
 }
 
 bool AttachedProcess::wants_input() const {
-  return options_.input_fd >= 0 && events_.pid() != 0 && !input_ended_ && !input_over_ &&
+  const bool is_running = events_.pid() != 0 && events_.ended() == nullptr;
+  return options_.input_fd >= 0 && is_running && !input_ended_ && !input_over_ &&
          unsent_.size() < most_input_bytes;
 }
 

@@ -72,9 +72,10 @@ struct KeptOutput {
   bool truncated = false;
 
   void add(std::string_view more) {
+    if (truncated) return;
     const std::string_view fits = json::utf8_prefix(more, most_json_output - text.size());
-    truncated = truncated || fits.size() < more.size();
-    if (!truncated || text.size() < most_json_output) text += fits;
+    truncated = fits.size() < more.size();
+    text += fits;
   }
 };
 

@@ -1,6 +1,9 @@
 // agent-sandbox sandbox exec and shell.
 #pragma once
 
+#include <string>
+
+#include "server/cli/sandbox/process_events.h"
 #include "server/cli/sandbox/sandbox_options.h"
 #include "server/cli/sandbox/server_client.h"
 
@@ -11,7 +14,7 @@ int exec(ServerClient& client, const ExecOptions& options);
 // `terminal_name`: what TERM is here; empty: nothing.
 int shell(ServerClient& client, const ShellOptions& options, const std::string& terminal_name);
 
-// What POST .../processes gets for them; of a shell's terminal the size is `size`.
+// What POST .../processes gets for exec.
 enum class Input : unsigned char { none, stays_open };
 std::string request_of(const ExecOptions& options, Input input, Encoding encoding);
 

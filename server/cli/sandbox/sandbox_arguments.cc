@@ -5,12 +5,15 @@
 #include <csignal>
 
 #include "jail/egress.h"
+#include "runtime/json/writer.h"
 #include "server/cli/common_arguments.h"
 #include "server/cli/exit_codes.h"
 
 namespace server::client {
 namespace {
 
+// What is sent as JSON would become something else.
+constexpr const char* not_utf8 = ": expected UTF-8";
 constexpr std::uint32_t most_seconds = 86'400;
 constexpr std::uint32_t most_memory_mb = 1u << 20;
 
@@ -108,6 +111,7 @@ std::optional<Finished> read_texts(const char* option, const std::vector<std::st
   for (const std::string& entry : entries) {
     auto text = parted(entry);
     if (!text) return usage(std::string(option) + " " + entry + ": expected NAME=VALUE");
+    if (!runtime::json::is_utf8(entry)) return usage(std::string(option) + not_utf8);
     texts.push_back(std::move(*text));
   }
   return std::nullopt;
@@ -396,6 +400,9 @@ std::optional<Command> SandboxCommands::parsed(std::vector<std::string> command)
     const bool names_one = app->get_option_no_throw("id") != nullptr;
     if (names_one && state_->raw.id.empty()) {
       return mistake(*app, "expected the ID of a sandbox");
+    }
+    if (!std::all_of(command.begin(), command.end(), runtime::json::is_utf8)) {
+      return mistake(*app, std::string("COMMAND") + not_utf8);
     }
     Parsed parsed = row->parsed(*app, state_->raw);
     if (auto* const wrong = std::get_if<Finished>(&parsed)) return std::move(*wrong);

@@ -24,7 +24,6 @@ namespace server::client {
 namespace {
 
 namespace json = runtime::json;
-namespace llm = runtime::llm;
 
 constexpr mode_t usual_mode = 0666;
 constexpr mode_t mode_bits = 0777;
@@ -43,7 +42,7 @@ jail::Error failed(const std::string& doing, int error) {
 
 jail::Error no_directories(const std::string& path) {
   return {jail::ErrorKind::refused, path + " is a directory, and cp copies files alone", 0,
-          "tar in the sandbox makes a file of it"};
+          "`sandbox exec ID -- tar c DIRECTORY` makes a file of one"};
 }
 
 struct Entry {
@@ -93,7 +92,7 @@ jail::Result<Destination> Destination::open(const std::string& path, mode_t mode
   struct stat entry {};
   const bool exists = ::stat(path.c_str(), &entry) == 0;
   if (exists && !S_ISREG(entry.st_mode)) {
-    destination.fd_.reset(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    destination.fd_.reset(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
     if (!destination.fd_.valid()) return failed("write " + path, errno);
     return destination;
   }
@@ -154,7 +153,8 @@ struct Source {
 jail::Result<Source> open_source(const std::string& path) {
   Source source;
   if (path != "-") {
-    source.file.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    // A FIFO that nobody writes into is waited for later, where signals are.
+    source.file.reset(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (!source.file.valid()) return failed("read " + path, errno);
     source.fd = source.file.get();
   }
@@ -199,10 +199,13 @@ jail::Result<void> copy_in(ServerClient& client, const CopyOptions& options) {
     request_path += std::string("?mode=") + mode;
   }
   const auto next_piece = [&](std::span<char> room) -> std::optional<std::size_t> {
-    if (!client.signals().wait_for_input(source->fd)) return std::nullopt;
-    const ssize_t count = ::read(source->fd, room.data(), room.size());
-    if (count >= 0) return static_cast<std::size_t>(count);
-    source->error = errno;
+    while (client.signals().wait_for_input(source->fd)) {
+      const ssize_t count = ::read(source->fd, room.data(), room.size());
+      if (count >= 0) return static_cast<std::size_t>(count);
+      if (errno == EINTR || errno == EAGAIN) continue;
+      source->error = errno;
+      break;
+    }
     return std::nullopt;
   };
   const auto call = client.begin({.method = "PUT", .path = std::move(request_path)},

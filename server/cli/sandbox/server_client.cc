@@ -1,6 +1,6 @@
 #include "server/cli/sandbox/server_client.h"
 
-#include <array>
+#include <algorithm>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -8,11 +8,14 @@
 #include "runtime/json/members.h"
 #include "runtime/json/reader.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/plain_text.h"
 
 namespace server::client {
 namespace {
 
 namespace llm = runtime::llm;
+
+constexpr std::size_t most_message_characters = 1000;
 
 jail::Error came_a_signal() { return {jail::ErrorKind::timed_out, "a signal came", 0, {}}; }
 
@@ -105,7 +108,8 @@ jail::Error ServerClient::no_answer(const llm::HttpFault& fault) const {
 int fail(const jail::Error& error, const Signals& signals, int refused) {
   if (signals.ending() != 0) return exit_signal_base + signals.ending();
   const bool is_no = error.kind == jail::ErrorKind::refused;
-  return server::fail(is_no ? refused : exit_own_failure, error.message());
+  return server::fail(is_no ? refused : exit_own_failure,
+                      plain_line(error.message(), most_message_characters));
 }
 
 }  // namespace server::client

@@ -159,6 +159,8 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"exec", "box"}, "-- COMMAND"},
       {{"exec", "box", "--"}, "-- COMMAND"},
       {{"exec", "box", "ls", "--", "x"}, "ls"},
+      {{"exec", "box", "--", "ls", "\xFF"}, "COMMAND: expected UTF-8"},
+      {{"exec", "box", "--env", "A=\xFF", "--", "ls"}, "--env: expected UTF-8"},
       {{"exec", "box", "--timeout", "0", "--", "x"}, "--timeout"},
       {{"shell"}, "ID"},
       {{"cp"}, "SRC and DST"},
