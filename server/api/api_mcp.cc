@@ -24,6 +24,7 @@ awaitable<Response> answer_message(std::shared_ptr<const Mcp> mcp,
   Response response;
   response.status = answer.status;
   response.body = std::move(answer.body);
+  if (response.body.empty()) response.content_type.clear();
   co_return response;
 }
 

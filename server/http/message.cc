@@ -163,7 +163,7 @@ std::string render_head(const Response& response, std::string_view request_id,
   add("Date", http_date(std::time(nullptr)));
   add("Server", "agent-sandbox");
   const bool has_body = response.status != 204 && response.status != 304;
-  if (has_body) add("Content-Type", response.content_type);
+  if (has_body && !response.content_type.empty()) add("Content-Type", response.content_type);
   if (has_body && framing.kind == Framing::Kind::length) {
     add("Content-Length", std::to_string(framing.length));
   } else if (has_body && framing.kind == Framing::Kind::chunked) {

@@ -27,7 +27,7 @@ struct RequestHead {
 
 struct Response {
   int status = 200;
-  std::string content_type = "application/json";
+  std::string content_type = "application/json";  // empty: of an empty body
   std::string body{};
   std::vector<Header> headers{};  // beside those that every response has
 };

@@ -85,7 +85,7 @@ class Sessions(McpTest):
 
     def test_a_notification_is_not_answered(self):
         answer = self.client.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, path="/mcp")
-        self.assertEqual((202, b""), (answer.status, answer.body))
+        self.assertEqual((202, b"", None), (answer.status, answer.body, answer.headers["Content-Type"]))
 
     def test_ids_come_back_as_they_were(self):
         for number in (0, 7, "a\"b", ""):

@@ -24,6 +24,7 @@ BODIES = {
     "/resize": {"columns": 1, "rows": 1},
     "/files/{path}": {"make_directory": True},
     "/v1/sandboxes/{id}": {},
+    "/mcp": {"jsonrpc": "2.0", "id": 1, "method": "ping"},
 }
 METHODS = {"get", "post", "put", "patch", "delete", "head"}  # of the members of a path that are operations
 
@@ -56,6 +57,7 @@ EXCLUDED = {
         "Large": "a load",
         "Hostile": "paths of several parts, which the proxy does not take",
     },
+    "mcp": {"Sessions.test_a_page_of_another_site_is_refused": "the proxy has a Host of its own"},
     "rate_limits": {
         "Rate": "time passes in the proxy as well",
         "Streams": "the proxy speaks no WebSocket",
@@ -188,6 +190,9 @@ class Answers(unittest.TestCase):
 
     def test_lessons_api(self):
         self.through_the_proxy("lessons_api")
+
+    def test_mcp(self):
+        self.through_the_proxy("mcp")
 
     def test_sandboxes(self):
         self.through_the_proxy("sandboxes")

@@ -213,20 +213,23 @@ class Background(OutputTest):
     def test_what_is_lost_is_said(self):
         process = self.sandbox.start(["python3", "-c", NUMBERS])
         self.assertEqual((1 << 20) + 7, process.ended()["output_to"])
-        everything = "".join(f"{number:07}\n" for number in range(131072)) + "the end"
+        numbers = "".join(f"{number:07}\n" for number in range(131072))
+        everything = len(numbers) + len("the end")
         output = process.output()
-        kept = "".join(piece["data"] for piece in output["pieces"])
-        self.assertEqual((len(everything) - len(kept), output["from"]), (output["lost_bytes"], output["lost_bytes"]))
-        self.assertEqual((len(everything), True), (output["next"], output["over"]))
-        self.assertGreaterEqual(len(kept), KEPT // 2)
-        self.assertLessEqual(len(kept), KEPT)
-        self.assertTrue(everything.endswith(kept))
+        out, err = ("".join(piece["data"] for piece in output["pieces"] if piece["stream"] == stream)
+                    for stream in ("stdout", "stderr"))
+        self.assertEqual((everything - len(out + err), output["from"]), (output["lost_bytes"], output["lost_bytes"]))
+        self.assertEqual((everything, True), (output["next"], output["over"]))
+        self.assertGreaterEqual(len(out), KEPT // 2)
+        self.assertLessEqual(len(out + err), KEPT)
+        self.assertTrue(numbers.endswith(out))
+        self.assertEqual("the end", err)
         self.assertEqual(process.now()["output_from"], output["from"])
         output = process.output(output["from"] + 8)
         self.assertEqual(0, output["lost_bytes"])
         events = self.events_of(self.attached(process))
         lost = [event["data"] for event in events if event["type"] == "lost"]
-        self.assertEqual([len(everything) - len(self.said(events))], lost)
+        self.assertEqual([everything - len(self.said(events))], lost)
 
     def test_a_gigabyte_for_nobody(self):
         self.sandbox.start("head -c 10000000 /dev/zero").ended()
