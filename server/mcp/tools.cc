@@ -242,6 +242,7 @@ awaitable<Result> run_command(Context context, Object arguments) {
   const auto process = std::get<std::shared_ptr<runtime::LivingProcess>>(started);
   const auto output = co_await runtime::output_to_the_end(process, context.cancel);
   if (!output.has_ended) co_return failed("cancelled");
+  co_await Sandboxes::settle(sandbox, *process);
   Writer writer;
   writer.begin_object();
   runtime::write_process(writer, *context.services.sandboxes, *sandbox, *process);
