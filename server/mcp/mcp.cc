@@ -103,7 +103,7 @@ struct Mcp::Message {
 };
 
 Mcp::Mcp(const runtime::Services& services, const runtime::RequestRules& rules, std::string version)
-    : rules_(rules), version_(std::move(version)), tools_(services, rules) {}
+    : version_(std::move(version)), tools_(services, rules) {}
 
 awaitable<McpAnswer> Mcp::answer(runtime::Caller caller, std::string text, McpHeaders headers,
                                  runtime::Cancel cancel) const {

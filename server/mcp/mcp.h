@@ -48,7 +48,6 @@ class Mcp {
   std::string list_tools(const Message& message) const;
   void write_server(runtime::json::Writer& writer) const;
 
-  const runtime::RequestRules& rules_;
   const std::string version_;
   const McpTools tools_;
 };
