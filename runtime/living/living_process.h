@@ -93,6 +93,9 @@ class LivingProcess : public std::enable_shared_from_this<LivingProcess> {
     const std::shared_ptr<LivingProcess> process_;
   };
 
+  // Until it has ended, at the latest at `deadline`.
+  boost::asio::awaitable<void> wait_for_end(Bell::Time deadline) const;
+
   enum class Written : std::uint8_t {
     whole,
     closed,     // nobody reads its input any more, or it was closed before

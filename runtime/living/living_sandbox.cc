@@ -123,6 +123,7 @@ asio::awaitable<void> LivingSandbox::drive(std::shared_ptr<LivingSandbox> self,
     self->processes_.clear();
   }
   self->on_given_up_();
+  self->over_.request();
   on_end(ending);
   // Whoever waits for the end finds it in the books of others, too.
   const std::lock_guard lock(self->mutex_);

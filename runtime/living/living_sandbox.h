@@ -91,6 +91,8 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   // The same once no process runs any more whose end somebody waits for.
   void end_when_unattended(Cause cause);
   std::optional<Ending> ending() const;  // nothing: it lives
+  // Requested when it has ended: what still has files of it open keeps their memory.
+  const Cancel& over() const noexcept { return over_; }
   // Until it has ended, at the latest at `deadline`.
   boost::asio::awaitable<void> wait_for_end(Bell::Time deadline) const;
 
@@ -127,6 +129,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   Time last_used_;
   std::deque<std::shared_ptr<LivingProcess>> processes_;
   mutable Bells for_its_end_;
+  const Cancel over_;
 };
 
 }  // namespace runtime

@@ -8,7 +8,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <charconv>
-#include <cmath>
 #include <utility>
 
 #include "runtime/sandbox/jail_handle.h"
@@ -25,7 +24,6 @@ constexpr std::ptrdiff_t known_ended = 100;
 constexpr std::chrono::seconds patience_for_an_end{10};
 // That a jail has at a time; jail::Jail::spawn().
 constexpr std::uint32_t most_processes = 64;
-constexpr std::chrono::seconds most_idle{86400};
 
 // 128 random bits in lower-case base 32.
 std::string make_sandbox_id() {
@@ -55,22 +53,6 @@ Refusal busy(std::string detail, std::uint32_t limit) {
           .detail = std::move(detail),
           .limit = std::int64_t{limit},
           .used = std::int64_t{limit}};
-}
-
-Outcome plain(std::string_view code, std::string cause) {
-  Outcome outcome;
-  outcome.code = code;
-  outcome.cause = std::move(cause);
-  return outcome;
-}
-
-Outcome of_time(std::string_view code, std::string cause, RequestLimit met,
-                std::chrono::duration<double> time, std::chrono::duration<double> ceiling) {
-  Outcome outcome = plain(code, std::move(cause));
-  outcome.met = met;
-  outcome.limit = outcome.used = outcome.asked = std::round(time.count() * 1000) / 1000;
-  outcome.ceiling = ceiling.count();
-  return outcome;
 }
 
 Refusal ended_refusal(const Sandbox& sandbox) {
@@ -353,49 +335,6 @@ Sandboxes::Or<std::shared_ptr<LivingProcess>> Sandboxes::find_process(const Sand
   return process;
 }
 
-Outcome Sandboxes::outcome_of_process(const Sandbox& sandbox, const LivingProcess& process,
-                                      const jail::ExitReport& report) const {
-  RunRequest limits;
-  limits.timeout = process.command().timeout.value_or(options_.most_lifetime);
-  limits.memory_limit_mb = sandbox.request().memory_mb;
-  return runtime::outcome_of(
-      limits, report, options_.most_lifetime,
-      {.timeout = options_.most_lifetime, .memory_limit_mb = options_.most_memory_mb});
-}
-
-Outcome Sandboxes::outcome_of(const Sandbox& sandbox, const LivingSandbox::Ending& ending) const {
-  using Cause = LivingSandbox::Cause;
-  switch (ending.cause) {
-    case Cause::deleted:
-      return plain("deleted", "it was deleted");
-    case Cause::lifetime:
-      return of_time("lifetime", "its time was over", RequestLimit::time,
-                     sandbox.ends_at() - sandbox.created(), options_.most_lifetime);
-    case Cause::idle:
-      return of_time("idle", "nothing used it for as long as it may be idle", RequestLimit::idle,
-                     sandbox.idle().value_or(std::chrono::milliseconds(0)), most_idle);
-    case Cause::stopping:
-      return plain("stopping", "the server ended");
-    case Cause::jail:
-      break;
-  }
-  if (ending.report.ended == jail::Ended::timed_out) {
-    return plain("lifetime", "its time was over, or its processes used up their processor time");
-  }
-  if (ending.report.ended != jail::Ended::out_of_memory) {
-    return plain("killed", "it was killed from outside");
-  }
-  Outcome outcome;
-  outcome.code = "out_of_memory";
-  outcome.cause = "its processes and files needed more than the " +
-                  std::to_string(sandbox.request().memory_mb) + " MB of memory that they may have";
-  outcome.met = RequestLimit::memory;
-  outcome.limit = outcome.asked = sandbox.request().memory_mb;
-  outcome.used = static_cast<double>(ending.report.usage.memory_peak_bytes) / (1u << 20);
-  outcome.ceiling = options_.most_memory_mb;
-  return outcome;
-}
-
 void Sandboxes::on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending) {
   const Found sandbox = weak.lock();
   if (sandbox == nullptr) return;
@@ -445,57 +384,6 @@ asio::awaitable<std::shared_ptr<Admission::Place>> Sandboxes::file_turn(std::str
   while (ticket != nullptr && !turn->is_answered) co_await bell->wait();
   if (!turn->place) co_return nullptr;
   co_return std::make_shared<Admission::Place>(std::move(*turn->place));
-}
-
-Refusal Sandboxes::refusal_of_file(const jail::Error& error) {
-  const auto refusal = [&](Reason reason, std::string_view code, std::string_view why) {
-    return Refusal{.reason = reason, .detail = error.doing + ": " + std::string(why), .code = code};
-  };
-  if (error.kind == jail::ErrorKind::invalid) {
-    return {.reason = Reason::invalid, .detail = error.doing};
-  }
-  if (error.kind == jail::ErrorKind::exhausted && error.sys_errno == 0) {
-    return {.reason = Reason::busy, .detail = error.doing + "; try again"};
-  }
-  if (error.kind == jail::ErrorKind::closed) {
-    return {.reason = Reason::conflict, .detail = "the sandbox has ended", .code = "sandbox_ended"};
-  }
-  if (error.kind == jail::ErrorKind::refused) {
-    return {.reason = Reason::forbidden, .detail = error.doing, .code = "not_a_file"};
-  }
-  switch (error.sys_errno) {
-    case ENOENT:
-      return refusal(Reason::not_found, "no_such_file", "there is no such file or directory");
-    case ENOTDIR:
-      return refusal(Reason::conflict, "not_a_directory", "a part of the path is no directory");
-    case EISDIR:
-      return refusal(Reason::conflict, "is_directory", "it is a directory");
-    case EEXIST:
-      return refusal(Reason::conflict, "exists", "something else is there already");
-    case ENOTEMPTY:
-      return refusal(Reason::conflict, "not_empty",
-                     "the directory is not empty; recursive=true removes it with what is in it");
-    case ENOSPC:
-    case EDQUOT:
-      return refusal(Reason::disk_full, "disk_full", "the disk of the sandbox is full");
-    case EROFS:
-    case EACCES:
-    case EPERM:
-    case EBUSY:
-      return refusal(Reason::forbidden, "not_permitted", "not permitted there");
-    case EAGAIN:
-      return {.reason = Reason::busy, .detail = "names above it are being changed; try again"};
-    case EXDEV:
-      return refusal(Reason::conflict, "other_disk",
-                     "move_to is on another disk of the sandbox: copy it, and remove it here");
-    case ELOOP:
-      return refusal(Reason::invalid, "too_many_links", "too many links or levels");
-    case ENAMETOOLONG:
-    case EINVAL:
-      return refusal(Reason::invalid, "bad_request", "no path that can be used for this");
-    default:
-      return {.reason = Reason::failed, .detail = "the file could not be used"};
-  }
 }
 
 void Sandboxes::drain() {

@@ -59,6 +59,10 @@ Response answer_of(const FileEntry& entry, int status = 200) {
   return response;
 }
 
+Response sandbox_ended() {
+  return response_of_file({jail::ErrorKind::closed, "the sandbox has ended", 0, {}});
+}
+
 // `status` is that of the answer.
 Response answer_of(const jail::Result<FileEntry>& entry, int status) {
   return entry ? answer_of(*entry, status) : response_of_file(entry.error());
@@ -139,6 +143,7 @@ awaitable<Response> read_file(runtime::Services services, Call call) {
   answer.content_type = "application/octet-stream";
   answer.etag = etag_of(status);
   answer.headers.push_back({"Content-Disposition", "attachment"});
+  answer.cancel = target.sandbox->living()->over();
   co_return co_await send_file(std::move(call.head), *call.stream, std::move(answer));
 }
 
@@ -170,6 +175,7 @@ awaitable<Response> write_file(runtime::Services services, Call call) {
     const auto piece = co_await call.pieces->read(*room);
     state = piece.state;
     if (state == RequestBody::Piece::State::failed) co_return call.pieces->refusal();
+    if (target.sandbox->living()->over().requested()) co_return sandbox_ended();
     if (auto written = file->write({room->data(), piece.size}); !written) {
       co_return response_of_file(written.error());
     }

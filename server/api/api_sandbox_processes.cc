@@ -29,6 +29,8 @@ using runtime::json::Writer;
 
 using Process = std::shared_ptr<LivingProcess>;
 
+// A process that is killed is gone in milliseconds, unless the kernel has something to do for it.
+constexpr std::chrono::seconds patience_for_a_killed_process{2};
 // More than is ever kept of what a process printed.
 constexpr std::size_t all_bytes = 1u << 20;
 
@@ -176,6 +178,8 @@ awaitable<Response> delete_process(runtime::Services services, Call call) {
     target.sandbox->living()->forget(target.process->pid());
   } else {
     target.process->kill();
+    co_await target.process->wait_for_end(std::chrono::steady_clock::now() +
+                                          patience_for_a_killed_process);
   }
   co_return no_content();
 }

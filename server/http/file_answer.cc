@@ -93,6 +93,7 @@ asio::awaitable<Response> send_file(RequestHead request, ResponseStream& stream,
   stream.begin(head, range.count);
   const auto room = std::make_unique<std::array<char, piece_bytes>>();
   while (range.count > 0) {
+    if (answer.cancel.requested()) co_return Response();
     const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(range.count, piece_bytes));
     const ssize_t count = read_at(answer.file.get(), std::span(*room).first(most), range.first);
     if (count <= 0) co_return Response();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jail/fd.h"
+#include "runtime/sandbox/cancel.h"
 #include "server/http/message.h"
 #include "server/http/response_stream.h"
 
@@ -33,6 +34,7 @@ struct FileAnswer {
   std::string content_type;  // a guest's file is application/octet-stream
   std::string etag;          // with its quotes, for ETag and If-Range; empty: none
   std::vector<Header> headers;
+  runtime::Cancel cancel;  // requested: the answer is broken off
 };
 
 // Answers a GET or HEAD: 200, 206 or 416. Reads as the client takes it, some ten KiB at a time and

@@ -3,7 +3,6 @@ import hashlib
 import http.client
 import os
 import pathlib
-import re
 import stat
 import time
 
@@ -288,13 +287,15 @@ class Large(FilesTest):
                                      "    assert text in (b'a' * 200_000, b'b' * 100_000), (len(text), text[:9])\n"
                                      "    if last == b'': print('reads')\n"
                                      "    seen, last = seen + (text[:1] != last), text[:1]\n"
-                                     "print('seen', seen)\n"])
+                                     "    if seen == 5: print('often')\n"])
         reader.says("reads")
-        for number in range(100):
+        number, deadline = 0, time.monotonic() + time_scale.scaled(30)
+        while number < 100 or (number % 100 or "often" not in reader.text()) and time.monotonic() < deadline:
+            number += 1
             self.write("/workspace/file", (b"b" * 100_000, b"a" * 200_000)[number % 2])
         self.write("/workspace/stop", b"")
         self.assertEqual(0, reader.ended()["exit_code"], reader.text())
-        self.assertGreater(int(re.search(r"seen (\d+)", reader.text()).group(1)), 2)
+        self.assertIn("often", reader.text())
 
 
 class Hostile(FilesTest):
@@ -441,19 +442,20 @@ class Hostile(FilesTest):
                                           "exchange = ctypes.CDLL(None).renameat2\nprint('swaps')\n"
                                           "while True: assert exchange(-100, b'x', -100, b'y', 2) == 0", target])
             swapper.says("swaps")
-            seen = {}
-            for number in range(500):
+            seen, number = set(), 0
+            deadline = time.monotonic() + time_scale.scaled(30)
+            # On a busy host the guest may not run at all during many requests.
+            while number < 500 or (seen != {b"inside", 404} and time.monotonic() < deadline):
+                number += 1
                 answer = self.sandbox.get("/workspace/x/f")
-                what = answer.body if answer.status == 200 else answer.status
-                seen[what] = seen.get(what, 0) + 1
+                seen.add(answer.body if answer.status == 200 else answer.status)
                 if number % 10 == 0:
                     self.sandbox.put("/workspace/x/new", b"new")
                     self.sandbox.get("/workspace/x", "?list=true")
                     self.sandbox.act("/workspace/x/made", make_directory=True)
                     self.sandbox.remove("/workspace/x/new")
-            self.assertEqual(set(), set(seen) - {b"inside", 404}, seen)
-            self.assertEqual({b"inside", 404}, set(seen), "the guest did not swap between two looks")
             self.assertEqual("running", swapper.now()["state"], swapper.text())
+            self.assertEqual({b"inside", 404}, seen)
             swapper.delete()
             self.assertEqual(["f"], os.listdir(self.outside))
             self.sandbox.run("rm -rf x y")

@@ -188,7 +188,7 @@ TEST_F(ApiTest, EveryRouteRefusesParametersThatItDoesNotKnow) {
 
 TEST_F(ApiTest, UnknownAndReservedPathsAreNotFound) {
   serve();
-  for (const char* path : {"/", "/execute/", "/executes", "//execute", "/v1/chat", "/mcp", "/ui",
+  for (const char* path : {"/", "/execute/", "/executes", "//execute", "/v1/chat", "/mcp/x", "/ui",
                            "/sandboxes", "/%65xecute", "/health/x", "/api/v1", "*"}) {
     EXPECT_EQ(exchange(get(path)).status, 404) << path;
     EXPECT_EQ(exchange(post(path, "{}")).status, 404) << path;
