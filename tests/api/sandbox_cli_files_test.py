@@ -50,6 +50,34 @@ class Files(Command):
         self.assertTrue(content == out)
         self.assertIn("name of a file", self.one_line("cp", "-", f"{self.sandbox}:/tmp"))
 
+    def test_directories(self):
+        tree = self.directory / "tree"
+        (tree / "a" / "b c").mkdir(parents=True)
+        (tree / "empty").mkdir()
+        for name in ("top", "a/middle", "a/b c/ü"):
+            (tree / name).write_bytes(name.encode())
+        (tree / "top").chmod(0o755)
+        (tree / "link").symlink_to("/etc/passwd")
+        status, out, error = self.run_it("cp", "-r", "tree", f"{self.sandbox}:/workspace/new")
+        self.assertEqual((1, "", "agent-sandbox: tree/link is neither a file nor a directory and was left out\n"), (status, out, error))
+        found = self.exec(self.sandbox, "sh", "-c", "cd new; find . | LC_ALL=C sort; stat -c %a top; cat top a/middle 'a/b c/ü'")[1]
+        self.assertEqual(".\n./a\n./a/b c\n./a/b c/ü\n./a/middle\n./empty\n./top\n755\ntopa/middlea/b c/ü", found)
+        (tree / "link").unlink()
+        self.good("cp", "--recursive", f"{self.sandbox}:/workspace/new", "back")
+        self.good("cp", "--recursive", f"{self.sandbox}:/workspace/new", "back")  # which is there by now
+        for place in ("back", "back/new"):
+            for name in ("top", "a/middle", "a/b c/ü"):
+                self.assertEqual(name.encode(), (self.directory / place / name).read_bytes())
+            self.assertTrue((self.directory / place / "empty").is_dir())
+        self.good("cp", "-r", "tree/", f"{self.sandbox}:/workspace/new")
+        self.assertEqual((0, "top", ""), self.exec(self.sandbox, "cat", "new/tree/top"))
+
+    def test_a_tree_of_a_guest_makes_no_links_here(self):
+        self.assertEqual(0, self.exec(self.sandbox, "sh", "-c", "mkdir t && ln -s /tmp t/a && ln -s / t/b && touch t/x")[0])
+        status, _, error = self.run_it("cp", "-r", f"{self.sandbox}:/workspace/t", "t")
+        self.assertEqual((1, 2), (status, error.count("was left out\n")), error)
+        self.assertEqual(["x"], os.listdir(self.directory / "t"))
+
     def test_a_fifo(self):
         content = os.urandom(200_000)
         os.mkfifo(self.directory / "fifo")
@@ -98,7 +126,7 @@ class Files(Command):
         self.assertNotIn("large", self.good("ls", self.sandbox))
 
     def test_an_interrupted_copy_leaves_the_old_file(self):
-        self.assertEqual(0, self.exec(self.sandbox, "sh", "-c", "mkfifo fifo; echo old > x")[0])
+        self.assertEqual(0, self.exec(self.sandbox, "sh", "-c", "echo old > x")[0])
         process = self.start("cp", "-", f"{self.sandbox}:/workspace/x", stdin=subprocess.PIPE)
         process.stdin.write(bytes(300_000))  # more than all pipes on the way hold
         process.stdin.flush()
@@ -106,7 +134,7 @@ class Files(Command):
         self.assertEqual(130, process.wait(time_scale.scaled(20)))
         self.assertEqual((0, "old\n", ""), self.exec(self.sandbox, "cat", "x"))
         old = self.write("old", b"old")
-        self.assertIn("fifo", self.one_line("cp", f"{self.sandbox}:/workspace/fifo", old))
+        self.assertIn("/dev/zero", self.one_line("cp", f"{self.sandbox}:/dev/zero", old))
         self.assertEqual(b"old", old.read_bytes())
         self.assertEqual({"old"}, set(os.listdir(self.directory)))
 

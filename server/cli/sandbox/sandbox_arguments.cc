@@ -234,6 +234,7 @@ void define_cp(CLI::App& command, RawSandboxArguments& raw) {
       ->type_name("SRC");
   command.add_option("destination", raw.destination, "The same; one of them is in a sandbox")
       ->type_name("DST");
+  command.add_flag("-r,--recursive", raw.recursive, "Directories with all that is in them");
 }
 
 struct PlaceInSandbox {
@@ -266,6 +267,7 @@ Parsed parsed_cp(const CLI::App& command, const RawSandboxArguments& raw) {
   }
   options.id = std::move(inside.id);
   options.inside = std::move(inside.path);
+  options.recursive = raw.recursive;
   return options;
 }
 
@@ -359,7 +361,7 @@ constexpr Row rows[] = {
     {"get", "Show one", define_get, parsed_get},
     {"exec", "Run a command in one", define_exec, parsed_exec},
     {"shell", "Work in one at a terminal", define_shell, parsed_shell},
-    {"cp", "Copy a file into one or out of it", define_cp, parsed_cp},
+    {"cp", "Copy files into one or out of it", define_cp, parsed_cp},
     {"ls", "Show the files of a directory", define_ls, parsed_ls},
     {"rm", "Remove a file", define_rm, parsed_rm},
     {"ps", "Show its processes", define_get, parsed_ps},

@@ -67,6 +67,7 @@ struct CopyOptions {
   std::string id;
   std::string inside;   // an absolute path
   std::string outside;  // "-": standard input or output
+  bool recursive = false;
 };
 
 struct ListFilesOptions {

@@ -128,7 +128,7 @@ complete -c agent-sandbox -n $seen -l state -xa 'running ended' -d 'Only those'
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from exec'
 complete -c agent-sandbox -n $seen -l background -d 'Leave it running'
 
-set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from rm'
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from cp rm'
 complete -c agent-sandbox -n $seen -l recursive -s r -d 'With all that is in it'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from logs'

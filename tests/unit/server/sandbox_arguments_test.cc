@@ -117,7 +117,9 @@ TEST(SandboxArguments, OneSideOfACopyIsInASandbox) {
   EXPECT_EQ(options.direction, CopyOptions::Direction::out_of_sandbox);
   EXPECT_EQ(options.inside, "/a:b");
   EXPECT_EQ(options.outside, "./c:/d");
+  EXPECT_FALSE(options.recursive);
   EXPECT_EQ(parsed_as<CopyOptions>({"cp", "box:/a", "-"}).outside, "-");
+  EXPECT_TRUE(parsed_as<CopyOptions>({"cp", "-r", "a", "box:/a"}).recursive);
 }
 
 TEST(SandboxArguments, FilesAndProcesses) {
