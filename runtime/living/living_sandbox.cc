@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -329,6 +330,13 @@ void LivingSandbox::end_now(Cause cause) {
   if (ending_ || ended_) return;
   ending_ = cause;
   wake();
+}
+
+bool LivingSandbox::is_whole() const {
+  const std::lock_guard lock(mutex_);
+  if (!jail_ || ending_) return false;
+  pollfd init{.fd = jail_->process_fd(), .events = POLLIN, .revents = 0};
+  return ::poll(&init, 1, 0) == 0;
 }
 
 std::optional<LivingSandbox::Ending> LivingSandbox::ending() const {

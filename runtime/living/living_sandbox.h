@@ -91,6 +91,8 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   // The same once no process runs any more whose end somebody waits for.
   void end_when_unattended(Cause cause);
   std::optional<Ending> ending() const;  // nothing: it lives
+  // Whether its files are all there: they go before its end is known.
+  bool is_whole() const;
   // Requested when it has ended: what still has files of it open keeps their memory.
   const Cancel& over() const noexcept { return over_; }
   // Until it has ended, at the latest at `deadline`.

@@ -137,7 +137,7 @@ class Sandboxes {
 
   // Does what touches names that a guest may change, which can take it a second: on threads of its
   // own, and owners take turns. `work` returns a jail::Result; exhausted without an errno where too
-  // much of it waits.
+  // much of it waits; closed where the sandbox has ended by then, whose files go one by one.
   template <class Work>
   boost::asio::awaitable<std::invoke_result_t<Work&>> do_file_work(const Sandbox& sandbox,
                                                                    Work work) {
@@ -145,7 +145,11 @@ class Sandboxes {
     if (!turn) {
       co_return jail::Error{jail::ErrorKind::exhausted, "too much work with files waits", 0, {}};
     }
-    co_return co_await do_elsewhere(file_workers_.get_executor(), std::move(work));
+    auto done = co_await do_elsewhere(file_workers_.get_executor(), std::move(work));
+    if (!sandbox.living()->is_whole()) {
+      co_return jail::Error{jail::ErrorKind::closed, "the sandbox has ended", 0, {}};
+    }
+    co_return done;
   }
 
   // Why a file could not be read, written or looked at.
