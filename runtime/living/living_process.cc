@@ -293,7 +293,7 @@ asio::awaitable<LivingProcess::Written> LivingProcess::write(std::shared_ptr<Liv
       error_code error;
       co_await in.async_wait(Descriptor::wait_write,
                              asio::redirect_error(asio::use_awaitable, error));
-      if (error) written = Written::cancelled;
+      if (error) written = cancel.requested() ? Written::cancelled : Written::closed;
     } else if (errno != EINTR) {
       written = Written::closed;  // that is the process's right
     }

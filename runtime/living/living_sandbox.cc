@@ -52,6 +52,14 @@ Error no_program(const std::string& name, const std::string& where) {
           {}};
 }
 
+// Which disk the working directory is on; nothing once its mount is gone.
+std::optional<dev_t> disk_of(const jail::Jail& jail) {
+  const auto directory = jail.open_file("/workspace", O_PATH | O_DIRECTORY);
+  struct stat status {};
+  if (!directory || ::fstat(directory->get(), &status) != 0) return std::nullopt;
+  return status.st_dev;
+}
+
 bool is_program(const jail::Fd& file) {
   struct stat status {};
   return ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
@@ -96,7 +104,10 @@ asio::awaitable<Result<void>> LivingSandbox::begin() {
       is_started = true;
     }
     // Processes can be spawned once init's descriptor is there too.
-    if (is_started && jail_->process_fd() >= 0) co_return Result<void>();
+    if (is_started && jail_->process_fd() >= 0) {
+      disk_ = disk_of(*jail_);
+      co_return Result<void>();
+    }
     if (alarm_->deadline_passed()) {
       co_return Error{ErrorKind::timed_out, "the jail was not ready in time", 0, {}};
     }
@@ -334,7 +345,8 @@ void LivingSandbox::end_now(Cause cause) {
 
 bool LivingSandbox::is_whole() const {
   const std::lock_guard lock(mutex_);
-  if (!jail_ || ending_) return false;
+  // The kernel takes the mounts apart before it says that init is gone.
+  if (!jail_ || ending_ || disk_of(*jail_) != disk_) return false;
   pollfd init{.fd = jail_->process_fd(), .events = POLLIN, .revents = 0};
   return ::poll(&init, 1, 0) == 0;
 }

@@ -1,6 +1,8 @@
 // One sandbox that lives: a jail, the processes in it, and what brings it to its end.
 #pragma once
 
+#include <sys/types.h>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
@@ -121,6 +123,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
 
   mutable std::mutex mutex_;
   std::optional<jail::Jail> jail_;  // until it has ended
+  std::optional<dev_t> disk_;       // where its working directory is
   Times times_;
   std::optional<Cause> ending_;  // since it was told to end
   Time kill_at_ = Time::max();   // where it has not ended by then

@@ -15,7 +15,8 @@ struct LivingRequest {
   std::string template_name = {};  // whose root and policy it has; empty or "none": the server's
   std::uint32_t memory_limit_mb = 256;
   std::uint32_t processes = 128;     // with their threads
-  std::uint32_t disk_limit_mb = 64;  // of the working directory, and as much of /tmp
+  std::uint32_t disk_limit_mb = 64;  // of the working directory, and as much of /tmp; at most
+                                     // memory_limit_mb
   std::chrono::milliseconds most_lifetime{std::chrono::hours(24)};  // it ends by itself then
   jail::Network network = {};
 };

@@ -1,5 +1,6 @@
 #include "runtime/sandbox/runner.h"
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -332,7 +333,9 @@ class JailRunner final : public Runner {
     spec.limits.cpu_percent = options_.cpu_percent;
     spec.limits.memory_bytes = std::uint64_t{request.memory_limit_mb} << 20;
     spec.limits.processes = request.processes;
-    const std::uint64_t disk_bytes = std::uint64_t{request.disk_limit_mb} << 20;
+    // Files that its owner writes while no process runs are seen by no watchdog.
+    const std::uint64_t disk_bytes =
+        std::uint64_t{std::min(request.disk_limit_mb, request.memory_limit_mb)} << 20;
     spec.limits.workspace_bytes = disk_bytes;
     spec.limits.tmp_bytes = disk_bytes;
     spec.limits.file_bytes = disk_bytes;

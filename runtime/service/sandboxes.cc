@@ -325,6 +325,12 @@ asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_
   co_return refusal;
 }
 
+asio::awaitable<void> Sandboxes::settle(Found sandbox, const LivingProcess& process) {
+  if (process.state().report.ended != jail::Ended::out_of_memory) co_return;
+  co_await sandbox->living()->wait_for_end(std::chrono::steady_clock::now() +
+                                           std::chrono::seconds(1));
+}
+
 Sandboxes::Or<std::shared_ptr<LivingProcess>> Sandboxes::find_process(const Sandbox& sandbox,
                                                                       std::string_view pid) {
   int number = 0;

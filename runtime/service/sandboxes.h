@@ -128,6 +128,8 @@ class Sandboxes {
   boost::asio::awaitable<Or<std::shared_ptr<LivingProcess>>> start_process(Found sandbox,
                                                                            ProcessRequest request,
                                                                            Cancel cancel);
+  // For who has seen the end of a process: where that was the sandbox's, it is known as well now.
+  static boost::asio::awaitable<void> settle(Found sandbox, const LivingProcess& process);
   // not_found where there is none of that number.
   static Or<std::shared_ptr<LivingProcess>> find_process(const Sandbox& sandbox,
                                                          std::string_view pid);

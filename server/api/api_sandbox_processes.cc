@@ -81,6 +81,7 @@ awaitable<Response> answer_at_the_end(runtime::Services services, Target target,
                                       OutputEncoding encoding) {
   const auto output = co_await runtime::output_to_the_end(target.process, call.gone);
   if (!output.has_ended) co_return stopping();
+  co_await Sandboxes::settle(target.sandbox, *target.process);
   Writer writer;
   writer.begin_object();
   runtime::write_process(writer, *services.sandboxes, *target.sandbox, *target.process);

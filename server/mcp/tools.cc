@@ -33,7 +33,7 @@ using runtime::json::Value;
 using runtime::json::Writer;
 using Result = McpTools::Result;
 
-constexpr std::size_t most_read_bytes = 1u << 20;
+constexpr std::size_t most_read_bytes = 256u << 10;
 constexpr std::size_t most_path_bytes = 4096;
 
 struct Context {
@@ -242,6 +242,7 @@ awaitable<Result> run_command(Context context, Object arguments) {
   const auto process = std::get<std::shared_ptr<runtime::LivingProcess>>(started);
   const auto output = co_await runtime::output_to_the_end(process, context.cancel);
   if (!output.has_ended) co_return failed("cancelled");
+  co_await Sandboxes::settle(sandbox, *process);
   Writer writer;
   writer.begin_object();
   runtime::write_process(writer, *context.services.sandboxes, *sandbox, *process);
@@ -375,7 +376,7 @@ constexpr Tool tools[] = {
     {"run_command", "Run a command",
      "Runs a command in a sandbox and returns what it printed, its exit status and why it ended.",
      command_properties, R"(["sandbox","command"])", false, true, run_command},
-    {"read_file", "Read a file", "The content of a file in a sandbox, at most 1 MiB of it.",
+    {"read_file", "Read a file", "The content of a file in a sandbox, at most 256 KiB of it.",
      [](const RequestRules& rules) {
        return runtime::properties_of<SandboxArguments>(of_reading, rules);
      },
