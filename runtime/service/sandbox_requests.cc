@@ -24,6 +24,7 @@ constexpr std::size_t max_metadata = 32;
 constexpr std::size_t max_metadata_name_bytes = 64;
 constexpr std::size_t max_metadata_value_bytes = 1024;
 constexpr std::size_t max_input_bytes = 1u << 20;
+constexpr std::size_t max_encoded_input_bytes = (max_input_bytes + 2) / 3 * 4;  // in base64
 constexpr std::size_t max_path_bytes = 4096;
 constexpr std::uint32_t max_processes = 1024;
 constexpr std::uint32_t max_disk_mb = 1024;
@@ -340,7 +341,7 @@ constexpr RequestField<ProcessRequest> process_rows[] = {
 constexpr RequestField<InputRequest> input_rows[] = {
     {{.name = "data",
       .type = Type::text,
-      .max = max_input_bytes * 4 / 3 + 4,
+      .max = max_encoded_input_bytes,
       .unit = "bytes",
       .default_json = R"("")"},
      read_text<&InputRequest::data>},

@@ -320,8 +320,11 @@ class Input(ProcessTest):
 
     def test_much_input(self):
         process = self.sandbox.start(["sh", "-c", "wc -c; exec sleep 0"], keep_stdin_open=True)
-        for number in range(4):
-            self.assertEqual(204, process.post("stdin", data="x" * MEBIBYTE, close=number == 3).status)
+        for _ in range(3):
+            self.assertEqual(204, process.post("stdin", data="x" * MEBIBYTE).status)
+        encoded = base64.b64encode(b"x" * MEBIBYTE).decode()
+        self.assertEqual(204, process.post("stdin", data=encoded, encoding="base64", close=True).status)
+        self.assertEqual(400, process.post("stdin", data=f"{encoded}AAAA", encoding="base64").status)
         process.ended()
         self.assertEqual(f"{4 * MEBIBYTE}\n", process.text())
 

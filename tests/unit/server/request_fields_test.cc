@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/json/reader.h"
+#include "runtime/service/sandbox_requests.h"
 #include "server/api/openapi.h"
 
 namespace runtime {
@@ -106,6 +107,20 @@ TEST(RequestFields, PublishedBoundsAreThoseOfDecoding) {
   check_bounds(program_fields(), properties_in(published, "CodeRequest"));
   check_bounds(task_fields(), properties_in(published, "TaskRequest"));
   check_bounds(benchmark_fields(), properties_in(published, "BenchmarkRequest"));
+  check_bounds(process_fields(), properties_in(published, "StartProcess"));
+  check_bounds(process_input_fields(), properties_in(published, "ProcessInput"));
+  check_bounds(process_signal_fields(), properties_in(published, "ProcessSignal"));
+  check_bounds(process_resize_fields(), properties_in(published, "ProcessResize"));
+  check_bounds(file_action_fields(), properties_in(published, "FileAction"));
+}
+
+TEST(RequestFields, MembersOfAnObjectArePublishedWithIt) {
+  const Object of_sandboxes = properties_in(schemas(), "CreateSandbox");
+  const Object& limits = *of_sandboxes.at("limits").as_object();
+  EXPECT_EQ(*limits.at("type").as_string(), "object");
+  const Object& members = *limits.at("properties").as_object();
+  EXPECT_EQ(members.size(), 3u);
+  EXPECT_EQ(*members.at("memory_mb").as_object()->at("maximum").as_integer(), 512);
 }
 
 TEST(RequestFields, AreFoundByName) {
