@@ -1,5 +1,6 @@
-"""g++ 12 destroys a braced temporary inside a co_await expression twice: a double free at run time
-that no compiler warning announces. Such a value gets a name first and is then moved."""
+"""g++ 12 destroys a braced temporary inside a co_await expression twice, and a closure with what it
+has captured as well: a double free at run time that no compiler warning announces. Such a value
+gets a name first and is then moved."""
 import re
 
 import tree
@@ -16,12 +17,27 @@ def skip_block(code, start):
     return len(code)
 
 
+# A closure with what it captures; an index has something to be an index of before it.
+CLOSURE = re.compile(r"\[([^\[\]]*)\]\s*[({]")
+BEFORE_A_CLOSURE = re.compile(r"[(,=]\s*$")
+
+
+def owns_something(captures):
+    """Whether a closure has more than `this` and references."""
+    parts = [part.strip() for part in captures.split(",")]
+    return any(part not in ("", "this") and not part.startswith("&") for part in parts)
+
+
 def awaited_braces(code):
-    """Offsets of braces that open a temporary between a `co_await` and the end of its expression."""
+    """Offsets of braces and closures that are temporaries between a `co_await` and the end of its expression."""
     for match in re.finditer(r"\bco_await\b", code):
         depth, offset = 0, match.end()
         while offset < len(code):
             letter = code[offset]
+            closure = CLOSURE.match(code, offset) if letter == "[" else None
+            if closure and owns_something(closure[1]) and BEFORE_A_CLOSURE.search(code, match.end(), offset):
+                yield offset
+                break
             if letter in "([":
                 depth += 1
             elif letter in ")]":
@@ -44,7 +60,7 @@ def braced_awaits(root):
         code = tree.without_comments_and_strings(tree.text_of(path))
         for offset in awaited_braces(code):
             violations.append(f"{path.relative_to(root)}:{tree.line_of(code, offset)} "
-                              "has a braced value inside a co_await expression")
+                              "has a braced value or a closure that owns something inside a co_await expression")
     return violations
 
 
@@ -73,6 +89,8 @@ class Coroutines(tree.RuleTest):
             co_await run(Options{.name = "x"});
             auto r = co_await run(1, {.name = "x"}, 2);
             if (auto ok = co_await send({1, 2}); !ok) { co_return; }
+            co_await post([text] { f(text); });
+            co_await post(1, [&other, held = std::move(held)]() mutable { f(held); });
         """, "runtime/good.cc": """
             Options options{.name = "x"};
             auto r = co_await run(std::move(options));
@@ -81,8 +99,10 @@ class Coroutines(tree.RuleTest):
             while (co_await more()) { f({1}); }
             co_await post([this]() mutable -> std::vector<int> { return std::vector<int>{1}; }, token);
             co_await post([] { f(Options{}); });
+            co_await post([&text, this] { f(text[i]); });
+            co_await read(buffers[n], sizes[first]);
         """}
-        self.assert_rule_finds(braced_awaits, planted, "a.cc:2 ", "a.cc:3 ", "a.cc:4 ")
+        self.assert_rule_finds(braced_awaits, planted, *(f"a.cc:{line} " for line in range(2, 7)))
 
     def test_control_statement_expressions(self):
         planted = {"runtime/a.cc": "int x = ({ int y = co_await f(); y; });\nvoid g() { if (x) { co_return; } }\n"}
