@@ -299,7 +299,6 @@ asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_
   }
   auto process =
       co_await sandbox->living()->spawn(command_of(sandbox->request(), std::move(request)), cancel);
-
   if (process) co_return std::move(*process);
   const jail::Error& error = process.error();
   if (cancel.requested()) {

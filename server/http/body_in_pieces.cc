@@ -34,6 +34,11 @@ BodyInPieces::BodyInPieces(HeadParser&& parser, Socket& socket, Incoming& incomi
   parser_.eager(true);
 }
 
+void BodyInPieces::hasten(std::chrono::milliseconds time) {
+  hastened_ = time;
+  deadline_->hasten(time);
+}
+
 asio::awaitable<RequestBody::Piece> BodyInPieces::read(std::span<char> room) {
   auto& body = parser_.get().body();
   body.data = room.data();
@@ -63,8 +68,9 @@ asio::awaitable<bool> BodyInPieces::read_more() {
   }
   const auto by_rate = std::chrono::milliseconds(
       static_cast<std::int64_t>(received_ * 1000 / pace_.bytes_per_second));
-  const auto left =
+  auto left =
       pace_.timeout + by_rate - std::chrono::duration_cast<std::chrono::milliseconds>(waited_);
+  if (hastened_) left = std::min(left, *hastened_);
   deadline_->set(std::max(left, std::chrono::milliseconds(0)), [this] {
     is_late_ = true;
     boost::system::error_code ignored;
@@ -87,6 +93,7 @@ Response BodyInPieces::refusal() const {
   if (state_ == State::malformed) {
     return problem(400, "the request's body is not framed as HTTP/1.1 says");
   }
+  if (hastened_) return stopping();
   return problem(408, "the request's body did not arrive in time");
 }
 

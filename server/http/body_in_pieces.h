@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "server/http/body_framing.h"
 #include "server/http/deadline.h"
@@ -40,6 +41,9 @@ class BodyInPieces final : public RequestBody {
   boost::asio::awaitable<Piece> read(std::span<char> room) override;
   Response refusal() const override;
 
+  // The server cannot wait any longer: what does not come in `time` is not waited for.
+  void hasten(std::chrono::milliseconds time);
+
   bool is_whole() const { return state_ == State::whole; }
   // The client left in the middle of it.
   bool is_cut() const { return state_ == State::gone; }
@@ -64,6 +68,7 @@ class BodyInPieces final : public RequestBody {
   ChunkExtensions extensions_;
   bool owes_continue_;
   bool is_late_ = false;
+  std::optional<std::chrono::milliseconds> hastened_;
   std::chrono::steady_clock::duration waited_{0};
   std::uint64_t received_ = 0;  // bytes of the body
   State state_ = State::open;

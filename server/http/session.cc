@@ -87,6 +87,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
       if (self->working_) {
         self->gone_.request();
         self->stream_.hurry(self->options_.last_write_timeout);
+        if (self->pieces_ != nullptr) self->pieces_->hasten(self->options_.drain_grace);
       } else {
         self->deadline_->hasten(self->patience_for(self->action_));
       }

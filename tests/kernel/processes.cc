@@ -6,7 +6,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -16,8 +15,9 @@ namespace {
 // By a directory of /proc; -1 where that is of no process.
 pid_t parent_in(const std::filesystem::path& directory) {
   std::ifstream file(directory / "stat");
+  // A name may have line ends in it, as those of hostile guests in other tests have.
   std::string stat;
-  std::getline(file, stat);
+  std::getline(file, stat, '\0');
   const std::size_t name_end = stat.rfind(')');  // "PID (name) S PPID ..."
   return name_end == std::string::npos ? -1 : std::stoi(stat.substr(name_end + 4));
 }
@@ -44,7 +44,10 @@ std::set<pid_t> children_of(pid_t parent) {
   std::set<pid_t> children;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    if (parent_in(entry.path()) == parent) children.insert(std::stoi(entry.path().filename()));
+    const std::string name = entry.path().filename();
+    // No process has them as its child, and "no process" may be what was asked for.
+    if (name.find_first_not_of("0123456789") != name.npos) continue;
+    if (parent_in(entry.path()) == parent) children.insert(std::stoi(name));
   }
   return children;
 }

@@ -260,6 +260,18 @@ TEST_F(HttpPiecesTest, ASlowBodyIsTimedOut) {
   EXPECT_TRUE(client.at_end());
 }
 
+TEST_F(HttpPiecesTest, ABodyThatStallsDoesNotHoldUpTheServersEnd) {
+  start();
+  echo_body(SIZE_MAX);
+  TestClient client = this->client();
+  client.send(announcing(10) + "abc");
+  ASSERT_TRUE(eventually([&] { return handler_.handled == 1; }));
+  EXPECT_TRUE(stop(10ms));
+  const auto answer = client.receive();
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->status, 503);
+}
+
 // Bytes now and then buy no more time than their share.
 TEST_F(HttpPiecesTest, ATricklingBodyIsTimedOut) {
   start({.body_timeout = 60ms});
