@@ -25,7 +25,7 @@ constexpr std::chrono::seconds patience_for_a_jail{10};
 // Init ends a jail by itself when it is asked to. This much later its owner no longer relies on it.
 constexpr std::chrono::seconds grace{2};
 constexpr std::size_t kept_ended_processes = 32;
-// Of PATH, which is as long as a caller likes.
+// A caller may send a PATH of any length; only this much of it is searched.
 constexpr std::size_t searched_path_bytes = 4096;
 constexpr int searched_directories = 64;
 constexpr std::size_t quoted_bytes = 200;

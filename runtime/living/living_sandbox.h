@@ -30,7 +30,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
  public:
   using Time = TimeSource::Time;
 
-  // Who ended it: it was asked to, or a limit was met. The jail's own are in its report.
+  // Why the sandbox ended. `jail`: the jail ended by itself, and its report says why.
   enum class Cause : std::uint8_t { jail, deleted, lifetime, idle, stopping };
 
   struct Ending {

@@ -26,7 +26,7 @@ using jail::Result;
 
 // The kernel takes no path with more names than this.
 constexpr int max_names = 2048;
-// Of a list as JSON.
+// A list is cut where its JSON would become larger than this.
 constexpr std::size_t max_list_bytes = 3u << 20;
 // 2262-01-01T00:00:00Z
 constexpr std::int64_t last_second = 9'214'646'400;
@@ -81,7 +81,7 @@ std::string target_of(int directory, const char* name) {
   return size < 0 ? std::string() : std::string(target.data(), static_cast<std::size_t>(size));
 }
 
-// Nothing where there is no such name.
+// The entry of `name`; nothing where the directory has no such name.
 std::optional<FileEntry> entry_at(int directory, const char* name, std::string path) {
   struct stat status {};
   if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) != 0) {

@@ -46,7 +46,7 @@ class SandboxFiles {
 
   explicit SandboxFiles(Open open) : open_(std::move(open)) {}
 
-  // Of a link itself, not of what it leads to.
+  // Describes what has this path; a link is described itself, not what it leads to.
   jail::Result<FileEntry> stat(std::string_view path) const;
   // What is in a directory, and so many levels further down; 1 .. max_depth. Neither links nor
   // mounts are followed.

@@ -19,7 +19,7 @@ namespace {
 namespace asio = boost::asio;
 using Reason = Refusal::Reason;
 
-// Of those of an owner that have ended, so many are still told of.
+// An owner can still look up this many of their sandboxes that have ended.
 constexpr std::ptrdiff_t known_ended = 100;
 constexpr std::chrono::seconds patience_for_an_end{10};
 // That a jail has at a time; jail::Jail::spawn().

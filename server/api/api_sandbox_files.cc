@@ -63,7 +63,7 @@ Response sandbox_ended() {
   return response_of_file({jail::ErrorKind::closed, "the sandbox has ended", 0, {}});
 }
 
-// `status` is that of the answer.
+// Answers with the entry and `status`, or with the refusal.
 Response answer_of(const jail::Result<FileEntry>& entry, int status) {
   return entry ? answer_of(*entry, status) : response_of_file(entry.error());
 }
