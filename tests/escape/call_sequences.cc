@@ -4,11 +4,14 @@
 // root.
 //
 //   call_sequences --list
+//   call_sequences --choices SEED NUMBER
 //   call_sequences SEED SECONDS STATUS PORT NAME PATH PID [FIRST [COUNT]]
 //
-// --list prints the names of the calls that are described. Otherwise episode after episode is made,
-// each by a child of at most 100 ms that nothing survives, until SECONDS are over or COUNT of them
-// are done. An episode is the same for the same SEED and number; FIRST is the number of the first.
+// --list prints the names of the calls that are described. --choices prints what episode NUMBER
+// would call if no call returned anything, and makes none. Otherwise
+// episode after episode is made, each by a child of at most 100 ms that nothing survives, until
+// SECONDS are over or COUNT of them are done. An episode makes the same choices for the same SEED
+// and number, but they are among what its calls have returned; FIRST is the number of the first.
 // PORT of the loopback interface, NAME of an abstract socket, PATH of a file and PID are what the
 // host has: sequences try to reach them. Ends with exit status STATUS. To standard error go one
 // line for each call, "call NAME made MADE returned RETURNED", and last "episodes NUMBER crashed
@@ -120,19 +123,31 @@ void fill_chances() {
   }
 }
 
-void make_one(bool may_make_processes) {
-  const std::size_t at = chances[below(chance_count)];
-  const Description& chosen = descriptions[at];
-  if (chosen.chosen == Chosen::seldom && !one_in(8)) return;
-  const bool makes_process = chosen.makes == Makes::process;
-  if (makes_process && !may_make_processes) return;
+struct Choice {
+  std::size_t at;
   std::uint64_t arguments[6];
-  for (std::size_t i = 0; i < 6; ++i) arguments[i] = argument_for(chosen.arguments[i]);
+};
+
+// Nothing is chosen now and then.
+bool choose_one(bool may_make_processes, Choice& choice) {
+  choice.at = chances[below(chance_count)];
+  const Description& chosen = descriptions[choice.at];
+  if (chosen.chosen == Chosen::seldom && !one_in(8)) return false;
+  if (chosen.makes == Makes::process && !may_make_processes) return false;
+  for (std::size_t i = 0; i < 6; ++i) choice.arguments[i] = argument_for(chosen.arguments[i]);
+  return true;
+}
+
+void make_one(bool may_make_processes) {
+  Choice choice;
+  if (!choose_one(may_make_processes, choice)) return;
+  const std::size_t at = choice.at;
+  const Description& chosen = descriptions[at];
   counts->made[at] = counts->made[at] + 1;
-  const long result = call(chosen.number, arguments, makes_process);
+  const long result = call(chosen.number, choice.arguments, chosen.makes == Makes::process);
   if (result < 0 && result >= -4095) return;
   counts->returned[at] = counts->returned[at] + 1;
-  keep_result(chosen, arguments, static_cast<std::uint64_t>(result));
+  keep_result(chosen, choice.arguments, static_cast<std::uint64_t>(result));
 }
 
 // A process or a thread, perhaps in the memory of who made it.
@@ -193,8 +208,14 @@ void make_first_objects() {
   keep(descriptors, STDOUT_FILENO);
 }
 
-[[noreturn]] void play(std::uint64_t seed, std::uint64_t number) {
+void begin_episode(std::uint64_t seed, std::uint64_t number) {
   begin_chance(seed * 0x9e3779b97f4a7c15 + number * 0xd1342543de82ef95);
+}
+
+std::uint64_t length_of_episode() { return 40 + below(160); }
+
+[[noreturn]] void play(std::uint64_t seed, std::uint64_t number) {
+  begin_episode(seed, number);
   ::setpgid(0, 0);
   // What is said on standard error is said by the process that starts episodes alone.
   const int nothing = ::open("/dev/null", O_RDWR);
@@ -211,8 +232,8 @@ void make_first_objects() {
   ::sigaction(SIGALRM, &own, nullptr);
   const itimerval often{{0, 1'000}, {0, 1'000}};
   ::setitimer(ITIMER_REAL, &often, nullptr);
-  const std::uint64_t length_of_episode = 40 + below(160);
-  for (std::uint64_t i = 0; i < length_of_episode; ++i) make_one(true);
+  const std::uint64_t length = length_of_episode();
+  for (std::uint64_t i = 0; i < length; ++i) make_one(true);
   for (;;) ::syscall(SYS_exit_group, 0);
 }
 
@@ -319,6 +340,17 @@ void report(const Outcomes& outcomes) {
                static_cast<unsigned long long>(all));
 }
 
+int print_choices(std::uint64_t seed, std::uint64_t number) {
+  prepare();
+  begin_episode(seed, number);
+  const std::uint64_t length = length_of_episode();
+  for (std::uint64_t i = 0; i < length; ++i) {
+    Choice choice;
+    if (choose_one(true, choice)) std::puts(descriptions[choice.at].name);
+  }
+  return 0;
+}
+
 int run(int argc, char** argv) {
   const std::uint64_t seed = std::strtoull(argv[1], nullptr, 0);
   const double until = seconds() + std::strtod(argv[2], nullptr);
@@ -341,6 +373,9 @@ int main(int argc, char** argv) {
     for (const sequences::Description& each : sequences::descriptions) std::puts(each.name);
     return 0;
   }
+  if (argc == 4 && std::strcmp(argv[1], "--choices") == 0)
+    return sequences::print_choices(std::strtoull(argv[2], nullptr, 0),
+                                    std::strtoull(argv[3], nullptr, 0));
   return argc < 8 ? 2 : sequences::run(argc, argv);
 }
 
