@@ -40,6 +40,7 @@ struct Commands {
   CLI::App app{"Runs programs that nobody has read in jails of the Linux kernel's own making."};
   CLI::App* exec = nullptr;
   CLI::App* serve = nullptr;
+  CLI::App* mcp = nullptr;
   CLI::App* doctor = nullptr;
   Raw raw;
 };
@@ -97,6 +98,19 @@ void define_serve(Commands& commands) {
   serve.add_option("--log-format", raw.log_format, "text or json [text]")->type_name("FORMAT");
   add_host_arguments(serve, raw.host_arguments);
   commands.serve = &serve;
+}
+
+void define_mcp(Commands& commands) {
+  CLI::App& mcp = *commands.app.add_subcommand(
+      "mcp", "Give a language model's program tools, by MCP on standard input and output");
+  mcp.add_option("--config", commands.raw.config, "Configuration file [agent-sandbox.json]")
+      ->type_name("FILE");
+  add_host_arguments(mcp, commands.raw.host_arguments);
+  mcp.footer(
+      "A client starts this program and speaks JSON-RPC with it, a message a line. Its sandboxes "
+      "end\n"
+      "with it.");
+  commands.mcp = &mcp;
 }
 
 void define_doctor(Commands& commands) {
@@ -170,6 +184,13 @@ ServeOptions serve_options(const Commands& commands) {
   return options;
 }
 
+McpOptions mcp_options(const Commands& commands) {
+  McpOptions options;
+  options.config_path = given(*commands.mcp, "--config", commands.raw.config);
+  read_host_arguments(*commands.mcp, commands.raw.host_arguments, options.host);
+  return options;
+}
+
 // Everything after the first -- is the guest's, whatever it looks like.
 std::vector<std::string> take_guest_args(std::vector<std::string>& args) {
   const auto dashes = std::find(args.begin(), args.end(), "--");
@@ -194,6 +215,7 @@ Command parse_arguments(std::vector<std::string> args, const std::string& versio
   agent_commands.define(commands.app);
   client::SandboxCommands sandbox_commands;
   sandbox_commands.define(commands.app);
+  define_mcp(commands);
   define_doctor(commands);
   std::vector<std::string> guest_args = take_guest_args(args);
   const std::string command = args.empty() ? "" : args.front();
@@ -208,13 +230,15 @@ Command parse_arguments(std::vector<std::string> args, const std::string& versio
     }
     if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
       return usage(
-          "expected a subcommand: exec, run, serve, sandbox, benchmark, lessons or doctor; not \"" +
+          "expected a subcommand: exec, run, serve, mcp, sandbox, benchmark, lessons or doctor; "
+          "not \"" +
           command + "\"");
     }
     return usage(error.what());
   }
   if (commands.exec->parsed()) return exec_options(commands, std::move(guest_args));
   if (commands.serve->parsed()) return serve_options(commands);
+  if (commands.mcp->parsed()) return mcp_options(commands);
   if (auto parsed = agent_commands.parsed()) return std::move(*parsed);
   if (auto parsed = sandbox_commands.parsed(std::move(guest_args))) return std::move(*parsed);
   DoctorOptions options;

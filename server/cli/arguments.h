@@ -91,6 +91,11 @@ struct ServeOptions {
   HostOptions host;
 };
 
+struct McpOptions {
+  std::optional<std::string> config_path;
+  HostOptions host;
+};
+
 struct DoctorOptions {
   HostOptions host;
   enum class Format { text, json } format = Format::text;
@@ -105,7 +110,7 @@ struct Finished {
 };
 
 using Command = std::variant<ExecOptions, RunTaskOptions, BenchmarkOptions, LessonsOptions,
-                             ServeOptions, DoctorOptions, client::Options, Finished>;
+                             ServeOptions, McpOptions, DoctorOptions, client::Options, Finished>;
 
 // `args` without the program's name.
 Command parse_arguments(std::vector<std::string> args, const std::string& version);

@@ -15,6 +15,7 @@
 #include "server/cli/exec.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/lessons.h"
+#include "server/cli/mcp.h"
 #include "server/cli/run_task.h"
 #include "server/cli/sandbox/sandbox_command.h"
 #include "server/cli/serve.h"
@@ -47,6 +48,9 @@ int dispatch(std::vector<std::string> args) {
   }
   if (const auto* serve = std::get_if<server::ServeOptions>(&options)) {
     return server::serve(*serve, runtime::process_environment(), version);
+  }
+  if (const auto* mcp = std::get_if<server::McpOptions>(&options)) {
+    return server::mcp(*mcp, runtime::process_environment(), version);
   }
   if (auto* run = std::get_if<server::RunTaskOptions>(&options)) {
     return server::run_task(std::move(*run), runtime::process_environment());

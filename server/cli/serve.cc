@@ -27,6 +27,7 @@
 #include "server/cli/exit_codes.h"
 #include "server/cli/host_checks.h"
 #include "server/cli/notify.h"
+#include "server/cli/service_parts.h"
 #include "server/cli/start.h"
 #include "server/cli/workers.h"
 #include "server/http/http_server.h"
@@ -35,9 +36,6 @@ namespace server {
 namespace {
 
 namespace asio = boost::asio;
-
-// All of them are asked to end at once, and one takes milliseconds.
-constexpr std::chrono::milliseconds patience_for_sandboxes{5'000};
 
 // A terminal that is closed sends SIGHUP, often more than once; nohup(1) makes a program ignore it.
 void end_with_the_terminal(asio::signal_set& signals) {
@@ -102,53 +100,6 @@ std::string place_of(const std::string& host, std::uint16_t port) {
   if (runtime::unix_path(host)) return host;
   const bool v6 = host.find(':') != host.npos;
   return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
-}
-
-void log_limits(runtime::Logger& logger, const runtime::CgroupChoice& cgroup) {
-  if (cgroup.tree) {
-    logger.info("cgroup v2 holds the limits",
-                {{"cgroup", cgroup.tree->path()}, {"origin", to_string(cgroup.origin)}});
-  } else {
-    logger.warning("no cgroup v2: rlimits and a watchdog hold the limits",
-                   {{"reason", cgroup.why_none}});
-  }
-}
-
-void log_pool(runtime::Logger& logger, std::string_view name, std::string_view reason) {
-  if (reason.empty()) {
-    logger.info("warm jails can be made again", {{"template", name}});
-  } else {
-    logger.warning("no warm jails: programs start cold", {{"template", name}, {"reason", reason}});
-  }
-}
-
-void log_egress(runtime::Logger& logger, const jail::EgressDecision& decision) {
-  if (decision.dropped > 0) {
-    logger.warning("egress decisions are missing here, more came than could be written",
-                   {{"missing", static_cast<std::int64_t>(decision.dropped)}});
-  }
-  if (decision.event == jail::EgressEvent::ended) {
-    logger.info("egress ended", {{"job_id", decision.jail},
-                                 {"destination", decision.destination},
-                                 {"sent_bytes", static_cast<std::int64_t>(decision.sent)},
-                                 {"received_bytes", static_cast<std::int64_t>(decision.received)}});
-    return;
-  }
-  logger.info(decision.allowed ? "egress" : "egress refused",
-              {{"job_id", decision.jail},
-               {"destination", decision.destination},
-               {"address", decision.address},
-               {"reason", decision.reason}});
-}
-
-// Where there are several keys none can take all places.
-runtime::Sandboxes::Options sandbox_options(const runtime::Config& config) {
-  const std::uint32_t most = config.sandbox_max_living;
-  return {.most = most,
-          .most_of_an_owner = config.api_keys.size() > 1 ? (most + 1) / 2 : most,
-          .most_lifetime = config.sandbox_max_lifetime,
-          .most_memory_mb = config.ceilings.memory_limit_mb,
-          .cores = config.sandbox_cpu_limit};
 }
 
 int serve_with(const runtime::Config& config, const std::optional<std::string>& usual_jobs,
@@ -227,16 +178,8 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   runtime::set_pool_size(*templates, config.sandbox_pool_size);
   runtime::Logger logger({.level = config.log_level, .format = config.log_format, .write = {}});
   Workers workers(std::max(2u, std::thread::hardware_concurrency()));
-  runtime::RunnerOptions limits = runner_options(*started);
-  limits.templates = *templates;
-  limits.on_pool_trouble = [&logger](std::string_view name, std::string_view reason) {
-    log_pool(logger, name, reason);
-  };
-  if (config.network_enabled) limits.egress = runtime::Egress::by_request;
-  limits.on_egress = [&logger](const jail::EgressDecision& decision) {
-    log_egress(logger, decision);
-  };
-  const auto runner = runtime::Runner::create(workers.executors().back(), std::move(limits));
+  const auto runner = runtime::Runner::create(workers.executors().back(),
+                                              service_runner_options(*started, *templates, logger));
   if (!runner) return fail(exit_own_failure, runner.error().message());
   auto agent =
       make_agent(config, started->environment, **runner, runtime::agent::Lessons::used, logger);

@@ -26,6 +26,7 @@ constexpr int parse_error = -32700;
 constexpr int invalid_request = -32600;
 constexpr int method_not_found = -32601;
 constexpr int invalid_params = -32602;
+constexpr int internal_error = -32603;
 constexpr int header_mismatch = -32020;
 constexpr int unsupported_version = -32022;
 
@@ -92,6 +93,22 @@ std::string versions_json(std::string_view requested) {
 }
 
 }  // namespace
+
+McpEnvelope read_envelope(const std::string& message) {
+  const auto parsed = runtime::json::parse(message, "message");
+  const Object* const object = parsed ? parsed->as_object() : nullptr;
+  const Value* const id = member(object, "id");
+  if (id != nullptr) return {.id = id_text(id)};
+  if (text_in(object, "method") != "notifications/cancelled") return {};
+  const Value* const cancelled = member(object_in(object, "params"), "requestId");
+  return {.cancels = cancelled == nullptr ? std::string() : id_text(cancelled)};
+}
+
+std::string mcp_refusal(std::string_view why) { return error_of("null", invalid_request, why); }
+
+std::string mcp_failure(std::string_view id) {
+  return error_of(id, internal_error, "the server failed; its log says why");
+}
 
 // A request, whose parts point into `document`.
 struct Mcp::Message {

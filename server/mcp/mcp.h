@@ -28,6 +28,19 @@ struct McpAnswer {
   std::string body{};  // empty: the message was none that is answered
 };
 
+// What a transport that carries many messages at a time has to know of one.
+struct McpEnvelope {
+  std::string id{};       // as JSON; empty: nobody waits for an answer
+  std::string cancels{};  // the id of the request that it cancels, as JSON; empty: none
+};
+
+// Of what may be no message at all.
+McpEnvelope read_envelope(const std::string& message);
+
+// The answer to what came instead of a message, or of one whose answer failed. `id` is JSON.
+std::string mcp_refusal(std::string_view why);
+std::string mcp_failure(std::string_view id);
+
 // Thread-safe.
 class Mcp {
  public:

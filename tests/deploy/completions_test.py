@@ -20,7 +20,7 @@ VALUES = [("exec --language ", LANGUAGES), ("serve --log-format ", {"text", "jso
           ("run --provider ", {"groq", "openrouter", "anthropic", "google", "openai", "cerebras", "ollama", "replay"}),
           ("sandbox ", {"create", "list", "get", "exec", "shell", "cp", "ls", "rm", "ps", "logs", "kill", "renew", "delete"}),
           ("sandbox list --state ", {"running", "ended"}),
-          ("", {"exec", "serve", "run", "sandbox", "benchmark", "lessons", "doctor"})]
+          ("", {"exec", "serve", "mcp", "run", "sandbox", "benchmark", "lessons", "doctor"})]
 ASK_BASH = """
 source "$1"
 COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2))
@@ -76,7 +76,7 @@ class Completions(unittest.TestCase):
                 self.assertEqual(expected, {word for word in self.offers(line) if not word.startswith("-")})
 
     def check_paths(self):
-        for line in ("exec ", "exec --file ", "exec --json ", "sandbox cp ", "serve --config ", "run --tests ", "run --trace ", "benchmark --suite "):
+        for line in ("exec ", "exec --file ", "exec --json ", "sandbox cp ", "serve --config ", "mcp --config ", "run --tests ", "run --trace ", "benchmark --suite "):
             with self.subTest(line):
                 self.assertIn("program.py", self.offers(line + "pro"))
         for line in ("doctor ", "serve ", "serve --port ", "lessons list ", "sandbox get ", "exec -c "):

@@ -1,9 +1,9 @@
 # Completion of agent-sandbox for fish.
 
-set -l commands exec serve run sandbox benchmark lessons doctor
+set -l commands exec serve mcp run sandbox benchmark lessons doctor
 set -l programs exec run
 set -l models run benchmark
-set -l hosts exec serve run benchmark
+set -l hosts exec serve mcp run benchmark
 
 complete -c agent-sandbox -f
 complete -c agent-sandbox -s h -l help -d 'Print the options'
@@ -12,6 +12,7 @@ set -l alone "not __fish_seen_subcommand_from $commands"
 complete -c agent-sandbox -n $alone -l version -d 'Print the version'
 complete -c agent-sandbox -n $alone -a exec -d 'Run one program in a jail'
 complete -c agent-sandbox -n $alone -a serve -d 'Answer POST /execute over HTTP'
+complete -c agent-sandbox -n $alone -a mcp -d 'Give a language model tools, by MCP'
 complete -c agent-sandbox -n $alone -a run -d 'Let a model solve a task, in jails'
 complete -c agent-sandbox -n $alone -a sandbox -d 'Sandboxes that live on a server'
 complete -c agent-sandbox -n $alone -a benchmark -d 'Let a model solve a suite of tasks, and count'
@@ -50,10 +51,12 @@ complete -c agent-sandbox -n $seen -l jail -rF -d 'What the jail has beside the 
 complete -c agent-sandbox -n $seen -l json -d 'Print the result as POST /execute returns it'
 complete -c agent-sandbox -n $seen -l explain -d 'Print the steps that make the jail'
 
+set -l seen '__fish_seen_subcommand_from serve mcp'
+complete -c agent-sandbox -n $seen -l config -rF -d 'Configuration file'
+
 set -l seen '__fish_seen_subcommand_from serve'
 complete -c agent-sandbox -n $seen -l host -xa '127.0.0.1 localhost unix:/' -d 'Address to listen on'
 complete -c agent-sandbox -n $seen -l port -x -d 'Port to listen on'
-complete -c agent-sandbox -n $seen -l config -rF -d 'Configuration file'
 complete -c agent-sandbox -n $seen -l log-level -xa 'debug info warning error' -d 'How much is logged'
 complete -c agent-sandbox -n $seen -l log-format -xa 'text json' -d 'How it is logged'
 

@@ -95,6 +95,7 @@ TEST(Arguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"exec", "-c", "x", "--artifact", "/etc/*:."}, "relative"},
       {{"exec", "-c", "x", "--json", "--explain"}, "--json"},
       {{"serve", "extra"}, "extra"},
+      {{"mcp", "extra"}, "extra"},
       {{"doctor", "extra"}, "extra"},
   };
   for (const auto& [args, word] : cases) {
@@ -108,7 +109,7 @@ TEST(Arguments, MistakesAreUsageErrorsThatNameTheWord) {
 TEST(Arguments, HelpAndVersionSucceed) {
   EXPECT_EQ(finished_of({"--version"}).output, "agent-sandbox 1.2.3\n");
   EXPECT_EQ(finished_of({"--version"}).exit_code, 0);
-  for (const char* command : {"exec", "serve", "doctor"}) {
+  for (const char* command : {"exec", "serve", "mcp", "doctor"}) {
     EXPECT_THAT(finished_of({"--help"}).output, HasSubstr(command));
     const Finished help = finished_of({command, "--help"});
     EXPECT_EQ(help.exit_code, 0);
