@@ -42,7 +42,7 @@ int answer_until_end(const runtime::Config& config, const runtime::RequestRules&
                       .sandboxes = &sandboxes},
                      rules, version);
   const auto executors = workers.executors();
-  McpPipe pipe(protocol, executors, STDIN_FILENO, STDOUT_FILENO);
+  McpPipe pipe(protocol, executors, STDIN_FILENO, STDOUT_FILENO, logger);
   const runtime::Cancel interrupted;
   const runtime::Cancel::Listener stop_pipe(interrupted, [&pipe] { pipe.stop(); });
   const Interrupt interrupt(executors.front(), interrupted);

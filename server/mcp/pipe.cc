@@ -27,6 +27,16 @@ namespace asio = boost::asio;
 constexpr std::size_t piece_bytes = 4096;
 constexpr std::size_t read_bytes = 64u << 10;
 
+void log_failure(runtime::Logger& logger, const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& failure) {
+    logger.error("message failed", {{"error", failure.what()}});
+  } catch (...) {
+    logger.error("message failed");
+  }
+}
+
 }  // namespace
 
 // What the thread of run() shares with those that deal with messages.
@@ -75,11 +85,13 @@ struct McpPipe::State {
   bool stopping = false;
 };
 
-McpPipe::McpPipe(const Mcp& mcp, std::vector<asio::any_io_executor> executors, int in, int out)
+McpPipe::McpPipe(const Mcp& mcp, std::vector<asio::any_io_executor> executors, int in, int out,
+                 runtime::Logger& logger)
     : mcp_(mcp),
       executors_(std::move(executors)),
       in_(in),
       out_(out),
+      logger_(logger),
       state_(std::make_shared<State>()) {}
 
 McpPipe::~McpPipe() = default;
@@ -173,9 +185,12 @@ void McpPipe::begin(std::string id, std::string message) {
   runtime::Caller caller{.principal = {}, .request_id = runtime::make_uuid()};
   asio::co_spawn(executors_[number % executors_.size()],
                  mcp_.answer(std::move(caller), std::move(message), {}, cancel),
-                 [state = state_, number, id = std::move(id)](const std::exception_ptr& error,
-                                                              McpAnswer answer) {
-                   if (error) answer.body = mcp_failure(id.empty() ? "null" : id);
+                 [state = state_, number, id = std::move(id), &logger = logger_](
+                     const std::exception_ptr& error, McpAnswer answer) {
+                   if (error) {
+                     log_failure(logger, error);
+                     if (!id.empty()) answer.body = mcp_failure(id);
+                   }
                    state->finish(number, std::move(answer.body));
                  });
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/observe/logger.h"
 #include "server/mcp/mcp.h"
 
 namespace server {
@@ -22,7 +23,8 @@ class McpPipe {
 
   // Messages are dealt with by `executors` in turn, which others run. The streams and what is
   // passed by reference outlive it. Throws std::system_error where no descriptor is left.
-  McpPipe(const Mcp& mcp, std::vector<boost::asio::any_io_executor> executors, int in, int out);
+  McpPipe(const Mcp& mcp, std::vector<boost::asio::any_io_executor> executors, int in, int out,
+          runtime::Logger& logger);
   ~McpPipe();
   McpPipe(const McpPipe&) = delete;
   McpPipe& operator=(const McpPipe&) = delete;
@@ -48,6 +50,7 @@ class McpPipe {
   const std::vector<boost::asio::any_io_executor> executors_;
   const int in_;
   const int out_;
+  runtime::Logger& logger_;
   const std::shared_ptr<State> state_;
   std::string line_;  // what has come of the next one
   bool is_skipping_ = false;
