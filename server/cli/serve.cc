@@ -2,7 +2,6 @@
 
 #include <malloc.h>
 
-#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -16,7 +15,6 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "runtime/sandbox/runner.h"
@@ -25,10 +23,8 @@
 #include "server/api/api.h"
 #include "server/cli/agent_parts.h"
 #include "server/cli/exit_codes.h"
-#include "server/cli/host_checks.h"
 #include "server/cli/notify.h"
 #include "server/cli/service_parts.h"
-#include "server/cli/start.h"
 #include "server/cli/workers.h"
 #include "server/http/http_server.h"
 
@@ -161,36 +157,26 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
 
 int serve(const ServeOptions& options, runtime::Environment environment,
           const std::string& version) {
-  if (const Check kernel = check_kernel(kernel_release()); kernel.state == Check::State::missing) {
-    return fail(exit_own_failure, "kernel " + kernel.found + "; " + kernel.advice);
-  }
   keep_no_large_blocks();
   const auto usual_jobs = runtime::usual_jobs_path(environment);
   const Notifier notifier(environment);
-  auto started = start({.host = options.host,
-                        .environment = std::move(environment),
-                        .config_path = options.config_path,
-                        .check = runtime::check_exposure});
+  auto started = start_service({.host = options.host,
+                                .environment = std::move(environment),
+                                .config_path = options.config_path,
+                                .check = runtime::check_exposure});
   if (!started) return fail(exit_own_failure, started.error().message());
-  const runtime::Config& config = started->config;
-  auto templates = runtime::load_templates(config.sandbox_templates_dir);
-  if (!templates) return fail(exit_own_failure, templates.error().message());
-  runtime::set_pool_size(*templates, config.sandbox_pool_size);
-  runtime::Logger logger({.level = config.log_level, .format = config.log_format, .write = {}});
-  Workers workers(std::max(2u, std::thread::hardware_concurrency()));
-  const auto runner = runtime::Runner::create(workers.executors().back(),
-                                              service_runner_options(*started, *templates, logger));
-  if (!runner) return fail(exit_own_failure, runner.error().message());
-  auto agent =
-      make_agent(config, started->environment, **runner, runtime::agent::Lessons::used, logger);
+  Service& service = **started;
+  const runtime::Config& config = service.start.config;
+  auto agent = make_agent(config, service.start.environment, *service.runner,
+                          runtime::agent::Lessons::used, service.logger);
   if (!agent) return fail(exit_own_failure, agent.error().message());
   const auto providers = provider_names(*agent);
-  log_limits(logger, started->cgroup);
-  logger.info("programs run on " + runtime::describe(started->root));
-  if (!providers.empty()) logger.info("tasks are solved by " + providers.front());
-  return serve_with(config, usual_jobs, notifier, **runner, *agent,
-                    api_options(config, started->root, std::move(*templates), version, providers),
-                    workers, logger);
+  log_limits(service.logger, service.start.cgroup);
+  service.logger.info("programs run on " + runtime::describe(service.start.root));
+  if (!providers.empty()) service.logger.info("tasks are solved by " + providers.front());
+  return serve_with(config, usual_jobs, notifier, *service.runner, *agent,
+                    api_options(config, service.start.root, service.templates, version, providers),
+                    service.workers, service.logger);
 }
 
 }  // namespace server

@@ -1,8 +1,12 @@
 #include "server/cli/service_parts.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <thread>
 #include <utility>
+
+#include "server/cli/host_checks.h"
 
 namespace server {
 namespace {
@@ -34,21 +38,44 @@ void log_egress(runtime::Logger& logger, const jail::EgressDecision& decision) {
                {"reason", decision.reason}});
 }
 
-}  // namespace
-
-runtime::RunnerOptions service_runner_options(const Start& start,
-                                              std::vector<runtime::Template> templates,
-                                              runtime::Logger& logger) {
-  runtime::RunnerOptions options = runner_options(start);
-  options.templates = std::move(templates);
+runtime::RunnerOptions options_of_runner(Service& service) {
+  runtime::RunnerOptions options = runner_options(service.start);
+  options.templates = service.templates;
+  runtime::Logger& logger = service.logger;
   options.on_pool_trouble = [&logger](std::string_view name, std::string_view reason) {
     log_pool(logger, name, reason);
   };
-  if (start.config.network_enabled) options.egress = runtime::Egress::by_request;
+  if (service.start.config.network_enabled) options.egress = runtime::Egress::by_request;
   options.on_egress = [&logger](const jail::EgressDecision& decision) {
     log_egress(logger, decision);
   };
   return options;
+}
+
+}  // namespace
+
+Service::Service(Start started_with, std::vector<runtime::Template> loaded)
+    : start(std::move(started_with)),
+      templates(std::move(loaded)),
+      logger({.level = start.config.log_level, .format = start.config.log_format, .write = {}}),
+      workers(std::max(2u, std::thread::hardware_concurrency())) {}
+
+jail::Result<std::unique_ptr<Service>> start_service(StartRequest request) {
+  if (const Check kernel = check_kernel(kernel_release()); kernel.state == Check::State::missing) {
+    return jail::Error{
+        jail::ErrorKind::unsupported, "kernel " + kernel.found + "; " + kernel.advice, 0, {}};
+  }
+  auto started = start(std::move(request));
+  if (!started) return started.error();
+  auto templates = runtime::load_templates(started->config.sandbox_templates_dir);
+  if (!templates) return templates.error();
+  runtime::set_pool_size(*templates, started->config.sandbox_pool_size);
+  auto service = std::make_unique<Service>(std::move(*started), std::move(*templates));
+  auto runner =
+      runtime::Runner::create(service->workers.executors().back(), options_of_runner(*service));
+  if (!runner) return runner.error();
+  service->runner = std::move(*runner);
+  return service;
 }
 
 runtime::Sandboxes::Options sandbox_options(const runtime::Config& config) {

@@ -2,24 +2,38 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <vector>
 
+#include "jail/result.h"
 #include "runtime/config/config.h"
 #include "runtime/observe/logger.h"
 #include "runtime/sandbox/runner.h"
 #include "runtime/sandbox/template.h"
 #include "runtime/service/sandboxes.h"
 #include "server/cli/start.h"
+#include "server/cli/workers.h"
 
 namespace server {
 
 // For all sandboxes to end: they are asked to at once, and one takes milliseconds.
 inline constexpr std::chrono::milliseconds patience_for_sandboxes{5'000};
 
-// The limits of jails as configured, with warm ones of `templates`. The logger outlives the runner.
-runtime::RunnerOptions service_runner_options(const Start& start,
-                                              std::vector<runtime::Template> templates,
-                                              runtime::Logger& logger);
+// Members end in the reverse of their order: the runner before the threads that it works on.
+struct Service {
+  Service(Start started_with, std::vector<runtime::Template> loaded);
+
+  const Start start;
+  const std::vector<runtime::Template> templates;
+  runtime::Logger logger;
+  Workers workers;
+  std::unique_ptr<runtime::Runner> runner;
+};
+
+// start(), and what stands on it: warm jails of the operator's templates, the log and the threads.
+// To be called while there is only one thread. Errors: the first thing that went wrong, a kernel
+// that is too old among them.
+jail::Result<std::unique_ptr<Service>> start_service(StartRequest request);
 
 // How many sandboxes there may be. Where there are several keys none can take all places.
 runtime::Sandboxes::Options sandbox_options(const runtime::Config& config);

@@ -34,7 +34,7 @@ struct McpEnvelope {
   std::string cancels{};  // the id of the request that it cancels, as JSON; empty: none
 };
 
-// Of what may be no message at all.
+// Reads the envelope of `message`; it is empty where that is no message at all.
 McpEnvelope read_envelope(const std::string& message);
 
 // The answer to what came instead of a message, or of one whose answer failed. `id` is JSON.

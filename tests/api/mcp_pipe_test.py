@@ -1,9 +1,7 @@
 """`agent-sandbox mcp`: the Model Context Protocol on standard input and output, by its own client from npm and by hand."""
 import json
 import os
-import pathlib
 import select
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -12,10 +10,9 @@ import unittest
 
 import host_view
 import live_server
+import mcp_client
 import time_scale
 
-HERE = pathlib.Path(__file__).parent
-NODE_MODULES = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", "/nonexistent")).parent / "npm" / "node_modules"
 MOST_LINE_BYTES = 16 << 20
 
 
@@ -83,18 +80,12 @@ def request(number, method, params=None):
 
 class Clients(PipeTest):
     def test_the_official_client(self):
-        node = shutil.which("node")
-        if node is None or not (NODE_MODULES / "@modelcontextprotocol" / "sdk").is_dir():
-            self.skipTest(f"node, or @modelcontextprotocol/sdk in {NODE_MODULES}, is missing; ./dev test installs the latter")
         calls = [{"name": "execute_code", "arguments": {"code": "print(6*7)"}},
                  {"name": "create_sandbox", "arguments": {"name": "mine"}},
                  {"name": "run_command", "arguments": {"sandbox": "mine", "command": "echo grüße; exit 3"}}]
-        path = pathlib.Path(self.directory, "calls.jsonl")
-        path.write_text("".join(json.dumps(call) + "\n" for call in calls), encoding="utf-8")
-        finished = subprocess.run([node, HERE / "mcp_client.cjs", str(NODE_MODULES), live_server.BINARY, path], env=self.environment,
-                                  cwd=self.directory, capture_output=True, text=True, check=False, timeout=time_scale.scaled(60))
+        finished, answers = mcp_client.run(self, live_server.BINARY, calls, env=self.environment, cwd=self.directory)
         self.assertEqual(0, finished.returncode, finished.stderr)
-        first, code, made, ran = [json.loads(line) for line in finished.stdout.splitlines()]
+        first, code, made, ran = answers
         self.assertEqual("agent-sandbox", first["server"]["name"])
         self.assertIn("execute_code", [tool["name"] for tool in first["tools"]])
         self.assertEqual("42\n", code["structuredContent"]["stdout"])

@@ -1,16 +1,9 @@
 """The Model Context Protocol: its own client from npm, and messages by hand."""
 import json
-import os
-import pathlib
-import shutil
-import subprocess
-import tempfile
 
 import live_server
-import time_scale
+import mcp_client
 
-HERE = pathlib.Path(__file__).parent
-NODE_MODULES = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", "/nonexistent")).parent / "npm" / "node_modules"
 TOOLS = {"execute_code", "create_sandbox", "list_sandboxes", "get_sandbox", "kill_sandbox", "run_command", "read_file",
          "write_file", "list_files"}
 
@@ -50,22 +43,14 @@ class McpTest(live_server.ServerTest):
 
 class Sessions(McpTest):
     def test_the_official_client(self):
-        node = shutil.which("node")
-        if node is None or not (NODE_MODULES / "@modelcontextprotocol" / "sdk").is_dir():
-            self.skipTest(f"node, or @modelcontextprotocol/sdk in {NODE_MODULES}, is missing; ./dev test installs the latter")
         calls = [{"name": "execute_code", "arguments": {"code": "print(6*7)"}},
                  {"name": "create_sandbox", "arguments": {"name": "mine"}},
                  {"name": "write_file", "arguments": {"sandbox": "mine", "path": "/workspace/a.txt", "content": "grüße\n"}},
                  {"name": "run_command", "arguments": {"sandbox": "mine", "command": "cat a.txt; exit 3"}},
                  {"name": "kill_sandbox", "arguments": {"sandbox": "mine"}}]
-        with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
-            file.write("".join(json.dumps(call) + "\n" for call in calls))
-            file.flush()
-            finished = subprocess.run(
-                [node, HERE / "mcp_client.cjs", str(NODE_MODULES), f"http://127.0.0.1:{self.server.port}/mcp", file.name],
-                capture_output=True, text=True, check=False, timeout=time_scale.scaled(60))
+        finished, lines = mcp_client.run(self, f"http://127.0.0.1:{self.server.port}/mcp", calls)
         self.assertEqual((0, ""), (finished.returncode, finished.stderr))
-        first, *answers = [json.loads(line) for line in finished.stdout.splitlines()]
+        first, *answers = lines
         self.assertEqual("agent-sandbox", first["server"]["name"])
         self.assertEqual(TOOLS, {tool["name"] for tool in first["tools"]})
         code, made, written, ran, killed = [answer["structuredContent"] for answer in answers]

@@ -128,7 +128,7 @@ struct Choice {
   std::uint64_t arguments[6];
 };
 
-// Nothing is chosen now and then.
+// Returns false where this turn makes no call.
 bool choose_one(bool may_make_processes, Choice& choice) {
   choice.at = chances[below(chance_count)];
   const Description& chosen = descriptions[choice.at];
