@@ -76,15 +76,16 @@ asio::awaitable<Result<Leased*>> Acquisition::acquire(const RunRequest& request,
     if (*tried) {
       held_.emplace(std::move(**tried), *alarm_);
       if (held_->leased.jail->phase() == Phase::launching) done = co_await until_ready();
+      if (done && held_->leased.jail->phase() == Phase::ready) done = start(held_->leased);
     } else {
       done = tried->error();
     }
+    // A program that is started opens descriptors too.
     bool has_more_room = false;
     if (!done && is_shortage(done.error())) has_more_room = co_await more_room();
     if (has_more_room) continue;
     if (!*tried) co_return done.error();
     Leased& leased = held_->leased;
-    if (done && leased.jail->phase() == Phase::ready) done = start(leased);
     if (done && leased.jail->phase() == Phase::running) co_return &leased;
     const bool again = way == Way::cold;
     const bool is_final = again || alarm_->cancelled() || !is_not_its_own_fault(leased, done);

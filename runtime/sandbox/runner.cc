@@ -10,10 +10,13 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "jail/launcher.h"
 #include "runtime/config/text_file.h"
@@ -277,17 +280,18 @@ class JailRunner final : public Runner {
         .collectors = [this] { return collectors(); }};
   }
 
-  // The template with the most jails that wait gives up one of them.
+  // The template with the most jails that nobody waits for gives up one of them. Its last one may
+  // have been leased since it was counted; then the next template is asked.
   bool give_up_one() {
-    WarmPool* fullest = nullptr;
-    std::uint32_t most = 0;
+    std::vector<std::pair<std::uint32_t, WarmPool*>> stocks;
     for (const auto& prepared : templates_) {
-      const std::uint32_t ready = prepared->pool == nullptr ? 0 : prepared->pool->state().ready;
-      if (ready <= most) continue;
-      fullest = prepared->pool.get();
-      most = ready;
+      if (prepared->pool == nullptr) continue;
+      const jail::PoolState state = prepared->pool->state();
+      stocks.emplace_back(state.ready + state.refilling, prepared->pool.get());
     }
-    return fullest != nullptr && fullest->give_up_one();
+    std::ranges::sort(stocks, std::greater<>());
+    return std::ranges::any_of(
+        stocks, [](const auto& stock) { return stock.first > 0 && stock.second->give_up_one(); });
   }
 
   asio::any_io_executor collectors() {

@@ -58,7 +58,7 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   std::optional<jail::Result<Leased>> take(const std::optional<jail::Invocation>& invocation,
                                            Patience patience, const MakeTicket& make_ticket);
 
-  // Ends a jail that waits for nobody. False: none does.
+  // Ends a jail that nobody waits for, ready or being made. False: there is none.
   bool give_up_one();
 
   const jail::TemplateSpec& spec() const noexcept { return spec_; }

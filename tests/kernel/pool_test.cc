@@ -1,6 +1,7 @@
 // Warm jails: forked from a zygote, confined, waiting; used once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -390,6 +391,27 @@ TEST(Pool, WhatIsGivenUpIsNotMadeAgainAtOnceAndRequestsAreServed) {
   EXPECT_EQ(pool->state().misses, 1u);
   EXPECT_EQ(pool->state().ready, 0u);
   EXPECT_TRUE(pool.until_ready(2));
+}
+
+// Nobody drives the pool once it has ordered them, so none of them becomes ready.
+TEST(Pool, WhatIsBeingMadeAheadIsGivenUpToo) {
+  auto pool = Pool::open(launcher(), python_template(), {.usual = 3});
+  ASSERT_TRUE(pool) << pool.error().message();
+  const auto deadline = std::chrono::steady_clock::now() + scaled(std::chrono::seconds(30));
+  while (pool->state().refilling < 3 && std::chrono::steady_clock::now() < deadline) {
+    pollfd watched{pool->event_fd(), POLLIN, 0};
+    ::poll(&watched, 1, 20);
+    pool->advance();
+  }
+  ASSERT_EQ(pool->state().refilling, 3u) << pool->state().trouble;
+  for (std::uint32_t left = 3; left > 0; --left) {
+    EXPECT_TRUE(pool->give_up_one());
+    EXPECT_EQ(pool->state().refilling, left - 1);
+  }
+  EXPECT_FALSE(pool->give_up_one());
+  pool->advance();
+  EXPECT_EQ(pool->state().refilling, 0u) << "it makes more at once";
+  EXPECT_EQ(pool->state().failures, 0u);
 }
 
 TEST(Pool, WrongTemplatesAreRefusedByName) {

@@ -131,8 +131,9 @@ class Pool {
   // launch(), and unsupported where Landlock does not scope signals (Linux 6.12).
   Result<Jail> launch_living();
 
-  // Ends a jail that waits and makes no more ahead for five seconds, for an owner who lacks what it
-  // takes: a pool does not know of others. Requests go on being served. False: none waits.
+  // Ends a jail that waits, or one that is being made to wait, and makes no more ahead for five
+  // seconds, for an owner who lacks what it takes: a pool does not know of others. Requests go on
+  // being served. False: there is none.
   bool give_up_one();
 
   // What waits, what was leased and what went wrong so far.

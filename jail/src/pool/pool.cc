@@ -97,6 +97,7 @@ struct Pool::State {
   std::uint32_t guest_work(Waited waited) const;
   Result<int> order_socket() const;
   std::optional<Jail> take_ready();
+  std::optional<Jail> take_made_ahead();
   void note_lease(Jail& jail, bool missed);
 
   std::shared_ptr<const Launcher::State> launcher;
@@ -352,6 +353,17 @@ std::optional<Jail> Pool::State::take_ready() {
   return std::nullopt;
 }
 
+// The one that was ordered last is the furthest from being ready.
+std::optional<Jail> Pool::State::take_made_ahead() {
+  const auto newest = std::max_element(
+      making.begin(), making.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (newest == making.end()) return std::nullopt;
+  Jail jail = std::move(newest->second.jail);
+  making.erase(newest);
+  unwatch(jail.control_fd());
+  return jail;
+}
+
 // Counted as leased until its owner gives it up.
 void Pool::State::note_lease(Jail& jail, bool missed) {
   demand.leased();
@@ -447,8 +459,9 @@ bool Pool::give_up_one() {
   State& state = *state_;
   const State::Lock lock(state.mutex);
   given_up = state.take_ready();
+  if (!given_up) given_up = state.take_made_ahead();
   if (!given_up) return false;
-  state.demand.content_with(state.ready.size());
+  state.demand.content_with(state.ready.size() + state.making.size());
   state.stock_again_at = Clock::now() + pause_after_giving_up;
   return true;
 }

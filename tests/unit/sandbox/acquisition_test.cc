@@ -249,6 +249,20 @@ TEST_F(AcquisitionTest, AShortageThatAJailsInitMeetsMakesRoomToo) {
   EXPECT_EQ(next->starts, 1);
 }
 
+TEST_F(AcquisitionTest, AShortageThatTheStartMeetsMakesRoomToo) {
+  idle_ = 1;
+  const auto jail = add(Kind::pooled, Phase::ready);
+  jail->start_error = Error{ErrorKind::exhausted, "write main.py", EMFILE, {}};
+  const auto next = add(Kind::pooled, Phase::ready);
+  begin();
+  EXPECT_TRUE(jail->given_up);
+  EXPECT_EQ(asked_.size(), 1u) << "its processes are still ending";
+  pass(10ms);
+  ASSERT_EQ(asked_.size(), 2u);
+  EXPECT_EQ(asked_[1].way, Way::any);
+  EXPECT_EQ(next->starts, 1);
+}
+
 TEST_F(AcquisitionTest, AFullQueueIsNoShortage) {
   set_places(1, 0);
   idle_ = 1;
