@@ -19,4 +19,10 @@ struct Principal {
   std::optional<std::string> sees() const { return key ? std::optional(tenant) : std::nullopt; }
 };
 
+// The caller of an operation, and the request that it came by, which the log names.
+struct Caller {
+  Principal principal;
+  std::string request_id;
+};
+
 }  // namespace runtime

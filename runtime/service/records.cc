@@ -20,7 +20,7 @@ namespace {
 
 constexpr char format = 1;
 
-enum class Type : char { program = 'p', task = 't', attempt = 'a' };
+enum class Type : char { program = 'p', task = 't', attempt = 'a', sandbox = 's' };
 
 template <class Value>
 concept HasFields = requires(Value& value) {
@@ -200,15 +200,15 @@ jail::Result<Value> decode(Type type, std::string_view bytes) {
     return jail::Error{kind, what, 0, {}};
   };
   if (bytes.size() < 2 || bytes[0] < format || bytes[1] != static_cast<char>(type)) {
-    return error(jail::ErrorKind::invalid, "what is stored of a job is damaged");
+    return error(jail::ErrorKind::invalid, "what is stored is damaged");
   }
   if (bytes[0] > format) {
-    return error(jail::ErrorKind::unsupported, "what is stored of a job is of a later version");
+    return error(jail::ErrorKind::unsupported, "what is stored is of a later version");
   }
   Decoder decoder(bytes.substr(2));
   Value value;
   if (!decoder.take(value) || !decoder.is_at_end()) {
-    return error(jail::ErrorKind::invalid, "what is stored of a job is damaged");
+    return error(jail::ErrorKind::invalid, "what is stored is damaged");
   }
   return value;
 }
@@ -228,6 +228,10 @@ std::string encode_record(const agent::Attempt& attempt) {
   return record::encode(record::Type::attempt, attempt);
 }
 
+std::string encode_record(const SandboxRecord& record) {
+  return record::encode(record::Type::sandbox, record);
+}
+
 jail::Result<ProgramRecord> decode_program(std::string_view bytes) {
   return record::decode<ProgramRecord>(record::Type::program, bytes);
 }
@@ -238,6 +242,10 @@ jail::Result<agent::TaskResult> decode_task(std::string_view bytes) {
 
 jail::Result<agent::Attempt> decode_attempt(std::string_view bytes) {
   return record::decode<agent::Attempt>(record::Type::attempt, bytes);
+}
+
+jail::Result<SandboxRecord> decode_sandbox(std::string_view bytes) {
+  return record::decode<SandboxRecord>(record::Type::sandbox, bytes);
 }
 
 }  // namespace runtime

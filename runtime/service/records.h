@@ -1,14 +1,22 @@
-// What is kept of a job that has ended, as values, and as the bytes that the store keeps.
+// What is kept of a job that has ended, or of a sandbox, as values, and as the bytes that the store
+// keeps.
 //
 // The bytes are of a format of their own, so that a record outlives every change of what an API
 // answers. They are read on any host, and by later versions: see record_fields.h.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "jail/exit_report.h"
 #include "jail/result.h"
 #include "runtime/agent/task.h"
+#include "runtime/sandbox/outcome.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
 
@@ -19,15 +27,37 @@ struct ProgramRecord {
   OutputEncoding encoding = OutputEncoding::utf8;  // that its caller asked for
 };
 
+// A sandbox that lives or has ended, without its environment, which may hold secrets. Times are
+// since 1970.
+struct SandboxRecord {
+  std::uint64_t number = 0;  // of its owner's; a later one has a higher
+  std::string name;
+  std::string template_name;
+  std::string working_directory;
+  std::map<std::string, std::string> metadata;
+  std::uint32_t memory_mb = 0;
+  std::uint32_t processes = 0;
+  std::uint32_t disk_mb = 0;
+  std::vector<std::string> network_rules;
+  std::optional<std::chrono::milliseconds> idle;
+  std::chrono::microseconds created{};
+  std::chrono::microseconds ends_at{};
+  jail::Enforcement enforcement{};
+  std::optional<Outcome> outcome;     // nothing: it lives
+  std::chrono::microseconds ended{};  // where there is an outcome
+};
+
 std::string encode_record(const ProgramRecord& record);
 // Without TaskResult::host_error, which may name paths of the host.
 std::string encode_record(const agent::TaskResult& result);
 std::string encode_record(const agent::Attempt& attempt);
+std::string encode_record(const SandboxRecord& record);
 
 // Errors: ErrorKind::invalid for bytes that encode_record() did not write for this type,
 // unsupported for those of a later format.
 jail::Result<ProgramRecord> decode_program(std::string_view bytes);
 jail::Result<agent::TaskResult> decode_task(std::string_view bytes);
 jail::Result<agent::Attempt> decode_attempt(std::string_view bytes);
+jail::Result<SandboxRecord> decode_sandbox(std::string_view bytes);
 
 }  // namespace runtime

@@ -13,8 +13,6 @@ namespace {
 
 using json::Writer;
 
-constexpr LimitNames sandbox_limits = {.time = "timeout_seconds", .memory = "limits.memory_mb"};
-
 void write_text_or_null(Writer& writer, std::string_view name, const std::string& text) {
   writer.key(name);
   text.empty() ? writer.null() : writer.string(text);
@@ -89,7 +87,7 @@ void write_sandbox(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sa
   writer.key("on_timeout").string("delete");
   write_limits_of(writer, sandbox, sandboxes.options().cores);
   write_network(writer, request.network);
-  writer.key("processes").integer(sandbox.living()->running()).end_object();
+  writer.key("processes").integer(end ? 0 : sandbox.living()->running()).end_object();
 }
 
 void write_process(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
@@ -141,6 +139,15 @@ void write_file_list(Writer& writer, const FileList& list) {
   writer.begin_object().key("entries").begin_array();
   for (const FileEntry& entry : list.entries) write_file_entry(writer, entry);
   writer.end_array().key("truncated").boolean(list.is_truncated).end_object();
+}
+
+void write_event(Writer& writer, const SandboxEvent& event) {
+  writer.begin_object().key("number").integer(static_cast<std::int64_t>(event.number));
+  writer.key("at").string(json::utc_text(event.at));
+  writer.key("kind").string(event.kind);
+  writer.key("sandbox_id").string(event.sandbox);
+  write_text_or_null(writer, "request_id", event.request);
+  writer.key("detail").json(event.detail).end_object();
 }
 
 std::string output_json(std::string_view bytes, OutputEncoding encoding) {

@@ -6,9 +6,14 @@
 #include <vector>
 
 #include "runtime/json/writer.h"
+#include "runtime/sandbox/outcome.h"
 #include "runtime/service/sandboxes.h"
 
 namespace runtime {
+
+// How the limits of a sandbox are called where it is made.
+inline constexpr LimitNames sandbox_limits = {.time = "timeout_seconds",
+                                              .memory = "limits.memory_mb"};
 
 void write_sandbox(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox);
 // The members of a process, within an object.
@@ -16,6 +21,8 @@ void write_process(json::Writer& writer, const Sandboxes& sandboxes, const Sandb
                    const LivingProcess& process);
 void write_file_entry(json::Writer& writer, const FileEntry& entry);
 void write_file_list(json::Writer& writer, const FileList& list);
+
+void write_event(json::Writer& writer, const SandboxEvent& event);
 
 // Bytes of output as a JSON string.
 std::string output_json(std::string_view bytes, OutputEncoding encoding);

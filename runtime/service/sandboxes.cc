@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <charconv>
@@ -106,7 +108,9 @@ Sandbox::Time Sandbox::ends_at() const {
   return ends_at_;
 }
 
-std::optional<std::chrono::milliseconds> Sandbox::idle() const { return living_->times().idle; }
+std::optional<std::chrono::milliseconds> Sandbox::idle() const {
+  return living_ == nullptr ? request_.idle : living_->times().idle;
+}
 
 std::optional<Sandbox::End> Sandbox::end() const {
   const std::lock_guard lock(mutex_);
@@ -119,8 +123,10 @@ SandboxFiles Sandbox::files() const {
   });
 }
 
-Sandboxes::Sandboxes(Runner& runner, Logger& logger, Options options)
-    : runner_(runner), logger_(logger), options_(options) {}
+Sandboxes::Sandboxes(Runner& runner, Logger& logger, SandboxHistory& history, Options options)
+    : runner_(runner), logger_(logger), history_(history), options_(options) {
+  restore();
+}
 
 Sandboxes::~Sandboxes() { file_workers_.join(); }
 
@@ -161,16 +167,16 @@ std::optional<Refusal> Sandboxes::reserve(const Principal& principal,
   return std::nullopt;
 }
 
-asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(const Principal& principal,
+asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller,
                                                                    SandboxRequest request) {
-  if (auto refusal = reserve(principal, request)) co_return std::move(*refusal);
-  const std::pair reserved(principal.tenant, request.name);
+  if (auto refusal = reserve(caller.principal, request)) co_return std::move(*refusal);
+  const std::pair reserved(caller.principal.tenant, request.name);
   const auto give_back = [this, &reserved] {
     under_way_.erase(std::find(under_way_.begin(), under_way_.end(), reserved));
   };
   const Found sandbox(new Sandbox());
   sandbox->id_ = make_sandbox_id();
-  sandbox->owner_ = principal.tenant;
+  sandbox->owner_ = caller.principal.tenant;
   sandbox->metadata_ = std::move(request.metadata);
   LivingRequest wanted;
   wanted.template_name = request.template_name;
@@ -192,18 +198,23 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(const Princip
     living = co_await LivingSandbox::start(std::move(*jail), times, std::move(on_end));
   }
   const jail::Enforcement enforcement = runner_.state().enforcement;
-  const std::lock_guard lock(mutex_);
-  give_back();
-  if (!jail) co_return not_started(jail.error(), "the sandbox");
-  if (!living) co_return not_started(living.error(), "the sandbox");
-  sandbox->created_ = std::chrono::system_clock::now();
-  sandbox->ends_at_ = sandbox->created_ + request.timeout;
-  sandbox->enforcement_ = enforcement;
-  sandbox->living_ = std::move(*living);
-  sandbox->request_ = std::move(request);
-  sandbox->number_ = ++last_numbers_[sandbox->owner_];
-  sandboxes_.push_back(sandbox);
-  if (is_stopping_) sandbox->living_->end(LivingSandbox::Cause::stopping);
+  {
+    const std::lock_guard lock(mutex_);
+    give_back();
+    if (!jail) co_return not_started(jail.error(), "the sandbox");
+    if (!living) co_return not_started(living.error(), "the sandbox");
+    sandbox->created_ = std::chrono::system_clock::now();
+    sandbox->ends_at_ = sandbox->created_ + request.timeout;
+    sandbox->enforcement_ = enforcement;
+    sandbox->living_ = std::move(*living);
+    sandbox->request_ = std::move(request);
+    sandbox->number_ = ++last_numbers_[sandbox->owner_];
+    sandboxes_.push_back(sandbox);
+    history_.keep(sandbox->known());
+    note_created(caller, *sandbox);
+    if (is_stopping_) sandbox->living_->end(LivingSandbox::Cause::stopping);
+  }
+  co_await history_.settle();
   co_return sandbox;
 }
 
@@ -267,39 +278,53 @@ Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) 
   return page;
 }
 
-void Sandboxes::change(Sandbox& sandbox, SandboxChange change) {
-  const std::lock_guard lock(sandbox.mutex_);
-  if (change.metadata) sandbox.metadata_ = std::move(*change.metadata);
-  auto times = sandbox.living_->times();
-  if (change.timeout) {
-    // The jail has a limit of its own, which counts from its beginning.
-    const auto last = sandbox.created_ + options_.most_lifetime;
-    sandbox.ends_at_ = std::min(std::chrono::system_clock::now() + *change.timeout, last);
-    times.ends_at =
-        std::chrono::steady_clock::now() + (sandbox.ends_at_ - std::chrono::system_clock::now());
+void Sandboxes::change(const Caller& caller, Sandbox& sandbox, SandboxChange change) {
+  {
+    const std::lock_guard lock(sandbox.mutex_);
+    if (change.metadata) sandbox.metadata_ = *change.metadata;
+    auto times = sandbox.living_->times();
+    if (change.timeout) {
+      // The jail has a limit of its own, which counts from its beginning.
+      const auto last = sandbox.created_ + options_.most_lifetime;
+      sandbox.ends_at_ = std::min(std::chrono::system_clock::now() + *change.timeout, last);
+      times.ends_at =
+          std::chrono::steady_clock::now() + (sandbox.ends_at_ - std::chrono::system_clock::now());
+    }
+    if (change.idle) times.idle = *change.idle;
+    sandbox.living_->set_times(times);
   }
-  if (change.idle) times.idle = *change.idle;
-  sandbox.living_->set_times(times);
+  note_changed(caller, sandbox, change);
+  // Its end may have been written meanwhile.
+  const std::lock_guard lock(mutex_);
+  if (!sandbox.end()) history_.keep(sandbox.known());
 }
 
-asio::awaitable<void> Sandboxes::remove(Found sandbox) {
+asio::awaitable<void> Sandboxes::remove(Caller caller, Found sandbox) {
   if (!sandbox->end()) {
+    history_.note(sandbox->owner(), sandbox->id(), "delete_asked", &caller);
     sandbox->living_->end(LivingSandbox::Cause::deleted);
     co_await sandbox->living_->wait_for_end(std::chrono::steady_clock::now() + patience_for_an_end);
     co_return;
   }
+  history_.note(sandbox->owner(), sandbox->id(), "forgotten", &caller);
   const std::lock_guard lock(mutex_);
   std::erase(sandboxes_, sandbox);
+  history_.forget(sandbox->id());
 }
 
 asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_process(
-    Found sandbox, ProcessRequest request, Cancel cancel) {
+    Caller caller, Found sandbox, ProcessRequest request, Cancel cancel) {
   if (sandbox->living()->running() >= most_processes) {
     co_return busy("as many processes run in this sandbox as there may be: 64", most_processes);
   }
   auto process =
       co_await sandbox->living()->spawn(command_of(sandbox->request(), std::move(request)), cancel);
-  if (process) co_return std::move(*process);
+  if (process) {
+    note_started(caller, *sandbox, **process);
+    asio::co_spawn(co_await asio::this_coro::executor, note_its_end(sandbox, *process),
+                   asio::detached);
+    co_return std::move(*process);
+  }
   const jail::Error& error = process.error();
   if (cancel.requested()) {
     co_return Refusal{.reason = Reason::too_slow, .detail = "nobody waits for the process"};
@@ -350,6 +375,8 @@ void Sandboxes::on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::
     const std::lock_guard of_it(sandbox->mutex_);
     sandbox->end_ = Sandbox::End{outcome, ending.at};
   }
+  history_.keep(sandbox->known());
+  note_end(*sandbox, outcome);
   forget_ended_of(sandbox->owner());
 }
 
@@ -363,6 +390,7 @@ void Sandboxes::forget_ended_of(const std::string& owner) {
       if (!is_one(*each)) continue;
       if (first == sandboxes_.end() || (*each)->end()->at < (*first)->end()->at) first = each;
     }
+    history_.forget((*first)->id());
     sandboxes_.erase(first);
   }
 }
@@ -395,6 +423,7 @@ void Sandboxes::drain() {
   const std::lock_guard lock(mutex_);
   is_stopping_ = true;
   for (const Found& sandbox : sandboxes_) {
+    if (sandbox->living() == nullptr) continue;
     sandbox->living()->end_when_unattended(LivingSandbox::Cause::stopping);
   }
 }

@@ -29,6 +29,7 @@
 #include "runtime/sandbox/runner.h"
 #include "runtime/service/principal.h"
 #include "runtime/service/refusal.h"
+#include "runtime/service/sandbox_history.h"
 #include "runtime/service/sandbox_requests.h"
 
 namespace runtime {
@@ -45,7 +46,7 @@ class Sandbox {
   std::uint64_t number() const noexcept {
     return number_;
   }  // a later one of its owner has a higher
-  // What is to be asked only where it lives, or for processes that are kept.
+  // What is to be asked only where it lives. Null for one of a server that has ended.
   const std::shared_ptr<LivingSandbox>& living() const noexcept { return living_; }
   const jail::Enforcement& enforcement() const noexcept { return enforcement_; }
 
@@ -65,6 +66,8 @@ class Sandbox {
  private:
   friend class Sandboxes;
   Sandbox() = default;
+  static std::shared_ptr<Sandbox> of_record(SandboxHistory::Known known);
+  SandboxHistory::Known known() const;
 
   std::string id_;
   std::string owner_;
@@ -91,7 +94,8 @@ class Sandboxes {
     double cores = 1;                     // of processor time that each may use
   };
 
-  Sandboxes(Runner& runner, Logger& logger, Options options);
+  // Those of an earlier server are known as ended.
+  Sandboxes(Runner& runner, Logger& logger, SandboxHistory& history, Options options);
   const Options& options() const noexcept { return options_; }
   ~Sandboxes();  // kills those that live
 
@@ -100,7 +104,7 @@ class Sandboxes {
   using Or = std::variant<Answer, Refusal>;
 
   // On the executor of who awaits it, to which the sandbox belongs then.
-  boost::asio::awaitable<Or<Found>> create(const Principal& principal, SandboxRequest request);
+  boost::asio::awaitable<Or<Found>> create(Caller caller, SandboxRequest request);
 
   // By id or, of those that live, by name; not_found where there is none, or it is another owner's.
   Or<Found> find(const Principal& principal, std::string_view id_or_name) const;
@@ -119,13 +123,14 @@ class Sandboxes {
   };
   Page list(const Principal& principal, const Query& query) const;
 
-  void change(Sandbox& sandbox, SandboxChange change);
+  void change(const Caller& caller, Sandbox& sandbox, SandboxChange change);
   // Ends it where it lives, and waits for that; forgets it where it has ended.
-  boost::asio::awaitable<void> remove(Found sandbox);
+  boost::asio::awaitable<void> remove(Caller caller, Found sandbox);
 
   // Starts a process, whose environment is made from the sandbox's and the request's. It is ended
   // where `cancel` is requested before it runs.
-  boost::asio::awaitable<Or<std::shared_ptr<LivingProcess>>> start_process(Found sandbox,
+  boost::asio::awaitable<Or<std::shared_ptr<LivingProcess>>> start_process(Caller caller,
+                                                                           Found sandbox,
                                                                            ProcessRequest request,
                                                                            Cancel cancel);
   // For who has seen the end of a process: where that was the sandbox's, it is known as well now.
@@ -154,6 +159,16 @@ class Sandboxes {
     co_return done;
   }
 
+  // What was done in a sandbox, for who looks later.
+  void note(const Caller& caller, const Sandbox& sandbox, std::string_view kind,
+            const SandboxHistory::Detail& detail) {
+    history_.note(sandbox.owner(), sandbox.id(), kind, &caller, detail);
+  }
+  // What happened in the sandboxes of an owner.
+  boost::asio::awaitable<jail::Result<SandboxEventPage>> events(SandboxEventQuery query) {
+    return history_.events(std::move(query));
+  }
+
   // Why a file could not be read, written or looked at.
   static Refusal refusal_of_file(const jail::Error& error);
 
@@ -168,15 +183,21 @@ class Sandboxes {
 
   boost::asio::awaitable<std::shared_ptr<Admission::Place>> file_turn(std::string owner);
   std::optional<Refusal> reserve(const Principal& principal, const SandboxRequest& request);
-  void release(const std::string& owner);
   Refusal not_started(const jail::Error& error, std::string_view what) const;
   void on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending);
   void forget_ended_of(const std::string& owner);
+  void restore();
+  void note_created(const Caller& caller, const Sandbox& sandbox);
+  void note_changed(const Caller& caller, const Sandbox& sandbox, const SandboxChange& change);
+  void note_started(const Caller& caller, const Sandbox& sandbox, const LivingProcess& process);
+  boost::asio::awaitable<void> note_its_end(Found sandbox, std::shared_ptr<LivingProcess> process);
+  void note_end(const Sandbox& sandbox, const Outcome& outcome);
   Outcome outcome_of(const Sandbox& sandbox, const LivingSandbox::Ending& ending) const;
   static bool sees(const Principal& principal, const Sandbox& sandbox);
 
   Runner& runner_;
   Logger& logger_;
+  SandboxHistory& history_;
   const Options options_;
   Admission file_turns_{file_threads, most_waiting_file_work};
   boost::asio::thread_pool file_workers_{file_threads};

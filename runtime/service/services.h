@@ -1,7 +1,5 @@
-// What operations need, and who asks for one.
+// What operations need.
 #pragma once
-
-#include <string>
 
 #include "runtime/agent/agent_runtime.h"
 #include "runtime/agent/lessons.h"
@@ -25,12 +23,6 @@ struct Services {
   agent::LessonStore* lessons = nullptr;  // null: none are kept
   LiveJobs* live_jobs = nullptr;          // null: nobody follows a job that runs
   Sandboxes* sandboxes = nullptr;         // null: no sandbox lives
-};
-
-// The caller of an operation, and the request that it came by, which the log names.
-struct Caller {
-  Principal principal;
-  std::string request_id;
 };
 
 }  // namespace runtime

@@ -7,7 +7,8 @@ using jail::Result;
 
 // "agsb": tells our files from everybody else's.
 constexpr std::int64_t application_id = 0x61677362;
-constexpr std::int64_t schema_version = 3;
+constexpr std::int64_t schema_version = 4;
+constexpr std::int64_t first_version_with_records = 3;
 
 constexpr const char* schema = R"sql(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -42,6 +43,26 @@ END;
 CREATE TRIGGER job_ended AFTER UPDATE OF record ON jobs WHEN length(new.record) > 0 BEGIN
   DELETE FROM checkpoints WHERE job = new.seq;
 END;
+)sql";
+
+// Events are numbered for each owner, so that a number says nothing about what others do.
+constexpr const char* sandbox_schema = R"sql(
+CREATE TABLE sandboxes (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  owner TEXT NOT NULL,
+  ended INTEGER,
+  record BLOB NOT NULL);
+CREATE TABLE sandbox_events (
+  owner TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  sandbox TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  request TEXT NOT NULL,
+  detail TEXT NOT NULL,
+  PRIMARY KEY (owner, number)) WITHOUT ROWID;
+CREATE INDEX sandbox_events_by_sandbox ON sandbox_events (sandbox, number);
 )sql";
 
 // What a file of version 1 lacks, beside checkpoints. A column comes behind the others, as in the
@@ -111,8 +132,8 @@ Result<void> convert_checkpoints(Database& database, const ReadOldAnswer& read_o
   }
 }
 
-Result<void> update_tables(Database& database, std::int64_t version,
-                           const ReadOldAnswer& read_old_answer) {
+Result<void> to_records(Database& database, std::int64_t version,
+                        const ReadOldAnswer& read_old_answer) {
   const bool had_checkpoints = version >= 2;
   std::string before = had_checkpoints ? without_version_2 : from_version_1;
   before += to_version_3;
@@ -123,24 +144,27 @@ Result<void> update_tables(Database& database, std::int64_t version,
     if (auto done = convert_checkpoints(database, read_old_answer); !done) return done;
     if (auto done = database.run("DROP TABLE old_checkpoints"); !done) return done;
   }
-  return database.run("ALTER TABLE jobs DROP COLUMN result; PRAGMA user_version=" +
-                      std::to_string(schema_version));
+  return database.run("ALTER TABLE jobs DROP COLUMN result");
 }
 
 }  // namespace
 
 Result<void> make_job_tables(Database& database, const ReadOldAnswer& read_old_answer) {
-  const std::string all = std::string(schema) + checkpoint_schema;
+  const std::string all = std::string(schema) + checkpoint_schema + sandbox_schema;
   const auto version = database.make_tables({.application_id = application_id,
                                              .oldest_version = 1,
                                              .version = schema_version,
                                              .schema = all.c_str()});
   if (!version) return version.error();
   if (*version == schema_version) return {};
-  if (!read_old_answer) {
-    return jail::Error{jail::ErrorKind::unsupported, "it holds tables of an older version", 0, {}};
+  if (*version < first_version_with_records) {
+    if (!read_old_answer) {
+      return jail::Error{
+          jail::ErrorKind::unsupported, "it holds tables of an older version", 0, {}};
+    }
+    if (auto done = to_records(database, *version, read_old_answer); !done) return done;
   }
-  return update_tables(database, *version, read_old_answer);
+  return database.run(sandbox_schema + ("PRAGMA user_version=" + std::to_string(schema_version)));
 }
 
 }  // namespace runtime

@@ -51,6 +51,7 @@ class JobTable {
   const std::string& salt() const { return salt_; }
   bool is_durable() const { return bounds_.durable; }
   std::uint32_t found_running() const { return found_running_; }
+  Database& database() noexcept { return database_; }
 
  private:
   JobTable(Database database, JobBounds bounds) : database_(std::move(database)), bounds_(bounds) {}

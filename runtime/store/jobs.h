@@ -1,39 +1,32 @@
 // The jobs of this server: those that run, and the results of past ones.
 #pragma once
 
-#include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <thread>
-#include <vector>
 
 #include "jail/result.h"
 #include "runtime/observe/logger.h"
 #include "runtime/sandbox/runner.h"
 #include "runtime/store/job_record.h"
 #include "runtime/store/job_table.h"
+#include "runtime/store/store_writer.h"
 
 namespace runtime {
 
-// Thread-safe. One thread of its own writes: a slow disk delays nobody but it. When the disk fails
-// runs go on, errors() counts and the log says so once, until writing has not failed for a while: a
-// full disk still takes a small row here and there.
-// Outlived by the executors of whoever awaits it. Its end writes what is still to be written.
+// Thread-safe. A thread of its own writes (StoreWriter): when the disk fails runs go on and
+// errors() counts. Outlived by the executors of whoever awaits it. Its end writes what is still to
+// be written.
 class Jobs {
  public:
   // The log says that jobs can be stored again once no write has failed for `calm`.
   Jobs(JobTable table, Logger& logger, std::chrono::seconds calm = std::chrono::seconds(10));
-  ~Jobs();
   Jobs(const Jobs&) = delete;
   Jobs& operator=(const Jobs&) = delete;
 
@@ -59,49 +52,26 @@ class Jobs {
 
   // What is kept of a key: enough to know its jobs by, not enough to use it.
   std::string owner_of(std::string_view key) const;
-  std::uint64_t errors() const { return errors_; }
+  std::uint64_t errors() const { return writer_.errors(); }
+
+  // For other tables of the same file, which are touched only in what is given to writer().
+  Database& database() noexcept { return table_.database(); }
+  StoreWriter& writer() noexcept { return writer_; }
 
  private:
   struct Live {
     std::string owner;
     Cancel cancel;
   };
-  struct Task {
-    std::function<jail::Result<void>(JobTable&)> work;
-    std::function<void(jail::Result<void>)> done;  // may be empty
-    std::size_t bytes = 0;
-    bool awaited = false;  // somebody waits for `done`
-  };
-
-  void add(Task task);
-  void gather(std::unique_lock<std::mutex>& lock);
-  void write_tasks();
-  void perform(std::vector<Task>& tasks);
-  void note(const Task& task, const jail::Result<void>& outcome);
   std::set<std::string> live_ids() const;
-  template <class Value>
-  boost::asio::awaitable<jail::Result<Value>> ask(
-      std::function<jail::Result<Value>(JobTable&)> question);
 
   JobTable table_;  // the writer's, after the constructor
   const bool durable_;
   const std::string salt_;
-  Logger& logger_;
-  std::atomic<std::uint64_t> errors_{0};
-  const std::chrono::seconds calm_;
-  bool failing_ = false;                                // the writer's, as the next two
-  std::chrono::steady_clock::time_point last_failure_;  // of a write
-  int idle_turns_ = 0;                                  // without a task, in a row
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Task> tasks_;
-  bool awaited_ = false;  // one of tasks_ is
-  std::size_t waiting_bytes_ = 0;
-  bool asleep_ = false;  // until it is woken
-  bool closing_ = false;
   std::map<std::string, Live> live_;
-  std::thread writer_;
+  StoreWriter writer_;  // ends before what it writes to
 };
 
 }  // namespace runtime

@@ -87,6 +87,7 @@ Api::Api(ApiOptions options, runtime::Services services)
   add_sandbox_routes(routes_, services_, options_.execute);
   add_sandbox_process_routes(routes_, services_, options_.execute);
   add_sandbox_file_routes(routes_, services_, options_.execute);
+  add_sandbox_event_routes(routes_, services_);
   add_mcp_route(routes_, services_, options_.execute, options_.version, options_.allowed_hosts);
   add_own_routes();
 }

@@ -19,8 +19,6 @@ namespace {
 using boost::asio::awaitable;
 using boost::asio::experimental::awaitable_operators::operator&&;
 
-runtime::Caller caller_of(const Call& call) { return {call.principal, call.head.request_id}; }
-
 template <class Outcome>
 Response answer_of(std::variant<Outcome, runtime::Refusal> ran) {
   if (const auto* refusal = std::get_if<runtime::Refusal>(&ran)) return response_of(*refusal);

@@ -19,7 +19,7 @@ awaitable<Response> answer_message(std::shared_ptr<const Mcp> mcp,
   const McpHeaders headers{.version = call.head.header("MCP-Protocol-Version"),
                            .method = call.head.header("Mcp-Method"),
                            .name = call.head.header("Mcp-Name")};
-  runtime::Caller caller{call.principal, call.head.request_id};
+  runtime::Caller caller = caller_of(call);
   auto answer = co_await mcp->answer(std::move(caller), std::move(call.body), headers, call.gone);
   Response response;
   response.status = answer.status;

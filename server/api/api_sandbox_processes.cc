@@ -129,8 +129,8 @@ awaitable<Response> start_process(runtime::Services services, const runtime::Req
   auto& target = std::get<Target>(found);
   const bool in_background = request.background;
   const OutputEncoding encoding = request.output_encoding;
-  auto started =
-      co_await services.sandboxes->start_process(target.sandbox, std::move(request), call.gone);
+  auto started = co_await services.sandboxes->start_process(caller_of(call), target.sandbox,
+                                                            std::move(request), call.gone);
   if (const auto* refusal = std::get_if<Refusal>(&started)) co_return response_of(*refusal);
   target.process = std::get<Process>(std::move(started));
   services.logger.info("process started", {{"request_id", call.head.request_id},

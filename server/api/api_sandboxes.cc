@@ -36,7 +36,7 @@ awaitable<Response> create_sandbox(runtime::Services services, const runtime::Re
     co_return std::move(*refusal);
   }
   if (const auto complaint = runtime::check_sandbox(request)) co_return problem(400, *complaint);
-  const auto made = co_await services.sandboxes->create(call.principal, std::move(request));
+  const auto made = co_await services.sandboxes->create(caller_of(call), std::move(request));
   if (const auto* refusal = std::get_if<Refusal>(&made)) co_return response_of(*refusal);
   const auto& sandbox = *std::get<Sandboxes::Found>(made);
   services.logger.info("sandbox created",
@@ -101,14 +101,14 @@ awaitable<Response> change_sandbox(runtime::Services services, const runtime::Re
   const auto found = services.sandboxes->find_living(call.principal, call.parameter("id"));
   if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
   runtime::Sandbox& sandbox = *std::get<Sandboxes::Found>(found);
-  services.sandboxes->change(sandbox, std::move(change));
+  services.sandboxes->change(caller_of(call), sandbox, std::move(change));
   co_return answer_of(services, sandbox);
 }
 
 awaitable<Response> delete_sandbox(runtime::Services services, Call call) {
   const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
   if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
-  co_await services.sandboxes->remove(std::get<Sandboxes::Found>(found));
+  co_await services.sandboxes->remove(caller_of(call), std::get<Sandboxes::Found>(found));
   co_return no_content();
 }
 

@@ -32,6 +32,7 @@ void add_sandbox_process_routes(RouteTable& table, const runtime::Services& serv
                                 const runtime::RequestRules& rules);
 void add_sandbox_file_routes(RouteTable& table, const runtime::Services& services,
                              const runtime::RequestRules& rules);
+void add_sandbox_event_routes(RouteTable& table, const runtime::Services& services);
 // `allowed_hosts` outlives the table.
 void add_mcp_route(RouteTable& table, const runtime::Services& services,
                    const runtime::RequestRules& rules, const std::string& version,

@@ -35,6 +35,10 @@ struct Call {
   const std::string& parameter(std::string_view name) const;
 };
 
+inline runtime::Caller caller_of(const Call& call) {
+  return {call.principal, call.head.request_id};
+}
+
 using RouteHandler = std::function<boost::asio::awaitable<Response>(Call)>;
 
 enum class Access : std::uint8_t {

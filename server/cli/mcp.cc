@@ -28,7 +28,9 @@ int answer_until_end(Service& service, const runtime::RequestRules& rules,
   if (!table) return fail(exit_own_failure, table.error().message());
   runtime::Jobs jobs(std::move(*table), logger);
   runtime::Metrics metrics;
-  runtime::Sandboxes sandboxes(*service.runner, logger, sandbox_options(service.start.config));
+  runtime::SandboxHistory history(jobs);
+  runtime::Sandboxes sandboxes(*service.runner, logger, history,
+                               sandbox_options(service.start.config));
   const Mcp protocol({.runner = *service.runner,
                       .jobs = jobs,
                       .metrics = metrics,

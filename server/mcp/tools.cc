@@ -172,8 +172,7 @@ awaitable<Result> create_sandbox(Context context, Object arguments) {
   Complaint complaint = read(context, arguments, runtime::sandbox_fields(), request);
   if (!complaint) complaint = runtime::check_sandbox(request);
   if (complaint) co_return failed(*complaint);
-  const auto made =
-      co_await context.services.sandboxes->create(context.caller.principal, std::move(request));
+  const auto made = co_await context.services.sandboxes->create(context.caller, std::move(request));
   if (const auto* refusal = std::get_if<Refusal>(&made)) co_return failed(*refusal);
   Writer writer;
   runtime::write_sandbox(writer, *context.services.sandboxes, *std::get<Sandboxes::Found>(made));
@@ -214,7 +213,7 @@ awaitable<Result> kill_sandbox(Context context, Object arguments) {
   auto found = sandbox_of(context, given.sandbox);
   if (auto* failure = std::get_if<Result>(&found)) co_return std::move(*failure);
   const auto sandbox = std::get<Sandboxes::Found>(found);
-  co_await context.services.sandboxes->remove(sandbox);
+  co_await context.services.sandboxes->remove(context.caller, sandbox);
   Writer writer;
   runtime::write_sandbox(writer, *context.services.sandboxes, *sandbox);
   co_return done(std::move(writer));
@@ -237,7 +236,7 @@ awaitable<Result> run_command(Context context, Object arguments) {
   const auto sandbox = std::get<Sandboxes::Found>(found);
   const runtime::LivingSandbox::Use use(sandbox->living());
   const auto started = co_await context.services.sandboxes->start_process(
-      sandbox, std::move(request), context.cancel);
+      context.caller, sandbox, std::move(request), context.cancel);
   if (const auto* refusal = std::get_if<Refusal>(&started)) co_return failed(*refusal);
   const auto process = std::get<std::shared_ptr<runtime::LivingProcess>>(started);
   const auto output = co_await runtime::output_to_the_end(process, context.cancel);

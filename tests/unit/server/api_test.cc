@@ -55,7 +55,8 @@ class ApiTest : public HttpTest {
   FakeRunner runner_;
   runtime::Jobs jobs_{*runtime::JobTable::open(runtime::in_memory, {}), logger_};
   runtime::Metrics metrics_;
-  runtime::Sandboxes sandboxes_{runner_, logger_, {}};
+  runtime::SandboxHistory history_{jobs_};
+  runtime::Sandboxes sandboxes_{runner_, logger_, history_, {}};
   std::unique_ptr<Api> api_;
 };
 

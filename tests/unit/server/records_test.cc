@@ -108,6 +108,32 @@ TEST(Records, WhatMayNameAPathOfTheHostIsNotKept) {
   EXPECT_THAT(encode_record(task), Not(HasSubstr("secret")));
 }
 
+TEST(Records, ASandboxComesBackAsItWas) {
+  SandboxRecord sandbox;
+  sandbox.number = 7;
+  sandbox.name = "mine";
+  sandbox.template_name = "data";
+  sandbox.working_directory = "/workspace/a";
+  sandbox.metadata = {{"k", "v"}};
+  sandbox.memory_mb = 300;
+  sandbox.processes = 20;
+  sandbox.disk_mb = 10;
+  sandbox.network_rules = {"example.com:443"};
+  sandbox.idle = 1500ms;
+  sandbox.created = 5us;
+  sandbox.ends_at = 6us;
+  sandbox.enforcement = full_result().enforcement;
+  sandbox.outcome = full_result().outcome;
+  sandbox.ended = 7us;
+  const auto back = decode_sandbox(encode_record(sandbox));
+  ASSERT_TRUE(back.has_value()) << back.error().message();
+  // The same bytes come from the same fields.
+  EXPECT_EQ(encode_record(*back), encode_record(sandbox));
+  EXPECT_NE(encode_record(*back), encode_record(SandboxRecord{}));
+  EXPECT_EQ(back->outcome->code, "cpu_time");
+  EXPECT_FALSE(decode_sandbox(encode_record(full_task())).has_value());
+}
+
 // A record that was written before is still read: the first fields of a program, and no others.
 TEST(Records, OneThatEndsBeforeAFieldHasItsDefault) {
   const auto word = [](std::uint64_t number) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "runtime/store/job_table.h"
+#include "runtime/store/sandbox_table.h"
 
 namespace runtime {
 namespace {
@@ -173,8 +174,24 @@ TEST_F(JobHistory, OfAnOlderVersionIsRefusedWhereNobodyReadsItsAnswers) {
   EXPECT_EQ(must_find(opened, "old").summary.status, "success");
 }
 
+TEST_F(JobHistory, OfVersion3GetsTheTablesOfSandboxes) {
+  { JobTable table = open(); }
+  {
+    auto database = Database::open(path());
+    ASSERT_TRUE(database.has_value());
+    ASSERT_TRUE(
+        database->run("DROP TABLE sandboxes; DROP TABLE sandbox_events;"
+                      "PRAGMA user_version=3"));
+  }
+  auto opened = JobTable::open(path(), {});
+  ASSERT_TRUE(opened.has_value()) << opened.error().message();
+  SandboxTable sandboxes(opened->database(), 10);
+  EXPECT_TRUE(sandboxes.all().has_value());
+  EXPECT_TRUE(sandboxes.events({}).has_value());
+}
+
 TEST_F(JobHistory, OfALaterVersionIsLeftAlone) {
-  for (const char* version : {"PRAGMA user_version=4", "PRAGMA user_version=0"}) {
+  for (const char* version : {"PRAGMA user_version=5", "PRAGMA user_version=0"}) {
     std::filesystem::remove(path());
     write_old_file(version);
     const auto table = JobTable::open(path(), {}, read_old_answer);

@@ -1,0 +1,170 @@
+// What is kept of sandboxes and told of what happened in them, and how a later server knows them.
+#include <algorithm>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "runtime/service/result_json.h"
+#include "runtime/service/sandbox_json.h"
+#include "runtime/service/sandboxes.h"
+
+namespace runtime {
+namespace {
+
+namespace asio = boost::asio;
+
+// Of each word of a command, and of their number: an event is for who looks, not to run it again.
+constexpr std::size_t max_told_bytes = 256;
+constexpr std::size_t max_told_words = 16;
+
+std::chrono::microseconds since_1970(Sandbox::Time time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch());
+}
+
+double seconds_of(std::chrono::milliseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+Outcome ended_with_the_server() {
+  Outcome outcome;
+  outcome.code = "stopping";
+  outcome.cause = "the server ended";
+  return outcome;
+}
+
+}  // namespace
+
+SandboxHistory::Known Sandbox::known() const {
+  SandboxRecord record;
+  record.number = number_;
+  record.name = request_.name;
+  record.template_name = request_.template_name;
+  record.working_directory = request_.working_directory;
+  record.memory_mb = request_.memory_mb;
+  record.processes = request_.processes;
+  record.disk_mb = request_.disk_mb;
+  record.network_rules = request_.network.rules;
+  record.idle = idle();
+  record.created = since_1970(created_);
+  record.enforcement = enforcement_;
+  const std::lock_guard lock(mutex_);
+  record.metadata.insert(metadata_.begin(), metadata_.end());
+  record.ends_at = since_1970(ends_at_);
+  if (end_) {
+    record.outcome = end_->outcome;
+    record.ended = since_1970(end_->at);
+  }
+  return {id_, owner_, std::move(record)};
+}
+
+std::shared_ptr<Sandbox> Sandbox::of_record(SandboxHistory::Known known) {
+  SandboxRecord& record = known.record;
+  const std::shared_ptr<Sandbox> sandbox(new Sandbox());
+  sandbox->id_ = std::move(known.id);
+  sandbox->owner_ = std::move(known.owner);
+  sandbox->number_ = record.number;
+  SandboxRequest& request = sandbox->request_;
+  request.name = std::move(record.name);
+  request.template_name = std::move(record.template_name);
+  request.working_directory = std::move(record.working_directory);
+  request.memory_mb = record.memory_mb;
+  request.processes = record.processes;
+  request.disk_mb = record.disk_mb;
+  request.network.rules = std::move(record.network_rules);
+  request.idle = record.idle;
+  sandbox->metadata_.insert(record.metadata.begin(), record.metadata.end());
+  sandbox->created_ = Time(record.created);
+  sandbox->ends_at_ = Time(record.ends_at);
+  sandbox->enforcement_ = record.enforcement;
+  if (record.outcome) sandbox->end_ = End{std::move(*record.outcome), Time(record.ended)};
+  return sandbox;
+}
+
+// A sandbox that is told to live died with its server, since nobody else can hold the file.
+void Sandboxes::restore() {
+  auto known = history_.load();
+  if (!known) {
+    logger_.error("what was kept of sandboxes cannot be read",
+                  {{"error", known.error().message()}});
+    return;
+  }
+  std::int64_t cut_short = 0;
+  for (SandboxHistory::Known& each : *known) {
+    const Found sandbox = Sandbox::of_record(std::move(each));
+    std::uint64_t& last = last_numbers_[sandbox->owner()];
+    last = std::max(last, sandbox->number());
+    if (!sandbox->end_) {
+      ++cut_short;
+      sandbox->end_ = Sandbox::End{ended_with_the_server(), std::chrono::system_clock::now()};
+      history_.keep(sandbox->known());
+      note_end(*sandbox, sandbox->end_->outcome);
+    }
+    sandboxes_.push_back(sandbox);
+  }
+  if (cut_short > 0) {
+    logger_.warning("sandboxes of a server that ended before them are known as ended",
+                    {{"sandboxes", cut_short}});
+  }
+}
+
+void Sandboxes::note_created(const Caller& caller, const Sandbox& sandbox) {
+  const SandboxRequest& request = sandbox.request();
+  note(caller, sandbox, "created", [&](json::Writer& writer) {
+    writer.key("name").string(request.name);
+    writer.key("template").string(request.template_name);
+    writer.key("memory_mb").integer(request.memory_mb);
+    writer.key("processes").integer(request.processes);
+    writer.key("disk_mb").integer(request.disk_mb);
+    writer.key("network").begin_array();
+    for (const std::string& rule : request.network.rules) writer.string(rule);
+    writer.end_array();
+  });
+}
+
+void Sandboxes::note_changed(const Caller& caller, const Sandbox& sandbox,
+                             const SandboxChange& change) {
+  note(caller, sandbox, "changed", [&](json::Writer& writer) {
+    if (change.timeout) writer.key("timeout_seconds").number(seconds_of(*change.timeout));
+    if (change.idle) {
+      writer.key("idle_seconds");
+      *change.idle ? writer.number(seconds_of(**change.idle)) : writer.null();
+    }
+    if (change.metadata) {
+      writer.key("metadata").begin_array();
+      for (const auto& [name, value] : *change.metadata) writer.string(name);
+      writer.end_array();
+    }
+  });
+}
+
+void Sandboxes::note_started(const Caller& caller, const Sandbox& sandbox,
+                             const LivingProcess& process) {
+  const std::vector<std::string>& words = process.command().argv;
+  note(caller, sandbox, "process_started", [&](json::Writer& writer) {
+    writer.key("pid").integer(process.pid()).key("command").begin_array();
+    for (std::size_t at = 0; at < words.size() && at < max_told_words; ++at) {
+      writer.string(json::utf8_prefix(words[at], max_told_bytes));
+    }
+    writer.end_array().key("words").integer(static_cast<std::int64_t>(words.size()));
+  });
+}
+
+asio::awaitable<void> Sandboxes::note_its_end(Found sandbox,
+                                              std::shared_ptr<LivingProcess> process) {
+  co_await process->wait_for_end(Bell::Time::max());
+  const jail::ExitReport report = process->state().report;
+  const Outcome outcome = outcome_of_process(*sandbox, *process, report);
+  history_.note(sandbox->owner(), sandbox->id(), "process_ended", nullptr,
+                [&](json::Writer& writer) {
+                  writer.key("pid").integer(process->pid()).key("outcome");
+                  write_outcome(writer, outcome, sandbox_limits);
+                });
+}
+
+void Sandboxes::note_end(const Sandbox& sandbox, const Outcome& outcome) {
+  history_.note(sandbox.owner(), sandbox.id(), "ended", nullptr, [&](json::Writer& writer) {
+    writer.key("outcome");
+    write_outcome(writer, outcome, sandbox_limits);
+  });
+}
+
+}  // namespace runtime

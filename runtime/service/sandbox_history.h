@@ -1,0 +1,54 @@
+// What is kept of sandboxes and of what happened in them, beyond the life of the server.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jail/result.h"
+#include "runtime/json/writer.h"
+#include "runtime/service/principal.h"
+#include "runtime/service/records.h"
+#include "runtime/store/jobs.h"
+#include "runtime/store/sandbox_table.h"
+
+namespace runtime {
+
+// In the file of the jobs, whose owners' names it uses. Thread-safe. What is told is written within
+// a few milliseconds; a disk that fails stops no sandbox, and is counted as the jobs' is.
+class SandboxHistory {
+ public:
+  // `jobs` outlives it.
+  explicit SandboxHistory(Jobs& jobs);
+
+  struct Known {
+    std::string id;
+    std::string owner;
+    SandboxRecord record;
+  };
+  // What was kept of sandboxes, the one that began first comes first. Those that cannot be read are
+  // left out and counted. Waits for the disk.
+  jail::Result<std::vector<Known>> load();
+
+  void keep(Known sandbox);
+  void forget(std::string id);
+
+  // Writes the members of an object that says more of an event.
+  using Detail = std::function<void(json::Writer&)>;
+  // `kind` is a stable word: "process_started". `caller` asked for it; null: nobody did.
+  void note(std::string_view owner, std::string_view sandbox, std::string_view kind,
+            const Caller* caller, const Detail& detail = {});
+  boost::asio::awaitable<jail::Result<SandboxEventPage>> events(SandboxEventQuery query);
+
+  // Where jobs are durable: once the disk has all that was told before. Else at once.
+  boost::asio::awaitable<void> settle() { return jobs_.settle(); }
+
+ private:
+  Jobs& jobs_;
+  SandboxTable table_;  // the writer's
+};
+
+}  // namespace runtime

@@ -1,0 +1,99 @@
+#include "runtime/store/sandbox_table.h"
+
+#include "runtime/store/stored_time.h"
+
+namespace runtime {
+
+using jail::Result;
+
+Result<void> SandboxTable::put(const SandboxRow& row) {
+  auto statement = database_.prepare(
+      "INSERT INTO sandboxes (id, owner, ended, record) VALUES (?, ?, ?, ?)"
+      " ON CONFLICT (id) DO UPDATE SET ended = excluded.ended, record = excluded.record");
+  if (!statement) return statement.error();
+  statement->text(row.id).text(row.owner);
+  row.ended ? statement->integer(to_microseconds(*row.ended)) : statement->null();
+  statement->blob(row.record);
+  return statement->run();
+}
+
+Result<void> SandboxTable::remove(const std::string& id) {
+  auto statement = database_.prepare("DELETE FROM sandboxes WHERE id = ?");
+  if (!statement) return statement.error();
+  statement->text(id);
+  return statement->run();
+}
+
+Result<std::vector<SandboxRow>> SandboxTable::all() {
+  auto statement = database_.prepare("SELECT id, owner, ended, record FROM sandboxes ORDER BY seq");
+  if (!statement) return statement.error();
+  std::vector<SandboxRow> rows;
+  for (;;) {
+    const auto is_there = statement->step();
+    if (!is_there) return is_there.error();
+    if (!*is_there) return rows;
+    SandboxRow row;
+    row.id = statement->text_at(0);
+    row.owner = statement->text_at(1);
+    if (!statement->null_at(2)) row.ended = from_microseconds(statement->integer_at(2));
+    row.record = statement->blob_at(3);
+    rows.push_back(std::move(row));
+  }
+}
+
+Result<void> SandboxTable::add_event(const std::string& owner, const SandboxEvent& event) {
+  auto insert = database_.prepare(
+      "INSERT INTO sandbox_events (owner, number, sandbox, at, kind, request, detail)"
+      " SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6"
+      " FROM sandbox_events WHERE owner = ?1 RETURNING number");
+  if (!insert) return insert.error();
+  insert->text(owner).text(event.sandbox).integer(to_microseconds(event.at));
+  insert->text(event.kind).text(event.request).text(event.detail);
+  const auto row = insert->step();
+  if (!row) return row.error();
+  const std::int64_t number = insert->integer_at(0);
+  if (const auto done = insert->step(); !done) return done.error();
+  auto trim = database_.prepare("DELETE FROM sandbox_events WHERE owner = ? AND number <= ?");
+  if (!trim) return trim.error();
+  trim->text(owner).integer(number - static_cast<std::int64_t>(kept_events_));
+  return trim->run();
+}
+
+Result<SandboxEventPage> SandboxTable::events(const SandboxEventQuery& query) {
+  auto statement = database_.prepare(
+      "SELECT number, sandbox, at, kind, request, detail FROM sandbox_events"
+      " WHERE owner = ?1 AND (?2 IS NULL OR sandbox = ?2)"
+      " AND (?3 IS NULL OR kind = ?3) AND number > ?4 AND (?5 = 0 OR number < ?5)"
+      " ORDER BY number " +
+      std::string(query.is_newest_first ? "DESC" : "ASC") + " LIMIT ?6");
+  if (!statement) return statement.error();
+  const auto text_or_null = [&](const std::optional<std::string>& value) {
+    value ? statement->text(*value) : statement->null();
+  };
+  statement->text(query.owner);
+  text_or_null(query.sandbox);
+  text_or_null(query.kind);
+  statement->integer(static_cast<std::int64_t>(query.after));
+  statement->integer(static_cast<std::int64_t>(query.before));
+  statement->integer(std::int64_t{query.limit} + 1);
+  SandboxEventPage page;
+  for (;;) {
+    const auto row = statement->step();
+    if (!row) return row.error();
+    if (!*row) return page;
+    if (page.events.size() == query.limit) {
+      page.has_more = true;
+      return page;
+    }
+    SandboxEvent event;
+    event.number = static_cast<std::uint64_t>(statement->integer_at(0));
+    event.sandbox = statement->text_at(1);
+    event.at = from_microseconds(statement->integer_at(2));
+    event.kind = statement->text_at(3);
+    event.request = statement->text_at(4);
+    event.detail = statement->text_at(5);
+    page.events.push_back(std::move(event));
+  }
+}
+
+}  // namespace runtime

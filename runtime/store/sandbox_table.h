@@ -1,0 +1,70 @@
+// The tables of sandboxes and of what happened in them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jail/result.h"
+#include "runtime/store/database.h"
+
+namespace runtime {
+
+using StoredTime = std::chrono::system_clock::time_point;
+
+struct SandboxRow {
+  std::string id;
+  std::string owner;
+  std::optional<StoredTime> ended;  // nothing: it lives
+  std::string record;               // any bytes
+};
+
+struct SandboxEvent {
+  std::uint64_t number = 0;  // of its owner's; a later one has a higher
+  std::string sandbox;       // its id
+  StoredTime at;
+  std::string kind;     // a stable word: "process_started"
+  std::string request;  // the id of the request that caused it; empty where none did
+  std::string detail;   // a JSON object
+};
+
+struct SandboxEventQuery {
+  std::string owner{};
+  std::optional<std::string> sandbox{};  // nothing: all of the owner's
+  std::optional<std::string> kind{};
+  std::uint64_t after = 0;   // only those with a higher number
+  std::uint64_t before = 0;  // only those with a lower number; 0: all
+  std::uint32_t limit = 100;
+  bool is_newest_first = false;
+};
+
+struct SandboxEventPage {
+  std::vector<SandboxEvent> events;
+  bool has_more = false;
+};
+
+// For one thread at a time. The database outlives it and has the tables. Errors are Database's.
+class SandboxTable {
+ public:
+  // Of each owner's events the latest `kept_events` are kept.
+  SandboxTable(Database& database, std::uint64_t kept_events)
+      : database_(database), kept_events_(kept_events) {}
+
+  // Adds a sandbox, or takes the place of what was known of it.
+  jail::Result<void> put(const SandboxRow& row);
+  jail::Result<void> remove(const std::string& id);
+  // The one that was added first comes first.
+  jail::Result<std::vector<SandboxRow>> all();
+
+  // `event.number` is not read.
+  jail::Result<void> add_event(const std::string& owner, const SandboxEvent& event);
+  jail::Result<SandboxEventPage> events(const SandboxEventQuery& query);
+
+ private:
+  Database& database_;
+  const std::uint64_t kept_events_;
+};
+
+}  // namespace runtime

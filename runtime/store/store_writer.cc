@@ -1,0 +1,134 @@
+#include "runtime/store/store_writer.h"
+
+#include <future>
+
+namespace runtime {
+namespace {
+
+using jail::Result;
+
+// What nobody waits for is written this much later.
+constexpr std::chrono::milliseconds gathering{5};
+// So often the writer looks again by itself before it sleeps until it is woken.
+constexpr int most_idle_turns = 20;
+// What waits for a slow disk.
+constexpr std::size_t max_waiting_bytes = 64u << 20;
+
+}  // namespace
+
+StoreWriter::StoreWriter(Transaction transaction, Logger& logger, std::chrono::seconds calm)
+    : transaction_(std::move(transaction)),
+      logger_(logger),
+      calm_(calm),
+      writer_([this] { write_tasks(); }) {}
+
+StoreWriter::~StoreWriter() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  changed_.notify_one();
+  writer_.join();
+}
+
+void StoreWriter::add(Work work, std::size_t bytes) {
+  Task task;
+  task.work = std::move(work);
+  task.bytes = bytes;
+  add_task(std::move(task));
+}
+
+Result<void> StoreWriter::do_now(Work work) {
+  std::promise<Result<void>> promise;
+  Task task;
+  task.awaited = true;
+  task.work = std::move(work);
+  task.done = [&promise](Result<void> outcome) { promise.set_value(std::move(outcome)); };
+  add_task(std::move(task));
+  return promise.get_future().get();
+}
+
+bool StoreWriter::has_room(std::size_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  return waiting_bytes_ + bytes <= max_waiting_bytes;
+}
+
+void StoreWriter::add_task(Task task) {
+  bool wake = task.awaited;
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_bytes_ += task.bytes;
+    awaited_ = awaited_ || task.awaited;
+    wake = wake || (asleep_ && tasks_.empty());
+    tasks_.push_back(std::move(task));
+  }
+  if (wake) changed_.notify_one();
+}
+
+// The start and the end of a short program then are one transaction, and it does not share its
+// processor with either. While jobs come one after the other nobody wakes the writer: that would
+// take a turn of the processor from a program that is about to start.
+void StoreWriter::gather(std::unique_lock<std::mutex>& lock) {
+  if (idle_turns_ >= most_idle_turns) {
+    asleep_ = true;
+    changed_.wait(lock, [this] { return closing_ || !tasks_.empty(); });
+    asleep_ = false;
+  }
+  changed_.wait_for(lock, gathering, [this] { return closing_ || awaited_; });
+  awaited_ = false;
+  idle_turns_ = tasks_.empty() ? idle_turns_ + 1 : 0;
+}
+
+void StoreWriter::write_tasks() {
+  for (;;) {
+    std::vector<Task> tasks;
+    {
+      std::unique_lock lock(mutex_);
+      gather(lock);
+      if (tasks_.empty() && closing_) return;
+      tasks.swap(tasks_);
+    }
+    if (tasks.empty()) continue;
+    perform(tasks);
+    std::size_t bytes = 0;
+    for (const Task& task : tasks) bytes += task.bytes;
+    const std::lock_guard lock(mutex_);
+    waiting_bytes_ -= bytes;
+  }
+}
+
+// What has gathered goes in one transaction. Where that fails each is tried alone, so that one that
+// cannot be done takes no other with it.
+void StoreWriter::perform(std::vector<Task>& tasks) {
+  const auto all = transaction_([&]() -> Result<void> {
+    for (Task& task : tasks) {
+      if (auto done = task.work(); !done) return done;
+    }
+    return {};
+  });
+  for (Task& task : tasks) {
+    auto outcome = all ? Result<void>() : transaction_(task.work);
+    note(task, outcome);
+    if (task.done) task.done(std::move(outcome));
+  }
+}
+
+void StoreWriter::note(const Task& task, const Result<void>& outcome) {
+  if (!outcome) ++errors_;
+  // What is only asked says nothing about whether the disk takes more.
+  if (task.awaited) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (!outcome) {
+    last_failure_ = now;
+    if (!failing_) {
+      logger_.error("jobs cannot be stored; programs run on",
+                    {{"error", outcome.error().message()}});
+    }
+    failing_ = true;
+  } else if (failing_ && now - last_failure_ >= calm_) {
+    logger_.info("jobs can be stored again");
+    failing_ = false;
+  }
+}
+
+}  // namespace runtime

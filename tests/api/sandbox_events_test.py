@@ -1,0 +1,155 @@
+"""What happened in sandboxes, and what a later server knows of them."""
+import os
+import shutil
+import tempfile
+
+import live_server
+from living_sandbox import Sandbox, SandboxTest
+
+
+def kinds(answer):
+    return [event["kind"] for event in answer.json["events"]]
+
+
+class Events(SandboxTest):
+    def test_the_life_of_a_sandbox(self):
+        sandbox = self.make(name="told", limits={"memory_mb": 100})
+        ran = sandbox.run(["sh", "-c", "exit 3", "x" * 1000])
+        sandbox.change(metadata={"a": "secret"}, timeout_seconds=50)
+        self.assertEqual(204, sandbox.delete().status)
+        answer = self.client.send("GET", f"{sandbox.path}/events")
+        self.assertEqual(["created", "process_started", "process_ended", "changed", "delete_asked", "ended"],
+                         kinds(answer))
+        events = {event["kind"]: event for event in answer.json["events"]}
+        self.assertEqual({sandbox.id}, {event["sandbox_id"] for event in answer.json["events"]})
+        created = events["created"]["detail"]
+        self.assertEqual(("told", 100, []), (created["name"], created["memory_mb"], created["network"]))
+        started = events["process_started"]["detail"]
+        self.assertEqual((ran["pid"], ["/usr/bin/sh", "-c", "exit 3", "x" * 256], 4),
+                         (started["pid"], started["command"], started["words"]))
+        self.assertEqual((ran["pid"], "exit_status"),
+                         (events["process_ended"]["detail"]["pid"], events["process_ended"]["detail"]["outcome"]["code"]))
+        self.assertIsNone(events["process_ended"]["request_id"])
+        self.assertEqual({"timeout_seconds": 50, "metadata": ["a"]}, events["changed"]["detail"])
+        self.assertEqual("deleted", events["ended"]["detail"]["outcome"]["code"])
+
+    def test_who_asked(self):
+        sandbox = self.make()
+        request = "6f9619ff-8b86-4d01-b42d-00c04fc964ff"
+        answer = self.client.post({"command": ["true"]}, f"{sandbox.path}/processes", **{"X-Request-ID": request})
+        self.assertEqual(200, answer.status, answer)
+        answer = self.client.send("GET", f"{sandbox.path}/events?kind=process_started")
+        self.assertEqual([request], [event["request_id"] for event in answer.json["events"]])
+
+    def test_pages_from_the_oldest_to_the_newest(self):
+        sandbox = self.make()
+        for _ in range(3):
+            sandbox.run(["true"])
+        path = f"{sandbox.path}/events"
+        whole = self.client.send("GET", path).json["events"]
+        pages, query = [], "?limit=3"
+        while query:
+            page = self.client.send("GET", path + query).json
+            pages += page["events"]
+            query = page["next_cursor"] and f"?limit=3&cursor={page['next_cursor']}"
+        self.assertEqual(whole, pages)
+        sandbox.run(["true"])
+        since = self.client.send("GET", f"{path}?cursor={whole[-1]['number']}")
+        self.assertEqual(["process_started", "process_ended"], kinds(since))
+
+    def test_the_audit_of_all_sandboxes_newest_first(self):
+        first, second = self.make(), self.make()
+        second.run(["true"])
+        first.delete()
+        first.delete()
+        self.assertEqual(404, self.client.send("GET", f"{first.path}/events").status)
+        audit = self.client.send("GET", "/v1/audit?limit=7").json["events"]
+        self.assertEqual([("forgotten", first.id), ("ended", first.id), ("delete_asked", first.id),
+                          ("process_ended", second.id), ("process_started", second.id), ("created", second.id),
+                          ("created", first.id)], [(event["kind"], event["sandbox_id"]) for event in audit])
+        of_one = self.client.send("GET", f"/v1/audit?sandbox={first.id}")
+        self.assertEqual(["forgotten", "ended", "delete_asked", "created"], kinds(of_one))
+        next_page = self.client.send("GET", f"/v1/audit?sandbox={first.id}&cursor={of_one.json['events'][1]['number']}")
+        self.assertEqual(["delete_asked", "created"], kinds(next_page))
+
+    def test_bad_parameters(self):
+        sandbox = self.make()
+        for query, complaint in (("kind=what", "kind: expected one of created,"), ("limit=0", "limit: expected"),
+                                 ("cursor=x", "cursor: expected"), ("from=1", "from")):
+            for path in (f"{sandbox.path}/events", "/v1/audit"):
+                answer = self.client.send("GET", f"{path}?{query}")
+                self.assertEqual(400, answer.status, answer)
+                self.assertIn(complaint, answer.json["detail"])
+
+
+class TwoKeys(SandboxTest):
+    environment = {"API_KEYS": "first-key,second-key"}
+
+    def test_nobody_reads_what_others_did(self):
+        first = self.server.client(Authorization="Bearer first-key")
+        second = self.server.client(Authorization="Bearer second-key")
+        with first, second:
+            made = first.post({}, "/v1/sandboxes").json
+            self.assertEqual(["created"], kinds(first.send("GET", f"/v1/sandboxes/{made['id']}/events")))
+            self.assertEqual(404, second.send("GET", f"/v1/sandboxes/{made['id']}/events").status)
+            self.assertEqual([], kinds(second.send("GET", "/v1/audit")))
+            self.assertEqual([], kinds(second.send("GET", f"/v1/audit?sandbox={made['id']}")))
+            self.assertEqual(401, self.client.send("GET", "/v1/audit").status)
+
+
+class Restart(live_server.ServerTest):
+    """Servers of their own, with a file that this user and the server's may write."""
+
+    environment = {"JOBS_PATH": ":memory:"}
+
+    def setUp(self):
+        super().setUp()
+        self.directory = tempfile.mkdtemp(prefix="agent-sandbox-events.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        os.chmod(self.directory, 0o1777)
+        self.path = os.path.join(self.directory, "jobs.sqlite")
+
+    def start(self, **environment):
+        server = live_server.LiveServer(environment={"JOBS_PATH": self.path, **environment})
+        self.addCleanup(server.stop)
+        return server
+
+    def test_what_ended_is_known_to_the_next_server(self):
+        server = self.start()
+        with server.client() as client:
+            made = client.post({"name": "kept", "metadata": {"a": "b"}, "env": {"TOKEN": "hidden"}}, "/v1/sandboxes").json
+            sandbox = Sandbox(client, made)
+            sandbox.run(["true"])
+            sandbox.delete()
+            before = sandbox.now()
+            events = client.send("GET", f"{sandbox.path}/events").json
+        self.assertEqual(0, server.stop())
+        with self.start().client() as client:
+            self.assertEqual(before, client.send("GET", f"/v1/sandboxes/{made['id']}").json)
+            self.assertEqual([before], client.send("GET", "/v1/sandboxes").json["sandboxes"])
+            self.assertEqual(events, client.send("GET", f"/v1/sandboxes/{made['id']}/events").json)
+            # The name is free, and a later one is listed before it.
+            later = client.post({"name": "kept"}, "/v1/sandboxes").json
+            listed = client.send("GET", "/v1/sandboxes").json["sandboxes"]
+            self.assertEqual([later["id"], made["id"]], [each["id"] for each in listed])
+            for route in ("processes", "files/workspace"):
+                answer = client.send("GET", f"/v1/sandboxes/{made['id']}/{route}")
+                self.assertEqual((409, "sandbox_ended"), (answer.status, answer.json["code"]), answer)
+        with open(self.path, "rb") as file:
+            self.assertNotIn(b"hidden", file.read())
+
+    def test_what_lived_when_the_server_was_killed_has_ended(self):
+        server = self.start(JOBS_DURABLE="true")
+        with server.client() as client:
+            made = client.post({}, "/v1/sandboxes").json
+            server.kill()
+        server = self.start()
+        with server.client() as client:
+            now = client.send("GET", f"/v1/sandboxes/{made['id']}").json
+            self.assertEqual(("ended", "stopping", 0), (now["state"], now["outcome"]["code"], now["processes"]))
+            self.assertIsNotNone(now["ended_at"])
+            self.assertEqual(["created", "ended"], kinds(client.send("GET", f"/v1/sandboxes/{made['id']}/events")))
+            self.assertEqual(204, client.send("DELETE", f"/v1/sandboxes/{made['id']}").status)
+        self.assertEqual(0, server.stop())
+        with self.start().client() as client:
+            self.assertEqual(404, client.send("GET", f"/v1/sandboxes/{made['id']}").status)
