@@ -3,6 +3,7 @@ import os
 import shutil
 import tempfile
 
+import host_view
 import live_server
 from living_sandbox import Sandbox, SandboxTest
 
@@ -12,9 +13,15 @@ def kinds(answer):
 
 
 class Events(SandboxTest):
+    def ended(self, sandbox, count):
+        """Waits until the ends of `count` processes are told, which may be after their callers have been answered."""
+        path = f"{sandbox.path}/events?kind=process_ended"
+        self.assertTrue(host_view.wait_until(lambda: len(self.client.send("GET", path).json["events"]) == count, 20))
+
     def test_the_life_of_a_sandbox(self):
         sandbox = self.make(name="told", limits={"memory_mb": 100})
         ran = sandbox.run(["sh", "-c", "exit 3", "x" * 1000])
+        self.ended(sandbox, 1)
         sandbox.change(metadata={"a": "secret"}, timeout_seconds=50)
         self.assertEqual(204, sandbox.delete().status)
         answer = self.client.send("GET", f"{sandbox.path}/events")
@@ -45,6 +52,7 @@ class Events(SandboxTest):
         sandbox = self.make()
         for _ in range(3):
             sandbox.run(["true"])
+        self.ended(sandbox, 3)
         path = f"{sandbox.path}/events"
         whole = self.client.send("GET", path).json["events"]
         pages, query = [], "?limit=3"
@@ -54,12 +62,14 @@ class Events(SandboxTest):
             query = page["next_cursor"] and f"?limit=3&cursor={page['next_cursor']}"
         self.assertEqual(whole, pages)
         sandbox.run(["true"])
+        self.ended(sandbox, 4)
         since = self.client.send("GET", f"{path}?cursor={whole[-1]['number']}")
         self.assertEqual(["process_started", "process_ended"], kinds(since))
 
     def test_the_audit_of_all_sandboxes_newest_first(self):
         first, second = self.make(), self.make()
         second.run(["true"])
+        self.ended(second, 1)
         first.delete()
         first.delete()
         self.assertEqual(404, self.client.send("GET", f"{first.path}/events").status)
@@ -119,7 +129,6 @@ class Restart(live_server.ServerTest):
         with server.client() as client:
             made = client.post({"name": "kept", "metadata": {"a": "b"}, "env": {"TOKEN": "hidden"}}, "/v1/sandboxes").json
             sandbox = Sandbox(client, made)
-            sandbox.run(["true"])
             sandbox.delete()
             before = sandbox.now()
             events = client.send("GET", f"{sandbox.path}/events").json
