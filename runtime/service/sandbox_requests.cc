@@ -37,12 +37,7 @@ double most_lifetime(const RequestRules& rules) {
 
 double usual_lifetime(const RequestRules& rules) { return std::min(3600.0, most_lifetime(rules)); }
 
-Words encoding_words(const RequestRules&) { return {"utf-8", "base64"}; }
 Words timeout_words(const RequestRules&) { return {"delete"}; }
-
-OutputEncoding encoding_of(const std::string& word) {
-  return word == "utf-8" ? OutputEncoding::utf8 : OutputEncoding::base64;
-}
 
 bool is_sandbox_name(std::string_view text) {
   return !text.empty() && text.size() <= max_name_bytes && !is_sandbox_id(text) &&
