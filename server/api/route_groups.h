@@ -19,6 +19,8 @@ RouteHandler bound(Function function, First... first) {
 }
 
 // `rules` outlives the table.
+void add_stream_routes(RouteTable& table, const runtime::Services& services,
+                       const runtime::RequestRules& rules);
 void add_execute_route(RouteTable& table, const runtime::Services& services,
                        const runtime::RequestRules& rules);
 void add_benchmark_route(RouteTable& table, const runtime::Services& services,
@@ -32,6 +34,8 @@ void add_sandbox_process_routes(RouteTable& table, const runtime::Services& serv
                                 const runtime::RequestRules& rules);
 void add_sandbox_file_routes(RouteTable& table, const runtime::Services& services,
                              const runtime::RequestRules& rules);
+void add_sandbox_terminal_route(RouteTable& table, const runtime::Services& services,
+                                const runtime::RequestRules& rules);
 // `allowed_hosts` outlives the table.
 void add_mcp_route(RouteTable& table, const runtime::Services& services,
                    const runtime::RequestRules& rules, const std::string& version,
