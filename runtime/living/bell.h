@@ -4,8 +4,10 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <set>
 
 namespace runtime {
@@ -38,6 +40,21 @@ class Bells {
   // Rung once, with the next ring(), however often it was added.
   void add(const std::shared_ptr<Bell>& bell) { bells_.insert(bell); }
   void ring();
+
+  // Until `is_over`, which is asked before the first ring and after each, at the latest at
+  // `deadline`. `mutex` guards the bells and what `is_over` looks at; it is held meanwhile only.
+  template <class Condition>
+  boost::asio::awaitable<void> wait(std::mutex& mutex, Bell::Time deadline, Condition is_over) {
+    const auto bell = Bell::create(co_await boost::asio::this_coro::executor);
+    for (;;) {
+      {
+        const std::lock_guard lock(mutex);
+        if (is_over() || std::chrono::steady_clock::now() >= deadline) co_return;
+        add(bell);
+      }
+      co_await bell->wait(deadline);
+    }
+  }
 
  private:
   std::set<std::weak_ptr<Bell>, std::owner_less<>> bells_;

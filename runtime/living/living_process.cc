@@ -233,15 +233,7 @@ asio::awaitable<LivingProcess::Output> LivingProcess::next_output(std::uint64_t 
 }
 
 asio::awaitable<void> LivingProcess::wait_for_end(Bell::Time deadline) const {
-  const auto bell = Bell::create(co_await asio::this_coro::executor);
-  for (;;) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (has_ended() || std::chrono::steady_clock::now() >= deadline) co_return;
-      readers_.add(bell);
-    }
-    co_await bell->wait(deadline);
-  }
+  co_await readers_.wait(mutex_, deadline, [this] { return has_ended(); });
 }
 
 LivingProcess::Pace::Pace(std::shared_ptr<LivingProcess> process) : process_(std::move(process)) {

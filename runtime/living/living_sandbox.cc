@@ -357,15 +357,7 @@ std::optional<LivingSandbox::Ending> LivingSandbox::ending() const {
 }
 
 asio::awaitable<void> LivingSandbox::wait_for_end(Bell::Time deadline) const {
-  const auto bell = Bell::create(co_await asio::this_coro::executor);
-  for (;;) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (ended_ || std::chrono::steady_clock::now() >= deadline) co_return;
-      for_its_end_.add(bell);
-    }
-    co_await bell->wait(deadline);
-  }
+  co_await for_its_end_.wait(mutex_, deadline, [this] { return ended_.has_value(); });
 }
 
 }  // namespace runtime

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/sandbox/run_request.h"
 #include "runtime/service/field.h"
 #include "runtime/service/request_rules.h"
 
@@ -12,6 +13,10 @@ namespace runtime {
 
 inline constexpr Field::Member string_items = {"items", R"({"type":"string"})"};
 inline constexpr Field::Member string_values = {"additionalProperties", R"({"type":"string"})"};
+
+// The words for OutputEncoding, and which of them says what.
+std::vector<std::string> encoding_words(const RequestRules& rules);
+OutputEncoding encoding_of(const std::string& word);
 
 // The templates that a request may name.
 std::vector<std::string> template_words(const RequestRules& rules);

@@ -22,6 +22,12 @@ std::optional<std::string> content_of(const json::Value& value) {
 
 bool has_nul(std::string_view text) { return text.find('\0') != text.npos; }
 
+std::vector<std::string> encoding_words(const RequestRules&) { return {"utf-8", "base64"}; }
+
+OutputEncoding encoding_of(const std::string& word) {
+  return word == "utf-8" ? OutputEncoding::utf8 : OutputEncoding::base64;
+}
+
 std::vector<std::string> template_words(const RequestRules& rules) {
   std::vector<std::string> words = {std::string(no_template)};
   for (const Template& one : rules.templates) words.push_back(one.name);

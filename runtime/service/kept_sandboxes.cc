@@ -15,6 +15,7 @@ namespace asio = boost::asio;
 // Of each word of a command, and of their number: an event is for who looks, not to run it again.
 constexpr std::size_t max_told_bytes = 256;
 constexpr std::size_t max_told_words = 16;
+constexpr std::size_t max_told_path_bytes = 1024;
 
 std::chrono::microseconds since_1970(Sandbox::Time time) {
   return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch());
@@ -104,6 +105,20 @@ void Sandboxes::restore() {
     logger_.warning("sandboxes of a server that ended before them are known as ended",
                     {{"sandboxes", cut_short}});
   }
+}
+
+void Sandboxes::note(const Caller& caller, const Sandbox& sandbox, std::string_view kind,
+                     const SandboxHistory::Detail& detail) {
+  history_.note(sandbox.owner(), sandbox.id(), kind, &caller, detail);
+}
+
+void Sandboxes::note_file(const Caller& caller, const Sandbox& sandbox, std::string_view kind,
+                          std::string_view path, std::string_view move_to) {
+  note(caller, sandbox, kind, [&](json::Writer& writer) {
+    writer.key("path").string(json::utf8_prefix(path, max_told_path_bytes));
+    if (move_to.empty()) return;
+    writer.key("move_to").string(json::utf8_prefix(move_to, max_told_path_bytes));
+  });
 }
 
 void Sandboxes::note_created(const Caller& caller, const Sandbox& sandbox) {

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "runtime/service/sandbox_json.h"
-
 namespace runtime {
 namespace {
 
@@ -35,13 +33,6 @@ boost::asio::awaitable<ProcessOutput> output_to_the_end(std::shared_ptr<LivingPr
   }
   leash.let_go();
   co_return collected;
-}
-
-void write_output(json::Writer& writer, const ProcessOutput& output, OutputEncoding encoding) {
-  writer.key("stdout").json(output_json(output.out.bytes, encoding));
-  writer.key("stderr").json(output_json(output.err.bytes, encoding));
-  writer.key("stdout_truncated").boolean(output.out.is_truncated);
-  writer.key("stderr_truncated").boolean(output.err.is_truncated);
 }
 
 }  // namespace runtime

@@ -6,9 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "runtime/json/writer.h"
 #include "runtime/living/living_process.h"
-#include "runtime/sandbox/run_request.h"
+#include "runtime/sandbox/cancel.h"
 
 namespace runtime {
 
@@ -42,8 +41,5 @@ struct ProcessOutput {
 // requested. Keeps the first MiB of each output.
 boost::asio::awaitable<ProcessOutput> output_to_the_end(std::shared_ptr<LivingProcess> process,
                                                         Cancel cancel);
-
-// The members stdout, stderr, stdout_truncated and stderr_truncated.
-void write_output(json::Writer& writer, const ProcessOutput& output, OutputEncoding encoding);
 
 }  // namespace runtime

@@ -24,7 +24,6 @@ Words languages(const RequestRules&) {
   return words;
 }
 
-Words encodings(const RequestRules&) { return {"utf-8", "base64"}; }
 Words suites(const RequestRules& rules) { return rules.suites; }
 
 Words providers(const RequestRules& rules) {
@@ -34,10 +33,6 @@ Words providers(const RequestRules& rules) {
 }
 
 Language language_of(const std::string& word) { return *language_named(word); }
-
-OutputEncoding encoding_of(const std::string& word) {
-  return word == "utf-8" ? OutputEncoding::utf8 : OutputEncoding::base64;
-}
 
 Complaint read_args(const Field& field, const Value& value, const RequestRules& rules,
                     RunRequest& request) {
@@ -184,7 +179,7 @@ constexpr RequestField<RunRequest> program_rows[] = {
     {{.name = "output_encoding",
       .type = Type::text,
       .expected = "utf-8 or base64",
-      .words = encodings,
+      .words = encoding_words,
       .default_json = R"("utf-8")",
       .description = "In utf-8, bytes that are none come as U+FFFD; base64 leaves them untouched."},
      read_word<&RunRequest::output_encoding, encoding_of>},

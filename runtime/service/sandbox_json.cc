@@ -90,8 +90,8 @@ void write_sandbox(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sa
   writer.key("processes").integer(end ? 0 : sandbox.living()->running()).end_object();
 }
 
-void write_process(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
-                   const LivingProcess& process) {
+void write_process_members(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
+                           const LivingProcess& process) {
   const LivingProcess::State state = process.state();
   const jail::ExitReport& report = state.report;
   writer.key("pid").integer(process.pid());
@@ -122,6 +122,25 @@ void write_process(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sa
   writer.key("memory_peak_mb");
   const double peak_mb = static_cast<double>(report.usage.memory_peak_bytes) / (1u << 20);
   state.has_ended ? writer.number(std::round(peak_mb * 100) / 100) : writer.null();
+}
+
+void write_process(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
+                   const LivingProcess& process) {
+  writer.begin_object();
+  write_process_members(writer, sandboxes, sandbox, process);
+  writer.end_object();
+}
+
+void write_process(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
+                   const LivingProcess& process, const ProcessOutput& output,
+                   OutputEncoding encoding) {
+  writer.begin_object();
+  write_process_members(writer, sandboxes, sandbox, process);
+  writer.key("stdout").json(output_json(output.out.bytes, encoding));
+  writer.key("stderr").json(output_json(output.err.bytes, encoding));
+  writer.key("stdout_truncated").boolean(output.out.is_truncated);
+  writer.key("stderr_truncated").boolean(output.err.is_truncated);
+  writer.end_object();
 }
 
 void write_file_entry(Writer& writer, const FileEntry& entry) {

@@ -7,6 +7,7 @@
 
 #include "runtime/json/writer.h"
 #include "runtime/sandbox/outcome.h"
+#include "runtime/service/process_output.h"
 #include "runtime/service/sandboxes.h"
 
 namespace runtime {
@@ -17,8 +18,15 @@ inline constexpr LimitNames sandbox_limits = {.time = "timeout_seconds",
 
 void write_sandbox(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox);
 // The members of a process, within an object.
+void write_process_members(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
+                           const LivingProcess& process);
+// A process as an object.
 void write_process(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
                    const LivingProcess& process);
+// The same with what it printed.
+void write_process(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
+                   const LivingProcess& process, const ProcessOutput& output,
+                   OutputEncoding encoding);
 void write_file_entry(json::Writer& writer, const FileEntry& entry);
 void write_file_list(json::Writer& writer, const FileList& list);
 

@@ -37,12 +37,7 @@ double most_lifetime(const RequestRules& rules) {
 
 double usual_lifetime(const RequestRules& rules) { return std::min(3600.0, most_lifetime(rules)); }
 
-Words encoding_words(const RequestRules&) { return {"utf-8", "base64"}; }
 Words timeout_words(const RequestRules&) { return {"delete"}; }
-
-OutputEncoding output_encoding_of(const std::string& word) {
-  return word == "utf-8" ? OutputEncoding::utf8 : OutputEncoding::base64;
-}
 
 bool is_sandbox_name(std::string_view text) {
   return !text.empty() && text.size() <= max_name_bytes && !is_sandbox_id(text) &&
@@ -336,7 +331,7 @@ constexpr RequestField<ProcessRequest> process_rows[] = {
       .words = encoding_words,
       .default_json = R"("utf-8")",
       .description = "In utf-8, bytes that are none come as U+FFFD; base64 leaves them untouched."},
-     read_word<&ProcessRequest::output_encoding, output_encoding_of>}};
+     read_word<&ProcessRequest::output_encoding, encoding_of>}};
 
 constexpr RequestField<InputRequest> input_rows[] = {
     {{.name = "data",
@@ -350,7 +345,7 @@ constexpr RequestField<InputRequest> input_rows[] = {
       .expected = "utf-8 or base64",
       .words = encoding_words,
       .default_json = R"("utf-8")"},
-     read_word<&InputRequest::encoding, output_encoding_of>},
+     read_word<&InputRequest::encoding, encoding_of>},
     {{.name = "close",
       .type = Type::boolean,
       .default_json = "false",

@@ -25,7 +25,9 @@ using Reason = Refusal::Reason;
 constexpr std::ptrdiff_t known_ended = 100;
 constexpr std::chrono::seconds patience_for_an_end{10};
 // That a jail has at a time; jail::Jail::spawn().
+// As jail::Jail::spawn() has them.
 constexpr std::uint32_t most_processes = 64;
+constexpr std::uint32_t most_left_behind = 256;
 
 // 128 random bits in lower-case base 32.
 std::string make_sandbox_id() {
@@ -315,7 +317,9 @@ asio::awaitable<void> Sandboxes::remove(Caller caller, Found sandbox) {
 asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_process(
     Caller caller, Found sandbox, ProcessRequest request, Cancel cancel) {
   if (sandbox->living()->running() >= most_processes) {
-    co_return busy("as many processes run in this sandbox as there may be: 64", most_processes);
+    co_return busy(
+        "as many processes run in this sandbox as there may be: " + std::to_string(most_processes),
+        most_processes);
   }
   auto process =
       co_await sandbox->living()->spawn(command_of(sandbox->request(), std::move(request)), cancel);
@@ -337,7 +341,9 @@ asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_
   }
   // Init's table is full: others have left processes behind that go on.
   if (error.kind == jail::ErrorKind::exhausted && error.sys_errno == EAGAIN) {
-    co_return busy("as many processes are left in this sandbox as there may be", most_processes);
+    co_return busy("as many processes are left in this sandbox as there may be: " +
+                       std::to_string(most_left_behind),
+                   most_left_behind);
   }
   if (is_of_the_program(error)) {
     co_return Refusal{.reason = Reason::invalid, .detail = "command: " + error.message()};

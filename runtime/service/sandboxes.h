@@ -159,11 +159,10 @@ class Sandboxes {
     co_return done;
   }
 
-  // What was done in a sandbox, for who looks later.
-  void note(const Caller& caller, const Sandbox& sandbox, std::string_view kind,
-            const SandboxHistory::Detail& detail) {
-    history_.note(sandbox.owner(), sandbox.id(), kind, &caller, detail);
-  }
+  // A file was used, for who looks later: file_read, file_written, file_removed, directory_made, or
+  // file_moved to `move_to`.
+  void note_file(const Caller& caller, const Sandbox& sandbox, std::string_view kind,
+                 std::string_view path, std::string_view move_to = {});
   // What happened in the sandboxes of an owner.
   boost::asio::awaitable<jail::Result<SandboxEventPage>> events(SandboxEventQuery query) {
     return history_.events(std::move(query));
@@ -187,6 +186,8 @@ class Sandboxes {
   void on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending);
   void forget_ended_of(const std::string& owner);
   void restore();
+  void note(const Caller& caller, const Sandbox& sandbox, std::string_view kind,
+            const SandboxHistory::Detail& detail);
   void note_created(const Caller& caller, const Sandbox& sandbox);
   void note_changed(const Caller& caller, const Sandbox& sandbox, const SandboxChange& change);
   void note_started(const Caller& caller, const Sandbox& sandbox, const LivingProcess& process);

@@ -80,12 +80,14 @@ Api::Api(ApiOptions options, runtime::Services services)
       started_(std::chrono::steady_clock::now()) {
   services_.live_jobs = &live_jobs_;
   for (const auto& key : options_.keys) tenants_.push_back(services_.jobs.owner_of(key.reveal()));
+  add_stream_routes(routes_, services_, options_.execute);
   add_execute_route(routes_, services_, options_.execute);
   add_benchmark_route(routes_, services_, options_.execute);
   add_job_routes(routes_, services_);
   add_lesson_routes(routes_, services_);
   add_sandbox_routes(routes_, services_, options_.execute);
   add_sandbox_process_routes(routes_, services_, options_.execute);
+  add_sandbox_terminal_route(routes_, services_, options_.execute);
   add_sandbox_file_routes(routes_, services_, options_.execute);
   add_sandbox_event_routes(routes_, services_);
   add_mcp_route(routes_, services_, options_.execute, options_.version, options_.allowed_hosts);
@@ -105,15 +107,6 @@ void Api::add_own_routes() {
                  response.body = openapi_json(options_.execute);
                  return at_once(std::move(response));
                }});
-  routes_.add({"GET", "/stream", Access::key, Cost::program, {}});
-  routes_.add({"GET",
-               "/ws/stream",
-               Access::key,
-               Cost::program,
-               {},
-               QueryNames(),
-               Versions::plain,
-               "/stream"});
 }
 
 Admittance Api::admit(const RequestHead& head) const {
@@ -161,7 +154,13 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
   if (head.method == "POST" && !is_json(head)) {
     return problem(415, "Content-Type: expected application/json");
   }
-  if (route->is_upgrade()) return admit_stream(head);
+  if (route->is_upgrade()) {
+    if (auto refusal = why_no_websocket(head, options_.allowed_hosts)) return refusal;
+    if (route->why_no_upgrade == nullptr) return std::nullopt;
+    Request request;
+    request.head = head;
+    return route->why_no_upgrade(call_of(std::move(request), matched, runtime::Cancel()));
+  }
   if (head.header("Content-Encoding")) {
     return problem(415, "Content-Encoding: expected none");
   }
@@ -179,18 +178,34 @@ std::optional<Response> Api::check_rate(const runtime::Principal& principal) con
                  {{"Retry-After", seconds}}, {.code = "rate_limit"});
 }
 
+Call Api::call_of(Request request, const Matched& matched, runtime::Cancel gone) {
+  return {.head = std::move(request.head),
+          .body = std::move(request.body),
+          .principal = matched.principal.value_or(runtime::Principal()),
+          .is_known = matched.principal.has_value(),
+          .parameters = matched.path.parameters,
+          .query = matched.query,
+          .gone = std::move(gone),
+          .stream = request.stream,
+          .pieces = request.pieces};
+}
+
 boost::asio::awaitable<Response> Api::handle(Request request, runtime::Cancel gone) {
-  const auto* const matched = static_cast<const Matched*>(request.context.get());
-  Call call{.head = std::move(request.head),
-            .body = std::move(request.body),
-            .principal = matched->principal.value_or(runtime::Principal()),
-            .is_known = matched->principal.has_value(),
-            .parameters = matched->path.parameters,
-            .query = matched->query,
-            .gone = std::move(gone),
-            .stream = request.stream,
-            .pieces = request.pieces};
-  co_return co_await matched->path.route->handle(std::move(call));
+  const auto context = request.context;
+  const auto& matched = static_cast<const Matched&>(*context);
+  Call call = call_of(std::move(request), matched, std::move(gone));
+  co_return co_await matched.path.route->handle(std::move(call));
+}
+
+boost::asio::awaitable<void> Api::upgrade(Socket socket, Request request, BodyBudget& budget,
+                                          runtime::Cancel gone) {
+  const auto context = request.context;
+  const auto& matched = static_cast<const Matched&>(*context);
+  Upgrade upgrade{.call = call_of(std::move(request), matched, std::move(gone)),
+                  .socket = std::move(socket),
+                  .budget = budget,
+                  .draining = draining_};
+  co_await matched.path.route->upgrade(std::move(upgrade));
 }
 
 void Api::on_response(const RequestHead& head, const RequestContext* context, int status) {

@@ -65,7 +65,7 @@ class Api final : public Handler {
   Response metrics() const;
   // Fills `matched.query` in.
   std::optional<Response> why_refused(const RequestHead& head, Matched& matched) const;
-  std::optional<Response> admit_stream(const RequestHead& head) const;
+  static Call call_of(Request request, const Matched& matched, runtime::Cancel gone);
   std::optional<Response> check_rate(const runtime::Principal& principal) const;
   bool is_draining() const { return draining_.requested(); }
   std::optional<runtime::Principal> principal_of(const RequestHead& head) const;

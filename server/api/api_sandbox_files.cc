@@ -13,6 +13,7 @@
 #include "server/api/query.h"
 #include "server/api/refusals.h"
 #include "server/api/route_groups.h"
+#include "server/api/sandbox_target.h"
 #include "server/http/file_answer.h"
 
 namespace server {
@@ -27,36 +28,14 @@ using runtime::SandboxFiles;
 constexpr std::size_t piece_bytes = 64u << 10;
 constexpr std::uint64_t max_list_depth = 16;
 
-// A file that is asked for, in a sandbox that lives and is not idle meanwhile.
-struct FileTarget {
-  Sandboxes::Found sandbox;
-  runtime::LivingSandbox::Use use;
-  std::string path;
-  SandboxFiles files;
-};
-
 Response response_of_file(const jail::Error& error) {
   return response_of(Sandboxes::refusal_of_file(error));
-}
-
-std::variant<FileTarget, Response> target_of(const runtime::Services& services, const Call& call) {
-  const auto rest = percent_decoded(call.parameter("path"));
-  if (!rest) return problem(400, "path: a % is not followed by two hexadecimal digits");
-  if (rest->find('\0') != rest->npos) return problem(400, "path: a NUL is in no path");
-  const auto found = services.sandboxes->find_living(call.principal, call.parameter("id"));
-  if (const auto* refusal = std::get_if<Refusal>(&found)) return response_of(*refusal);
-  const auto& sandbox = std::get<Sandboxes::Found>(found);
-  return FileTarget{sandbox, runtime::LivingSandbox::Use(sandbox->living()), "/" + *rest,
-                    sandbox->files()};
 }
 
 Response answer_of(const FileEntry& entry, int status = 200) {
   runtime::json::Writer writer;
   runtime::write_file_entry(writer, entry);
-  Response response;
-  response.status = status;
-  response.body = std::move(writer).take();
-  return response;
+  return json_answer(std::move(writer), status);
 }
 
 Response sandbox_ended() {
@@ -109,7 +88,7 @@ std::string etag_of(const struct stat& status) {
          "\"";
 }
 
-awaitable<Response> read_file(runtime::Services services, Call call) {
+awaitable<Response> read_file(runtime::Services services, FileTarget target, Call call) {
   const auto is_stat = flag_of(call.query, "stat");
   const auto is_list = flag_of(call.query, "list");
   if (!is_stat || !is_list) co_return problem(400, "stat, list: expected true or false");
@@ -122,9 +101,6 @@ awaitable<Response> read_file(runtime::Services services, Call call) {
     if (!*is_list) co_return problem(400, "depth: only with list=true");
   }
   if (*is_stat && *is_list) co_return problem(400, "stat, list: expected one of them");
-  auto found = target_of(services, call);
-  if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
-  auto& target = std::get<FileTarget>(found);
   if (*is_stat) {
     auto look = [files = target.files, path = target.path] { return files.stat(path); };
     const auto entry = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(look));
@@ -144,6 +120,9 @@ awaitable<Response> read_file(runtime::Services services, Call call) {
   answer.etag = etag_of(status);
   answer.headers.push_back({"Content-Disposition", "attachment"});
   answer.cancel = target.sandbox->living()->over();
+  if (call.head.method == "GET") {
+    services.sandboxes->note_file(caller_of(call), *target.sandbox, "file_read", target.path);
+  }
   co_return co_await send_file(std::move(call.head), *call.stream, std::move(answer));
 }
 
@@ -159,12 +138,9 @@ std::variant<std::optional<mode_t>, std::string> mode_of(const Call& call) {
   return std::optional<mode_t>(static_cast<mode_t>(mode));
 }
 
-awaitable<Response> write_file(runtime::Services services, Call call) {
+awaitable<Response> write_file(runtime::Services services, FileTarget target, Call call) {
   const auto mode = mode_of(call);
   if (const auto* complaint = std::get_if<std::string>(&mode)) co_return problem(400, *complaint);
-  auto found = target_of(services, call);
-  if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
-  auto& target = std::get<FileTarget>(found);
   Sandboxes& sandboxes = *services.sandboxes;
   auto create = [files = target.files, path = target.path,
                  mode = std::get<std::optional<mode_t>>(mode)] { return files.create(path, mode); };
@@ -185,25 +161,24 @@ awaitable<Response> write_file(runtime::Services services, Call call) {
     return entry_after(files, path, file->commit());
   };
   const auto done = co_await sandboxes.do_file_work(*target.sandbox, std::move(commit));
+  if (done) sandboxes.note_file(caller_of(call), *target.sandbox, "file_written", target.path);
   co_return answer_of(done);
 }
 
-awaitable<Response> remove_file(runtime::Services services, Call call) {
+awaitable<Response> remove_file(runtime::Services services, FileTarget target, Call call) {
   const auto recursive = flag_of(call.query, "recursive");
   if (!recursive) co_return problem(400, "recursive: expected true or false");
-  auto found = target_of(services, call);
-  if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
-  const auto& target = std::get<FileTarget>(found);
   auto work = [files = target.files, path = target.path, recursive = *recursive] {
     return files.remove(path, recursive);
   };
   const auto removed = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(work));
   if (!removed) co_return response_of_file(removed.error());
+  services.sandboxes->note_file(caller_of(call), *target.sandbox, "file_removed", target.path);
   co_return no_content();
 }
 
 awaitable<Response> change_file(runtime::Services services, const runtime::RequestRules* rules,
-                                Call call) {
+                                FileTarget target, Call call) {
   runtime::FileRequest request;
   if (auto refusal = decode_into(call.body, runtime::file_action_fields(), *rules, request)) {
     co_return std::move(*refusal);
@@ -211,15 +186,17 @@ awaitable<Response> change_file(runtime::Services services, const runtime::Reque
   if (const auto complaint = runtime::check_file_action(request)) {
     co_return problem(400, *complaint);
   }
-  auto found = target_of(services, call);
-  if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
-  const auto& target = std::get<FileTarget>(found);
   auto work = [files = target.files, path = target.path, request]() -> jail::Result<Done> {
     if (request.make_directory) return entry_after(files, path, files.make_directory(path));
     if (const auto moved = files.move(path, request.move_to); !moved) return moved.error();
     return entry_after(files, request.move_to, false);
   };
   const auto done = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(work));
+  if (done) {
+    const std::string_view kind = request.make_directory ? "directory_made" : "file_moved";
+    services.sandboxes->note_file(caller_of(call), *target.sandbox, kind, target.path,
+                                  request.move_to);
+  }
   co_return answer_of(done);
 }
 
@@ -229,20 +206,23 @@ void add_sandbox_file_routes(RouteTable& table, const runtime::Services& service
                              const runtime::RequestRules& rules) {
   using Versions = Route::Versions;
   table.add({"GET", "/v1/sandboxes/{id}/files/{path...}", Access::key, Cost::record,
-             bound(read_file, services), QueryNames{"stat", "list", "depth"}, Versions::plain});
+             for_target<file_target>(services, read_file), QueryNames{"stat", "list", "depth"},
+             Versions::plain});
   table.add({"PUT",
              "/v1/sandboxes/{id}/files/{path...}",
              Access::key,
              Cost::record,
-             bound(write_file, services),
+             for_target<file_target>(services, write_file),
              QueryNames{"mode"},
              Versions::plain,
              {},
              Route::Body::pieces});
   table.add({"DELETE", "/v1/sandboxes/{id}/files/{path...}", Access::key, Cost::record,
-             bound(remove_file, services), QueryNames{"recursive"}, Versions::plain});
+             for_target<file_target>(services, remove_file), QueryNames{"recursive"},
+             Versions::plain});
   table.add({"POST", "/v1/sandboxes/{id}/files/{path...}", Access::key, Cost::record,
-             bound(change_file, services, &rules), QueryNames(), Versions::plain});
+             for_target<file_target>(services, change_file, &rules), QueryNames(),
+             Versions::plain});
 }
 
 }  // namespace server

@@ -1,4 +1,5 @@
 // The routes of processes in sandboxes that live.
+#include <algorithm>
 #include <boost/asio/this_coro.hpp>
 #include <chrono>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <variant>
 
 #include "runtime/json/writer.h"
+#include "runtime/service/common_fields.h"
 #include "runtime/service/process_output.h"
 #include "runtime/service/sandbox_json.h"
 #include "server/api/decode.h"
@@ -16,6 +18,7 @@
 #include "server/api/query.h"
 #include "server/api/refusals.h"
 #include "server/api/route_groups.h"
+#include "server/api/sandbox_target.h"
 
 namespace server {
 namespace {
@@ -34,42 +37,10 @@ constexpr std::chrono::seconds patience_for_a_killed_process{2};
 // More than is ever kept of what a process printed.
 constexpr std::size_t all_bytes = 1u << 20;
 
-// A process of a sandbox that lives and is not idle meanwhile.
-struct Target {
-  Sandboxes::Found sandbox;
-  runtime::LivingSandbox::Use use;
-  Process process;  // null where the sandbox alone is meant
-};
-
-std::variant<Target, Response> sandbox_of(const runtime::Services& services, const Call& call) {
-  const auto found = services.sandboxes->find_living(call.principal, call.parameter("id"));
-  if (const auto* refusal = std::get_if<Refusal>(&found)) return response_of(*refusal);
-  const auto& sandbox = std::get<Sandboxes::Found>(found);
-  return Target{sandbox, runtime::LivingSandbox::Use(sandbox->living()), nullptr};
-}
-
-std::variant<Target, Response> process_of(const runtime::Services& services, const Call& call) {
-  auto found = sandbox_of(services, call);
-  auto* const target = std::get_if<Target>(&found);
-  if (target == nullptr) return found;
-  const auto process = Sandboxes::find_process(*target->sandbox, call.parameter("pid"));
-  if (const auto* refusal = std::get_if<Refusal>(&process)) return response_of(*refusal);
-  target->process = std::get<Process>(process);
-  return found;
-}
-
-Response json_answer(Writer writer, int status = 200) {
-  Response response;
-  response.status = status;
-  response.body = std::move(writer).take();
-  return response;
-}
-
-Response answer_of(const runtime::Services& services, const Target& target, int status = 200) {
+Response answer_of(const runtime::Services& services, const ProcessTarget& target,
+                   int status = 200) {
   Writer writer;
-  writer.begin_object();
   runtime::write_process(writer, *services.sandboxes, *target.sandbox, *target.process);
-  writer.end_object();
   return json_answer(std::move(writer), status);
 }
 
@@ -77,34 +48,30 @@ Response conflict(std::string_view code, std::string_view detail) {
   return problem(409, detail, {}, {.code = code});
 }
 
-awaitable<Response> answer_at_the_end(runtime::Services services, Target target, Call call,
+awaitable<Response> answer_at_the_end(runtime::Services services, ProcessTarget target, Call call,
                                       OutputEncoding encoding) {
   const auto output = co_await runtime::output_to_the_end(target.process, call.gone);
   if (!output.has_ended) co_return stopping();
   co_await Sandboxes::settle(target.sandbox, *target.process);
   Writer writer;
-  writer.begin_object();
-  runtime::write_process(writer, *services.sandboxes, *target.sandbox, *target.process);
-  runtime::write_output(writer, output, encoding);
-  writer.end_object();
+  runtime::write_process(writer, *services.sandboxes, *target.sandbox, *target.process, output,
+                         encoding);
   co_return json_answer(std::move(writer));
 }
 
-ProcessEvents events_of(const runtime::Services& services, const Target& target, const Call& call,
-                        EventFormat format, OutputEncoding encoding,
+ProcessEvents events_of(const runtime::Services& services, const ProcessTarget& target,
+                        const Call& call, EventFormat format, OutputEncoding encoding,
                         boost::asio::any_io_executor executor) {
   return ProcessEvents(
       *call.stream, format, std::move(executor), encoding,
       [sandboxes = services.sandboxes, sandbox = target.sandbox, process = target.process] {
         Writer writer;
-        writer.begin_object();
         runtime::write_process(writer, *sandboxes, *sandbox, *process);
-        writer.end_object();
         return std::move(writer).take();
       });
 }
 
-awaitable<Response> stream_to_the_end(runtime::Services services, Target target, Call call,
+awaitable<Response> stream_to_the_end(runtime::Services services, ProcessTarget target, Call call,
                                       EventFormat format, OutputEncoding encoding) {
   runtime::Leash leash(target.process);
   LivingProcess::Pace pace(target.process);
@@ -118,21 +85,18 @@ awaitable<Response> stream_to_the_end(runtime::Services services, Target target,
 }
 
 awaitable<Response> start_process(runtime::Services services, const runtime::RequestRules* rules,
-                                  Call call) {
+                                  SandboxTarget in, Call call) {
   runtime::ProcessRequest request;
   if (auto refusal = decode_into(call.body, runtime::process_fields(), *rules, request)) {
     co_return std::move(*refusal);
   }
   if (const auto complaint = runtime::check_process(request)) co_return problem(400, *complaint);
-  auto found = sandbox_of(services, call);
-  if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
-  auto& target = std::get<Target>(found);
   const bool in_background = request.background;
   const OutputEncoding encoding = request.output_encoding;
-  auto started = co_await services.sandboxes->start_process(caller_of(call), target.sandbox,
+  auto started = co_await services.sandboxes->start_process(caller_of(call), in.sandbox,
                                                             std::move(request), call.gone);
   if (const auto* refusal = std::get_if<Refusal>(&started)) co_return response_of(*refusal);
-  target.process = std::get<Process>(std::move(started));
+  ProcessTarget target{std::move(in), std::get<Process>(std::move(started))};
   services.logger.info("process started", {{"request_id", call.head.request_id},
                                            {"sandbox_id", target.sandbox->id()},
                                            {"pid", std::int64_t{target.process->pid()}}});
@@ -150,31 +114,21 @@ awaitable<Response> start_process(runtime::Services services, const runtime::Req
   co_return co_await answer_at_the_end(services, std::move(target), std::move(call), encoding);
 }
 
-awaitable<Response> list_processes(runtime::Services services, Call call) {
-  auto found = sandbox_of(services, call);
-  if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
-  const auto& target = std::get<Target>(found);
+awaitable<Response> list_processes(runtime::Services services, SandboxTarget target, Call) {
   Writer writer;
   writer.begin_object().key("processes").begin_array();
   for (const Process& process : target.sandbox->living()->processes()) {
-    writer.begin_object();
     runtime::write_process(writer, *services.sandboxes, *target.sandbox, *process);
-    writer.end_object();
   }
   writer.end_array().end_object();
   co_return json_answer(std::move(writer));
 }
 
-awaitable<Response> show_process(runtime::Services services, Call call) {
-  auto found = process_of(services, call);
-  if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
-  co_return answer_of(services, std::get<Target>(found));
+awaitable<Response> show_process(runtime::Services services, ProcessTarget target, Call) {
+  co_return answer_of(services, target);
 }
 
-awaitable<Response> delete_process(runtime::Services services, Call call) {
-  auto found = process_of(services, call);
-  if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
-  const auto& target = std::get<Target>(found);
+awaitable<Response> delete_process(runtime::Services, ProcessTarget target, Call) {
   if (target.process->state().has_ended) {
     target.sandbox->living()->forget(target.process->pid());
   } else {
@@ -199,21 +153,19 @@ std::variant<OutputQuery, Response> output_query(const Call& call) {
     query.from = *place;
   }
   if (const auto encoding = call.query.find("encoding"); encoding != call.query.end()) {
-    if (encoding->second != "utf-8" && encoding->second != "base64") {
+    const auto words = runtime::encoding_words({});
+    if (std::find(words.begin(), words.end(), encoding->second) == words.end()) {
       return problem(400, "encoding: expected utf-8 or base64");
     }
-    if (encoding->second == "base64") query.encoding = OutputEncoding::base64;
+    query.encoding = runtime::encoding_of(encoding->second);
   }
   return query;
 }
 
-awaitable<Response> show_output(runtime::Services services, Call call) {
+awaitable<Response> show_output(runtime::Services services, ProcessTarget target, Call call) {
   const auto read = output_query(call);
   if (const auto* refusal = std::get_if<Response>(&read)) co_return *refusal;
   const auto& query = std::get<OutputQuery>(read);
-  auto found = process_of(services, call);
-  if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
-  const auto& target = std::get<Target>(found);
   if (const auto format = event_format_of(call.head)) {
     auto events = events_of(services, target, call, *format, query.encoding,
                             co_await boost::asio::this_coro::executor);
@@ -234,16 +186,14 @@ awaitable<Response> show_output(runtime::Services services, Call call) {
   co_return json_answer(std::move(writer));
 }
 
-awaitable<Response> write_input(runtime::Services services, const runtime::RequestRules* rules,
-                                Call call) {
+awaitable<Response> write_input(runtime::Services, const runtime::RequestRules* rules,
+                                ProcessTarget target, Call call) {
   runtime::InputRequest request;
   if (auto refusal = decode_into(call.body, runtime::process_input_fields(), *rules, request)) {
     co_return std::move(*refusal);
   }
   if (const auto complaint = runtime::check_input(request)) co_return problem(400, *complaint);
-  auto found = process_of(services, call);
-  if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
-  const auto& process = std::get<Target>(found).process;
+  const auto& process = target.process;
   using Written = LivingProcess::Written;
   const Written written =
       co_await process->write_input(std::move(request.data), request.close, call.gone);
@@ -260,16 +210,14 @@ awaitable<Response> write_input(runtime::Services services, const runtime::Reque
   co_return conflict("input_closed", "its input is closed, or nobody reads it any more");
 }
 
-awaitable<Response> signal_process(runtime::Services services, const runtime::RequestRules* rules,
-                                   Call call) {
+awaitable<Response> signal_process(runtime::Services, const runtime::RequestRules* rules,
+                                   ProcessTarget target, Call call) {
   runtime::SignalRequest request;
   if (auto refusal = decode_into(call.body, runtime::process_signal_fields(), *rules, request)) {
     co_return std::move(*refusal);
   }
   if (const auto complaint = runtime::check_signal(request)) co_return problem(400, *complaint);
-  auto found = process_of(services, call);
-  if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
-  LivingProcess& process = *std::get<Target>(found).process;
+  LivingProcess& process = *target.process;
   if (process.state().has_ended) co_return conflict("process_ended", "the process has ended");
   const auto sent =
       request.group ? process.signal_group(request.number) : process.signal(request.number);
@@ -277,16 +225,14 @@ awaitable<Response> signal_process(runtime::Services services, const runtime::Re
   co_return no_content();
 }
 
-awaitable<Response> resize_terminal(runtime::Services services, const runtime::RequestRules* rules,
-                                    Call call) {
+awaitable<Response> resize_terminal(runtime::Services, const runtime::RequestRules* rules,
+                                    ProcessTarget target, Call call) {
   runtime::ResizeRequest request;
   if (auto refusal = decode_into(call.body, runtime::process_resize_fields(), *rules, request)) {
     co_return std::move(*refusal);
   }
   if (const auto complaint = runtime::check_resize(request)) co_return problem(400, *complaint);
-  auto found = process_of(services, call);
-  if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
-  LivingProcess& process = *std::get<Target>(found).process;
+  LivingProcess& process = *target.process;
   if (!process.command().terminal) co_return conflict("no_terminal", "it has no terminal");
   const auto resized = process.resize(
       {static_cast<std::uint16_t>(request.columns), static_cast<std::uint16_t>(request.rows)});
@@ -300,21 +246,26 @@ void add_sandbox_process_routes(RouteTable& table, const runtime::Services& serv
                                 const runtime::RequestRules& rules) {
   using Versions = Route::Versions;
   table.add({"POST", "/v1/sandboxes/{id}/processes", Access::key, Cost::program,
-             bound(start_process, services, &rules), QueryNames(), Versions::plain});
+             for_target<sandbox_target>(services, start_process, &rules), QueryNames(),
+             Versions::plain});
   table.add({"GET", "/v1/sandboxes/{id}/processes", Access::key, Cost::record,
-             bound(list_processes, services), QueryNames(), Versions::plain});
+             for_target<sandbox_target>(services, list_processes), QueryNames(), Versions::plain});
   table.add({"GET", "/v1/sandboxes/{id}/processes/{pid}", Access::key, Cost::record,
-             bound(show_process, services), QueryNames(), Versions::plain});
+             for_target<process_target>(services, show_process), QueryNames(), Versions::plain});
   table.add({"DELETE", "/v1/sandboxes/{id}/processes/{pid}", Access::key, Cost::record,
-             bound(delete_process, services), QueryNames(), Versions::plain});
+             for_target<process_target>(services, delete_process), QueryNames(), Versions::plain});
   table.add({"GET", "/v1/sandboxes/{id}/processes/{pid}/output", Access::key, Cost::record,
-             bound(show_output, services), QueryNames{"from", "encoding"}, Versions::plain});
+             for_target<process_target>(services, show_output), QueryNames{"from", "encoding"},
+             Versions::plain});
   table.add({"POST", "/v1/sandboxes/{id}/processes/{pid}/stdin", Access::key, Cost::record,
-             bound(write_input, services, &rules), QueryNames(), Versions::plain});
+             for_target<process_target>(services, write_input, &rules), QueryNames(),
+             Versions::plain});
   table.add({"POST", "/v1/sandboxes/{id}/processes/{pid}/signal", Access::key, Cost::record,
-             bound(signal_process, services, &rules), QueryNames(), Versions::plain});
+             for_target<process_target>(services, signal_process, &rules), QueryNames(),
+             Versions::plain});
   table.add({"POST", "/v1/sandboxes/{id}/processes/{pid}/resize", Access::key, Cost::record,
-             bound(resize_terminal, services, &rules), QueryNames(), Versions::plain});
+             for_target<process_target>(services, resize_terminal, &rules), QueryNames(),
+             Versions::plain});
 }
 
 }  // namespace server

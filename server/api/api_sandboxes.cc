@@ -9,6 +9,7 @@
 #include "server/api/query.h"
 #include "server/api/refusals.h"
 #include "server/api/route_groups.h"
+#include "server/api/sandbox_target.h"
 
 namespace server {
 namespace {
@@ -23,10 +24,7 @@ Response answer_of(const runtime::Services& services, const runtime::Sandbox& sa
                    int status = 200) {
   runtime::json::Writer writer;
   runtime::write_sandbox(writer, *services.sandboxes, sandbox);
-  Response response;
-  response.status = status;
-  response.body = std::move(writer).take();
-  return response;
+  return json_answer(std::move(writer), status);
 }
 
 awaitable<Response> create_sandbox(runtime::Services services, const runtime::RequestRules* rules,
@@ -81,9 +79,7 @@ awaitable<Response> list_sandboxes(runtime::Services services, Call call) {
   writer.end_array().key("next_cursor");
   page.has_more ? writer.string(std::to_string(page.sandboxes.back()->number())) : writer.null();
   writer.end_object();
-  Response response;
-  response.body = std::move(writer).take();
-  co_return response;
+  co_return json_answer(std::move(writer));
 }
 
 awaitable<Response> show_sandbox(runtime::Services services, Call call) {
@@ -93,16 +89,13 @@ awaitable<Response> show_sandbox(runtime::Services services, Call call) {
 }
 
 awaitable<Response> change_sandbox(runtime::Services services, const runtime::RequestRules* rules,
-                                   Call call) {
+                                   SandboxTarget target, Call call) {
   runtime::SandboxChange change;
   if (auto refusal = decode_into(call.body, runtime::sandbox_change_fields(), *rules, change)) {
     co_return std::move(*refusal);
   }
-  const auto found = services.sandboxes->find_living(call.principal, call.parameter("id"));
-  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
-  runtime::Sandbox& sandbox = *std::get<Sandboxes::Found>(found);
-  services.sandboxes->change(caller_of(call), sandbox, std::move(change));
-  co_return answer_of(services, sandbox);
+  services.sandboxes->change(caller_of(call), *target.sandbox, std::move(change));
+  co_return answer_of(services, *target.sandbox);
 }
 
 awaitable<Response> delete_sandbox(runtime::Services services, Call call) {
@@ -124,7 +117,8 @@ void add_sandbox_routes(RouteTable& table, const runtime::Services& services,
   table.add({"GET", "/v1/sandboxes/{id}", Access::key, Cost::record, bound(show_sandbox, services),
              QueryNames(), Versions::plain});
   table.add({"PATCH", "/v1/sandboxes/{id}", Access::key, Cost::record,
-             bound(change_sandbox, services, &rules), QueryNames(), Versions::plain});
+             for_target<sandbox_target>(services, change_sandbox, &rules), QueryNames(),
+             Versions::plain});
   table.add({"DELETE", "/v1/sandboxes/{id}", Access::key, Cost::record,
              bound(delete_sandbox, services), QueryNames(), Versions::plain});
 }

@@ -7,12 +7,11 @@
 #include <utility>
 #include <variant>
 
-#include "runtime/json/base64.h"
 #include "runtime/json/writer.h"
-#include "server/api/api.h"
-#include "server/api/guard.h"
+#include "server/api/decode.h"
 #include "server/api/live_run.h"
 #include "server/api/refusals.h"
+#include "server/api/route_groups.h"
 #include "server/websocket/channel.h"
 
 namespace server {
@@ -106,12 +105,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
     });
   }
 
-  void fail(const Response& why) {
-    CloseCode code = why.status >= 500 ? CloseCode::own_failure : CloseCode::policy;
-    if (why.status == 413) code = CloseCode::too_large;
-    if (why.status == 429 || why.status == 503) code = CloseCode::try_later;
-    fail(why, code);
-  }
+  void fail(const Response& why) { fail(why, close_code_of(why.status)); }
 
   void fail(const Response& why, CloseCode code) {
     waiting_ = false;
@@ -132,8 +126,8 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
       fail(problem(413, "the request is too large"));
       co_return;
     }
-    auto decoded = decode_execute(message.text, rules_);
-    message.text = std::string();
+    auto decoded = decode_execute(message.bytes, rules_);
+    message.bytes = std::string();
     if (const auto* refusal = std::get_if<Response>(&decoded)) {
       fail(*refusal);
       co_return;
@@ -170,45 +164,44 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
   bool waiting_ = true;  // for the request
 };
 
-bool lists(std::string_view header, std::string_view word) {
-  while (!header.empty()) {
-    std::string_view item = header.substr(0, header.find(','));
-    header.remove_prefix(std::min(item.size() + 1, header.size()));
-    while (item.starts_with(' ')) item.remove_prefix(1);
-    while (item.ends_with(' ')) item.remove_suffix(1);
-    if (equal_ignoring_case(item, word)) return true;
-  }
-  return false;
+awaitable<void> serve_stream(runtime::Services services, const runtime::RequestRules* rules,
+                             Upgrade upgrade) {
+  Call& call = upgrade.call;
+  runtime::Caller caller{call.principal, call.head.request_id};
+  const auto session =
+      std::make_shared<StreamSession>(Channel::create(std::move(upgrade.socket), {}), services,
+                                      *rules, std::move(caller), upgrade.budget);
+  co_await session->serve(std::move(call.head), upgrade.draining, std::move(call.gone));
 }
 
 }  // namespace
 
-std::optional<Response> Api::admit_stream(const RequestHead& head) const {
-  if (!is_own_origin(head, options_.allowed_hosts)) {
-    return problem(403,
-                   "Origin: pages of other sites may not use this server; "
-                   "API_ALLOWED_HOSTS adds names");
-  }
-  if (!lists(head.header("Connection").value_or(""), "upgrade") ||
-      !lists(head.header("Upgrade").value_or(""), "websocket")) {
-    return problem(426, "this path speaks WebSocket", {{"Upgrade", "websocket"}});
-  }
-  constexpr std::size_t key_bytes = 16;  // RFC 6455, section 4.2.1
-  const auto key = runtime::json::decode_base64(head.header("Sec-WebSocket-Key").value_or(""));
-  if (!key || key->size() != key_bytes) {
-    return problem(400, "Sec-WebSocket-Key: expected 16 bytes in base64");
-  }
-  return std::nullopt;
-}
-
-awaitable<void> Api::upgrade(Socket socket, Request request, BodyBudget& budget,
-                             runtime::Cancel gone) {
-  const auto* const matched = static_cast<const Matched*>(request.context.get());
-  runtime::Caller caller{*matched->principal, request.head.request_id};
-  auto channel = Channel::create(std::move(socket), {});
-  const auto session = std::make_shared<StreamSession>(std::move(channel), services_,
-                                                       options_.execute, std::move(caller), budget);
-  co_await session->serve(std::move(request.head), draining_, std::move(gone));
+void add_stream_routes(RouteTable& table, const runtime::Services& services,
+                       const runtime::RequestRules& rules) {
+  using Versions = Route::Versions;
+  const UpgradeHandler serve = [services, rules = &rules](Upgrade upgrade) {
+    return serve_stream(services, rules, std::move(upgrade));
+  };
+  table.add({"GET",
+             "/stream",
+             Access::key,
+             Cost::program,
+             {},
+             QueryNames(),
+             Versions::both,
+             {},
+             Route::Body::whole,
+             serve});
+  table.add({"GET",
+             "/ws/stream",
+             Access::key,
+             Cost::program,
+             {},
+             QueryNames(),
+             Versions::plain,
+             "/stream",
+             Route::Body::whole,
+             serve});
 }
 
 }  // namespace server

@@ -27,19 +27,26 @@ ExecuteRequest request_of(Decoded decoded);
 // The body, which is an object, or a problem.
 std::variant<runtime::json::Value, Response> object_of(std::string_view body);
 
-// Reads a body whose fields are `fields` alone into `request`, which has the defaults. A problem
-// where it is none.
+// Reads an object whose members are `fields` alone into `request`, which has the defaults. A
+// problem where it is none.
+template <class Request>
+std::optional<Response> decode_into(const runtime::json::Object& object,
+                                    std::span<const runtime::RequestField<Request>> fields,
+                                    const runtime::RequestRules& rules, Request& request) {
+  const auto nowhere_else = [](std::string_view) { return runtime::Complaint(); };
+  const auto complaint = runtime::read_fields(object, fields, rules, +nowhere_else, request);
+  if (complaint) return problem(400, *complaint);
+  return std::nullopt;
+}
+
+// The same of a body.
 template <class Request>
 std::optional<Response> decode_into(std::string_view body,
                                     std::span<const runtime::RequestField<Request>> fields,
                                     const runtime::RequestRules& rules, Request& request) {
   auto read = object_of(body);
   if (auto* refusal = std::get_if<Response>(&read)) return std::move(*refusal);
-  const auto nowhere_else = [](std::string_view) { return runtime::Complaint(); };
-  const auto complaint = runtime::read_fields(*std::get<runtime::json::Value>(read).as_object(),
-                                              fields, rules, +nowhere_else, request);
-  if (complaint) return problem(400, *complaint);
-  return std::nullopt;
+  return decode_into(*std::get<runtime::json::Value>(read).as_object(), fields, rules, request);
 }
 
 std::variant<runtime::BenchmarkRequest, Response> decode_benchmark(

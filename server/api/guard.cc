@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "runtime/config/config.h"
+#include "runtime/json/base64.h"
 
 namespace server {
 namespace {
@@ -77,6 +78,15 @@ std::string_view port_of(const Authority& authority, std::string_view scheme) {
   return scheme == "https" ? "443" : "80";
 }
 
+bool lists(std::string_view header, std::string_view word) {
+  while (!header.empty()) {
+    const std::string_view item = header.substr(0, header.find(','));
+    header.remove_prefix(std::min(item.size() + 1, header.size()));
+    if (equal_ignoring_case(trimmed(item), word)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<std::size_t> key_shown(const RequestHead& head,
@@ -124,6 +134,25 @@ bool is_json(const RequestHead& head) {
   const std::string_view parameter = trimmed(value.substr(std::min(semicolon + 1, value.size())));
   return parameter.empty() || equal_ignoring_case(parameter, "charset=utf-8") ||
          equal_ignoring_case(parameter, "charset=\"utf-8\"");
+}
+
+std::optional<Response> why_no_websocket(const RequestHead& head,
+                                         const std::vector<std::string>& allowed) {
+  if (!is_own_origin(head, allowed)) {
+    return problem(403,
+                   "Origin: pages of other sites may not use this server; "
+                   "API_ALLOWED_HOSTS adds names");
+  }
+  if (!lists(head.header("Connection").value_or(""), "upgrade") ||
+      !lists(head.header("Upgrade").value_or(""), "websocket")) {
+    return problem(426, "this path speaks WebSocket", {{"Upgrade", "websocket"}});
+  }
+  constexpr std::size_t key_bytes = 16;  // RFC 6455, section 4.2.1
+  const auto key = runtime::json::decode_base64(head.header("Sec-WebSocket-Key").value_or(""));
+  if (!key || key->size() != key_bytes) {
+    return problem(400, "Sec-WebSocket-Key: expected 16 bytes in base64");
+  }
+  return std::nullopt;
 }
 
 }  // namespace server

@@ -27,6 +27,10 @@ bool is_local_host(const RequestHead& head, const std::vector<std::string>& allo
 // page of another site.
 bool is_own_origin(const RequestHead& head, const std::vector<std::string>& allowed);
 
+// Why a request is none for a WebSocket of a page of this server, or of no page.
+std::optional<Response> why_no_websocket(const RequestHead& head,
+                                         const std::vector<std::string>& allowed);
+
 // "application/json", perhaps with charset=utf-8. Browsers send it to no other site unasked.
 bool is_json(const RequestHead& head);
 

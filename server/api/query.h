@@ -24,6 +24,9 @@ jail::Result<Parameters> parameters_of(std::string_view query, const QueryNames&
 // `text` with its %-encoding undone; nothing where a % is not followed by two hexadecimal digits.
 std::optional<std::string> percent_decoded(std::string_view text);
 
+// The same of a value behind the ?, where + is a space, as forms and URLSearchParams have it.
+std::optional<std::string> form_decoded(std::string_view text);
+
 // A non-negative integer in decimal digits; nothing where `text` is none.
 std::optional<std::uint64_t> number_of(std::string_view text);
 

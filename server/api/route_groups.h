@@ -19,6 +19,8 @@ RouteHandler bound(Function function, First... first) {
 }
 
 // `rules` outlives the table.
+void add_stream_routes(RouteTable& table, const runtime::Services& services,
+                       const runtime::RequestRules& rules);
 void add_execute_route(RouteTable& table, const runtime::Services& services,
                        const runtime::RequestRules& rules);
 void add_benchmark_route(RouteTable& table, const runtime::Services& services,
@@ -33,6 +35,8 @@ void add_sandbox_process_routes(RouteTable& table, const runtime::Services& serv
 void add_sandbox_file_routes(RouteTable& table, const runtime::Services& services,
                              const runtime::RequestRules& rules);
 void add_sandbox_event_routes(RouteTable& table, const runtime::Services& services);
+void add_sandbox_terminal_route(RouteTable& table, const runtime::Services& services,
+                                const runtime::RequestRules& rules);
 // `allowed_hosts` outlives the table.
 void add_mcp_route(RouteTable& table, const runtime::Services& services,
                    const runtime::RequestRules& rules, const std::string& version,

@@ -13,9 +13,11 @@
 #include "runtime/sandbox/cancel.h"
 #include "runtime/service/principal.h"
 #include "server/api/query.h"
+#include "server/http/body_budget.h"
 #include "server/http/message.h"
 #include "server/http/request_body.h"
 #include "server/http/response_stream.h"
+#include "server/http/socket.h"
 
 namespace server {
 
@@ -39,6 +41,15 @@ inline runtime::Caller caller_of(const Call& call) {
   return {call.principal, call.head.request_id};
 }
 
+// A connection that becomes a WebSocket, whose route is found and whose caller is known.
+struct Upgrade {
+  Call call;  // without streams
+  Socket socket;
+  BodyBudget& budget;
+  runtime::Cancel draining;  // no new work is taken any more
+};
+
+using UpgradeHandler = std::function<boost::asio::awaitable<void>(Upgrade)>;
 using RouteHandler = std::function<boost::asio::awaitable<Response>(Call)>;
 
 enum class Access : std::uint8_t {
@@ -60,7 +71,7 @@ struct Route {
   std::string_view pattern;
   Access access = Access::key;
   Cost cost = Cost::record;
-  RouteHandler handle;  // empty: the connection becomes a WebSocket
+  RouteHandler handle;  // empty: the connection becomes a WebSocket, for `upgrade`
   // The parameters that may stand behind the ?; any other is refused before the handler is called.
   QueryNames query = {};
   // Also below /api/v1.
@@ -70,6 +81,9 @@ struct Route {
     whole,   // at most HttpOptions::max_body_bytes, in Call::body
     pieces,  // the handler reads Call::pieces, and bounds it
   } body = Body::whole;
+  UpgradeHandler upgrade = {};
+  // Why a connection stays with HTTP; empty: it becomes a WebSocket whenever it is asked for well.
+  std::function<std::optional<Response>(const Call&)> why_no_upgrade = {};
 
   std::string_view name() const { return label.empty() ? pattern : label; }
   bool is_upgrade() const { return handle == nullptr; }

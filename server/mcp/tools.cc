@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/service/common_fields.h"
 #include "runtime/service/field_readers.h"
 #include "runtime/service/process_output.h"
 #include "runtime/service/programs.h"
@@ -69,12 +70,6 @@ struct SandboxArguments {
   std::uint32_t depth = 1;
 };
 
-std::vector<std::string> encoding_words(const RequestRules&) { return {"utf-8", "base64"}; }
-
-OutputEncoding encoding_of(const std::string& word) {
-  return word == "utf-8" ? OutputEncoding::utf8 : OutputEncoding::base64;
-}
-
 constexpr RequestField<SandboxArguments> sandbox_field = {
     {.name = "sandbox",
      .type = Field::Type::text,
@@ -96,10 +91,10 @@ constexpr RequestField<SandboxArguments> path_field = {
 constexpr RequestField<SandboxArguments> encoding_field = {
     {.name = "encoding",
      .type = Field::Type::text,
-     .words = encoding_words,
+     .words = runtime::encoding_words,
      .default_json = R"("utf-8")",
      .description = "How the content stands here: as text, or as base64."},
-    runtime::read_word<&SandboxArguments::encoding, encoding_of>};
+    runtime::read_word<&SandboxArguments::encoding, runtime::encoding_of>};
 
 constexpr RequestField<SandboxArguments> of_a_sandbox[] = {sandbox_field};
 constexpr RequestField<SandboxArguments> of_reading[] = {sandbox_field, path_field, encoding_field};
@@ -148,6 +143,21 @@ std::variant<Sandboxes::Found, Result> sandbox_of(const Context& context, std::s
   const auto found = context.services.sandboxes->find_living(context.caller.principal, name);
   if (const auto* refusal = std::get_if<Refusal>(&found)) return failed(*refusal);
   return std::get<Sandboxes::Found>(found);
+}
+
+// What a tool is asked to do, and the sandbox that is meant, which lives.
+struct Asked {
+  SandboxArguments given;
+  Sandboxes::Found sandbox;
+};
+
+std::variant<Asked, Result> asked(const Context& context, const Object& arguments,
+                                  std::span<const RequestField<SandboxArguments>> fields) {
+  SandboxArguments given;
+  if (const auto complaint = read(context, arguments, fields, given)) return failed(*complaint);
+  auto found = sandbox_of(context, given.sandbox);
+  if (auto* failure = std::get_if<Result>(&found)) return std::move(*failure);
+  return Asked{std::move(given), std::get<Sandboxes::Found>(found)};
 }
 
 awaitable<Result> execute_code(Context context, Object arguments) {
@@ -206,13 +216,9 @@ awaitable<Result> get_sandbox(Context context, Object arguments) {
 }
 
 awaitable<Result> kill_sandbox(Context context, Object arguments) {
-  SandboxArguments given;
-  if (const auto complaint = read<SandboxArguments>(context, arguments, of_a_sandbox, given)) {
-    co_return failed(*complaint);
-  }
-  auto found = sandbox_of(context, given.sandbox);
-  if (auto* failure = std::get_if<Result>(&found)) co_return std::move(*failure);
-  const auto sandbox = std::get<Sandboxes::Found>(found);
+  auto call = asked(context, arguments, of_a_sandbox);
+  if (auto* failure = std::get_if<Result>(&call)) co_return std::move(*failure);
+  const auto sandbox = std::get<Asked>(call).sandbox;
   co_await context.services.sandboxes->remove(context.caller, sandbox);
   Writer writer;
   runtime::write_sandbox(writer, *context.services.sandboxes, *sandbox);
@@ -243,26 +249,22 @@ awaitable<Result> run_command(Context context, Object arguments) {
   if (!output.has_ended) co_return failed("cancelled");
   co_await Sandboxes::settle(sandbox, *process);
   Writer writer;
-  writer.begin_object();
-  runtime::write_process(writer, *context.services.sandboxes, *sandbox, *process);
-  runtime::write_output(writer, output, OutputEncoding::utf8);
-  writer.end_object();
+  runtime::write_process(writer, *context.services.sandboxes, *sandbox, *process, output,
+                         OutputEncoding::utf8);
   co_return done(std::move(writer));
 }
 
 Result failed_file(const jail::Error& error) { return failed(Sandboxes::refusal_of_file(error)); }
 
 awaitable<Result> read_file(Context context, Object arguments) {
-  SandboxArguments given;
-  if (const auto complaint = read<SandboxArguments>(context, arguments, of_reading, given)) {
-    co_return failed(*complaint);
-  }
-  auto found = sandbox_of(context, given.sandbox);
-  if (auto* failure = std::get_if<Result>(&found)) co_return std::move(*failure);
-  const auto sandbox = std::get<Sandboxes::Found>(found);
+  auto call = asked(context, arguments, of_reading);
+  if (auto* failure = std::get_if<Result>(&call)) co_return std::move(*failure);
+  const auto& given = std::get<Asked>(call).given;
+  const auto& sandbox = std::get<Asked>(call).sandbox;
   auto open = [files = sandbox->files(), path = given.path] { return files.open_to_read(path); };
   const auto file = co_await context.services.sandboxes->do_file_work(*sandbox, std::move(open));
   if (!file) co_return failed_file(file.error());
+  context.services.sandboxes->note_file(context.caller, *sandbox, "file_read", given.path);
   struct stat status {};
   ::fstat(file->get(), &status);
   std::string content(std::min<std::size_t>(most_read_bytes, status.st_size), '\0');
@@ -302,19 +304,17 @@ awaitable<Result> write_file(Context context, Object arguments) {
   };
   const auto entry = co_await context.services.sandboxes->do_file_work(*sandbox, std::move(work));
   if (!entry) co_return failed_file(entry.error());
+  context.services.sandboxes->note_file(context.caller, *sandbox, "file_written", given.path);
   Writer writer;
   runtime::write_file_entry(writer, *entry);
   co_return done(std::move(writer));
 }
 
 awaitable<Result> list_files(Context context, Object arguments) {
-  SandboxArguments given;
-  if (const auto complaint = read<SandboxArguments>(context, arguments, of_listing, given)) {
-    co_return failed(*complaint);
-  }
-  auto found = sandbox_of(context, given.sandbox);
-  if (auto* failure = std::get_if<Result>(&found)) co_return std::move(*failure);
-  const auto sandbox = std::get<Sandboxes::Found>(found);
+  auto call = asked(context, arguments, of_listing);
+  if (auto* failure = std::get_if<Result>(&call)) co_return std::move(*failure);
+  const auto& given = std::get<Asked>(call).given;
+  const auto& sandbox = std::get<Asked>(call).sandbox;
   auto work = [files = sandbox->files(), given] {
     return files.list(given.path, static_cast<int>(given.depth));
   };

@@ -25,7 +25,6 @@ class BeastChannel final : public Channel {
  public:
   BeastChannel(Socket socket, ChannelOptions options)
       : stream_(std::move(socket)), options_(options) {
-    stream_.text(true);
     // A message that its header says is longer is refused with 1009 before it comes. Up to there
     // read() counts, which can still answer.
     stream_.read_message_max(2 * options_.max_message_bytes);
@@ -61,15 +60,25 @@ class BeastChannel final : public Channel {
       }
     } while (!stream_.is_message_done());
     const auto bytes = buffer.cdata();
-    Message message{Message::Kind::whole, {}};
-    message.text.assign(static_cast<const char*>(bytes.data()), bytes.size());
+    Message message{stream_.got_text() ? Message::Kind::text : Message::Kind::binary, {}};
+    message.bytes.assign(static_cast<const char*>(bytes.data()), bytes.size());
     co_return message;
   }
 
   asio::awaitable<bool> write(std::string text) override {
+    stream_.text(true);
+    return write_message(std::move(text));
+  }
+
+  asio::awaitable<bool> write_binary(std::string bytes) override {
+    stream_.binary(true);
+    return write_message(std::move(bytes));
+  }
+
+  asio::awaitable<bool> ping() override {
     asio::steady_timer deadline(executor());
     close_socket_after(deadline, options_.write_timeout);
-    const auto [error, count] = co_await stream_.async_write(asio::buffer(text), as_values);
+    const auto [error] = co_await stream_.async_ping({}, as_values);
     co_return !error;
   }
 
@@ -87,6 +96,13 @@ class BeastChannel final : public Channel {
   }
 
  private:
+  asio::awaitable<bool> write_message(std::string bytes) {
+    asio::steady_timer deadline(executor());
+    close_socket_after(deadline, options_.write_timeout);
+    const auto [error, count] = co_await stream_.async_write(asio::buffer(bytes), as_values);
+    co_return !error;
+  }
+
   static Message closed() { return {Message::Kind::closed, {}}; }
   static Message too_large() { return {Message::Kind::too_large, {}}; }
 
@@ -103,6 +119,12 @@ class BeastChannel final : public Channel {
 };
 
 }  // namespace
+
+CloseCode close_code_of(int status) noexcept {
+  if (status == 413) return CloseCode::too_large;
+  if (status == 429 || status == 503) return CloseCode::try_later;
+  return status >= 500 ? CloseCode::own_failure : CloseCode::policy;
+}
 
 std::unique_ptr<Channel> Channel::create(Socket socket, ChannelOptions options) {
   return std::make_unique<BeastChannel>(std::move(socket), options);

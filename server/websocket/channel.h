@@ -32,6 +32,9 @@ enum class CloseCode : std::uint16_t {
   try_later = 1013,
 };
 
+// The code that goes with an error of this HTTP status.
+CloseCode close_code_of(int status) noexcept;
+
 // Everything happens on the socket's executor, a strand. Reading, writing and closing may go on at
 // the same time, each once.
 class Channel {
@@ -45,14 +48,17 @@ class Channel {
   virtual boost::asio::awaitable<bool> accept(const RequestHead& head) = 0;
 
   struct Message {
-    enum class Kind : std::uint8_t { whole, too_large, closed } kind;
-    std::string text;
+    enum class Kind : std::uint8_t { text, binary, too_large, closed } kind;
+    std::string bytes;
   };
   // The next message; its memory is `share`'s concern. Pings are answered meanwhile.
   virtual boost::asio::awaitable<Message> read(BodyBudget::Share& share) = 0;
 
-  // A text message. False: the connection is over.
+  // One at a time of these. False: the connection is over.
   virtual boost::asio::awaitable<bool> write(std::string text) = 0;
+  virtual boost::asio::awaitable<bool> write_binary(std::string bytes) = 0;
+  // Shows that the connection lives, and finds out where it does not.
+  virtual boost::asio::awaitable<bool> ping() = 0;
 
   // Says goodbye and waits for the answer, but not for long. A read that goes on ends.
   virtual boost::asio::awaitable<void> close(CloseCode code) = 0;

@@ -48,6 +48,24 @@ class Events(SandboxTest):
         answer = self.client.send("GET", f"{sandbox.path}/events?kind=process_started")
         self.assertEqual([request], [event["request_id"] for event in answer.json["events"]])
 
+    def test_files(self):
+        sandbox = self.make()
+        answers = [
+            self.client.post({"make_directory": True}, f"{sandbox.path}/files/workspace/d"),
+            self.client.send("PUT", f"{sandbox.path}/files/workspace/d/a", b"x"),
+            self.client.send("HEAD", f"{sandbox.path}/files/workspace/d/a"),
+            self.client.send("GET", f"{sandbox.path}/files/workspace/d/a"),
+            self.client.post({"move_to": "/workspace/b"}, f"{sandbox.path}/files/workspace/d/a"),
+            self.client.send("DELETE", f"{sandbox.path}/files/workspace/b"),
+            self.client.send("DELETE", f"{sandbox.path}/files/workspace/b")]
+        self.assertEqual([201, 201, 200, 200, 200, 204, 404], [answer.status for answer in answers])
+        events = self.client.send("GET", f"{sandbox.path}/events").json["events"][1:]
+        self.assertEqual([("directory_made", {"path": "/workspace/d"}), ("file_written", {"path": "/workspace/d/a"}),
+                          ("file_read", {"path": "/workspace/d/a"}),
+                          ("file_moved", {"path": "/workspace/d/a", "move_to": "/workspace/b"}),
+                          ("file_removed", {"path": "/workspace/b"})],
+                         [(event["kind"], event["detail"]) for event in events])
+
     def test_pages_from_the_oldest_to_the_newest(self):
         sandbox = self.make()
         for _ in range(3):

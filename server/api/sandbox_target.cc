@@ -1,0 +1,48 @@
+#include "server/api/sandbox_target.h"
+
+#include "server/api/query.h"
+#include "server/api/refusals.h"
+
+namespace server {
+
+using runtime::Refusal;
+using runtime::Sandboxes;
+
+std::variant<SandboxTarget, Response> sandbox_target(const runtime::Services& services,
+                                                     const Call& call) {
+  const auto found = services.sandboxes->find_living(call.principal, call.parameter("id"));
+  if (const auto* refusal = std::get_if<Refusal>(&found)) return response_of(*refusal);
+  const auto& sandbox = std::get<Sandboxes::Found>(found);
+  return SandboxTarget{sandbox, runtime::LivingSandbox::Use(sandbox->living())};
+}
+
+std::variant<ProcessTarget, Response> process_target(const runtime::Services& services,
+                                                     const Call& call) {
+  auto found = sandbox_target(services, call);
+  if (auto* refusal = std::get_if<Response>(&found)) return std::move(*refusal);
+  auto& target = std::get<SandboxTarget>(found);
+  auto process = Sandboxes::find_process(*target.sandbox, call.parameter("pid"));
+  if (const auto* refusal = std::get_if<Refusal>(&process)) return response_of(*refusal);
+  return ProcessTarget{std::move(target), std::get<0>(std::move(process))};
+}
+
+std::variant<FileTarget, Response> file_target(const runtime::Services& services,
+                                               const Call& call) {
+  const auto rest = percent_decoded(call.parameter("path"));
+  if (!rest) return problem(400, "path: a % is not followed by two hexadecimal digits");
+  if (rest->find('\0') != rest->npos) return problem(400, "path: a NUL is in no path");
+  auto found = sandbox_target(services, call);
+  if (auto* refusal = std::get_if<Response>(&found)) return std::move(*refusal);
+  auto& target = std::get<SandboxTarget>(found);
+  auto files = target.sandbox->files();
+  return FileTarget{std::move(target), "/" + *rest, std::move(files)};
+}
+
+Response json_answer(runtime::json::Writer writer, int status) {
+  Response response;
+  response.status = status;
+  response.body = std::move(writer).take();
+  return response;
+}
+
+}  // namespace server

@@ -1,0 +1,52 @@
+// What requests below /v1/sandboxes/{id} are about, which is found before their handlers run.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "runtime/json/writer.h"
+#include "runtime/service/sandboxes.h"
+#include "runtime/service/services.h"
+#include "server/api/routes.h"
+
+namespace server {
+
+// A sandbox that lives and is not idle meanwhile.
+struct SandboxTarget {
+  runtime::Sandboxes::Found sandbox;
+  runtime::LivingSandbox::Use use;
+};
+
+struct ProcessTarget : SandboxTarget {
+  std::shared_ptr<runtime::LivingProcess> process;
+};
+
+struct FileTarget : SandboxTarget {
+  std::string path;  // absolute
+  runtime::SandboxFiles files;
+};
+
+// By the parameters id, pid and path of the pattern. The Response says that there is no such thing,
+// or that it has ended.
+std::variant<SandboxTarget, Response> sandbox_target(const runtime::Services& services,
+                                                     const Call& call);
+std::variant<ProcessTarget, Response> process_target(const runtime::Services& services,
+                                                     const Call& call);
+std::variant<FileTarget, Response> file_target(const runtime::Services& services, const Call& call);
+
+// The handler that finds its target by `find`, answers where there is none, and else calls
+// `function` with `first...`, the target and the call.
+template <auto find, class Function, class... First>
+RouteHandler for_target(runtime::Services services, Function function, First... first) {
+  return [services, function, first...](Call call) -> boost::asio::awaitable<Response> {
+    auto found = find(services, call);
+    if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
+    co_return co_await function(services, first..., std::get<0>(std::move(found)), std::move(call));
+  };
+}
+
+Response json_answer(runtime::json::Writer writer, int status = 200);
+
+}  // namespace server
