@@ -78,7 +78,8 @@ class BeastChannel final : public Channel {
   asio::awaitable<bool> ping() override {
     asio::steady_timer deadline(executor());
     close_socket_after(deadline, options_.write_timeout);
-    const auto [error] = co_await stream_.async_ping({}, as_values);
+    const websocket::ping_data nothing;
+    const auto [error] = co_await stream_.async_ping(nothing, as_values);
     co_return !error;
   }
 
