@@ -53,6 +53,8 @@ class SandboxFiles {
   jail::Result<FileList> list(std::string_view path, int depth) const;
   // A regular file for reading, links followed; EISDIR where it is a directory.
   jail::Result<jail::Fd> open_to_read(std::string_view path) const;
+  // A directory for reading, links followed.
+  jail::Result<jail::Fd> open_directory(std::string_view path) const;
   // With the directories above it. False: it is there already. EEXIST: something else is.
   jail::Result<bool> make_directory(std::string_view path) const;
   // ENOTEMPTY: it is a directory with something in it, and not to be removed with that, or a guest
@@ -64,16 +66,21 @@ class SandboxFiles {
   // A file that gets its name when all of it is there. What was begun and not committed is removed.
   class NewFile {
    public:
+    // As create(), in a directory that is there. `path` is for errors.
+    static jail::Result<NewFile> in(jail::Fd directory, std::string name, std::string path,
+                                    std::optional<mode_t> mode);
+
     NewFile(NewFile&&) noexcept = default;
     NewFile& operator=(NewFile&&) = delete;
     ~NewFile();
 
+    // In seconds since 1970; without it, the time of the last write.
+    void set_modified(std::int64_t seconds) { modified_ = seconds; }
     jail::Result<void> write(std::string_view bytes);
     // In place of the file or link of that name. True: there was none.
     jail::Result<bool> commit();
 
    private:
-    friend class SandboxFiles;
     NewFile() = default;
 
     jail::Fd directory_;
@@ -82,6 +89,7 @@ class SandboxFiles {
     std::string name_;
     std::string working_name_;  // empty once it has its name
     mode_t mode_ = 0;
+    std::optional<std::int64_t> modified_;
   };
   // Makes the directories above it. `mode`: its permission bits; without it those of the file that
   // it replaces, or 0644.
