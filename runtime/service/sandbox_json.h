@@ -1,6 +1,7 @@
 // Sandboxes, their processes and files as JSON: what callers get.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,7 +11,10 @@
 
 namespace runtime {
 
-void write_sandbox(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox);
+// `token`: whether whoever reads it gets its access token.
+enum class TokenShown : std::uint8_t { no, yes };
+void write_sandbox(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
+                   TokenShown token = TokenShown::no);
 // The members of a process, within an object.
 void write_process(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
                    const LivingProcess& process);

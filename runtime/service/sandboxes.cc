@@ -26,7 +26,7 @@ constexpr std::chrono::seconds patience_for_an_end{10};
 constexpr std::uint32_t most_processes = 64;
 
 // 128 random bits in lower-case base 32.
-std::string make_sandbox_id() {
+std::string random_text() {
   std::array<unsigned char, 16> bytes{};
   for (std::size_t had = 0; had < bytes.size();) {
     const ssize_t got = ::getrandom(bytes.data() + had, bytes.size() - had, 0);
@@ -169,7 +169,8 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(const Princip
     under_way_.erase(std::find(under_way_.begin(), under_way_.end(), reserved));
   };
   const Found sandbox(new Sandbox());
-  sandbox->id_ = make_sandbox_id();
+  sandbox->id_ = random_text();
+  sandbox->access_token_ = Secret(random_text());
   sandbox->owner_ = principal.tenant;
   sandbox->metadata_ = std::move(request.metadata);
   LivingRequest wanted;
@@ -247,6 +248,20 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_living(const Principal& principa
   const auto* const sandbox = std::get_if<Found>(&found);
   if (sandbox == nullptr || !(*sandbox)->end()) return found;
   return ended_refusal(**sandbox);
+}
+
+Sandboxes::Or<Sandboxes::Found> Sandboxes::find_by_token(std::string_view id_or_name,
+                                                         std::string_view token) const {
+  const std::lock_guard lock(mutex_);
+  for (const Found& sandbox : sandboxes_) {
+    const auto end = sandbox->end();
+    const bool is_meant =
+        sandbox->id() == id_or_name || (sandbox->request().name == id_or_name && !end);
+    if (!is_meant || !sandbox->access_token().is(token)) continue;
+    if (end) return ended_refusal(*sandbox);
+    return sandbox;
+  }
+  return not_found("sandbox");
 }
 
 Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) const {

@@ -22,7 +22,7 @@ constexpr std::uint32_t max_sandboxes = 200;
 Response answer_of(const runtime::Services& services, const runtime::Sandbox& sandbox,
                    int status = 200) {
   runtime::json::Writer writer;
-  runtime::write_sandbox(writer, *services.sandboxes, sandbox);
+  runtime::write_sandbox(writer, *services.sandboxes, sandbox, runtime::TokenShown::yes);
   Response response;
   response.status = status;
   response.body = std::move(writer).take();

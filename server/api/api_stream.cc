@@ -7,7 +7,6 @@
 #include <utility>
 #include <variant>
 
-#include "runtime/json/base64.h"
 #include "runtime/json/writer.h"
 #include "server/api/api.h"
 #include "server/api/guard.h"
@@ -170,17 +169,6 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
   bool waiting_ = true;  // for the request
 };
 
-bool lists(std::string_view header, std::string_view word) {
-  while (!header.empty()) {
-    std::string_view item = header.substr(0, header.find(','));
-    header.remove_prefix(std::min(item.size() + 1, header.size()));
-    while (item.starts_with(' ')) item.remove_prefix(1);
-    while (item.ends_with(' ')) item.remove_suffix(1);
-    if (equal_ignoring_case(item, word)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::optional<Response> Api::admit_stream(const RequestHead& head) const {
@@ -189,21 +177,22 @@ std::optional<Response> Api::admit_stream(const RequestHead& head) const {
                    "Origin: pages of other sites may not use this server; "
                    "API_ALLOWED_HOSTS adds names");
   }
-  if (!lists(head.header("Connection").value_or(""), "upgrade") ||
-      !lists(head.header("Upgrade").value_or(""), "websocket")) {
+  if (!asks_for_websocket(head)) {
     return problem(426, "this path speaks WebSocket", {{"Upgrade", "websocket"}});
   }
-  constexpr std::size_t key_bytes = 16;  // RFC 6455, section 4.2.1
-  const auto key = runtime::json::decode_base64(head.header("Sec-WebSocket-Key").value_or(""));
-  if (!key || key->size() != key_bytes) {
-    return problem(400, "Sec-WebSocket-Key: expected 16 bytes in base64");
-  }
-  return std::nullopt;
+  return check_websocket_key(head);
 }
 
 awaitable<void> Api::upgrade(Socket socket, Request request, BodyBudget& budget,
                              runtime::Cancel gone) {
   const auto* const matched = static_cast<const Matched*>(request.context.get());
+  if (matched->port) {
+    PortCall call = *matched->port;
+    call.peer = std::move(request.peer);
+    co_await port_proxy_.upgrade(std::move(socket), std::move(request.head), std::move(call),
+                                 std::move(gone));
+    co_return;
+  }
   runtime::Caller caller{*matched->principal, request.head.request_id};
   auto channel = Channel::create(std::move(socket), {});
   const auto session = std::make_shared<StreamSession>(std::move(channel), services_,

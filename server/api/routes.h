@@ -16,6 +16,7 @@
 #include "server/http/message.h"
 #include "server/http/request_body.h"
 #include "server/http/response_stream.h"
+#include "server/ports/port_call.h"
 
 namespace server {
 
@@ -30,6 +31,7 @@ struct Call {
   runtime::Cancel gone;              // nobody waits for the answer any more
   ResponseStream* stream = nullptr;  // for an answer in pieces, until the handler returns
   RequestBody* pieces = nullptr;     // as long, on a route that reads its body in pieces
+  std::optional<PortCall> port = std::nullopt;  // on a route that leads to a port
 
   // The part of the path that stands for `name`, which the pattern has.
   const std::string& parameter(std::string_view name) const;
@@ -66,6 +68,10 @@ struct Route {
     whole,   // at most HttpOptions::max_body_bytes, in Call::body
     pieces,  // the handler reads Call::pieces, and bounds it
   } body = Body::whole;
+
+  // To a server in a sandbox, which any query and any type of body is for; it may become a
+  // WebSocket. The sandbox's access token opens it as a key does.
+  enum class Leads : std::uint8_t { here, to_port } leads = Leads::here;
 
   std::string_view name() const { return label.empty() ? pattern : label; }
   bool is_upgrade() const { return handle == nullptr; }
