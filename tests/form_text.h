@@ -30,6 +30,7 @@ class TextBody final : public RequestBody {
     if (at_ == text_.size() && end_ == End::whole) co_return Piece{count, Piece::State::whole};
     co_return Piece{count, count > 0 ? Piece::State::more : Piece::State::failed};
   }
+  void stop() override {}
   Response refusal() const override { return problem(408, "too slow"); }
 
   std::size_t most_room() const { return most_room_; }

@@ -82,6 +82,10 @@ struct Config {
   std::uint32_t sandbox_max_living = 100;
   // What their requests may ask for.
   std::chrono::milliseconds sandbox_max_lifetime{std::chrono::hours(24)};
+  // Where sandboxes' ports have host names, as in 8000-ID.DOMAIN; empty: nowhere.
+  std::string sandbox_ports_domain;
+  // How long a server in a sandbox may say nothing before its answer.
+  std::chrono::milliseconds sandbox_ports_timeout{60'000};
   Ceilings ceilings;
   // Whether requests may ask for egress, and the rules (jail/egress.h) that they must stay in.
   bool network_enabled = false;

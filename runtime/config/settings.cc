@@ -133,6 +133,24 @@ bool apply_network_allow(Config& config, std::string_view text) {
   return good;
 }
 
+// Labels of letters, digits and hyphens. In front of it stand a port and an id, of 33 bytes.
+bool apply_ports_domain(Config& config, std::string_view text) {
+  constexpr std::size_t most_bytes = 200;
+  config.sandbox_ports_domain = lower(text);
+  std::string_view rest = config.sandbox_ports_domain;
+  if (rest.empty() || rest.size() > most_bytes || rest.ends_with('.')) return false;
+  while (!rest.empty()) {
+    const std::string_view label = rest.substr(0, rest.find('.'));
+    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    if (label.empty() || label.size() > 63 || label.starts_with('-') || label.ends_with('-') ||
+        label.find_first_not_of(letters) != label.npos) {
+      return false;
+    }
+    rest.remove_prefix(std::min(label.size() + 1, rest.size()));
+  }
+  return true;
+}
+
 bool apply_log_level(Config& config, std::string_view text) {
   const std::string word = lower(text);
   if (word == "debug") {
@@ -353,6 +371,13 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
       [](Config& config, std::string_view text) {
         const auto value = seconds(text, 2'592'000);
         if (value) config.sandbox_max_lifetime = *value;
+        return value && *value >= std::chrono::seconds(1);
+      });
+  add("SANDBOX_PORTS_DOMAIN", "a domain name of at most 200 bytes", apply_ports_domain);
+  add("SANDBOX_PORTS_TIMEOUT_SECONDS", "a number of seconds 1 .. 86400",
+      [](Config& config, std::string_view text) {
+        const auto value = seconds(text, 86400);
+        if (value) config.sandbox_ports_timeout = *value;
         return value && *value >= std::chrono::seconds(1);
       });
   add("SANDBOX_NETWORK_ENABLED", "true or false", apply_network);

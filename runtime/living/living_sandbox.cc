@@ -315,6 +315,27 @@ Result<jail::Fd> LivingSandbox::open_file(std::string_view path, int flags,
   return jail_->open_file(path, flags, mode);
 }
 
+Result<jail::Fd> LivingSandbox::request_socket(jail::SocketFamily family) const {
+  const std::lock_guard lock(mutex_);
+  if (!jail_ || ending_) return has_ended_error();
+  return jail_->request_socket(family);
+}
+
+std::shared_ptr<void> LivingSandbox::take_port_place(Attendance attendance) {
+  const auto self = shared_from_this();
+  {
+    const std::lock_guard lock(mutex_);
+    if (port_connections_ >= max_port_connections) return nullptr;
+    ++port_connections_;
+  }
+  const auto give_back = [self](const Use* use) {
+    delete use;
+    const std::lock_guard lock(self->mutex_);
+    --self->port_connections_;
+  };
+  return std::shared_ptr<Use>(new Use(self, attendance), give_back);
+}
+
 LivingSandbox::Times LivingSandbox::times() const {
   const std::lock_guard lock(mutex_);
   return times_;
@@ -346,7 +367,16 @@ void LivingSandbox::end_now(Cause cause) {
 bool LivingSandbox::is_whole() const {
   const std::lock_guard lock(mutex_);
   // The kernel takes the mounts apart before it says that init is gone.
-  if (!jail_ || ending_ || disk_of(*jail_) != disk_) return false;
+  return lives_locked() && disk_of(*jail_) == disk_;
+}
+
+bool LivingSandbox::lives() const {
+  const std::lock_guard lock(mutex_);
+  return lives_locked();
+}
+
+bool LivingSandbox::lives_locked() const {
+  if (!jail_ || ending_) return false;
   pollfd init{.fd = jail_->process_fd(), .events = POLLIN, .revents = 0};
   return ::poll(&init, 1, 0) == 0;
 }

@@ -86,6 +86,13 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   // As jail::Jail::open_file(); closed where the sandbox has ended.
   jail::Result<jail::Fd> open_file(std::string_view path, int flags, std::uint32_t mode) const;
 
+  // As jail::Jail::request_socket(); closed where the sandbox has ended or is ending.
+  jail::Result<jail::Fd> request_socket(jail::SocketFamily family) const;
+  // A place for one connection to a server inside; while it is there the sandbox is not idle. Null:
+  // there are as many as there may be, max_port_connections.
+  static constexpr std::uint32_t max_port_connections = 64;
+  std::shared_ptr<void> take_port_place(Attendance attendance);
+
   Times times() const;
   void set_times(Times times);
   // Asks it to end; on_end follows. Without effect on one that ends already.
@@ -95,6 +102,8 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   std::optional<Ending> ending() const;  // nothing: it lives
   // Whether its files are all there: they go before its end is known.
   bool is_whole() const;
+  // Whether its processes may still be there.
+  bool lives() const;
   // Requested when it has ended: what still has files of it open keeps their memory.
   const Cancel& over() const noexcept { return over_; }
   // Until it has ended, at the latest at `deadline`.
@@ -112,6 +121,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   void forget_oldest_ended();
   void forget_oldest_ended_locked();
   bool look(Time now);
+  bool lives_locked() const;
   void end_now(Cause cause);
   Time next_look() const;
   void wake();
@@ -131,6 +141,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   std::optional<Cause> then_;  // why it ends once nothing is awaited
   std::uint32_t uses_ = 0;
   std::uint32_t awaited_ = 0;  // of these
+  std::uint32_t port_connections_ = 0;
   Time last_used_;
   std::deque<std::shared_ptr<LivingProcess>> processes_;
   mutable Bells for_its_end_;

@@ -37,7 +37,7 @@ void Alarm::set_deadline(TimeSource::Time deadline) {
 asio::awaitable<void> Alarm::wait() {
   auto token = asio::redirect_error(asio::use_awaitable, woken_);
   return watched_ == nullptr ? forever_.async_wait(token)
-                             : watched_->async_wait(Descriptor::wait_read, token);
+                             : watched_->async_wait(watched_for_, token);
 }
 
 void Alarm::wake() {
@@ -51,9 +51,10 @@ void Alarm::wake() {
 
 void Alarm::stop() { on_cancel_.reset(); }
 
-Alarm::Watch::Watch(Alarm& alarm, int descriptor)
+Alarm::Watch::Watch(Alarm& alarm, int descriptor, Descriptor::wait_type what)
     : alarm_(alarm), descriptor_(alarm.executor_, descriptor) {
   alarm.watched_ = &descriptor_;
+  alarm.watched_for_ = what;
 }
 
 Alarm::Watch::~Watch() {

@@ -31,10 +31,10 @@ class Alarm final : public TimeSource::Sleeper, public std::enable_shared_from_t
   bool deadline_passed() const { return clock_.now() >= deadline_; }
   bool cancelled() const noexcept { return cancel_.requested(); }
 
-  // Suspends until the watched descriptor is readable, or until wake(), which the deadline and the
+  // Suspends until the watched descriptor is ready, or until wake(), which the deadline and the
   // cancellation call as well. Both may also have been meant for an earlier wait.
   boost::asio::awaitable<void> wait();
-  // Whether the last wait() ended without its descriptor being readable.
+  // Whether the last wait() ended without its descriptor being ready.
   bool was_woken() const noexcept { return woken_.failed(); }
   void wake();
 
@@ -45,7 +45,7 @@ class Alarm final : public TimeSource::Sleeper, public std::enable_shared_from_t
   // before it is closed.
   class Watch {
    public:
-    Watch(Alarm& alarm, int descriptor);
+    Watch(Alarm& alarm, int descriptor, Descriptor::wait_type what = Descriptor::wait_read);
     ~Watch();
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
@@ -65,6 +65,7 @@ class Alarm final : public TimeSource::Sleeper, public std::enable_shared_from_t
   const std::unique_ptr<TimeSource::Timer> timer_;
   TimeSource::Time deadline_ = TimeSource::Time::max();
   Descriptor* watched_ = nullptr;
+  Descriptor::wait_type watched_for_ = Descriptor::wait_read;
   boost::asio::steady_timer forever_;  // what wait() waits for where nothing is watched
   boost::system::error_code woken_;
   std::optional<Cancel::Listener> on_cancel_;

@@ -22,6 +22,10 @@ std::string_view name_of(Refusal::Reason reason) noexcept {
       return "forbidden";
     case Refusal::Reason::disk_full:
       return "disk_full";
+    case Refusal::Reason::bad_gateway:
+      return "bad_gateway";
+    case Refusal::Reason::gateway_timeout:
+      return "gateway_timeout";
     case Refusal::Reason::failed:
       break;
   }

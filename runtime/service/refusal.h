@@ -10,16 +10,18 @@ namespace runtime {
 
 struct Refusal {
   enum class Reason : std::uint8_t {
-    busy,            // too many programs run or wait
-    caller_limit,    // too many of this caller's
-    host_exhausted,  // the host has no processes, descriptors or memory for a jail
-    too_slow,        // the host did not start it in time
-    failed,          // a failure of ours; the log has the reason
-    invalid,         // what was asked for cannot be, and the detail names the field
-    not_found,       // there is no such thing, or it is somebody else's
-    conflict,        // not as things stand
-    forbidden,       // nobody may, whoever asks
-    disk_full,       // the disk limit of a sandbox is met
+    busy,             // too many programs run or wait
+    caller_limit,     // too many of this caller's
+    host_exhausted,   // the host has no processes, descriptors or memory for a jail
+    too_slow,         // the host did not start it in time
+    failed,           // a failure of ours; the log has the reason
+    invalid,          // what was asked for cannot be, and the detail names the field
+    not_found,        // there is no such thing, or it is somebody else's
+    conflict,         // not as things stand
+    forbidden,        // nobody may, whoever asks
+    disk_full,        // the disk limit of a sandbox is met
+    bad_gateway,      // a server in a sandbox cannot be reached, or breaks the rules
+    gateway_timeout,  // one does not answer in time
   };
 
   Reason reason = Reason::failed;

@@ -65,11 +65,16 @@ std::string mode_text(mode_t mode) {
 
 }  // namespace
 
-void write_sandbox(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox) {
+void write_sandbox(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
+                   TokenShown token) {
   const SandboxRequest& request = sandbox.request();
   const auto end = sandbox.end();
   writer.begin_object().key("id").string(sandbox.id());
   write_text_or_null(writer, "name", request.name);
+  if (token == TokenShown::yes) {
+    write_text_or_null(writer, "access_token", end ? "" : sandbox.access_token().reveal());
+  }
+  write_text_or_null(writer, "domain", sandboxes.options().ports_domain);
   writer.key("state").string(end ? "ended" : "running").key("outcome");
   end ? write_outcome(writer, end->outcome, sandbox_limits) : static_cast<void>(writer.null());
   const bool has_template = !request.template_name.empty() && request.template_name != no_template;

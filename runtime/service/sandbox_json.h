@@ -1,6 +1,7 @@
 // Sandboxes, their processes and files as JSON: what callers get.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,10 @@ namespace runtime {
 inline constexpr LimitNames sandbox_limits = {.time = "timeout_seconds",
                                               .memory = "limits.memory_mb"};
 
-void write_sandbox(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox);
+// `token`: whether whoever reads it gets its access token.
+enum class TokenShown : std::uint8_t { no, yes };
+void write_sandbox(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
+                   TokenShown token = TokenShown::no);
 // The members of a process, within an object.
 void write_process_members(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
                            const LivingProcess& process);

@@ -33,7 +33,7 @@ constexpr std::uint32_t most_watches = 8;
 constexpr std::uint32_t most_watched_directories = 1024;
 
 // 128 random bits in lower-case base 32.
-std::string make_sandbox_id() {
+std::string random_text() {
   std::array<unsigned char, 16> bytes{};
   for (std::size_t had = 0; had < bytes.size();) {
     const ssize_t got = ::getrandom(bytes.data() + had, bytes.size() - had, 0);
@@ -180,7 +180,8 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
     under_way_.erase(std::find(under_way_.begin(), under_way_.end(), reserved));
   };
   const Found sandbox(new Sandbox());
-  sandbox->id_ = make_sandbox_id();
+  sandbox->id_ = random_text();
+  sandbox->access_token_ = Secret(random_text());
   sandbox->owner_ = caller.principal.tenant;
   sandbox->metadata_ = std::move(request.metadata);
   LivingRequest wanted;
@@ -266,6 +267,22 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_living(const Principal& principa
   const auto* const sandbox = std::get_if<Found>(&found);
   if (sandbox == nullptr || !(*sandbox)->end()) return found;
   return ended_refusal(**sandbox);
+}
+
+Sandboxes::Or<Sandboxes::Found> Sandboxes::find_by_token(std::string_view id_or_name,
+                                                         std::string_view token) const {
+  const std::lock_guard lock(mutex_);
+  for (const Found& sandbox : sandboxes_) {
+    const auto end = sandbox->end();
+    const bool is_meant =
+        sandbox->id() == id_or_name || (sandbox->request().name == id_or_name && !end);
+    // One of an earlier server has none.
+    const bool is_opened = !token.empty() && sandbox->access_token().is(token);
+    if (!is_meant || !is_opened) continue;
+    if (end) return ended_refusal(*sandbox);
+    return sandbox;
+  }
+  return not_found("sandbox");
 }
 
 Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) const {

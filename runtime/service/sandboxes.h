@@ -1,6 +1,7 @@
 // Sandboxes that live: who has which, what may be asked of them, and what became of them.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
@@ -19,9 +20,11 @@
 #include <vector>
 
 #include "jail/exit_report.h"
+#include "runtime/config/secret.h"
 #include "runtime/living/directory_watch.h"
 #include "runtime/living/living_process.h"
 #include "runtime/living/living_sandbox.h"
+#include "runtime/living/port_connection.h"
 #include "runtime/living/sandbox_files.h"
 #include "runtime/observe/logger.h"
 #include "runtime/sandbox/admission.h"
@@ -42,6 +45,8 @@ class Sandbox {
 
   const std::string& id() const noexcept { return id_; }
   const std::string& owner() const noexcept { return owner_; }
+  // What opens its ports, and nothing else.
+  const Secret& access_token() const noexcept { return access_token_; }
   const SandboxRequest& request() const noexcept { return request_; }  // without its metadata
   Time created() const noexcept { return created_; }
   std::uint64_t number() const noexcept {
@@ -74,6 +79,7 @@ class Sandbox {
 
   std::string id_;
   std::string owner_;
+  Secret access_token_;
   SandboxRequest request_;
   Time created_{};
   std::uint64_t number_ = 0;
@@ -94,8 +100,10 @@ class Sandboxes {
     std::uint32_t most = 100;              // that live at a time
     std::uint32_t most_of_an_owner = 100;  // of these
     std::chrono::milliseconds most_lifetime{std::chrono::hours(24)};
-    std::uint32_t most_memory_mb = 2048;  // what requests may ask for, as remedies say
-    double cores = 1;                     // of processor time that each may use
+    std::uint32_t most_memory_mb = 2048;        // what requests may ask for, as remedies say
+    double cores = 1;                           // of processor time that each may use
+    std::uint32_t most_port_connections = 256;  // of all sandboxes together
+    std::string ports_domain = {};              // where ports have host names; empty: nowhere
   };
 
   // Those of an earlier server are known as ended.
@@ -114,6 +122,15 @@ class Sandboxes {
   Or<Found> find(const Principal& principal, std::string_view id_or_name) const;
   // The same, which must live: else a conflict that says how it ended.
   Or<Found> find_living(const Principal& principal, std::string_view id_or_name) const;
+
+  // By id or name and the sandbox's own access token, whoever shows it. It must live, as above.
+  Or<Found> find_by_token(std::string_view id_or_name, std::string_view token) const;
+
+  // Connects to a server in the sandbox, at most five seconds long. What is returned counts as one
+  // of its connections, and of all sandboxes' together, as long as its place is held.
+  boost::asio::awaitable<Or<PortConnection>> connect(Found sandbox, std::uint16_t port,
+                                                     LivingSandbox::Attendance attendance,
+                                                     Cancel cancel);
 
   struct Query {
     std::optional<bool> has_ended{};
@@ -209,6 +226,9 @@ class Sandboxes {
   const std::shared_ptr<WatchRoom> all_watched_directories_ = std::make_shared<WatchRoom>(16384);
   Admission file_turns_{file_threads, most_waiting_file_work};
   boost::asio::thread_pool file_workers_{file_threads};
+
+  const std::shared_ptr<std::atomic<std::uint32_t>> port_connections_ =
+      std::make_shared<std::atomic<std::uint32_t>>(0);
 
   mutable std::mutex mutex_;
   std::deque<Found> sandboxes_;  // the oldest first, with those that ended and are still known

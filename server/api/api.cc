@@ -55,6 +55,8 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
   options.host_check = local ? ApiOptions::HostCheck::local : ApiOptions::HostCheck::any;
   options.allowed_hosts = config.api_allowed_hosts;
   options.key_rate = rate_of_keys(config);
+  options.ports_domain = config.sandbox_ports_domain;
+  options.ports.head_timeout = config.sandbox_ports_timeout;
   options.execute.default_timeout = config.sandbox_timeout;
   options.execute.default_memory_limit_mb = config.sandbox_memory_limit_mb;
   options.execute.ceilings = config.ceilings;
@@ -77,7 +79,8 @@ Api::Api(ApiOptions options, runtime::Services services)
     : options_(std::move(options)),
       services_(services),
       rate_limit_(rate_limit_of(options_)),
-      started_(std::chrono::steady_clock::now()) {
+      started_(std::chrono::steady_clock::now()),
+      port_proxy_(services_, options_.ports) {
   services_.live_jobs = &live_jobs_;
   for (const auto& key : options_.keys) tenants_.push_back(services_.jobs.owner_of(key.reveal()));
   add_stream_routes(routes_, services_, options_.execute);
@@ -91,6 +94,7 @@ Api::Api(ApiOptions options, runtime::Services services)
   add_sandbox_watch_route(routes_, services_);
   add_sandbox_file_routes(routes_, services_, options_.execute);
   add_sandbox_event_routes(routes_, services_);
+  add_sandbox_port_routes(routes_, port_proxy_);
   add_mcp_route(routes_, services_, options_.execute, options_.version, options_.allowed_hosts);
   add_own_routes();
 }
@@ -112,25 +116,29 @@ void Api::add_own_routes() {
 
 Admittance Api::admit(const RequestHead& head) const {
   auto matched = std::make_shared<Matched>();
-  if (auto found = routes_.find(head.method, head.path)) matched->path = std::move(*found);
+  match(head, *matched);
   matched->principal = principal_of(head);
   Admittance admittance;
   admittance.refusal = why_refused(head, *matched);
   const Route* const route = matched->path.route;
-  admittance.is_upgrade = route != nullptr && route->is_upgrade();
-  admittance.reads_body = route != nullptr && route->body == Route::Body::pieces;
+  admittance.is_upgrade =
+      route != nullptr && (matched->port ? matched->port->is_upgrade : route->is_upgrade());
+  admittance.reads_body =
+      route != nullptr && route->body == Route::Body::pieces && !admittance.is_upgrade;
   admittance.context = std::move(matched);
   return admittance;
 }
 
 std::optional<Response> Api::why_refused(const RequestHead& head, Matched& matched) const {
-  if (options_.host_check == ApiOptions::HostCheck::local &&
+  const bool has_own_name = matched.port && matched.port->target.form == PortForm::host;
+  if (!has_own_name && options_.host_check == ApiOptions::HostCheck::local &&
       !is_local_host(head, options_.allowed_hosts)) {
     return problem(421,
                    "Host: this server answers to localhost only; API_ALLOWED_HOSTS adds names");
   }
   const RouteTable::Match& path = matched.path;
   const Route* const route = path.route;
+  if (route != nullptr && matched.port) return why_port_refused(head, matched);
   // Whoever shows no key learns nothing about paths but that the open ones are there.
   const bool is_open = route == nullptr ? path.is_open : route->access == Access::open;
   if (!matched.principal && !is_open) {
@@ -147,7 +155,7 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
   }
   if (route->cost != Cost::none) {
     const auto principal = matched.principal.value_or(runtime::Principal());
-    if (auto refusal = check_rate(principal)) return refusal;
+    if (auto refusal = check_rate(principal.key.value_or(0))) return refusal;
   }
   auto query = parameters_of(head.query, route->query);
   if (!query) return problem(400, query.error().message());
@@ -171,9 +179,9 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
 }
 
 // Whole seconds, so that whoever waits for them is not too early.
-std::optional<Response> Api::check_rate(const runtime::Principal& principal) const {
+std::optional<Response> Api::check_rate(std::size_t key) const {
   if (rate_limit_ == nullptr) return std::nullopt;
-  const auto wait = rate_limit_->take(principal.key.value_or(0), options_.clock());
+  const auto wait = rate_limit_->take(key, options_.clock());
   if (wait.count() == 0) return std::nullopt;
   const std::string seconds = std::to_string(std::chrono::ceil<std::chrono::seconds>(wait).count());
   services_.metrics.rejected.add({"rate"});
@@ -182,15 +190,18 @@ std::optional<Response> Api::check_rate(const runtime::Principal& principal) con
 }
 
 Call Api::call_of(Request request, const Matched& matched, runtime::Cancel gone) {
-  return {.head = std::move(request.head),
-          .body = std::move(request.body),
-          .principal = matched.principal.value_or(runtime::Principal()),
-          .is_known = matched.principal.has_value(),
-          .parameters = matched.path.parameters,
-          .query = matched.query,
-          .gone = std::move(gone),
-          .stream = request.stream,
-          .pieces = request.pieces};
+  Call call{.head = std::move(request.head),
+            .body = std::move(request.body),
+            .principal = matched.principal.value_or(runtime::Principal()),
+            .is_known = matched.principal.has_value(),
+            .parameters = matched.path.parameters,
+            .query = matched.query,
+            .gone = std::move(gone),
+            .stream = request.stream,
+            .pieces = request.pieces,
+            .port = matched.port};
+  if (call.port) call.port->peer = std::move(request.peer);
+  return call;
 }
 
 boost::asio::awaitable<Response> Api::handle(Request request, runtime::Cancel gone) {
@@ -204,7 +215,13 @@ boost::asio::awaitable<void> Api::upgrade(Socket socket, Request request, BodyBu
                                           runtime::Cancel gone) {
   const auto context = request.context;
   const auto& matched = static_cast<const Matched&>(*context);
-  Upgrade upgrade{.call = call_of(std::move(request), matched, std::move(gone)),
+  Call call = call_of(std::move(request), matched, std::move(gone));
+  if (call.port) {
+    co_await port_proxy_.upgrade(std::move(socket), std::move(call.head), std::move(*call.port),
+                                 std::move(call.gone));
+    co_return;
+  }
+  Upgrade upgrade{.call = std::move(call),
                   .socket = std::move(socket),
                   .budget = budget,
                   .draining = draining_};

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "runtime/config/config.h"
@@ -17,6 +18,7 @@
 #include "server/api/rate_limit.h"
 #include "server/api/routes.h"
 #include "server/http/handler.h"
+#include "server/ports/port_proxy.h"
 
 namespace server {
 
@@ -27,6 +29,8 @@ struct ApiOptions {
   std::vector<std::string> allowed_hosts;
   std::optional<RequestRate> key_rate;  // of each key; without keys, of all callers together
   std::function<RateLimit::Clock::time_point()> clock = &RateLimit::Clock::now;
+  std::string ports_domain;  // empty: ports of sandboxes have no host names
+  PortOptions ports;
   runtime::RequestRules execute;
   runtime::ProgramRoot root;
 };
@@ -57,6 +61,7 @@ class Api final : public Handler {
     RouteTable::Match path;                       // without a label where no route has the path
     std::optional<runtime::Principal> principal;  // nothing: no valid key was shown
     Parameters query;                             // where it is not refused
+    std::optional<PortCall> port;                 // where the route leads to one
   };
 
   void add_own_routes();
@@ -66,7 +71,15 @@ class Api final : public Handler {
   // Fills `matched.query` in.
   std::optional<Response> why_refused(const RequestHead& head, Matched& matched) const;
   static Call call_of(Request request, const Matched& matched, runtime::Cancel gone);
-  std::optional<Response> check_rate(const runtime::Principal& principal) const;
+  // Finds the route, and which port it leads to.
+  void match(const RequestHead& head, Matched& matched) const;
+  // Fills `matched.port` in.
+  std::optional<Response> why_port_refused(const RequestHead& head, Matched& matched) const;
+  std::variant<runtime::Sandboxes::Found, Response> sandbox_of_port(const RequestHead& head,
+                                                                    const Matched& matched) const;
+  std::optional<Response> check_rate(std::size_t key) const;
+  // Of an owner of sandboxes.
+  std::size_t key_of(const std::string& tenant) const;
   bool is_draining() const { return draining_.requested(); }
   std::optional<runtime::Principal> principal_of(const RequestHead& head) const;
   std::chrono::duration<double> uptime() const;
@@ -78,6 +91,7 @@ class Api final : public Handler {
   const std::unique_ptr<RateLimit> rate_limit_;  // null: no bound
   const std::chrono::steady_clock::time_point started_;
   const runtime::Cancel draining_;
+  const PortProxy port_proxy_;
   RouteTable routes_;
 };
 

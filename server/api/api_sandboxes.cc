@@ -23,7 +23,7 @@ constexpr std::uint32_t max_sandboxes = 200;
 Response answer_of(const runtime::Services& services, const runtime::Sandbox& sandbox,
                    int status = 200) {
   runtime::json::Writer writer;
-  runtime::write_sandbox(writer, *services.sandboxes, sandbox);
+  runtime::write_sandbox(writer, *services.sandboxes, sandbox, runtime::TokenShown::yes);
   return json_answer(std::move(writer), status);
 }
 

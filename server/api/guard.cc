@@ -10,22 +10,11 @@
 namespace server {
 namespace {
 
-bool same_bytes(std::string_view shown, std::string_view key) {
-  if (key.empty()) return false;
-  // Volatile, so that no compiler ends the loop early once a difference is certain.
-  volatile unsigned char difference = shown.size() == key.size() ? 0 : 1;
-  for (std::size_t i = 0; i < shown.size(); ++i) {
-    const char other = key[i % key.size()];
-    difference = static_cast<unsigned char>(difference | (shown[i] ^ other));
-  }
-  return difference == 0;
-}
-
 std::optional<std::size_t> place_of(std::string_view shown,
                                     const std::vector<runtime::Secret>& keys) {
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (same_bytes(shown, keys[i].reveal())) found = i;
+    if (keys[i].is(shown)) found = i;
   }
   return found;
 }
@@ -33,12 +22,6 @@ std::optional<std::size_t> place_of(std::string_view shown,
 bool is_allowed_name(std::string_view name, const std::vector<std::string>& allowed) {
   return std::any_of(allowed.begin(), allowed.end(),
                      [&](const std::string& one) { return equal_ignoring_case(name, one); });
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
 }
 
 bool consists_of(std::string_view text, std::string_view letters) {
@@ -89,14 +72,17 @@ bool lists(std::string_view header, std::string_view word) {
 
 }  // namespace
 
+std::optional<std::size_t> key_in_authorization(const RequestHead& head,
+                                                const std::vector<runtime::Secret>& keys) {
+  constexpr std::string_view scheme = "Bearer ";
+  const auto value = head.header("Authorization");
+  if (!value || !equal_ignoring_case(value->substr(0, scheme.size()), scheme)) return std::nullopt;
+  return place_of(trimmed(value->substr(scheme.size())), keys);
+}
+
 std::optional<std::size_t> key_shown(const RequestHead& head,
                                      const std::vector<runtime::Secret>& keys) {
-  constexpr std::string_view scheme = "Bearer ";
-  std::optional<std::size_t> found;
-  if (const auto value = head.header("Authorization");
-      value && equal_ignoring_case(value->substr(0, scheme.size()), scheme)) {
-    found = place_of(trimmed(value->substr(scheme.size())), keys);
-  }
+  auto found = key_in_authorization(head, keys);
   if (const auto value = head.header("X-API-Key")) {
     const auto other = place_of(*value, keys);
     if (!found) found = other;
@@ -127,6 +113,18 @@ bool is_own_origin(const RequestHead& head, const std::vector<std::string>& allo
          port_of(*page, scheme) == port_of(*own, scheme);
 }
 
+bool asks_for_websocket(const RequestHead& head) {
+  return lists(head.header("Connection").value_or(""), "upgrade") &&
+         lists(head.header("Upgrade").value_or(""), "websocket");
+}
+
+std::optional<Response> check_websocket_key(const RequestHead& head) {
+  constexpr std::size_t key_bytes = 16;
+  const auto key = runtime::json::decode_base64(head.header("Sec-WebSocket-Key").value_or(""));
+  if (key && key->size() == key_bytes) return std::nullopt;
+  return problem(400, "Sec-WebSocket-Key: expected 16 bytes in base64");
+}
+
 bool is_json(const RequestHead& head) {
   const std::string_view value = head.header("Content-Type").value_or("");
   const std::size_t semicolon = std::min(value.find(';'), value.size());
@@ -143,16 +141,10 @@ std::optional<Response> why_no_websocket(const RequestHead& head,
                    "Origin: pages of other sites may not use this server; "
                    "API_ALLOWED_HOSTS adds names");
   }
-  if (!lists(head.header("Connection").value_or(""), "upgrade") ||
-      !lists(head.header("Upgrade").value_or(""), "websocket")) {
+  if (!asks_for_websocket(head)) {
     return problem(426, "this path speaks WebSocket", {{"Upgrade", "websocket"}});
   }
-  constexpr std::size_t key_bytes = 16;  // RFC 6455, section 4.2.1
-  const auto key = runtime::json::decode_base64(head.header("Sec-WebSocket-Key").value_or(""));
-  if (!key || key->size() != key_bytes) {
-    return problem(400, "Sec-WebSocket-Key: expected 16 bytes in base64");
-  }
-  return std::nullopt;
+  return check_websocket_key(head);
 }
 
 }  // namespace server

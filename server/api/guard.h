@@ -17,6 +17,10 @@ namespace server {
 std::optional<std::size_t> key_shown(const RequestHead& head,
                                      const std::vector<runtime::Secret>& keys);
 
+// The same of the header Authorization alone.
+std::optional<std::size_t> key_in_authorization(const RequestHead& head,
+                                                const std::vector<runtime::Secret>& keys);
+
 // A page in a browser can make a name of its own resolve to 127.0.0.1 and then talk to a server
 // there as its own site; only the Host header tells. `allowed` are names beside the loopback ones.
 bool is_local_host(const RequestHead& head, const std::vector<std::string>& allowed);
@@ -30,6 +34,10 @@ bool is_own_origin(const RequestHead& head, const std::vector<std::string>& allo
 // Why a request is none for a WebSocket of a page of this server, or of no page.
 std::optional<Response> why_no_websocket(const RequestHead& head,
                                          const std::vector<std::string>& allowed);
+// Whether the head asks to leave HTTP for WebSocket, and what is wrong with its key then, if
+// anything is (RFC 6455, section 4.2.1).
+bool asks_for_websocket(const RequestHead& head);
+std::optional<Response> check_websocket_key(const RequestHead& head);
 
 // "application/json", perhaps with charset=utf-8. Browsers send it to no other site unasked.
 bool is_json(const RequestHead& head);

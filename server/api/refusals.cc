@@ -23,6 +23,10 @@ int status_of(runtime::Refusal::Reason reason) {
       return 429;
     case Reason::disk_full:
       return 507;
+    case Reason::bad_gateway:
+      return 502;
+    case Reason::gateway_timeout:
+      return 504;
     case Reason::busy:
     case Reason::host_exhausted:
     case Reason::too_slow:

@@ -9,6 +9,7 @@
 #include "runtime/service/services.h"
 #include "server/api/decode.h"
 #include "server/api/routes.h"
+#include "server/ports/port_proxy.h"
 
 namespace server {
 
@@ -38,6 +39,8 @@ void add_sandbox_event_routes(RouteTable& table, const runtime::Services& servic
 void add_sandbox_watch_route(RouteTable& table, const runtime::Services& services);
 void add_sandbox_terminal_route(RouteTable& table, const runtime::Services& services,
                                 const runtime::RequestRules& rules);
+// `proxy` outlives the table.
+void add_sandbox_port_routes(RouteTable& table, const PortProxy& proxy);
 // `allowed_hosts` outlives the table.
 void add_mcp_route(RouteTable& table, const runtime::Services& services,
                    const runtime::RequestRules& rules, const std::string& version,

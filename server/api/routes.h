@@ -18,6 +18,7 @@
 #include "server/http/request_body.h"
 #include "server/http/response_stream.h"
 #include "server/http/socket.h"
+#include "server/ports/port_call.h"
 
 namespace server {
 
@@ -32,6 +33,7 @@ struct Call {
   runtime::Cancel gone;              // nobody waits for the answer any more
   ResponseStream* stream = nullptr;  // for an answer in pieces, until the handler returns
   RequestBody* pieces = nullptr;     // as long, on a route that reads its body in pieces
+  std::optional<PortCall> port = std::nullopt;  // on a route that leads to a port
 
   // The part of the path that stands for `name`, which the pattern has.
   const std::string& parameter(std::string_view name) const;
@@ -84,6 +86,10 @@ struct Route {
   UpgradeHandler upgrade = {};
   // Why a connection stays with HTTP; empty: it becomes a WebSocket whenever it is asked for well.
   std::function<std::optional<Response>(const Call&)> why_no_upgrade = {};
+
+  // To a server in a sandbox, which any query and any type of body is for; it may become a
+  // WebSocket. The sandbox's access token opens it as a key does.
+  enum class Leads : std::uint8_t { here, to_port } leads = Leads::here;
 
   std::string_view name() const { return label.empty() ? pattern : label; }
   bool is_upgrade() const { return handle == nullptr; }

@@ -84,7 +84,9 @@ runtime::Sandboxes::Options sandbox_options(const runtime::Config& config) {
           .most_of_an_owner = config.api_keys.size() > 1 ? (most + 1) / 2 : most,
           .most_lifetime = config.sandbox_max_lifetime,
           .most_memory_mb = config.ceilings.memory_limit_mb,
-          .cores = config.sandbox_cpu_limit};
+          .cores = config.sandbox_cpu_limit,
+          .most_port_connections = std::max(1u, config.api_max_connections / 2),
+          .ports_domain = config.sandbox_ports_domain};
 }
 
 void log_limits(runtime::Logger& logger, const runtime::CgroupChoice& cgroup) {

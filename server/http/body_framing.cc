@@ -56,7 +56,8 @@ void ChunkExtensions::operator()(std::uint64_t chunk_bytes, boost::beast::string
   if (!fine) error = http::error::bad_chunk_extension;
 }
 
-BodyStep parse_body(http::basic_parser<true>& parser, boost::beast::flat_buffer& buffer,
+template <bool is_request>
+BodyStep parse_body(http::basic_parser<is_request>& parser, boost::beast::flat_buffer& buffer,
                     BodyPlace place) {
   if (parser.is_done()) return BodyStep::whole;
   error_code error;
@@ -71,5 +72,8 @@ BodyStep parse_body(http::basic_parser<true>& parser, boost::beast::flat_buffer&
   if ((error && !starved) || buffer.size() > max_unparsed) return BodyStep::malformed;
   return starved ? BodyStep::starved : BodyStep::progress;
 }
+
+template BodyStep parse_body(http::basic_parser<true>&, boost::beast::flat_buffer&, BodyPlace);
+template BodyStep parse_body(http::basic_parser<false>&, boost::beast::flat_buffer&, BodyPlace);
 
 }  // namespace server

@@ -1,4 +1,5 @@
-// Where a request's body ends, read as strictly as every proxy before us reads it.
+// Where the body of a request or a response ends, read as strictly as every proxy before us reads
+// it.
 #pragma once
 
 #include <boost/beast/core/flat_buffer.hpp>
@@ -35,7 +36,8 @@ enum class BodyPlace : std::uint8_t {
 };
 
 // Gives the parser, whose head is done, what of the body is in the buffer, and takes that out.
-BodyStep parse_body(boost::beast::http::basic_parser<true>& parser,
+template <bool is_request>
+BodyStep parse_body(boost::beast::http::basic_parser<is_request>& parser,
                     boost::beast::flat_buffer& buffer, BodyPlace place);
 
 }  // namespace server

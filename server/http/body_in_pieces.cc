@@ -55,9 +55,16 @@ asio::awaitable<RequestBody::Piece> BodyInPieces::read(std::span<char> room) {
       co_return Piece{size, is_whole() ? Piece::State::whole : Piece::State::more};
     }
     if (step != BodyStep::starved || co_await read_more()) continue;
-    state_ = is_late_ ? State::late : State::gone;
+    if (state_ == State::open) state_ = is_late_ ? State::late : State::gone;
   }
   co_return Piece{0, is_whole() ? Piece::State::whole : Piece::State::failed};
+}
+
+void BodyInPieces::stop() {
+  if (state_ != State::open) return;
+  state_ = State::stopped;
+  boost::system::error_code ignored;
+  socket_.cancel(ignored);
 }
 
 asio::awaitable<bool> BodyInPieces::read_more() {

@@ -39,6 +39,7 @@ class BodyInPieces final : public RequestBody {
   BodyInPieces& operator=(const BodyInPieces&) = delete;
 
   boost::asio::awaitable<Piece> read(std::span<char> room) override;
+  void stop() override;
   Response refusal() const override;
 
   // The server cannot wait any longer: what does not come in `time` is not waited for.
@@ -55,7 +56,7 @@ class BodyInPieces final : public RequestBody {
   boost::asio::awaitable<bool> skip_rest(std::size_t max_bytes);
 
  private:
-  enum class State : std::uint8_t { open, whole, gone, late, malformed };
+  enum class State : std::uint8_t { open, whole, gone, late, malformed, stopped };
 
   boost::asio::awaitable<bool> read_more();
   boost::asio::awaitable<void> send_continue();

@@ -38,6 +38,7 @@ struct Request {
   ResponseStream* stream = nullptr;
   // For Admittance::reads_body, as long; else null.
   RequestBody* pieces = nullptr;
+  std::string peer = {};  // see peer_of()
 };
 
 // Called from several threads at once. Must outlive the server.

@@ -37,12 +37,6 @@ class Seen {
   std::array<bool, single.size()> seen_{};
 };
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 std::optional<std::string> check_value(std::string_view name, std::string_view value) {
   if (equal_ignoring_case(name, "Content-Length")) {
     const bool digits =

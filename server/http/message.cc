@@ -39,6 +39,22 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept {
                     [](char x, char y) { return lower(x) == lower(y); });
 }
 
+std::string_view trimmed(std::string_view text) noexcept {
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+bool lists(std::string_view value, std::string_view word) noexcept {
+  while (!value.empty()) {
+    const std::string_view item = value.substr(0, value.find(','));
+    value.remove_prefix(std::min(item.size() + 1, value.size()));
+    if (equal_ignoring_case(trimmed(item), word)) return true;
+  }
+  return false;
+}
+
 std::optional<std::string_view> RequestHead::header(std::string_view name) const {
   for (const Header& header : headers) {
     if (equal_ignoring_case(header.name, name)) return header.value;
@@ -64,62 +80,60 @@ std::string query_of(std::string_view target) {
 }
 
 std::string_view reason_phrase(int status) noexcept {
-  switch (status) {
-    case 101:
-      return "Switching Protocols";
-    case 200:
-      return "OK";
-    case 201:
-      return "Created";
-    case 202:
-      return "Accepted";
-    case 204:
-      return "No Content";
-    case 206:
-      return "Partial Content";
-    case 304:
-      return "Not Modified";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 408:
-      return "Request Timeout";
-    case 409:
-      return "Conflict";
-    case 413:
-      return "Content Too Large";
-    case 415:
-      return "Unsupported Media Type";
-    case 416:
-      return "Range Not Satisfiable";
-    case 417:
-      return "Expectation Failed";
-    case 421:
-      return "Misdirected Request";
-    case 424:
-      return "Failed Dependency";
-    case 426:
-      return "Upgrade Required";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 500:
-      return "Internal Server Error";
-    case 503:
-      return "Service Unavailable";
-    case 507:
-      return "Insufficient Storage";
-    default:
-      return "Unknown";
+  struct Reason {
+    int status;
+    std::string_view phrase;
+  };
+  static constexpr Reason reasons[] = {
+      {101, "Switching Protocols"},
+      {200, "OK"},
+      {201, "Created"},
+      {202, "Accepted"},
+      {204, "No Content"},
+      {206, "Partial Content"},
+      {301, "Moved Permanently"},
+      {302, "Found"},
+      {303, "See Other"},
+      {304, "Not Modified"},
+      {307, "Temporary Redirect"},
+      {308, "Permanent Redirect"},
+      {400, "Bad Request"},
+      {401, "Unauthorized"},
+      {402, "Payment Required"},
+      {403, "Forbidden"},
+      {404, "Not Found"},
+      {405, "Method Not Allowed"},
+      {406, "Not Acceptable"},
+      {408, "Request Timeout"},
+      {409, "Conflict"},
+      {410, "Gone"},
+      {411, "Length Required"},
+      {412, "Precondition Failed"},
+      {413, "Content Too Large"},
+      {414, "URI Too Long"},
+      {415, "Unsupported Media Type"},
+      {416, "Range Not Satisfiable"},
+      {417, "Expectation Failed"},
+      {421, "Misdirected Request"},
+      {422, "Unprocessable Content"},
+      {423, "Locked"},
+      {424, "Failed Dependency"},
+      {426, "Upgrade Required"},
+      {428, "Precondition Required"},
+      {429, "Too Many Requests"},
+      {431, "Request Header Fields Too Large"},
+      {500, "Internal Server Error"},
+      {501, "Not Implemented"},
+      {502, "Bad Gateway"},
+      {503, "Service Unavailable"},
+      {504, "Gateway Timeout"},
+      {505, "HTTP Version Not Supported"},
+      {507, "Insufficient Storage"},
+  };
+  for (const Reason& reason : reasons) {
+    if (reason.status == status) return reason.phrase;
   }
+  return "Unknown";
 }
 
 Response problem(int status, std::string_view detail, std::vector<Header> headers,
@@ -160,8 +174,10 @@ std::string render_head(const Response& response, std::string_view request_id,
     text += ": ";
     text += value;
   };
-  add("Date", http_date(std::time(nullptr)));
-  add("Server", "agent-sandbox");
+  if (!response.is_relayed) {
+    add("Date", http_date(std::time(nullptr)));
+    add("Server", "agent-sandbox");
+  }
   const bool has_body = response.status != 204 && response.status != 304;
   if (has_body && !response.content_type.empty()) add("Content-Type", response.content_type);
   if (has_body && framing.kind == Framing::Kind::length) {
@@ -171,8 +187,10 @@ std::string render_head(const Response& response, std::string_view request_id,
   }
   add("X-Request-Id", request_id);
   // Results are nobody else's business and no browser's to guess at.
-  add("Cache-Control", "no-store");
-  add("X-Content-Type-Options", "nosniff");
+  if (!response.is_relayed) {
+    add("Cache-Control", "no-store");
+    add("X-Content-Type-Options", "nosniff");
+  }
   add("Connection", connection == Connection::keep_alive ? "keep-alive" : "close");
   for (const Header& header : response.headers) add(header.name, header.value);
   text += "\r\n\r\n";

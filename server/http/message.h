@@ -30,9 +30,17 @@ struct Response {
   std::string content_type = "application/json";  // empty: of an empty body
   std::string body{};
   std::vector<Header> headers{};  // beside those that every response has
+  // Another server's answer: its headers say when, by whom and how long it may be kept.
+  bool is_relayed = false;
 };
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept;
+
+// Without blanks and tabulators around it.
+std::string_view trimmed(std::string_view text) noexcept;
+
+// Whether the list in a header's value has `word`, in whatever case.
+bool lists(std::string_view value, std::string_view word) noexcept;
 
 // The path of any form of request target: "/a?b", "http://host/a", "*".
 std::string path_of(std::string_view target);

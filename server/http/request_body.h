@@ -31,6 +31,10 @@ class RequestBody {
   // body but the handler's own.
   virtual boost::asio::awaitable<Piece> read(std::span<char> room) = 0;
 
+  // Nobody wants the rest: a read that goes on, and each that follows, fails. For a handler that
+  // has answered already.
+  virtual void stop() = 0;
+
   // What a client hears whose body failed: 408 where it came too slowly, 400 where it is not framed
   // as HTTP/1.1 says. One that is gone hears nothing.
   virtual Response refusal() const = 0;

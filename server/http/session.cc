@@ -18,6 +18,7 @@
 #include "server/http/deadline.h"
 #include "server/http/head_check.h"
 #include "server/http/incoming.h"
+#include "server/http/peer.h"
 #include "server/http/streamed_response.h"
 
 namespace server {
@@ -41,6 +42,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   BeastSession(Socket socket, HttpOptions options, BodyBudget& budget, Handler& handler,
                runtime::Logger& logger)
       : socket_(std::move(socket)),
+        peer_(peer_of(socket_.native_handle())),
         deadline_(std::make_shared<Deadline>(socket_.get_executor())),
         incoming_(std::make_shared<Incoming>(socket_)),
         buffer_(incoming_->buffer()),
@@ -321,7 +323,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   }
 
   Request request_with(std::string body) const {
-    return {.head = head_, .body = std::move(body), .context = admittance_.context};
+    return {.head = head_, .body = std::move(body), .context = admittance_.context, .peer = peer_};
   }
 
   void tell(int status) { handler_.on_response(head_, admittance_.context.get(), status); }
@@ -413,6 +415,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   }
 
   Socket socket_;
+  const std::string peer_;
   const std::shared_ptr<Deadline> deadline_;
   const std::shared_ptr<Incoming> incoming_;
   boost::beast::flat_buffer& buffer_;  // what came in; the next request starts in it

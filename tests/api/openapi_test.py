@@ -26,7 +26,7 @@ BODIES = {
     "/v1/sandboxes/{id}": {},
     "/mcp": {"jsonrpc": "2.0", "id": 1, "method": "ping"},
 }
-METHODS = {"get", "post", "put", "patch", "delete", "head"}  # of the members of a path that are operations
+METHODS = {"get", "post", "put", "patch", "delete", "head", "options"}  # of the members of a path that are operations
 
 # What cannot go through a proxy, by suite. The suites that are not here are about connections, load, signals and
 # what is left behind, not about answers; those of /stream speak WebSocket.

@@ -36,6 +36,14 @@ class Life(Command):
         self.assertEqual("", self.good("delete", "box"))
         self.assertIn(" ", self.one_line("get", "box"))
 
+    def test_port_prints_an_address_that_opens(self):
+        sandbox = self.make("--name", "web")
+        self.exec("web", "sh", "-c", "echo hello > file; python3 -m http.server 8000 > log 2>&1 &")
+        address = self.good("port", "web", "8000").rstrip("\n")
+        self.assertTrue(address.startswith(f"{self.url()}/v1/sandboxes/{sandbox}/ports/8000/?access_token="), address)
+        path = address.removeprefix(self.url()).replace("/?", "/file?")
+        self.assertTrue(host_view.wait_until(lambda: self.client.send("GET", path).body == b"hello\n", 20))
+
     def test_json(self):
         shown = json.loads(self.good("create", "--json"))
         self.assertEqual("running", shown["state"])

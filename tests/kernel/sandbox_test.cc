@@ -13,8 +13,10 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "runtime/living/living_sandbox.h"
+#include "runtime/living/port_connection.h"
 #include "runtime/living/sandbox_files.h"
 #include "runtime/sandbox/runner.h"
 #include "tests/time_scale.h"
@@ -87,6 +89,20 @@ class LivingSandboxTest : public testing::Test {
     jail::Result<Process> process{Process()};
     await(spawn_now(std::move(command), process));
     return process;
+  }
+
+  asio::awaitable<void> connect_now(std::uint16_t port, milliseconds patience, Cancel cancel,
+                                    jail::Result<PortConnection>& connection) {
+    connection = co_await connect_to_port(sandbox_, port, LivingSandbox::Attendance::none, patience,
+                                          std::move(cancel));
+  }
+
+  jail::Result<PortConnection> connect(std::uint16_t port,
+                                       milliseconds patience = scaled(seconds(10)),
+                                       Cancel cancel = Cancel()) {
+    jail::Result<PortConnection> connection{PortConnection()};
+    await(connect_now(port, patience, std::move(cancel), connection));
+    return connection;
   }
 
   Process started(ProcessCommand command) {
@@ -231,7 +247,7 @@ TEST_F(LivingSandboxTest, InputThatNobodyReadsWaitsUntilItIsCancelled) {
   ProcessCommand command = shell("sleep 60");
   command.keep_input_open = true;
   const Process process = started(std::move(command));
-  const Cancel cancel;
+  Cancel cancel;
   auto written = asio::co_spawn(
       context_, process->write_input(std::string(1u << 20, 'x'), false, cancel), asio::use_future);
   EXPECT_EQ(written.wait_for(milliseconds(50)), std::future_status::timeout);
@@ -335,6 +351,67 @@ TEST_F(LivingSandboxTest, ItsTimeCanBeRenewed) {
   begin({}, milliseconds(400));
   sandbox_->set_times({.ends_at = std::chrono::steady_clock::now() + scaled(seconds(60))});
   EXPECT_FALSE(ends_within(milliseconds(800)));
+}
+
+// The process that starts the server has ended: nothing but connections keeps the sandbox.
+constexpr const char* left_server =
+    "python3 -c \"import socket, os, time\n"
+    "s = socket.create_server(('127.0.0.1', 8000), backlog=128)\n"
+    "if os.fork() == 0:\n"
+    "    kept = []\n"
+    "    while True: kept.append(s.accept())\" > /dev/null";
+
+TEST_F(LivingSandboxTest, ItIsNotIdleWhileAConnectionIsOpen) {
+  begin({}, std::nullopt, scaled(milliseconds(300)));
+  all_of(started(shell(left_server)));
+  std::optional<jail::Result<PortConnection>> connection = connect(8000);
+  ASSERT_TRUE(*connection) << connection->error().message();
+  EXPECT_FALSE(ends_within(scaled(milliseconds(700))));
+  connection.reset();
+  ASSERT_TRUE(ends_within(scaled(seconds(20))));
+  EXPECT_EQ(sandbox_->ending()->cause, LivingSandbox::Cause::idle);
+}
+
+TEST_F(LivingSandboxTest, ConnectionsAreBounded) {
+  begin();
+  all_of(started(shell(left_server)));
+  std::vector<jail::Result<PortConnection>> open;
+  for (std::uint32_t i = 0; i < LivingSandbox::max_port_connections; ++i) {
+    open.push_back(connect(8000));
+    ASSERT_TRUE(open.back()) << open.back().error().message();
+  }
+  const auto refused = connect(8000);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, jail::ErrorKind::exhausted);
+  open.pop_back();
+  EXPECT_TRUE(connect(8000));
+}
+
+TEST_F(LivingSandboxTest, WhyThereIsNoConnection) {
+  begin();
+  const auto none = connect(8001);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, jail::ErrorKind::refused);
+  // One that never accepts has a full backlog soon, and lets nobody in.
+  all_of(
+      started(shell("python3 -c \"import socket, os, time\n"
+                    "s = socket.create_server(('127.0.0.1', 8000), backlog=0)\n"
+                    "if os.fork() == 0: time.sleep(60)\" > /dev/null")));
+  std::vector<jail::Result<PortConnection>> let_in;
+  do {
+    let_in.push_back(connect(8000, milliseconds(200)));
+  } while (let_in.back() && let_in.size() < 10);
+  ASSERT_FALSE(let_in.back());
+  EXPECT_EQ(let_in.back().error().kind, jail::ErrorKind::timed_out);
+  Cancel cancel = Cancel().child();
+  cancel.request();
+  const auto cancelled = connect(8000, milliseconds(200), cancel);
+  ASSERT_FALSE(cancelled);
+  sandbox_->end(LivingSandbox::Cause::deleted);
+  ASSERT_TRUE(ends_within(scaled(seconds(10))));
+  const auto ended = connect(8000);
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().kind, jail::ErrorKind::closed);
 }
 
 TEST_F(LivingSandboxTest, ItIsNotIdleWhileAProcessRunsOrSomebodyUsesIt) {

@@ -21,6 +21,9 @@
 
 namespace jail {
 
+// Of a socket of a jail's network.
+enum class SocketFamily : std::uint8_t { ipv4, ipv6 };
+
 // How far a jail has come. It only goes forward.
 enum class Phase : std::uint8_t {
   launching,  // namespaces and mounts are being made
@@ -89,6 +92,19 @@ class Jail {
   // a file of the host, and a device or a FIFO is opened as it is: ask here for the whole path, or
   // by openat2(2) with RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS for what fstat(2) then calls a file.
   Result<Fd> open_file(std::string_view path, int flags, std::uint32_t mode = 0644) const;
+
+  // Asks for a TCP socket in the network of a living jail, in Phase::running: the owner connects it
+  // to 127.0.0.1 or ::1 of the jail, and no port of the host is opened. Does not wait. What is
+  // returned becomes readable when take_socket() has something to do; who closes it gives up.
+  // Errors: invalid; closed (the jail has ended); exhausted, kernel.
+  Result<Fd> request_socket(SocketFamily family) const;
+
+  // The socket that `request`, of request_socket(), was for: not connected, non-blocking,
+  // close-on-exec, and the caller's. Not valid: it is not there yet. Its buffers are the caller's
+  // to bound (SO_RCVBUF). A network may serve another jail once this one has ended: a connection is
+  // to this one's server where process_fd() is not readable after connect(2) has succeeded. Errors:
+  // closed (the jail has ended); exhausted, kernel.
+  static Result<Fd> take_socket(int request);
 
   // Asks init to end the jail; the report follows. Does nothing after the end. From any thread,
   // also while another one uses the Jail, as in wait(), but not while it moves or destroys it.

@@ -47,6 +47,17 @@ jail_status jail_jail_spawn(const jail_jail* jail, const char* const* argv, cons
 jail_status jail_jail_open_file(const jail_jail* jail, const char* path, int flags, uint32_t mode,
                                 int* fd, jail_error* error);
 
+// Asks for a TCP socket in the network of a living jail that was started, by which its owner
+// connects to 127.0.0.1, or ::1 where `ipv6` is not 0, of the jail; no port of the host is opened.
+// Does not wait: `request` becomes readable when jail_take_socket() has something to do, and is the
+// caller's to close, which gives the socket up.
+jail_status jail_jail_request_socket(const jail_jail* jail, int ipv6, int* request,
+                                     jail_error* error);
+// The socket that `request` was for: not connected, non-blocking, the caller's to close; -1: it is
+// not there yet. A connection is to this jail's server where jail_jail_process_fd() is not readable
+// after connect(2) has succeeded: its network may serve another jail once this one has ended.
+jail_status jail_take_socket(int request, int* socket, jail_error* error);
+
 // Kills the process and its process group, where it has not ended.
 void jail_process_destroy(jail_process* process);
 

@@ -74,6 +74,26 @@ jail_status jail_jail_open_file(const jail_jail* jail, const char* path, int fla
                  });
 }
 
+jail_status jail_jail_request_socket(const jail_jail* jail, int ipv6, int* request,
+                                     jail_error* error) {
+  return guarded(__func__, {{"jail", jail}, {"request", request}}, error, [&]() -> Result<void> {
+    using jail::SocketFamily;
+    auto asked = jail->jail.request_socket(ipv6 != 0 ? SocketFamily::ipv6 : SocketFamily::ipv4);
+    if (!asked) return asked.error();
+    *request = asked->release();
+    return {};
+  });
+}
+
+jail_status jail_take_socket(int request, int* socket, jail_error* error) {
+  return guarded(__func__, {{"socket", socket}}, error, [&]() -> Result<void> {
+    auto taken = jail::Jail::take_socket(request);
+    if (!taken) return taken.error();
+    *socket = taken->release();
+    return {};
+  });
+}
+
 void jail_process_destroy(jail_process* process) { delete process; }
 
 jail_process_progress jail_process_phase(const jail_process* process) {

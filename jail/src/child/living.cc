@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -22,8 +21,10 @@
 #include "child/guest_start.h"
 #include "child/held_limits.h"
 #include "child/listeners.h"
+#include "child/port_socket.h"
 #include "child/raw_syscall.h"
 #include "child/spawned_process.h"
+#include "child/terminal.h"
 #include "child/watch.h"
 #include "child/zygote_request.h"
 
@@ -35,30 +36,6 @@ constexpr int most_spawned = Watch::most_starting;
 constexpr int polled_of_process = 2;
 // Forks of a zygote on their way in. Each has two copies of its page tables there.
 constexpr int most_joining = 4;
-
-// Both sides of a terminal; -1: there is none.
-struct Terminal {
-  int master = -1;
-  int slave = -1;
-};
-
-// In `terminals`, where none can be opened by its name. 0 or a negative errno.
-long open_terminal(int terminals, const wire::Order& order, Terminal& terminal) {
-  const long master =
-      raw::call(SYS_openat, terminals, raw::address("ptmx"), O_RDWR | O_NOCTTY | O_CLOEXEC);
-  if (master < 0) return master;
-  const int unlocked = 0;
-  const winsize size{order.rows, order.columns, 0, 0};
-  long done = raw::call(SYS_ioctl, master, TIOCSPTLCK, raw::address(&unlocked));
-  if (done == 0) done = raw::call(SYS_ioctl, master, TIOCSWINSZ, raw::address(&size));
-  if (done == 0) done = raw::call(SYS_ioctl, master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-  if (done < 0) {
-    raw::call(SYS_close, master);
-    return done;
-  }
-  terminal = {static_cast<int>(master), static_cast<int>(done)};
-  return 0;
-}
 
 // What a process executes becomes addresses in its slots. The owner has made the file and sealed
 // it. 0 or a negative errno.
@@ -288,6 +265,8 @@ class Living {
       cause_ = wire::cause_cancelled;
     } else if (order.type == wire::order_spawn || order.type == wire::order_fork) {
       spawn(order, fds, count);
+    } else if (order.type == wire::order_socket_ipv4 || order.type == wire::order_socket_ipv6) {
+      if (count == wire::socket_fds) hand_out_socket(order.type, fds[0]);
     }
     close_all(fds, count);
   }

@@ -192,12 +192,15 @@ struct GuestReport {
 
 // To init. A living jail is started without a program; each order to spawn then brings the
 // process's control socket, its Command and, unless it gets a terminal, its three streams.
-// One to fork brings, in the place of the Command, an Invocation.
+// One to fork brings, in the place of the Command, an Invocation. One for a socket of the jail's
+// network brings the descriptor that the answer is sent on.
 enum OrderType : std::uint32_t {
   order_start = 1,
   order_cancel = 2,
   order_spawn = 3,
-  order_fork = 4
+  order_fork = 4,
+  order_socket_ipv4 = 5,
+  order_socket_ipv6 = 6
 };
 struct Order {
   OrderType type;
@@ -210,6 +213,7 @@ struct Order {
   std::uint64_t cpu_limit_s;
 };
 
+inline constexpr std::size_t socket_fds = 1;
 inline constexpr std::size_t spawn_fds_with_terminal = 2;
 inline constexpr std::size_t spawn_fds_with_streams = 5;
 
@@ -245,6 +249,7 @@ enum MessageType : std::uint32_t {
   message_spawned = 7,  // from init, of a process: it was made, and has this `pid`; with the
                         // owner's side of its terminal, where it has one
   message_running = 8,  // from init, of a process: execve has succeeded
+  message_socket = 9,   // from init, to order_socket_*: the socket comes along
 };
 
 // What `index` of message_failed says of a process that could not be made, by no call of a plan.

@@ -35,6 +35,7 @@ struct RawSandboxArguments {
   std::uint32_t lifetime = 0;
   std::uint32_t idle = 0;
   std::uint32_t pid = 0;
+  std::uint32_t port = 0;
   std::uint32_t seconds = 0;
   double timeout = 0;
   std::string source;
@@ -333,6 +334,19 @@ Parsed parsed_kill(const CLI::App& command, const RawSandboxArguments& raw) {
   return KillOptions{.id = raw.id, .pid = raw.pid, .signal = signal, .group = raw.group};
 }
 
+void define_port(CLI::App& command, RawSandboxArguments& raw) {
+  add_id(command, raw);
+  command.add_option("port", raw.port, "That a server in it listens on")
+      ->type_name("PORT")
+      ->check(CLI::Range(1u, 65'535u));
+  command.footer("Whoever has the address can use the port: the sandbox's access token is in it.");
+}
+
+Parsed parsed_port(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (raw.port == 0) return mistake(command, "expected the PORT of a server in it");
+  return PortOptions{.id = raw.id, .port = raw.port};
+}
+
 void define_renew(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);
   add_number(command, "seconds", raw.seconds, "SECONDS", 1, most_seconds,
@@ -367,6 +381,7 @@ constexpr Row rows[] = {
     {"ps", "Show its processes", define_get, parsed_ps},
     {"logs", "Show what a process wrote", define_logs, parsed_logs},
     {"kill", "Send a process a signal", define_kill, parsed_kill},
+    {"port", "Print the address of a server in it", define_port, parsed_port},
     {"renew", "Let it live longer, or shorter", define_renew, parsed_renew},
     {"delete", "End some, with all that is in them", define_delete, parsed_delete},
 };

@@ -176,6 +176,16 @@ int kill(ServerClient& client, const KillOptions& options) {
   return answer ? 0 : refused(client, answer.error());
 }
 
+int show_port(ServerClient& client, const PortOptions& options) {
+  if (!client.address().socket_path.empty()) {
+    return server::fail(exit_usage, "AGENT_SANDBOX_URL: a Unix socket has no address to open");
+  }
+  const auto answer = client.get(sandbox_path(options.id));
+  return show(client, answer, Format::text, [&](const json::Value& sandbox) {
+    return port_url(client.address(), sandbox, options.port) + "\n";
+  });
+}
+
 int renew(ServerClient& client, const RenewOptions& options) {
   json::Writer writer;
   writer.begin_object().key("timeout_seconds").integer(options.seconds).end_object();
@@ -216,6 +226,7 @@ struct Dispatch {
   int operator()(const ProcessesOptions& options) const { return show_processes(client, options); }
   int operator()(const LogsOptions& options) const { return show_logs(client, options); }
   int operator()(const KillOptions& options) const { return kill(client, options); }
+  int operator()(const PortOptions& options) const { return show_port(client, options); }
   int operator()(const RenewOptions& options) const { return renew(client, options); }
   int operator()(const DeleteOptions& options) const { return end_all(client, options); }
 };

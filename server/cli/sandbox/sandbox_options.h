@@ -100,6 +100,11 @@ struct KillOptions {
   bool group = false;
 };
 
+struct PortOptions {
+  std::string id;
+  std::uint32_t port = 0;
+};
+
 struct RenewOptions {
   std::string id;
   std::uint32_t seconds = 0;
@@ -111,6 +116,6 @@ struct DeleteOptions {
 
 using Options = std::variant<CreateOptions, ListOptions, GetOptions, ExecOptions, ShellOptions,
                              CopyOptions, ListFilesOptions, RemoveFileOptions, ProcessesOptions,
-                             LogsOptions, KillOptions, RenewOptions, DeleteOptions>;
+                             LogsOptions, KillOptions, PortOptions, RenewOptions, DeleteOptions>;
 
 }  // namespace server::client

@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "runtime/json/members.h"
+#include "runtime/llm/http_text.h"
 #include "server/cli/plain_text.h"
 #include "server/cli/sandbox/json_text.h"
+#include "server/cli/sandbox/server_client.h"
 #include "server/cli/sandbox/table.h"
 
 namespace server::client {
@@ -134,6 +136,24 @@ std::string files_text(const json::Array& entries, std::size_t width) {
                     time_text(entry, "modified_at"), std::move(name)});
   }
   return table(columns, rows, width);
+}
+
+std::string port_url(const ServerAddress& address, const json::Value& sandbox, std::uint32_t port) {
+  const std::string id = shown(sandbox, "id");
+  const std::string number = std::to_string(port);
+  const std::string token = "/?access_token=" + shown(sandbox, "access_token");
+  const json::Value* const domain = json::member(sandbox, "domain");
+  if (domain == nullptr || domain->is_null()) {
+    return address.url + sandbox_path(id) + "/ports/" + number + token;
+  }
+  const std::string origin = runtime::llm::origin_of(address.url);
+  const std::size_t host = origin.find("://") + 3;
+  // An IPv6 address has colons of its own.
+  const std::size_t bracket = origin.find(']');
+  const std::size_t colon = origin.find(':', bracket == origin.npos ? host : bracket);
+  const std::string own_port = colon == origin.npos ? "" : origin.substr(colon);
+  return origin.substr(0, host) + number + "-" + id + "." + shown(sandbox, "domain") + own_port +
+         token;
 }
 
 std::string sandbox_text(const json::Value& sandbox) {

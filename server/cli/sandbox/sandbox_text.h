@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "runtime/json/reader.h"
+#include "server/cli/sandbox/server_address.h"
 
 namespace server::client {
 
@@ -12,6 +14,12 @@ namespace server::client {
 std::string sandboxes_text(const runtime::json::Array& sandboxes, std::size_t width);
 std::string processes_text(const runtime::json::Array& processes, std::size_t width);
 std::string files_text(const runtime::json::Array& entries, std::size_t width);
+
+// Where a server that listens on `port` of a sandbox can be reached, with the sandbox's access
+// token: at a name of its own where the server gives ports names, else below the server's own
+// address.
+std::string port_url(const ServerAddress& address, const runtime::json::Value& sandbox,
+                     std::uint32_t port);
 
 // One a line: "name: value".
 std::string sandbox_text(const runtime::json::Value& sandbox);

@@ -52,6 +52,7 @@ class ServerClient {
   jail::Result<std::string> answer_of(const runtime::llm::PolledCall& call) const;
 
   Signals& signals() const noexcept { return signals_; }
+  const ServerAddress& address() const noexcept { return address_; }
 
  private:
   jail::Error refusal_of(const runtime::llm::HttpReply& reply) const;

@@ -126,6 +126,8 @@ static void check_process(void) {
   int fd = -1;
   REFUSES("jail is NULL", jail_jail_spawn(NULL, argv, NULL, NULL, &process, &error));
   REFUSES("jail is NULL", jail_jail_open_file(NULL, "/", 0, 0, &fd, &error));
+  REFUSES("jail is NULL", jail_jail_request_socket(NULL, 0, &fd, &error));
+  REFUSES("socket is NULL", jail_take_socket(-1, NULL, &error));
   REFUSES("process is NULL", jail_process_advance(NULL, NULL, &error));
   REFUSES("process is NULL", jail_process_wait(NULL, JAIL_PROCESS_ENDED, 1, NULL, &error));
   REFUSES("process is NULL", jail_process_signal(NULL, 1, &error));

@@ -1,5 +1,6 @@
 // One jail's life, asked for what it cannot do at each point of it.
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -174,6 +175,14 @@ static void check_processes(const jail_launcher *launcher) {
   CHECK(report.ended == JAIL_ENDED_SIGNALED && report.signal == SIGKILL);
   jail_process_destroy(process);
   SUCCEEDS(jail_jail_open_file(jail, "/workspace", O_RDONLY, 0, &fd, &error));
+  close(fd);
+  SUCCEEDS(jail_jail_request_socket(jail, 0, &fd, &error));
+  struct pollfd answer = {.fd = fd, .events = POLLIN};
+  CHECK(poll(&answer, 1, (int)patience_ms) == 1);
+  int inside = -1;
+  SUCCEEDS(jail_take_socket(fd, &inside, &error));
+  CHECK(inside >= 0);
+  close(inside);
   close(fd);
   jail_jail_destroy(jail);
   jail_spec_destroy(spec);

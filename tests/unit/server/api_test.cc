@@ -167,6 +167,7 @@ TEST_F(ApiTest, EveryRouteRefusesParametersThatItDoesNotKnow) {
   serve();
   std::size_t knowing = 0;
   for (const Route& route : api_->routes().all()) {
+    if (route.leads == Route::Leads::to_port) continue;  // all of it is for the server there
     const auto ask = [&](std::string_view query) {
       return exchange(std::string(route.method) + " " + path_of_route(route) + "?" +
                       std::string(query) + " HTTP/1.1\r\nHost: localhost\r\n\r\n");

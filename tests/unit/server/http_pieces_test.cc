@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 
 #include "tests/unit/server/http_fixture.h"
 
@@ -113,6 +114,36 @@ TEST_F(HttpPiecesTest, PiecesComeWhileTheClientStillSends) {
   EXPECT_TRUE(eventually([&] { return read == 8; }));
   client.send("0\r\n\r\n");
   EXPECT_EQ(client.receive()->status, 200);
+  EXPECT_TRUE(stop(5s));
+}
+
+// Nobody waits for what a client that has its answer may still send.
+TEST_F(HttpPiecesTest, ABodyThatNobodyWantsAnyMoreIsNotWaitedFor) {
+  std::atomic<bool> has_failed{false};
+  handler_.custom = [&](Request request, runtime::Cancel) -> awaitable<Response> {
+    RequestBody& body = *request.pieces;
+    const auto reading = [&]() -> awaitable<void> {
+      std::array<char, 100> room;
+      RequestBody::Piece piece;
+      do {
+        piece = co_await body.read(room);
+      } while (piece.state == State::more);
+      has_failed = piece.state == State::failed;
+    };
+    const auto stopping = [&]() -> awaitable<void> {
+      co_await tick();
+      body.stop();
+      body.stop();
+    };
+    using boost::asio::experimental::awaitable_operators::operator&&;
+    co_await (reading() && stopping());
+    co_return Response();
+  };
+  start();
+  TestClient client = this->client();
+  client.send(announcing(100) + "some of it");
+  EXPECT_EQ(client.receive()->status, 200);
+  EXPECT_TRUE(has_failed);
   EXPECT_TRUE(stop(5s));
 }
 

@@ -130,6 +130,7 @@ TEST(SandboxArguments, FilesAndProcesses) {
   EXPECT_EQ(parsed_as<LogsOptions>({"logs", "box", "7"}).pid, 7u);
   EXPECT_TRUE(parsed_as<LogsOptions>({"logs", "box", "7", "--follow"}).follow);
   EXPECT_EQ(parsed_as<RenewOptions>({"renew", "box", "60"}).seconds, 60u);
+  EXPECT_EQ(parsed_as<PortOptions>({"port", "box", "8000"}).port, 8000u);
   EXPECT_THAT(parsed_as<DeleteOptions>({"delete", "a", "b"}).ids, ElementsAre("a", "b"));
 }
 
@@ -177,6 +178,8 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"kill", "box", "7", "--signal", "NOPE"}, "NOPE"},
       {{"kill", "box", "7", "--signal", "0"}, "--signal 0"},
       {{"renew", "box"}, "SECONDS"},
+      {{"port", "box"}, "PORT"},
+      {{"port", "box", "65536"}, "port"},
       {{"renew", "box", "0"}, "seconds"},
       {{"delete"}, "ID"},
       {{"delete", "a", ""}, "ID"},

@@ -31,6 +31,17 @@ json::Value value_of(std::string_view text) {
   return value ? std::move(*value) : json::Value();
 }
 
+TEST(PortUrl, IsBelowTheServerOrAtANameOfItsOwn) {
+  const auto by_path = value_of(R"({"id": "abc", "access_token": "t", "domain": null})");
+  const auto by_name = value_of(R"({"id": "abc", "access_token": "t", "domain": "example.org"})");
+  ServerAddress address{.url = "https://api.example.org:8443/below", .socket_path = {}, .key = {}};
+  EXPECT_EQ(port_url(address, by_path, 80),
+            "https://api.example.org:8443/below/v1/sandboxes/abc/ports/80/?access_token=t");
+  EXPECT_EQ(port_url(address, by_name, 80), "https://80-abc.example.org:8443/?access_token=t");
+  address.url = "http://[::1]";
+  EXPECT_EQ(port_url(address, by_name, 80), "http://80-abc.example.org/?access_token=t");
+}
+
 TEST(ServerAddress, IsThatOfServeUnlessSaid) {
   const auto address = server_address({});
   ASSERT_TRUE(address.has_value());

@@ -1,0 +1,81 @@
+// Sandboxes: connections to servers inside, and who may have them.
+#include <utility>
+
+#include "jail/egress.h"
+#include "runtime/service/sandboxes.h"
+
+namespace runtime {
+namespace {
+
+namespace asio = boost::asio;
+using Reason = Refusal::Reason;
+
+constexpr std::chrono::milliseconds patience_for_a_server{5'000};
+
+Refusal refusal_of_port(const jail::Error& error) {
+  switch (error.kind) {
+    case jail::ErrorKind::refused:
+      return {.reason = Reason::bad_gateway,
+              .detail = error.doing,
+              .remedy = "start a server in the sandbox that listens on that port",
+              .code = "port_closed"};
+    case jail::ErrorKind::timed_out:
+      return {.reason = Reason::gateway_timeout, .detail = error.doing, .code = "port_timeout"};
+    case jail::ErrorKind::closed:
+      return {
+          .reason = Reason::conflict, .detail = "the sandbox has ended", .code = "sandbox_ended"};
+    case jail::ErrorKind::exhausted:
+      if (error.sys_errno == 0) {
+        constexpr std::int64_t most = LivingSandbox::max_port_connections;
+        return {.reason = Reason::busy, .detail = error.doing, .limit = most, .used = most};
+      }
+      return {.reason = Reason::host_exhausted,
+              .detail = "the host has no room for a connection; try again"};
+    default:
+      return {.reason = Reason::bad_gateway, .detail = error.doing, .code = "port_closed"};
+  }
+}
+
+using Count = std::shared_ptr<std::atomic<std::uint32_t>>;
+
+// One of the connections of all sandboxes, and one of its own sandbox's.
+class Places {
+ public:
+  explicit Places(Count count) : count_(std::move(count)), number_(count_->fetch_add(1)) {}
+  Places(const Places&) = delete;
+  Places& operator=(const Places&) = delete;
+  ~Places() { count_->fetch_sub(1); }
+
+  bool is_within(std::uint32_t most) const { return number_ < most; }
+  void add(std::shared_ptr<void> of_sandbox) { of_sandbox_ = std::move(of_sandbox); }
+
+ private:
+  const Count count_;
+  const std::uint32_t number_;  // of those that were there before
+  std::shared_ptr<void> of_sandbox_;
+};
+
+}  // namespace
+
+asio::awaitable<Sandboxes::Or<PortConnection>> Sandboxes::connect(
+    Found sandbox, std::uint16_t port, LivingSandbox::Attendance attendance, Cancel cancel) {
+  if (port == jail::egress_port && !sandbox->request().network.rules.empty()) {
+    co_return Refusal{.reason = Reason::forbidden,
+                      .detail = "port: the way out of the sandbox is no server inside"};
+  }
+  const auto places = std::make_shared<Places>(port_connections_);
+  if (!places->is_within(options_.most_port_connections)) {
+    const std::int64_t most = options_.most_port_connections;
+    co_return Refusal{.reason = Reason::busy,
+                      .detail = "too many connections to ports of sandboxes are open; try again",
+                      .limit = most,
+                      .used = most};
+  }
+  auto connection = co_await connect_to_port(sandbox->living(), port, attendance,
+                                             patience_for_a_server, std::move(cancel));
+  if (!connection) co_return refusal_of_port(connection.error());
+  places->add(std::exchange(connection->place, places));
+  co_return std::move(*connection);
+}
+
+}  // namespace runtime

@@ -1,0 +1,176 @@
+// The routes of servers that run in sandboxes, and who may ask them.
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "server/api/api.h"
+#include "server/api/guard.h"
+#include "server/api/refusals.h"
+#include "server/api/route_groups.h"
+#include "server/ports/port_access.h"
+#include "server/ports/port_proxy.h"
+
+namespace server {
+namespace {
+
+using boost::asio::awaitable;
+using runtime::Refusal;
+using runtime::Sandboxes;
+
+// A path of the routes, for a request that names its port in Host.
+constexpr std::string_view path_of_any_port = "/v1/sandboxes/id/ports/1/";
+
+awaitable<Response> ask_port(const PortProxy& proxy, Call call) {
+  auto& pieces = *call.pieces;
+  auto& stream = *call.stream;
+  co_return co_await proxy.serve(std::move(call.head), std::move(*call.port), pieces, stream,
+                                 std::move(call.gone));
+}
+
+std::string parameter_of(const RouteTable::Match& match, std::string_view name) {
+  for (const auto& [known, value] : match.parameters) {
+    if (known == name) return value;
+  }
+  return {};
+}
+
+Response no_credential() {
+  return problem(401,
+                 "expected a valid key, or the sandbox's access_token in X-Access-Token or in the "
+                 "parameter access_token",
+                 {{"WWW-Authenticate", "Bearer"}});
+}
+
+Response of_another_site() {
+  return problem(403,
+                 "a page of another site may not use this port; open its address yourself, or show "
+                 "the sandbox's access_token");
+}
+
+std::optional<Response> check_upgrade(const RequestHead& head) {
+  const bool has_body =
+      head.header("Transfer-Encoding") || head.header("Content-Length").value_or("0") != "0";
+  if (head.method != "GET" || has_body) {
+    return problem(400, "Upgrade: expected a GET without a body");
+  }
+  return check_websocket_key(head);
+}
+
+// What a browser is sent elsewhere for, before the server inside sees anything of it.
+std::optional<Response> redirection(const RequestHead& head, const PortCall& call) {
+  // Addresses in a page are read from behind the last slash.
+  if (call.target.path.empty()) {
+    const std::string query = head.query.empty() ? "" : "?" + head.query;
+    Response response;
+    response.status = 308;
+    response.content_type.clear();
+    response.headers.push_back({"Location", call.target.prefix() + "/" + query});
+    return response;
+  }
+  if (!has_token_in_query(head) || !opens_a_page(head)) return std::nullopt;
+  return to_address_without_token(head, call.target, call.sandbox->access_token().reveal());
+}
+
+std::variant<Sandboxes::Found, Response> found_or_why(Sandboxes::Or<Sandboxes::Found> found) {
+  if (const auto* refusal = std::get_if<Refusal>(&found)) return response_of(*refusal);
+  return std::get<Sandboxes::Found>(std::move(found));
+}
+
+}  // namespace
+
+void add_sandbox_port_routes(RouteTable& table, const PortProxy& proxy) {
+  using Body = Route::Body;
+  using Leads = Route::Leads;
+  using Versions = Route::Versions;
+  const std::string_view no_label;
+  const RouteHandler ask = [&proxy](Call call) { return ask_port(proxy, std::move(call)); };
+  // Is sent on to the path that has a slash behind it.
+  table.add({"GET", "/v1/sandboxes/{id}/ports/{port}", Access::key, Cost::record, ask, QueryNames(),
+             Versions::plain, no_label, Body::pieces, Leads::to_port});
+  table.add({"GET", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key, Cost::record, ask,
+             QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  table.add({"POST", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key, Cost::record, ask,
+             QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  table.add({"PUT", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key, Cost::record, ask,
+             QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  table.add({"PATCH", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key, Cost::record, ask,
+             QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  table.add({"DELETE", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key, Cost::record, ask,
+             QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  table.add({"OPTIONS", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key, Cost::record, ask,
+             QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+}
+
+void Api::match(const RequestHead& head, Matched& matched) const {
+  auto target = port_of_host(head.header("Host").value_or(""), options_.ports_domain);
+  const std::string_view path = target ? path_of_any_port : std::string_view(head.path);
+  if (auto found = routes_.find(head.method, path)) matched.path = std::move(*found);
+  const Route* const route = matched.path.route;
+  if (!target && (route == nullptr || route->leads != Route::Leads::to_port)) return;
+  if (target) {
+    target->path = head.path.starts_with('/') ? head.path : "/";
+  } else {
+    target.emplace();
+    target->id = parameter_of(matched.path, "id");
+    target->port = parameter_of(matched.path, "port");
+    if (route->pattern.ends_with("...}")) {
+      target->path = "/" + parameter_of(matched.path, "path");
+    }
+  }
+  matched.port.emplace();
+  matched.port->target = std::move(*target);
+}
+
+std::variant<Sandboxes::Found, Response> Api::sandbox_of_port(const RequestHead& head,
+                                                              const Matched& matched) const {
+  const Sandboxes& sandboxes = *services_.sandboxes;
+  const std::string& id = matched.port->target.id;
+  const bool has_key = !options_.keys.empty() && matched.principal;
+  if (const auto token = token_shown(head)) {
+    auto found = sandboxes.find_by_token(id, *token);
+    const auto* const refusal = std::get_if<Refusal>(&found);
+    const bool is_wrong = refusal != nullptr && refusal->reason == Refusal::Reason::not_found;
+    if (!is_wrong) return found_or_why(std::move(found));
+    if (!has_key) return no_credential();
+  }
+  if (has_key) return found_or_why(sandboxes.find_living(*matched.principal, id));
+  for (const std::string& token : tokens_in_cookies(head)) {
+    auto found = sandboxes.find_by_token(id, token);
+    if (!std::holds_alternative<Sandboxes::Found>(found)) continue;
+    if (!comes_from_own_pages(head, Ambient::cookie)) return of_another_site();
+    return std::get<Sandboxes::Found>(std::move(found));
+  }
+  if (!options_.keys.empty()) return no_credential();
+  if (!comes_from_own_pages(head, Ambient::nothing)) return of_another_site();
+  return found_or_why(sandboxes.find_living(runtime::Principal(), id));
+}
+
+std::size_t Api::key_of(const std::string& tenant) const {
+  const auto place = std::find(tenants_.begin(), tenants_.end(), tenant);
+  return place == tenants_.end() ? 0 : static_cast<std::size_t>(place - tenants_.begin());
+}
+
+std::optional<Response> Api::why_port_refused(const RequestHead& head, Matched& matched) const {
+  if (services_.sandboxes == nullptr) return problem(404, "no such path");
+  auto found = sandbox_of_port(head, matched);
+  if (auto* const refusal = std::get_if<Response>(&found)) return std::move(*refusal);
+  PortCall& call = *matched.port;
+  call.sandbox = std::get<Sandboxes::Found>(std::move(found));
+  if (auto refusal = check_rate(key_of(call.sandbox->owner()))) return refusal;
+  const auto port = port_number(call.target.port);
+  if (!port) return problem(400, "port: expected 1 .. 65535");
+  call.port = *port;
+  call.key_is_authorization = key_in_authorization(head, options_.keys).has_value();
+  // It would answer for our own origin from then on.
+  if (call.target.form == PortForm::path && head.header("Service-Worker")) {
+    return problem(403, "Service-Worker: none may come from a port below this server's origin");
+  }
+  if (auto elsewhere = redirection(head, call)) return elsewhere;
+  if (!asks_for_websocket(head)) return std::nullopt;
+  if (is_draining()) return stopping();
+  call.is_upgrade = true;
+  return check_upgrade(head);
+}
+
+}  // namespace server

@@ -1,0 +1,48 @@
+// The connection to a server inside a sandbox, as bytes.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "jail/fd.h"
+#include "server/http/deadline.h"
+#include "server/http/socket.h"
+
+namespace server {
+
+// The server inside is the adversary: nothing here waits for it without bound. Everything happens
+// on the executor. One read and one write may go on at the same time; close() ends both.
+class GuestStream : public std::enable_shared_from_this<GuestStream> {
+ public:
+  // `socket` is connected.
+  static std::shared_ptr<GuestStream> create(const boost::asio::any_io_executor& executor,
+                                             jail::Fd socket);
+
+  // 0: the server has ended the connection, or sent nothing for so long, or it was closed.
+  boost::asio::awaitable<std::size_t> read(std::span<char> room,
+                                           std::chrono::milliseconds patience);
+  // False: the server takes no more, took nothing for so long, or it was closed.
+  boost::asio::awaitable<bool> write(std::string_view bytes, std::chrono::milliseconds patience);
+
+  // Whether a read() or write() waited in vain, or a read() met the end that the server has made.
+  bool is_late() const noexcept { return is_late_; }
+  bool has_ended() const noexcept { return has_ended_; }
+  void close();
+
+ private:
+  GuestStream(const boost::asio::any_io_executor& executor, jail::Fd socket);
+  void close_after(Deadline& deadline, std::chrono::milliseconds patience);
+
+  Socket socket_;
+  const std::shared_ptr<Deadline> read_deadline_;
+  const std::shared_ptr<Deadline> write_deadline_;
+  bool is_late_ = false;
+  bool has_ended_ = false;
+};
+
+}  // namespace server

@@ -1,0 +1,50 @@
+// Requests that a server inside a sandbox answers.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+
+#include "runtime/sandbox/cancel.h"
+#include "runtime/service/services.h"
+#include "server/http/message.h"
+#include "server/http/request_body.h"
+#include "server/http/response_stream.h"
+#include "server/http/socket.h"
+#include "server/ports/port_call.h"
+
+namespace server {
+
+struct PortOptions {
+  // How long a server may say nothing before its answer; between two pieces of one, and on a
+  // WebSocket, ten times as long.
+  std::chrono::milliseconds head_timeout{60'000};
+  std::chrono::milliseconds write_timeout{60'000};  // of a piece, to the client
+
+  std::chrono::milliseconds idle_timeout() const { return 10 * head_timeout; }
+};
+
+// Each request has a connection of its own to the server inside, which speaks HTTP/1.1 and is asked
+// to close it. Both sides are parsed, and written anew: what one of them says is framed as we have
+// understood it. Some ten KiB are held of each direction; who does not read makes the other one
+// wait. Thread-safe; what is passed by reference outlives it.
+class PortProxy {
+ public:
+  PortProxy(const runtime::Services& services, PortOptions options)
+      : services_(services), options_(options) {}
+
+  // Returns what the client is told where the server inside did not answer; else the answer is
+  // written to `answer`.
+  boost::asio::awaitable<Response> serve(RequestHead head, PortCall call, RequestBody& body,
+                                         ResponseStream& answer, runtime::Cancel gone) const;
+
+  // The same for a connection that is to become a WebSocket: bytes go both ways from then on, until
+  // either side ends it.
+  boost::asio::awaitable<void> upgrade(Socket client, RequestHead head, PortCall call,
+                                       runtime::Cancel gone) const;
+
+ private:
+  const runtime::Services services_;
+  const PortOptions options_;
+};
+
+}  // namespace server
