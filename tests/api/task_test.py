@@ -315,6 +315,8 @@ class Killed(live_server.ServerTest):
                 database.execute(f"DROP TRIGGER {trigger}")
             database.execute("DROP TABLE checkpoints")
             database.execute("ALTER TABLE jobs DROP COLUMN record")
+            database.execute("DROP TABLE sandboxes")
+            database.execute("DROP TABLE sandbox_events")
             database.execute("ALTER TABLE jobs ADD COLUMN result TEXT NOT NULL DEFAULT ''")
             database.execute("UPDATE jobs SET result = ?", (json.dumps(answer),))
             if version == 1:
