@@ -61,15 +61,6 @@ std::string_view port_of(const Authority& authority, std::string_view scheme) {
   return scheme == "https" ? "443" : "80";
 }
 
-bool lists(std::string_view header, std::string_view word) {
-  while (!header.empty()) {
-    const std::string_view item = header.substr(0, header.find(','));
-    header.remove_prefix(std::min(item.size() + 1, header.size()));
-    if (equal_ignoring_case(trimmed(item), word)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::optional<std::size_t> key_in_authorization(const RequestHead& head,
