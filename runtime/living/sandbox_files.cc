@@ -1,24 +1,28 @@
 #include "runtime/living/sandbox_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <memory>
 #include <utility>
+
+#include "runtime/living/below.h"
 
 namespace runtime {
 namespace {
 
+using below::Directory;
+using below::directory_of;
+using below::entry_at;
+using below::joined;
+using below::next_name;
+using below::normal;
 using jail::Error;
 using jail::ErrorKind;
 using jail::Fd;
@@ -28,8 +32,6 @@ using jail::Result;
 constexpr int max_names = 2048;
 // A list is cut where its JSON would become larger than this.
 constexpr std::size_t max_list_bytes = 3u << 20;
-// 2262-01-01T00:00:00Z
-constexpr std::int64_t last_second = 9'214'646'400;
 // As many as a disk of a sandbox may have.
 constexpr std::size_t max_removed = 16384;
 
@@ -39,77 +41,6 @@ Error failed(std::string_view doing, std::string_view path, int error) {
           std::string(doing) + " " + std::string(path),
           error,
           {}};
-}
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-using Directory = std::unique_ptr<DIR, CloseDirectory>;
-
-Directory directory_of(Fd fd) {
-  Directory directory(::fdopendir(fd.get()));
-  if (directory != nullptr) (void)fd.release();
-  return directory;
-}
-
-// The next name but "." and ".."; nothing where there is none.
-const char* next_name(DIR* directory) {
-  while (const dirent* entry = ::readdir(directory)) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") return entry->d_name;
-  }
-  return nullptr;
-}
-
-// A directory in another one, of the same mount and by no link.
-Fd open_below(int directory, const char* name) {
-  open_how how{};
-  how.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
-  return Fd(static_cast<int>(::syscall(SYS_openat2, directory, name, &how, sizeof how)));
-}
-
-FileEntry::Type type_of(mode_t mode) {
-  if (S_ISREG(mode)) return FileEntry::Type::file;
-  if (S_ISDIR(mode)) return FileEntry::Type::directory;
-  return S_ISLNK(mode) ? FileEntry::Type::link : FileEntry::Type::other;
-}
-
-std::string target_of(int directory, const char* name) {
-  std::array<char, 4096> target;
-  const ssize_t size = ::readlinkat(directory, name, target.data(), target.size());
-  return size < 0 ? std::string() : std::string(target.data(), static_cast<std::size_t>(size));
-}
-
-// The entry of `name`; nothing where the directory has no such name.
-std::optional<FileEntry> entry_at(int directory, const char* name, std::string path) {
-  struct stat status {};
-  if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) != 0) {
-    return std::nullopt;
-  }
-  FileEntry entry;
-  entry.path = std::move(path);
-  entry.type = type_of(status.st_mode);
-  entry.size = static_cast<std::uint64_t>(status.st_size);
-  entry.mode = status.st_mode & 07777;
-  // A guest sets it to what it likes, also beyond what the clock can say.
-  const std::int64_t seconds = std::clamp<std::int64_t>(status.st_mtim.tv_sec, 0, last_second);
-  entry.modified = std::chrono::system_clock::time_point(std::chrono::seconds(seconds)) +
-                   std::chrono::microseconds(status.st_mtim.tv_nsec / 1000);
-  if (entry.type == FileEntry::Type::link) entry.target = target_of(directory, name);
-  return entry;
-}
-
-std::string joined(const std::string& directory, std::string_view name) {
-  return directory + (directory.ends_with('/') ? "" : "/") + std::string(name);
-}
-
-// Without dots and slashes that say nothing. The kernel gives up on ".." while anybody on the
-// machine renames something, and a URL has them taken out in the same way (RFC 3986, 5.2.4).
-std::string normal(std::string_view path) {
-  std::string text = std::filesystem::path(path).lexically_normal().string();
-  while (text.size() > 1 && text.ends_with('/')) text.pop_back();
-  return text;
 }
 
 // What an entry takes in a list as JSON, at most: the path, its last name again, what a link leads
@@ -138,10 +69,10 @@ void list_into(FileList& list, DIR* directory, const std::string& path, int dept
     room -= bytes;
     list.entries.push_back(*entry);
     if (depth <= 1 || entry->type != FileEntry::Type::directory) continue;
-    Fd fd = open_below(::dirfd(directory), name);
+    Fd fd = below::open_directory(::dirfd(directory), name);
     if (!fd.valid()) continue;
-    const Directory below = directory_of(std::move(fd));
-    if (below != nullptr) list_into(list, below.get(), entry->path, depth - 1, room);
+    const Directory inner = directory_of(std::move(fd));
+    if (inner != nullptr) list_into(list, inner.get(), entry->path, depth - 1, room);
   }
 }
 
@@ -173,11 +104,11 @@ int remove_at(int directory, const char* name, int depth, std::size_t& room) {
   if (errno != ENOTEMPTY && errno != EEXIST) return errno;
   if (depth == 0) return ELOOP;
   const std::string held(name);
-  Fd fd = open_below(directory, held.c_str());
+  Fd fd = below::open_directory(directory, held.c_str());
   if (!fd.valid()) return errno;
-  const Directory below = directory_of(std::move(fd));
-  if (below == nullptr) return errno;
-  if (const int error = remove_all_in(below.get(), depth - 1, room)) return error;
+  const Directory inner = directory_of(std::move(fd));
+  if (inner == nullptr) return errno;
+  if (const int error = remove_all_in(inner.get(), depth - 1, room)) return error;
   return ::unlinkat(directory, held.c_str(), AT_REMOVEDIR) == 0 ? 0 : errno;
 }
 
@@ -232,7 +163,7 @@ Result<FileEntry> SandboxFiles::stat(std::string_view path) const {
 
 Result<FileList> SandboxFiles::list(std::string_view path, int depth) const {
   const std::string plain = normal(path);
-  auto fd = open_(plain, O_RDONLY | O_DIRECTORY, 0);
+  auto fd = open_directory(plain);
   if (!fd) return fd.error();
   const Directory directory = directory_of(std::move(*fd));
   if (directory == nullptr) return failed("list", path, errno);
@@ -251,6 +182,10 @@ Result<Fd> SandboxFiles::open_to_read(std::string_view path) const {
   if (::fstat(file->get(), &status) != 0) return failed("look at", path, errno);
   if (S_ISDIR(status.st_mode)) return failed("read", path, EISDIR);
   return file;
+}
+
+Result<Fd> SandboxFiles::open_directory(std::string_view path) const {
+  return open_(normal(path), O_RDONLY | O_DIRECTORY, 0);
 }
 
 Result<bool> SandboxFiles::make_directory(std::string_view path) const {
@@ -272,7 +207,7 @@ Result<void> SandboxFiles::make_directories(const std::string& path, int depth) 
   if (!place) return place.error();
   if (::mkdirat(place->directory.get(), place->name.c_str(), 0755) == 0) {
     // The umask is this process's and not the guest's.
-    const Fd made = open_below(place->directory.get(), place->name.c_str());
+    const Fd made = below::open_directory(place->directory.get(), place->name.c_str());
     if (made.valid()) ::fchmod(made.get(), 0755);
     return {};
   }
@@ -329,8 +264,7 @@ Result<SandboxFiles::NewFile> SandboxFiles::create(std::string_view path,
   }
   if (!place) return place.error();
   struct stat there {};
-  const bool is_there =
-      ::fstatat(place->directory.get(), place->name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool is_there = ::fstatat(place->directory.get(), place->name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
   if (is_there && S_ISDIR(there.st_mode)) return failed("write", path, EISDIR);
   if (is_there && !mode && S_ISREG(there.st_mode)) mode = there.st_mode & 0777;
   NewFile file;
@@ -338,11 +272,11 @@ Result<SandboxFiles::NewFile> SandboxFiles::create(std::string_view path,
   file.name_ = std::move(place->name);
   file.directory_ = std::move(place->directory);
   file.mode_ = mode.value_or(0644);
-  std::string name = random_name();
-  file.file_ = Fd(::openat(file.directory_.get(), name.c_str(),
+  std::string working_name = random_name();
+  file.file_ = Fd(::openat(file.directory_.get(), working_name.c_str(),
                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (!file.file_.valid()) return failed("write", path, errno);
-  file.working_name_ = std::move(name);
+  if (!file.file_.valid()) return failed("write", file.path_, errno);
+  file.working_name_ = std::move(working_name);
   return file;
 }
 

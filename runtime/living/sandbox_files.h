@@ -53,6 +53,8 @@ class SandboxFiles {
   jail::Result<FileList> list(std::string_view path, int depth) const;
   // A regular file for reading, links followed; EISDIR where it is a directory.
   jail::Result<jail::Fd> open_to_read(std::string_view path) const;
+  // A directory for reading, links followed.
+  jail::Result<jail::Fd> open_directory(std::string_view path) const;
   // With the directories above it. False: it is there already. EEXIST: something else is.
   jail::Result<bool> make_directory(std::string_view path) const;
   // ENOTEMPTY: it is a directory with something in it, and not to be removed with that, or a guest

@@ -154,6 +154,31 @@ void write_file_entry(Writer& writer, const FileEntry& entry) {
   writer.end_object();
 }
 
+std::string_view name_of(FileEvent::Type type) noexcept {
+  switch (type) {
+    case FileEvent::Type::created:
+      return "created";
+    case FileEvent::Type::written:
+      return "written";
+    case FileEvent::Type::attributes:
+      return "attributes";
+    case FileEvent::Type::moved:
+      return "moved";
+    case FileEvent::Type::removed:
+      return "removed";
+    case FileEvent::Type::overflow:
+      break;
+  }
+  return "overflow";
+}
+
+void write_file_event(Writer& writer, const FileEvent& event) {
+  writer.begin_object().key("path").string(event.path);
+  writer.key("directory").boolean(event.is_directory);
+  if (event.type == FileEvent::Type::moved) writer.key("from").string(event.from);
+  writer.end_object();
+}
+
 void write_file_list(Writer& writer, const FileList& list) {
   writer.begin_object().key("entries").begin_array();
   for (const FileEntry& entry : list.entries) write_file_entry(writer, entry);

@@ -28,6 +28,9 @@ void write_process(json::Writer& writer, const Sandboxes& sandboxes, const Sandb
                    const LivingProcess& process, const ProcessOutput& output,
                    OutputEncoding encoding);
 void write_file_entry(json::Writer& writer, const FileEntry& entry);
+// "created"
+std::string_view name_of(FileEvent::Type type) noexcept;
+void write_file_event(json::Writer& writer, const FileEvent& event);
 void write_file_list(json::Writer& writer, const FileList& list);
 
 void write_event(json::Writer& writer, const SandboxEvent& event);

@@ -28,6 +28,9 @@ constexpr std::chrono::seconds patience_for_an_end{10};
 // As jail::Jail::spawn() has them.
 constexpr std::uint32_t most_processes = 64;
 constexpr std::uint32_t most_left_behind = 256;
+// Of one sandbox.
+constexpr std::uint32_t most_watches = 8;
+constexpr std::uint32_t most_watched_directories = 1024;
 
 // 128 random bits in lower-case base 32.
 std::string make_sandbox_id() {
@@ -209,6 +212,10 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
     sandbox->ends_at_ = sandbox->created_ + request.timeout;
     sandbox->enforcement_ = enforcement;
     sandbox->living_ = std::move(*living);
+    sandbox->watch_bounds_ = {
+        .watches = {std::make_shared<WatchRoom>(most_watches), all_watches_},
+        .directories = {std::make_shared<WatchRoom>(most_watched_directories),
+                        all_watched_directories_}};
     sandbox->request_ = std::move(request);
     sandbox->number_ = ++last_numbers_[sandbox->owner_];
     sandboxes_.push_back(sandbox);

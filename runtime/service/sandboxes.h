@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "jail/exit_report.h"
+#include "runtime/living/directory_watch.h"
 #include "runtime/living/living_process.h"
 #include "runtime/living/living_sandbox.h"
 #include "runtime/living/sandbox_files.h"
@@ -62,6 +63,8 @@ class Sandbox {
 
   // The files of one that lives.
   SandboxFiles files() const;
+  // What may be watched in it.
+  const DirectoryWatch::Bounds& watch_bounds() const noexcept { return watch_bounds_; }
 
  private:
   friend class Sandboxes;
@@ -76,6 +79,7 @@ class Sandbox {
   std::uint64_t number_ = 0;
   jail::Enforcement enforcement_{};
   std::shared_ptr<LivingSandbox> living_;
+  DirectoryWatch::Bounds watch_bounds_;
 
   mutable std::mutex mutex_;
   Metadata metadata_;
@@ -200,6 +204,9 @@ class Sandboxes {
   Logger& logger_;
   SandboxHistory& history_;
   const Options options_;
+  // The kernel allows one user 128 inotify instances as a rule.
+  const std::shared_ptr<WatchRoom> all_watches_ = std::make_shared<WatchRoom>(96);
+  const std::shared_ptr<WatchRoom> all_watched_directories_ = std::make_shared<WatchRoom>(16384);
   Admission file_turns_{file_threads, most_waiting_file_work};
   boost::asio::thread_pool file_workers_{file_threads};
 

@@ -88,6 +88,7 @@ Api::Api(ApiOptions options, runtime::Services services)
   add_sandbox_routes(routes_, services_, options_.execute);
   add_sandbox_process_routes(routes_, services_, options_.execute);
   add_sandbox_terminal_route(routes_, services_, options_.execute);
+  add_sandbox_watch_route(routes_, services_);
   add_sandbox_file_routes(routes_, services_, options_.execute);
   add_sandbox_event_routes(routes_, services_);
   add_mcp_route(routes_, services_, options_.execute, options_.version, options_.allowed_hosts);
@@ -155,11 +156,13 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
     return problem(415, "Content-Type: expected application/json");
   }
   if (route->is_upgrade()) {
-    if (auto refusal = why_no_websocket(head, options_.allowed_hosts)) return refusal;
-    if (route->why_no_upgrade == nullptr) return std::nullopt;
-    Request request;
-    request.head = head;
-    return route->why_no_upgrade(call_of(std::move(request), matched, runtime::Cancel()));
+    if (route->why_no_upgrade != nullptr) {
+      Request request;
+      request.head = head;
+      const Call call = call_of(std::move(request), matched, runtime::Cancel());
+      if (auto refusal = route->why_no_upgrade(call)) return refusal;
+    }
+    return why_no_websocket(head, options_.allowed_hosts);
   }
   if (head.header("Content-Encoding")) {
     return problem(415, "Content-Encoding: expected none");

@@ -1,6 +1,7 @@
 // WS /v1/sandboxes/{id}/terminal: a terminal in a sandbox that lives.
 #include <signal.h>
 
+#include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -15,6 +16,7 @@
 #include "runtime/json/writer.h"
 #include "runtime/living/bell.h"
 #include "runtime/living/living_process.h"
+#include "runtime/service/process_output.h"
 #include "runtime/service/sandbox_json.h"
 #include "server/api/decode.h"
 #include "server/api/query.h"
@@ -147,6 +149,8 @@ class TerminalSession final {
       co_await say_goodbye(std::move(*refusal));
       co_return;
     }
+    std::optional<runtime::Leash> leash;
+    if (is_own_) leash.emplace(process_);
     {
       const runtime::Cancel::Listener on_end(over_,
                                              [typed = has_typed_, room = has_room_, ends = ends_] {
@@ -360,7 +364,7 @@ class TerminalSession final {
     co_await channel_->close(is_end ? CloseCode::going_away : close_code_of(why.status));
   }
 
-  // As ssh does to what runs in a terminal whose client has left.
+  // As ssh does to what runs in a terminal whose client has left. What goes on is killed.
   awaitable<void> hang_up() {
     if (process_->state().has_ended) co_return;
     (void)process_->signal_group(SIGHUP);
@@ -368,7 +372,6 @@ class TerminalSession final {
     if (!call_.gone.requested()) {
       co_await process_->wait_for_end(Steady::now() + grace_after_a_hang_up);
     }
-    process_->cancel();
   }
 
   const runtime::Services services_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "runtime/json/writer.h"
 
@@ -60,6 +61,18 @@ std::optional<std::string> form_decoded(std::string_view text) {
   std::string spaced(text);
   std::replace(spaced.begin(), spaced.end(), '+', ' ');
   return percent_decoded(spaced);
+}
+
+std::optional<Response> read_path(const Parameters& parameters, std::string& path) {
+  const auto given = parameters.find("path");
+  if (given == parameters.end()) return std::nullopt;
+  auto text = form_decoded(given->second);
+  if (!text) return problem(400, "path: a % is not followed by two hexadecimal digits");
+  if (!text->starts_with('/') || text->find('\0') != text->npos) {
+    return problem(400, "path: expected an absolute one");
+  }
+  path = std::move(*text);
+  return std::nullopt;
 }
 
 std::optional<std::uint64_t> number_of(std::string_view text) {

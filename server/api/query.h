@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jail/result.h"
+#include "server/http/message.h"
 
 namespace server {
 
@@ -26,6 +27,9 @@ std::optional<std::string> percent_decoded(std::string_view text);
 
 // The same of a value behind the ?, where + is a space, as forms and URLSearchParams have it.
 std::optional<std::string> form_decoded(std::string_view text);
+
+// `path`, an absolute one, where it is given. A problem where it is none.
+std::optional<Response> read_path(const Parameters& parameters, std::string& path);
 
 // A non-negative integer in decimal digits; nothing where `text` is none.
 std::optional<std::uint64_t> number_of(std::string_view text);

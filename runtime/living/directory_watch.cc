@@ -1,0 +1,338 @@
+#include "runtime/living/directory_watch.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "runtime/living/below.h"
+
+namespace runtime {
+namespace {
+
+using jail::Error;
+using jail::ErrorKind;
+using jail::Fd;
+using jail::Result;
+using Type = FileEvent::Type;
+
+constexpr std::uint32_t watched_events = IN_CREATE | IN_DELETE | IN_MODIFY | IN_CLOSE_WRITE |
+                                         IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF |
+                                         IN_MOVE_SELF | IN_ONLYDIR | IN_EXCL_UNLINK;
+// How many entries of a directory are looked at, and how many of new directories are told in one
+// call.
+constexpr std::size_t most_looked_at = 32768;  // more than a disk of a sandbox may have
+constexpr std::size_t most_told = 4096;
+// An event with the longest name fits several times.
+constexpr std::size_t read_bytes = 8u << 10;
+
+bool is_below(const std::string& path, const std::string& directory) {
+  return path.size() > directory.size() && path.starts_with(directory) &&
+         path[directory.size()] == '/';
+}
+
+std::string within(const std::string& directory, std::string_view name) {
+  return directory.empty() ? std::string(name) : below::joined(directory, name);
+}
+
+Error no_room(std::string why) { return {ErrorKind::exhausted, std::move(why), 0, {}}; }
+
+void give_back(const DirectoryWatch::Rooms& rooms, std::uint32_t count) {
+  for (const auto& room : rooms) room->give_back(count);
+}
+
+bool take_one_of_each(const DirectoryWatch::Rooms& rooms) {
+  for (auto room = rooms.begin(); room != rooms.end(); ++room) {
+    if ((*room)->take()) continue;
+    while (room != rooms.begin()) (*--room)->give_back(1);
+    return false;
+  }
+  return true;
+}
+
+// The kernel's number of the watch, or less than 0.
+int watch(int inotify, int directory) {
+  const std::string by_number = "/proc/self/fd/" + std::to_string(directory);
+  return ::inotify_add_watch(inotify, by_number.c_str(), watched_events);
+}
+
+}  // namespace
+
+bool WatchRoom::take() {
+  const std::lock_guard lock(mutex_);
+  if (left_ == 0) return false;
+  --left_;
+  return true;
+}
+
+void WatchRoom::give_back(std::uint32_t count) {
+  const std::lock_guard lock(mutex_);
+  left_ += count;
+}
+
+Result<DirectoryWatch> DirectoryWatch::start(OpenDirectory open, std::string path,
+                                             bool is_recursive, Bounds bounds) {
+  DirectoryWatch started;
+  started.open_ = std::move(open);
+  started.path_ = below::normal(path);
+  started.is_recursive_ = is_recursive;
+  started.bounds_ = std::move(bounds);
+  if (!take_one_of_each(started.bounds_.watches)) {
+    return no_room("as many watches are open as there may be");
+  }
+  started.is_counted_ = true;
+  started.inotify_ = Fd(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  if (!started.inotify_.valid()) {
+    if (errno == EMFILE || errno == ENFILE) {
+      return no_room("the host allows no more watches (fs.inotify.max_user_instances)");
+    }
+    return Error{ErrorKind::kernel, "watch " + path, errno, {}};
+  }
+  if (auto added = started.add_first(); !added) return added.error();
+  return started;
+}
+
+DirectoryWatch::~DirectoryWatch() {
+  if (!is_counted_) return;
+  give_back(bounds_.watches, 1);
+  give_back(bounds_.directories, static_cast<std::uint32_t>(paths_.size()));
+}
+
+DirectoryWatch::DirectoryWatch(DirectoryWatch&& other) noexcept
+    : open_(std::move(other.open_)),
+      path_(std::move(other.path_)),
+      is_recursive_(other.is_recursive_),
+      bounds_(std::move(other.bounds_)),
+      is_counted_(std::exchange(other.is_counted_, false)),
+      device_(other.device_),
+      inode_(other.inode_),
+      inotify_(std::move(other.inotify_)),
+      paths_(std::move(other.paths_)),
+      moved_(std::move(other.moved_)),
+      told_(std::move(other.told_)) {}
+
+Result<void> DirectoryWatch::add_first() {
+  auto directory = open_(path_);
+  if (!directory) return directory.error();
+  struct stat status {};
+  if (::fstat(directory->get(), &status) != 0) {
+    return Error{ErrorKind::kernel, "watch " + path_, errno, {}};
+  }
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
+  std::vector<Found> waiting = {{.path = {}, .is_new = false}};
+  Events unsaid;
+  while (!waiting.empty()) {
+    const Found next = std::move(waiting.back());
+    waiting.pop_back();
+    const int error = add(directory->get(), next, waiting, unsaid);
+    if (error == EDQUOT) return no_room("path: too many directories are watched already");
+    if (error == ENOSPC) {
+      return no_room("the host allows no more watches (fs.inotify.max_user_watches)");
+    }
+    if (error != 0 && next.path.empty()) {
+      return Error{ErrorKind::kernel, "watch " + path_, error, {}};
+    }
+  }
+  told_.clear();
+  return {};
+}
+
+// The one that is watched, where it is in its place still.
+Result<Fd> DirectoryWatch::root() const {
+  auto directory = open_(path_);
+  if (!directory) return directory;
+  struct stat status {};
+  if (::fstat(directory->get(), &status) != 0 || status.st_dev != device_ ||
+      status.st_ino != inode_) {
+    return Error{ErrorKind::kernel, "watch " + path_, ENOENT, {}};
+  }
+  return directory;
+}
+
+void DirectoryWatch::add_all_below(std::string path, bool is_new, Events& events) {
+  const auto directory = root();
+  if (!directory) return;
+  std::vector<Found> waiting = {{.path = std::move(path), .is_new = is_new}};
+  bool is_short = false;
+  while (!waiting.empty()) {
+    const Found next = std::move(waiting.back());
+    waiting.pop_back();
+    const int error = add(directory->get(), next, waiting, events);
+    is_short = is_short || error == EDQUOT || error == ENOSPC || error == ENAMETOOLONG;
+    if (error == EDQUOT || error == ENOSPC) break;
+  }
+  if (is_short) say_overflow(events);
+}
+
+int DirectoryWatch::add(int root, const Found& found, std::vector<Found>& more, Events& events) {
+  Fd directory = below::open_directory(root, found.path.empty() ? "." : found.path.c_str());
+  if (!directory.valid()) return errno;
+  const int number = watch(inotify_.get(), directory.get());
+  if (number < 0) return errno;
+  const auto known = paths_.find(number);
+  if (known == paths_.end() && !take_one_of_each(bounds_.directories)) {
+    ::inotify_rm_watch(inotify_.get(), number);
+    return EDQUOT;
+  }
+  paths_[number] = found.path;
+  if (is_recursive_ || found.is_new) look_into(std::move(directory), found, more, events);
+  return 0;
+}
+
+void DirectoryWatch::look_into(Fd fd, const Found& found, std::vector<Found>& more,
+                               Events& events) {
+  const auto directory = below::directory_of(std::move(fd));
+  if (directory == nullptr) return;
+  std::size_t looked_at = 0;
+  while (const char* name = below::next_name(directory.get())) {
+    ++looked_at;
+    if (looked_at > most_looked_at || (found.is_new && events.events.size() > most_told)) {
+      say_overflow(events);
+      return;
+    }
+    const std::string path = within(found.path, name);
+    const auto entry = below::entry_at(::dirfd(directory.get()), name, {});
+    if (!entry) continue;
+    const bool is_directory = entry->type == FileEntry::Type::directory;
+    if (found.is_new) {
+      say(Type::created, path, is_directory, events);
+      if (told_.size() < most_told) told_.insert(path);
+    }
+    if (is_directory) more.push_back({.path = path, .is_new = found.is_new});
+  }
+}
+
+DirectoryWatch::Events DirectoryWatch::read() {
+  Events events;
+  alignas(inotify_event) std::array<char, read_bytes> buffer;
+  while (events.events.size() < most_events && !events.is_over) {
+    const ssize_t got = ::read(inotify_.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      end_move(events);
+      told_.clear();
+      return events;
+    }
+    take({buffer.data(), static_cast<std::size_t>(got)}, events);
+  }
+  events.has_more = true;
+  return events;
+}
+
+void DirectoryWatch::take(std::string_view bytes, Events& events) {
+  while (bytes.size() >= sizeof(inotify_event)) {
+    inotify_event event{};
+    ::memcpy(&event, bytes.data(), sizeof event);
+    const std::string_view padded = bytes.substr(sizeof event, event.len);
+    bytes.remove_prefix(std::min(bytes.size(), sizeof event + event.len));
+    take_one(event.wd, event.mask, event.cookie, padded.substr(0, padded.find('\0')), events);
+  }
+}
+
+void DirectoryWatch::take_one(int number, std::uint32_t mask, std::uint32_t cookie,
+                              std::string_view name, Events& events) {
+  if ((mask & IN_Q_OVERFLOW) != 0) {
+    end_move(events);
+    say_overflow(events);
+    // Directories may have been made meanwhile.
+    if (is_recursive_) add_all_below({}, false, events);
+    return;
+  }
+  const auto known = paths_.find(number);
+  if (known == paths_.end()) return;
+  const std::string directory = known->second;
+  if ((mask & IN_IGNORED) != 0) {
+    paths_.erase(known);
+    give_back(bounds_.directories, 1);
+    events.is_over = events.is_over || directory.empty();
+    return;
+  }
+  if ((mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) != 0) {
+    events.is_over = events.is_over || directory.empty();
+    return;
+  }
+  if (name.empty()) return;
+  const std::string path = within(directory, name);
+  const bool is_directory = (mask & IN_ISDIR) != 0;
+  if (moved_ && (mask & IN_MOVED_TO) != 0 && moved_->cookie == cookie) {
+    const Moved moved = *std::exchange(moved_, std::nullopt);
+    say(Type::moved, path, is_directory, events, moved.path);
+    if (is_directory && is_recursive_) {
+      forget_below(path);
+      rename_below(moved.path, path);
+    }
+    return;
+  }
+  end_move(events);
+  if ((mask & IN_MOVED_FROM) != 0) {
+    moved_ = Moved{.path = path, .is_directory = is_directory, .cookie = cookie};
+    return;
+  }
+  take_name(path, mask, events);
+}
+
+void DirectoryWatch::take_name(const std::string& path, std::uint32_t mask, Events& events) {
+  const bool is_directory = (mask & IN_ISDIR) != 0;
+  if ((mask & (IN_CREATE | IN_MOVED_TO)) != 0) {
+    if (told_.erase(path) > 0) return;
+    say(Type::created, path, is_directory, events);
+    if (is_directory && is_recursive_) add_all_below(path, true, events);
+  } else if ((mask & IN_DELETE) != 0) {
+    told_.erase(path);
+    say(Type::removed, path, is_directory, events);
+  } else {
+    say((mask & IN_ATTRIB) != 0 ? Type::attributes : Type::written, path, is_directory, events);
+  }
+}
+
+// What was moved away came to no place that is watched.
+void DirectoryWatch::end_move(Events& events) {
+  if (!moved_) return;
+  const Moved moved = *std::exchange(moved_, std::nullopt);
+  say(Type::removed, moved.path, moved.is_directory, events);
+  if (moved.is_directory) forget_below(moved.path);
+}
+
+// The kernel answers with IN_IGNORED, which takes them out.
+void DirectoryWatch::forget_below(const std::string& path) {
+  for (const auto& [number, other] : paths_) {
+    if (other == path || is_below(other, path)) ::inotify_rm_watch(inotify_.get(), number);
+  }
+}
+
+void DirectoryWatch::rename_below(const std::string& from, const std::string& to) {
+  for (auto& [number, path] : paths_) {
+    if (path == from || is_below(path, from)) path = to + path.substr(from.size());
+  }
+}
+
+void DirectoryWatch::say(Type type, const std::string& path, bool is_directory, Events& events,
+                         const std::string& from) {
+  std::vector<FileEvent>& said = events.events;
+  const std::string now = whole(path);
+  if (!said.empty() && said.back().type == type && said.back().path == now && type != Type::moved) {
+    return;
+  }
+  said.push_back({.type = type,
+                  .path = now,
+                  .is_directory = is_directory,
+                  .from = from.empty() ? std::string() : whole(from)});
+}
+
+void DirectoryWatch::say_overflow(Events& events) {
+  if (!events.events.empty() && events.events.back().type == Type::overflow) return;
+  events.events.push_back({.type = Type::overflow, .path = path_, .is_directory = true});
+}
+
+std::string DirectoryWatch::whole(const std::string& path) const {
+  return path.empty() ? path_ : below::joined(path_, path);
+}
+
+}  // namespace runtime

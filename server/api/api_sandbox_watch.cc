@@ -1,0 +1,170 @@
+// GET /v1/sandboxes/{id}/watch: what happens to files of a sandbox that lives, as events.
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "runtime/json/writer.h"
+#include "runtime/living/directory_watch.h"
+#include "runtime/sandbox/alarm.h"
+#include "runtime/service/sandbox_json.h"
+#include "server/api/query.h"
+#include "server/api/refusals.h"
+#include "server/api/route_groups.h"
+#include "server/api/sandbox_target.h"
+#include "server/events/event_writer.h"
+#include "server/events/response_events.h"
+
+namespace server {
+namespace {
+
+namespace asio = boost::asio;
+using asio::awaitable;
+using runtime::DirectoryWatch;
+using runtime::FileEvent;
+using runtime::Sandboxes;
+using runtime::json::Writer;
+using Events = DirectoryWatch::Events;
+
+constexpr std::chrono::seconds silence_before_a_beat{15};
+// A guest that makes events all the while has the kernel put like ones together meanwhile.
+constexpr std::chrono::milliseconds rest_of_a_flood{50};
+
+// Tells what happens until the client leaves, the sandbox ends or the directory is gone.
+class WatchEvents {
+ public:
+  WatchEvents(Sandboxes& sandboxes, SandboxTarget target, DirectoryWatch watch,
+              ResponseStream& stream, EventFormat format, asio::any_io_executor executor,
+              runtime::Cancel gone)
+      : sandboxes_(sandboxes),
+        target_(std::move(target)),
+        watch_(std::move(watch)),
+        stream_(stream),
+        sink_(stream, format, executor),
+        executor_(std::move(executor)),
+        gone_(std::move(gone)),
+        over_(gone_.child()) {}
+
+  awaitable<void> tell(std::string path, bool is_recursive) {
+    Writer writer;
+    writer.begin_object().key("path").string(path).key("recursive").boolean(is_recursive);
+    writer.key("directories").integer(static_cast<std::int64_t>(watch_.directories()));
+    writer.end_object();
+    const bool is_said = co_await say("watching", std::move(writer).take());
+    if (!is_said) co_return;
+    const runtime::Cancel::Listener on_end(target_.sandbox->living()->over(),
+                                           [over = over_] { over.request(); });
+    const bool is_told = co_await tell_all();
+    if (is_told) co_await stream_.end();
+  }
+
+ private:
+  // True: to the last event, which says why it is the last.
+  awaitable<bool> tell_all() {
+    const auto clock = runtime::system_time();
+    const auto alarm = runtime::Alarm::create(executor_, *clock, over_);
+    const runtime::Alarm::Watch changes(*alarm, watch_.fd());
+    for (;;) {
+      alarm->set_deadline(clock->now() + silence_before_a_beat);
+      co_await alarm->wait();
+      if (gone_.requested()) co_return co_await say("error", stopping().body);
+      if (over_.requested()) co_return co_await say_end("sandbox_ended");
+      if (alarm->was_woken()) {
+        const bool is_taken = co_await beat();
+        if (!is_taken) co_return false;
+        continue;
+      }
+      const auto read = co_await read_events();
+      if (!read) {
+        if (read.error().kind == jail::ErrorKind::closed) continue;
+        co_await rest();
+        continue;
+      }
+      for (const FileEvent& event : read->events) {
+        const bool is_taken = co_await say_event(event);
+        if (!is_taken) co_return false;
+      }
+      if (read->is_over) co_return co_await say_end("directory_gone");
+      if (read->has_more) co_await rest();
+    }
+  }
+
+  awaitable<jail::Result<Events>> read_events() {
+    auto read = [watch = &watch_]() -> jail::Result<Events> { return watch->read(); };
+    co_return co_await sandboxes_.do_file_work(*target_.sandbox, std::move(read));
+  }
+
+  awaitable<void> rest() {
+    asio::steady_timer timer(executor_, rest_of_a_flood);
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+
+  awaitable<bool> beat() {
+    const auto beat = co_await sink_.beat();
+    if (!beat.is_event) co_return beat.is_sent;
+    co_return co_await say("heartbeat", "{}");
+  }
+
+  awaitable<bool> say_event(const FileEvent& event) {
+    Writer writer;
+    runtime::write_file_event(writer, event);
+    co_return co_await say(runtime::name_of(event.type), std::move(writer).take());
+  }
+
+  awaitable<bool> say_end(std::string_view reason) {
+    Writer writer;
+    writer.begin_object().key("reason").string(reason).end_object();
+    co_return co_await say("end", std::move(writer).take());
+  }
+
+  awaitable<bool> say(std::string_view type, std::string data) {
+    const auto now = std::chrono::system_clock::now();
+    co_return co_await sink_.write(encode_event(type, data, ++count_, now));
+  }
+
+  Sandboxes& sandboxes_;
+  const SandboxTarget target_;
+  DirectoryWatch watch_;
+  ResponseStream& stream_;
+  ResponseEvents sink_;
+  const asio::any_io_executor executor_;
+  const runtime::Cancel gone_;
+  const runtime::Cancel over_;  // or the sandbox has ended
+  std::uint64_t count_ = 0;
+};
+
+awaitable<Response> watch_directory(runtime::Services services, SandboxTarget target, Call call) {
+  const auto is_recursive = flag_of(call.query, "recursive");
+  if (!is_recursive) co_return problem(400, "recursive: expected true or false");
+  std::string path = target.sandbox->request().working_directory;
+  if (auto refusal = read_path(call.query, path)) co_return std::move(*refusal);
+  auto start = [files = target.sandbox->files(), path, is_recursive = *is_recursive,
+                bounds = target.sandbox->watch_bounds()] {
+    const auto open = [files](std::string_view directory) {
+      return files.open_directory(directory);
+    };
+    return DirectoryWatch::start(open, path, is_recursive, bounds);
+  };
+  auto watch = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(start));
+  if (!watch) co_return response_of(Sandboxes::refusal_of_file(watch.error()));
+  WatchEvents events(*services.sandboxes, std::move(target), std::move(*watch), *call.stream,
+                     event_format_of(call.head).value_or(EventFormat::sse),
+                     co_await asio::this_coro::executor, call.gone);
+  co_await events.tell(std::move(path), *is_recursive);
+  co_return Response();
+}
+
+}  // namespace
+
+void add_sandbox_watch_route(RouteTable& table, const runtime::Services& services) {
+  table.add({"GET", "/v1/sandboxes/{id}/watch", Access::key, Cost::record,
+             for_target<sandbox_target>(services, watch_directory), QueryNames{"path", "recursive"},
+             Route::Versions::plain});
+}
+
+}  // namespace server

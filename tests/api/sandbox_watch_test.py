@@ -1,0 +1,236 @@
+"""GET /v1/sandboxes/{id}/watch: what happens to files, as events."""
+import json
+import urllib.parse
+
+import event_stream
+import host_view
+import living_sandbox
+
+
+class WatchTest(living_sandbox.SandboxTest):
+    def watch(self, sandbox, accept=event_stream.SSE, **query):
+        """A stream that has said that it watches."""
+        stream = self.stream("GET", f"{sandbox.path}/watch?{urllib.parse.urlencode(query)}", accept=accept)
+        self.assertEqual((200, accept), (stream.status, stream.headers["Content-Type"]))
+        first = next(iter(stream))
+        self.assertEqual("watching", first["type"])
+        self.assertEqual(query.get("path", "/workspace"), first["data"]["path"])
+        return stream
+
+    @staticmethod
+    def until(stream, path, kinds=("created",)):
+        """Events up to the first of this path and of these types: type and path of each."""
+        seen = []
+        for event in stream:
+            seen.append((event["type"], event["data"].get("path")))
+            if event["type"] in kinds and event["data"].get("path") == path:
+                return seen
+        raise AssertionError(f"no {kinds} of {path}: {seen}")
+
+    @staticmethod
+    def until_quiet(sandbox, stream):
+        """Until a new file is told: what is not told is said to be lost. The types of all events before."""
+        kinds = set()
+        for number in range(1000):
+            path = f"/workspace/last-{number}"
+            sandbox.run(f"touch {path}")
+            for event in stream:
+                kinds.add(event["type"])
+                if event["data"].get("path") == path:
+                    return kinds
+                if event["type"] == "overflow":
+                    break
+        raise AssertionError(kinds)
+
+    def problem(self, sandbox, **query):
+        return self.client.send("GET", f"{sandbox.path}/watch?{urllib.parse.urlencode(query)}")
+
+
+class Watch(WatchTest):
+    def test_what_happens_to_a_file(self):
+        sandbox = self.make()
+        for accept in (event_stream.SSE, event_stream.NDJSON):
+            with self.subTest(accept=accept):
+                stream = self.watch(sandbox, accept)
+                sandbox.run("cd /workspace; echo a > f; chmod 600 f; mv f g; rm g; mkdir d; rmdir d; touch last; rm last")
+                seen = self.until(stream, "/workspace/last", ("removed",))
+                # What is made and written at once may be written once or twice.
+                seen = [event for place, event in enumerate(seen) if place == 0 or event != seen[place - 1]]
+                self.assertEqual([("created", "/workspace/f"), ("written", "/workspace/f"), ("attributes", "/workspace/f"),
+                                  ("moved", "/workspace/g"), ("removed", "/workspace/g"), ("created", "/workspace/d"),
+                                  ("removed", "/workspace/d"), ("created", "/workspace/last")], seen[:8])
+                stream.leave()
+
+    def test_what_an_event_says(self):
+        sandbox = self.make()
+        stream = self.watch(sandbox)
+        sandbox.run("mkdir /workspace/d; mv /workspace/d /workspace/e; echo > '/workspace/a b'")
+        events = [event for event, _ in zip(stream, range(3))]
+        self.assertEqual([{"path": "/workspace/d", "directory": True},
+                          {"path": "/workspace/e", "directory": True, "from": "/workspace/d"},
+                          {"path": "/workspace/a b", "directory": False}], [event["data"] for event in events])
+        self.assertEqual([2, 3, 4], [event["seq"] for event in events])
+
+    def test_only_the_directory_itself_unless_recursive(self):
+        sandbox = self.make()
+        sandbox.run("mkdir -p /workspace/sub/deep")
+        plain = self.watch(sandbox, path="/workspace")
+        deep = self.watch(sandbox, path="/workspace", recursive="true")
+        sandbox.run("touch /workspace/sub/x /workspace/sub/deep/y; touch /workspace/last")
+        self.assertEqual([("created", "/workspace/last")], self.until(plain, "/workspace/last"))
+        seen = self.until(deep, "/workspace/last")
+        self.assertIn(("created", "/workspace/sub/x"), seen)
+        self.assertIn(("created", "/workspace/sub/deep/y"), seen)
+
+    def test_files_made_before_their_directory_was_watched(self):
+        sandbox = self.make()
+        stream = self.watch(sandbox, recursive="true")
+        sandbox.run("mkdir -p /workspace/a/b/c; touch /workspace/a/1 /workspace/a/b/2 /workspace/a/b/c/3; touch /workspace/last")
+        seen = self.until(stream, "/workspace/last")
+        created = [path for kind, path in seen if kind == "created"]
+        expected = {"/workspace/a", "/workspace/a/b", "/workspace/a/b/c", "/workspace/a/1", "/workspace/a/b/2",
+                    "/workspace/a/b/c/3", "/workspace/last"}
+        if not expected <= set(created):  # these come behind it then
+            created += [path for _, path in self.until(stream, "/workspace/a/b/c/3")]
+        self.assertEqual(sorted(expected), sorted(created), "each once")
+        sandbox.run("touch /workspace/a/b/c/later")
+        self.until(stream, "/workspace/a/b/c/later")
+
+    def test_directories_that_move(self):
+        sandbox = self.make()
+        sandbox.run("mkdir -p /workspace/w/a/b /workspace/outside/in")
+        stream = self.watch(sandbox, path="/workspace/w", recursive="true")
+        sandbox.run("mv /workspace/w/a /workspace/w/z; touch /workspace/w/z/b/1")
+        self.assertIn(("moved", "/workspace/w/z"), self.until(stream, "/workspace/w/z/b/1"))
+        sandbox.run("mv /workspace/outside /workspace/w/o; touch /workspace/w/o/in/2")
+        self.assertIn(("created", "/workspace/w/o/in"), self.until(stream, "/workspace/w/o/in/2"))
+        sandbox.run("mv /workspace/w/z /workspace/gone; touch /workspace/gone/b/3 /workspace/w/4")
+        seen = self.until(stream, "/workspace/w/4")
+        self.assertIn(("removed", "/workspace/w/z"), seen)
+        self.assertNotIn("/3", "".join(path for _, path in seen))
+
+    def test_it_ends_with_the_sandbox_and_with_the_directory(self):
+        sandbox = self.make()
+        sandbox.run("mkdir /workspace/d")
+        stream = self.watch(sandbox, path="/workspace/d")
+        sandbox.run("rmdir /workspace/d")
+        self.assertEqual({"reason": "directory_gone"}, list(stream)[-1]["data"])
+        stream = self.watch(sandbox)
+        sandbox.delete()
+        self.assertEqual({"reason": "sandbox_ended"}, list(stream)[-1]["data"])
+
+    def test_an_open_one_keeps_the_sandbox_from_being_idle(self):
+        sandbox = self.make(idle_seconds=1)
+        stream = self.watch(sandbox)
+        self.assertFalse(host_view.wait_until(lambda: self.has_ended(sandbox), 2))
+        stream.leave()
+        self.assertEqual("idle", self.wait_until_ended(sandbox)["outcome"]["code"])
+
+    def has_ended(self, sandbox):
+        page = self.client.send("GET", "/v1/sandboxes?state=ended&limit=200").json
+        return sandbox.id in [each["id"] for each in page["sandboxes"]]
+
+    def test_refusals(self):
+        sandbox = self.make()
+        sandbox.put("/workspace/f", b"x")
+        for query, status, code in (({"path": "/none"}, 404, "no_such_file"), ({"path": "/workspace/f"}, 409, "not_a_directory"),
+                                    ({"path": "workspace"}, 400, "bad_request"), ({"path": "/a\0b"}, 400, "bad_request"),
+                                    ({"recursive": "perhaps"}, 400, "bad_request"), ({"depth": 2}, 400, "bad_request")):
+            with self.subTest(query=query):
+                self.assert_problem(status, code, self.problem(sandbox, **query))
+
+
+class Hostile(WatchTest):
+    def test_links_are_not_followed(self):
+        sandbox = self.make()
+        sandbox.run("mkdir -p /workspace/w/d /tmp/secret; ln -s /tmp/secret /workspace/w/link")
+        stream = self.watch(sandbox, path="/workspace/w", recursive="true")
+        sandbox.run("mv /workspace/w/d /workspace/away; ln -s /tmp/secret /workspace/w/d; ln -s /tmp/secret /workspace/w/new;"
+                    "touch /tmp/secret/seen /workspace/away/seen; touch /workspace/w/last")
+        seen = self.until(stream, "/workspace/w/last")
+        self.assertNotIn("seen", json.dumps(seen))
+        self.assertIn(("created", "/workspace/w/new"), seen)
+
+    def test_links_that_are_exchanged_with_directories(self):
+        sandbox = self.make()
+        sandbox.run("mkdir -p /tmp/secret /workspace/w")
+        stream = self.watch(sandbox, path="/workspace/w", recursive="true")
+        sandbox.python("""
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+os.chdir('/workspace/w')
+os.symlink('/tmp/secret', 'x')
+for number in range(500):
+    os.mkdir('d')
+    libc.renameat2(-100, b'd', -100, b'x', 2)
+    open('/tmp/secret/seen', 'w').close()
+    libc.renameat2(-100, b'd', -100, b'x', 2)
+    os.rmdir('d')
+open('last', 'w').close()
+""")
+        seen = self.until(stream, "/workspace/w/last")
+        self.assertNotIn("seen", json.dumps(seen))
+
+    def test_a_flood_is_bounded_and_said(self):
+        sandbox = self.make()
+        stream = self.watch(sandbox, recursive="true")
+        flood = sandbox.start(["python3", "-c", """
+import os
+while True:
+    for number in range(100):
+        os.close(os.open(f'/workspace/{number}', os.O_CREAT | os.O_WRONLY))
+    for number in range(100):
+        os.unlink(f'/workspace/{number}')
+"""])
+        for event in stream:
+            if event["type"] == "overflow":
+                break
+        self.assertEqual({"path": "/workspace", "directory": True}, event["data"])
+        # Others are served meanwhile.
+        self.assertEqual(200, self.client.send("GET", sandbox.path).status)
+        flood.delete()
+        self.until_quiet(sandbox, stream)
+
+    def test_directories_are_bounded(self):
+        sandbox = self.make()
+        sandbox.run("mkdir -p /workspace/many; cd /workspace/many; mkdir $(seq 1100)")
+        self.assert_problem(503, "busy", self.problem(sandbox, recursive="true"), "too many directories")
+        sandbox.run("mv /workspace/many /tmp/many")
+        stream = self.watch(sandbox, recursive="true")
+        sandbox.run("mkdir -p /workspace/many; cd /workspace/many; mkdir $(seq 1100)")
+        kinds = set()
+        for event in stream:
+            kinds.add(event["type"])
+            if event["type"] == "overflow":
+                break
+        self.assertEqual({"created", "overflow"}, kinds)
+        # They have room again once these are gone.
+        sandbox.run("rm -r /workspace/many")
+        other = self.watch(sandbox, path="/tmp")
+        self.assertTrue(other)
+
+    def test_watches_are_bounded(self):
+        sandbox = self.make()
+        streams = [self.watch(sandbox) for _ in range(8)]
+        self.assert_problem(503, "busy", self.problem(sandbox), "as many watches are open as there may be")
+        streams.pop().leave()
+        self.assertTrue(host_view.wait_until(lambda: self.can_be_watched(sandbox), 10))
+
+    def can_be_watched(self, sandbox):
+        stream = self.stream("GET", f"{sandbox.path}/watch")
+        status = stream.status
+        stream.leave()
+        return status == 200
+
+    def test_a_client_that_does_not_read(self):
+        sandbox = self.make()
+        stream = self.watch(sandbox)
+        sandbox.python("""
+import os
+for number in range(30000):
+    os.close(os.open(f'/workspace/{number % 3000}-' + 'x' * 200, os.O_CREAT | os.O_WRONLY))
+    if number % 3000 == 2999:
+        for name in os.listdir('/workspace'):
+            os.unlink(f'/workspace/{name}')
+""")
+        self.assertIn("overflow", self.until_quiet(sandbox, stream))
