@@ -263,14 +263,20 @@ Result<SandboxFiles::NewFile> SandboxFiles::create(std::string_view path,
     place = place_of(path);
   }
   if (!place) return place.error();
+  return NewFile::in(std::move(place->directory), std::move(place->name), std::string(path), mode);
+}
+
+Result<SandboxFiles::NewFile> SandboxFiles::NewFile::in(Fd directory, std::string name,
+                                                        std::string path,
+                                                        std::optional<mode_t> mode) {
   struct stat there {};
-  const bool is_there = ::fstatat(place->directory.get(), place->name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool is_there = ::fstatat(directory.get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
   if (is_there && S_ISDIR(there.st_mode)) return failed("write", path, EISDIR);
   if (is_there && !mode && S_ISREG(there.st_mode)) mode = there.st_mode & 0777;
   NewFile file;
-  file.path_ = path;
-  file.name_ = std::move(place->name);
-  file.directory_ = std::move(place->directory);
+  file.path_ = std::move(path);
+  file.name_ = std::move(name);
+  file.directory_ = std::move(directory);
   file.mode_ = mode.value_or(0644);
   std::string working_name = random_name();
   file.file_ = Fd(::openat(file.directory_.get(), working_name.c_str(),
@@ -301,6 +307,12 @@ Result<void> SandboxFiles::NewFile::write(std::string_view bytes) {
 Result<bool> SandboxFiles::NewFile::commit() {
   // The umask is this process's and not the guest's.
   if (::fchmod(file_.get(), mode_) != 0) return failed("set the mode of", path_, errno);
+  if (modified_) {
+    const timespec time{.tv_sec = *modified_, .tv_nsec = 0};
+    const timespec times[] = {time, time};
+    // A time that the disk cannot have is left as it is.
+    (void)::futimens(file_.get(), times);
+  }
   struct stat there {};
   const bool is_new = ::fstatat(directory_.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0;
   if (::renameat(directory_.get(), working_name_.c_str(), directory_.get(), name_.c_str()) != 0) {

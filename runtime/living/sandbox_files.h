@@ -66,16 +66,21 @@ class SandboxFiles {
   // A file that gets its name when all of it is there. What was begun and not committed is removed.
   class NewFile {
    public:
+    // As create(), in a directory that is there. `path` is for errors.
+    static jail::Result<NewFile> in(jail::Fd directory, std::string name, std::string path,
+                                    std::optional<mode_t> mode);
+
     NewFile(NewFile&&) noexcept = default;
     NewFile& operator=(NewFile&&) = delete;
     ~NewFile();
 
+    // In seconds since 1970; without it, the time of the last write.
+    void set_modified(std::int64_t seconds) { modified_ = seconds; }
     jail::Result<void> write(std::string_view bytes);
     // In place of the file or link of that name. True: there was none.
     jail::Result<bool> commit();
 
    private:
-    friend class SandboxFiles;
     NewFile() = default;
 
     jail::Fd directory_;
@@ -84,6 +89,7 @@ class SandboxFiles {
     std::string name_;
     std::string working_name_;  // empty once it has its name
     mode_t mode_ = 0;
+    std::optional<std::int64_t> modified_;
   };
   // Makes the directories above it. `mode`: its permission bits; without it those of the file that
   // it replaces, or 0644.

@@ -8,6 +8,8 @@
 #include <variant>
 
 #include "runtime/json/writer.h"
+#include "runtime/living/tar_tree.h"
+#include "runtime/living/tar_unpack.h"
 #include "runtime/service/sandbox_json.h"
 #include "server/api/decode.h"
 #include "server/api/query.h"
@@ -26,6 +28,8 @@ using runtime::Sandboxes;
 using runtime::SandboxFiles;
 
 constexpr std::size_t piece_bytes = 64u << 10;
+constexpr std::size_t tree_piece_bytes = 256u << 10;
+constexpr std::string_view tar_type = "application/x-tar";
 constexpr std::uint64_t max_list_depth = 16;
 
 Response response_of_file(const jail::Error& error) {
@@ -88,10 +92,47 @@ std::string etag_of(const struct stat& status) {
          "\"";
 }
 
+bool wants_tar(const Call& call) {
+  return call.head.header("Accept").value_or("").starts_with(tar_type);
+}
+
+// The tree below a directory, as it is read: a reader that is slow holds a piece of it.
+awaitable<Response> read_tree(runtime::Services services, FileTarget target, Call call) {
+  Sandboxes& sandboxes = *services.sandboxes;
+  auto open = [files = target.files, path = target.path] { return files.open_directory(path); };
+  auto directory = co_await sandboxes.do_file_work(*target.sandbox, std::move(open));
+  if (!directory) co_return response_of_file(directory.error());
+  const auto tree = std::make_shared<runtime::TarTree>(std::move(*directory));
+  Response head;
+  head.content_type = tar_type;
+  head.headers.push_back({"Content-Disposition", "attachment"});
+  const auto piece = std::make_shared<std::string>();
+  for (bool has_more = true; has_more;) {
+    piece->clear();
+    auto read = [tree, piece] { return tree->read(*piece, tree_piece_bytes); };
+    const auto is_read = co_await sandboxes.do_file_work(*target.sandbox, std::move(read));
+    if (!is_read) {
+      if (!call.stream->begun()) co_return response_of_file(is_read.error());
+      services.logger.warning("an archive broke off", {{"request_id", call.head.request_id},
+                                                       {"error", is_read.error().message()}});
+      co_return Response();
+    }
+    has_more = *is_read;
+    if (!call.stream->begun()) call.stream->begin(head);
+    const bool is_taken = co_await call.stream->write(*piece);
+    if (!is_taken) co_return Response();
+  }
+  co_await call.stream->end();
+  co_return Response();
+}
+
 awaitable<Response> read_file(runtime::Services services, FileTarget target, Call call) {
   const auto is_stat = flag_of(call.query, "stat");
   const auto is_list = flag_of(call.query, "list");
-  if (!is_stat || !is_list) co_return problem(400, "stat, list: expected true or false");
+  const auto is_tar = flag_of(call.query, "tar");
+  if (!is_stat || !is_list || !is_tar) {
+    co_return problem(400, "stat, list, tar: expected true or false");
+  }
   std::uint64_t depth = 1;
   if (const auto given = call.query.find("depth"); given != call.query.end()) {
     depth = number_of(given->second).value_or(0);
@@ -100,11 +141,16 @@ awaitable<Response> read_file(runtime::Services services, FileTarget target, Cal
     }
     if (!*is_list) co_return problem(400, "depth: only with list=true");
   }
-  if (*is_stat && *is_list) co_return problem(400, "stat, list: expected one of them");
+  if (*is_stat + *is_list + *is_tar > 1) {
+    co_return problem(400, "stat, list, tar: expected one of them");
+  }
   if (*is_stat) {
     auto look = [files = target.files, path = target.path] { return files.stat(path); };
     const auto entry = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(look));
     co_return answer_of(entry, 200);
+  }
+  if (*is_tar || (!*is_list && wants_tar(call))) {
+    co_return co_await read_tree(services, std::move(target), std::move(call));
   }
   if (*is_list) {
     co_return co_await list_files(*services.sandboxes, std::move(target), static_cast<int>(depth));
@@ -138,12 +184,56 @@ std::variant<std::optional<mode_t>, std::string> mode_of(const Call& call) {
   return std::optional<mode_t>(static_cast<mode_t>(mode));
 }
 
+// Makes the files of an archive in a directory, which is made where there is none.
+awaitable<Response> write_tree(runtime::Services services, FileTarget target, Call call) {
+  Sandboxes& sandboxes = *services.sandboxes;
+  bool is_new = false;
+  auto open = [files = target.files, path = target.path, &is_new]() -> jail::Result<jail::Fd> {
+    const auto made = files.make_directory(path);
+    if (!made) return made.error();
+    is_new = *made;
+    return files.open_directory(path);
+  };
+  auto directory = co_await sandboxes.do_file_work(*target.sandbox, std::move(open));
+  if (!directory) co_return response_of_file(directory.error());
+  runtime::TarUnpack unpack(std::move(*directory));
+  const auto room = std::make_unique<std::array<char, piece_bytes>>();
+  for (auto state = RequestBody::Piece::State::more; state == RequestBody::Piece::State::more;) {
+    const auto piece = co_await call.pieces->read(*room);
+    state = piece.state;
+    if (state == RequestBody::Piece::State::failed) co_return call.pieces->refusal();
+    auto write = [&unpack, bytes = std::string_view(room->data(), piece.size)] {
+      return unpack.write(bytes);
+    };
+    const auto written = co_await sandboxes.do_file_work(*target.sandbox, std::move(write));
+    if (!written) co_return response_of_file(written.error());
+  }
+  if (const auto finished = unpack.finish(); !finished) {
+    co_return response_of_file(finished.error());
+  }
+  auto look = [files = target.files, path = target.path] { return files.stat(path); };
+  const auto entry = co_await sandboxes.do_file_work(*target.sandbox, std::move(look));
+  co_return answer_of(entry, is_new ? 201 : 200);
+}
+
+bool is_tar(const Call& call) {
+  const std::string_view type = call.head.header("Content-Type").value_or("");
+  return equal_ignoring_case(type.substr(0, tar_type.size()), tar_type) &&
+         (type.size() == tar_type.size() || type[tar_type.size()] == ';');
+}
+
 awaitable<Response> write_file(runtime::Services services, FileTarget target, Call call) {
   const auto mode = mode_of(call);
   if (const auto* complaint = std::get_if<std::string>(&mode)) co_return problem(400, *complaint);
+  const auto given_mode = std::get<std::optional<mode_t>>(mode);
+  if (is_tar(call)) {
+    if (given_mode) co_return problem(400, "mode: an archive has its own");
+    co_return co_await write_tree(services, std::move(target), std::move(call));
+  }
   Sandboxes& sandboxes = *services.sandboxes;
-  auto create = [files = target.files, path = target.path,
-                 mode = std::get<std::optional<mode_t>>(mode)] { return files.create(path, mode); };
+  auto create = [files = target.files, path = target.path, mode = given_mode] {
+    return files.create(path, mode);
+  };
   auto file = co_await sandboxes.do_file_work(*target.sandbox, std::move(create));
   if (!file) co_return response_of_file(file.error());
   const auto room = std::make_unique<std::array<char, piece_bytes>>();
@@ -206,8 +296,8 @@ void add_sandbox_file_routes(RouteTable& table, const runtime::Services& service
                              const runtime::RequestRules& rules) {
   using Versions = Route::Versions;
   table.add({"GET", "/v1/sandboxes/{id}/files/{path...}", Access::key, Cost::record,
-             for_target<file_target>(services, read_file), QueryNames{"stat", "list", "depth"},
-             Versions::plain});
+             for_target<file_target>(services, read_file),
+             QueryNames{"stat", "list", "depth", "tar"}, Versions::plain});
   table.add({"PUT",
              "/v1/sandboxes/{id}/files/{path...}",
              Access::key,
