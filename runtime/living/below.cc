@@ -1,5 +1,6 @@
 #include "runtime/living/below.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>

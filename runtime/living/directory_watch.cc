@@ -126,21 +126,20 @@ Result<void> DirectoryWatch::add_first() {
   }
   device_ = status.st_dev;
   inode_ = status.st_ino;
-  std::vector<Found> waiting = {{.path = {}, .is_new = false}};
+  std::vector<std::string> waiting = {std::string()};
   Events unsaid;
+  is_quiet_ = true;
   while (!waiting.empty()) {
-    const Found next = std::move(waiting.back());
+    const std::string next = std::move(waiting.back());
     waiting.pop_back();
     const int error = add(directory->get(), next, waiting, unsaid);
     if (error == EDQUOT) return no_room("path: too many directories are watched already");
     if (error == ENOSPC) {
       return no_room("the host allows no more watches (fs.inotify.max_user_watches)");
     }
-    if (error != 0 && next.path.empty()) {
-      return Error{ErrorKind::kernel, "watch " + path_, error, {}};
-    }
+    if (error != 0 && next.empty()) return Error{ErrorKind::kernel, "watch " + path_, error, {}};
   }
-  told_.clear();
+  is_quiet_ = false;
   return {};
 }
 
@@ -156,56 +155,64 @@ Result<Fd> DirectoryWatch::root() const {
   return directory;
 }
 
-void DirectoryWatch::add_all_below(std::string path, bool is_new, Events& events) {
+void DirectoryWatch::add_all_below(const std::string& path, Events& events) {
   const auto directory = root();
   if (!directory) return;
-  std::vector<Found> waiting = {{.path = std::move(path), .is_new = is_new}};
+  std::vector<std::string> waiting = {path};
   bool is_short = false;
   while (!waiting.empty()) {
-    const Found next = std::move(waiting.back());
+    const std::string next = std::move(waiting.back());
     waiting.pop_back();
     const int error = add(directory->get(), next, waiting, events);
     is_short = is_short || error == EDQUOT || error == ENOSPC || error == ENAMETOOLONG;
     if (error == EDQUOT || error == ENOSPC) break;
+    // It was moved meanwhile, perhaps to a place within.
+    must_look_again_ = must_look_again_ || error == ENOENT;
   }
   if (is_short) say_overflow(events);
 }
 
-int DirectoryWatch::add(int root, const Found& found, std::vector<Found>& more, Events& events) {
-  Fd directory = below::open_directory(root, found.path.empty() ? "." : found.path.c_str());
+void DirectoryWatch::look_again(Events& events) {
+  if (std::exchange(must_look_again_, false) && is_recursive_) add_all_below({}, events);
+}
+
+int DirectoryWatch::add(int root, const std::string& path, std::vector<std::string>& more,
+                        Events& events) {
+  Fd directory = below::open_directory(root, path.empty() ? "." : path.c_str());
   if (!directory.valid()) return errno;
   const int number = watch(inotify_.get(), directory.get());
   if (number < 0) return errno;
-  const auto known = paths_.find(number);
-  if (known == paths_.end() && !take_one_of_each(bounds_.directories)) {
+  const bool is_new = !paths_.contains(number);
+  if (is_new && !take_one_of_each(bounds_.directories)) {
     ::inotify_rm_watch(inotify_.get(), number);
     return EDQUOT;
   }
-  paths_[number] = found.path;
-  if (is_recursive_ || found.is_new) look_into(std::move(directory), found, more, events);
+  paths_[number] = path;
+  if (is_recursive_) look_into(std::move(directory), path, is_new, more, events);
   return 0;
 }
 
-void DirectoryWatch::look_into(Fd fd, const Found& found, std::vector<Found>& more,
-                               Events& events) {
+void DirectoryWatch::look_into(Fd fd, const std::string& path, bool is_new,
+                               std::vector<std::string>& more, Events& events) {
   const auto directory = below::directory_of(std::move(fd));
   if (directory == nullptr) return;
+  const bool is_told = is_new && !is_quiet_;
   std::size_t looked_at = 0;
   while (const char* name = below::next_name(directory.get())) {
     ++looked_at;
-    if (looked_at > most_looked_at || (found.is_new && events.events.size() > most_told)) {
+    if (looked_at > most_looked_at || (is_told && events.events.size() > most_told)) {
       say_overflow(events);
       return;
     }
-    const std::string path = within(found.path, name);
+    const std::string inner = within(path, name);
     const auto entry = below::entry_at(::dirfd(directory.get()), name, {});
     if (!entry) continue;
     const bool is_directory = entry->type == FileEntry::Type::directory;
-    if (found.is_new) {
-      say(Type::created, path, is_directory, events);
-      if (told_.size() < most_told) told_.insert(path);
+    if (is_told) {
+      say(Type::created, inner, is_directory, events);
+      if (told_.size() < most_told) told_.insert(inner);
     }
-    if (is_directory) more.push_back({.path = path, .is_new = found.is_new});
+    if (is_directory) more.push_back(inner);
   }
 }
 
@@ -218,11 +225,13 @@ DirectoryWatch::Events DirectoryWatch::read() {
     if (got <= 0) {
       end_move(events);
       told_.clear();
+      look_again(events);
       return events;
     }
     take({buffer.data(), static_cast<std::size_t>(got)}, events);
   }
   events.has_more = true;
+  look_again(events);
   return events;
 }
 
@@ -241,8 +250,7 @@ void DirectoryWatch::take_one(int number, std::uint32_t mask, std::uint32_t cook
   if ((mask & IN_Q_OVERFLOW) != 0) {
     end_move(events);
     say_overflow(events);
-    // Directories may have been made meanwhile.
-    if (is_recursive_) add_all_below({}, false, events);
+    must_look_again_ = true;
     return;
   }
   const auto known = paths_.find(number);
@@ -267,6 +275,7 @@ void DirectoryWatch::take_one(int number, std::uint32_t mask, std::uint32_t cook
     if (is_directory && is_recursive_) {
       forget_below(path);
       rename_below(moved.path, path);
+      must_look_again_ = true;
     }
     return;
   }
@@ -283,7 +292,7 @@ void DirectoryWatch::take_name(const std::string& path, std::uint32_t mask, Even
   if ((mask & (IN_CREATE | IN_MOVED_TO)) != 0) {
     if (told_.erase(path) > 0) return;
     say(Type::created, path, is_directory, events);
-    if (is_directory && is_recursive_) add_all_below(path, true, events);
+    if (is_directory && is_recursive_) add_all_below(path, events);
   } else if ((mask & IN_DELETE) != 0) {
     told_.erase(path);
     say(Type::removed, path, is_directory, events);

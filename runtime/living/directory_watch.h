@@ -86,11 +86,6 @@ class DirectoryWatch {
   Events read();
 
  private:
-  // Directories that are still to be added, of which those that are new have their entries told.
-  struct Found {
-    std::string path;  // within the one that is watched; empty: that one
-    bool is_new = false;
-  };
   struct Moved {
     std::string path;
     bool is_directory = false;
@@ -100,10 +95,13 @@ class DirectoryWatch {
   DirectoryWatch() = default;
 
   jail::Result<void> add_first();
-  void add_all_below(std::string path, bool is_new, Events& events);
-  // The errno, or 0. EDQUOT: there is no room.
-  int add(int root, const Found& found, std::vector<Found>& more, Events& events);
-  void look_into(jail::Fd directory, const Found& found, std::vector<Found>& more, Events& events);
+  // Watches this directory, and those below it; what is in one that was not watched is told.
+  void add_all_below(const std::string& path, Events& events);
+  // The errno, or 0. EDQUOT: there is no room. `more`: directories in it.
+  int add(int root, const std::string& path, std::vector<std::string>& more, Events& events);
+  void look_into(jail::Fd directory, const std::string& path, bool is_new,
+                 std::vector<std::string>& more, Events& events);
+  void look_again(Events& events);
   void forget_below(const std::string& path);
   void rename_below(const std::string& from, const std::string& to);
   void take(std::string_view bytes, Events& events);
@@ -129,6 +127,8 @@ class DirectoryWatch {
   std::optional<Moved> moved_;        // away, and perhaps to another place that is watched
   // What was told when its directory was looked into; the kernel may say it again.
   std::set<std::string> told_;
+  bool is_quiet_ = false;         // nothing is told
+  bool must_look_again_ = false;  // directories may be elsewhere than their paths say
 };
 
 }  // namespace runtime

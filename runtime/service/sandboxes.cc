@@ -213,9 +213,10 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
     sandbox->ends_at_ = sandbox->created_ + request.timeout;
     sandbox->enforcement_ = enforcement;
     sandbox->living_ = std::move(*living);
-    sandbox->watch_bounds_ = {.watches = {std::make_shared<WatchRoom>(most_watches), all_watches_},
-                              .directories = {std::make_shared<WatchRoom>(most_watched_directories),
-                                              all_watched_directories_}};
+    sandbox->watch_bounds_ = {
+        .watches = {std::make_shared<WatchRoom>(most_watches), all_watches_},
+        .directories = {std::make_shared<WatchRoom>(most_watched_directories),
+                        all_watched_directories_}};
     sandbox->request_ = std::move(request);
     sandbox->number_ = ++last_numbers_[sandbox->owner_];
     sandboxes_.push_back(sandbox);

@@ -91,6 +91,7 @@ Api::Api(ApiOptions options, runtime::Services services)
   add_sandbox_routes(routes_, services_, options_.execute);
   add_sandbox_process_routes(routes_, services_, options_.execute);
   add_sandbox_terminal_route(routes_, services_, options_.execute);
+  add_sandbox_search_route(routes_, services_);
   add_sandbox_watch_route(routes_, services_);
   add_sandbox_file_routes(routes_, services_, options_.execute);
   add_sandbox_event_routes(routes_, services_);

@@ -36,6 +36,7 @@ void add_sandbox_process_routes(RouteTable& table, const runtime::Services& serv
 void add_sandbox_file_routes(RouteTable& table, const runtime::Services& services,
                              const runtime::RequestRules& rules);
 void add_sandbox_event_routes(RouteTable& table, const runtime::Services& services);
+void add_sandbox_search_route(RouteTable& table, const runtime::Services& services);
 void add_sandbox_watch_route(RouteTable& table, const runtime::Services& services);
 void add_sandbox_terminal_route(RouteTable& table, const runtime::Services& services,
                                 const runtime::RequestRules& rules);

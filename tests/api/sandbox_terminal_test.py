@@ -2,6 +2,7 @@
 import asyncio
 import contextlib
 import json
+import random
 import urllib.parse
 
 import host_view
@@ -121,6 +122,32 @@ class Shell(TerminalTest):
                 return await terminal.end()
 
         self.assertEqual(3, asyncio.run(talk())["exit_code"])
+
+    def test_bytes_are_passed_as_they_are_both_ways(self):
+        sandbox = self.make()
+        typed = random.Random(1).randbytes(400_000)
+
+        async def talk():
+            command = "stty raw -echo; echo ready; head -c 400000 > typed; head -c 3000000 /dev/urandom | tee printed"
+            async with self.open(sandbox, command=command) as terminal:
+                await terminal.until(b"ready\n")
+                for begin in range(0, len(typed), 7001):
+                    await terminal.type(typed[begin:begin + 7001])
+                await terminal.end()
+                return terminal.shown
+
+        shown = asyncio.run(talk())
+        self.assertEqual(typed, sandbox.get("/workspace/typed").body)
+        self.assertEqual(sandbox.get("/workspace/printed").body, shown)
+
+    def test_descendants_keep_it_open_no_longer_than_its_process(self):
+        sandbox = self.make()
+
+        async def talk():
+            async with self.open(sandbox, command="trap '' HUP; yes & exit 5") as terminal:
+                return await terminal.end()
+
+        self.assertEqual(5, asyncio.run(talk())["exit_code"])
 
     def test_how_a_killed_one_ended(self):
         sandbox = self.make()

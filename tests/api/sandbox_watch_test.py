@@ -109,6 +109,27 @@ class Watch(WatchTest):
         self.assertIn(("removed", "/workspace/w/z"), seen)
         self.assertNotIn("/3", "".join(path for _, path in seen))
 
+    def test_directories_that_are_exchanged_or_move_at_once(self):
+        sandbox = self.make()
+        sandbox.run("mkdir -p /workspace/a/in /workspace/b/in")
+        stream = self.watch(sandbox, recursive="true")
+        sandbox.python("""
+import ctypes, os
+os.chdir('/workspace')
+ctypes.CDLL(None).renameat2(-100, b'a', -100, b'b', 2)
+for number in range(50):
+    os.mkdir('new')
+    os.rename('new', f'moved-{number}')
+""")
+        self.until(stream, "/workspace/moved-49", ("moved",))
+        paths = ["/workspace/a/in/1", "/workspace/b/in/1", *(f"/workspace/moved-{number}/1" for number in range(50))]
+        for path in paths:
+            sandbox.put(path, b"x")
+        for path in paths:
+            with self.subTest(path=path):
+                # A file gets its name when it is whole.
+                self.until(stream, path, ("moved",))
+
     def test_it_ends_with_the_sandbox_and_with_the_directory(self):
         sandbox = self.make()
         sandbox.run("mkdir /workspace/d")

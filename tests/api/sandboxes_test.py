@@ -355,6 +355,7 @@ class Strangers(SandboxTest):
                   ("POST", f"/processes/{pid}/signal", {"signal": 9}),
                   ("POST", f"/processes/{pid}/resize", {"columns": 80, "rows": 24}),
                   ("GET", f"/processes/{pid}/output", None), ("GET", "/terminal", None), ("GET", "/watch", None),
+                  ("GET", "/search?query=x", None),
                   ("GET", "/files/workspace?tar=true", None),
                   ("GET", "/files/workspace?list=true", None), ("PUT", "/files/workspace/x", {}),
                   ("DELETE", "/files/workspace/x", None),
