@@ -82,6 +82,8 @@ struct Config {
   std::uint32_t sandbox_max_living = 100;
   // What their requests may ask for.
   std::chrono::milliseconds sandbox_max_lifetime{std::chrono::hours(24)};
+  // How long one is kept that is paused.
+  std::chrono::milliseconds sandbox_max_paused{std::chrono::hours(24)};
   Ceilings ceilings;
   // Whether requests may ask for egress, and the rules (jail/egress.h) that they must stay in.
   bool network_enabled = false;

@@ -355,6 +355,12 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
         if (value) config.sandbox_max_lifetime = *value;
         return value && *value >= std::chrono::seconds(1);
       });
+  add("SANDBOX_MAX_PAUSED_SECONDS", "a number of seconds 1 .. 2592000",
+      [](Config& config, std::string_view text) {
+        const auto value = seconds(text, 2'592'000);
+        if (value) config.sandbox_max_paused = *value;
+        return value && *value >= std::chrono::seconds(1);
+      });
   add("SANDBOX_NETWORK_ENABLED", "true or false", apply_network);
   add("SANDBOX_NETWORK_ALLOW",
       "destinations such as pypi.org:443, *.example.org:443 or 10.0.0.0/8:5432, separated by "

@@ -1,6 +1,7 @@
 // Sandboxes, their processes and files as JSON: what callers get.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "runtime/service/sandboxes.h"
 
 namespace runtime {
+
+// "running", "paused" or "ended"; nothing: none of these.
+std::optional<Sandbox::State> sandbox_state_named(std::string_view name);
 
 void write_sandbox(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox);
 // The members of a process, within an object.

@@ -69,6 +69,17 @@ bool is_of_the_program(const jail::Error& error) {
          std::find(std::begin(own), std::end(own), error.sys_errno) != std::end(own);
 }
 
+bool is_one_of(Sandbox::State state, const std::vector<Sandbox::State>& wanted) {
+  return wanted.empty() || std::find(wanted.begin(), wanted.end(), state) != wanted.end();
+}
+
+Refusal paused_refusal() {
+  return {.reason = Reason::conflict,
+          .detail = "the sandbox is paused, and auto_resume is false",
+          .remedy = "resume it first: POST /v1/sandboxes/{id}/resume",
+          .code = "sandbox_paused"};
+}
+
 bool has_all(const Metadata& metadata, const Metadata& wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [&](const auto& pair) {
     const auto found = metadata.find(pair.first);
@@ -101,12 +112,15 @@ Metadata Sandbox::metadata() const {
   return metadata_;
 }
 
-Sandbox::Time Sandbox::ends_at() const {
-  const std::lock_guard lock(mutex_);
-  return ends_at_;
+Sandbox::State Sandbox::state() const {
+  if (end()) return State::ended;
+  return living_->paused_since() ? State::paused : State::running;
 }
 
-std::optional<std::chrono::milliseconds> Sandbox::idle() const { return living_->times().idle; }
+std::optional<Sandbox::Time> Sandbox::paused_since() const {
+  if (end()) return std::nullopt;
+  return living_->paused_since();
+}
 
 std::optional<Sandbox::End> Sandbox::end() const {
   const std::lock_guard lock(mutex_);
@@ -183,23 +197,22 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(const Princip
   auto jail = runner_.launch_living(wanted);
   jail::Result<std::shared_ptr<LivingSandbox>> living{std::shared_ptr<LivingSandbox>()};
   if (jail) {
-    const LivingSandbox::Times times{.ends_at = std::chrono::steady_clock::now() + request.timeout,
-                                     .idle = request.idle};
-    std::function<void(const LivingSandbox::Ending&)> on_end =
-        [this, weak = std::weak_ptr(sandbox)](const LivingSandbox::Ending& ending) {
-          this->on_end(weak, ending);
-        };
-    living = co_await LivingSandbox::start(std::move(*jail), times, std::move(on_end));
+    const LivingSandbox::Times times{
+        .lifetime = request.timeout, .idle = request.idle, .most_lifetime = options_.most_lifetime};
+    const LivingSandbox::Pausing pausing{.in_place_of_end = request.pauses_at_its_end,
+                                         .resumes_on_demand = request.resumes_on_demand,
+                                         .most_paused = options_.most_paused};
+    LivingSandbox::News news = news_of(sandbox);
+    living = co_await LivingSandbox::start(std::move(*jail), times, pausing, std::move(news));
   }
   const jail::Enforcement enforcement = runner_.state().enforcement;
   const std::lock_guard lock(mutex_);
   give_back();
   if (!jail) co_return not_started(jail.error(), "the sandbox");
   if (!living) co_return not_started(living.error(), "the sandbox");
-  sandbox->created_ = std::chrono::system_clock::now();
-  sandbox->ends_at_ = sandbox->created_ + request.timeout;
   sandbox->enforcement_ = enforcement;
   sandbox->living_ = std::move(*living);
+  sandbox->created_ = sandbox->living_->began_at();
   sandbox->request_ = std::move(request);
   sandbox->number_ = ++last_numbers_[sandbox->owner_];
   sandboxes_.push_back(sandbox);
@@ -249,6 +262,17 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_living(const Principal& principa
   return ended_refusal(**sandbox);
 }
 
+Sandboxes::Or<Sandboxes::Found> Sandboxes::find_active(const Principal& principal,
+                                                       std::string_view id_or_name) const {
+  auto found = find_living(principal, id_or_name);
+  const auto* const sandbox = std::get_if<Found>(&found);
+  if (sandbox == nullptr) return found;
+  const auto active = (*sandbox)->living()->resume_on_demand();
+  if (!active && active.error().kind == jail::ErrorKind::refused) return paused_refusal();
+  // One that is ending says so where its processes and files are asked for.
+  return found;
+}
+
 Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) const {
   const std::lock_guard lock(mutex_);
   Page page;
@@ -256,7 +280,7 @@ Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) 
     const Found& sandbox = *each;
     if (query.before != 0 && sandbox->number() >= query.before) continue;
     if (!sees(principal, *sandbox)) continue;
-    if (query.has_ended && *query.has_ended != sandbox->end().has_value()) continue;
+    if (!is_one_of(sandbox->state(), query.states)) continue;
     if (!has_all(sandbox->metadata(), query.metadata)) continue;
     if (page.sandboxes.size() == query.limit) {
       page.has_more = true;
@@ -270,16 +294,39 @@ Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) 
 void Sandboxes::change(Sandbox& sandbox, SandboxChange change) {
   const std::lock_guard lock(sandbox.mutex_);
   if (change.metadata) sandbox.metadata_ = std::move(*change.metadata);
-  auto times = sandbox.living_->times();
-  if (change.timeout) {
-    // The jail has a limit of its own, which counts from its beginning.
-    const auto last = sandbox.created_ + options_.most_lifetime;
-    sandbox.ends_at_ = std::min(std::chrono::system_clock::now() + *change.timeout, last);
-    times.ends_at =
-        std::chrono::steady_clock::now() + (sandbox.ends_at_ - std::chrono::system_clock::now());
+  if (change.timeout) sandbox.living_->set_lifetime(*change.timeout);
+  if (change.idle) sandbox.living_->set_idle(*change.idle);
+}
+
+asio::awaitable<std::optional<Refusal>> Sandboxes::pause(Found sandbox) {
+  const auto paused = co_await sandbox->living()->pause();
+  if (paused) co_return std::nullopt;
+  co_return co_await no_change(sandbox, paused.error());
+}
+
+asio::awaitable<std::optional<Refusal>> Sandboxes::resume(Found sandbox) {
+  const auto resumed = sandbox->living()->resume();
+  if (resumed) co_return std::nullopt;
+  co_return co_await no_change(sandbox, resumed.error());
+}
+
+// Why it was neither paused nor resumed.
+asio::awaitable<Refusal> Sandboxes::no_change(Found sandbox, jail::Error error) {
+  if (error.kind == jail::ErrorKind::closed) {
+    // It is ending; how it did is known in a moment.
+    co_await sandbox->living()->wait_for_end(std::chrono::steady_clock::now() +
+                                             patience_for_an_end);
+    co_return ended_refusal(*sandbox);
   }
-  if (change.idle) times.idle = *change.idle;
-  sandbox.living_->set_times(times);
+  if (error.kind == jail::ErrorKind::timed_out) {
+    co_return Refusal{.reason = Reason::too_slow,
+                      .detail = "its processes could not be stopped in time, and go on",
+                      .code = "not_paused"};
+  }
+  logger_.error("a sandbox could not be paused or resumed",
+                {{"sandbox_id", sandbox->id()}, {"error", error.message()}});
+  co_return Refusal{.reason = Reason::failed,
+                    .detail = "it could not be done; the server's log has the reason"};
 }
 
 asio::awaitable<void> Sandboxes::remove(Found sandbox) {
@@ -317,6 +364,7 @@ asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_
   if (is_of_the_program(error)) {
     co_return Refusal{.reason = Reason::invalid, .detail = "command: " + error.message()};
   }
+  if (error.kind == jail::ErrorKind::refused) co_return paused_refusal();
   Refusal refusal = not_started(error, "the process");
   if (error.sys_errno == ENOENT && error.kind == jail::ErrorKind::invalid) {
     refusal.code = "command_not_found";
@@ -338,6 +386,23 @@ Sandboxes::Or<std::shared_ptr<LivingProcess>> Sandboxes::find_process(const Sand
   auto process = is_number ? sandbox.living()->find(number) : nullptr;
   if (process == nullptr) return not_found("process");
   return process;
+}
+
+LivingSandbox::News Sandboxes::news_of(const Found& sandbox) {
+  const std::string id = sandbox->id();
+  return {.on_end = [this, weak = std::weak_ptr(sandbox)](
+                        const LivingSandbox::Ending& ending) { this->on_end(weak, ending); },
+          .on_paused =
+              [this, id](std::optional<LivingSandbox::Cause> why) {
+                const char* const reason = !why                                 ? "asked"
+                                           : *why == LivingSandbox::Cause::idle ? "idle"
+                                                                                : "lifetime";
+                logger_.info("sandbox paused", {{"sandbox_id", id}, {"reason", reason}});
+              },
+          .on_resumed =
+              [this, id] {
+                logger_.info("sandbox resumed", {{"sandbox_id", id}});
+              }};
 }
 
 void Sandboxes::on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending) {

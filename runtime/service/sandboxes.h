@@ -50,8 +50,12 @@ class Sandbox {
   const jail::Enforcement& enforcement() const noexcept { return enforcement_; }
 
   Metadata metadata() const;
-  Time ends_at() const;
-  std::optional<std::chrono::milliseconds> idle() const;
+  Time ends_at() const { return living_->ends_at(); }
+  std::optional<std::chrono::milliseconds> idle() const { return living_->idle(); }
+
+  enum class State : std::uint8_t { running, paused, ended };
+  State state() const;
+  std::optional<Time> paused_since() const;  // nothing: it is not paused
 
   struct End {
     Outcome outcome;
@@ -76,7 +80,6 @@ class Sandbox {
 
   mutable std::mutex mutex_;
   Metadata metadata_;
-  Time ends_at_{};
   std::optional<End> end_;
 };
 
@@ -84,9 +87,10 @@ class Sandbox {
 class Sandboxes {
  public:
   struct Options {
-    std::uint32_t most = 100;              // that live at a time
-    std::uint32_t most_of_an_owner = 100;  // of these
-    std::chrono::milliseconds most_lifetime{std::chrono::hours(24)};
+    std::uint32_t most = 100;                                         // that live at a time
+    std::uint32_t most_of_an_owner = 100;                             // of these
+    std::chrono::milliseconds most_lifetime{std::chrono::hours(24)};  // but for pauses
+    std::chrono::milliseconds most_paused{std::chrono::hours(24)};
     std::uint32_t most_memory_mb = 2048;  // what requests may ask for, as remedies say
     double cores = 1;                     // of processor time that each may use
   };
@@ -106,10 +110,13 @@ class Sandboxes {
   Or<Found> find(const Principal& principal, std::string_view id_or_name) const;
   // The same, which must live: else a conflict that says how it ended.
   Or<Found> find_living(const Principal& principal, std::string_view id_or_name) const;
+  // The same for who needs its processes or files: one that is paused is resumed, or else that is a
+  // conflict.
+  Or<Found> find_active(const Principal& principal, std::string_view id_or_name) const;
 
   struct Query {
-    std::optional<bool> has_ended{};
-    Metadata metadata{};  // all of which a sandbox has
+    std::vector<Sandbox::State> states{};  // in one of which it is; empty: in any
+    Metadata metadata{};                   // all of which a sandbox has
     std::uint32_t limit = 50;
     std::uint64_t before = 0;  // Sandbox::number() of the last of another page; 0: the first page
   };
@@ -120,6 +127,13 @@ class Sandboxes {
   Page list(const Principal& principal, const Query& query) const;
 
   void change(Sandbox& sandbox, SandboxChange change);
+
+  // Stops all that runs in it, until it is resumed. Waits until nothing runs any more; a refusal
+  // where it has ended, or its processes cannot be stopped.
+  boost::asio::awaitable<std::optional<Refusal>> pause(Found sandbox);
+  // Lets it go on.
+  boost::asio::awaitable<std::optional<Refusal>> resume(Found sandbox);
+
   // Ends it where it lives, and waits for that; forgets it where it has ended.
   boost::asio::awaitable<void> remove(Found sandbox);
 
@@ -170,6 +184,8 @@ class Sandboxes {
   std::optional<Refusal> reserve(const Principal& principal, const SandboxRequest& request);
   void release(const std::string& owner);
   Refusal not_started(const jail::Error& error, std::string_view what) const;
+  LivingSandbox::News news_of(const Found& sandbox);
+  boost::asio::awaitable<Refusal> no_change(Found sandbox, jail::Error error);
   void on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending);
   void forget_ended_of(const std::string& owner);
   Outcome outcome_of(const Sandbox& sandbox, const LivingSandbox::Ending& ending) const;

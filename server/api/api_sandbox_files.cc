@@ -43,7 +43,7 @@ std::variant<FileTarget, Response> target_of(const runtime::Services& services, 
   const auto rest = percent_decoded(call.parameter("path"));
   if (!rest) return problem(400, "path: a % is not followed by two hexadecimal digits");
   if (rest->find('\0') != rest->npos) return problem(400, "path: a NUL is in no path");
-  const auto found = services.sandboxes->find_living(call.principal, call.parameter("id"));
+  const auto found = services.sandboxes->find_active(call.principal, call.parameter("id"));
   if (const auto* refusal = std::get_if<Refusal>(&found)) return response_of(*refusal);
   const auto& sandbox = std::get<Sandboxes::Found>(found);
   return FileTarget{sandbox, runtime::LivingSandbox::Use(sandbox->living()), "/" + *rest,

@@ -41,15 +41,24 @@ struct Target {
   Process process;  // null where the sandbox alone is meant
 };
 
-std::variant<Target, Response> sandbox_of(const runtime::Services& services, const Call& call) {
-  const auto found = services.sandboxes->find_living(call.principal, call.parameter("id"));
+// Whether the sandbox has to run for what is asked. What the server itself remembers of a process
+// can be had of one that is paused, and a process can be killed there.
+enum class Needs : std::uint8_t { record, processes };
+
+std::variant<Target, Response> sandbox_of(const runtime::Services& services, const Call& call,
+                                          Needs needs) {
+  const std::string& id = call.parameter("id");
+  const auto found = needs == Needs::processes
+                         ? services.sandboxes->find_active(call.principal, id)
+                         : services.sandboxes->find_living(call.principal, id);
   if (const auto* refusal = std::get_if<Refusal>(&found)) return response_of(*refusal);
   const auto& sandbox = std::get<Sandboxes::Found>(found);
   return Target{sandbox, runtime::LivingSandbox::Use(sandbox->living()), nullptr};
 }
 
-std::variant<Target, Response> process_of(const runtime::Services& services, const Call& call) {
-  auto found = sandbox_of(services, call);
+std::variant<Target, Response> process_of(const runtime::Services& services, const Call& call,
+                                          Needs needs) {
+  auto found = sandbox_of(services, call, needs);
   auto* const target = std::get_if<Target>(&found);
   if (target == nullptr) return found;
   const auto process = Sandboxes::find_process(*target->sandbox, call.parameter("pid"));
@@ -124,7 +133,7 @@ awaitable<Response> start_process(runtime::Services services, const runtime::Req
     co_return std::move(*refusal);
   }
   if (const auto complaint = runtime::check_process(request)) co_return problem(400, *complaint);
-  auto found = sandbox_of(services, call);
+  auto found = sandbox_of(services, call, Needs::processes);
   if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
   auto& target = std::get<Target>(found);
   const bool in_background = request.background;
@@ -151,7 +160,7 @@ awaitable<Response> start_process(runtime::Services services, const runtime::Req
 }
 
 awaitable<Response> list_processes(runtime::Services services, Call call) {
-  auto found = sandbox_of(services, call);
+  auto found = sandbox_of(services, call, Needs::record);
   if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
   const auto& target = std::get<Target>(found);
   Writer writer;
@@ -166,13 +175,13 @@ awaitable<Response> list_processes(runtime::Services services, Call call) {
 }
 
 awaitable<Response> show_process(runtime::Services services, Call call) {
-  auto found = process_of(services, call);
+  auto found = process_of(services, call, Needs::record);
   if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
   co_return answer_of(services, std::get<Target>(found));
 }
 
 awaitable<Response> delete_process(runtime::Services services, Call call) {
-  auto found = process_of(services, call);
+  auto found = process_of(services, call, Needs::record);
   if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
   const auto& target = std::get<Target>(found);
   if (target.process->state().has_ended) {
@@ -211,7 +220,7 @@ awaitable<Response> show_output(runtime::Services services, Call call) {
   const auto read = output_query(call);
   if (const auto* refusal = std::get_if<Response>(&read)) co_return *refusal;
   const auto& query = std::get<OutputQuery>(read);
-  auto found = process_of(services, call);
+  auto found = process_of(services, call, Needs::record);
   if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
   const auto& target = std::get<Target>(found);
   if (const auto format = event_format_of(call.head)) {
@@ -241,7 +250,7 @@ awaitable<Response> write_input(runtime::Services services, const runtime::Reque
     co_return std::move(*refusal);
   }
   if (const auto complaint = runtime::check_input(request)) co_return problem(400, *complaint);
-  auto found = process_of(services, call);
+  auto found = process_of(services, call, Needs::processes);
   if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
   const auto& process = std::get<Target>(found).process;
   using Written = LivingProcess::Written;
@@ -267,7 +276,7 @@ awaitable<Response> signal_process(runtime::Services services, const runtime::Re
     co_return std::move(*refusal);
   }
   if (const auto complaint = runtime::check_signal(request)) co_return problem(400, *complaint);
-  auto found = process_of(services, call);
+  auto found = process_of(services, call, Needs::processes);
   if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
   LivingProcess& process = *std::get<Target>(found).process;
   if (process.state().has_ended) co_return conflict("process_ended", "the process has ended");
@@ -284,7 +293,7 @@ awaitable<Response> resize_terminal(runtime::Services services, const runtime::R
     co_return std::move(*refusal);
   }
   if (const auto complaint = runtime::check_resize(request)) co_return problem(400, *complaint);
-  auto found = process_of(services, call);
+  auto found = process_of(services, call, Needs::processes);
   if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
   LivingProcess& process = *std::get<Target>(found).process;
   if (!process.command().terminal) co_return conflict("no_terminal", "it has no terminal");

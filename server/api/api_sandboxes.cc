@@ -55,8 +55,9 @@ std::optional<std::string> read_parameter(std::string_view name, const std::stri
     if (!number || *number == 0) return "cursor: expected the next_cursor of another page";
     query.before = *number;
   } else if (name == "state") {
-    if (value != "running" && value != "ended") return "state: expected running or ended";
-    query.has_ended = value == "ended";
+    const auto state = runtime::sandbox_state_named(value);
+    if (!state) return "state: expected running, paused or ended";
+    query.states = {*state};
   } else if (name == "metadata") {
     const auto pair = percent_decoded(value);
     const std::size_t colon = pair ? pair->find(':') : std::string::npos;
@@ -105,6 +106,24 @@ awaitable<Response> change_sandbox(runtime::Services services, const runtime::Re
   co_return answer_of(services, sandbox);
 }
 
+using Change = awaitable<std::optional<Refusal>> (Sandboxes::*)(Sandboxes::Found);
+
+// Pauses or resumes.
+awaitable<Response> do_to_sandbox(runtime::Services services, const runtime::RequestRules* rules,
+                                  Change change, Call call) {
+  if (!call.body.empty()) {
+    runtime::SandboxChange nothing;
+    if (auto refusal = decode_into<runtime::SandboxChange>(call.body, {}, *rules, nothing)) {
+      co_return std::move(*refusal);
+    }
+  }
+  const auto found = services.sandboxes->find_living(call.principal, call.parameter("id"));
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
+  const auto& sandbox = std::get<Sandboxes::Found>(found);
+  const auto refused = co_await (services.sandboxes->*change)(sandbox);
+  co_return refused ? response_of(*refused) : answer_of(services, *sandbox);
+}
+
 awaitable<Response> delete_sandbox(runtime::Services services, Call call) {
   const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
   if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
@@ -125,6 +144,12 @@ void add_sandbox_routes(RouteTable& table, const runtime::Services& services,
              QueryNames(), Versions::plain});
   table.add({"PATCH", "/v1/sandboxes/{id}", Access::key, Cost::record,
              bound(change_sandbox, services, &rules), QueryNames(), Versions::plain});
+  table.add({"POST", "/v1/sandboxes/{id}/pause", Access::key, Cost::record,
+             bound(do_to_sandbox, services, &rules, &Sandboxes::pause), QueryNames(),
+             Versions::plain, std::string_view(), Route::Body::none});
+  table.add({"POST", "/v1/sandboxes/{id}/resume", Access::key, Cost::record,
+             bound(do_to_sandbox, services, &rules, &Sandboxes::resume), QueryNames(),
+             Versions::plain, std::string_view(), Route::Body::none});
   table.add({"DELETE", "/v1/sandboxes/{id}", Access::key, Cost::record,
              bound(delete_sandbox, services), QueryNames(), Versions::plain});
 }

@@ -65,6 +65,7 @@ struct Route {
   enum class Body : std::uint8_t {
     whole,   // at most HttpOptions::max_body_bytes, in Call::body
     pieces,  // the handler reads Call::pieces, and bounds it
+    none,    // as whole, and may be left out with its Content-Type
   } body = Body::whole;
 
   std::string_view name() const { return label.empty() ? pattern : label; }

@@ -192,15 +192,19 @@ struct GuestReport {
 
 // To init. A living jail is started without a program; each order to spawn then brings the
 // process's control socket, its Command and, unless it gets a terminal, its three streams.
-// One to fork brings, in the place of the Command, an Invocation.
+// One to fork brings, in the place of the Command, an Invocation. An order to pause is answered by
+// message_paused, unless one to resume overtakes the answer.
 enum OrderType : std::uint32_t {
   order_start = 1,
   order_cancel = 2,
   order_spawn = 3,
-  order_fork = 4
+  order_fork = 4,
+  order_pause = 5,
+  order_resume = 6
 };
 struct Order {
   OrderType type;
+  std::int32_t serial;    // of an order to pause, by which its answer is known
   std::uint16_t columns;  // of the terminal of a spawned process; 0: it has none
   std::uint16_t rows;
   std::uint64_t wall_ns;
@@ -245,6 +249,8 @@ enum MessageType : std::uint32_t {
   message_spawned = 7,  // from init, of a process: it was made, and has this `pid`; with the
                         // owner's side of its terminal, where it has one
   message_running = 8,  // from init, of a process: execve has succeeded
+  message_paused = 9,   // from init of a living jail, of the order whose serial is `index`: nothing
+                        // runs; `error` set: its processes could not be stopped, and go on
 };
 
 // What `index` of message_failed says of a process that could not be made, by no call of a plan.

@@ -1,0 +1,17 @@
+// Terminals of a living jail.
+#pragma once
+
+#include "child/wire.h"
+
+namespace jail::child {
+
+// Both sides of a terminal; -1: there is none.
+struct Terminal {
+  int master = -1;
+  int slave = -1;
+};
+
+// In `terminals`, where none can be opened by its name. 0 or a negative errno.
+long open_terminal(int terminals, const wire::Order& order, Terminal& terminal);
+
+}  // namespace jail::child
