@@ -86,6 +86,8 @@ struct Config {
   std::string sandbox_ports_domain;
   // How long a server in a sandbox may say nothing before its answer.
   std::chrono::milliseconds sandbox_ports_timeout{60'000};
+  // How long one is kept that is paused.
+  std::chrono::milliseconds sandbox_max_paused{std::chrono::hours(24)};
   Ceilings ceilings;
   // Whether requests may ask for egress, and the rules (jail/egress.h) that they must stay in.
   bool network_enabled = false;

@@ -373,6 +373,12 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
         if (value) config.sandbox_max_lifetime = *value;
         return value && *value >= std::chrono::seconds(1);
       });
+  add("SANDBOX_MAX_PAUSED_SECONDS", "a number of seconds 1 .. 2592000",
+      [](Config& config, std::string_view text) {
+        const auto value = seconds(text, 2'592'000);
+        if (value) config.sandbox_max_paused = *value;
+        return value && *value >= std::chrono::seconds(1);
+      });
   add("SANDBOX_PORTS_DOMAIN", "a domain name of at most 200 bytes", apply_ports_domain);
   add("SANDBOX_PORTS_TIMEOUT_SECONDS", "a number of seconds 1 .. 86400",
       [](Config& config, std::string_view text) {

@@ -24,13 +24,13 @@ using jail::Result;
 constexpr std::chrono::seconds patience_for_a_jail{10};
 // Init ends a jail by itself when it is asked to. This much later its owner no longer relies on it.
 constexpr std::chrono::seconds grace{2};
+// It is not paused with less to live.
+constexpr std::chrono::seconds shortest_life{1};
 constexpr std::size_t kept_ended_processes = 32;
 // A caller may send a PATH of any length; only this much of it is searched.
 constexpr std::size_t searched_path_bytes = 4096;
 constexpr int searched_directories = 64;
 constexpr std::size_t quoted_bytes = 200;
-
-Error has_ended_error() { return {ErrorKind::closed, "the sandbox has ended", 0, {}}; }
 
 Error not_there(const std::string& what) { return {ErrorKind::invalid, what, 0, {}}; }
 
@@ -68,24 +68,36 @@ bool is_program(const jail::Fd& file) {
 
 }  // namespace
 
-LivingSandbox::LivingSandbox(asio::any_io_executor executor, LivingJail jail, Times times)
+Error LivingSandbox::has_ended_error() {
+  return {ErrorKind::closed, "the sandbox has ended", 0, {}};
+}
+
+LivingSandbox::LivingSandbox(asio::any_io_executor executor, LivingJail jail, Times times,
+                             Pausing pausing, News news)
     : executor_(std::move(executor)),
       alarm_(Alarm::create(executor_, *clock_, Cancel())),
       on_given_up_(std::move(jail.on_given_up)),
-      jail_(std::move(jail.jail)),
       times_(times),
-      last_used_(clock_->now()) {}
+      pausing_(pausing),
+      news_(std::move(news)),
+      jail_(std::move(jail.jail)),
+      idle_(times.idle),
+      last_used_(began_) {
+  set_end(began_ + times.lifetime);
+}
 
-asio::awaitable<Result<std::shared_ptr<LivingSandbox>>> LivingSandbox::start(
-    LivingJail jail, Times times, std::function<void(const Ending&)> on_end) {
-  const std::shared_ptr<LivingSandbox> self(
-      new LivingSandbox(co_await asio::this_coro::executor, std::move(jail), times));
+asio::awaitable<Result<std::shared_ptr<LivingSandbox>>> LivingSandbox::start(LivingJail jail,
+                                                                             Times times,
+                                                                             Pausing pausing,
+                                                                             News news) {
+  const std::shared_ptr<LivingSandbox> self(new LivingSandbox(
+      co_await asio::this_coro::executor, std::move(jail), times, pausing, std::move(news)));
   if (auto begun = co_await self->begin(); !begun) {
     self->jail_.reset();
     self->on_given_up_();
     co_return begun.error();
   }
-  asio::co_spawn(self->executor_, drive(self, std::move(on_end)), asio::detached);
+  asio::co_spawn(self->executor_, drive(self), asio::detached);
   co_return self;
 }
 
@@ -115,8 +127,7 @@ asio::awaitable<Result<void>> LivingSandbox::begin() {
   }
 }
 
-asio::awaitable<void> LivingSandbox::drive(std::shared_ptr<LivingSandbox> self,
-                                           std::function<void(const Ending&)> on_end) {
+asio::awaitable<void> LivingSandbox::drive(std::shared_ptr<LivingSandbox> self) {
   {
     const Alarm::Watch control(*self->alarm_, self->jail_->control_fd());
     while (self->look(self->clock_->now())) {
@@ -133,42 +144,62 @@ asio::awaitable<void> LivingSandbox::drive(std::shared_ptr<LivingSandbox> self,
     self->jail_.reset();
     for (const auto& process : self->processes_) process->close_output();
     self->processes_.clear();
+    self->pause_.reset();
+    self->for_its_pause_.ring();
   }
   self->on_given_up_();
   self->over_.request();
-  on_end(ending);
+  self->news_.on_end(ending);
   // Whoever waits for the end finds it in the books of others, too.
   const std::lock_guard lock(self->mutex_);
   self->ended_ = ending;
   self->for_its_end_.ring();
 }
 
-// Takes note of what happened and ends the jail where it is due. False: it has ended.
+// Takes note of what happened, and pauses or ends the jail where it is due. False: it has ended.
 bool LivingSandbox::look(Time now) {
   const std::lock_guard lock(mutex_);
   const auto phase = jail_->advance();
   if (!phase || *phase == jail::Phase::ended) return false;
+  note_activity(now);
   if (!ending_) {
-    if (now >= times_.ends_at) {
-      ending_ = Cause::lifetime;
-    } else if (times_.idle && uses_ == 0 && now >= last_used_ + *times_.idle) {
-      ending_ = Cause::idle;
+    const auto cause = due(now);
+    // What a jail has in all is over with its end alone.
+    const bool has_more = now + shortest_life < last_end();
+    const bool may_pause = cause == Cause::lifetime ? has_more : cause == Cause::idle;
+    if (cause && may_pause && pausing_.in_place_of_end) {
+      begin_pause(cause, now);
+    } else {
+      ending_ = cause;
     }
   }
   if (ending_ && kill_at_ == Time::max()) {
     jail_->cancel();
     kill_at_ = now + grace;
+    for_its_pause_.ring();
   }
   if (now < kill_at_) return true;
   jail_->kill(jail::Ended::cancelled);
   return false;
 }
 
+// Why it is to be ended, or paused in place of that.
+std::optional<LivingSandbox::Cause> LivingSandbox::due(Time now) const {
+  if (pause_) {
+    if (pause_->began && now >= end_) return Cause::pause;
+    return std::nullopt;
+  }
+  if (now >= end_) return Cause::lifetime;
+  if (idle_ && uses_ == 0 && now >= last_used_ + *idle_) return Cause::idle;
+  return std::nullopt;
+}
+
 LivingSandbox::Time LivingSandbox::next_look() const {
   const std::lock_guard lock(mutex_);
   if (ending_) return kill_at_;
-  Time next = times_.ends_at;
-  if (times_.idle && uses_ == 0) next = std::min(next, last_used_ + *times_.idle);
+  if (pause_) return pause_->began ? end_ : pause_->give_up_at;
+  Time next = end_;
+  if (idle_ && uses_ == 0) next = std::min(next, last_used_ + *idle_);
   return next;
 }
 
@@ -191,7 +222,7 @@ LivingSandbox::Use::~Use() {
     sandbox_->end_now(*sandbox_->then_);
   }
   sandbox_->last_used_ = sandbox_->clock_->now();
-  if (sandbox_->times_.idle && !sandbox_->ended_) sandbox_->wake();
+  if (sandbox_->idle_ && !sandbox_->ended_) sandbox_->wake();
 }
 
 asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingSandbox::spawn(ProcessCommand command,
@@ -211,7 +242,7 @@ asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingSandbox::spawn(Pro
   co_return process;
 }
 
-Result<jail::Process> LivingSandbox::spawn_now(ProcessCommand& command) const {
+Result<jail::Process> LivingSandbox::spawn_now(ProcessCommand& command) {
   if (const auto there = open_file(command.working_directory, O_PATH | O_DIRECTORY, 0); !there) {
     if (there.error().kind == ErrorKind::closed) return there.error();
     return not_there("working_directory: " + command.working_directory +
@@ -221,7 +252,7 @@ Result<jail::Process> LivingSandbox::spawn_now(ProcessCommand& command) const {
   if (!program) return program.error();
   command.argv[0] = std::move(*program);
   const std::lock_guard lock(mutex_);
-  if (!jail_ || ending_) return has_ended_error();
+  if (auto runs = resume_on_demand_now(); !runs) return runs.error();
   return jail_->spawn({.argv = command.argv,
                        .env = command.env,
                        .working_directory = command.working_directory,
@@ -336,15 +367,46 @@ std::shared_ptr<void> LivingSandbox::take_port_place(Attendance attendance) {
   return std::shared_ptr<Use>(new Use(self, attendance), give_back);
 }
 
-LivingSandbox::Times LivingSandbox::times() const {
+std::chrono::system_clock::time_point LivingSandbox::ends_at() const {
   const std::lock_guard lock(mutex_);
-  return times_;
+  return ends_at_;
 }
 
-void LivingSandbox::set_times(Times times) {
+std::chrono::milliseconds LivingSandbox::lifetime() const {
   const std::lock_guard lock(mutex_);
-  times_ = times;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(end_ - began_) - all_pauses_;
+}
+
+void LivingSandbox::set_lifetime(std::chrono::milliseconds time) {
+  const std::lock_guard lock(mutex_);
+  if (pause_ && pause_->began) {
+    pause_->left = time;
+    return;
+  }
+  set_end(clock_->now() + time);
   wake();
+}
+
+std::optional<std::chrono::milliseconds> LivingSandbox::idle() const {
+  const std::lock_guard lock(mutex_);
+  return idle_;
+}
+
+void LivingSandbox::set_idle(std::optional<std::chrono::milliseconds> idle) {
+  const std::lock_guard lock(mutex_);
+  idle_ = idle;
+  wake();
+}
+
+// The jail has a limit of its own, which counts from its beginning but for pauses.
+LivingSandbox::Time LivingSandbox::last_end() const {
+  return began_ + all_pauses_ + times_.most_lifetime;
+}
+
+void LivingSandbox::set_end(Time at) {
+  end_ = pause_ && pause_->began ? at : std::min(at, last_end());
+  ends_at_ = std::chrono::system_clock::now() +
+             std::chrono::duration_cast<std::chrono::system_clock::duration>(end_ - clock_->now());
 }
 
 void LivingSandbox::end(Cause cause) {
@@ -355,7 +417,8 @@ void LivingSandbox::end(Cause cause) {
 void LivingSandbox::end_when_unattended(Cause cause) {
   const std::lock_guard lock(mutex_);
   then_ = cause;
-  if (awaited_ == 0) end_now(cause);
+  // What is paused would be waited for in vain.
+  if (awaited_ == 0 || pause_) end_now(cause);
 }
 
 void LivingSandbox::end_now(Cause cause) {

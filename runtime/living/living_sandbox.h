@@ -1,4 +1,5 @@
-// One sandbox that lives: a jail, the processes in it, and what brings it to its end.
+// One sandbox that lives: a jail, the processes in it, what pauses it and what brings it to its
+// end.
 #pragma once
 
 #include <sys/types.h>
@@ -31,22 +32,38 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   using Time = TimeSource::Time;
 
   // Why the sandbox ended. `jail`: the jail ended by itself, and its report says why.
-  enum class Cause : std::uint8_t { jail, deleted, lifetime, idle, stopping };
+  // `pause`: it was paused for as long as it may be.
+  enum class Cause : std::uint8_t { jail, deleted, lifetime, idle, pause, stopping };
 
   struct Ending {
     Cause cause = Cause::jail;
     jail::ExitReport report{};
     std::chrono::system_clock::time_point at{};
   };
+  // None of these times passes while it is paused.
   struct Times {
-    Time ends_at;                                     // at the latest
+    std::chrono::milliseconds lifetime{};             // from its start on
     std::optional<std::chrono::milliseconds> idle{};  // how long nothing may use it; none: for ever
+    std::chrono::milliseconds most_lifetime{std::chrono::hours(24)};  // however it is renewed
+  };
+  struct Pausing {
+    bool in_place_of_end = false;   // when its lifetime is over, or it is idle
+    bool resumes_on_demand = true;  // by whatever needs its processes
+    std::chrono::milliseconds most_paused{std::chrono::hours(24)};  // it ends then
+  };
+  // What happens on the way. Called on any thread, within a call or a coroutine of the sandbox, of
+  // which nothing is to be called back.
+  struct News {
+    std::function<void(const Ending&)> on_end;                 // once, on the executor
+    std::function<void(std::optional<Cause>)> on_paused = {};  // why; nothing: somebody asked
+    std::function<void()> on_resumed = {};
   };
 
-  // Waits until the jail is ready. `on_end` is called once on the executor, when it has ended.
-  // Errors: as jail::Jail::advance() and start(), and timed_out.
-  static boost::asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> start(
-      LivingJail jail, Times times, std::function<void(const Ending&)> on_end);
+  // Waits until the jail is ready. Errors: as jail::Jail::advance() and start(), and timed_out.
+  static boost::asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> start(LivingJail jail,
+                                                                                    Times times,
+                                                                                    Pausing pausing,
+                                                                                    News news);
 
   LivingSandbox(const LivingSandbox&) = delete;
   LivingSandbox& operator=(const LivingSandbox&) = delete;
@@ -69,9 +86,10 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
 
   // On the executor of who awaits it, to which the process belongs then. `argv[0]` without a slash
   // is looked up in the PATH of `env` (its first 64 directories within 4 KiB), with one it is
-  // relative to the working directory. Errors:
+  // relative to the working directory. Resumes the sandbox. Errors:
   // invalid, which names what is not there; closed (it has ended, or `cancel` was requested before
-  // the process ran); exhausted (as many processes as there may be); kernel.
+  // the process ran); refused (it is paused, and not resumed on demand); exhausted (as many
+  // processes as there may be); kernel.
   boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> spawn(ProcessCommand command,
                                                                              Cancel cancel);
 
@@ -93,8 +111,27 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   static constexpr std::uint32_t max_port_connections = 64;
   std::shared_ptr<void> take_port_place(Attendance attendance);
 
-  Times times() const;
-  void set_times(Times times);
+  // By the calendar, as the next: when it was started.
+  std::chrono::system_clock::time_point began_at() const noexcept { return began_at_; }
+  // When it ends, or is paused in place of that, unless it is renewed.
+  std::chrono::system_clock::time_point ends_at() const;
+  // How long it may live in all, without pauses.
+  std::chrono::milliseconds lifetime() const;
+  // From now on, or from when it is resumed. Less where that is more than it may live in all.
+  void set_lifetime(std::chrono::milliseconds time);
+  std::optional<std::chrono::milliseconds> idle() const;
+  void set_idle(std::optional<std::chrono::milliseconds> idle);
+
+  // Stops all of its processes, and waits until nothing runs any more. Errors: closed (it has
+  // ended); timed_out (its processes have kept each other from being stopped, and go on); kernel.
+  boost::asio::awaitable<jail::Result<void>> pause();
+  // Lets them go on, at once. Errors: closed, kernel.
+  jail::Result<void> resume();
+  // The same for who needs its processes, where that is enough. Errors: refused, too.
+  jail::Result<void> resume_on_demand();
+  std::optional<std::chrono::system_clock::time_point> paused_since() const;  // nothing: it runs
+  const Pausing& pausing() const noexcept { return pausing_; }
+
   // Asks it to end; on_end follows. Without effect on one that ends already.
   void end(Cause cause);
   // The same once no process runs any more whose end somebody waits for.
@@ -110,18 +147,29 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   boost::asio::awaitable<void> wait_for_end(Bell::Time deadline) const;
 
  private:
-  LivingSandbox(boost::asio::any_io_executor executor, LivingJail jail, Times times);
+  LivingSandbox(boost::asio::any_io_executor executor, LivingJail jail, Times times,
+                Pausing pausing, News news);
 
-  static boost::asio::awaitable<void> drive(std::shared_ptr<LivingSandbox> self,
-                                            std::function<void(const Ending&)> on_end);
+  static boost::asio::awaitable<void> drive(std::shared_ptr<LivingSandbox> self);
   boost::asio::awaitable<jail::Result<void>> begin();
-  jail::Result<jail::Process> spawn_now(ProcessCommand& command) const;
+  jail::Result<jail::Process> spawn_now(ProcessCommand& command);
   jail::Result<std::string> find_program(const ProcessCommand& command) const;
   void add(const std::shared_ptr<LivingProcess>& process);
   void forget_oldest_ended();
   void forget_oldest_ended_locked();
+  static jail::Error has_ended_error();
   bool look(Time now);
   bool lives_locked() const;
+  void note_activity(Time now);
+  std::optional<Cause> due(Time now) const;
+  void begin_pause(std::optional<Cause> why, Time now);
+  void note_paused(Time now);
+  void note_not_paused();
+  std::chrono::milliseconds time_left(Time now) const;
+  jail::Result<void> resume_now();
+  jail::Result<void> resume_on_demand_now();
+  Time last_end() const;
+  void set_end(Time at);
   void end_now(Cause cause);
   Time next_look() const;
   void wake();
@@ -130,11 +178,29 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   const std::shared_ptr<const TimeSource> clock_ = system_time();
   const std::shared_ptr<Alarm> alarm_;
   const std::function<void()> on_given_up_;
+  const Times times_;  // as it was started
+  const Pausing pausing_;
+  const News news_;
+  const Time began_ = clock_->now();
+  const std::chrono::system_clock::time_point began_at_ = std::chrono::system_clock::now();
 
   mutable std::mutex mutex_;
   std::optional<jail::Jail> jail_;  // until it has ended
   std::optional<dev_t> disk_;       // where its working directory is
-  Times times_;
+  std::optional<std::chrono::milliseconds> idle_;
+  Time end_{};
+  std::chrono::system_clock::time_point ends_at_{};  // the same by the calendar
+  struct Pause {
+    std::optional<Cause> why{};                     // nothing: somebody asked for it
+    Time give_up_at{};                              // where it has not begun by then
+    std::optional<Time> began{};                    // once nothing ran any more
+    std::chrono::system_clock::time_point since{};  // the same by the calendar
+    std::chrono::milliseconds left{};               // to live, afterwards
+  };
+  std::optional<Pause> pause_;              // asked for, or begun
+  bool has_resisted_ = false;               // the last one did not begin
+  std::chrono::milliseconds all_pauses_{};  // that are over
+  mutable Bells for_its_pause_;
   std::optional<Cause> ending_;  // since it was told to end
   Time kill_at_ = Time::max();   // where it has not ended by then
   std::optional<Ending> ended_;

@@ -25,6 +25,11 @@ double seconds_of(std::chrono::milliseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
+std::string_view reason_of_pause(std::optional<LivingSandbox::Cause> why) {
+  if (!why) return "asked";
+  return *why == LivingSandbox::Cause::idle ? "idle" : "lifetime";
+}
+
 Outcome ended_with_the_server() {
   Outcome outcome;
   outcome.code = "stopping";
@@ -46,10 +51,12 @@ SandboxHistory::Known Sandbox::known() const {
   record.network_rules = request_.network.rules;
   record.idle = idle();
   record.created = since_1970(created_);
+  record.ends_at = since_1970(ends_at());
+  record.pauses_at_its_end = request_.pauses_at_its_end;
+  record.resumes_on_demand = request_.resumes_on_demand;
   record.enforcement = enforcement_;
   const std::lock_guard lock(mutex_);
   record.metadata.insert(metadata_.begin(), metadata_.end());
-  record.ends_at = since_1970(ends_at_);
   if (end_) {
     record.outcome = end_->outcome;
     record.ended = since_1970(end_->at);
@@ -72,9 +79,11 @@ std::shared_ptr<Sandbox> Sandbox::of_record(SandboxHistory::Known known) {
   request.disk_mb = record.disk_mb;
   request.network.rules = std::move(record.network_rules);
   request.idle = record.idle;
+  request.pauses_at_its_end = record.pauses_at_its_end;
+  request.resumes_on_demand = record.resumes_on_demand;
   sandbox->metadata_.insert(record.metadata.begin(), record.metadata.end());
   sandbox->created_ = Time(record.created);
-  sandbox->ends_at_ = Time(record.ends_at);
+  sandbox->last_ends_at_ = Time(record.ends_at);
   sandbox->enforcement_ = record.enforcement;
   if (record.outcome) sandbox->end_ = End{std::move(*record.outcome), Time(record.ended)};
   return sandbox;
@@ -173,6 +182,26 @@ asio::awaitable<void> Sandboxes::note_its_end(Found sandbox,
                   writer.key("pid").integer(process->pid()).key("outcome");
                   write_outcome(writer, outcome, sandbox_limits);
                 });
+}
+
+LivingSandbox::News Sandboxes::news_of(const Found& sandbox) {
+  const std::string id = sandbox->id();
+  const std::string owner = sandbox->owner();
+  return {.on_end = [this, weak = std::weak_ptr(sandbox)](
+                        const LivingSandbox::Ending& ending) { this->on_end(weak, ending); },
+          .on_paused =
+              [this, id, owner](std::optional<LivingSandbox::Cause> why) {
+                const std::string_view reason = reason_of_pause(why);
+                logger_.info("sandbox paused", {{"sandbox_id", id}, {"reason", reason}});
+                history_.note(owner, id, "paused", nullptr, [reason](json::Writer& writer) {
+                  writer.key("reason").string(reason);
+                });
+              },
+          .on_resumed =
+              [this, id, owner] {
+                logger_.info("sandbox resumed", {{"sandbox_id", id}});
+                history_.note(owner, id, "resumed", nullptr);
+              }};
 }
 
 void Sandboxes::note_end(const Sandbox& sandbox, const Outcome& outcome) {

@@ -87,7 +87,8 @@ auto fields(Is<ProgramRecord> auto& of) { return std::tie(of.result, of.encoding
 auto fields(Is<SandboxRecord> auto& of) {
   return std::tie(of.number, of.name, of.template_name, of.working_directory, of.metadata,
                   of.memory_mb, of.processes, of.disk_mb, of.network_rules, of.idle, of.created,
-                  of.ends_at, of.enforcement, of.outcome, of.ended);
+                  of.ends_at, of.enforcement, of.outcome, of.ended, of.pauses_at_its_end,
+                  of.resumes_on_demand);
 }
 
 }  // namespace runtime::record

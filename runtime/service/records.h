@@ -45,6 +45,8 @@ struct SandboxRecord {
   jail::Enforcement enforcement{};
   std::optional<Outcome> outcome;     // nothing: it lives
   std::chrono::microseconds ended{};  // where there is an outcome
+  bool pauses_at_its_end = false;
+  bool resumes_on_demand = true;
 };
 
 std::string encode_record(const ProgramRecord& record);

@@ -43,6 +43,11 @@ void write_network(Writer& writer, const jail::Network& network) {
   writer.end_array().end_object();
 }
 
+std::string_view name_of(Sandbox::State state) {
+  if (state == Sandbox::State::paused) return "paused";
+  return state == Sandbox::State::ended ? "ended" : "running";
+}
+
 std::string_view name_of(FileEntry::Type type) {
   switch (type) {
     case FileEntry::Type::file:
@@ -65,6 +70,14 @@ std::string mode_text(mode_t mode) {
 
 }  // namespace
 
+std::optional<Sandbox::State> sandbox_state_named(std::string_view name) {
+  using State = Sandbox::State;
+  for (const State state : {State::running, State::paused, State::ended}) {
+    if (name_of(state) == name) return state;
+  }
+  return std::nullopt;
+}
+
 void write_sandbox(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
                    TokenShown token) {
   const SandboxRequest& request = sandbox.request();
@@ -75,7 +88,11 @@ void write_sandbox(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sa
     write_text_or_null(writer, "access_token", end ? "" : sandbox.access_token().reveal());
   }
   write_text_or_null(writer, "domain", sandboxes.options().ports_domain);
-  writer.key("state").string(end ? "ended" : "running").key("outcome");
+  // As one picture, whatever happens meanwhile.
+  const auto paused = end ? std::nullopt : sandbox.paused_since();
+  const auto state =
+      end ? Sandbox::State::ended : (paused ? Sandbox::State::paused : Sandbox::State::running);
+  writer.key("state").string(name_of(state)).key("outcome");
   end ? write_outcome(writer, end->outcome, sandbox_limits) : static_cast<void>(writer.null());
   const bool has_template = !request.template_name.empty() && request.template_name != no_template;
   write_text_or_null(writer, "template", has_template ? request.template_name : std::string());
@@ -86,10 +103,13 @@ void write_sandbox(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sa
   writer.key("created_at").string(json::utc_text(sandbox.created()));
   writer.key("ends_at").string(json::utc_text(sandbox.ends_at())).key("ended_at");
   end ? writer.string(json::utc_text(end->at)) : writer.null();
+  writer.key("paused_at");
+  paused ? writer.string(json::utc_text(*paused)) : writer.null();
   const auto idle = sandbox.idle();
   writer.key("idle_seconds");
   idle ? writer.number(std::chrono::duration<double>(*idle).count()) : writer.null();
-  writer.key("on_timeout").string("delete");
+  writer.key("on_timeout").string(request.pauses_at_its_end ? "pause" : "delete");
+  writer.key("auto_resume").boolean(request.resumes_on_demand);
   write_limits_of(writer, sandbox, sandboxes.options().cores);
   write_network(writer, request.network);
   writer.key("processes").integer(end ? 0 : sandbox.living()->running()).end_object();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "runtime/service/sandboxes.h"
 
 namespace runtime {
+
+// "running", "paused" or "ended"; nothing: none of these.
+std::optional<Sandbox::State> sandbox_state_named(std::string_view name);
 
 // How the limits of a sandbox are called where it is made.
 inline constexpr LimitNames sandbox_limits = {.time = "timeout_seconds",

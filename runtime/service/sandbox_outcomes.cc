@@ -48,10 +48,12 @@ Outcome Sandboxes::outcome_of(const Sandbox& sandbox, const LivingSandbox::Endin
       return plain("deleted", "it was deleted");
     case Cause::lifetime:
       return of_time("lifetime", "its time was over", RequestLimit::time,
-                     sandbox.ends_at() - sandbox.created(), options_.most_lifetime);
+                     sandbox.living()->lifetime(), options_.most_lifetime);
     case Cause::idle:
       return of_time("idle", "nothing used it for as long as it may be idle", RequestLimit::idle,
                      sandbox.idle().value_or(std::chrono::milliseconds(0)), most_idle);
+    case Cause::pause:
+      return plain("lifetime", "it was paused for as long as a sandbox is kept");
     case Cause::stopping:
       return plain("stopping", "the server ended");
     case Cause::jail:

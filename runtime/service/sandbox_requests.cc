@@ -37,7 +37,9 @@ double most_lifetime(const RequestRules& rules) {
 
 double usual_lifetime(const RequestRules& rules) { return std::min(3600.0, most_lifetime(rules)); }
 
-Words timeout_words(const RequestRules&) { return {"delete"}; }
+Words timeout_words(const RequestRules&) { return {"delete", "pause"}; }
+
+bool is_pause(const std::string& word) { return word == "pause"; }
 
 bool is_sandbox_name(std::string_view text) {
   return !text.empty() && text.size() <= max_name_bytes && !is_sandbox_id(text) &&
@@ -146,8 +148,9 @@ constexpr Field lifetime_field = {
     .operator_max = most_lifetime,
     .operator_default = usual_lifetime,
     .description =
-        "How long it may live; null: as long as the operator allows. The maximum is the "
-        "operator's to change (SANDBOX_MAX_LIFETIME_SECONDS).",
+        "How long it may live, without the time in which it is paused; null: as long as the "
+        "operator allows. The maximum is the operator's to change "
+        "(SANDBOX_MAX_LIFETIME_SECONDS).",
     .schema = {{"type", R"(["number","null"])"}}};
 
 constexpr Field idle_field = {
@@ -156,8 +159,8 @@ constexpr Field idle_field = {
     .max = 86400,
     .default_json = "null",
     .description =
-        "It ends when no process has run in it and nobody has asked it anything for so "
-        "long; null: it does not end by that.",
+        "It ends, or is paused as on_timeout says, when no process has run in it and nobody has "
+        "asked it anything for so long; null: it does not end by that.",
     .schema = {{"type", R"(["number","null"])"}}};
 
 constexpr Field metadata_field = {
@@ -206,11 +209,16 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
       .type = Type::text,
       .words = timeout_words,
       .default_json = R"("delete")",
-      .description = "What becomes of it at the end of its time."},
-     [](const Field& field, const Value& value, const RequestRules& rules, SandboxRequest&) {
-       return text_of(field, value, rules) == nullptr ? Complaint(expectation(field, rules))
-                                                      : Complaint();
-     }},
+      .description =
+          "What becomes of it when timeout_seconds are over, or idle_seconds: it ends, or it is "
+          "paused. Resumed, it has timeout_seconds again. At the operator's maximum it ends."},
+     read_word<&SandboxRequest::pauses_at_its_end, is_pause>},
+    {{.name = "auto_resume",
+      .type = Type::boolean,
+      .default_json = "true",
+      .description = "Whether a request that needs its processes or files resumes it where it is "
+                     "paused; else that is a 409."},
+     read_flag<&SandboxRequest::resumes_on_demand>},
     {network_field, read_network<&SandboxRequest::network>}};
 
 // What is left out of a change stays as it is.

@@ -30,6 +30,8 @@ struct SandboxRequest {
   std::uint32_t disk_mb = 64;
   std::chrono::milliseconds timeout{std::chrono::hours(1)};
   std::optional<std::chrono::milliseconds> idle;
+  bool pauses_at_its_end = false;  // of its time, or when it is idle
+  bool resumes_on_demand = true;
   jail::Network network;
 };
 

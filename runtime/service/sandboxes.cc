@@ -76,6 +76,10 @@ bool is_of_the_program(const jail::Error& error) {
          std::find(std::begin(own), std::end(own), error.sys_errno) != std::end(own);
 }
 
+bool is_one_of(Sandbox::State state, const std::vector<Sandbox::State>& wanted) {
+  return wanted.empty() || std::find(wanted.begin(), wanted.end(), state) != wanted.end();
+}
+
 bool has_all(const Metadata& metadata, const Metadata& wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [&](const auto& pair) {
     const auto found = metadata.find(pair.first);
@@ -108,13 +112,22 @@ Metadata Sandbox::metadata() const {
   return metadata_;
 }
 
+Sandbox::State Sandbox::state() const {
+  if (end()) return State::ended;
+  return living_->paused_since() ? State::paused : State::running;
+}
+
 Sandbox::Time Sandbox::ends_at() const {
-  const std::lock_guard lock(mutex_);
-  return ends_at_;
+  return living_ == nullptr ? last_ends_at_ : living_->ends_at();
 }
 
 std::optional<std::chrono::milliseconds> Sandbox::idle() const {
-  return living_ == nullptr ? request_.idle : living_->times().idle;
+  return living_ == nullptr ? request_.idle : living_->idle();
+}
+
+std::optional<Sandbox::Time> Sandbox::paused_since() const {
+  if (end()) return std::nullopt;
+  return living_->paused_since();
 }
 
 std::optional<Sandbox::End> Sandbox::end() const {
@@ -195,13 +208,13 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
   auto jail = runner_.launch_living(wanted);
   jail::Result<std::shared_ptr<LivingSandbox>> living{std::shared_ptr<LivingSandbox>()};
   if (jail) {
-    const LivingSandbox::Times times{.ends_at = std::chrono::steady_clock::now() + request.timeout,
-                                     .idle = request.idle};
-    std::function<void(const LivingSandbox::Ending&)> on_end =
-        [this, weak = std::weak_ptr(sandbox)](const LivingSandbox::Ending& ending) {
-          this->on_end(weak, ending);
-        };
-    living = co_await LivingSandbox::start(std::move(*jail), times, std::move(on_end));
+    const LivingSandbox::Times times{
+        .lifetime = request.timeout, .idle = request.idle, .most_lifetime = options_.most_lifetime};
+    const LivingSandbox::Pausing pausing{.in_place_of_end = request.pauses_at_its_end,
+                                         .resumes_on_demand = request.resumes_on_demand,
+                                         .most_paused = options_.most_paused};
+    LivingSandbox::News news = news_of(sandbox);
+    living = co_await LivingSandbox::start(std::move(*jail), times, pausing, std::move(news));
   }
   const jail::Enforcement enforcement = runner_.state().enforcement;
   {
@@ -209,14 +222,12 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
     give_back();
     if (!jail) co_return not_started(jail.error(), "the sandbox");
     if (!living) co_return not_started(living.error(), "the sandbox");
-    sandbox->created_ = std::chrono::system_clock::now();
-    sandbox->ends_at_ = sandbox->created_ + request.timeout;
     sandbox->enforcement_ = enforcement;
     sandbox->living_ = std::move(*living);
-    sandbox->watch_bounds_ = {
-        .watches = {std::make_shared<WatchRoom>(most_watches), all_watches_},
-        .directories = {std::make_shared<WatchRoom>(most_watched_directories),
-                        all_watched_directories_}};
+    sandbox->created_ = sandbox->living_->began_at();
+    sandbox->watch_bounds_ = {.watches = {std::make_shared<WatchRoom>(most_watches), all_watches_},
+                              .directories = {std::make_shared<WatchRoom>(most_watched_directories),
+                                              all_watched_directories_}};
     sandbox->request_ = std::move(request);
     sandbox->number_ = ++last_numbers_[sandbox->owner_];
     sandboxes_.push_back(sandbox);
@@ -286,6 +297,24 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_by_token(std::string_view id_or_
   return not_found("sandbox");
 }
 
+Refusal Sandboxes::paused_refusal() {
+  return {.reason = Reason::conflict,
+          .detail = "the sandbox is paused, and auto_resume is false",
+          .remedy = "resume it first: POST /v1/sandboxes/{id}/resume",
+          .code = "sandbox_paused"};
+}
+
+Sandboxes::Or<Sandboxes::Found> Sandboxes::find_active(const Principal& principal,
+                                                       std::string_view id_or_name) const {
+  auto found = find_living(principal, id_or_name);
+  const auto* const sandbox = std::get_if<Found>(&found);
+  if (sandbox == nullptr) return found;
+  const auto active = (*sandbox)->living()->resume_on_demand();
+  if (!active && active.error().kind == jail::ErrorKind::refused) return paused_refusal();
+  // One that is ending says so where its processes and files are asked for.
+  return found;
+}
+
 Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) const {
   const std::lock_guard lock(mutex_);
   Page page;
@@ -293,7 +322,7 @@ Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) 
     const Found& sandbox = *each;
     if (query.before != 0 && sandbox->number() >= query.before) continue;
     if (!sees(principal, *sandbox)) continue;
-    if (query.has_ended && *query.has_ended != sandbox->end().has_value()) continue;
+    if (!is_one_of(sandbox->state(), query.states)) continue;
     if (!has_all(sandbox->metadata(), query.metadata)) continue;
     if (page.sandboxes.size() == query.limit) {
       page.has_more = true;
@@ -308,21 +337,46 @@ void Sandboxes::change(const Caller& caller, Sandbox& sandbox, SandboxChange cha
   {
     const std::lock_guard lock(sandbox.mutex_);
     if (change.metadata) sandbox.metadata_ = *change.metadata;
-    auto times = sandbox.living_->times();
-    if (change.timeout) {
-      // The jail has a limit of its own, which counts from its beginning.
-      const auto last = sandbox.created_ + options_.most_lifetime;
-      sandbox.ends_at_ = std::min(std::chrono::system_clock::now() + *change.timeout, last);
-      times.ends_at =
-          std::chrono::steady_clock::now() + (sandbox.ends_at_ - std::chrono::system_clock::now());
-    }
-    if (change.idle) times.idle = *change.idle;
-    sandbox.living_->set_times(times);
+    if (change.timeout) sandbox.living_->set_lifetime(*change.timeout);
+    if (change.idle) sandbox.living_->set_idle(*change.idle);
   }
   note_changed(caller, sandbox, change);
   // Its end may have been written meanwhile.
   const std::lock_guard lock(mutex_);
   if (!sandbox.end()) history_.keep(sandbox.known());
+}
+
+asio::awaitable<std::optional<Refusal>> Sandboxes::pause(Caller caller, Found sandbox) {
+  history_.note(sandbox->owner(), sandbox->id(), "pause_asked", &caller);
+  const auto paused = co_await sandbox->living()->pause();
+  if (paused) co_return std::nullopt;
+  co_return co_await no_change(sandbox, paused.error());
+}
+
+asio::awaitable<std::optional<Refusal>> Sandboxes::resume(Caller caller, Found sandbox) {
+  history_.note(sandbox->owner(), sandbox->id(), "resume_asked", &caller);
+  const auto resumed = sandbox->living()->resume();
+  if (resumed) co_return std::nullopt;
+  co_return co_await no_change(sandbox, resumed.error());
+}
+
+// Why it was neither paused nor resumed.
+asio::awaitable<Refusal> Sandboxes::no_change(Found sandbox, jail::Error error) {
+  if (error.kind == jail::ErrorKind::closed) {
+    // It is ending; how it did is known in a moment.
+    co_await sandbox->living()->wait_for_end(std::chrono::steady_clock::now() +
+                                             patience_for_an_end);
+    co_return ended_refusal(*sandbox);
+  }
+  if (error.kind == jail::ErrorKind::timed_out) {
+    co_return Refusal{.reason = Reason::too_slow,
+                      .detail = "its processes could not be stopped in time, and go on",
+                      .code = "not_paused"};
+  }
+  logger_.error("a sandbox could not be paused or resumed",
+                {{"sandbox_id", sandbox->id()}, {"error", error.message()}});
+  co_return Refusal{.reason = Reason::failed,
+                    .detail = "it could not be done; the server's log has the reason"};
 }
 
 asio::awaitable<void> Sandboxes::remove(Caller caller, Found sandbox) {
@@ -372,6 +426,7 @@ asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_
   if (is_of_the_program(error)) {
     co_return Refusal{.reason = Reason::invalid, .detail = "command: " + error.message()};
   }
+  if (error.kind == jail::ErrorKind::refused) co_return paused_refusal();
   Refusal refusal = not_started(error, "the process");
   if (error.sys_errno == ENOENT && error.kind == jail::ErrorKind::invalid) {
     refusal.code = "command_not_found";

@@ -60,6 +60,10 @@ class Sandbox {
   Time ends_at() const;
   std::optional<std::chrono::milliseconds> idle() const;
 
+  enum class State : std::uint8_t { running, paused, ended };
+  State state() const;
+  std::optional<Time> paused_since() const;  // nothing: it is not paused
+
   struct End {
     Outcome outcome;
     Time at;
@@ -89,17 +93,18 @@ class Sandbox {
 
   mutable std::mutex mutex_;
   Metadata metadata_;
-  Time ends_at_{};
   std::optional<End> end_;
+  Time last_ends_at_{};  // of one of an earlier server
 };
 
 // Thread-safe. What is passed by reference outlives it, and it outlives what uses it.
 class Sandboxes {
  public:
   struct Options {
-    std::uint32_t most = 100;              // that live at a time
-    std::uint32_t most_of_an_owner = 100;  // of these
-    std::chrono::milliseconds most_lifetime{std::chrono::hours(24)};
+    std::uint32_t most = 100;                                         // that live at a time
+    std::uint32_t most_of_an_owner = 100;                             // of these
+    std::chrono::milliseconds most_lifetime{std::chrono::hours(24)};  // but for pauses
+    std::chrono::milliseconds most_paused{std::chrono::hours(24)};
     std::uint32_t most_memory_mb = 2048;        // what requests may ask for, as remedies say
     double cores = 1;                           // of processor time that each may use
     std::uint32_t most_port_connections = 256;  // of all sandboxes together
@@ -122,6 +127,9 @@ class Sandboxes {
   Or<Found> find(const Principal& principal, std::string_view id_or_name) const;
   // The same, which must live: else a conflict that says how it ended.
   Or<Found> find_living(const Principal& principal, std::string_view id_or_name) const;
+  // The same for who needs its processes or files: one that is paused is resumed, or else that is a
+  // conflict.
+  Or<Found> find_active(const Principal& principal, std::string_view id_or_name) const;
 
   // By id or name and the sandbox's own access token, whoever shows it. It must live, as above.
   Or<Found> find_by_token(std::string_view id_or_name, std::string_view token) const;
@@ -133,8 +141,8 @@ class Sandboxes {
                                                      Cancel cancel);
 
   struct Query {
-    std::optional<bool> has_ended{};
-    Metadata metadata{};  // all of which a sandbox has
+    std::vector<Sandbox::State> states{};  // in one of which it is; empty: in any
+    Metadata metadata{};                   // all of which a sandbox has
     std::uint32_t limit = 50;
     std::uint64_t before = 0;  // Sandbox::number() of the last of another page; 0: the first page
   };
@@ -145,6 +153,13 @@ class Sandboxes {
   Page list(const Principal& principal, const Query& query) const;
 
   void change(const Caller& caller, Sandbox& sandbox, SandboxChange change);
+
+  // Stops all that runs in it, until it is resumed. Waits until nothing runs any more; a refusal
+  // where it has ended, or its processes cannot be stopped.
+  boost::asio::awaitable<std::optional<Refusal>> pause(Caller caller, Found sandbox);
+  // Lets it go on.
+  boost::asio::awaitable<std::optional<Refusal>> resume(Caller caller, Found sandbox);
+
   // Ends it where it lives, and waits for that; forgets it where it has ended.
   boost::asio::awaitable<void> remove(Caller caller, Found sandbox);
 
@@ -204,6 +219,9 @@ class Sandboxes {
   boost::asio::awaitable<std::shared_ptr<Admission::Place>> file_turn(std::string owner);
   std::optional<Refusal> reserve(const Principal& principal, const SandboxRequest& request);
   Refusal not_started(const jail::Error& error, std::string_view what) const;
+  static Refusal paused_refusal();
+  LivingSandbox::News news_of(const Found& sandbox);
+  boost::asio::awaitable<Refusal> no_change(Found sandbox, jail::Error error);
   void on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending);
   void forget_ended_of(const std::string& owner);
   void restore();

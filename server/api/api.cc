@@ -161,7 +161,10 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
   auto query = parameters_of(head.query, route->query);
   if (!query) return problem(400, query.error().message());
   matched.query = std::move(*query);
-  if (head.method == "POST" && !is_json(head)) {
+  // A browser says which page asks, and asks us before it sends JSON for another site.
+  const bool may_be_bare =
+      route->body == Route::Body::none && !head.header("Content-Type") && !head.header("Origin");
+  if (head.method == "POST" && !is_json(head) && !may_be_bare) {
     return problem(415, "Content-Type: expected application/json");
   }
   if (route->is_upgrade()) {

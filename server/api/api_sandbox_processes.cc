@@ -246,7 +246,7 @@ void add_sandbox_process_routes(RouteTable& table, const runtime::Services& serv
                                 const runtime::RequestRules& rules) {
   using Versions = Route::Versions;
   table.add({"POST", "/v1/sandboxes/{id}/processes", Access::key, Cost::program,
-             for_target<sandbox_target>(services, start_process, &rules), QueryNames(),
+             for_target<active_sandbox>(services, start_process, &rules), QueryNames(),
              Versions::plain});
   table.add({"GET", "/v1/sandboxes/{id}/processes", Access::key, Cost::record,
              for_target<sandbox_target>(services, list_processes), QueryNames(), Versions::plain});
@@ -258,13 +258,13 @@ void add_sandbox_process_routes(RouteTable& table, const runtime::Services& serv
              for_target<process_target>(services, show_output), QueryNames{"from", "encoding"},
              Versions::plain});
   table.add({"POST", "/v1/sandboxes/{id}/processes/{pid}/stdin", Access::key, Cost::record,
-             for_target<process_target>(services, write_input, &rules), QueryNames(),
+             for_target<active_process>(services, write_input, &rules), QueryNames(),
              Versions::plain});
   table.add({"POST", "/v1/sandboxes/{id}/processes/{pid}/signal", Access::key, Cost::record,
-             for_target<process_target>(services, signal_process, &rules), QueryNames(),
+             for_target<active_process>(services, signal_process, &rules), QueryNames(),
              Versions::plain});
   table.add({"POST", "/v1/sandboxes/{id}/processes/{pid}/resize", Access::key, Cost::record,
-             for_target<process_target>(services, resize_terminal, &rules), QueryNames(),
+             for_target<active_process>(services, resize_terminal, &rules), QueryNames(),
              Versions::plain});
 }
 

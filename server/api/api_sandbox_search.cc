@@ -91,7 +91,7 @@ awaitable<Response> search_files(runtime::Services services, SandboxTarget targe
 
 void add_sandbox_search_route(RouteTable& table, const runtime::Services& services) {
   table.add({"GET", "/v1/sandboxes/{id}/search", Access::key, Cost::record,
-             for_target<sandbox_target>(services, search_files),
+             for_target<active_sandbox>(services, search_files),
              QueryNames{"path", "query", "limit"}, Route::Versions::plain});
 }
 

@@ -137,7 +137,7 @@ class TerminalSession final {
   awaitable<void> serve() {
     const bool is_accepted = co_await channel_->accept(call_.head);
     if (!is_accepted) co_return;
-    auto found = sandbox_target(services_, call_);
+    auto found = active_sandbox(services_, call_);
     if (auto* refusal = std::get_if<Response>(&found)) {
       co_await say_goodbye(std::move(*refusal));
       co_return;

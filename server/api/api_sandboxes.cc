@@ -53,8 +53,9 @@ std::optional<std::string> read_parameter(std::string_view name, const std::stri
     if (!number || *number == 0) return "cursor: expected the next_cursor of another page";
     query.before = *number;
   } else if (name == "state") {
-    if (value != "running" && value != "ended") return "state: expected running or ended";
-    query.has_ended = value == "ended";
+    const auto state = runtime::sandbox_state_named(value);
+    if (!state) return "state: expected running, paused or ended";
+    query.states = {*state};
   } else if (name == "metadata") {
     const auto pair = percent_decoded(value);
     const std::size_t colon = pair ? pair->find(':') : std::string::npos;
@@ -98,6 +99,21 @@ awaitable<Response> change_sandbox(runtime::Services services, const runtime::Re
   co_return answer_of(services, *target.sandbox);
 }
 
+using Change = awaitable<std::optional<Refusal>> (Sandboxes::*)(runtime::Caller, Sandboxes::Found);
+
+// Pauses or resumes.
+awaitable<Response> do_to_sandbox(runtime::Services services, const runtime::RequestRules* rules,
+                                  Change change, SandboxTarget target, Call call) {
+  if (!call.body.empty()) {
+    runtime::SandboxChange nothing;
+    if (auto refusal = decode_into<runtime::SandboxChange>(call.body, {}, *rules, nothing)) {
+      co_return std::move(*refusal);
+    }
+  }
+  const auto refused = co_await (services.sandboxes->*change)(caller_of(call), target.sandbox);
+  co_return refused ? response_of(*refused) : answer_of(services, *target.sandbox);
+}
+
 awaitable<Response> delete_sandbox(runtime::Services services, Call call) {
   const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
   if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
@@ -119,6 +135,12 @@ void add_sandbox_routes(RouteTable& table, const runtime::Services& services,
   table.add({"PATCH", "/v1/sandboxes/{id}", Access::key, Cost::record,
              for_target<sandbox_target>(services, change_sandbox, &rules), QueryNames(),
              Versions::plain});
+  table.add({"POST", "/v1/sandboxes/{id}/pause", Access::key, Cost::record,
+             for_target<sandbox_target>(services, do_to_sandbox, &rules, &Sandboxes::pause),
+             QueryNames(), Versions::plain, std::string_view(), Route::Body::none});
+  table.add({"POST", "/v1/sandboxes/{id}/resume", Access::key, Cost::record,
+             for_target<sandbox_target>(services, do_to_sandbox, &rules, &Sandboxes::resume),
+             QueryNames(), Versions::plain, std::string_view(), Route::Body::none});
   table.add({"DELETE", "/v1/sandboxes/{id}", Access::key, Cost::record,
              bound(delete_sandbox, services), QueryNames(), Versions::plain});
 }

@@ -82,6 +82,7 @@ struct Route {
   enum class Body : std::uint8_t {
     whole,   // at most HttpOptions::max_body_bytes, in Call::body
     pieces,  // the handler reads Call::pieces, and bounds it
+    none,    // as whole, and may be left out with its Content-Type
   } body = Body::whole;
   UpgradeHandler upgrade = {};
   // Why a connection stays with HTTP; empty: it becomes a WebSocket whenever it is asked for well.

@@ -8,17 +8,16 @@ namespace server {
 using runtime::Refusal;
 using runtime::Sandboxes;
 
-std::variant<SandboxTarget, Response> sandbox_target(const runtime::Services& services,
-                                                     const Call& call) {
-  const auto found = services.sandboxes->find_living(call.principal, call.parameter("id"));
+namespace {
+
+std::variant<SandboxTarget, Response> target_of(const Sandboxes::Or<Sandboxes::Found>& found) {
   if (const auto* refusal = std::get_if<Refusal>(&found)) return response_of(*refusal);
   const auto& sandbox = std::get<Sandboxes::Found>(found);
   return SandboxTarget{sandbox, runtime::LivingSandbox::Use(sandbox->living())};
 }
 
-std::variant<ProcessTarget, Response> process_target(const runtime::Services& services,
-                                                     const Call& call) {
-  auto found = sandbox_target(services, call);
+std::variant<ProcessTarget, Response> process_in(std::variant<SandboxTarget, Response> found,
+                                                 const Call& call) {
   if (auto* refusal = std::get_if<Response>(&found)) return std::move(*refusal);
   auto& target = std::get<SandboxTarget>(found);
   auto process = Sandboxes::find_process(*target.sandbox, call.parameter("pid"));
@@ -26,12 +25,34 @@ std::variant<ProcessTarget, Response> process_target(const runtime::Services& se
   return ProcessTarget{std::move(target), std::get<0>(std::move(process))};
 }
 
+}  // namespace
+
+std::variant<SandboxTarget, Response> sandbox_target(const runtime::Services& services,
+                                                     const Call& call) {
+  return target_of(services.sandboxes->find_living(call.principal, call.parameter("id")));
+}
+
+std::variant<SandboxTarget, Response> active_sandbox(const runtime::Services& services,
+                                                     const Call& call) {
+  return target_of(services.sandboxes->find_active(call.principal, call.parameter("id")));
+}
+
+std::variant<ProcessTarget, Response> process_target(const runtime::Services& services,
+                                                     const Call& call) {
+  return process_in(sandbox_target(services, call), call);
+}
+
+std::variant<ProcessTarget, Response> active_process(const runtime::Services& services,
+                                                     const Call& call) {
+  return process_in(active_sandbox(services, call), call);
+}
+
 std::variant<FileTarget, Response> file_target(const runtime::Services& services,
                                                const Call& call) {
   const auto rest = percent_decoded(call.parameter("path"));
   if (!rest) return problem(400, "path: a % is not followed by two hexadecimal digits");
   if (rest->find('\0') != rest->npos) return problem(400, "path: a NUL is in no path");
-  auto found = sandbox_target(services, call);
+  auto found = active_sandbox(services, call);
   if (auto* refusal = std::get_if<Response>(&found)) return std::move(*refusal);
   auto& target = std::get<SandboxTarget>(found);
   auto files = target.sandbox->files();

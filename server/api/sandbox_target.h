@@ -29,10 +29,17 @@ struct FileTarget : SandboxTarget {
 };
 
 // By the parameters id, pid and path of the pattern. The Response says that there is no such thing,
-// or that it has ended.
+// or that it has ended. One that is paused stays so: what the server itself remembers of it can be
+// had, and a process can be killed.
 std::variant<SandboxTarget, Response> sandbox_target(const runtime::Services& services,
                                                      const Call& call);
 std::variant<ProcessTarget, Response> process_target(const runtime::Services& services,
+                                                     const Call& call);
+// The same for who needs the sandbox to run: one that is paused is resumed, or the Response says
+// that it is paused.
+std::variant<SandboxTarget, Response> active_sandbox(const runtime::Services& services,
+                                                     const Call& call);
+std::variant<ProcessTarget, Response> active_process(const runtime::Services& services,
                                                      const Call& call);
 std::variant<FileTarget, Response> file_target(const runtime::Services& services, const Call& call);
 

@@ -83,6 +83,7 @@ runtime::Sandboxes::Options sandbox_options(const runtime::Config& config) {
   return {.most = most,
           .most_of_an_owner = config.api_keys.size() > 1 ? (most + 1) / 2 : most,
           .most_lifetime = config.sandbox_max_lifetime,
+          .most_paused = config.sandbox_max_paused,
           .most_memory_mb = config.ceilings.memory_limit_mb,
           .cores = config.sandbox_cpu_limit,
           .most_port_connections = std::max(1u, config.api_max_connections / 2),

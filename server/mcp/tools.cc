@@ -137,10 +137,10 @@ const std::vector<RequestField<runtime::ProcessRequest>>& command_fields() {
   return fields;
 }
 
-// The sandbox that is named, which lives.
+// The sandbox that is named, which lives and runs.
 std::variant<Sandboxes::Found, Result> sandbox_of(const Context& context, std::string_view name) {
   if (name.empty()) return failed("sandbox: expected the id or name of one");
-  const auto found = context.services.sandboxes->find_living(context.caller.principal, name);
+  const auto found = context.services.sandboxes->find_active(context.caller.principal, name);
   if (const auto* refusal = std::get_if<Refusal>(&found)) return failed(*refusal);
   return std::get<Sandboxes::Found>(found);
 }
@@ -192,7 +192,7 @@ awaitable<Result> create_sandbox(Context context, Object arguments) {
 awaitable<Result> list_sandboxes(Context context, Object arguments) {
   if (!arguments.empty()) co_return failed("expected no arguments");
   Sandboxes::Query query;
-  query.has_ended = false;
+  query.states = {runtime::Sandbox::State::running, runtime::Sandbox::State::paused};
   const auto page = context.services.sandboxes->list(context.caller.principal, query);
   Writer writer;
   writer.begin_object().key("sandboxes").begin_array();
@@ -216,9 +216,14 @@ awaitable<Result> get_sandbox(Context context, Object arguments) {
 }
 
 awaitable<Result> kill_sandbox(Context context, Object arguments) {
-  auto call = asked(context, arguments, of_a_sandbox);
-  if (auto* failure = std::get_if<Result>(&call)) co_return std::move(*failure);
-  const auto sandbox = std::get<Asked>(call).sandbox;
+  SandboxArguments given;
+  if (const auto complaint = read<SandboxArguments>(context, arguments, of_a_sandbox, given)) {
+    co_return failed(*complaint);
+  }
+  const auto found =
+      context.services.sandboxes->find_living(context.caller.principal, given.sandbox);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return failed(*refusal);
+  const auto sandbox = std::get<Sandboxes::Found>(found);
   co_await context.services.sandboxes->remove(context.caller, sandbox);
   Writer writer;
   runtime::write_sandbox(writer, *context.services.sandboxes, *sandbox);

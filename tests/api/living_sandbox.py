@@ -1,4 +1,5 @@
 """Sandboxes that live on a server of the test's own, and what one asks of them."""
+import datetime
 import json
 import urllib.parse
 
@@ -6,6 +7,11 @@ import event_stream
 import host_view
 import live_server
 import time_scale
+
+
+def moment(text):
+    """Of a time as answers have it, in seconds."""
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 class Process:
@@ -67,6 +73,15 @@ class Sandbox:
 
     def delete(self):
         return self.client.send("DELETE", self.path)
+
+    def ask_to(self, what):
+        return self.client.send("POST", f"{self.path}/{what}")
+
+    def pause(self):
+        answer = self.ask_to("pause")
+        if (answer.status, answer.json.get("state")) != (200, "paused"):
+            raise AssertionError(f"expected 200 and paused: {answer}")
+        return answer.json
 
     # Processes: `command` is a list of arguments, or a script for bash.
 

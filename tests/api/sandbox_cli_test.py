@@ -61,6 +61,26 @@ class Life(Command):
         self.assertIn(first, self.good("list", "--state", "running"))
         self.assertNotIn(second, self.good("list", "--state", "running"))
 
+    def test_pause_and_resume(self):
+        first = self.make("--name", "rests", "--on-timeout", "pause", "--no-auto-resume")
+        second = self.make()
+        self.assertEqual("", self.good("pause", "rests", second))
+        shown = json.loads(self.good("get", first, "--json"))
+        self.assertEqual(("paused", "pause", False), (shown["state"], shown["on_timeout"], shown["auto_resume"]))
+        self.assertRegex(self.good("get", first), r"state: paused\n(.*\n)*paused: \d{4}-")
+        listed = self.good("list", "--state", "paused")
+        self.assertIn(first, listed)
+        self.assertIn(second, listed)
+        self.assertIn("resume", self.one_line("exec", "rests", "--", "true", status=125))
+        self.assertEqual(0, self.exec(second, "true")[0])
+        self.assertNotIn(second, self.good("list", "--state", "paused"))
+        self.assertEqual("", self.good("resume", "rests", second))
+        self.assertEqual((0, "42\n", ""), self.exec("rests", "sh", "-c", "echo $((6*7))"))
+        status, out, error = self.run_it("pause", "no-such-one", first)
+        self.assertEqual((1, ""), (status, out))
+        self.assertEqual(1, error.count("agent-sandbox: "), error)
+        self.assertIn("state: paused\n", self.good("get", first))
+
     def test_many_are_deleted_and_what_is_not_there_is_named(self):
         first, second = self.make(), self.make()
         status, out, error = self.run_it("delete", first, "no-such-one", second)

@@ -1,6 +1,5 @@
 """Sandboxes that live: made, listed, changed, and ended by whom or what it may be."""
 import contextlib
-import datetime
 import http.client
 import json
 import os
@@ -13,15 +12,11 @@ import host_view
 import live_server
 import time_scale
 from event_stream import NDJSON, Stream
-from living_sandbox import Sandbox, SandboxTest
+from living_sandbox import Sandbox, SandboxTest, moment
 
 FIELDS = {"id", "name", "access_token", "domain", "state", "outcome", "template", "metadata", "working_directory", "created_at", "ends_at",
-          "ended_at", "idle_seconds", "on_timeout", "limits", "enforced_by", "network", "processes"}
+          "ended_at", "paused_at", "idle_seconds", "on_timeout", "auto_resume", "limits", "enforced_by", "network", "processes"}
 NO_SANDBOX = "a" * 26
-
-
-def moment(text):
-    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 def lifetime(sandbox):
@@ -40,10 +35,10 @@ class Making(SandboxTest):
         made = self.make().made
         self.assertEqual(FIELDS, set(made))
         self.assertRegex(made["id"], "^[a-z2-7]{26}$")
-        self.assertEqual((None, "running", None, None, {}, "/workspace", None, None, "delete", "none", 0),
+        self.assertEqual((None, "running", None, None, {}, "/workspace", None, None, None, "delete", True, "none", 0),
                          tuple(made[name] for name in (
-                             "name", "state", "outcome", "template", "metadata", "working_directory", "ended_at",
-                             "idle_seconds", "on_timeout", "network", "processes")))
+                             "name", "state", "outcome", "template", "metadata", "working_directory", "ended_at", "paused_at",
+                             "idle_seconds", "on_timeout", "auto_resume", "network", "processes")))
         self.assertEqual((256, 128, 64), tuple(made["limits"][name] for name in ("memory_mb", "processes", "disk_mb")))
         self.assertEqual({"memory", "pids", "cpu"}, set(made["enforced_by"]))
         self.assertRegex(made["created_at"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
@@ -54,13 +49,13 @@ class Making(SandboxTest):
         asked = {"template": "bash", "name": "with-everything", "env": {"GREETING": "grüß = dich"},
                  "working_directory": "/tmp",
                  "metadata": {"of": "everything"}, "limits": {"memory_mb": 100, "processes": 20, "disk_mb": 8},
-                 "timeout_seconds": 600, "idle_seconds": 500, "on_timeout": "delete", "network": "none"}
+                 "timeout_seconds": 600, "idle_seconds": 500, "on_timeout": "pause", "auto_resume": False, "network": "none"}
         answer = self.client.post(asked, "/v1/sandboxes")
         self.assertEqual(201, answer.status, answer)
         sandbox = Sandbox(self.client, answer.json)
         self.addCleanup(sandbox.delete)
         self.assertEqual(f"/v1/sandboxes/{sandbox.id}", answer.headers["Location"])
-        for name in ("template", "name", "working_directory", "metadata", "idle_seconds", "on_timeout", "network"):
+        for name in ("template", "name", "working_directory", "metadata", "idle_seconds", "on_timeout", "auto_resume", "network"):
             self.assertEqual(asked[name], answer.json[name], name)
         self.assertEqual(asked["limits"], {name: answer.json["limits"][name] for name in asked["limits"]})
         self.assertAlmostEqual(600, lifetime(answer.json), delta=0.1)
@@ -102,7 +97,8 @@ class Making(SandboxTest):
                 ("disk_mb", {"limits": {"disk_mb": 0}}), ("disk_mb", {"limits": {"disk_mb": 1025}}),
                 ("timeout_seconds", {"timeout_seconds": 0}), ("timeout_seconds", {"timeout_seconds": 86401}),
                 ("timeout_seconds", {"timeout_seconds": "1"}), ("idle_seconds", {"idle_seconds": 0}),
-                ("idle_seconds", {"idle_seconds": 86401}), ("on_timeout", {"on_timeout": "pause"}),
+                ("idle_seconds", {"idle_seconds": 86401}), ("on_timeout", {"on_timeout": "stop"}),
+                ("auto_resume", {"auto_resume": "yes"}),
                 ("network", {"network": {"allow": ["example.org:443"]}})):
             with self.subTest(fields):
                 self.assert_problem(400, "bad_request", self.client.post(fields, "/v1/sandboxes"), fragment)
@@ -152,6 +148,10 @@ class Listing(SandboxTest):
         self.assertEqual([blue.id], self.ids("?metadata=colour:blue&state=ended"))
         self.assertIn(red.id, self.ids("?state=running"))
         self.assertNotIn(blue.id, self.ids("?state=running"))
+        self.assertEqual([], self.ids("?metadata=colour:red&state=paused"))
+        red.pause()
+        self.assertEqual([red.id], self.ids("?metadata=colour:red&state=paused"))
+        self.assertEqual([], self.ids("?metadata=colour:red&state=running"))
 
     def test_an_item_is_what_get_answers(self):
         sandbox = self.make(metadata={"run": "item"})

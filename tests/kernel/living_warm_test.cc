@@ -4,10 +4,12 @@
 #include <signal.h>
 
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "guest.h"
 #include "jail/process.h"
+#include "processes.h"
 #include "tests/time_scale.h"
 #include "warm_living.h"
 
@@ -86,6 +88,25 @@ TEST_F(WarmLiving, ASignalReachesWhoeverIsYetToJoin) {
     const auto ended = process.wait(ProcessPhase::ended, scaled(seconds(10)));
     ASSERT_TRUE(ended) << ended.error().message();
     EXPECT_EQ(process.report().signal, SIGTERM);
+  }
+}
+
+TEST_F(WarmLiving, WhoJoinsWhileItIsPausedBeginsAfterwards) {
+  begin();
+  for (int i = 0; i < 20; ++i) {
+    std::vector<Process> started;
+    const ProcessSpec spec = warm("add.py", "import decimal; print(decimal.Decimal(40) + 2)");
+    for (int n = 0; n < 6; ++n) started.push_back(spawn(spec));
+    ASSERT_TRUE(jail_->pause());
+    ASSERT_TRUE(
+        soon([this] { return jail_->advance() && jail_->activity() == jail::Activity::paused; }));
+    std::this_thread::sleep_for(milliseconds(i));
+    ASSERT_TRUE(jail_->resume());
+    for (Process& process : started) {
+      const auto output = process.communicate();
+      ASSERT_TRUE(output) << output.error().message();
+      ASSERT_EQ(output->out, "42\n") << output->err;
+    }
   }
 }
 

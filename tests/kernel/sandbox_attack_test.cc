@@ -70,10 +70,10 @@ class LivingSandboxAttack : public testing::Test {
     auto jail = runner_->launch_living(request);
     EXPECT_TRUE(jail) << jail.error().message();
     if (!jail) co_return;
-    const LivingSandbox::Times times{.ends_at =
-                                         std::chrono::steady_clock::now() + scaled(seconds(60))};
-    std::function<void(const LivingSandbox::Ending&)> on_end = [](const LivingSandbox::Ending&) {};
-    auto living = co_await LivingSandbox::start(std::move(*jail), times, std::move(on_end));
+    const LivingSandbox::Times times{.lifetime = scaled(seconds(60))};
+    LivingSandbox::News news{.on_end = [](const LivingSandbox::Ending&) {}};
+    const LivingSandbox::Pausing pausing;
+    auto living = co_await LivingSandbox::start(std::move(*jail), times, pausing, std::move(news));
     EXPECT_TRUE(living) << living.error().message();
     if (living) found = std::move(*living);
   }
@@ -83,6 +83,8 @@ class LivingSandboxAttack : public testing::Test {
     await(begin_now(std::move(request), found));
     return found;
   }
+
+  static asio::awaitable<void> pause(Found sandbox) { (void)co_await sandbox->pause(); }
 
   static asio::awaitable<void> spawn_now(Found sandbox, ProcessCommand command, Process& process) {
     auto spawned = co_await sandbox->spawn(std::move(command), Cancel());
@@ -214,6 +216,13 @@ TEST_F(LivingSandboxAttack, EverythingAtOnceAndTheEndInTheMiddle) {
       }
     });
     clients.emplace_back([&] {
+      for (int i = 0; i < 10; ++i) {
+        await(pause(sandbox));
+        if (i % 2 == 0) (void)sandbox->resume();
+        (void)sandbox->paused_since();
+      }
+    });
+    clients.emplace_back([&] {
       std::vector<std::future<Written>> written;
       for (const Process& process : processes) {
         written.push_back(
@@ -221,8 +230,8 @@ TEST_F(LivingSandboxAttack, EverythingAtOnceAndTheEndInTheMiddle) {
       }
       for (int i = 0; i < 5; ++i) {
         (void)started(sandbox, command_of("echo hello; exec sleep 0.01"));
-        sandbox->set_times({.ends_at = std::chrono::steady_clock::now() + scaled(seconds(60)),
-                            .idle = scaled(seconds(i + 30))});
+        sandbox->set_lifetime(scaled(seconds(60)));
+        sandbox->set_idle(scaled(seconds(i + 30)));
         const LivingSandbox::Use use(sandbox);
       }
       for (const Process& process : processes) process->cancel();

@@ -32,6 +32,13 @@ enum class Phase : std::uint8_t {
   ended,  // report() is there and every process of the jail is dead or dying
 };
 
+// Whether the processes of a living jail run.
+enum class Activity : std::uint8_t {
+  active,
+  pausing,  // pause() was called; some may run still
+  paused,   // none runs
+};
+
 // A handle: whoever holds it owns the jail, and gives it up by destroying it.
 class Jail {
  public:
@@ -79,6 +86,22 @@ class Jail {
   // wait: the Process tells how far it has come. Errors: invalid, naming the field of the spec;
   // closed (the jail has ended); exhausted, kernel.
   Result<Process> spawn(const ProcessSpec& spec) const;
+
+  // Stops every process of a living jail, in Phase::running, until resume(). Does not wait:
+  // activity() becomes paused once nothing runs any more, by advance(); or active again, where
+  // processes have kept each other from being stopped for two seconds: then all of them go on. No
+  // clock of the jail's or of its processes' runs meanwhile, nothing can be spawned, and a signal
+  // other than SIGKILL waits until they go on. What had stopped itself before stays stopped
+  // afterwards. Their memory stays where it is. Processes are stopped by SIGSTOP, parents first, so
+  // one that waits for a child with WUNTRACED may see that; init stops what continues by itself, as
+  // a timer can do that sends SIGCONT, and kills it if that goes on. Without effect on one that is
+  // paused. Errors: invalid, closed, kernel.
+  Result<void> pause();
+  // Lets them go on, also where they are yet to be stopped. activity() is active at once. Errors:
+  // as pause().
+  Result<void> resume();
+  // As of the last call of advance(), wait(), pause() or resume().
+  Activity activity() const noexcept;
 
   // Opens a regular file or directory of a living jail, by an absolute path of the jail. Symbolic
   // links lead where they lead inside, and nowhere else; so does "..". `flags` and `mode` as for

@@ -89,6 +89,18 @@ jail_status jail_jail_write_file(jail_jail* jail, const char* path, const void* 
 // Runs the guest; only in JAIL_PHASE_READY. `limits` may be NULL, and are no larger than the jail
 // was made for (of a pool: jail_template_set_most()).
 jail_status jail_jail_start(jail_jail* jail, const jail_run_limits* limits, jail_error* error);
+// Whether the processes of a living jail run; see jail::Activity.
+typedef enum jail_activity {
+  JAIL_ACTIVITY_ACTIVE = 0,
+  JAIL_ACTIVITY_PAUSING = 1,
+  JAIL_ACTIVITY_PAUSED = 2
+} jail_activity;
+// Stops every process of a living jail until jail_jail_resume(). Does not wait: the activity
+// becomes PAUSED by jail_jail_advance() once nothing runs, or ACTIVE again where processes have
+// kept each other from being stopped. See jail::Jail::pause().
+jail_status jail_jail_pause(jail_jail* jail, jail_error* error);
+jail_status jail_jail_resume(jail_jail* jail, jail_error* error);
+jail_activity jail_jail_activity(const jail_jail* jail);  // NULL: JAIL_ACTIVITY_ACTIVE
 // Asks init to end the jail; the report follows. From any thread, also while another one uses the
 // jail, as in jail_jail_wait(), but not while it destroys it.
 void jail_jail_cancel(jail_jail* jail);

@@ -18,6 +18,7 @@ static_assert(static_cast<int>(Ended::out_of_memory) == JAIL_ENDED_OUT_OF_MEMORY
 static_assert(static_cast<int>(Ended::violation) == JAIL_ENDED_VIOLATION);
 static_assert(static_cast<int>(Ended::killed) == JAIL_ENDED_KILLED);
 static_assert(static_cast<int>(Ended::cancelled) == JAIL_ENDED_CANCELLED);
+static_assert(static_cast<int>(Activity::paused) == JAIL_ACTIVITY_PAUSED);
 static_assert(static_cast<int>(Enforcer::none) == JAIL_ENFORCER_NONE);
 static_assert(static_cast<int>(Enforcer::rlimit) == JAIL_ENFORCER_RLIMIT);
 static_assert(static_cast<int>(Enforcer::watchdog) == JAIL_ENFORCER_WATCHDOG);
@@ -114,6 +115,18 @@ jail_status jail_jail_start(jail_jail* jail, const jail_run_limits* limits, jail
     if (!read) return read.error();
     return jail->jail.start(*read);
   });
+}
+
+jail_status jail_jail_pause(jail_jail* jail, jail_error* error) {
+  return guarded(__func__, {{"jail", jail}}, error, [&] { return jail->jail.pause(); });
+}
+
+jail_status jail_jail_resume(jail_jail* jail, jail_error* error) {
+  return guarded(__func__, {{"jail", jail}}, error, [&] { return jail->jail.resume(); });
+}
+
+jail_activity jail_jail_activity(const jail_jail* jail) {
+  return jail == nullptr ? JAIL_ACTIVITY_ACTIVE : static_cast<jail_activity>(jail->jail.activity());
 }
 
 void jail_jail_cancel(jail_jail* jail) {

@@ -1,6 +1,9 @@
 #include "child/guest_start.h"
 
 #include <errno.h>
+#include <sys/mman.h>
+
+#include <initializer_list>
 
 #include "child/channel.h"
 
@@ -10,6 +13,28 @@ std::uint64_t* lower_limit(char* plan, std::uint64_t offset, std::uint64_t given
   auto* pair = reinterpret_cast<std::uint64_t*>(plan + offset);
   if (given < pair[1]) pair[0] = pair[1] = given;
   return pair;
+}
+
+long map_command(int fd, long* slots) {
+  wire::Command probe{};
+  if (raw::call(SYS_pread64, fd, raw::address(&probe), sizeof probe, 0) != sizeof probe ||
+      probe.magic != wire::plan_magic) {
+    return -EINVAL;
+  }
+  const long base = raw::call(SYS_mmap, 0, static_cast<long>(probe.size), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE, fd, 0);
+  if (base < 0 && base > -4096) return base;
+  for (const std::uint64_t list : {probe.arguments, probe.variables}) {
+    for (auto* place = reinterpret_cast<long*>(base + static_cast<long>(list)); *place != 0;
+         ++place) {
+      *place += base;
+    }
+  }
+  slots[wire::slot_program_path] = base + static_cast<long>(probe.path);
+  slots[wire::slot_start_directory] = base + static_cast<long>(probe.start_directory);
+  slots[wire::slot_arguments] = base + static_cast<long>(probe.arguments);
+  slots[wire::slot_variables] = base + static_cast<long>(probe.variables);
+  return 0;
 }
 
 void start_guest(const wire::PlanHeader& plan, char* base, long* slots, int report) {

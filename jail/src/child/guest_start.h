@@ -37,6 +37,10 @@ long fork_guest(int& start_report, const Become& become) {
   return pid;
 }
 
+// What a process executes becomes addresses in its slots. The owner has made the file and sealed
+// it. 0 or a negative errno.
+long map_command(int fd, long* slots);
+
 // Runs the plan's guest list, which ends in execve. `report` first carries the listener of
 // notices.h, then the Failure of a call that failed. Its end tells that execve has succeeded, since
 // every descriptor but the streams is close-on-exec.

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -24,6 +23,7 @@
 #include "child/port_socket.h"
 #include "child/raw_syscall.h"
 #include "child/spawned_process.h"
+#include "child/standstill.h"
 #include "child/terminal.h"
 #include "child/watch.h"
 #include "child/zygote_request.h"
@@ -36,30 +36,6 @@ constexpr int most_spawned = Watch::most_starting;
 constexpr int polled_of_process = 2;
 // Forks of a zygote on their way in. Each has two copies of its page tables there.
 constexpr int most_joining = 4;
-
-// What a process executes becomes addresses in its slots. The owner has made the file and sealed
-// it. 0 or a negative errno.
-long map_command(int fd, long* slots) {
-  wire::Command probe{};
-  if (raw::call(SYS_pread64, fd, raw::address(&probe), sizeof probe, 0) != sizeof probe ||
-      probe.magic != wire::plan_magic) {
-    return -EINVAL;
-  }
-  const long base = raw::call(SYS_mmap, 0, static_cast<long>(probe.size), PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE, fd, 0);
-  if (base < 0 && base > -4096) return base;
-  for (const std::uint64_t list : {probe.arguments, probe.variables}) {
-    for (auto* place = reinterpret_cast<long*>(base + static_cast<long>(list)); *place != 0;
-         ++place) {
-      *place += base;
-    }
-  }
-  slots[wire::slot_program_path] = base + static_cast<long>(probe.path);
-  slots[wire::slot_start_directory] = base + static_cast<long>(probe.start_directory);
-  slots[wire::slot_arguments] = base + static_cast<long>(probe.arguments);
-  slots[wire::slot_variables] = base + static_cast<long>(probe.variables);
-  return 0;
-}
 
 void close_all(const int* fds, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -85,7 +61,7 @@ class Living {
     if (zygote_.can_fork() && !try_fork()) return;
     close_streams();
     if (!hand_over() || !await_start()) return;
-    while (cause_ == wire::cause_none && !owner_gone_) step();
+    while (cause_ == wire::cause_none && !owner_gone_) standstill_.is_on() ? hold() : step();
     if (!owner_gone_) end();
   }
 
@@ -93,33 +69,16 @@ class Living {
   // One fork that runs nothing, while nobody else is there: what each has from the zygote is known
   // from then on. False: the owner knows why not.
   bool try_fork() {
-    wire::GuestReport guest{-1, ECHILD, 0, 0, 0, 0};
-    int ends[2] = {-1, -1};
-    long done = zygote_.open_namespaces(static_cast<int>(slots_[wire::slot_proc]));
-    if (done == 0) {
-      done =
-          raw::call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw::address(ends));
-    }
-    if (done == 0) {
-      const int streams[3] = {static_cast<int>(slots_[wire::slot_stdin]),
-                              static_cast<int>(slots_[wire::slot_stdout]),
-                              static_cast<int>(slots_[wire::slot_stderr])};
-      done = zygote_.ask(ends[1], -1, streams, wire::guest_in_company);
-    }
-    raw::call(SYS_close, ends[1]);
-    while (done >= 0 && done != sizeof guest) {
-      // Its listener comes first, and is closed.
-      done = receive(ends[0], &guest, sizeof guest, nullptr, 0, nullptr, 0);
-      if (done == -EINTR || done == sizeof(wire::Listener))
-        done = 0;
-      else if (done == 0)
-        done = -ECHILD;
-    }
-    if (done < 0) guest.error = static_cast<std::int32_t>(-done);
-    if (guest.error == 0) watch_.note_inherited_by(guest.pid);
-    raw::call(SYS_close, ends[0]);
-    if (guest.error != 0) send_failure(control_, 1, guest.index, guest.error);
-    return guest.error == 0;
+    const int streams[3] = {static_cast<int>(slots_[wire::slot_stdin]),
+                            static_cast<int>(slots_[wire::slot_stdout]),
+                            static_cast<int>(slots_[wire::slot_stderr])};
+    wire::GuestReport guest{};
+    const long channel =
+        zygote_.fork_waiting(static_cast<int>(slots_[wire::slot_proc]), streams, guest);
+    if (channel >= 0) watch_.note_inherited_by(guest.pid);
+    if (channel >= 0) raw::call(SYS_close, channel);
+    if (channel < 0) send_failure(control_, 1, guest.index, guest.error);
+    return channel >= 0;
   }
 
   // A living jail has no use for the streams that came with the launch.
@@ -182,8 +141,55 @@ class Living {
     for (int i = 0; i < places_used_; ++i) {
       wake = smaller(wake, processes_[i].next_deadline_ns());
     }
-    await_events(wake > now ? wake - now : 0);
+    await_events(beyond(wake, now));
   }
+
+  // While all stand still no clock runs, and the memory that they have does not grow.
+  void hold() {
+    const std::uint64_t now = now_ns();
+    if (now >= standstill_.next_look_ns()) {
+      const bool had_stopped = standstill_.state() == Standstill::State::still;
+      if (!standstill_.look(now)) {
+        answer_pause(EBUSY);
+        go_on();
+        return;
+      }
+      if (!had_stopped && standstill_.state() == Standstill::State::still) answer_pause(0);
+    }
+    await_events(beyond(standstill_.next_look_ns(), now_ns()));
+  }
+
+  void pause(const wire::Order& order) {
+    pause_serial_ = order.serial;
+    if (standstill_.state() == Standstill::State::still) answer_pause(0);
+    if (standstill_.is_on()) return;
+    paused_at_ns_ = now_ns();
+    standstill_.begin(paused_at_ns_);
+  }
+
+  void answer_pause(std::int32_t error) {
+    wire::Message message{};
+    message.type = wire::message_paused;
+    message.index = pause_serial_;
+    message.error = error;
+    send_message(control_, message);
+  }
+
+  void resume() {
+    if (!standstill_.is_on()) return;
+    standstill_.end();
+    go_on();
+  }
+
+  // Everything runs again.
+  void go_on() {
+    const std::uint64_t paused_ns = beyond(now_ns(), paused_at_ns_);
+    begin_ns_ += paused_ns;
+    for (int i = 0; i < places_used_; ++i) processes_[i].go_on(paused_ns);
+  }
+
+  // By which processes are measured.
+  std::uint64_t clock_ns() const { return standstill_.is_on() ? paused_at_ns_ : now_ns(); }
 
   void await_events(std::uint64_t pause_ns) {
     timespec timeout{static_cast<time_t>(pause_ns / 1'000'000'000u),
@@ -194,7 +200,7 @@ class Living {
     const int processes = places_used_;
     for (int i = 0; i < processes; ++i) {
       pollfd* of_process = watched + 2 + i * polled_of_process;
-      of_process[0] = {processes_[i].start_report(), POLLIN, 0};
+      of_process[0] = {awaited_report_of(processes_[i]), POLLIN, 0};
       of_process[1] = {processes_[i].control(), processes_[i].control_events(), 0};
     }
     const int listeners = listeners_.used();
@@ -209,7 +215,7 @@ class Living {
     for (int i = 0; i < processes; ++i) {
       const pollfd* of_process = watched + 2 + i * polled_of_process;
       if (of_process[0].revents != 0) read_start_report(processes_[i]);
-      if (of_process[1].revents != 0) processes_[i].read_order();
+      if (of_process[1].revents != 0) read_order_to(processes_[i]);
     }
     // Those first whom nobody is left to call: what they had is for the others to have.
     for (const bool calls : {false, true}) {
@@ -224,12 +230,21 @@ class Living {
     listeners_.forget_free_ones();
   }
 
+  // A fork that joins meanwhile waits for the word as long as the others stand still.
+  int awaited_report_of(const SpawnedProcess& process) const {
+    return standstill_.is_on() && process.is_joining() ? -1 : process.start_report();
+  }
+
+  void read_order_to(SpawnedProcess& process) {
+    if (process.read_order(standstill_.is_on())) standstill_.excuse();
+  }
+
   void read_start_report(SpawnedProcess& process) {
     if (process.is_joining()) {
       release(process);
       return;
     }
-    if (!process.read_start_report(static_cast<int>(slots_[wire::slot_proc]))) return;
+    if (!process.read_start_report(static_cast<int>(slots_[wire::slot_proc]), clock_ns())) return;
     watch_.note_started(process.pid());
     watch_.note_open_files(process.pid());
   }
@@ -240,7 +255,7 @@ class Living {
     has_processes_ = true;
     watch_.note_inherited_by(process.pid());
     watch_.note_open_files(process.pid());
-    process.release();
+    process.release(clock_ns());
   }
 
   void hear_notice(Listener& listener, short events) {
@@ -267,6 +282,10 @@ class Living {
       spawn(order, fds, count);
     } else if (order.type == wire::order_socket_ipv4 || order.type == wire::order_socket_ipv6) {
       if (count == wire::socket_fds) hand_out_socket(order.type, fds[0]);
+    } else if (order.type == wire::order_pause) {
+      pause(order);
+    } else if (order.type == wire::order_resume) {
+      resume();
     }
     close_all(fds, count);
   }
@@ -381,6 +400,7 @@ class Living {
     drain_child_signals(signals_);
     while (reap_one(WNOHANG)) {
     }
+    standstill_.look_soon();
   }
 
   // Orphans of the jail are init's children too, whoever made them.
@@ -399,7 +419,7 @@ class Living {
                      raw::address(&usage)) == -EINTR) {
     }
     watch_.note_reaped(ended.si_pid);
-    if (process != nullptr) process->note_end(ended, usage, now_ns());
+    if (process != nullptr) process->note_end(ended, usage, clock_ns());
     return true;
   }
 
@@ -413,7 +433,7 @@ class Living {
   // kill() reaches every process of this pid namespace but init itself. A fork that races with the
   // signal is found by the next round.
   void end() {
-    ran_until_ns_ = now_ns();
+    ran_until_ns_ = clock_ns();
     for (int i = 0; i < places_used_; ++i) processes_[i].end_with_jail(cause_);
     if (raw::call(SYS_kill, -1, 0) == 0) {
       limits_.look_at_processor_time();
@@ -441,7 +461,7 @@ class Living {
         larger(limits_.memory_peak(), smaller(resident, order_.memory_bytes));
     if (begin_ns_ != 0) {
       message.ran_ns = beyond(ran_until_ns_, begin_ns_);
-      message.ended_ns = now_ns() - ran_until_ns_;
+      message.ended_ns = beyond(clock_ns(), ran_until_ns_);
     }
     send_message(control_, message);
   }
@@ -452,6 +472,9 @@ class Living {
   int control_;
   Watch watch_;
   HeldLimits limits_{watch_};
+  Standstill standstill_{static_cast<int>(slots_[wire::slot_proc])};
+  std::int32_t pause_serial_ = 0;
+  std::uint64_t paused_at_ns_ = 0;
   wire::Order order_{};
   wire::Cause cause_ = wire::cause_none;
   bool owner_gone_ = false;

@@ -207,6 +207,7 @@ bool read_stat(int proc, const char* process, ProcessStat& out) {
     if (field == 14 || field == 15) out.own_ticks += number;
     if (field == 16 || field == 17) out.children_ticks += number;
     if (field == 20) out.threads = number;
+    if (field == 22) out.started_ticks = number;
     if (field == 23) out.mapped_bytes = number;
     if (field == 24) out.resident_pages = number;
     if (p == start) {

@@ -50,11 +50,15 @@ struct ProcessStat {
   std::uint64_t own_ticks = 0;           // utime + stime
   std::uint64_t children_ticks = 0;      // cutime + cstime
   std::uint64_t threads = 0;
+  std::uint64_t started_ticks = 0;  // when, by which it is told from a later one of its number
   std::uint64_t mapped_bytes = 0;
   std::uint64_t resident_pages = 0;  // roughly: of a small process it may be 0
 
   // It has no memory any more. Of a process's first thread, others of it may have.
   bool has_ended() const { return state == 'Z' || state == 'X'; }
+  // It runs no instruction and will run none before it is continued, or is in a wait of the kernel
+  // that no signal ends: of what it has to do after that a stop comes first.
+  bool is_still() const { return state == 'T' || state == 't' || state == 'D' || has_ended(); }
   // It is on its way out, in do_exit(): the kernel's flag PF_EXITING, the same since Linux 2.6.
   bool is_leaving() const { return (flags & 4) != 0; }
   // It runs in the memory that an execve has made for it, and not in a copy of its parent's:

@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <initializer_list>
+
 #include "child/arithmetic.h"
 #include "child/channel.h"
 #include "child/clocks.h"
@@ -98,6 +100,7 @@ void SpawnedProcess::take_over(const Given& given, const wire::Order& order, std
   data_limit_ = order.data_limit;
   cpu_limit_s_ = order.cpu_limit_s;
   exec_ns_ = 0;
+  has_held_order_ = false;
 }
 
 // Before anything else is said of it. There may be no room on the way for a descriptor, for a
@@ -161,15 +164,15 @@ void SpawnedProcess::kill() const {
   raw::call(SYS_kill, -pid_, SIGKILL);
 }
 
-void SpawnedProcess::tell_running() {
-  exec_ns_ = now_ns();
+void SpawnedProcess::tell_running(std::uint64_t now) {
+  exec_ns_ = now;
   wire::Message message{};
   message.type = wire::message_running;
   message.pid = pid_;
   send(message);
 }
 
-bool SpawnedProcess::read_start_report(int proc) {
+bool SpawnedProcess::read_start_report(int proc, std::uint64_t now) {
   if (start_report_ < 0) return false;
   if (!is_told_) tell_spawned(last_try_ns);
   Failure failure;
@@ -180,7 +183,7 @@ bool SpawnedProcess::read_start_report(int proc) {
     close(control_);
   }
   if (heard != StartReport::running || was_killed_before(proc, pid_)) return false;
-  tell_running();
+  tell_running(now);
   return true;
 }
 
@@ -221,7 +224,7 @@ bool SpawnedProcess::read_guest_report() {
   return false;
 }
 
-bool SpawnedProcess::release() {
+bool SpawnedProcess::release(std::uint64_t now) {
   const struct {
     int resource;
     std::uint64_t most;
@@ -241,23 +244,44 @@ bool SpawnedProcess::release() {
     kill();
     return false;
   }
-  tell_running();
+  tell_running(now);
   return true;
 }
 
-void SpawnedProcess::read_order() {
-  if (is_joining()) {
+bool SpawnedProcess::read_order(bool is_paused) {
+  // Only its end was waited for.
+  if (control_events() == 0) {
     let_go_of_owner();
-    return;
+    return true;
   }
   wire::ProcessOrder order{};
   const long got = receive(control_, &order, sizeof order, nullptr, 0, nullptr, MSG_DONTWAIT);
-  if (got == -EAGAIN || got == -EINTR) return;
+  if (got == -EAGAIN || got == -EINTR) return false;
   if (got != sizeof order || order.signal < 0 || order.signal > highest_signal) {
     let_go_of_owner();
-  } else if (pid_ != 0) {
-    raw::call(SYS_kill, order.type == wire::signal_group ? -pid_ : pid_, order.signal);
+    return true;
   }
+  if (is_paused && order.signal != SIGKILL) {
+    held_order_ = order;
+    has_held_order_ = true;
+    return false;
+  }
+  pass_on(order);
+  return order.signal == SIGKILL;
+}
+
+void SpawnedProcess::pass_on(const wire::ProcessOrder& order) const {
+  if (pid_ == 0) return;
+  raw::call(SYS_kill, order.type == wire::signal_group ? -pid_ : pid_, order.signal);
+}
+
+void SpawnedProcess::go_on(std::uint64_t paused_ns) {
+  for (std::uint64_t* moment : {&begin_ns_, &next_try_ns_, &next_cpu_look_ns_}) {
+    *moment += paused_ns;
+  }
+  if (exec_ns_ != 0) exec_ns_ += paused_ns;
+  if (has_held_order_) pass_on(held_order_);
+  has_held_order_ = false;
 }
 
 void SpawnedProcess::let_go_of_owner() {
@@ -291,8 +315,8 @@ void SpawnedProcess::note_end(const siginfo_t& ended, const rusage& usage, std::
   message.cpu_system_us = microseconds(usage.ru_stime);
   message.memory_peak_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
   const bool has_run = exec_ns_ != 0;
-  message.started_ns = (has_run ? exec_ns_ : now) - begin_ns_;
-  message.ran_ns = has_run ? larger(now - exec_ns_, least_run_ns) : 0;
+  message.started_ns = beyond(has_run ? exec_ns_ : now, begin_ns_);
+  message.ran_ns = has_run ? larger(beyond(now, exec_ns_), least_run_ns) : 0;
   send(message);
   close(control_);
   pid_ = 0;

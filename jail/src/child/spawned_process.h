@@ -48,8 +48,9 @@ class SpawnedProcess {
   int pid() const { return pid_; }  // 0 once init has reaped it
   // To poll; -1 where there is nothing to wait for.
   int control() const { return control_; }
-  // Orders to one that joins wait until there is somebody to signal.
-  short control_events() const { return is_joining() ? 0 : POLLIN; }
+  // Orders to one that joins wait until there is somebody to signal, and those behind one that is
+  // held wait for that.
+  short control_events() const { return is_joining() || has_held_order_ ? 0 : POLLIN; }
   int start_report() const { return is_told_ ? start_report_ : -1; }
 
   // When expire() has something to do.
@@ -60,8 +61,8 @@ class SpawnedProcess {
   void expire(std::uint64_t now);
 
   // What came on start_report(), for the last time when the process has ended. True: its program
-  // has begun. `proc` is init's own proc mount: the process has not been reaped yet.
-  bool read_start_report(int proc);
+  // has begun, `now`. `proc` is init's own proc mount: the process has not been reaped yet.
+  bool read_start_report(int proc, std::uint64_t now);
 
   // Ends a process that was to be forked and has no number yet, and tells its owner why.
   bool is_joining() const { return pid_ == 0 && (start_report_ >= 0 || is_to_be_asked_for()); }
@@ -69,10 +70,14 @@ class SpawnedProcess {
   // release().
   bool read_guest_report();
   // Lets the program run, under the limits of its order. False: it could not, and is killed.
-  bool release();
+  bool release(std::uint64_t now);
 
   // What poll() has found at control(): a signal to pass on, or the owner's end, which kills it.
-  void read_order();
+  // `is_paused`: a signal is held until go_on(), unless it kills. True: it is killed.
+  bool read_order(bool is_paused);
+
+  // After a pause of its jail: its clocks go on where they stood, and what was held reaches it.
+  void go_on(std::uint64_t paused_ns);
 
   // With the jail: whatever ends it now ends it for this reason.
   void end_with_jail(wire::Cause cause);
@@ -82,9 +87,10 @@ class SpawnedProcess {
 
  private:
   void kill() const;
+  void pass_on(const wire::ProcessOrder& order) const;
   void send(const wire::Message& message) const;
   void tell_spawned(std::uint64_t now);
-  void tell_running();
+  void tell_running(std::uint64_t now);
   void take_over(const Given& given, const wire::Order& order, std::uint64_t now);
   void fail_to_join(std::int32_t index, std::int32_t error);
   void let_go_of_owner();
@@ -95,6 +101,8 @@ class SpawnedProcess {
   int control_ = -1;
   int start_report_ = -1;
   int terminal_ = -1;  // until the owner has it
+  wire::ProcessOrder held_order_{};
+  bool has_held_order_ = false;
   ToFork needs_{-1, {-1, -1, -1}};
   bool is_told_ = false;
   std::uint64_t next_try_ns_ = 0;  // where the owner is not told

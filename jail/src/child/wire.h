@@ -193,17 +193,21 @@ struct GuestReport {
 // To init. A living jail is started without a program; each order to spawn then brings the
 // process's control socket, its Command and, unless it gets a terminal, its three streams.
 // One to fork brings, in the place of the Command, an Invocation. One for a socket of the jail's
-// network brings the descriptor that the answer is sent on.
+// network brings the descriptor that the answer is sent on. An order to pause is answered by
+// message_paused, unless one to resume overtakes the answer.
 enum OrderType : std::uint32_t {
   order_start = 1,
   order_cancel = 2,
   order_spawn = 3,
   order_fork = 4,
   order_socket_ipv4 = 5,
-  order_socket_ipv6 = 6
+  order_socket_ipv6 = 6,
+  order_pause = 7,
+  order_resume = 8
 };
 struct Order {
   OrderType type;
+  std::int32_t serial;    // of an order to pause, by which its answer is known
   std::uint16_t columns;  // of the terminal of a spawned process; 0: it has none
   std::uint16_t rows;
   std::uint64_t wall_ns;
@@ -250,6 +254,8 @@ enum MessageType : std::uint32_t {
                         // owner's side of its terminal, where it has one
   message_running = 8,  // from init, of a process: execve has succeeded
   message_socket = 9,   // from init, to order_socket_*: the socket comes along
+  message_paused = 10,  // from init of a living jail, of the order whose serial is `index`: nothing
+                        // runs; `error` set: its processes could not be stopped, and go on
 };
 
 // What `index` of message_failed says of a process that could not be made, by no call of a plan.

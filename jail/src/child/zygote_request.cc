@@ -1,5 +1,6 @@
 #include "child/zygote_request.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -21,6 +22,34 @@ long ZygoteRequest::open_namespaces(int proc) {
     namespaces_[i] = static_cast<int>(fd);
   }
   return 0;
+}
+
+// The listener of the fork comes first, and is closed. 0 or a negative errno.
+long ZygoteRequest::receive_report(int channel, wire::GuestReport& guest) const {
+  for (;;) {
+    wire::GuestReport heard{};
+    const long got = receive(channel, &heard, sizeof heard, nullptr, 0, nullptr, 0);
+    if (got == -EINTR || got == sizeof(wire::Listener)) continue;
+    if (got != sizeof heard) return got < 0 ? got : -ECHILD;
+    guest = heard;
+    return -heard.error;
+  }
+}
+
+long ZygoteRequest::fork_waiting(int proc, const int* streams, wire::GuestReport& guest) {
+  guest = {-1, 0, 0, 0, 0, 0};
+  int ends[2] = {-1, -1};
+  long done = open_namespaces(proc);
+  if (done == 0) {
+    done = raw::call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, raw::address(ends));
+  }
+  if (done == 0) done = ask(ends[1], -1, streams, wire::guest_in_company);
+  raw::call(SYS_close, ends[1]);
+  if (done == 0) done = receive_report(ends[0], guest);
+  if (done == 0) return ends[0];
+  guest.error = static_cast<std::int32_t>(-done);
+  raw::call(SYS_close, ends[0]);
+  return done;
 }
 
 long ZygoteRequest::ask(int channel, int invocation, const int* streams, std::uint32_t work) const {

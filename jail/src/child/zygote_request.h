@@ -10,9 +10,11 @@ class ZygoteRequest {
   // `zygote` is where guests are asked for, or -1; `cgroup` the directory of the jail's, or -1.
   ZygoteRequest(int zygote, int cgroup) : zygote_(zygote), cgroup_(cgroup) {}
 
-  // Opens this process's own namespaces, which the kernel lets it do whoever else may not.
-  // 0 or a negative errno.
-  long open_namespaces(int proc);
+  // For the first time: opens this process's own namespaces, which the kernel lets it do whoever
+  // else may not, and has one forked that runs nothing. It waits, as `guest` says, until the
+  // channel is closed that is returned. Waits for it. Negative: there is none, and `guest` has the
+  // errno.
+  long fork_waiting(int proc, const int* streams, wire::GuestReport& guest);
 
   bool can_fork() const { return zygote_ >= 0; }
 
@@ -21,6 +23,9 @@ class ZygoteRequest {
   long ask(int channel, int invocation, const int* streams, std::uint32_t work) const;
 
  private:
+  long open_namespaces(int proc);
+  long receive_report(int channel, wire::GuestReport& guest) const;
+
   int zygote_;
   int cgroup_;
   int namespaces_[wire::most_namespaces] = {};

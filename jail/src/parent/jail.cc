@@ -138,6 +138,13 @@ Result<Phase> Jail::State::read_reports() {
         report.phases.set_up = duration_cast<microseconds>(steady_clock::now() - launched_at);
         phase = Phase::ready;
         break;
+      case wire::message_paused:
+        if (message.index < 1 || message.index > pause_serial) return give_up();
+        // An answer to an order that resume() has overtaken says nothing any more.
+        if (activity == Activity::pausing && message.index == pause_serial) {
+          activity = message.error == 0 ? Activity::paused : Activity::active;
+        }
+        break;
       case wire::message_failed:
         return step_error(message, describe_call(*plan, message.phase, message.index));
       case wire::message_ending:
@@ -224,6 +231,51 @@ Result<void> Jail::start(const RunLimits& limits) {
   state.phase = Phase::running;
   return {};
 }
+
+namespace {
+
+Result<void> check_runs(const Jail::State& state, const std::string& doing) {
+  if (state.failure) return *state.failure;
+  if (!state.spawning) return invalid(doing + ": it is no living one");
+  if (state.phase == Phase::ended) return Error{ErrorKind::closed, doing + ": it has ended", 0, {}};
+  if (state.phase != Phase::running) return invalid(doing + ": it does not run yet");
+  return {};
+}
+
+Result<void> send_order(const Jail::State& state, const wire::Order& order,
+                        const std::string& doing) {
+  if (::send(state.control.get(), &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+    return {};
+  return sending_error(doing);
+}
+
+}  // namespace
+
+Result<void> Jail::pause() {
+  const std::string doing = "pause a jail";
+  if (auto checked = check_runs(*state_, doing); !checked) return checked;
+  if (state_->activity != Activity::active) return {};
+  wire::Order order{};
+  order.type = wire::order_pause;
+  order.serial = state_->pause_serial + 1;
+  if (auto sent = send_order(*state_, order, doing); !sent) return sent;
+  state_->pause_serial = order.serial;
+  state_->activity = Activity::pausing;
+  return {};
+}
+
+Result<void> Jail::resume() {
+  const std::string doing = "resume a jail";
+  if (auto checked = check_runs(*state_, doing); !checked) return checked;
+  if (state_->activity == Activity::active) return {};
+  wire::Order order{};
+  order.type = wire::order_resume;
+  if (auto sent = send_order(*state_, order, doing); !sent) return sent;
+  state_->activity = Activity::active;
+  return {};
+}
+
+Activity Jail::activity() const noexcept { return state_->activity; }
 
 void Jail::cancel() noexcept {
   if (state_->phase == Phase::ended) return;

@@ -56,6 +56,8 @@ struct Jail::State {
     std::vector<std::string> of_template;  // argv of the template that it is a jail of, or empty
   };
   std::optional<Spawning> spawning;
+  Activity activity = Activity::active;
+  std::int32_t pause_serial = 0;  // of the last order to pause
   std::array<Fd, 3> streams;
   std::optional<CgroupLeaf> cgroup;
   ExitReport report;

@@ -130,6 +130,7 @@ Result<Process> Jail::spawn(const ProcessSpec& spec) const {
   if (jail.phase != Phase::running) {
     return invalid("spawn a process: the jail was not started, or has ended");
   }
+  if (jail.activity != Activity::active) return invalid("spawn a process: the jail is paused");
   if (Result<void> checked = check_process(spec, jail.limits); !checked) return checked.error();
   if (spec.terminal && !jail.spawning->of_template.empty()) {
     return invalid("terminal: jails of a template have none");

@@ -45,6 +45,8 @@ std::string request_of(const CreateOptions& options) {
   }
   write_number(writer, "timeout_seconds", options.timeout_seconds);
   write_number(writer, "idle_seconds", options.idle_seconds);
+  write_text(writer, "on_timeout", options.on_timeout);
+  if (!options.auto_resume) writer.key("auto_resume").boolean(false);
   if (!options.allow.empty()) {
     writer.key("network").begin_object().key("allow").begin_array();
     for (const std::string& rule : options.allow) writer.string(rule);

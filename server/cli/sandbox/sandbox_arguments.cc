@@ -29,6 +29,7 @@ struct RawSandboxArguments {
   std::vector<std::string> allow;
   std::string one_metadata;
   std::string state;
+  std::string on_timeout;
   std::uint32_t memory = 0;
   std::uint32_t processes = 0;
   std::uint32_t disk = 0;
@@ -47,6 +48,7 @@ struct RawSandboxArguments {
   bool recursive = false;
   bool follow = false;
   bool group = false;
+  bool no_auto_resume = false;
 };
 
 using Parsed = std::variant<Options, Finished>;
@@ -133,6 +135,11 @@ void define_create(CLI::App& command, RawSandboxArguments& raw) {
              "Seconds that it lives [3600]");
   add_number(command, "--idle", raw.idle, "S", 1, most_seconds,
              "End it when it was of no use for so many seconds");
+  command.add_option("--on-timeout", raw.on_timeout, "delete, or pause it in place of ending it")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"delete", "pause"}));
+  command.add_flag("--no-auto-resume", raw.no_auto_resume,
+                   "Let nothing but resume wake it from a pause");
   add_many(command, "--allow", raw.allow, "HOST:PORT",
            "Let it reach HOST:PORT through a proxy; may repeat [no network]");
   add_json(command, raw);
@@ -150,6 +157,8 @@ Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
   options.disk_mb = given(command, "--disk", raw.disk);
   options.timeout_seconds = given(command, "--timeout", raw.lifetime);
   options.idle_seconds = given(command, "--idle", raw.idle);
+  options.on_timeout = raw.on_timeout;
+  options.auto_resume = !raw.no_auto_resume;
   for (const std::string& rule : raw.allow) {
     if (const auto checked = jail::check_egress_rule(rule); !checked) {
       return usage("--allow " + rule + ": " + checked.error().doing);
@@ -161,9 +170,9 @@ Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
 }
 
 void define_list(CLI::App& command, RawSandboxArguments& raw) {
-  command.add_option("--state", raw.state, "Only those that are running, or ended")
+  command.add_option("--state", raw.state, "Only those that are running, paused or ended")
       ->type_name("STATE")
-      ->check(CLI::IsMember({"running", "ended"}));
+      ->check(CLI::IsMember({"running", "paused", "ended"}));
   command.add_option("--metadata", raw.one_metadata, "Only those that have this note")
       ->type_name("NAME=VALUE");
   add_json(command, raw);
@@ -358,15 +367,16 @@ Parsed parsed_renew(const CLI::App& command, const RawSandboxArguments& raw) {
   return RenewOptions{.id = raw.id, .seconds = raw.seconds};
 }
 
-void define_delete(CLI::App& command, RawSandboxArguments& raw) {
+void define_ids(CLI::App& command, RawSandboxArguments& raw) {
   command.add_option("ids", raw.ids, "Ids or names of sandboxes")->type_name("ID");
 }
 
-Parsed parsed_delete(const CLI::App& command, const RawSandboxArguments& raw) {
+template <class OptionsOfIds>
+Parsed parsed_ids(const CLI::App& command, const RawSandboxArguments& raw) {
   if (raw.ids.empty() || std::find(raw.ids.begin(), raw.ids.end(), "") != raw.ids.end()) {
     return mistake(command, "expected the ID of a sandbox, or of several");
   }
-  return DeleteOptions{.ids = raw.ids};
+  return OptionsOfIds{.ids = raw.ids};
 }
 
 constexpr Row rows[] = {
@@ -383,7 +393,9 @@ constexpr Row rows[] = {
     {"kill", "Send a process a signal", define_kill, parsed_kill},
     {"port", "Print the address of a server in it", define_port, parsed_port},
     {"renew", "Let it live longer, or shorter", define_renew, parsed_renew},
-    {"delete", "End some, with all that is in them", define_delete, parsed_delete},
+    {"pause", "Stop all that runs in some", define_ids, parsed_ids<PauseOptions>},
+    {"resume", "Let some go on that are paused", define_ids, parsed_ids<ResumeOptions>},
+    {"delete", "End some, with all that is in them", define_ids, parsed_ids<DeleteOptions>},
 };
 
 }  // namespace

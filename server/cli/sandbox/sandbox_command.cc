@@ -196,11 +196,15 @@ int renew(ServerClient& client, const RenewOptions& options) {
   });
 }
 
-// What cannot be ended does not keep the others.
-int end_all(ServerClient& client, const DeleteOptions& options) {
+// `path` is what follows that of the sandbox. One that cannot be changed does not keep the others
+// from it.
+int change_all(ServerClient& client, const std::vector<std::string>& ids,
+               const ServerRequest& request) {
   int exit_code = 0;
-  for (const std::string& id : options.ids) {
-    const auto answer = client.ask({.method = "DELETE", .path = sandbox_path(id)});
+  for (const std::string& id : ids) {
+    ServerRequest of_one = request;
+    of_one.path = sandbox_path(id) + request.path;
+    const auto answer = client.ask(std::move(of_one));
     if (answer) continue;
     exit_code = refused(client, answer.error());
     if (exit_code != exit_refused) break;
@@ -228,7 +232,15 @@ struct Dispatch {
   int operator()(const KillOptions& options) const { return kill(client, options); }
   int operator()(const PortOptions& options) const { return show_port(client, options); }
   int operator()(const RenewOptions& options) const { return renew(client, options); }
-  int operator()(const DeleteOptions& options) const { return end_all(client, options); }
+  int operator()(const PauseOptions& options) const {
+    return change_all(client, options.ids, {.method = "POST", .path = "/pause", .body = "{}"});
+  }
+  int operator()(const ResumeOptions& options) const {
+    return change_all(client, options.ids, {.method = "POST", .path = "/resume", .body = "{}"});
+  }
+  int operator()(const DeleteOptions& options) const {
+    return change_all(client, options.ids, {.method = "DELETE", .path = ""});
+  }
 };
 
 }  // namespace

@@ -27,6 +27,8 @@ struct CreateOptions {
   std::optional<std::uint32_t> disk_mb;
   std::optional<std::uint32_t> timeout_seconds;
   std::optional<std::uint32_t> idle_seconds;
+  std::string on_timeout;
+  bool auto_resume = true;
   std::vector<std::string> allow;
   Format format = Format::text;
 };
@@ -110,12 +112,21 @@ struct RenewOptions {
   std::uint32_t seconds = 0;
 };
 
+struct PauseOptions {
+  std::vector<std::string> ids;  // not empty
+};
+
+struct ResumeOptions {
+  std::vector<std::string> ids;  // not empty
+};
+
 struct DeleteOptions {
   std::vector<std::string> ids;  // not empty
 };
 
-using Options = std::variant<CreateOptions, ListOptions, GetOptions, ExecOptions, ShellOptions,
-                             CopyOptions, ListFilesOptions, RemoveFileOptions, ProcessesOptions,
-                             LogsOptions, KillOptions, PortOptions, RenewOptions, DeleteOptions>;
+using Options =
+    std::variant<CreateOptions, ListOptions, GetOptions, ExecOptions, ShellOptions, CopyOptions,
+                 ListFilesOptions, RemoveFileOptions, ProcessesOptions, LogsOptions, KillOptions,
+                 PortOptions, RenewOptions, PauseOptions, ResumeOptions, DeleteOptions>;
 
 }  // namespace server::client

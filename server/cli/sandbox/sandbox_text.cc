@@ -172,7 +172,11 @@ std::string sandbox_text(const json::Value& sandbox) {
   add("created", time_text(sandbox, "created_at"));
   add("ends", time_text(sandbox, "ends_at"));
   if (has_ended(sandbox)) add("ended", time_text(sandbox, "ended_at"));
+  if (const std::string paused = time_text(sandbox, "paused_at"); paused != "-") {
+    add("paused", paused);
+  }
   add("idle seconds", shown(sandbox, "idle_seconds"));
+  add("on timeout", shown(sandbox, "on_timeout"));
   add("limits", limits_text(sandbox));
   add("network", network_text(sandbox));
   add("processes", shown(sandbox, "processes"));

@@ -86,7 +86,7 @@ complete -c agent-sandbox -n '__fish_seen_subcommand_from lessons; and __fish_se
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l json -d 'For machines'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l speed -d 'Only measure the speed of the host'
 
-set -l actions create list get exec shell cp ls rm ps logs kill port renew delete
+set -l actions create list get exec shell cp ls rm ps logs kill port renew pause resume delete
 set -l seen "__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from $actions"
 complete -c agent-sandbox -n $seen -a create -d 'Make one'
 complete -c agent-sandbox -n $seen -a list -d 'Show them'
@@ -101,6 +101,8 @@ complete -c agent-sandbox -n $seen -a logs -d 'Show what a process wrote'
 complete -c agent-sandbox -n $seen -a kill -d 'Send a signal'
 complete -c agent-sandbox -n $seen -a port -d 'Print an address'
 complete -c agent-sandbox -n $seen -a renew -d 'Let it live longer'
+complete -c agent-sandbox -n $seen -a pause -d 'Stop all that runs in some'
+complete -c agent-sandbox -n $seen -a resume -d 'Let some go on'
 complete -c agent-sandbox -n $seen -a delete -d 'End some'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create'
@@ -124,10 +126,12 @@ complete -c agent-sandbox -n $seen -l timeout -x -d 'Seconds until its end'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create'
 complete -c agent-sandbox -n $seen -l idle -x -d 'End it when it was of no use for so many seconds'
+complete -c agent-sandbox -n $seen -l on-timeout -xa 'delete pause' -d 'What becomes of it then'
+complete -c agent-sandbox -n $seen -l no-auto-resume -d 'Let nothing but resume wake it'
 complete -c agent-sandbox -n $seen -l allow -x -d 'Let it reach HOST:PORT'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from list'
-complete -c agent-sandbox -n $seen -l state -xa 'running ended' -d 'Only those'
+complete -c agent-sandbox -n $seen -l state -xa 'running paused ended' -d 'Only those'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from exec'
 complete -c agent-sandbox -n $seen -l background -d 'Leave it running'

@@ -110,6 +110,9 @@ static void check_launcher_and_jail(void) {
   CHECK(jail_jail_take_stdout(NULL) == -1);
   CHECK(jail_jail_take_stderr(NULL) == -1);
   CHECK(jail_launcher_process_fd(NULL) == -1);
+  CHECK(jail_jail_activity(NULL) == JAIL_ACTIVITY_ACTIVE);
+  REFUSES("jail is NULL", jail_jail_pause(NULL, &error));
+  REFUSES("jail is NULL", jail_jail_resume(NULL, &error));
   jail_jail_cancel(NULL);
   jail_jail_kill(NULL, JAIL_ENDED_KILLED);
   jail_jail_destroy(NULL);

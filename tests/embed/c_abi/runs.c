@@ -150,6 +150,11 @@ static void check_processes(const jail_launcher *launcher) {
   SUCCEEDS(jail_launcher_launch(launcher, spec, &jail, &error));
   SUCCEEDS(jail_jail_wait(jail, JAIL_PHASE_READY, patience_ms, NULL, &error));
   SUCCEEDS(jail_jail_start(jail, NULL, &error));
+  SUCCEEDS(jail_jail_pause(jail, &error));
+  CHECK(jail_jail_activity(jail) == JAIL_ACTIVITY_PAUSING);
+  REFUSES("paused", jail_jail_spawn(jail, argv, NULL, &options, &process, &error));
+  SUCCEEDS(jail_jail_resume(jail, &error));
+  CHECK(jail_jail_activity(jail) == JAIL_ACTIVITY_ACTIVE);
   REFUSES("argv: empty", jail_jail_spawn(jail, none, NULL, NULL, &process, &error));
   SUCCEEDS(jail_jail_spawn(jail, argv, NULL, &options, &process, &error));
   REFUSES("has not ended", jail_process_report(process, &report, &error));

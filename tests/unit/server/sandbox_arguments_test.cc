@@ -38,32 +38,12 @@ TEST(SandboxArguments, CreateNeedsNothing) {
 }
 
 TEST(SandboxArguments, CreateTakesEveryOption) {
-  const auto options = parsed_as<CreateOptions>({"create",
-                                                 "--name",
-                                                 "box",
-                                                 "--template",
-                                                 "python",
-                                                 "--env",
-                                                 "A=b=c",
-                                                 "--env",
-                                                 "B=",
-                                                 "--metadata",
-                                                 "owner=me",
-                                                 "--memory",
-                                                 "512",
-                                                 "--processes",
-                                                 "16",
-                                                 "--disk",
-                                                 "32",
-                                                 "--timeout",
-                                                 "60",
-                                                 "--idle",
-                                                 "30",
-                                                 "--allow",
-                                                 "example.org:443",
-                                                 "--workdir",
-                                                 "/tmp",
-                                                 "--json"});
+  const auto options = parsed_as<CreateOptions>(
+      {"create",  "--name",          "box",       "--template",   "python",   "--env",
+       "A=b=c",   "--env",           "B=",        "--metadata",   "owner=me", "--memory",
+       "512",     "--processes",     "16",        "--disk",       "32",       "--timeout",
+       "60",      "--idle",          "30",        "--on-timeout", "pause",    "--no-auto-resume",
+       "--allow", "example.org:443", "--workdir", "/tmp",         "--json"});
   EXPECT_EQ(options.name, "box");
   EXPECT_EQ(options.template_name, "python");
   EXPECT_THAT(options.env, ElementsAre(Pair("A", "b=c"), Pair("B", "")));
@@ -73,6 +53,8 @@ TEST(SandboxArguments, CreateTakesEveryOption) {
   EXPECT_EQ(options.disk_mb, 32u);
   EXPECT_EQ(options.timeout_seconds, 60u);
   EXPECT_EQ(options.idle_seconds, 30u);
+  EXPECT_EQ(options.on_timeout, "pause");
+  EXPECT_FALSE(options.auto_resume);
   EXPECT_THAT(options.allow, ElementsAre("example.org:443"));
   EXPECT_EQ(options.working_directory, "/tmp");
   EXPECT_EQ(options.format, Format::json);
@@ -131,6 +113,8 @@ TEST(SandboxArguments, FilesAndProcesses) {
   EXPECT_TRUE(parsed_as<LogsOptions>({"logs", "box", "7", "--follow"}).follow);
   EXPECT_EQ(parsed_as<RenewOptions>({"renew", "box", "60"}).seconds, 60u);
   EXPECT_EQ(parsed_as<PortOptions>({"port", "box", "8000"}).port, 8000u);
+  EXPECT_THAT(parsed_as<PauseOptions>({"pause", "a", "b"}).ids, ElementsAre("a", "b"));
+  EXPECT_THAT(parsed_as<ResumeOptions>({"resume", "a"}).ids, ElementsAre("a"));
   EXPECT_THAT(parsed_as<DeleteOptions>({"delete", "a", "b"}).ids, ElementsAre("a", "b"));
 }
 
@@ -182,6 +166,9 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"port", "box", "65536"}, "port"},
       {{"renew", "box", "0"}, "seconds"},
       {{"delete"}, "ID"},
+      {{"pause"}, "ID"},
+      {{"resume", ""}, "ID"},
+      {{"create", "--on-timeout", "stop"}, "--on-timeout"},
       {{"delete", "a", ""}, "ID"},
   };
   for (const auto& [args, word] : cases) {

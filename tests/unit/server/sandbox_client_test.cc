@@ -90,10 +90,13 @@ TEST(CreateRequest, SaysWhatWasSaidAndNothingElse) {
   options.env = {{"A", "1"}, {"A", "2"}, {"\"", "\n"}};
   options.memory_mb = 64;
   options.idle_seconds = 9;
+  options.on_timeout = "pause";
+  options.auto_resume = false;
   options.allow = {"example.org:443"};
-  EXPECT_EQ(request_of(options),
-            R"({"name":"box","env":{"\"":"\n","A":"2"},"limits":{"memory_mb":64},)"
-            R"("idle_seconds":9,"network":{"allow":["example.org:443"]}})");
+  EXPECT_EQ(
+      request_of(options),
+      R"({"name":"box","env":{"\"":"\n","A":"2"},"limits":{"memory_mb":64},)"
+      R"("idle_seconds":9,"on_timeout":"pause","auto_resume":false,"network":{"allow":["example.org:443"]}})");
 }
 
 TEST(ExecRequest, SaysWhatWasSaid) {

@@ -77,6 +77,7 @@ TEST_F(ConfigTest, DefaultsAreThoseOfTheContract) {
   EXPECT_EQ(config.sandbox_max_queued, 256u);
   EXPECT_EQ(config.sandbox_max_living, 100u);
   EXPECT_EQ(config.sandbox_max_lifetime, std::chrono::hours(24));
+  EXPECT_EQ(config.sandbox_max_paused, std::chrono::hours(24));
   EXPECT_EQ(config.cgroup, "auto");
   EXPECT_FALSE(config.require_cgroup);
   EXPECT_EQ(config.ceilings.timeout, 60s);
@@ -107,7 +108,7 @@ TEST_F(ConfigTest, ReadsEverySettingOfTheFile) {
     "api_max_connections": 7, "sandbox_memory_limit_mb": 64, "sandbox_cpu_limit": 0.5,
     "sandbox_pool_size": 2, "sandbox_templates_dir": "/srv/templates", "sandbox_network_enabled": false, "require_cgroup": true,
     "cgroup": "/sys/fs/cgroup/a", "sandbox_max_running": 3, "sandbox_max_queued": 0,
-    "sandbox_max_living": 7, "sandbox_max_lifetime_seconds": 90,
+    "sandbox_max_living": 7, "sandbox_max_lifetime_seconds": 90, "sandbox_max_paused_seconds": 91,
     "ceilings": {"timeout_seconds": 120.5, "memory_limit_mb": 4096},
     "llm_provider": "openai", "openai_api_key": "sk", "openai_model": "m",
     "openai_base_url": "http://127.0.0.1:1/v1", "qdrant_url": "http://q", "redis_url": "redis://r"})");
@@ -128,6 +129,7 @@ TEST_F(ConfigTest, ReadsEverySettingOfTheFile) {
   EXPECT_EQ(config.sandbox_max_queued, 0u);
   EXPECT_EQ(config.sandbox_max_living, 7u);
   EXPECT_EQ(config.sandbox_max_lifetime, std::chrono::seconds(90));
+  EXPECT_EQ(config.sandbox_max_paused, std::chrono::seconds(91));
   EXPECT_EQ(config.ceilings.timeout, 120500ms);
   EXPECT_EQ(config.ceilings.memory_limit_mb, 4096u);
   ASSERT_NE(active_provider(config), nullptr);
@@ -229,6 +231,7 @@ TEST_F(ConfigTest, BadValuesAreRefused) {
       {"SANDBOX_PORTS_DOMAIN", "*.example.org"},
       {"SANDBOX_PORTS_DOMAIN", "-a.example"},
       {"SANDBOX_PORTS_TIMEOUT_SECONDS", "0.5"},
+      {"SANDBOX_MAX_PAUSED_SECONDS", "2592001"},
       {"SANDBOX_CGROUP", "here"},
       {"SANDBOX_REQUIRE_CGROUP", "yes"},
       {"SANDBOX_NETWORK_ENABLED", "maybe"},

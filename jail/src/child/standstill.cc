@@ -1,0 +1,225 @@
+#include "child/standstill.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "child/arithmetic.h"
+#include "child/clocks.h"
+#include "child/proc_files.h"
+#include "child/raw_syscall.h"
+
+namespace jail::child {
+namespace {
+
+constexpr std::uint64_t longest_stopping_ns = 2'000 * ns_per_ms;
+constexpr std::uint64_t pause_while_stopping_ns = ns_per_ms / 5;
+// On a busy machine a process needs its turn to stop.
+constexpr std::uint64_t longest_stop_in_order_ns = 200 * ns_per_ms;
+// SIGSTOP is sent over and over for so long before a look: whom others wake meanwhile the next one
+// meets, before it has its turn to wake others. Where init has to wait for a processor itself one
+// turn on it must be enough.
+constexpr std::uint64_t burst_ns = 2 * ns_per_ms;
+
+// Between two looks at those that stand still; the first ones follow soon.
+constexpr std::uint64_t shortest_pause_ns = 20 * ns_per_ms;
+constexpr std::uint64_t longest_pause_ns = 1'000 * ns_per_ms;
+// What a process may use without having run: the kernel takes its memory apart, or ends what it had
+// begun for it.
+constexpr std::uint64_t unseen_cpu_ns = 10 * ns_per_ms;
+constexpr int most_strikes = 4;
+
+constexpr std::uint64_t never_ns = ~std::uint64_t{0};
+
+struct Seen {
+  int pid;
+  bool was_stopped;  // by a guest, before all were
+  std::uint64_t started_ticks;
+  std::uint64_t cpu_ns;
+};
+
+// Those that stand still. As long as nobody does, its pages are those of a file and nobody's
+// memory.
+class SeenProcesses {
+ public:
+  void clear() { count_ = 0; }
+
+  Seen* find(int pid, std::uint64_t started_ticks) {
+    for (int i = 0; i < count_; ++i) {
+      if (all_[i].pid == pid && all_[i].started_ticks == started_ticks) return &all_[i];
+    }
+    return nullptr;
+  }
+
+  // False: there is no room.
+  bool add(const Seen& seen) {
+    if (count_ == capacity) return false;
+    all_[count_++] = seen;
+    return true;
+  }
+
+ private:
+  static constexpr int capacity = 2048;
+  Seen all_[capacity];
+  int count_;
+};
+
+SeenProcesses seen_processes;
+
+// For end(), which begins with the last one.
+constexpr int most_numbers = 4096;
+int numbers[most_numbers];
+
+void pause_for(long ns) {
+  const timespec pause{0, ns};
+  raw::call(SYS_nanosleep, raw::address(&pause), 0);
+}
+
+template <class Visit>
+void each_process(int proc, Visit visit) {
+  NumberedEntries processes(proc);
+  const char* name = nullptr;
+  std::uint64_t pid = 0;
+  while (processes.next(name, pid)) {
+    if (pid > 1) visit(name, static_cast<int>(pid));
+  }
+}
+
+}  // namespace
+
+void Standstill::begin(std::uint64_t now) {
+  state_ = State::stopping;
+  give_up_ns_ = now + longest_stopping_ns;
+  next_look_ns_ = 0;
+  last_ = {};
+  last_.is_still = false;
+  strikes_left_ = most_strikes;
+  attempts_ = 0;
+  note_stopped_ones();
+  stop_in_order(now);
+}
+
+void Standstill::note_stopped_ones() const {
+  seen_processes.clear();
+  each_process(proc_, [this](const char* name, int pid) {
+    ProcessStat stat;
+    if (!read_stat(proc_, name, stat) || stat.state != 'T') return;
+    seen_processes.add({pid, true, stat.started_ticks, 0});
+  });
+}
+
+// By their numbers: a parent's is smaller as a rule.
+void Standstill::stop_in_order(std::uint64_t now) const {
+  const std::uint64_t until = now + longest_stop_in_order_ns;
+  each_process(proc_, [this, until](const char* name, int pid) {
+    if (now_ns() >= until || raw::call(SYS_kill, pid, SIGSTOP) != 0) return;
+    ProcessStat stat;
+    while (read_stat(proc_, name, stat) && !stat.is_still() && now_ns() < until) {
+      pause_for(20'000);
+    }
+  });
+}
+
+// kill() reaches every process of this pid namespace but init itself.
+void Standstill::stop_all() const { raw::call(SYS_kill, -1, SIGSTOP); }
+
+void Standstill::stop_in_a_burst() const {
+  const Budget burst(burst_ns);
+  while (!burst.is_spent()) stop_all();
+}
+
+bool Standstill::may_run(const char* name, const ProcessStat& stat) const {
+  if (stat.threads <= 1) return !stat.is_still();
+  const long tasks = raw::call(SYS_openat, proc_, raw::address(joined({name, "/task"}).text),
+                               O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (tasks < 0) return false;  // it is gone
+  NumberedEntries threads(static_cast<int>(tasks));
+  const char* thread = nullptr;
+  std::uint64_t number = 0;
+  bool found = false;
+  while (!found && threads.next(thread, number)) {
+    ProcessStat own;
+    found = read_stat(static_cast<int>(tasks), thread, own) && !own.is_still();
+  }
+  raw::call(SYS_close, tasks);
+  return found;
+}
+
+// on_offender(pid): the process has run since the last scan, or could.
+template <class OnOffender>
+Standstill::Scan Standstill::scan(OnOffender on_offender) const {
+  Scan all;
+  each_process(proc_, [&](const char* name, int pid) {
+    ProcessStat stat;
+    if (!read_stat(proc_, name, stat)) return;
+    const bool runs = may_run(name, stat);
+    const std::uint64_t cpu = cpu_ns_of(pid, clock_sum);
+    Seen* const seen = seen_processes.find(pid, stat.started_ticks);
+    const bool has_run = seen != nullptr && cpu > seen->cpu_ns + unseen_cpu_ns;
+    if (seen != nullptr) {
+      seen->cpu_ns = cpu;
+    } else if (seen_processes.add({pid, false, stat.started_ticks, cpu})) {
+      all.has_new = true;
+    }
+    ++all.count;
+    all.cpu_ns += cpu;
+    if (runs) all.is_still = false;
+    // The kernel takes it apart, and nothing else.
+    if (stat.is_leaving()) return;
+    if (runs || has_run) on_offender(pid);
+  });
+  return all;
+}
+
+bool Standstill::look(std::uint64_t now) {
+  if (state_ == State::stopping) attempts_++ == 0 ? stop_all() : stop_in_a_burst();
+  int offenders = 0;
+  const bool is_stopping = state_ == State::stopping;
+  const bool kills = !is_stopping && strikes_left_ <= 0;
+  const Scan found = scan([&](int pid) {
+    ++offenders;
+    if (kills) raw::call(SYS_kill, pid, SIGKILL);
+  });
+  if (is_stopping) {
+    const bool is_same = found.count == last_.count && found.cpu_ns == last_.cpu_ns;
+    if (found.is_still && last_.is_still && is_same) {
+      state_ = State::still;
+      pause_ns_ = shortest_pause_ns;
+    } else if (now >= give_up_ns_) {
+      end();
+      return false;
+    }
+  } else if (offenders > 0 || found.has_new) {
+    stop_all();
+    if (offenders > 0) --strikes_left_;
+    pause_ns_ = shortest_pause_ns;
+  } else {
+    pause_ns_ = smaller(2 * pause_ns_, longest_pause_ns);
+  }
+  last_ = found;
+  next_look_ns_ = now + (state_ == State::still ? pause_ns_ : pause_while_stopping_ns);
+  if (state_ == State::still && found.count == 0) next_look_ns_ = never_ns;
+  return true;
+}
+
+void Standstill::end() {
+  state_ = State::off;
+  const auto continue_one = [this](int pid) {
+    ProcessStat stat;
+    if (!read_stat(proc_, Number(static_cast<std::uint64_t>(pid)).text, stat)) return;
+    const Seen* const seen = seen_processes.find(pid, stat.started_ticks);
+    if (seen == nullptr || !seen->was_stopped) raw::call(SYS_kill, pid, SIGCONT);
+  };
+  int count = 0;
+  each_process(proc_, [&](const char*, int pid) {
+    if (count < most_numbers) {
+      numbers[count++] = pid;
+    } else {
+      continue_one(pid);
+    }
+  });
+  while (count > 0) continue_one(numbers[--count]);
+}
+
+}  // namespace jail::child

@@ -1,0 +1,79 @@
+// Makes every process of a living jail stand still, and sees to it that each of them stays so.
+//
+// It is done by SIGSTOP in every jail. A cgroup's freezer would hold init too, which shares the
+// cgroup with the guest and must go on: it hears its owner, reaps, and keeps the others still.
+//
+// SIGSTOP alone is no fence. A process that is inside kill(2) when everybody is stopped may
+// continue others a moment later, so init goes on until two looks find the same: no thread that
+// could run, and no processor time that was used in between. Then nobody is left who could wake
+// somebody, but for the kernel: it continues a process group that loses its parent, and sends
+// whatever signal a timer was made with. Whoever runs again is stopped again, and killed where that
+// happens often.
+#pragma once
+
+#include <cstdint>
+
+namespace jail::child {
+
+struct ProcessStat;
+
+class Standstill {
+ public:
+  // `proc` is init's own proc mount, a descriptor of the caller's. There is one Standstill in an
+  // init, since what it remembers of processes is not in it.
+  explicit Standstill(int proc) : proc_(proc) {}
+
+  enum class State : std::uint8_t {
+    off,       // all run as they like
+    stopping,  // some may run still
+    still,
+  };
+  State state() const { return state_; }
+  bool is_on() const { return state_ != State::off; }
+
+  // Begins to stop all. Parents come first, and are waited for: a shell that sees its job stopped
+  // takes the terminal back from it.
+  void begin(std::uint64_t now);
+
+  // When look() is to be called.
+  std::uint64_t next_look_ns() const { return next_look_ns_; }
+  // At once, since something has happened.
+  void look_soon() { next_look_ns_ = 0; }
+
+  // Looks at all, and stops whoever runs. False: they have resisted for too long, and all of them
+  // go on.
+  bool look(std::uint64_t now);
+
+  // The owner kills a process, after which the kernel may continue others.
+  void excuse() { ++strikes_left_; }
+
+  // Continues all, children first, but for those that a guest itself had stopped.
+  void end();
+
+ private:
+  struct Scan {
+    std::uint64_t count = 0;  // of processes
+    std::uint64_t cpu_ns = 0;
+    bool is_still = true;
+    bool has_new = false;  // processes that were not there before
+  };
+
+  void note_stopped_ones() const;
+  void stop_in_order(std::uint64_t now) const;
+  void stop_all() const;
+  void stop_in_a_burst() const;
+  bool may_run(const char* name, const ProcessStat& stat) const;
+  template <class OnOffender>
+  Scan scan(OnOffender on_offender) const;
+
+  int proc_;
+  State state_ = State::off;
+  std::uint64_t give_up_ns_ = 0;
+  std::uint64_t next_look_ns_ = 0;
+  std::uint64_t pause_ns_ = 0;  // between two looks, once all stand still
+  Scan last_;
+  int strikes_left_ = 0;
+  int attempts_ = 0;  // to stop all
+};
+
+}  // namespace jail::child
