@@ -23,7 +23,6 @@ using Reason = Refusal::Reason;
 
 // An owner can still look up this many of their sandboxes that have ended.
 constexpr std::ptrdiff_t known_ended = 100;
-constexpr std::chrono::seconds patience_for_an_end{10};
 // That a jail has at a time; jail::Jail::spawn().
 // As jail::Jail::spawn() has them.
 constexpr std::uint32_t most_processes = 64;
@@ -60,13 +59,6 @@ Refusal busy(std::string detail, std::uint32_t limit) {
           .detail = std::move(detail),
           .limit = std::int64_t{limit},
           .used = std::int64_t{limit}};
-}
-
-Refusal ended_refusal(const Sandbox& sandbox) {
-  const auto end = sandbox.end();
-  return {.reason = Reason::conflict,
-          .detail = "the sandbox has ended" + (end ? ": " + end->outcome.cause : std::string()),
-          .code = "sandbox_ended"};
 }
 
 // What execve(2) says of a file that is no program, or not one any more.
@@ -281,6 +273,13 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_living(const Principal& principa
   return ended_refusal(**sandbox);
 }
 
+Refusal Sandboxes::ended_refusal(const Sandbox& sandbox) {
+  const auto end = sandbox.end();
+  return {.reason = Reason::conflict,
+          .detail = "the sandbox has ended" + (end ? ": " + end->outcome.cause : std::string()),
+          .code = "sandbox_ended"};
+}
+
 Sandboxes::Or<Sandboxes::Found> Sandboxes::find_by_token(std::string_view id_or_name,
                                                          std::string_view token) const {
   const std::lock_guard lock(mutex_);
@@ -295,24 +294,6 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_by_token(std::string_view id_or_
     return sandbox;
   }
   return not_found("sandbox");
-}
-
-Refusal Sandboxes::paused_refusal() {
-  return {.reason = Reason::conflict,
-          .detail = "the sandbox is paused, and auto_resume is false",
-          .remedy = "resume it first: POST /v1/sandboxes/{id}/resume",
-          .code = "sandbox_paused"};
-}
-
-Sandboxes::Or<Sandboxes::Found> Sandboxes::find_active(const Principal& principal,
-                                                       std::string_view id_or_name) const {
-  auto found = find_living(principal, id_or_name);
-  const auto* const sandbox = std::get_if<Found>(&found);
-  if (sandbox == nullptr) return found;
-  const auto active = (*sandbox)->living()->resume_on_demand();
-  if (!active && active.error().kind == jail::ErrorKind::refused) return paused_refusal();
-  // One that is ending says so where its processes and files are asked for.
-  return found;
 }
 
 Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) const {
@@ -344,39 +325,6 @@ void Sandboxes::change(const Caller& caller, Sandbox& sandbox, SandboxChange cha
   // Its end may have been written meanwhile.
   const std::lock_guard lock(mutex_);
   if (!sandbox.end()) history_.keep(sandbox.known());
-}
-
-asio::awaitable<std::optional<Refusal>> Sandboxes::pause(Caller caller, Found sandbox) {
-  history_.note(sandbox->owner(), sandbox->id(), "pause_asked", &caller);
-  const auto paused = co_await sandbox->living()->pause();
-  if (paused) co_return std::nullopt;
-  co_return co_await no_change(sandbox, paused.error());
-}
-
-asio::awaitable<std::optional<Refusal>> Sandboxes::resume(Caller caller, Found sandbox) {
-  history_.note(sandbox->owner(), sandbox->id(), "resume_asked", &caller);
-  const auto resumed = sandbox->living()->resume();
-  if (resumed) co_return std::nullopt;
-  co_return co_await no_change(sandbox, resumed.error());
-}
-
-// Why it was neither paused nor resumed.
-asio::awaitable<Refusal> Sandboxes::no_change(Found sandbox, jail::Error error) {
-  if (error.kind == jail::ErrorKind::closed) {
-    // It is ending; how it did is known in a moment.
-    co_await sandbox->living()->wait_for_end(std::chrono::steady_clock::now() +
-                                             patience_for_an_end);
-    co_return ended_refusal(*sandbox);
-  }
-  if (error.kind == jail::ErrorKind::timed_out) {
-    co_return Refusal{.reason = Reason::too_slow,
-                      .detail = "its processes could not be stopped in time, and go on",
-                      .code = "not_paused"};
-  }
-  logger_.error("a sandbox could not be paused or resumed",
-                {{"sandbox_id", sandbox->id()}, {"error", error.message()}});
-  co_return Refusal{.reason = Reason::failed,
-                    .detail = "it could not be done; the server's log has the reason"};
 }
 
 asio::awaitable<void> Sandboxes::remove(Caller caller, Found sandbox) {

@@ -195,8 +195,8 @@ class Sandboxes {
     co_return done;
   }
 
-  // A file was used, for who looks later: file_read, file_written, file_removed, directory_made,
-  // tree_read, tree_written, or file_moved to `move_to`.
+  // A file or a tree of them was used, for who looks later: file_read, file_written, file_removed,
+  // directory_made, or file_moved to `move_to`.
   void note_file(const Caller& caller, const Sandbox& sandbox, std::string_view kind,
                  std::string_view path, std::string_view move_to = {});
   // What happened in the sandboxes of an owner.
@@ -220,6 +220,8 @@ class Sandboxes {
   std::optional<Refusal> reserve(const Principal& principal, const SandboxRequest& request);
   Refusal not_started(const jail::Error& error, std::string_view what) const;
   static Refusal paused_refusal();
+  static Refusal ended_refusal(const Sandbox& sandbox);
+  static constexpr std::chrono::seconds patience_for_an_end{10};
   LivingSandbox::News news_of(const Found& sandbox);
   boost::asio::awaitable<Refusal> no_change(Found sandbox, jail::Error error);
   void on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending);

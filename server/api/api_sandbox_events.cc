@@ -20,10 +20,10 @@ using runtime::SandboxEventQuery;
 
 constexpr std::uint32_t max_events = 1000;
 constexpr std::string_view kinds[] = {
-    "created",      "changed",        "process_started", "process_ended", "file_written",
-    "file_moved",   "directory_made", "file_read",       "file_removed",  "tree_written",
-    "tree_read",    "pause_asked",    "paused",          "resume_asked",  "resumed",
-    "delete_asked", "ended",          "forgotten"};
+    "created",      "changed",      "process_started", "process_ended",
+    "file_written", "file_moved",   "directory_made",  "file_read",
+    "file_removed", "pause_asked",  "paused",          "resume_asked",
+    "resumed",      "delete_asked", "ended",           "forgotten"};
 
 // What is wrong with a parameter, or nothing.
 std::optional<std::string> read_parameter(std::string_view name, const std::string& value,

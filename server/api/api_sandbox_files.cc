@@ -102,7 +102,9 @@ awaitable<Response> read_tree(runtime::Services services, FileTarget target, Cal
   auto open = [files = target.files, path = target.path] { return files.open_directory(path); };
   auto directory = co_await sandboxes.do_file_work(*target.sandbox, std::move(open));
   if (!directory) co_return response_of_file(directory.error());
-  sandboxes.note_file(caller_of(call), *target.sandbox, "tree_read", target.path);
+  if (call.head.method == "GET") {
+    sandboxes.note_file(caller_of(call), *target.sandbox, "file_read", target.path);
+  }
   const auto tree = std::make_shared<runtime::TarTree>(std::move(*directory));
   Response head;
   head.content_type = tar_type;
@@ -197,8 +199,8 @@ awaitable<Response> write_tree(runtime::Services services, FileTarget target, Ca
   };
   auto directory = co_await sandboxes.do_file_work(*target.sandbox, std::move(open));
   if (!directory) co_return response_of_file(directory.error());
-  // An archive that breaks off leaves what came before.
-  sandboxes.note_file(caller_of(call), *target.sandbox, "tree_written", target.path);
+  // Also where an error follows.
+  sandboxes.note_file(caller_of(call), *target.sandbox, "file_written", target.path);
   runtime::TarUnpack unpack(std::move(*directory));
   const auto room = std::make_unique<std::array<char, piece_bytes>>();
   for (auto state = RequestBody::Piece::State::more; state == RequestBody::Piece::State::more;) {

@@ -1,0 +1,62 @@
+// Sandboxes: pausing one, letting it go on, and who needs it to run.
+#include <chrono>
+
+#include "runtime/service/sandboxes.h"
+
+namespace runtime {
+
+namespace asio = boost::asio;
+using Reason = Refusal::Reason;
+
+Refusal Sandboxes::paused_refusal() {
+  return {.reason = Reason::conflict,
+          .detail = "the sandbox is paused, and auto_resume is false",
+          .remedy = "resume it first: POST /v1/sandboxes/{id}/resume",
+          .code = "sandbox_paused"};
+}
+
+Sandboxes::Or<Sandboxes::Found> Sandboxes::find_active(const Principal& principal,
+                                                       std::string_view id_or_name) const {
+  auto found = find_living(principal, id_or_name);
+  const auto* const sandbox = std::get_if<Found>(&found);
+  if (sandbox == nullptr) return found;
+  const auto active = (*sandbox)->living()->resume_on_demand();
+  if (!active && active.error().kind == jail::ErrorKind::refused) return paused_refusal();
+  // One that is ending says so where its processes and files are asked for.
+  return found;
+}
+
+asio::awaitable<std::optional<Refusal>> Sandboxes::pause(Caller caller, Found sandbox) {
+  history_.note(sandbox->owner(), sandbox->id(), "pause_asked", &caller);
+  const auto paused = co_await sandbox->living()->pause();
+  if (paused) co_return std::nullopt;
+  co_return co_await no_change(sandbox, paused.error());
+}
+
+asio::awaitable<std::optional<Refusal>> Sandboxes::resume(Caller caller, Found sandbox) {
+  history_.note(sandbox->owner(), sandbox->id(), "resume_asked", &caller);
+  const auto resumed = sandbox->living()->resume();
+  if (resumed) co_return std::nullopt;
+  co_return co_await no_change(sandbox, resumed.error());
+}
+
+// Why it was neither paused nor resumed.
+asio::awaitable<Refusal> Sandboxes::no_change(Found sandbox, jail::Error error) {
+  if (error.kind == jail::ErrorKind::closed) {
+    // It is ending; how it did is known in a moment.
+    co_await sandbox->living()->wait_for_end(std::chrono::steady_clock::now() +
+                                             patience_for_an_end);
+    co_return ended_refusal(*sandbox);
+  }
+  if (error.kind == jail::ErrorKind::timed_out) {
+    co_return Refusal{.reason = Reason::too_slow,
+                      .detail = "its processes could not be stopped in time, and go on",
+                      .code = "not_paused"};
+  }
+  logger_.error("a sandbox could not be paused or resumed",
+                {{"sandbox_id", sandbox->id()}, {"error", error.message()}});
+  co_return Refusal{.reason = Reason::failed,
+                    .detail = "it could not be done; the server's log has the reason"};
+}
+
+}  // namespace runtime
