@@ -20,6 +20,8 @@ std::optional<std::uint16_t> port_number(std::string_view text) {
 std::optional<PortTarget> port_of_host(std::string_view host, std::string_view domain) {
   if (domain.empty()) return std::nullopt;
   const std::string_view name = host.substr(0, host.find(':'));
+  const std::string_view behind = host.substr(name.size());
+  if (!behind.empty() && !port_number(behind.substr(1))) return std::nullopt;
   const std::size_t dot = name.find('.');
   if (dot == name.npos || !equal_ignoring_case(name.substr(dot + 1), domain)) return std::nullopt;
   const std::string_view label = name.substr(0, dot);

@@ -155,19 +155,22 @@ bool goes_out(const Header& header, const std::vector<Header>& answer, PortForm 
   return !is_one_of(header.name, not_for_our_origin) && !has_prefix(header.name, "Access-Control-");
 }
 
-// For this one host name alone; nothing where it would replace a cookie of ours.
+// Also without a name of its own, as which a browser would send the value alone.
+bool names_our_cookie(std::string_view pair) {
+  const auto same = [](char a, char b) { return equal_ignoring_case({&a, 1}, {&b, 1}); };
+  return std::search(pair.begin(), pair.end(), access_token_cookie.begin(),
+                     access_token_cookie.end(), same) != pair.end();
+}
+
+// For this one host name alone; nothing where it could be taken for a cookie of ours.
 std::optional<std::string> own_cookie(std::string_view cookie) {
+  if (names_our_cookie(cookie.substr(0, cookie.find(';')))) return std::nullopt;
   std::string kept;
-  bool is_first = true;
   while (!cookie.empty()) {
     const std::string_view part = cookie.substr(0, cookie.find(';'));
     cookie.remove_prefix(std::min(part.size() + 1, cookie.size()));
-    const std::string_view name = trimmed(part.substr(0, part.find('=')));
-    if (is_first && equal_ignoring_case(name, access_token_cookie)) return std::nullopt;
-    if (is_first || !equal_ignoring_case(name, "Domain")) {
-      kept += (is_first ? "" : "; ") + std::string(trimmed(part));
-    }
-    is_first = false;
+    if (equal_ignoring_case(trimmed(part.substr(0, part.find('='))), "Domain")) continue;
+    kept += (kept.empty() ? "" : "; ") + std::string(trimmed(part));
   }
   return kept;
 }

@@ -30,6 +30,8 @@ using runtime::Sandboxes;
 constexpr std::size_t piece_bytes = 32u << 10;
 using Room = std::array<char, piece_bytes>;
 
+constexpr std::string_view breaks_off = "the body of its answer is not framed as HTTP/1.1 says";
+
 // A problem where the server inside broke off before its answer began.
 Response bad_gateway(const PortCall& call, std::string_view what, bool is_late) {
   const std::string detail =
@@ -65,9 +67,7 @@ std::function<void()> closing(const std::shared_ptr<GuestStream>& guest) {
   };
 }
 
-// Hands the rest of an answer, whose head is there, to the client.
-awaitable<void> relay(GuestAnswer& from, const PortCall& call, ResponseStream& to,
-                      std::chrono::milliseconds patience) {
+void begin(const GuestAnswer& from, const PortCall& call, ResponseStream& to) {
   Response head;
   head.status = from.status();
   head.content_type.clear();
@@ -80,17 +80,30 @@ awaitable<void> relay(GuestAnswer& from, const PortCall& call, ResponseStream& t
   } else {
     to.begin(head);
   }
-  // Whoever waits for events wants to know at once that there will be some.
-  if (!from.has_more_at_hand() && !co_await to.write(std::string_view())) co_return;
+}
+
+// Hands the rest of an answer, whose head is there, to the client. False: it breaks off before the
+// client has heard anything of it.
+awaitable<bool> relay(GuestAnswer& from, const PortCall& call, ResponseStream& to,
+                      std::chrono::milliseconds patience) {
   const auto room = std::make_unique<Room>();
-  for (;;) {
-    const auto piece = co_await from.read(*room, patience);
-    if (piece.is_broken) co_return;
-    if (piece.size == 0) break;
-    const std::string_view bytes(room->data(), piece.size);
-    if (!co_await to.write(bytes)) co_return;
+  GuestAnswer::Piece piece;
+  const bool is_at_hand = from.has_more_at_hand();
+  if (is_at_hand) piece = co_await from.read(*room, patience);
+  if (piece.is_broken) co_return false;
+  begin(from, call, to);
+  // Whoever waits for events wants to know at once that there will be some.
+  if (!is_at_hand) {
+    if (!co_await to.write(std::string_view())) co_return true;
+    piece = co_await from.read(*room, patience);
   }
-  co_await to.end();
+  while (piece.size > 0) {
+    const std::string_view bytes(room->data(), piece.size);
+    if (!co_await to.write(bytes)) co_return true;
+    piece = co_await from.read(*room, patience);
+  }
+  if (!piece.is_broken) co_await to.end();
+  co_return true;
 }
 
 // The line before a chunk of as many bytes.
@@ -159,8 +172,10 @@ class Exchange {
       problem_ = body_.refusal();
     } else if (complaint) {
       problem_ = bad_gateway(call_, *complaint, guest_->is_late());
-    } else {
-      co_await relay(from_guest_, call_, answer_, options_.idle_timeout());
+    } else if (const bool is_begun =
+                   co_await relay(from_guest_, call_, answer_, options_.idle_timeout());
+               !is_begun) {
+      problem_ = bad_gateway(call_, breaks_off, guest_->is_late());
     }
     is_answered_ = true;
     guest_->close();
@@ -300,7 +315,10 @@ awaitable<void> PortProxy::upgrade(Socket client, RequestHead head, PortCall cal
     const auto deadline = std::make_shared<Deadline>(executor);
     StreamedResponse stream(client, *deadline, options_.write_timeout, gone);
     stream.reset({.request_id = head.request_id});
-    co_await relay(answer, call, stream, options_.idle_timeout());
+    const bool is_begun = co_await relay(answer, call, stream, options_.idle_timeout());
+    if (is_begun) co_return;
+    Response why = bad_gateway(call, breaks_off, guest->is_late());
+    co_await answer_and_end(client, std::move(why), head.request_id);
   }
 }
 

@@ -167,6 +167,24 @@ class Tokens(PortTest):
         self.assertNotIn(self.token, "".join(self.server.log))
 
 
+class Bounds(PortTest):
+    environment = {**PortTest.environment, "API_KEYS": "the-key", "API_KEY_RATE": "10/h", "SANDBOX_NETWORK_ENABLED": "true",
+                   "SANDBOX_NETWORK_ALLOW": "example.org:443"}
+
+    def setUp(self):
+        live_server.ServerTest.setUp(self)
+
+    def test_the_rate_of_its_owner_and_the_way_out(self):
+        owner = self.client_with("the-key")
+        sandbox = self.make(owner, network={"allow": ["example.org:443"]})
+        shown = {"X-Access-Token": sandbox.made["access_token"]}
+        self.assert_problem(403, "forbidden", self.client.send("GET", self.path("/", sandbox, 3128), **shown), "way out")
+        self.assertEqual(401, self.client.send("GET", self.path("/", sandbox)).status)
+        statuses = [self.client.send("GET", self.path("/", sandbox), **shown).status for _ in range(12)]
+        self.assertEqual([502, 429], sorted(set(statuses), reverse=True))
+        self.assert_problem(429, "rate_limit", owner.send("GET", sandbox.path))
+
+
 class Smuggling(PortTest):
     def test_lengths_that_do_not_agree(self):
         path = self.path()

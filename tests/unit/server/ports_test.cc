@@ -60,7 +60,8 @@ TEST(PortOfHost, IsAPortAndAnIdBelowTheDomain) {
        {"", "sandboxes.example", "x.sandboxes.example", "8000.sandboxes.example",
         "0-a.sandboxes.example", "8000-a.b.sandboxes.example", "8000-a.sandboxes.example.evil",
         "8000-a.evil", "8000-a", "-a.sandboxes.example", "8000-a@evil/.sandboxes.example.evil",
-        "[::1]", "8000-a.sandboxes.examplex"}) {
+        "[::1]", "8000-a.sandboxes.examplex", "8000-a.sandboxes.example:",
+        "8000-a.sandboxes.example:80:90", "8000-a.sandboxes.example:x"}) {
     EXPECT_FALSE(port_of_host(host, "sandboxes.example")) << host;
   }
   EXPECT_FALSE(port_of_host("8000-a.", ""));
@@ -182,6 +183,7 @@ TEST(PortHeaders, WhatComesOutByHostName) {
   const std::vector<Header> answer = {{"Set-Cookie", "a=b; Domain=example; Secure"},
                                       {"Set-Cookie", "agent_sandbox_port=x"},
                                       {"Set-Cookie", "AGENT_SANDBOX_PORT = x"},
+                                      {"Set-Cookie", "=agent_sandbox_port=x"},
                                       {"Access-Control-Allow-Origin", "*"},
                                       {"Location", "/b"},
                                       {"Alt-Svc", "h2=\":1\""},
