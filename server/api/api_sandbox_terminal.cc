@@ -410,6 +410,7 @@ void add_sandbox_terminal_route(RouteTable& table, const runtime::Services& serv
              Route::Versions::plain,
              {},
              Route::Body::whole,
+             Route::Leads::here,
              [services, rules = &rules](Upgrade upgrade) {
                return serve_terminal(services, rules, std::move(upgrade));
              },

@@ -191,6 +191,7 @@ void add_stream_routes(RouteTable& table, const runtime::Services& services,
              Versions::both,
              {},
              Route::Body::whole,
+             Route::Leads::here,
              serve});
   table.add({"GET",
              "/ws/stream",
@@ -201,6 +202,7 @@ void add_stream_routes(RouteTable& table, const runtime::Services& services,
              Versions::plain,
              "/stream",
              Route::Body::whole,
+             Route::Leads::here,
              serve});
 }
 

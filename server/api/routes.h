@@ -84,13 +84,12 @@ struct Route {
     pieces,  // the handler reads Call::pieces, and bounds it
     none,    // as whole, and may be left out with its Content-Type
   } body = Body::whole;
-  UpgradeHandler upgrade = {};
-  // Why a connection stays with HTTP; empty: it becomes a WebSocket whenever it is asked for well.
-  std::function<std::optional<Response>(const Call&)> why_no_upgrade = {};
-
   // To a server in a sandbox, which any query and any type of body is for; it may become a
   // WebSocket. The sandbox's access token opens it as a key does.
   enum class Leads : std::uint8_t { here, to_port } leads = Leads::here;
+  UpgradeHandler upgrade = {};
+  // Why a connection stays with HTTP; empty: it becomes a WebSocket whenever it is asked for well.
+  std::function<std::optional<Response>(const Call&)> why_no_upgrade = {};
 
   std::string_view name() const { return label.empty() ? pattern : label; }
   bool is_upgrade() const { return handle == nullptr; }
