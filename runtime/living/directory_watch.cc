@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
 #include "runtime/living/below.h"
@@ -30,7 +31,9 @@ constexpr std::uint32_t watched_events = IN_CREATE | IN_DELETE | IN_MODIFY | IN_
 constexpr std::size_t most_looked_at = 32768;  // more than a disk of a sandbox may have
 constexpr std::size_t most_told = 4096;
 // An event with the longest name fits several times.
-constexpr std::size_t read_bytes = 8u << 10;
+constexpr std::size_t read_bytes = 2u << 10;
+// Others wait for the thread meanwhile.
+constexpr std::chrono::milliseconds most_time_of_a_read{10};
 
 bool is_below(const std::string& path, const std::string& directory) {
   return path.size() > directory.size() && path.starts_with(directory) &&
@@ -113,6 +116,7 @@ DirectoryWatch::DirectoryWatch(DirectoryWatch&& other) noexcept
       device_(other.device_),
       inode_(other.inode_),
       inotify_(std::move(other.inotify_)),
+      root_(std::move(other.root_)),
       paths_(std::move(other.paths_)),
       moved_(std::move(other.moved_)),
       told_(std::move(other.told_)) {}
@@ -144,26 +148,25 @@ Result<void> DirectoryWatch::add_first() {
 }
 
 // The one that is watched, where it is in its place still.
-Result<Fd> DirectoryWatch::root() const {
+int DirectoryWatch::root() {
+  if (root_.valid()) return root_.get();
   auto directory = open_(path_);
-  if (!directory) return directory;
   struct stat status {};
-  if (::fstat(directory->get(), &status) != 0 || status.st_dev != device_ ||
-      status.st_ino != inode_) {
-    return Error{ErrorKind::kernel, "watch " + path_, ENOENT, {}};
-  }
-  return directory;
+  const bool is_there = directory && ::fstat(directory->get(), &status) == 0 &&
+                        status.st_dev == device_ && status.st_ino == inode_;
+  if (is_there) root_ = std::move(*directory);
+  return root_.get();
 }
 
 void DirectoryWatch::add_all_below(const std::string& path, Events& events) {
-  const auto directory = root();
-  if (!directory) return;
+  const int directory = root();
+  if (directory < 0) return;
   std::vector<std::string> waiting = {path};
   bool is_short = false;
   while (!waiting.empty()) {
     const std::string next = std::move(waiting.back());
     waiting.pop_back();
-    const int error = add(directory->get(), next, waiting, events);
+    const int error = add(directory, next, waiting, events);
     is_short = is_short || error == EDQUOT || error == ENOSPC || error == ENAMETOOLONG;
     if (error == EDQUOT || error == ENOSPC) break;
     // It was moved meanwhile, perhaps to a place within.
@@ -217,21 +220,29 @@ void DirectoryWatch::look_into(Fd fd, const std::string& path, bool is_new,
 }
 
 DirectoryWatch::Events DirectoryWatch::read() {
+  Events events = read_some();
+  look_again(events);
+  // It is none of ours while nothing is done.
+  root_ = Fd();
+  return events;
+}
+
+DirectoryWatch::Events DirectoryWatch::read_some() {
   Events events;
+  const auto until = std::chrono::steady_clock::now() + most_time_of_a_read;
   alignas(inotify_event) std::array<char, read_bytes> buffer;
-  while (events.events.size() < most_events && !events.is_over) {
+  while (events.events.size() < most_events && !events.is_over &&
+         std::chrono::steady_clock::now() < until) {
     const ssize_t got = ::read(inotify_.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
       end_move(events);
       told_.clear();
-      look_again(events);
       return events;
     }
     take({buffer.data(), static_cast<std::size_t>(got)}, events);
   }
   events.has_more = true;
-  look_again(events);
   return events;
 }
 

@@ -82,7 +82,7 @@ class DirectoryWatch {
     bool has_more = false;  // some may wait still
     bool is_over = false;   // the directory itself is gone from its place
   };
-  // What has happened since, without waiting.
+  // What has happened since, without waiting and without working for long.
   Events read();
 
  private:
@@ -113,7 +113,9 @@ class DirectoryWatch {
            const std::string& from = {});
   void say_overflow(Events& events);
   std::string whole(const std::string& path) const;
-  jail::Result<jail::Fd> root() const;
+  // Less than 0 where it is not in its place any more.
+  int root();
+  Events read_some();
 
   OpenDirectory open_;
   std::string path_;
@@ -123,6 +125,7 @@ class DirectoryWatch {
   dev_t device_ = 0;
   ino_t inode_ = 0;
   jail::Fd inotify_;
+  jail::Fd root_;                     // during a call, where it was needed
   std::map<int, std::string> paths_;  // of what is watched, by the kernel's number
   std::optional<Moved> moved_;        // away, and perhaps to another place that is watched
   // What was told when its directory was looked into; the kernel may say it again.

@@ -1,5 +1,6 @@
 """WS /v1/sandboxes/{id}/terminal with Debian's python3-websockets."""
 import asyncio
+import collections
 import contextlib
 import json
 import random
@@ -226,6 +227,37 @@ class Attach(TerminalTest):
 
         asyncio.run(talk())
         self.assertEqual("running", process.now()["state"])
+
+    def test_one_that_has_ended(self):
+        sandbox = self.make()
+        process = sandbox.start(["bash", "-c", "echo last words; exit 6"], pty={"columns": 80, "rows": 24})
+        process.ended()
+
+        async def talk():
+            async with self.open(sandbox, pid=process.pid) as terminal:
+                end = await terminal.end()
+                return terminal.shown, end
+
+        shown, end = asyncio.run(talk())
+        self.assertEqual((b"last words\r\n", 6), (shown, end["exit_code"]))
+
+    def test_several_at_once_type_into_one(self):
+        sandbox = self.make()
+        process = sandbox.start(["bash", "-c", "stty -echo; echo ready; head -n 400 > /workspace/typed"], pty={"columns": 80, "rows": 24})
+        process.says("ready")
+
+        async def talk(word):
+            async with self.open(sandbox, pid=process.pid) as terminal:
+                for _ in range(100):
+                    await terminal.type(f"{word}\n")
+                await terminal.end()
+
+        async def talk_all():
+            await asyncio.gather(*(talk(word * 8) for word in "abcd"))
+
+        asyncio.run(talk_all())
+        lines = sandbox.get("/workspace/typed").body.decode().split()
+        self.assertEqual({word * 8: 100 for word in "abcd"}, collections.Counter(lines))
 
     def test_what_cannot_be_attached_to(self):
         sandbox = self.make()

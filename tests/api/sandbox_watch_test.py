@@ -1,10 +1,13 @@
 """GET /v1/sandboxes/{id}/watch: what happens to files, as events."""
 import json
+import threading
+import time
 import urllib.parse
 
 import event_stream
 import host_view
 import living_sandbox
+import time_scale
 
 
 class WatchTest(living_sandbox.SandboxTest):
@@ -211,6 +214,52 @@ while True:
         self.assertEqual(200, self.client.send("GET", sandbox.path).status)
         flood.delete()
         self.until_quiet(sandbox, stream)
+
+    def test_names_of_any_bytes(self):
+        sandbox = self.make()
+        names = [b"new\nline", b"data: {}\n\n", b'"quote\\', b"\x1b[31m", b"\xff", b"x" * 255]
+        for accept in (event_stream.SSE, event_stream.NDJSON):
+            stream = self.watch(sandbox, accept)
+            sandbox.python(f"for name in {names!r}: open(b'/workspace/' + name, 'w').close()")
+            created = []
+            for event in stream:
+                if event["type"] == "created":
+                    created.append(event["data"]["path"])
+                if len(created) == len(names):
+                    break
+            self.assertEqual([f"/workspace/{name.decode(errors='replace')}" for name in names], created)
+            stream.leave()
+            sandbox.run("rm /workspace/*")
+
+    def test_a_flood_delays_nobody_for_long(self):
+        sandbox, other = self.make(), self.make()
+        streams = [self.watch(sandbox, recursive="true") for _ in range(8)]
+        flood = sandbox.start(["python3", "-c", """
+import os
+os.chdir('/workspace')
+while True:
+    for number in range(50):
+        os.makedirs(f'{number}/b/c')
+    for number in range(50):
+        os.removedirs(f'{number}/b/c')
+"""])
+        readers = [threading.Thread(target=self.read_all, args=(stream,)) for stream in streams]
+        for reader in readers:
+            reader.start()
+        for _ in range(20):
+            begun = time.monotonic()
+            self.assertEqual(200, other.get("/workspace", "?stat=true").status)
+            self.assertLess(time.monotonic() - begun, time_scale.scaled(2))
+        flood.delete()
+        sandbox.delete()
+        for reader in readers:
+            reader.join(time_scale.scaled(20))
+            self.assertFalse(reader.is_alive())
+
+    @staticmethod
+    def read_all(stream):
+        for _ in stream:
+            pass
 
     def test_directories_are_bounded(self):
         sandbox = self.make()
