@@ -51,19 +51,24 @@ constexpr std::array<std::string_view, 18> not_for_clients = {"Content-Length",
                                                               "Reporting-Endpoints"};
 
 // Of an answer under our own origin.
-constexpr std::array<std::string_view, 13> not_for_our_origin = {"Set-Cookie",
-                                                                 "Service-Worker-Allowed",
-                                                                 "WWW-Authenticate",
-                                                                 "Authentication-Info",
-                                                                 "Timing-Allow-Origin",
-                                                                 "Accept-CH",
-                                                                 "Critical-CH",
-                                                                 "Origin-Agent-Cluster",
-                                                                 "Cross-Origin-Resource-Policy",
-                                                                 "Referrer-Policy",
-                                                                 "Origin-Trial",
-                                                                 "Use-As-Dictionary",
-                                                                 "X-Content-Type-Options"};
+constexpr std::array<std::string_view, 17> not_for_our_origin = {
+    "Set-Cookie",
+    "Service-Worker-Allowed",
+    "WWW-Authenticate",
+    "Authentication-Info",
+    "Timing-Allow-Origin",
+    "Accept-CH",
+    "Critical-CH",
+    "Origin-Agent-Cluster",
+    "Cross-Origin-Resource-Policy",
+    "Referrer-Policy",
+    "Origin-Trial",
+    "Use-As-Dictionary",
+    "X-Content-Type-Options",
+    "Set-Login",
+    "Shared-Storage-Write",
+    "Attribution-Reporting-Register-Source",
+    "Attribution-Reporting-Register-Trigger"};
 
 bool is_one_of(std::string_view name, Names names) {
   return std::any_of(names.begin(), names.end(),

@@ -233,6 +233,19 @@ class Answers(PortTest):
         self.assertTrue(host_view.wait_until(lambda: self.ask().status == 200, 10))
 
 
+class Silence(PortTest):
+    environment = {**PortTest.environment, "SANDBOX_PORTS_TIMEOUT_SECONDS": "1"}
+
+    def test_who_says_nothing_more_is_not_waited_for(self):
+        began = time.monotonic()
+        _, reader, _ = WebSockets.open(self)
+        with self.server.client() as client:
+            with self.assertRaises(http.client.IncompleteRead):
+                client.send("GET", self.path("/stream"))
+        self.assertEqual(b"\x81\x05hello", reader.read())
+        self.assertGreater(time.monotonic() - began, 9)
+
+
 class WebSockets(PortTest):
     key = base64.b64encode(b"0123456789abcdef").decode()
 
