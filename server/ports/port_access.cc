@@ -42,6 +42,20 @@ std::string safe_reference(std::string_view path) {
   return (path.starts_with("//") ? "/." : "") + std::string(path);
 }
 
+// Whether a page of another site shows the port in a frame.
+bool is_framed_elsewhere(const RequestHead& head) {
+  const auto into = head.header("Sec-Fetch-Dest").value_or("document");
+  return into != "document" && head.header("Sec-Fetch-Site").value_or("") == "cross-site";
+}
+
+// In a frame of another site a browser keeps no cookie but one for frames of this site alone.
+std::string cookie_scope(const RequestHead& head) {
+  if (is_framed_elsewhere(head)) return "SameSite=None; Secure; Partitioned";
+  // The client's own word, which decides about the client's own cookie alone.
+  const bool is_tls = equal_ignoring_case(head.header("X-Forwarded-Proto").value_or(""), "https");
+  return is_tls ? "SameSite=Lax; Secure" : "SameSite=Lax";
+}
+
 }  // namespace
 
 std::optional<std::string> token_shown(const RequestHead& head) {
@@ -102,17 +116,14 @@ bool opens_a_page(const RequestHead& head) {
 Response to_address_without_token(const RequestHead& head, const PortTarget& target,
                                   std::string_view token) {
   const std::string query = without_token(head.query);
-  std::string cookie = std::string(access_token_cookie) + "=" + std::string(token) +
-                       "; Path=" + target.prefix() + "/; HttpOnly; SameSite=Lax";
-  // The client's own word, which decides about the client's own cookie alone.
-  const bool is_tls = equal_ignoring_case(head.header("X-Forwarded-Proto").value_or(""), "https");
-  if (is_tls) cookie += "; Secure";
   Response response;
   response.status = 303;
   response.content_type.clear();
   response.headers.push_back(
       {"Location", safe_reference(head.path) + (query.empty() ? "" : "?" + query)});
-  response.headers.push_back({"Set-Cookie", std::move(cookie)});
+  response.headers.push_back({"Set-Cookie", std::string(access_token_cookie) + "=" +
+                                                std::string(token) + "; Path=" + target.prefix() +
+                                                "/; HttpOnly; " + cookie_scope(head)});
   response.headers.push_back({"Referrer-Policy", "no-referrer"});
   return response;
 }

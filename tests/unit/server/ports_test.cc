@@ -243,5 +243,18 @@ TEST(PortPages, ATokenLeavesTheAddressOfAPage) {
             Values{"agent_sandbox_port=t; Path=/; HttpOnly; SameSite=Lax; Secure"});
 }
 
+TEST(PortPages, ATokenInAFrameOfAnotherSiteBecomesACookieOfThatSitesFrames) {
+  const RequestHead head =
+      request({{"Sec-Fetch-Dest", "iframe"}, {"Sec-Fetch-Site", "cross-site"}}, "access_token=t");
+  const Response response = to_address_without_token(head, call_by(PortForm::path).target, "t");
+  EXPECT_EQ(values_of(response.headers, "Set-Cookie"),
+            Values{"agent_sandbox_port=t; Path=/v1/sandboxes/box/ports/8000/; HttpOnly; "
+                   "SameSite=None; Secure; Partitioned"});
+  const RequestHead own = request({{"Sec-Fetch-Dest", "iframe"}, {"Sec-Fetch-Site", "same-site"}});
+  const Response lax = to_address_without_token(own, call_by(PortForm::host).target, "t");
+  EXPECT_EQ(values_of(lax.headers, "Set-Cookie"),
+            Values{"agent_sandbox_port=t; Path=/; HttpOnly; SameSite=Lax"});
+}
+
 }  // namespace
 }  // namespace server
