@@ -1,6 +1,7 @@
 """Sandboxes that live on a server of the test's own, and what one asks of them."""
 import datetime
 import json
+import pathlib
 import urllib.parse
 
 import event_stream
@@ -12,6 +13,13 @@ import time_scale
 def moment(text):
     """Of a time as answers have it, in seconds."""
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def init_of(pid):
+    """The init of the jail in which the process `pid` of the host runs."""
+    while pid is not None and pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip() != "jail-init":
+        pid = host_view.parent_of(pid)
+    return pid
 
 
 class Process:

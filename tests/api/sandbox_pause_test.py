@@ -1,9 +1,11 @@
 """Sandboxes that are paused: nothing of them runs, and what needs them wakes them, where that is allowed."""
 import concurrent.futures
+import os
+import signal
 import time
 
 import host_view
-from living_sandbox import SandboxTest, moment
+from living_sandbox import SandboxTest, init_of, moment
 
 COUNTS = "while :; do echo x >> count; sleep 0.01; done"
 
@@ -159,6 +161,28 @@ class Pausing(SandboxTest):
         resumed = sandbox.ask_to("resume").json
         self.assertAlmostEqual(2, moment(resumed["ends_at"]) - time.time(), delta=2)
         self.assertTrue(host_view.wait_until(lambda: self.state_of(sandbox) == "paused", 20))
+
+    def stop_init(self):
+        """Of the jail in which a process counts: it answers nobody until it is continued."""
+        init = init_of(self.on_host("x >> count")[0])
+        os.kill(init, signal.SIGSTOP)
+        return init
+
+    def test_what_cannot_be_paused_is_told_and_goes_on(self):
+        sandbox, _ = self.counting()
+        init = self.stop_init()
+        self.assert_problem(503, "not_paused", sandbox.ask_to("pause"), "go on")
+        os.kill(init, signal.SIGCONT)
+        self.assertEqual("running", sandbox.now()["state"])
+        before = self.processor_time()
+        self.assertTrue(host_view.wait_until(lambda: self.processor_time() > before, 20))
+        sandbox.pause()
+
+    def test_what_cannot_be_paused_ends_in_place_of_that(self):
+        sandbox, _ = self.counting(timeout_seconds=1, on_timeout="pause")
+        self.stop_init()
+        self.assertEqual("lifetime", self.wait_until_ended(sandbox)["outcome"]["code"])
+        self.wait_until_gone("x >> count")
 
     def test_renewed_while_it_is_paused(self):
         sandbox = self.make(timeout_seconds=600)

@@ -3,7 +3,6 @@ import contextlib
 import http.client
 import json
 import os
-import pathlib
 import signal
 import threading
 import time
@@ -12,7 +11,7 @@ import host_view
 import live_server
 import time_scale
 from event_stream import NDJSON, Stream
-from living_sandbox import Sandbox, SandboxTest, moment
+from living_sandbox import Sandbox, SandboxTest, init_of, moment
 
 FIELDS = {"id", "name", "access_token", "domain", "state", "outcome", "template", "metadata", "working_directory", "created_at", "ends_at",
           "ended_at", "paused_at", "idle_seconds", "on_timeout", "auto_resume", "limits", "enforced_by", "network", "processes"}
@@ -21,13 +20,6 @@ NO_SANDBOX = "a" * 26
 
 def lifetime(sandbox):
     return moment(sandbox["ends_at"]) - moment(sandbox["created_at"])
-
-
-def init_of(pid):
-    """The init of the jail in which the process `pid` of the host runs."""
-    while pid is not None and pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip() != "jail-init":
-        pid = host_view.parent_of(pid)
-    return pid
 
 
 class Making(SandboxTest):

@@ -383,6 +383,52 @@ signal.signal(signal.SIGCONT, lambda *_: None)
 print('at work', flush=True)
 while True: pass
 )"},
+    {"TimersOfAMillisecond", R"(
+import ctypes, os, signal, struct
+libc = ctypes.CDLL(None)
+for _ in range(40):
+    if os.fork() == 0: break
+timer = ctypes.c_void_p()
+event = ctypes.create_string_buffer(struct.pack('PiiQ', 0, signal.SIGCONT, 0, 0), 64)
+assert libc.timer_create(1, event, ctypes.byref(timer)) == 0
+each = ctypes.create_string_buffer(struct.pack('qqqq', 0, 1_000_000, 0, 1_000_000), 32)
+assert libc.timer_settime(timer, 0, each, None) == 0
+signal.signal(signal.SIGCONT, lambda *_: None)
+print('at work', flush=True)
+while True: pass
+)"},
+    {"AFirstThreadThatHasLeft", R"(
+import ctypes, signal, struct, threading
+libc = ctypes.CDLL(None)
+timer = ctypes.c_void_p()
+event = ctypes.create_string_buffer(struct.pack('PiiQ', 0, signal.SIGCONT, 0, 0), 64)
+assert libc.timer_create(1, event, ctypes.byref(timer)) == 0
+each = ctypes.create_string_buffer(struct.pack('qqqq', 0, 200_000_000, 0, 200_000_000), 32)
+assert libc.timer_settime(timer, 0, each, None) == 0
+signal.signal(signal.SIGCONT, lambda *_: None)
+def work():
+    print('at work', flush=True)
+    while True: pass
+threading.Thread(target=work).start()
+libc.syscall(60, 0)
+)"},
+    {"ManyThatRunALittleAtATime", R"(
+import ctypes, os, signal, struct, time
+libc = ctypes.CDLL(None)
+for _ in range(20):
+    if os.fork() == 0: break
+timer = ctypes.c_void_p()
+event = ctypes.create_string_buffer(struct.pack('PiiQ', 0, signal.SIGCONT, 0, 0), 64)
+assert libc.timer_create(1, event, ctypes.byref(timer)) == 0
+each = ctypes.create_string_buffer(struct.pack('qqqq', 0, 300_000_000, 0, 300_000_000), 32)
+assert libc.timer_settime(timer, 0, each, None) == 0
+signal.signal(signal.SIGCONT, lambda *_: None)
+print('at work', flush=True)
+while True:
+    until = time.process_time() + 0.003
+    while time.process_time() < until: pass
+    os.kill(os.getpid(), signal.SIGSTOP)
+)"},
     {"OrphansOfAStoppedGroup", R"(
 import os, signal, time
 print('at work', flush=True)

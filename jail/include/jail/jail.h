@@ -94,8 +94,9 @@ class Jail {
   // other than SIGKILL waits until they go on. What had stopped itself before stays stopped
   // afterwards. Their memory stays where it is. Processes are stopped by SIGSTOP, parents first, so
   // one that waits for a child with WUNTRACED may see that; init stops what continues by itself, as
-  // a timer can do that sends SIGCONT, and kills it if that goes on. Without effect on one that is
-  // paused. Errors: invalid, closed, kernel.
+  // a timer can do that sends SIGCONT, and kills it if that goes on. Where one is killed meanwhile
+  // the kernel ends process groups that lose their parent by it, with SIGHUP, as it does with all
+  // that are stopped. Without effect on one that is paused. Errors: invalid, closed, kernel.
   Result<void> pause();
   // Lets them go on, also where they are yet to be stopped. activity() is active at once. Errors:
   // as pause().

@@ -25,8 +25,10 @@ constexpr std::uint64_t burst_ns = 2 * ns_per_ms;
 // Between two looks at those that stand still; the first ones follow soon.
 constexpr std::uint64_t shortest_pause_ns = 20 * ns_per_ms;
 constexpr std::uint64_t longest_pause_ns = 1'000 * ns_per_ms;
-// What a process may use without having run: the kernel takes its memory apart, or ends what it had
-// begun for it.
+// A guest chooses what a look costs: it takes a hundredth of a processor at the most.
+std::uint64_t rest_after(std::uint64_t cost_ns) { return 100 * cost_ns; }
+// What a process may use in a whole pause without having run: the kernel ends what it had begun for
+// it.
 constexpr std::uint64_t unseen_cpu_ns = 10 * ns_per_ms;
 constexpr int most_strikes = 4;
 
@@ -146,7 +148,7 @@ bool Standstill::may_run(const char* name, const ProcessStat& stat) const {
   return found;
 }
 
-// on_offender(pid): the process has run since the last scan, or could.
+// on_offender(pid): the process has run, or could.
 template <class OnOffender>
 Standstill::Scan Standstill::scan(OnOffender on_offender) const {
   Scan all;
@@ -158,22 +160,24 @@ Standstill::Scan Standstill::scan(OnOffender on_offender) const {
     Seen* const seen = seen_processes.find(pid, stat.started_ticks);
     const bool has_run = seen != nullptr && cpu > seen->cpu_ns + unseen_cpu_ns;
     if (seen != nullptr) {
-      seen->cpu_ns = cpu;
+      // Once all stand still it is what each has had at that moment: little by little is too much.
+      if (state_ == State::stopping || has_run) seen->cpu_ns = cpu;
     } else if (seen_processes.add({pid, false, stat.started_ticks, cpu})) {
       all.has_new = true;
     }
     ++all.count;
     all.cpu_ns += cpu;
     if (runs) all.is_still = false;
-    // The kernel takes it apart, and nothing else.
-    if (stat.is_leaving()) return;
-    if (runs || has_run) on_offender(pid);
+    // The kernel takes it apart, and nothing else. Of a first thread that has left others may run.
+    const bool is_ending = stat.is_leaving() && stat.threads <= 1;
+    if ((runs || has_run) && !is_ending) on_offender(pid);
   });
   return all;
 }
 
 bool Standstill::look(std::uint64_t now) {
   if (state_ == State::stopping) attempts_++ == 0 ? stop_all() : stop_in_a_burst();
+  const std::uint64_t cost_before = own_cpu_ns();
   int offenders = 0;
   const bool is_stopping = state_ == State::stopping;
   const bool kills = !is_stopping && strikes_left_ <= 0;
@@ -198,7 +202,9 @@ bool Standstill::look(std::uint64_t now) {
     pause_ns_ = smaller(2 * pause_ns_, longest_pause_ns);
   }
   last_ = found;
-  next_look_ns_ = now + (state_ == State::still ? pause_ns_ : pause_while_stopping_ns);
+  next_look_ns_ =
+      now + (state_ == State::still ? larger(pause_ns_, rest_after(own_cpu_ns() - cost_before))
+                                    : pause_while_stopping_ns);
   if (state_ == State::still && found.count == 0) next_look_ns_ = never_ns;
   return true;
 }

@@ -1,4 +1,5 @@
 // What an owner makes of what launchers and inits report, and of what they never would.
+#include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -52,15 +53,17 @@ class ReportsTest : public testing::Test {
     send(bytes_of(message), descriptors);
   }
 
-  Jail jail() {
+  // `inside` is the library's own part of it.
+  Jail jail(Jail::State** inside = nullptr) {
     auto state = std::make_unique<Jail::State>();
     state->plan = std::make_shared<const Plan>();
     state->control = std::move(other_);
+    if (inside != nullptr) *inside = state.get();
     return Jail::State::make(std::move(state));
   }
 
-  Jail running_jail() {
-    Jail running = jail();
+  Jail running_jail(Jail::State** inside = nullptr) {
+    Jail running = jail(inside);
     send(message(wire::message_launched), 1);
     send(message(wire::message_ready), 1);
     EXPECT_TRUE(running.advance());
@@ -181,13 +184,43 @@ TEST_F(ReportsTest, AJailComesToItsEndOnce) {
 }
 
 TEST_F(ReportsTest, WhatIsSaidOutOfTurnEndsTheJail) {
-  for (const auto type : {wire::message_launched, static_cast<wire::MessageType>(9)}) {
+  for (const auto type :
+       {wire::message_launched, wire::message_paused, static_cast<wire::MessageType>(10)}) {
     SetUp();
     Jail jail = running_jail();
     send(message(type));
     EXPECT_EQ(*jail.advance(), Phase::ended) << type;
     EXPECT_EQ(jail.report().ended, Ended::killed) << type;
   }
+}
+
+TEST_F(ReportsTest, OnlyTheAnswerToTheLastOrderToPauseCounts) {
+  Jail::State* state = nullptr;
+  Jail jail = running_jail(&state);
+  state->spawning.emplace();
+  wire::Message answer = message(wire::message_paused);
+  ASSERT_TRUE(jail.pause());
+  ASSERT_TRUE(jail.resume());
+  ASSERT_TRUE(jail.pause());
+  answer.index = 1;
+  send(answer);
+  EXPECT_EQ(*jail.advance(), Phase::running);
+  EXPECT_EQ(jail.activity(), Activity::pausing);
+  answer.index = 2;
+  answer.error = EBUSY;
+  send(answer);
+  EXPECT_EQ(*jail.advance(), Phase::running);
+  EXPECT_EQ(jail.activity(), Activity::active) << "they could not be stopped";
+  ASSERT_TRUE(jail.pause());
+  answer.index = 3;
+  answer.error = 0;
+  send(answer);
+  EXPECT_EQ(*jail.advance(), Phase::running);
+  EXPECT_EQ(jail.activity(), Activity::paused);
+  EXPECT_EQ(jail.spawn({.argv = {"/usr/bin/true"}}).error().kind, ErrorKind::invalid);
+  answer.index = 4;
+  send(answer);
+  EXPECT_EQ(*jail.advance(), Phase::ended) << "nobody has asked for it";
 }
 
 TEST_F(ReportsTest, AJailThatIsNotThereCannotHaveEnded) {
