@@ -114,6 +114,8 @@ struct Config {
   std::uint32_t jobs_max_mb = 256;
   // Answers wait until the disk has their results.
   bool jobs_durable = false;
+  // What happened in sandboxes, of each key.
+  std::uint32_t sandbox_events_kept = 10'000;
   std::chrono::milliseconds drain{20'000};
 
   bool lessons = true;

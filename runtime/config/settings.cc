@@ -320,6 +320,8 @@ void add_operating_settings(std::vector<Setting>& settings) {
       integer<std::uint32_t>(&Config::jobs_kept, 0, 1'000'000));
   add("JOBS_MAX_MB", "an integer 1 .. 1048576",
       integer<std::uint32_t>(&Config::jobs_max_mb, 1, 1u << 20));
+  add("SANDBOX_EVENTS_KEPT", "an integer 0 .. 1000000",
+      integer<std::uint32_t>(&Config::sandbox_events_kept, 0, 1'000'000));
   add("JOBS_DURABLE", "true or false", [](Config& config, std::string_view text) {
     const auto value = boolean(text);
     if (value) config.jobs_durable = *value;

@@ -9,9 +9,6 @@ namespace {
 
 using jail::Result;
 
-// Of each owner: some megabytes.
-constexpr std::uint64_t kept_events = 10'000;
-
 SandboxRow row_of(const SandboxHistory::Known& sandbox) {
   SandboxRow row;
   row.id = sandbox.id;
@@ -23,7 +20,8 @@ SandboxRow row_of(const SandboxHistory::Known& sandbox) {
 
 }  // namespace
 
-SandboxHistory::SandboxHistory(Jobs& jobs) : jobs_(jobs), table_(jobs.database(), kept_events) {}
+SandboxHistory::SandboxHistory(Jobs& jobs, std::uint32_t kept_events)
+    : jobs_(jobs), table_(jobs.database(), kept_events) {}
 
 Result<std::vector<SandboxHistory::Known>> SandboxHistory::load() {
   std::vector<SandboxRow> rows;

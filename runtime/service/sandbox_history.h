@@ -21,8 +21,8 @@ namespace runtime {
 // a few milliseconds; a disk that fails stops no sandbox, and is counted as the jobs' is.
 class SandboxHistory {
  public:
-  // `jobs` outlives it.
-  explicit SandboxHistory(Jobs& jobs);
+  // `jobs` outlives it. Of each owner's events the latest `kept_events` are kept.
+  SandboxHistory(Jobs& jobs, std::uint32_t kept_events);
 
   struct Known {
     std::string id;

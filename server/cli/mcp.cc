@@ -28,7 +28,8 @@ int answer_until_end(Service& service, const runtime::RequestRules& rules,
   if (!table) return fail(exit_own_failure, table.error().message());
   runtime::Jobs jobs(std::move(*table), logger);
   runtime::Metrics metrics;
-  runtime::SandboxHistory history(jobs);
+  // And nobody can ask for an event.
+  runtime::SandboxHistory history(jobs, 0);
   runtime::Sandboxes sandboxes(*service.runner, logger, history,
                                sandbox_options(service.start.config));
   const Mcp protocol({.runner = *service.runner,

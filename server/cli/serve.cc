@@ -113,7 +113,7 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
   }
   runtime::Jobs jobs(std::move(*table), logger);
   runtime::Metrics metrics;
-  runtime::SandboxHistory history(jobs);
+  runtime::SandboxHistory history(jobs, config.sandbox_events_kept);
   runtime::Sandboxes sandboxes(runner, logger, history, sandbox_options(config));
   const std::string version = api_options.version;
   Api api(std::move(api_options), {.runner = runner,

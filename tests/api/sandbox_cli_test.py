@@ -233,6 +233,15 @@ class Background(Command):
         self.assertRegex(out, r"\A\d+\n\Z")
         return out.strip()
 
+    def test_events(self):
+        pid = self.begin("sleep 50")
+        lines = self.good("events", self.sandbox).splitlines()
+        self.assertRegex(lines[0], r"^AT \(UTC\) +EVENT +WHAT$")
+        self.assertRegex(lines[1], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +created")
+        self.assertRegex(lines[2], rf"process_started +pid {pid} .*/sh -c sleep 50$")
+        events = json.loads(self.good("events", self.sandbox, "--json"))["events"]
+        self.assertEqual(["created", "process_started"], [event["kind"] for event in events])
+
     def test_ps_logs_kill(self):
         pid = self.begin("echo out; echo err >&2; sleep 50")
         lines = self.good("ps", self.sandbox).splitlines()

@@ -305,6 +305,10 @@ Parsed parsed_rm(const CLI::App& command, const RawSandboxArguments& raw) {
   return RemoveFileOptions{.id = raw.id, .path = raw.path, .recursive = raw.recursive};
 }
 
+Parsed parsed_events(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
+  return EventsOptions{.id = raw.id, .format = format_of(raw)};
+}
+
 Parsed parsed_ps(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
   return ProcessesOptions{.id = raw.id, .format = format_of(raw)};
 }
@@ -392,6 +396,7 @@ constexpr Row rows[] = {
     {"logs", "Show what a process wrote", define_logs, parsed_logs},
     {"kill", "Send a process a signal", define_kill, parsed_kill},
     {"port", "Print the address of a server in it", define_port, parsed_port},
+    {"events", "Show what happened in one", define_get, parsed_events},
     {"renew", "Let it live longer, or shorter", define_renew, parsed_renew},
     {"pause", "Stop all that runs in some", define_ids, parsed_ids<PauseOptions>},
     {"resume", "Let some go on that are paused", define_ids, parsed_ids<ResumeOptions>},

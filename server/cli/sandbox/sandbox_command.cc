@@ -53,7 +53,30 @@ int create(ServerClient& client, const CreateOptions& options) {
               [](const json::Value& sandbox) { return shown(sandbox, "id") + "\n"; });
 }
 
-// All pages; as JSON each is one line, as the server answers it.
+// Prints all pages of a list that the server has at `path`, which ends with a parameter of its
+// query: what `text` makes of them together, or as JSON each page on a line, as it is answered.
+template <class Text>
+int show_pages(ServerClient& client, const std::string& path, std::string_view name, Format format,
+               Text text) {
+  json::Array all;
+  std::string cursor;
+  do {
+    const std::string from = cursor.empty() ? "" : "&cursor=" + percent_encoded(cursor);
+    const auto answer = client.get(path + from);
+    if (!answer) return refused(client, answer.error());
+    const auto page = json::parse(*answer, "answer");
+    const json::Array* const items = page ? array_in(*page, name) : nullptr;
+    if (items == nullptr) return fail_unreadable();
+    if (format == Format::json) {
+      if (const int printed = print(client, *answer + "\n"); printed != 0) return printed;
+    }
+    all.insert(all.end(), items->begin(), items->end());
+    cursor = json::text_member(&*page, "next_cursor");
+  } while (!cursor.empty());
+  if (format == Format::json) return 0;
+  return print(client, text(all, table_width(STDOUT_FILENO)));
+}
+
 int list(ServerClient& client, const ListOptions& options) {
   std::string query = "?limit=200";
   if (!options.state.empty()) query += "&state=" + percent_encoded(options.state);
@@ -61,23 +84,12 @@ int list(ServerClient& client, const ListOptions& options) {
     const auto& [name, value] = *options.metadata;
     query += "&metadata=" + percent_encoded(name + ":" + value);
   }
-  json::Array all;
-  std::string cursor;
-  do {
-    const std::string from = cursor.empty() ? "" : "&cursor=" + percent_encoded(cursor);
-    const auto answer = client.get("/v1/sandboxes" + query + from);
-    if (!answer) return refused(client, answer.error());
-    const auto page = json::parse(*answer, "answer");
-    const json::Array* const sandboxes = page ? array_in(*page, "sandboxes") : nullptr;
-    if (sandboxes == nullptr) return fail_unreadable();
-    if (options.format == Format::json) {
-      if (const int printed = print(client, *answer + "\n"); printed != 0) return printed;
-    }
-    all.insert(all.end(), sandboxes->begin(), sandboxes->end());
-    cursor = json::text_member(&*page, "next_cursor");
-  } while (!cursor.empty());
-  if (options.format == Format::json) return 0;
-  return print(client, sandboxes_text(all, table_width(STDOUT_FILENO)));
+  return show_pages(client, "/v1/sandboxes" + query, "sandboxes", options.format, sandboxes_text);
+}
+
+int show_events(ServerClient& client, const EventsOptions& options) {
+  return show_pages(client, sandbox_path(options.id) + "/events?limit=1000", "events",
+                    options.format, events_text);
 }
 
 int get(ServerClient& client, const GetOptions& options) {
@@ -231,6 +243,7 @@ struct Dispatch {
   int operator()(const LogsOptions& options) const { return show_logs(client, options); }
   int operator()(const KillOptions& options) const { return kill(client, options); }
   int operator()(const PortOptions& options) const { return show_port(client, options); }
+  int operator()(const EventsOptions& options) const { return show_events(client, options); }
   int operator()(const RenewOptions& options) const { return renew(client, options); }
   int operator()(const PauseOptions& options) const {
     return change_all(client, options.ids, {.method = "POST", .path = "/pause", .body = "{}"});

@@ -107,6 +107,11 @@ struct PortOptions {
   std::uint32_t port = 0;
 };
 
+struct EventsOptions {
+  std::string id;
+  Format format = Format::text;
+};
+
 struct RenewOptions {
   std::string id;
   std::uint32_t seconds = 0;
@@ -124,9 +129,9 @@ struct DeleteOptions {
   std::vector<std::string> ids;  // not empty
 };
 
-using Options =
-    std::variant<CreateOptions, ListOptions, GetOptions, ExecOptions, ShellOptions, CopyOptions,
-                 ListFilesOptions, RemoveFileOptions, ProcessesOptions, LogsOptions, KillOptions,
-                 PortOptions, RenewOptions, PauseOptions, ResumeOptions, DeleteOptions>;
+using Options = std::variant<CreateOptions, ListOptions, GetOptions, ExecOptions, ShellOptions,
+                             CopyOptions, ListFilesOptions, RemoveFileOptions, ProcessesOptions,
+                             LogsOptions, KillOptions, PortOptions, EventsOptions, RenewOptions,
+                             PauseOptions, ResumeOptions, DeleteOptions>;
 
 }  // namespace server::client

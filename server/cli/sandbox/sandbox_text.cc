@@ -47,6 +47,26 @@ std::string command_text(const json::Value& process) {
   return plain_line(text, most_characters);
 }
 
+// What an event says beside its kind, in the order in which it is worth most.
+std::string detail_text(const json::Value& event) {
+  const json::Value* const detail = json::member(event, "detail");
+  if (detail == nullptr) return "";
+  std::string text;
+  const auto add = [&](const std::string& word) {
+    if (word != "-") text += (text.empty() ? "" : " ") + word;
+  };
+  if (const std::string pid = shown(*detail, "pid"); pid != "-") add("pid " + pid);
+  if (json::member(*detail, "command") != nullptr) add(command_text(*detail));
+  add(shown(*detail, "path"));
+  if (const std::string to = shown(*detail, "move_to"); to != "-") add("-> " + to);
+  add(shown(*detail, "reason"));
+  const json::Value* const outcome = json::member(*detail, "outcome");
+  if (outcome != nullptr && !outcome->is_null()) {
+    add(shown(*outcome, "code") + ": " + shown(*outcome, "cause"));
+  }
+  return text;
+}
+
 std::string time_used(const json::Value& process) {
   const json::Value* const used = json::member(process, "cpu_time_ms");
   if (used == nullptr || used->as_integer() == nullptr) return "-";
@@ -118,6 +138,16 @@ std::string processes_text(const json::Array& processes, std::size_t width) {
   for (const json::Value& process : processes) {
     rows.push_back({shown(process, "pid"), state_of(process), status_of(process),
                     time_text(process, "started_at"), time_used(process), command_text(process)});
+  }
+  return table(columns, rows, width);
+}
+
+std::string events_text(const json::Array& events, std::size_t width) {
+  const std::vector<Column> columns = {
+      {.title = "AT (UTC)"}, {.title = "EVENT"}, {.title = "WHAT", .least_width = 12}};
+  Rows rows;
+  for (const json::Value& event : events) {
+    rows.push_back({time_text(event, "at"), shown(event, "kind"), detail_text(event)});
   }
   return table(columns, rows, width);
 }

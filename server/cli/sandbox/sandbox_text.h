@@ -13,6 +13,7 @@ namespace server::client {
 // Tables fit `width` columns of a terminal; 0: no bound.
 std::string sandboxes_text(const runtime::json::Array& sandboxes, std::size_t width);
 std::string processes_text(const runtime::json::Array& processes, std::size_t width);
+std::string events_text(const runtime::json::Array& events, std::size_t width);
 std::string files_text(const runtime::json::Array& entries, std::size_t width);
 
 // Where a server that listens on `port` of a sandbox can be reached, with the sandbox's access

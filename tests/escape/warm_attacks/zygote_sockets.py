@@ -2,6 +2,7 @@
 # Report: success; there is no list, and nothing of others in any folder.
 # Control: this program says ESCAPED outside of a jail.
 import glob
+import itertools
 import socket
 for path in ("/proc/net/unix", "/proc/self/net/unix", "/proc/self/task/self/net/unix", "/proc/net/tcp", "/proc/self/net/tcp",
              "/proc/sysvipc/shm", "/proc/locks", "/dev/mqueue", "/dev/pts", "/run", "/var/run"):
@@ -21,8 +22,9 @@ def is_socket_or_pipe(path):
         return False
 
 
-sockets = [path for folder in ("/tmp", "/workspace", "/dev", "/etc") for path in glob.glob(folder + "/**", recursive=True)
-           if is_socket_or_pipe(path)]
+# Outside of a jail these folders may be large, and the first names do.
+names = [itertools.islice(glob.iglob(folder + "/**", recursive=True), 20000) for folder in ("/tmp", "/workspace", "/dev", "/etc")]
+sockets = [path for path in itertools.chain.from_iterable(names) if is_socket_or_pipe(path)]
 if sockets:
     escapes.append(f"sockets or pipes {sockets}")
 for name in ("jail", "zygote", "jail-zygote", "launcher", "agent-sandbox", "pool", ""):

@@ -55,7 +55,7 @@ class ApiTest : public HttpTest {
   FakeRunner runner_;
   runtime::Jobs jobs_{*runtime::JobTable::open(runtime::in_memory, {}), logger_};
   runtime::Metrics metrics_;
-  runtime::SandboxHistory history_{jobs_};
+  runtime::SandboxHistory history_{jobs_, 100};
   runtime::Sandboxes sandboxes_{runner_, logger_, history_, {}};
   std::unique_ptr<Api> api_;
 };

@@ -111,6 +111,7 @@ TEST(SandboxArguments, FilesAndProcesses) {
   EXPECT_EQ(parsed_as<ProcessesOptions>({"ps", "box"}).id, "box");
   EXPECT_EQ(parsed_as<LogsOptions>({"logs", "box", "7"}).pid, 7u);
   EXPECT_TRUE(parsed_as<LogsOptions>({"logs", "box", "7", "--follow"}).follow);
+  EXPECT_EQ(parsed_as<EventsOptions>({"events", "box", "--json"}).format, Format::json);
   EXPECT_EQ(parsed_as<RenewOptions>({"renew", "box", "60"}).seconds, 60u);
   EXPECT_EQ(parsed_as<PortOptions>({"port", "box", "8000"}).port, 8000u);
   EXPECT_THAT(parsed_as<PauseOptions>({"pause", "a", "b"}).ids, ElementsAre("a", "b"));

@@ -222,6 +222,7 @@ TEST_F(ConfigTest, BadValuesAreRefused) {
       {"SANDBOX_MAX_RUNNING", "0"},
       {"SANDBOX_MAX_RUNNING", "4097"},
       {"SANDBOX_MAX_QUEUED", "-1"},
+      {"SANDBOX_EVENTS_KEPT", "-1"},
       {"SANDBOX_MAX_LIVING", "10001"},
       {"SANDBOX_MAX_LIFETIME_SECONDS", "0.5"},
       {"SANDBOX_PORTS_DOMAIN", "a..b"},
