@@ -43,6 +43,9 @@ void LivingSandbox::note_paused(Time now) {
   has_resisted_ = false;
   for_its_pause_.ring();
   if (news_.on_paused) news_.on_paused(pause_->why);
+  // It was asked for while a process was on its way, which stands still with the others and whose
+  // caller would wait for as long.
+  if (starting_ > 0 && pausing_.resumes_on_demand) (void)resume_now();
 }
 
 std::chrono::milliseconds LivingSandbox::time_left(Time now) const {

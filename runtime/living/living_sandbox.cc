@@ -229,6 +229,10 @@ asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingSandbox::spawn(Pro
                                                                              Cancel cancel) {
   auto spawned = spawn_now(command);
   if (!spawned) co_return spawned.error();
+  const std::shared_ptr<void> starting(nullptr, [self = shared_from_this()](void*) {
+    const std::lock_guard lock(self->mutex_);
+    --self->starting_;
+  });
   const auto attendance = command.in_background ? Attendance::none : Attendance::awaited;
   // g++ 12 destroys a temporary function in the operand of co_await twice.
   std::function<void()> on_end = [use = std::make_shared<Use>(shared_from_this(), attendance),
@@ -253,11 +257,13 @@ Result<jail::Process> LivingSandbox::spawn_now(ProcessCommand& command) {
   command.argv[0] = std::move(*program);
   const std::lock_guard lock(mutex_);
   if (auto runs = resume_on_demand_now(); !runs) return runs.error();
-  return jail_->spawn({.argv = command.argv,
-                       .env = command.env,
-                       .working_directory = command.working_directory,
-                       .terminal = command.terminal,
-                       .wall = command.timeout});
+  auto spawned = jail_->spawn({.argv = command.argv,
+                               .env = command.env,
+                               .working_directory = command.working_directory,
+                               .terminal = command.terminal,
+                               .wall = command.timeout});
+  if (spawned) ++starting_;
+  return spawned;
 }
 
 Result<std::string> LivingSandbox::find_program(const ProcessCommand& command) const {

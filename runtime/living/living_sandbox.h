@@ -122,8 +122,9 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   std::optional<std::chrono::milliseconds> idle() const;
   void set_idle(std::optional<std::chrono::milliseconds> idle);
 
-  // Stops all of its processes, and waits until nothing runs any more. Errors: closed (it has
-  // ended); timed_out (its processes have kept each other from being stopped, and go on); kernel.
+  // Stops all of its processes, and waits until nothing runs any more. It goes on at once where a
+  // process was being started meanwhile and it is resumed on demand. Errors: closed (it has ended);
+  // timed_out (its processes have kept each other from being stopped, and go on); kernel.
   boost::asio::awaitable<jail::Result<void>> pause();
   // Lets them go on, at once. Errors: closed, kernel.
   jail::Result<void> resume();
@@ -206,7 +207,8 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   std::optional<Ending> ended_;
   std::optional<Cause> then_;  // why it ends once nothing is awaited
   std::uint32_t uses_ = 0;
-  std::uint32_t awaited_ = 0;  // of these
+  std::uint32_t awaited_ = 0;   // of these
+  std::uint32_t starting_ = 0;  // processes that do not run yet, for callers who wait
   std::uint32_t port_connections_ = 0;
   Time last_used_;
   std::deque<std::shared_ptr<LivingProcess>> processes_;
