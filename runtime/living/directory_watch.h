@@ -63,7 +63,7 @@ class DirectoryWatch {
   // At most so many events at a time.
   static constexpr std::size_t most_events = 512;
 
-  // Of the directory that has `path`, through whatever links lead there; `is_recursive`: and of
+  // Watches the directory that has `path`, through whatever links lead there; `is_recursive`: and
   // those below it, all of which must fit. Errors: as `open`; exhausted without an errno where
   // there is no room, or the host's user may watch no more.
   static jail::Result<DirectoryWatch> start(OpenDirectory open, std::string path, bool is_recursive,

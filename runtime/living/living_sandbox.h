@@ -111,7 +111,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   static constexpr std::uint32_t max_port_connections = 64;
   std::shared_ptr<void> take_port_place(Attendance attendance);
 
-  // By the calendar, as the next: when it was started.
+  // When it was started, by the calendar.
   std::chrono::system_clock::time_point began_at() const noexcept { return began_at_; }
   // When it ends, or is paused in place of that, unless it is renewed.
   std::chrono::system_clock::time_point ends_at() const;

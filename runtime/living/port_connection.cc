@@ -30,7 +30,7 @@ Error port_error(ErrorKind kind, std::uint16_t port, const std::string& what, in
   return {kind, "port " + std::to_string(port) + " of the sandbox: " + what, error, {}};
 }
 
-// Of a family that the kernel or the sandbox does not have.
+// Whether connect(2) says that the kernel or the sandbox lacks the address family.
 bool is_no_family(int error) {
   return error == EAFNOSUPPORT || error == EADDRNOTAVAIL || error == ENETUNREACH;
 }

@@ -64,7 +64,7 @@ std::optional<std::int64_t> number(const Block& block, Place place) {
   return value;
 }
 
-// Of all bytes, with blanks in place of the sum.
+// The checksum adds up all bytes of the block, and its own field counts as blanks.
 std::int64_t sum_of(const Block& block) {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < block.size(); ++i) {

@@ -21,7 +21,7 @@ using jail::Result;
 using tar::Header;
 using Names = std::vector<std::string>;
 
-// Of names and what else stands before a header.
+// A long name, a link's target or an extended header is held in memory, so it is bounded.
 constexpr std::uint64_t max_text_bytes = 64u << 10;
 constexpr std::size_t max_path_bytes = 4096;
 constexpr std::size_t quoted_path_bytes = 200;

@@ -30,13 +30,6 @@ std::string_view reason_of_pause(std::optional<LivingSandbox::Cause> why) {
   return *why == LivingSandbox::Cause::idle ? "idle" : "lifetime";
 }
 
-Outcome ended_with_the_server() {
-  Outcome outcome;
-  outcome.code = "stopping";
-  outcome.cause = "the server ended";
-  return outcome;
-}
-
 }  // namespace
 
 SandboxHistory::Known Sandbox::known() const {
@@ -104,7 +97,8 @@ void Sandboxes::restore() {
     last = std::max(last, sandbox->number());
     if (!sandbox->end_) {
       ++cut_short;
-      sandbox->end_ = Sandbox::End{ended_with_the_server(), std::chrono::system_clock::now()};
+      sandbox->end_ =
+          Sandbox::End{outcome_of_a_server_that_ended(), std::chrono::system_clock::now()};
       history_.keep(sandbox->known());
       note_end(*sandbox, sandbox->end_->outcome);
     }

@@ -41,6 +41,10 @@ Outcome Sandboxes::outcome_of_process(const Sandbox& sandbox, const LivingProces
       {.timeout = options_.most_lifetime, .memory_limit_mb = options_.most_memory_mb});
 }
 
+Outcome Sandboxes::outcome_of_a_server_that_ended() {
+  return plain("stopping", "the server ended");
+}
+
 Outcome Sandboxes::outcome_of(const Sandbox& sandbox, const LivingSandbox::Ending& ending) const {
   using Cause = LivingSandbox::Cause;
   switch (ending.cause) {
@@ -55,7 +59,7 @@ Outcome Sandboxes::outcome_of(const Sandbox& sandbox, const LivingSandbox::Endin
     case Cause::pause:
       return plain("lifetime", "it was paused for as long as a sandbox is kept");
     case Cause::stopping:
-      return plain("stopping", "the server ended");
+      return outcome_of_a_server_that_ended();
     case Cause::jail:
       break;
   }

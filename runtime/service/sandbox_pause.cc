@@ -20,10 +20,15 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_active(const Principal& principa
   auto found = find_living(principal, id_or_name);
   const auto* const sandbox = std::get_if<Found>(&found);
   if (sandbox == nullptr) return found;
-  const auto active = (*sandbox)->living()->resume_on_demand();
-  if (!active && active.error().kind == jail::ErrorKind::refused) return paused_refusal();
-  // One that is ending says so where its processes and files are asked for.
+  if (auto refusal = resume_on_demand(**sandbox)) return std::move(*refusal);
   return found;
+}
+
+// One that is ending says so where its processes and files are asked for.
+std::optional<Refusal> Sandboxes::resume_on_demand(const Sandbox& sandbox) {
+  const auto active = sandbox.living()->resume_on_demand();
+  if (active || active.error().kind != jail::ErrorKind::refused) return std::nullopt;
+  return paused_refusal();
 }
 
 asio::awaitable<std::optional<Refusal>> Sandboxes::pause(Caller caller, Found sandbox) {

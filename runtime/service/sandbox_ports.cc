@@ -63,8 +63,7 @@ asio::awaitable<Sandboxes::Or<PortConnection>> Sandboxes::connect(
     co_return Refusal{.reason = Reason::forbidden,
                       .detail = "port: the way out of the sandbox is no server inside"};
   }
-  const auto active = sandbox->living()->resume_on_demand();
-  if (!active && active.error().kind == jail::ErrorKind::refused) co_return paused_refusal();
+  if (auto refusal = resume_on_demand(*sandbox)) co_return std::move(*refusal);
   const auto places = std::make_shared<Places>(port_connections_);
   if (!places->is_within(options_.most_port_connections)) {
     const std::int64_t most = options_.most_port_connections;

@@ -23,8 +23,7 @@ using Reason = Refusal::Reason;
 
 // An owner can still look up this many of their sandboxes that have ended.
 constexpr std::ptrdiff_t known_ended = 100;
-// That a jail has at a time; jail::Jail::spawn().
-// As jail::Jail::spawn() has them.
+// These are the bounds that jail::Jail::spawn() has.
 constexpr std::uint32_t most_processes = 64;
 constexpr std::uint32_t most_left_behind = 256;
 // Of one sandbox.

@@ -235,6 +235,9 @@ class Sandboxes {
   boost::asio::awaitable<void> note_its_end(Found sandbox, std::shared_ptr<LivingProcess> process);
   void note_end(const Sandbox& sandbox, const Outcome& outcome);
   Outcome outcome_of(const Sandbox& sandbox, const LivingSandbox::Ending& ending) const;
+  static Outcome outcome_of_a_server_that_ended();
+  // Lets a sandbox go on whose processes are needed. The refusal says that it stays paused.
+  static std::optional<Refusal> resume_on_demand(const Sandbox& sandbox);
   static bool sees(const Principal& principal, const Sandbox& sandbox);
 
   Runner& runner_;

@@ -167,7 +167,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
 awaitable<void> serve_stream(runtime::Services services, const runtime::RequestRules* rules,
                              Upgrade upgrade) {
   Call& call = upgrade.call;
-  runtime::Caller caller{call.principal, call.head.request_id};
+  runtime::Caller caller = caller_of(call);
   const auto session =
       std::make_shared<StreamSession>(Channel::create(std::move(upgrade.socket), {}), services,
                                       *rules, std::move(caller), upgrade.budget);

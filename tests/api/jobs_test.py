@@ -5,10 +5,8 @@ import hashlib
 import http.client
 import os
 import random
-import shutil
 import signal
 import sqlite3
-import tempfile
 import threading
 import time
 import uuid
@@ -148,23 +146,7 @@ class Owners(live_server.ServerTest):
             self.assertEqual("whole\n", caller.result(10)["stdout"])
 
 
-class Files(live_server.ServerTest):
-    """Servers of their own, with a file that this user and the server's may write."""
-
-    environment = {"JOBS_PATH": ":memory:"}
-
-    def setUp(self):
-        super().setUp()
-        self.directory = tempfile.mkdtemp(prefix="agent-sandbox-jobs.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        os.chmod(self.directory, 0o1777)
-        self.path = os.path.join(self.directory, "jobs.sqlite")
-
-    def start(self, **environment):
-        server = live_server.LiveServer(environment={"JOBS_PATH": self.path, **environment})
-        self.addCleanup(server.stop)
-        return server
-
+class Files(live_server.KeptJobsTest):
     def test_jobs_outlive_their_server(self):
         server = self.start()
         with server.client() as client:

@@ -268,3 +268,21 @@ class ServerTest(unittest.TestCase):
         started = time.monotonic()
         result = self.execute(code, **fields)
         return result, time.monotonic() - started
+
+
+class KeptJobsTest(ServerTest):
+    """Servers of their own, with a file that this user and the server's may write."""
+
+    environment = {"JOBS_PATH": ":memory:"}
+
+    def setUp(self):
+        super().setUp()
+        self.directory = tempfile.mkdtemp(prefix="agent-sandbox-kept.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        os.chmod(self.directory, 0o1777)
+        self.path = os.path.join(self.directory, "jobs.sqlite")
+
+    def start(self, **environment):
+        server = LiveServer(environment={"JOBS_PATH": self.path, **environment})
+        self.addCleanup(server.stop)
+        return server

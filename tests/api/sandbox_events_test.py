@@ -1,8 +1,4 @@
 """What happened in sandboxes, and what a later server knows of them."""
-import os
-import shutil
-import tempfile
-
 import host_view
 import live_server
 from living_sandbox import Sandbox, SandboxTest
@@ -125,23 +121,7 @@ class TwoKeys(SandboxTest):
             self.assertEqual(401, self.client.send("GET", "/v1/audit").status)
 
 
-class Restart(live_server.ServerTest):
-    """Servers of their own, with a file that this user and the server's may write."""
-
-    environment = {"JOBS_PATH": ":memory:"}
-
-    def setUp(self):
-        super().setUp()
-        self.directory = tempfile.mkdtemp(prefix="agent-sandbox-events.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        os.chmod(self.directory, 0o1777)
-        self.path = os.path.join(self.directory, "jobs.sqlite")
-
-    def start(self, **environment):
-        server = live_server.LiveServer(environment={"JOBS_PATH": self.path, **environment})
-        self.addCleanup(server.stop)
-        return server
-
+class Restart(live_server.KeptJobsTest):
     def test_what_ended_is_known_to_the_next_server(self):
         server = self.start()
         with server.client() as client:

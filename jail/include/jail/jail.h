@@ -21,7 +21,7 @@
 
 namespace jail {
 
-// Of a socket of a jail's network.
+// The address family of a socket that a jail's init makes.
 enum class SocketFamily : std::uint8_t { ipv4, ipv6 };
 
 // How far a jail has come. It only goes forward.
