@@ -274,8 +274,9 @@ while True:
             if event["type"] == "overflow":
                 break
         self.assertEqual({"created", "overflow"}, kinds)
-        # They have room again once these are gone.
+        # They have room again once it is told that these are gone.
         sandbox.run("rm -r /workspace/many")
+        self.until(stream, "/workspace/many", ("removed",))
         other = self.watch(sandbox, path="/tmp")
         self.assertTrue(other)
 
