@@ -15,6 +15,13 @@ constexpr std::uint64_t longest_pause_ns = 20 * ns_per_ms;
 constexpr std::uint64_t shortest_pause_ns = ns_per_ms / 2;
 constexpr std::uint64_t touched_bytes_per_ns = 8;
 constexpr std::uint64_t pause_before_walk_ns = 50 * ns_per_ms;
+// A jail in which nobody runs uses what it used before. Whether that is so costs a system call for
+// each process and no look, and may wait for as long as filling the room that is left takes. What
+// comes from outside needs a look: what is sent to sockets that nobody reads, large pages that the
+// kernel puts together by itself.
+constexpr std::uint64_t longest_pause_at_rest_ns = 100 * ns_per_ms;
+constexpr std::uint64_t longest_rest_ns = 1000 * ns_per_ms;
+constexpr std::uint64_t longest_rest_with_sockets_ns = 100 * ns_per_ms;
 
 // Looking takes a fifth of a processor at the most, and so does walking. Waiting for a turn on one
 // costs nothing, and where the machine is busy a jail must not be watched the less for it.
@@ -65,7 +72,20 @@ void HeldLimits::look_at_processor_time() {
   cpu_ns_ = larger(cpu_ns_, watch_.processor_time(reaped) + reaped);
 }
 
+void HeldLimits::plan_looks_at_rest(std::uint64_t memory, const wire::Order& order) {
+  const std::uint64_t room = beyond(order.memory_bytes, memory);
+  pause_at_rest_ns_ = larger(smaller(room / touched_bytes_per_ns, longest_pause_at_rest_ns),
+                             pause_at(memory, order));
+  rest_until_ns_ =
+      now_ns() + (watch_.has_sockets() ? longest_rest_with_sockets_ns : longest_rest_ns);
+}
+
 wire::Cause HeldLimits::look(const wire::Order& order) {
+  if (now_ns() < rest_until_ns_ && watch_.is_still()) {
+    next_look_ns_ = now_ns() + pause_at_rest_ns_;
+    return wire::cause_none;
+  }
+  rest_until_ns_ = 0;
   if (now_ns() < next_memory_ns_) {
     const Glance seen = glance(order);
     if (seen == Glance::beyond) return wire::cause_memory;
@@ -80,6 +100,7 @@ wire::Cause HeldLimits::look(const wire::Order& order) {
   const std::uint64_t pause = pause_at(memory, order);
   next_memory_ns_ = now_ns() + larger(pause, rest);
   next_look_ns_ = smaller(next_memory_ns_, now_ns() + pause);
+  if (usage.memory.most <= order.memory_bytes) plan_looks_at_rest(memory, order);
   return wire::cause_none;
 }
 

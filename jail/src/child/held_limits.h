@@ -45,11 +45,14 @@ class HeldLimits {
   void plan_first_walk(const WatchedMemory& memory, const wire::Order& order);
   std::uint64_t walk(const wire::Order& order);
   void note_peak(std::uint64_t memory);
+  void plan_looks_at_rest(std::uint64_t memory, const wire::Order& order);
 
   Watch& watch_;
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t next_memory_ns_ = 0;
   std::uint64_t next_walk_ns_ = 0;
+  std::uint64_t rest_until_ns_ = 0;  // whoever runs is noticed till then; 0: nothing is at rest
+  std::uint64_t pause_at_rest_ns_ = 0;
   std::uint64_t memory_peak_ = 0;
   std::uint64_t cpu_ns_ = 0;
 };

@@ -1,16 +1,19 @@
 #include "child/known_processes.h"
 
 #include "child/arithmetic.h"
+#include "child/clocks.h"
 
 namespace jail::child {
 
 void KnownProcesses::begin() {
   for (std::size_t i = 0; i < count_; ++i) seen_[i].is_there = false;
   inherited_ = 0;
+  has_moved_ = false;
 }
 
-void KnownProcesses::see(int pid, const ProcessStat& stat) {
+void KnownProcesses::see(int pid, const ProcessStat& stat, std::uint64_t clock_ns) {
   Seen* process = find(pid);
+  has_moved_ = has_moved_ || process == nullptr || process->clock_ns != clock_ns;
   if (process == nullptr) {
     inherited_ += stat.children_ticks;
     const std::uint64_t generation = generation_of_child(stat.parent);
@@ -27,6 +30,7 @@ void KnownProcesses::see(int pid, const ProcessStat& stat) {
   }
   process->pid = pid;
   process->is_there = true;
+  process->clock_ns = clock_ns;
   process->own_ticks = stat.own_ticks;
   process->children_ticks = stat.children_ticks;
 }
@@ -41,6 +45,7 @@ void KnownProcesses::end(std::uint64_t reaped) {
       if (seen_[i].generation > generations_) generations_ = seen_[i].generation;
       ++i;
     } else {
+      has_moved_ = true;
       gone += seen_[i].own_ticks + seen_[i].children_ticks;
       seen_[i] = seen_[--count_];
     }
@@ -49,6 +54,13 @@ void KnownProcesses::end(std::uint64_t reaped) {
   const std::uint64_t explained = inherited_ > gone ? inherited_ - gone : 0;
   lost_ += missing_ > explained ? missing_ - explained : 0;
   missing_ = gone > inherited_ ? gone - inherited_ : 0;
+}
+
+bool KnownProcesses::none_has_run() const {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (cpu_ns_of(seen_[i].pid, clock_sum) != seen_[i].clock_ns) return false;
+  }
+  return true;
 }
 
 std::uint64_t KnownProcesses::own_memory(int pid, std::uint64_t anonymous) {

@@ -6,6 +6,8 @@
 //
 // From how many others a process descends: once a parent has ended its children are init's.
 //
+// Whether any of them has run since: what stood then stands still.
+//
 // How much of a process's anonymous memory is its own and not shared with whoever forked it: at
 // least what it has more than at the look before, and what a look at all of its pages has found.
 #pragma once
@@ -19,11 +21,19 @@ namespace jail::child {
 
 class KnownProcesses {
  public:
-  // One look: begin(), see() for each living process, end(). Times are the kernel's ticks;
-  // `reaped` are those of what init has reaped, read after the processes.
+  // One look: begin(), see() for each living process, end(). Times are the kernel's ticks but for
+  // `clock_ns`, which is cpu_ns_of() this process; `reaped` are those of what init has reaped, read
+  // after the processes.
   void begin();
-  void see(int pid, const ProcessStat& stat);
+  void see(int pid, const ProcessStat& stat, std::uint64_t clock_ns);
   void end(std::uint64_t reaped);
+
+  // Whether no process was new, gone, forgotten for lack of room or had run since the look before.
+  bool none_has_moved() const { return !has_moved_; }
+
+  // Whether each of them has exactly the processor time that it had at the last look. Whoever forks
+  // has run, so there is nobody else either.
+  bool none_has_run() const;
 
   // In all, of what was ever seen. A process that came and went between two looks is in it only
   // where somebody waited for it, and then not here but with its parent.
@@ -58,6 +68,7 @@ class KnownProcesses {
   struct Seen {
     int pid;
     bool is_there;
+    std::uint64_t clock_ns;
     std::uint64_t own_ticks;
     std::uint64_t children_ticks;
     std::uint64_t generation;
@@ -74,6 +85,7 @@ class KnownProcesses {
 
   Seen seen_[capacity];
   std::size_t count_ = 0;
+  bool has_moved_ = true;
   std::uint64_t generations_ = 0;
   std::uint64_t inherited_ = 0;  // what parents got from children since the last look
   std::uint64_t reaped_ = 0;

@@ -137,9 +137,13 @@ bool Watch::leave_out(int pid) { return left_out_.add(pid); }
 
 bool Watch::note_starting(int pid) { return starting_.add(pid); }
 
-void Watch::note_started(int pid) { starting_.remove(pid); }
+void Watch::note_started(int pid) {
+  is_still_ = false;
+  starting_.remove(pid);
+}
 
 void Watch::note_reaped(int pid) {
+  is_still_ = false;
   left_out_.remove(pid);
   starting_.remove(pid);
 }
@@ -366,6 +370,7 @@ void Watch::note_inherited() {
 }
 
 void Watch::note_inherited_by(int pid) {
+  is_still_ = false;
   Sizes own;
   const Number name(static_cast<std::uint64_t>(pid));
   if (read_sizes(proc_, name.text, inheritable, own)) {
@@ -381,9 +386,10 @@ void Watch::note_open_files(int pid) {
 
 Watch::Scan Watch::scan(std::uint64_t reaped_ns) {
   Scan all;
+  is_still_ = false;
   known_.begin();
   each_process([&](const Process& process, const ProcessStat& stat) {
-    known_.see(process.pid, stat);
+    known_.see(process.pid, stat, cpu_ns_of(process.pid, clock_sum));
     all.ticks += stat.own_ticks + stat.children_ticks;
     ++all.processes;
     all.threads += stat.threads;
@@ -414,6 +420,7 @@ WatchedUsage Watch::glance(std::uint64_t memory_limit, std::uint64_t reaped_ns) 
 
 WatchedUsage Watch::measure(std::uint64_t memory_limit, std::uint64_t reaped_ns) {
   const Scan all = scan(reaped_ns);
+  is_still_ = known_.none_has_moved();
   look_at_files();
   WatchedUsage usage;
   usage.cpu_ns = all.ticks * ns_per_tick;

@@ -105,6 +105,11 @@ class Watch {
   // kernel kept less than this says, and `is_rough`.
   WatchedUsage glance(std::uint64_t memory_limit, std::uint64_t reaped_ns);
 
+  // Whether what the last measure() found is still there: no process has run since, nor while it
+  // was made. What comes from outside is not seen: what a peer sends, files that the owner writes.
+  bool is_still() const { return is_still_ && known_.none_has_run(); }
+  bool has_sockets() const { return sockets_now_ > 0; }
+
   // Only the processor time.
   std::uint64_t processor_time(std::uint64_t reaped_ns);
 
@@ -154,6 +159,7 @@ class Watch {
   std::uint64_t sockets_now_ = 0;   // what is kept for sockets
   std::uint64_t kernel_ = 0;        // what else the kernel keeps, as the last measure() found it
   bool kernel_is_counted_ = false;  // and not only the most that it can be
+  bool is_still_ = false;           // nobody had moved when measure() began
   static constexpr int most_left_out = 8;
   PidSet<most_left_out> left_out_;
   PidSet<most_starting> starting_;

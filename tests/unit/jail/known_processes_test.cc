@@ -1,8 +1,13 @@
 #include "child/known_processes.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <vector>
+
+#include "child/clocks.h"
 
 namespace jail::child {
 namespace {
@@ -12,6 +17,7 @@ struct Process {
   int parent;
   std::uint64_t own_ticks;
   std::uint64_t children_ticks = 0;
+  std::uint64_t clock_ns = 0;
 };
 
 // What init sees at one look, and what it has reaped by then.
@@ -22,7 +28,7 @@ void look(KnownProcesses& known, const std::vector<Process>& processes, std::uin
     stat.parent = process.parent;
     stat.own_ticks = process.own_ticks;
     stat.children_ticks = process.children_ticks;
-    known.see(process.pid, stat);
+    known.see(process.pid, stat, process.clock_ns);
   }
   known.end(reaped);
 }
@@ -156,6 +162,52 @@ TEST(KnownProcesses, MoreThanItRemembersAreNoError) {
   look(known, {});
   look(known, {});
   EXPECT_LE(known.lost_ticks(), 1000u);
+}
+
+TEST(KnownProcesses, WhoeverIsNewGoneOrHasRunHasMoved) {
+  KnownProcesses known;
+  look(known, {{2, 1, 0, 0, 70}});
+  EXPECT_FALSE(known.none_has_moved());
+  look(known, {{2, 1, 0, 0, 70}});
+  EXPECT_TRUE(known.none_has_moved());
+  look(known, {{2, 1, 0, 0, 71}});
+  EXPECT_FALSE(known.none_has_moved());
+  look(known, {{2, 1, 0, 0, 71}, {3, 2, 0, 0, 0}});
+  EXPECT_FALSE(known.none_has_moved());
+  look(known, {{2, 1, 0, 0, 71}, {3, 2, 0, 0, 0}});
+  EXPECT_TRUE(known.none_has_moved());
+  look(known, {{2, 1, 0, 0, 71}});
+  EXPECT_FALSE(known.none_has_moved());
+}
+
+TEST(KnownProcesses, WhoeverFindsNoRoomHasAlwaysMoved) {
+  KnownProcesses known;
+  std::vector<Process> many;
+  for (int pid = 2; pid < 300; ++pid) many.push_back({pid, 1, 0});
+  look(known, many);
+  look(known, many);
+  EXPECT_FALSE(known.none_has_moved());
+}
+
+TEST(KnownProcesses, AProcessThatStandsStillHasNotRunUntilItGoesOnOrIsGone) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (;;) ::raise(SIGSTOP);
+  }
+  ASSERT_GT(child, 0);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
+  KnownProcesses known;
+  look(known, {{child, 1, 0, 0, cpu_ns_of(child, clock_sum)}});
+  EXPECT_TRUE(known.none_has_run());
+  ::kill(child, SIGCONT);
+  ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
+  EXPECT_FALSE(known.none_has_run());
+  look(known, {{child, 1, 0, 0, cpu_ns_of(child, clock_sum)}});
+  EXPECT_TRUE(known.none_has_run());
+  ::kill(child, SIGKILL);
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_FALSE(known.none_has_run());
 }
 
 }  // namespace
