@@ -66,6 +66,8 @@ struct Call {
   std::uint8_t padding[2];
   std::int64_t argument[6];
   std::int64_t at_least;  // a result below is a failure (a short write): EIO
+
+  bool operator==(const Call&) const = default;
 };
 
 // Who runs a plan, and what its guest list ends in.

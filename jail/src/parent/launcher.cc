@@ -75,17 +75,26 @@ Result<Jail> Launcher::launch(const JailSpec& spec) const {
   auto plan = compile(spec, state_->host);
   if (!plan) return std::move(plan).error();
   if (auto granted = check_grants(spec, state_->host.uid); !granted) return granted.error();
-  const auto image = to_image(*plan);
-  if (!image) return image.error();
   JailOrder order;
+  Fd image;
+  if (spec.life == Life::until_ended) {
+    auto shared = state_->living_plans.share(std::move(*plan));
+    if (!shared) return shared.error();
+    order.image = (*shared)->image.get();
+    order.plan = {*shared, &(*shared)->plan};
+    order.living = &spec;
+  } else {
+    auto made = to_image(*plan);
+    if (!made) return made.error();
+    image = std::move(*made);
+    order.image = image.get();
+    order.plan = std::make_shared<const Plan>(std::move(*plan));
+  }
   order.socket = state_->socket.get();
-  order.image = image->get();
-  order.plan = std::make_shared<const Plan>(std::move(*plan));
   order.limits = spec.limits;
   order.cgroups = state_->cgroups ? &*state_->cgroups : nullptr;
   order.network = &spec.network;
   order.proxy = state_->egress.get();
-  if (spec.life == Life::until_ended) order.living = &spec;
   return order_jail(order);
 }
 

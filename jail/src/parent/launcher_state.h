@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "jail/launcher.h"
+#include "parent/shared_plans.h"
 #include "plan/plan.h"
 
 namespace jail {
@@ -23,6 +24,7 @@ struct Launcher::State {
   HostFacts host;
   std::optional<CgroupTree> cgroups;
   std::shared_ptr<const EgressProxy> egress;
+  SharedPlans living_plans;
 };
 
 }  // namespace jail

@@ -17,11 +17,15 @@ namespace jail {
 struct CallText {
   std::string system_call;
   std::string purpose;  // "mount /usr read-only"
+
+  bool operator==(const CallText&) const = default;
 };
 
 struct CallList {
   std::vector<wire::Call> calls;
   std::vector<CallText> texts;  // one for each call
+
+  bool operator==(const CallList&) const = default;
 };
 
 struct Plan {
@@ -36,6 +40,8 @@ struct Plan {
   std::uint32_t data_limit = 0;  // places in `bytes`, see wire::PlanHeader
   std::uint32_t cpu_limit = 0;
   std::uint32_t program = 0;
+
+  bool operator==(const Plan&) const = default;
 };
 
 // The facts about the host that a plan depends on, so that compile() itself asks nothing.

@@ -7,21 +7,26 @@
 
 #include <cstring>
 
+#include "parent/shared_plans.h"
 #include "plan/plan.h"
 
 namespace jail {
 namespace {
 
+Result<Plan> plan_of(const std::string& argument) {
+  JailSpec spec;
+  spec.argv = {"/bin/echo", "one", argument};
+  spec.env = {"NAME=value"};
+  spec.filter.instructions = {0x7fff000000000006};
+  HostFacts host;
+  host.uid = host.gid = 1001;
+  return compile(spec, host);
+}
+
 class PlanImage : public testing::Test {
  protected:
   void SetUp() override {
-    JailSpec spec;
-    spec.argv = {"/bin/echo", "one", "two"};
-    spec.env = {"NAME=value"};
-    spec.filter.instructions = {0x7fff000000000006};
-    HostFacts host;
-    host.uid = host.gid = 1001;
-    auto plan = compile(spec, host);
+    auto plan = plan_of("two");
     ASSERT_TRUE(plan) << plan.error().message();
     auto image = to_image(*plan);
     ASSERT_TRUE(image) << image.error().message();
@@ -78,6 +83,22 @@ TEST_F(PlanImage, RelocatesEveryPointerAndNothingElse) {
     EXPECT_EQ(place % 8, 0u);
     EXPECT_LT(at<std::uint64_t>(place), header_.size);
   }
+}
+
+TEST(SharedPlans, AreOneForThoseThatAreAlike) {
+  SharedPlans plans;
+  const auto share = [&plans](const std::string& argument) {
+    auto shared = plans.share(*plan_of(argument));
+    EXPECT_TRUE(shared);
+    return *shared;
+  };
+  const auto first = share("two");
+  EXPECT_EQ(share("two"), first);
+  const auto other = share("three");
+  EXPECT_NE(other, first);
+  EXPECT_EQ(first->plan, *plan_of("two"));
+  EXPECT_EQ(other->plan, *plan_of("three"));
+  EXPECT_NE(first->image.get(), other->image.get());
 }
 
 }  // namespace
