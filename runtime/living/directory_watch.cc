@@ -118,6 +118,7 @@ DirectoryWatch::DirectoryWatch(DirectoryWatch&& other) noexcept
       inotify_(std::move(other.inotify_)),
       root_(std::move(other.root_)),
       paths_(std::move(other.paths_)),
+      left_(std::move(other.left_)),
       moved_(std::move(other.moved_)),
       told_(std::move(other.told_)) {}
 
@@ -269,6 +270,7 @@ void DirectoryWatch::take_one(int number, std::uint32_t mask, std::uint32_t cook
   const std::string directory = known->second;
   if ((mask & IN_IGNORED) != 0) {
     paths_.erase(known);
+    left_.erase(number);
     give_back(bounds_.directories, 1);
     events.is_over = events.is_over || directory.empty();
     return;
@@ -280,7 +282,8 @@ void DirectoryWatch::take_one(int number, std::uint32_t mask, std::uint32_t cook
   if (name.empty()) return;
   const std::string path = within(directory, name);
   const bool is_directory = (mask & IN_ISDIR) != 0;
-  if (moved_ && (mask & IN_MOVED_TO) != 0 && moved_->cookie == cookie) {
+  const bool is_moved_here = moved_ && (mask & IN_MOVED_TO) != 0 && moved_->cookie == cookie;
+  if (is_moved_here && !left_.contains(number)) {
     const Moved moved = *std::exchange(moved_, std::nullopt);
     say(Type::moved, path, is_directory, events, moved.path);
     if (is_directory && is_recursive_) {
@@ -291,6 +294,7 @@ void DirectoryWatch::take_one(int number, std::uint32_t mask, std::uint32_t cook
     return;
   }
   end_move(events);
+  if (left_.contains(number)) return;
   if ((mask & IN_MOVED_FROM) != 0) {
     moved_ = Moved{.path = path, .is_directory = is_directory, .cookie = cookie};
     return;
@@ -320,10 +324,12 @@ void DirectoryWatch::end_move(Events& events) {
   if (moved.is_directory) forget_below(moved.path);
 }
 
-// The kernel answers with IN_IGNORED, which takes them out.
+// The kernel answers with IN_IGNORED, which takes them out. What happened there before comes first.
 void DirectoryWatch::forget_below(const std::string& path) {
   for (const auto& [number, other] : paths_) {
-    if (other == path || is_below(other, path)) ::inotify_rm_watch(inotify_.get(), number);
+    if (other != path && !is_below(other, path)) continue;
+    ::inotify_rm_watch(inotify_.get(), number);
+    left_.insert(number);
   }
 }
 

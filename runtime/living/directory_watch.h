@@ -127,6 +127,7 @@ class DirectoryWatch {
   jail::Fd inotify_;
   jail::Fd root_;                     // during a call, where it was needed
   std::map<int, std::string> paths_;  // of what is watched, by the kernel's number
+  std::set<int> left_;                // of these, what was moved away: nothing of it is told
   std::optional<Moved> moved_;        // away, and perhaps to another place that is watched
   // What was told when its directory was looked into; the kernel may say it again.
   std::set<std::string> told_;

@@ -75,6 +75,26 @@ TEST_F(DirectoryWatchTest, WhatIsInANewDirectoryIsToldOnce) {
   EXPECT_EQ(count(all(*watch), Type::created, "a/b/g"), 1);
 }
 
+TEST_F(DirectoryWatchTest, OfADirectoryThatWasMovedAwayNothingMoreIsTold) {
+  const fs::path elsewhere = root_.string() + "-elsewhere";
+  fs::create_directories(root_ / "a/b");
+  auto watch = start();
+  ASSERT_TRUE(watch) << watch.error().message();
+  fs::rename(root_ / "a", elsewhere);
+  std::ofstream(elsewhere / "b/f") << "x";
+  fs::create_directory(elsewhere / "c");
+  fs::rename(elsewhere, root_ / "d");
+  write("d/b/g");
+  const auto events = all(*watch);
+  EXPECT_EQ(count(events, Type::removed, "a"), 1);
+  EXPECT_EQ(count(events, Type::created, "a/b/f"), 0);
+  EXPECT_EQ(count(events, Type::created, "a/c"), 0);
+  EXPECT_EQ(count(events, Type::created, "a/b/g"), 0);
+  for (const char* path : {"d", "d/b", "d/b/f", "d/c", "d/b/g"}) {
+    EXPECT_EQ(count(events, Type::created, path), 1) << path;
+  }
+}
+
 TEST_F(DirectoryWatchTest, ExchangedDirectoriesHaveTheirNewPaths) {
   fs::create_directories(root_ / "a/in");
   fs::create_directories(root_ / "b/in");
