@@ -1,6 +1,7 @@
 """One run: what is opened, what is interleaved, what comes after."""
 import contextlib
 import dataclasses
+import http.client
 import json
 import os
 import pathlib
@@ -13,6 +14,7 @@ import figures as figures_module  # noqa: E402
 import live_server  # noqa: E402
 import memory  # noqa: E402
 import peers  # noqa: E402
+import sandboxes as sandboxes_module  # noqa: E402
 from worker import Failed, Worker  # noqa: E402
 
 CODE, EXPECTED = "print(6*7)", "42"
@@ -21,7 +23,7 @@ SHIPPED = json.loads((HERE.parent / "rootfs" / "templates" / "data.json").read_t
 DATA_IMPORTS = ",".join(SHIPPED["imports"])
 DATA = ("--template", "data", "--imports", DATA_IMPORTS, "--warm-up", SHIPPED["warm_up"], "--after-fork", SHIPPED["after_fork"],
         "--rehearsal", SHIPPED["rehearsal"])
-PARTS = ("launchers", "floor", "in_process", "http", "memory")
+PARTS = ("launchers", "floor", "in_process", "http", "sandboxes", "memory")
 CLIENTS = 8
 PAUSE_MS = 3  # that nothing happens in before a request, once what it needs is there
 IN_STOCK = 500  # requests that use up the jails which a pool has in stock: these would flatter a rate
@@ -48,14 +50,18 @@ class Plan:
     jails: int             # that wait at once, to see what they keep
     state_mb: int          # Python objects in a template; 0: not measured
     refills: int
+    sandboxes: int         # that live at once
+    lives: int             # of sandboxes, in a round
 
 
 QUICK = Plan(rounds=5, launches=2, pandas_rounds=2, requests=30, cold=3,
              floods=1, flood_seconds=1.5, pandas_seconds=5, pandas_floods=("python3",),
-             long_run=5_000, fresh_floods=4, loads=(0.5,), load_seconds=3, jails=100, state_mb=0, refills=20)
+             long_run=5_000, fresh_floods=4, loads=(0.5,), load_seconds=3, jails=100, state_mb=0, refills=20, sandboxes=100,
+             lives=5)
 FULL = Plan(rounds=30, launches=2, pandas_rounds=6, requests=50, cold=4,
             floods=3, flood_seconds=3, pandas_seconds=8, pandas_floods=("python3", "bubblewrap"),
-            long_run=100_000, fresh_floods=6, loads=(0.25, 0.5, 0.75, 0.9, 1.1), load_seconds=8, jails=1_000, state_mb=1_024, refills=50)
+            long_run=100_000, fresh_floods=6, loads=(0.25, 0.5, 0.75, 0.9, 1.1), load_seconds=8, jails=1_000, state_mb=1_024, refills=50,
+            sandboxes=1_000, lives=5)
 
 
 def say(words):
@@ -72,6 +78,7 @@ class Run:
         self.steps = []       # (period in rounds, what to do): the interleaved part
         self.floods = []      # the same for rates
         self.server = None
+        self.sandboxes = self.sandbox_server = None
         self.bodies = 0  # written for load workers
         self.http = {}        # name -> Worker
         self.warm = None      # in process
@@ -89,7 +96,7 @@ class Run:
         """What cannot be measured here is named with its reason, and the rest goes on."""
         try:
             return action()
-        except (Failed, live_server.DidNotStart, OSError) as error:
+        except (Failed, live_server.DidNotStart, OSError, http.client.HTTPException) as error:
             self.figures.missing[name] = str(error)
             return None
 
@@ -323,6 +330,22 @@ class Run:
         pid = self.server.pid
         return memory.resident_mb(pid), memory.descriptors(pid), len(memory.descendants(pid))
 
+    # --- sandboxes that live
+
+    def add_sandboxes(self):
+        server = self._serve("sandboxes", SANDBOX_MAX_LIVING=str(self.plan.sandboxes + 1), JOBS_PATH=":memory:")
+        self.sandboxes = sandboxes_module.Sandboxes(server)
+        self.sandbox_server = server
+
+        def live():
+            for _ in range(self.plan.lives):
+                sandboxes_module.one_life(self.sandboxes, self.figures)
+        live()
+        self.each_round("a sandbox, created", live)
+
+    def many_sandboxes(self):
+        sandboxes_module.many(self.sandboxes, self.sandbox_server.pid, self.plan.sandboxes, self.figures)
+
     # --- memory, and templates that hold much
 
     def measure_memory(self):
@@ -373,7 +396,7 @@ class Run:
 
     def measure(self):
         with self.open:
-            for part in ("launchers", "floor", "in_process", "http"):
+            for part in ("launchers", "floor", "in_process", "http", "sandboxes"):
                 if self.has(part):
                     say(f"opening {part}")
                     self.attempt(part, getattr(self, f"add_{part}"))
@@ -392,6 +415,9 @@ class Run:
                 say("load")
                 self.attempt("http, warm, open loops", self.open_loops)
                 self.attempt("long run", self.long_run)
+            if self.has("sandboxes"):
+                say("many sandboxes")
+                self.attempt("many sandboxes", self.many_sandboxes)
             if self.has("memory"):
                 say("memory")
                 self.measure_memory()

@@ -1,0 +1,79 @@
+"""Sandboxes that live: how soon one is there, and what many cost that wait or are paused."""
+import concurrent.futures
+import http.client
+import threading
+import time
+
+import memory
+
+SETTLE_SECONDS = 2
+WATCHED_SECONDS = 5
+AT_ONCE = 50
+
+
+class Sandboxes:
+    """Of one server, over kept connections: one for each thread."""
+
+    def __init__(self, server):
+        self._server, self._threads = server, threading.local()
+
+    def send(self, method, path="", body=None, expected=(200, 201, 202, 204)):
+        if not hasattr(self._threads, "client"):
+            self._threads.client = self._server.client()
+        client, path = self._threads.client, f"/v1/sandboxes{path}"
+        answer = client.send(method, path) if body is None else client.post(body, path)
+        if answer.status not in expected:
+            raise http.client.HTTPException(f"{method} {path}: {answer}")
+        return answer
+
+    def create(self):
+        return self.send("POST", body={}).json["id"]
+
+    def run(self, sandbox, *command, **fields):
+        return self.send("POST", f"/{sandbox}/processes", {"command": list(command), **fields})
+
+
+def microseconds_of(action):
+    begin = time.perf_counter()
+    answer = action()
+    return (time.perf_counter() - begin) * 1e6, answer
+
+
+def one_life(sandboxes, figures):
+    """From nothing to nothing."""
+    created, sandbox = microseconds_of(sandboxes.create)
+    ran, _ = microseconds_of(lambda: sandboxes.run(sandbox, "/bin/true"))
+    deleted, _ = microseconds_of(lambda: sandboxes.send("DELETE", f"/{sandbox}"))
+    figures.add("a sandbox, created", [created])
+    figures.add("a sandbox, created and first command", [created + ran])
+    figures.add("a sandbox, created, command, deleted", [created + ran + deleted])
+
+
+def milliseconds_a_second(pid):
+    """Of a processor that all processes below use."""
+    before = memory.processor_seconds(pid)
+    time.sleep(WATCHED_SECONDS)
+    return 1e3 * (memory.processor_seconds(pid) - before) / WATCHED_SECONDS
+
+
+def many(sandboxes, pid, count, figures):
+    """What so many cost one by one: created, with a process that sleeps, paused, resumed by a command."""
+    numbers = figures.numbers
+    alone = memory.available_mb()
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        made = list(pool.map(lambda _: microseconds_of(sandboxes.create), range(count)))
+        ids = [sandbox for _, sandbox in made]
+        numbers[f"ms to create a sandbox, {AT_ONCE} at once, mean"] = sum(took for took, _ in made) / count / 1e3
+        time.sleep(SETTLE_SECONDS)
+        numbers[f"MB of each of {count} sandboxes (MemAvailable)"] = (alone - memory.available_mb()) / count
+        list(pool.map(lambda sandbox: sandboxes.run(sandbox, "/bin/sleep", "100000", background=True), ids))
+        time.sleep(SETTLE_SECONDS)
+        numbers[f"MB of each of {count} sandboxes with a process that sleeps (MemAvailable)"] = (
+            (alone - memory.available_mb()) / count)
+        numbers[f"ms of a processor that {count} such sandboxes use in a second"] = milliseconds_a_second(pid)
+        list(pool.map(lambda sandbox: sandboxes.send("POST", f"/{sandbox}/pause"), ids))
+        time.sleep(SETTLE_SECONDS)
+        numbers[f"ms of a processor that {count} paused sandboxes use in a second"] = milliseconds_a_second(pid)
+        answers = list(pool.map(lambda sandbox: sandboxes.run(sandbox, "/bin/echo", "42").json["stdout"], ids))
+        numbers[f"of {count} paused sandboxes ran a command"] = sum(answer == "42\n" for answer in answers)
+        list(pool.map(lambda sandbox: sandboxes.send("DELETE", f"/{sandbox}"), ids))
