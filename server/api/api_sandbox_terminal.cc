@@ -280,6 +280,8 @@ class TerminalSession final {
       auto message = co_await channel_->read(share_);
       if (over_.requested()) co_return;
       std::optional<Response> refusal;
+      // Where it is not resumed on demand, what is typed waits in the terminal.
+      if (message.kind != Kind::closed) (void)sandbox_->living()->resume_on_demand();
       if (message.kind == Kind::binary) {
         co_await keep_typed(message.bytes);
       } else if (message.kind == Kind::text) {

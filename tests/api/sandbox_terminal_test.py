@@ -2,79 +2,11 @@
 import asyncio
 import collections
 import contextlib
-import json
 import random
-import urllib.parse
 
 import host_view
-import living_sandbox
 import time_scale
-
-try:
-    import websockets
-except ImportError:
-    websockets = None
-
-
-class Terminal:
-    """One connection: what the terminal showed, and the messages that came as text."""
-
-    def __init__(self, socket):
-        self.socket, self.shown, self.messages = socket, b"", []
-
-    async def type(self, text):
-        await self.socket.send(text.encode() if isinstance(text, str) else text)
-
-    async def say(self, **message):
-        await self.socket.send(json.dumps(message))
-
-    async def take(self):
-        message = await asyncio.wait_for(self.socket.recv(), time_scale.scaled(30))
-        if isinstance(message, bytes):
-            self.shown += message
-        else:
-            self.messages.append(json.loads(message))
-
-    async def until(self, text):
-        """Reads on until it shows `text`, and returns what it showed up to there."""
-        while text not in self.shown:
-            try:
-                await self.take()
-            except websockets.ConnectionClosed as closed:
-                raise AssertionError(f"{text!r} is not in {self.shown!r}; {self.messages}") from closed
-        seen, self.shown = self.shown.split(text, 1)
-        return seen + text
-
-    async def end(self):
-        """Reads on to the end; the last message."""
-        with contextlib.suppress(websockets.ConnectionClosed):
-            while True:
-                await self.take()
-        return self.messages[-1] if self.messages else None
-
-
-class TerminalTest(living_sandbox.SandboxTest):
-    def setUp(self):
-        super().setUp()
-        if websockets is None:
-            self.skipTest("python3-websockets is missing")
-
-    def address(self, sandbox, **query):
-        return f"ws://127.0.0.1:{self.server.port}{sandbox.path}/terminal?{urllib.parse.urlencode(query)}"
-
-    @contextlib.asynccontextmanager
-    async def open(self, sandbox, **query):
-        async with websockets.connect(self.address(sandbox, **query), max_size=None, close_timeout=1) as socket:
-            yield Terminal(socket)
-
-    def refusal(self, sandbox, **query):
-        async def connect():
-            async with self.open(sandbox, **query):
-                pass
-
-        with self.assertRaises(websockets.InvalidStatusCode) as raised:
-            asyncio.run(connect())
-        return raised.exception.status_code
+from sandbox_terminal import Terminal, TerminalTest, websockets
 
 
 class Shell(TerminalTest):
