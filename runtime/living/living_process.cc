@@ -38,7 +38,7 @@ jail::Fd duplicate(int descriptor) { return jail::Fd(::fcntl(descriptor, F_DUPFD
 }  // namespace
 
 LivingProcess::LivingProcess(asio::any_io_executor executor, jail::Process process,
-                             ProcessCommand command)
+                             ProcessCommand command, std::shared_ptr<OutputOrder> order)
     : executor_(std::move(executor)),
       command_([&command] {
         ProcessCommand kept = command;
@@ -47,15 +47,17 @@ LivingProcess::LivingProcess(asio::any_io_executor executor, jail::Process proce
       }()),
       first_input_(std::move(command.input)),
       process_(std::move(process)),
-      log_(kept_bytes),
+      log_(kept_bytes, std::move(order)),
       out_(executor_),
       err_(executor_),
       in_(executor_) {}
 
 asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingProcess::start(
-    jail::Process process, ProcessCommand command, std::function<void()> on_end, Cancel cancel) {
-  const std::shared_ptr<LivingProcess> self(new LivingProcess(
-      co_await asio::this_coro::executor, std::move(process), std::move(command)));
+    jail::Process process, ProcessCommand command, std::shared_ptr<OutputOrder> order,
+    std::function<void()> on_end, Cancel cancel) {
+  const std::shared_ptr<LivingProcess> self(
+      new LivingProcess(co_await asio::this_coro::executor, std::move(process), std::move(command),
+                        std::move(order)));
   if (auto begun = co_await self->begin(std::move(cancel)); !begun) co_return begun.error();
   asio::co_spawn(self->executor_, drive(self, std::move(on_end)), asio::detached);
   asio::co_spawn(self->executor_, read_stream(self, self->out_, Stream::standard_output),
@@ -168,7 +170,7 @@ std::size_t LivingProcess::read_some(Descriptor& from, Stream stream) {
   }
   const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
   const std::lock_guard lock(mutex_);
-  log_.append(stream, bytes);
+  log_.append(stream, bytes, std::chrono::system_clock::now());
   readers_.ring();
   return bytes.size();
 }
@@ -230,6 +232,24 @@ asio::awaitable<LivingProcess::Output> LivingProcess::next_output(std::uint64_t 
     }
     co_await bell->wait(deadline);
   }
+}
+
+std::optional<OutputLog::Placed> LivingProcess::next_placed(std::uint64_t place,
+                                                            std::uint64_t until,
+                                                            std::size_t max_bytes) const {
+  const std::lock_guard lock(mutex_);
+  return log_.next_placed(place, until, max_bytes);
+}
+
+OutputLog::LineEnds LivingProcess::line_ends(std::optional<Stream> stream, std::uint64_t until,
+                                             std::size_t most) const {
+  const std::lock_guard lock(mutex_);
+  return log_.line_ends(stream, until, most);
+}
+
+OutputLog LivingProcess::latest_output(std::uint64_t place) const {
+  const std::lock_guard lock(mutex_);
+  return log_.latest(place);
 }
 
 asio::awaitable<void> LivingProcess::wait_for_end(Bell::Time deadline) const {

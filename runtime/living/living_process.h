@@ -41,12 +41,13 @@ class LivingProcess : public std::enable_shared_from_this<LivingProcess> {
  public:
   using Time = std::chrono::system_clock::time_point;
 
-  // `process` is spawned and nothing of it is taken yet. Waits until its program has begun or it
-  // has ended. `on_end` is called once on the executor, when it has ended. Errors: as
-  // jail::Process::advance(), and closed where `cancel` was requested before; the process is gone
-  // then, and `on_end` not called.
+  // `process` is spawned and nothing of it is taken yet, `order` is that of the sandbox's output.
+  // Waits until its program has begun or it has ended. `on_end` is called once on the executor,
+  // when it has ended. Errors: as jail::Process::advance(), and closed where `cancel` was requested
+  // before; the process is gone then, and `on_end` not called.
   static boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> start(
-      jail::Process process, ProcessCommand command, std::function<void()> on_end, Cancel cancel);
+      jail::Process process, ProcessCommand command, std::shared_ptr<OutputOrder> order,
+      std::function<void()> on_end, Cancel cancel);
 
   LivingProcess(const LivingProcess&) = delete;
   LivingProcess& operator=(const LivingProcess&) = delete;
@@ -77,6 +78,12 @@ class LivingProcess : public std::enable_shared_from_this<LivingProcess> {
   // `cancel` is requested. On the executor of who awaits it, which does one thing after the other.
   boost::asio::awaitable<Output> next_output(std::uint64_t place, std::size_t max_bytes,
                                              Bell::Time deadline, Cancel cancel) const;
+  // As OutputLog has them: for those who read what all processes print.
+  std::optional<OutputLog::Placed> next_placed(std::uint64_t place, std::uint64_t until,
+                                               std::size_t max_bytes) const;
+  OutputLog::LineEnds line_ends(std::optional<Stream> stream, std::uint64_t until,
+                                std::size_t most) const;
+  OutputLog latest_output(std::uint64_t place) const;
 
   // A reader that the process waits for: nothing of its output is lost while a Pace is there and
   // says in time how far it is. One at a time.
@@ -121,7 +128,7 @@ class LivingProcess : public std::enable_shared_from_this<LivingProcess> {
   using Descriptor = boost::asio::posix::stream_descriptor;
 
   LivingProcess(boost::asio::any_io_executor executor, jail::Process process,
-                ProcessCommand command);
+                ProcessCommand command, std::shared_ptr<OutputOrder> order);
 
   boost::asio::awaitable<jail::Result<void>> begin(Cancel cancel);
   boost::asio::awaitable<jail::Result<void>> until(jail::ProcessPhase phase, Cancel cancel);

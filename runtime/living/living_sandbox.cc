@@ -135,6 +135,7 @@ asio::awaitable<void> LivingSandbox::drive(std::shared_ptr<LivingSandbox> self) 
       co_await self->alarm_->wait();
     }
   }
+  co_await self->see_processes_end();
   Ending ending;
   {
     const std::lock_guard lock(self->mutex_);
@@ -142,6 +143,7 @@ asio::awaitable<void> LivingSandbox::drive(std::shared_ptr<LivingSandbox> self) 
     if (self->jail_->phase() == jail::Phase::ended) ending.report = self->jail_->report();
     ending.at = std::chrono::system_clock::now();
     self->jail_.reset();
+    self->latest_output_ = self->latest_output();
     for (const auto& process : self->processes_) process->close_output();
     self->processes_.clear();
     self->pause_.reset();
@@ -240,7 +242,7 @@ asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingSandbox::spawn(Pro
     use.reset();
     self->forget_oldest_ended();
   };
-  auto process = co_await LivingProcess::start(std::move(*spawned), std::move(command),
+  auto process = co_await LivingProcess::start(std::move(*spawned), std::move(command), order_,
                                                std::move(on_end), std::move(cancel));
   if (process) add(*process);
   co_return process;
@@ -356,6 +358,17 @@ Result<jail::Fd> LivingSandbox::request_socket(jail::SocketFamily family) const 
   const std::lock_guard lock(mutex_);
   if (!jail_ || ending_) return has_ended_error();
   return jail_->request_socket(family);
+}
+
+Result<UsageTarget> LivingSandbox::usage_target() const {
+  const std::lock_guard lock(mutex_);
+  if (!jail_ || ending_) return has_ended_error();
+  auto workspace = jail_->open_file("/workspace", O_PATH | O_DIRECTORY);
+  auto tmp = jail_->open_file("/tmp", O_PATH | O_DIRECTORY);
+  if (!workspace || !tmp) return has_ended_error();
+  jail::Fd init(::fcntl(jail_->process_fd(), F_DUPFD_CLOEXEC, 0));
+  if (!init.valid()) return Error{ErrorKind::exhausted, "look at a sandbox", errno, {}};
+  return UsageTarget{std::move(init), std::move(*workspace), std::move(*tmp)};
 }
 
 std::shared_ptr<void> LivingSandbox::take_port_place(Attendance attendance) {

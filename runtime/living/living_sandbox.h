@@ -15,11 +15,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "jail/jail.h"
 #include "jail/result.h"
 #include "runtime/living/living_process.h"
+#include "runtime/living/sandbox_output.h"
+#include "runtime/living/sandbox_usage.h"
 #include "runtime/sandbox/alarm.h"
 #include "runtime/sandbox/living_request.h"
 #include "runtime/sandbox/time_source.h"
@@ -101,6 +104,17 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   void forget(int pid);
   std::uint32_t running() const;
 
+  // What all of its processes print, in the order in which it came; once it has ended the latest
+  // of that, some 64 KiB.
+  OutputPage output(const OutputQuery& query) const;
+  // Where the latest `lines` lines of that begin.
+  std::uint64_t output_tail(const OutputFilter& filter, std::size_t lines) const;
+  // As OutputOrder has it.
+  boost::asio::awaitable<void> wait_for_output(std::uint64_t place, Bell::Time deadline,
+                                               Cancel cancel) const {
+    return order_->wait_beyond(place, deadline, std::move(cancel));
+  }
+
   // As jail::Jail::open_file(); closed where the sandbox has ended.
   jail::Result<jail::Fd> open_file(std::string_view path, int flags, std::uint32_t mode) const;
 
@@ -110,6 +124,9 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   // there are as many as there may be, max_port_connections.
   static constexpr std::uint32_t max_port_connections = 64;
   std::shared_ptr<void> take_port_place(Attendance attendance);
+
+  // What is needed to see what it uses, also while it is paused. Errors: closed, kernel.
+  jail::Result<UsageTarget> usage_target() const;
 
   // When it was started, by the calendar.
   std::chrono::system_clock::time_point began_at() const noexcept { return began_at_; }
@@ -158,6 +175,8 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   void add(const std::shared_ptr<LivingProcess>& process);
   void forget_oldest_ended();
   void forget_oldest_ended_locked();
+  boost::asio::awaitable<void> see_processes_end() const;
+  EndedSources latest_output() const;
   static jail::Error has_ended_error();
   bool look(Time now);
   bool lives_locked() const;
@@ -212,6 +231,8 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   std::uint32_t port_connections_ = 0;
   Time last_used_;
   std::deque<std::shared_ptr<LivingProcess>> processes_;
+  const std::shared_ptr<OutputOrder> order_ = std::make_shared<OutputOrder>();
+  EndedSources latest_output_;  // once it has ended
   mutable Bells for_its_end_;
   const Cancel over_;
 };

@@ -110,12 +110,12 @@ void Sandboxes::restore() {
   }
 }
 
-void Sandboxes::note(const Caller& caller, const Sandbox& sandbox, std::string_view kind,
+void Sandboxes::note(const Caller& caller, const Sandbox& sandbox, SandboxEventKind kind,
                      const SandboxHistory::Detail& detail) {
   history_.note(sandbox.owner(), sandbox.id(), kind, &caller, detail);
 }
 
-void Sandboxes::note_file(const Caller& caller, const Sandbox& sandbox, std::string_view kind,
+void Sandboxes::note_file(const Caller& caller, const Sandbox& sandbox, SandboxEventKind kind,
                           std::string_view path, std::string_view move_to) {
   note(caller, sandbox, kind, [&](json::Writer& writer) {
     writer.key("path").string(json::utf8_prefix(path, max_told_path_bytes));
@@ -126,7 +126,7 @@ void Sandboxes::note_file(const Caller& caller, const Sandbox& sandbox, std::str
 
 void Sandboxes::note_created(const Caller& caller, const Sandbox& sandbox) {
   const SandboxRequest& request = sandbox.request();
-  note(caller, sandbox, "created", [&](json::Writer& writer) {
+  note(caller, sandbox, SandboxEventKind::created, [&](json::Writer& writer) {
     writer.key("name").string(request.name);
     writer.key("template").string(request.template_name);
     writer.key("memory_mb").integer(request.memory_mb);
@@ -140,7 +140,7 @@ void Sandboxes::note_created(const Caller& caller, const Sandbox& sandbox) {
 
 void Sandboxes::note_changed(const Caller& caller, const Sandbox& sandbox,
                              const SandboxChange& change) {
-  note(caller, sandbox, "changed", [&](json::Writer& writer) {
+  note(caller, sandbox, SandboxEventKind::changed, [&](json::Writer& writer) {
     if (change.timeout) writer.key("timeout_seconds").number(seconds_of(*change.timeout));
     if (change.idle) {
       writer.key("idle_seconds");
@@ -157,7 +157,7 @@ void Sandboxes::note_changed(const Caller& caller, const Sandbox& sandbox,
 void Sandboxes::note_started(const Caller& caller, const Sandbox& sandbox,
                              const LivingProcess& process) {
   const std::vector<std::string>& words = process.command().argv;
-  note(caller, sandbox, "process_started", [&](json::Writer& writer) {
+  note(caller, sandbox, SandboxEventKind::process_started, [&](json::Writer& writer) {
     writer.key("pid").integer(process.pid()).key("command").begin_array();
     for (std::size_t at = 0; at < words.size() && at < max_told_words; ++at) {
       writer.string(json::utf8_prefix(words[at], max_told_bytes));
@@ -171,7 +171,7 @@ asio::awaitable<void> Sandboxes::note_its_end(Found sandbox,
   co_await process->wait_for_end(Bell::Time::max());
   const jail::ExitReport report = process->state().report;
   const Outcome outcome = outcome_of_process(*sandbox, *process, report);
-  history_.note(sandbox->owner(), sandbox->id(), "process_ended", nullptr,
+  history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::process_ended, nullptr,
                 [&](json::Writer& writer) {
                   writer.key("pid").integer(process->pid()).key("outcome");
                   write_outcome(writer, outcome, sandbox_limits);
@@ -187,22 +187,23 @@ LivingSandbox::News Sandboxes::news_of(const Found& sandbox) {
               [this, id, owner](std::optional<LivingSandbox::Cause> why) {
                 const std::string_view reason = reason_of_pause(why);
                 logger_.info("sandbox paused", {{"sandbox_id", id}, {"reason", reason}});
-                history_.note(owner, id, "paused", nullptr, [reason](json::Writer& writer) {
-                  writer.key("reason").string(reason);
-                });
+                history_.note(
+                    owner, id, SandboxEventKind::paused, nullptr,
+                    [reason](json::Writer& writer) { writer.key("reason").string(reason); });
               },
           .on_resumed =
               [this, id, owner] {
                 logger_.info("sandbox resumed", {{"sandbox_id", id}});
-                history_.note(owner, id, "resumed", nullptr);
+                history_.note(owner, id, SandboxEventKind::resumed, nullptr);
               }};
 }
 
 void Sandboxes::note_end(const Sandbox& sandbox, const Outcome& outcome) {
-  history_.note(sandbox.owner(), sandbox.id(), "ended", nullptr, [&](json::Writer& writer) {
-    writer.key("outcome");
-    write_outcome(writer, outcome, sandbox_limits);
-  });
+  history_.note(sandbox.owner(), sandbox.id(), SandboxEventKind::ended, nullptr,
+                [&](json::Writer& writer) {
+                  writer.key("outcome");
+                  write_outcome(writer, outcome, sandbox_limits);
+                });
 }
 
 }  // namespace runtime

@@ -54,12 +54,12 @@ void SandboxHistory::forget(std::string id) {
   jobs_.writer().add([this, id = std::move(id)] { return table_.remove(id); });
 }
 
-void SandboxHistory::note(std::string_view owner, std::string_view sandbox, std::string_view kind,
+void SandboxHistory::note(std::string_view owner, std::string_view sandbox, SandboxEventKind kind,
                           const Caller* caller, const Detail& detail) {
   SandboxEvent event;
   event.sandbox = sandbox;
   event.at = std::chrono::system_clock::now();
-  event.kind = kind;
+  event.kind = name_of(kind);
   if (caller != nullptr) event.request = caller->request_id;
   json::Writer writer;
   writer.begin_object();
@@ -74,6 +74,7 @@ void SandboxHistory::note(std::string_view owner, std::string_view sandbox, std:
   jobs_.writer().add([this, owner = std::string(owner),
                       event = std::move(event)] { return table_.add_event(owner, event); },
                      bytes);
+  news_.ring(owner);
 }
 
 boost::asio::awaitable<Result<SandboxEventPage>> SandboxHistory::events(SandboxEventQuery query) {

@@ -10,8 +10,10 @@
 
 #include "jail/result.h"
 #include "runtime/json/writer.h"
+#include "runtime/service/event_news.h"
 #include "runtime/service/principal.h"
 #include "runtime/service/records.h"
+#include "runtime/service/sandbox_event_kind.h"
 #include "runtime/store/jobs.h"
 #include "runtime/store/sandbox_table.h"
 
@@ -38,10 +40,12 @@ class SandboxHistory {
 
   // Writes the members of an object that says more of an event.
   using Detail = std::function<void(json::Writer&)>;
-  // `kind` is a stable word: "process_started". `caller` asked for it; null: nobody did.
-  void note(std::string_view owner, std::string_view sandbox, std::string_view kind,
+  // `caller` asked for it; null: nobody did.
+  void note(std::string_view owner, std::string_view sandbox, SandboxEventKind kind,
             const Caller* caller, const Detail& detail = {});
   boost::asio::awaitable<jail::Result<SandboxEventPage>> events(SandboxEventQuery query);
+  // Of what was noted, which a question asked from then on finds.
+  EventNews& news() noexcept { return news_; }
 
   // Where jobs are durable: once the disk has all that was told before. Else at once.
   boost::asio::awaitable<void> settle() { return jobs_.settle(); }
@@ -49,6 +53,7 @@ class SandboxHistory {
  private:
   Jobs& jobs_;
   SandboxTable table_;  // the writer's
+  EventNews news_;
 };
 
 }  // namespace runtime

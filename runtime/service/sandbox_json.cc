@@ -219,6 +219,33 @@ void write_event(Writer& writer, const SandboxEvent& event) {
   writer.key("detail").json(event.detail).end_object();
 }
 
+void write_usage(Writer& writer, const SandboxUsage& usage) {
+  const auto integer = [&writer](std::string_view name, std::uint64_t value) {
+    writer.key(name).integer(static_cast<std::int64_t>(value));
+  };
+  writer.begin_object().key("at").string(json::utc_text(usage.at));
+  const bool is_by_cgroup = usage.source == SandboxUsage::Source::cgroup;
+  writer.key("source").string(is_by_cgroup ? "cgroup" : "processes");
+  integer("memory_bytes", usage.memory_bytes);
+  integer("memory_peak_bytes", usage.memory_peak_bytes);
+  writer.key("cpu_seconds").number(std::chrono::duration<double>(usage.cpu).count());
+  integer("processes", usage.tasks);
+  integer("workspace_bytes", usage.workspace.used_bytes);
+  integer("tmp_bytes", usage.tmp.used_bytes);
+  writer.key("complete").boolean(usage.is_complete).end_object();
+}
+
+void write_usage_limits(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox) {
+  const SandboxRequest& request = sandbox.request();
+  const std::int64_t disk_bytes = std::int64_t{request.disk_mb} << 20;
+  writer.begin_object();
+  writer.key("memory_bytes").integer(std::int64_t{request.memory_mb} << 20);
+  writer.key("processes").integer(request.processes);
+  writer.key("workspace_bytes").integer(disk_bytes);
+  writer.key("tmp_bytes").integer(disk_bytes);
+  writer.key("cpu").number(sandboxes.options().cores).end_object();
+}
+
 std::string output_json(std::string_view bytes, OutputEncoding encoding) {
   Writer writer;
   encoding == OutputEncoding::base64 ? writer.base64(bytes) : writer.string(bytes);

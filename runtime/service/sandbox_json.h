@@ -42,6 +42,9 @@ void write_file_event(json::Writer& writer, const FileEvent& event);
 void write_file_list(json::Writer& writer, const FileList& list);
 
 void write_event(json::Writer& writer, const SandboxEvent& event);
+void write_usage(json::Writer& writer, const SandboxUsage& usage);
+// What a sandbox may use of what is in the same member of its usage.
+void write_usage_limits(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox);
 
 // Bytes of output as a JSON string.
 std::string output_json(std::string_view bytes, OutputEncoding encoding);

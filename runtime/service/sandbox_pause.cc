@@ -32,14 +32,14 @@ std::optional<Refusal> Sandboxes::resume_on_demand(const Sandbox& sandbox) {
 }
 
 asio::awaitable<std::optional<Refusal>> Sandboxes::pause(Caller caller, Found sandbox) {
-  history_.note(sandbox->owner(), sandbox->id(), "pause_asked", &caller);
+  history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::pause_asked, &caller);
   const auto paused = co_await sandbox->living()->pause();
   if (paused) co_return std::nullopt;
   co_return co_await no_change(sandbox, paused.error());
 }
 
 asio::awaitable<std::optional<Refusal>> Sandboxes::resume(Caller caller, Found sandbox) {
-  history_.note(sandbox->owner(), sandbox->id(), "resume_asked", &caller);
+  history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::resume_asked, &caller);
   const auto resumed = sandbox->living()->resume();
   if (resumed) co_return std::nullopt;
   co_return co_await no_change(sandbox, resumed.error());

@@ -137,7 +137,10 @@ Sandboxes::Sandboxes(Runner& runner, Logger& logger, SandboxHistory& history, Op
   restore();
 }
 
-Sandboxes::~Sandboxes() { file_workers_.join(); }
+Sandboxes::~Sandboxes() {
+  end_sampling();
+  file_workers_.join();
+}
 
 // A place for one more, and its name.
 std::optional<Refusal> Sandboxes::reserve(const Principal& principal,
@@ -222,6 +225,7 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
     sandbox->request_ = std::move(request);
     sandbox->number_ = ++last_numbers_[sandbox->owner_];
     sandboxes_.push_back(sandbox);
+    begin_sampling();
     history_.keep(sandbox->known());
     note_created(caller, *sandbox);
     if (is_stopping_) sandbox->living_->end(LivingSandbox::Cause::stopping);
@@ -328,12 +332,12 @@ void Sandboxes::change(const Caller& caller, Sandbox& sandbox, SandboxChange cha
 
 asio::awaitable<void> Sandboxes::remove(Caller caller, Found sandbox) {
   if (!sandbox->end()) {
-    history_.note(sandbox->owner(), sandbox->id(), "delete_asked", &caller);
+    history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::delete_asked, &caller);
     sandbox->living_->end(LivingSandbox::Cause::deleted);
     co_await sandbox->living_->wait_for_end(std::chrono::steady_clock::now() + patience_for_an_end);
     co_return;
   }
-  history_.note(sandbox->owner(), sandbox->id(), "forgotten", &caller);
+  history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::forgotten, &caller);
   const std::lock_guard lock(mutex_);
   std::erase(sandboxes_, sandbox);
   history_.forget(sandbox->id());
@@ -451,9 +455,18 @@ asio::awaitable<std::shared_ptr<Admission::Place>> Sandboxes::file_turn(std::str
   co_return std::make_shared<Admission::Place>(std::move(*turn->place));
 }
 
+bool Sandboxes::is_over_for(std::string_view owner) const {
+  const std::lock_guard lock(mutex_);
+  if (!is_stopping_) return false;
+  return std::all_of(sandboxes_.begin(), sandboxes_.end(), [owner](const Found& sandbox) {
+    return sandbox->owner() != owner || sandbox->end().has_value();
+  });
+}
+
 void Sandboxes::drain() {
   const std::lock_guard lock(mutex_);
   is_stopping_ = true;
+  history_.news().ring_all();
   for (const Found& sandbox : sandboxes_) {
     if (sandbox->living() == nullptr) continue;
     sandbox->living()->end_when_unattended(LivingSandbox::Cause::stopping);
@@ -465,6 +478,7 @@ asio::awaitable<void> Sandboxes::stop(std::chrono::milliseconds patience) {
   {
     const std::lock_guard lock(mutex_);
     is_stopping_ = true;
+    history_.news().ring_all();
     for (const Found& sandbox : sandboxes_) {
       if (!sandbox->end()) alive.push_back(sandbox);
     }

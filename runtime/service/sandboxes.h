@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <cstdint>
@@ -35,6 +37,7 @@
 #include "runtime/service/refusal.h"
 #include "runtime/service/sandbox_history.h"
 #include "runtime/service/sandbox_requests.h"
+#include "runtime/service/usage_history.h"
 
 namespace runtime {
 
@@ -72,6 +75,8 @@ class Sandbox {
 
   // The files of one that lives.
   SandboxFiles files() const;
+  // What it has used.
+  UsageHistory& usage_history() const noexcept { return usage_history_; }
   // What may be watched in it.
   const DirectoryWatch::Bounds& watch_bounds() const noexcept { return watch_bounds_; }
 
@@ -90,6 +95,7 @@ class Sandbox {
   jail::Enforcement enforcement_{};
   std::shared_ptr<LivingSandbox> living_;
   DirectoryWatch::Bounds watch_bounds_;
+  mutable UsageHistory usage_history_;
 
   mutable std::mutex mutex_;
   Metadata metadata_;
@@ -197,12 +203,19 @@ class Sandboxes {
 
   // A file or a tree of them was used, for who looks later: file_read, file_written, file_removed,
   // directory_made, or file_moved to `move_to`.
-  void note_file(const Caller& caller, const Sandbox& sandbox, std::string_view kind,
+  void note_file(const Caller& caller, const Sandbox& sandbox, SandboxEventKind kind,
                  std::string_view path, std::string_view move_to = {});
   // What happened in the sandboxes of an owner.
   boost::asio::awaitable<jail::Result<SandboxEventPage>> events(SandboxEventQuery query) {
     return history_.events(std::move(query));
   }
+  // Of the same, and of the server's end.
+  EventNews& event_news() noexcept { return history_.news(); }
+  // Whether the server ends and all that will happen to sandboxes of that owner is noted.
+  bool is_over_for(std::string_view owner) const;
+
+  // What one that lives uses now. Errors: as do_file_work(); kernel.
+  boost::asio::awaitable<jail::Result<SandboxUsage>> usage(Found sandbox);
 
   // Why a file could not be read, written or looked at.
   static Refusal refusal_of_file(const jail::Error& error);
@@ -227,7 +240,7 @@ class Sandboxes {
   void on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending);
   void forget_ended_of(const std::string& owner);
   void restore();
-  void note(const Caller& caller, const Sandbox& sandbox, std::string_view kind,
+  void note(const Caller& caller, const Sandbox& sandbox, SandboxEventKind kind,
             const SandboxHistory::Detail& detail);
   void note_created(const Caller& caller, const Sandbox& sandbox);
   void note_changed(const Caller& caller, const Sandbox& sandbox, const SandboxChange& change);
@@ -238,6 +251,11 @@ class Sandboxes {
   static Outcome outcome_of_a_server_that_ended();
   // Lets a sandbox go on whose processes are needed. The refusal says that it stays paused.
   static std::optional<Refusal> resume_on_demand(const Sandbox& sandbox);
+  void begin_sampling();
+  void sample_later();
+  void sample_all();
+  void sample_next(std::shared_ptr<std::vector<Found>> left);
+  void end_sampling();
   static bool sees(const Principal& principal, const Sandbox& sandbox);
 
   Runner& runner_;
@@ -249,6 +267,10 @@ class Sandboxes {
   const std::shared_ptr<WatchRoom> all_watched_directories_ = std::make_shared<WatchRoom>(16384);
   Admission file_turns_{file_threads, most_waiting_file_work};
   boost::asio::thread_pool file_workers_{file_threads};
+  boost::asio::strand<boost::asio::thread_pool::executor_type> sampling_{
+      file_workers_.get_executor()};
+  boost::asio::steady_timer sample_timer_{sampling_};
+  bool is_sampling_over_ = false;  // the strand's
 
   const std::shared_ptr<std::atomic<std::uint32_t>> port_connections_ =
       std::make_shared<std::atomic<std::uint32_t>>(0);
@@ -259,6 +281,7 @@ class Sandboxes {
   std::vector<std::pair<std::string, std::string>> under_way_;
   std::map<std::string, std::uint64_t, std::less<>> last_numbers_;  // of each owner
   bool is_stopping_ = false;
+  bool is_sampling_ = false;
 };
 
 }  // namespace runtime

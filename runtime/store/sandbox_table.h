@@ -42,6 +42,9 @@ struct SandboxEventQuery {
 
 struct SandboxEventPage {
   std::vector<SandboxEvent> events;
+  // The numbers of the first and the last event of the owner that are kept; 0: there is none.
+  std::uint64_t oldest = 0;
+  std::uint64_t newest = 0;
   bool has_more = false;
 };
 
@@ -63,6 +66,8 @@ class SandboxTable {
   jail::Result<SandboxEventPage> events(const SandboxEventQuery& query);
 
  private:
+  jail::Result<SandboxEventPage> empty_page(const std::string& owner);
+
   Database& database_;
   const std::uint64_t kept_events_;
 };

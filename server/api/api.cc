@@ -1,6 +1,7 @@
 #include "server/api/api.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "runtime/sandbox/language.h"
 #include "runtime/service/task_rules.h"
 #include "server/api/encode.h"
+#include "server/api/followers.h"
 #include "server/api/guard.h"
 #include "server/api/openapi.h"
 #include "server/api/route_groups.h"
@@ -94,7 +96,10 @@ Api::Api(ApiOptions options, runtime::Services services)
   add_sandbox_search_route(routes_, services_);
   add_sandbox_watch_route(routes_, services_);
   add_sandbox_file_routes(routes_, services_, options_.execute);
-  add_sandbox_event_routes(routes_, services_);
+  const auto followers = std::make_shared<Followers>();
+  add_sandbox_event_routes(routes_, services_, followers);
+  add_sandbox_logs_route(routes_, services_, followers);
+  add_sandbox_metrics_route(routes_, services_);
   add_sandbox_port_routes(routes_, port_proxy_);
   add_mcp_route(routes_, services_, options_.execute, options_.version, options_.allowed_hosts);
   add_own_routes();

@@ -1,29 +1,38 @@
 // The routes of what happened in sandboxes: in one of them, and in all of a caller's.
-#include <algorithm>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 
 #include "runtime/json/writer.h"
+#include "runtime/service/sandbox_event_kind.h"
 #include "runtime/service/sandbox_json.h"
+#include "server/api/followers.h"
 #include "server/api/query.h"
 #include "server/api/refusals.h"
 #include "server/api/route_groups.h"
+#include "server/events/told_events.h"
 
 namespace server {
 namespace {
 
-using boost::asio::awaitable;
+namespace asio = boost::asio;
+using asio::awaitable;
 using runtime::Refusal;
 using runtime::Sandboxes;
+using runtime::SandboxEventPage;
 using runtime::SandboxEventQuery;
 
 constexpr std::uint32_t max_events = 1000;
-constexpr std::string_view kinds[] = {
-    "created",      "changed",      "process_started", "process_ended",
-    "file_written", "file_moved",   "directory_made",  "file_read",
-    "file_removed", "pause_asked",  "paused",          "resume_asked",
-    "resumed",      "delete_asked", "ended",           "forgotten"};
+// One look for all that happens meanwhile: each asks the disk's thread.
+constexpr std::chrono::milliseconds rest_between_looks{50};
 
 // What is wrong with a parameter, or nothing.
 std::optional<std::string> read_parameter(std::string_view name, const std::string& value,
@@ -34,10 +43,8 @@ std::optional<std::string> read_parameter(std::string_view name, const std::stri
     if (!number) return "cursor: expected the next_cursor of another page, or a number of an event";
     (query.is_newest_first ? query.before : query.after) = *number;
   } else if (name == "kind") {
-    if (std::find(std::begin(kinds), std::end(kinds), value) == std::end(kinds)) {
-      std::string names;
-      for (const auto kind : kinds) names += (names.empty() ? "" : ", ") + std::string(kind);
-      return "kind: expected one of " + names;
+    if (!runtime::sandbox_event_kind_named(value)) {
+      return "kind: expected one of " + runtime::sandbox_event_kind_names();
     }
     query.kind = value;
   } else if (name == "sandbox") {
@@ -46,19 +53,25 @@ std::optional<std::string> read_parameter(std::string_view name, const std::stri
   return std::nullopt;
 }
 
-awaitable<Response> answer(runtime::Services services, Call call, SandboxEventQuery query) {
+// Nothing: all is well.
+std::optional<Response> read_parameters(const Call& call, SandboxEventQuery& query) {
   for (const auto& [name, value] : call.query) {
-    if (const auto complaint = read_parameter(name, value, query)) {
-      co_return problem(400, *complaint);
-    }
+    if (const auto complaint = read_parameter(name, value, query)) return problem(400, *complaint);
   }
+  return std::nullopt;
+}
+
+Response events_failed(const runtime::Services& services, const Call& call,
+                       const jail::Error& error) {
+  services.logger.error("events cannot be read",
+                        {{"request_id", call.head.request_id}, {"error", error.message()}});
+  return problem(500,
+                 "events cannot be read; the server's log has the reason under this request's id");
+}
+
+awaitable<Response> page_of_events(runtime::Services services, Call call, SandboxEventQuery query) {
   const auto page = co_await services.sandboxes->events(std::move(query));
-  if (!page) {
-    services.logger.error("events cannot be read", {{"request_id", call.head.request_id},
-                                                    {"error", page.error().message()}});
-    co_return problem(
-        500, "events cannot be read; the server's log has the reason under this request's id");
-  }
+  if (!page) co_return events_failed(services, call, page.error());
   runtime::json::Writer writer;
   writer.begin_object().key("events").begin_array();
   for (const runtime::SandboxEvent& event : page->events) runtime::write_event(writer, event);
@@ -70,33 +83,173 @@ awaitable<Response> answer(runtime::Services services, Call call, SandboxEventQu
   co_return response;
 }
 
+// Tells what was stored and what happens from then on, the oldest first. Nothing is kept for a
+// client that reads slowly: each look at the store goes on behind the last event that was told, and
+// what the store has dropped meanwhile is told as lost.
+class FollowedEvents {
+ public:
+  // When no more can come, and why.
+  struct End {
+    std::function<bool()> has_come;
+    std::string_view reason;
+  };
+
+  FollowedEvents(runtime::Services services, Call& call, SandboxEventQuery query,
+                 EventFormat format, End end, asio::any_io_executor executor)
+      : services_(services),
+        call_(call),
+        news_(services.sandboxes->event_news()),
+        query_(std::move(query)),
+        end_(std::move(end)),
+        timer_(executor),
+        events_(*call.stream, format, std::move(executor)) {}
+
+  awaitable<void> tell() {
+    const bool is_open = co_await events_.open();
+    if (!is_open) co_return;
+    // From the beginning on is what there is.
+    for (bool misses = query_.after > 0;; misses = true) {
+      const std::uint64_t seen = news_.count(query_.owner);
+      // What follows finds all that was noted before.
+      const bool is_over = end_.has_come();
+      const auto page = co_await services_.sandboxes->events(query_);
+      if (call_.gone.requested() || !page) {
+        // The client may be there still.
+        Response last = page ? stopping() : events_failed(services_, call_, page.error());
+        co_await events_.say_last("error", std::move(last.body));
+        co_return;
+      }
+      const bool is_taken = co_await say_page(*page, misses);
+      if (!is_taken) co_return;
+      if (page->has_more) continue;
+      if (is_over) break;
+      const bool goes_on = co_await wait(seen);
+      if (!goes_on) co_return;
+    }
+    co_await events_.say_end(end_.reason);
+  }
+
+ private:
+  awaitable<bool> say_page(const SandboxEventPage& page, bool misses) {
+    if (misses && page.oldest > query_.after + 1) {
+      const auto lost = static_cast<std::int64_t>(page.oldest - query_.after - 1);
+      runtime::json::Writer writer;
+      writer.begin_object().key("events").integer(lost).end_object();
+      const bool is_taken = co_await events_.say("lost", std::move(writer).take());
+      if (!is_taken) co_return false;
+    }
+    for (const runtime::SandboxEvent& event : page.events) {
+      runtime::json::Writer writer;
+      runtime::write_event(writer, event);
+      const bool is_taken =
+          co_await events_.say("event", std::move(writer).take(), std::to_string(event.number));
+      if (!is_taken) co_return false;
+      query_.after = event.number;
+    }
+    // Those that were not asked for are seen, too. What is behind them was another store's number.
+    if (!page.has_more) query_.after = page.newest;
+    co_return true;
+  }
+
+  // For more than was `seen`. False: the client takes no more.
+  awaitable<bool> wait(std::uint64_t seen) {
+    timer_.expires_after(rest_between_looks);
+    co_await timer_.async_wait(asio::use_awaitable);
+    const auto deadline = std::chrono::steady_clock::now() + silence_before_a_heartbeat;
+    co_await news_.wait(query_.owner, seen, deadline, call_.gone);
+    if (news_.count(query_.owner) > seen || call_.gone.requested()) co_return true;
+    co_return co_await events_.beat();
+  }
+
+  runtime::Services services_;
+  Call& call_;
+  runtime::EventNews& news_;
+  SandboxEventQuery query_;
+  const End end_;
+  asio::steady_timer timer_;
+  ToldEvents events_;
+};
+
+// Where those begin who do not say it.
+enum class Begin : std::uint8_t { with_the_stored, now };
+
+awaitable<Response> follow_events(runtime::Services services, Followers& followers, Call call,
+                                  SandboxEventQuery query, EventFormat format,
+                                  FollowedEvents::End end, Begin begin) {
+  const auto place = followers.take(call.principal);
+  if (const auto* refusal = std::get_if<Response>(&place)) co_return *refusal;
+  const auto last = number_of(call.head.header("Last-Event-ID").value_or(""));
+  if (last) query.after = *last;
+  const bool begins_somewhere = last || call.query.contains("cursor");
+  if (begin == Begin::now && !begins_somewhere) {
+    const auto page = co_await services.sandboxes->events(query);
+    if (!page) co_return events_failed(services, call, page.error());
+    query.after = page->newest;
+  }
+  FollowedEvents events(services, call, std::move(query), format, std::move(end),
+                        co_await asio::this_coro::executor);
+  co_await events.tell();
+  co_return Response();
+}
+
 // The oldest first, as a log is read.
-awaitable<Response> list_events(runtime::Services services, Call call) {
+awaitable<Response> list_events(runtime::Services services, std::shared_ptr<Followers> followers,
+                                Call call) {
   const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
   if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
   const runtime::Sandbox& sandbox = *std::get<Sandboxes::Found>(found);
   SandboxEventQuery query;
   query.owner = sandbox.owner();
   query.sandbox = sandbox.id();
-  co_return co_await answer(services, std::move(call), std::move(query));
+  if (auto refusal = read_parameters(call, query)) co_return std::move(*refusal);
+  auto format = follow_format(call);
+  if (auto* refusal = std::get_if<Response>(&format)) co_return std::move(*refusal);
+  if (!std::get<0>(format)) {
+    co_return co_await page_of_events(services, std::move(call), std::move(query));
+  }
+  // Where its end is known it is noted, too, since one lock holds both.
+  FollowedEvents::End end;
+  end.has_come = [sandboxes = services.sandboxes, id = sandbox.id(), principal = call.principal] {
+    const auto now = sandboxes->find(principal, id);
+    const auto* const living = std::get_if<Sandboxes::Found>(&now);
+    return living == nullptr || (*living)->end().has_value();
+  };
+  end.reason = "sandbox_ended";
+  co_return co_await follow_events(services, *followers, std::move(call), std::move(query),
+                                   *std::get<0>(format), std::move(end), Begin::with_the_stored);
 }
 
-// The newest first, as pages of jobs are.
-awaitable<Response> list_audit(runtime::Services services, Call call) {
+// The newest first, as pages of jobs are; the oldest first where they are followed.
+awaitable<Response> list_audit(runtime::Services services, std::shared_ptr<Followers> followers,
+                               Call call) {
+  auto format = follow_format(call);
+  if (auto* refusal = std::get_if<Response>(&format)) co_return std::move(*refusal);
   SandboxEventQuery query;
   query.owner = call.principal.tenant;
-  query.is_newest_first = true;
-  co_return co_await answer(services, std::move(call), std::move(query));
+  query.is_newest_first = !std::get<0>(format);
+  if (auto refusal = read_parameters(call, query)) co_return std::move(*refusal);
+  if (query.is_newest_first) {
+    co_return co_await page_of_events(services, std::move(call), std::move(query));
+  }
+  FollowedEvents::End end;
+  end.has_come = [sandboxes = services.sandboxes, owner = query.owner] {
+    return sandboxes->is_over_for(owner);
+  };
+  end.reason = "server_stopping";
+  co_return co_await follow_events(services, *followers, std::move(call), std::move(query),
+                                   *std::get<0>(format), std::move(end), Begin::now);
 }
 
 }  // namespace
 
-void add_sandbox_event_routes(RouteTable& table, const runtime::Services& services) {
+void add_sandbox_event_routes(RouteTable& table, const runtime::Services& services,
+                              const std::shared_ptr<Followers>& followers) {
   using Versions = Route::Versions;
   table.add({"GET", "/v1/sandboxes/{id}/events", Access::key, Cost::record,
-             bound(list_events, services), QueryNames{"limit", "cursor", "kind"}, Versions::plain});
-  table.add({"GET", "/v1/audit", Access::key, Cost::record, bound(list_audit, services),
-             QueryNames{"limit", "cursor", "kind", "sandbox"}, Versions::plain});
+             bound(list_events, services, followers),
+             QueryNames{"limit", "cursor", "kind", "follow"}, Versions::plain});
+  table.add({"GET", "/v1/audit", Access::key, Cost::record, bound(list_audit, services, followers),
+             QueryNames{"limit", "cursor", "kind", "sandbox", "follow"}, Versions::plain});
 }
 
 }  // namespace server

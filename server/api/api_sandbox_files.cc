@@ -103,7 +103,8 @@ awaitable<Response> read_tree(runtime::Services services, FileTarget target, Cal
   auto directory = co_await sandboxes.do_file_work(*target.sandbox, std::move(open));
   if (!directory) co_return response_of_file(directory.error());
   if (call.head.method == "GET") {
-    sandboxes.note_file(caller_of(call), *target.sandbox, "file_read", target.path);
+    sandboxes.note_file(caller_of(call), *target.sandbox, runtime::SandboxEventKind::file_read,
+                        target.path);
   }
   const auto tree = std::make_shared<runtime::TarTree>(std::move(*directory));
   Response head;
@@ -170,7 +171,8 @@ awaitable<Response> read_file(runtime::Services services, FileTarget target, Cal
   answer.headers.push_back({"Content-Disposition", "attachment"});
   answer.cancel = target.sandbox->living()->over();
   if (call.head.method == "GET") {
-    services.sandboxes->note_file(caller_of(call), *target.sandbox, "file_read", target.path);
+    services.sandboxes->note_file(caller_of(call), *target.sandbox,
+                                  runtime::SandboxEventKind::file_read, target.path);
   }
   co_return co_await send_file(std::move(call.head), *call.stream, std::move(answer));
 }
@@ -200,7 +202,8 @@ awaitable<Response> write_tree(runtime::Services services, FileTarget target, Ca
   auto directory = co_await sandboxes.do_file_work(*target.sandbox, std::move(open));
   if (!directory) co_return response_of_file(directory.error());
   // Also where an error follows.
-  sandboxes.note_file(caller_of(call), *target.sandbox, "file_written", target.path);
+  sandboxes.note_file(caller_of(call), *target.sandbox, runtime::SandboxEventKind::file_written,
+                      target.path);
   runtime::TarUnpack unpack(std::move(*directory));
   const auto room = std::make_unique<std::array<char, piece_bytes>>();
   for (auto state = RequestBody::Piece::State::more; state == RequestBody::Piece::State::more;) {
@@ -256,7 +259,9 @@ awaitable<Response> write_file(runtime::Services services, FileTarget target, Ca
     return entry_after(files, path, file->commit());
   };
   const auto done = co_await sandboxes.do_file_work(*target.sandbox, std::move(commit));
-  if (done) sandboxes.note_file(caller_of(call), *target.sandbox, "file_written", target.path);
+  if (done)
+    sandboxes.note_file(caller_of(call), *target.sandbox, runtime::SandboxEventKind::file_written,
+                        target.path);
   co_return answer_of(done);
 }
 
@@ -268,7 +273,8 @@ awaitable<Response> remove_file(runtime::Services services, FileTarget target, C
   };
   const auto removed = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(work));
   if (!removed) co_return response_of_file(removed.error());
-  services.sandboxes->note_file(caller_of(call), *target.sandbox, "file_removed", target.path);
+  services.sandboxes->note_file(caller_of(call), *target.sandbox,
+                                runtime::SandboxEventKind::file_removed, target.path);
   co_return no_content();
 }
 
@@ -288,7 +294,8 @@ awaitable<Response> change_file(runtime::Services services, const runtime::Reque
   };
   const auto done = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(work));
   if (done) {
-    const std::string_view kind = request.make_directory ? "directory_made" : "file_moved";
+    using Kind = runtime::SandboxEventKind;
+    const Kind kind = request.make_directory ? Kind::directory_made : Kind::file_moved;
     services.sandboxes->note_file(caller_of(call), *target.sandbox, kind, target.path,
                                   request.move_to);
   }

@@ -1,5 +1,4 @@
 // The routes of processes in sandboxes that live.
-#include <algorithm>
 #include <boost/asio/this_coro.hpp>
 #include <chrono>
 #include <cstdint>
@@ -10,7 +9,6 @@
 #include <variant>
 
 #include "runtime/json/writer.h"
-#include "runtime/service/common_fields.h"
 #include "runtime/service/process_output.h"
 #include "runtime/service/sandbox_json.h"
 #include "server/api/decode.h"
@@ -153,11 +151,8 @@ std::variant<OutputQuery, Response> output_query(const Call& call) {
     query.from = *place;
   }
   if (const auto encoding = call.query.find("encoding"); encoding != call.query.end()) {
-    const auto words = runtime::encoding_words({});
-    if (std::find(words.begin(), words.end(), encoding->second) == words.end()) {
-      return problem(400, "encoding: expected utf-8 or base64");
-    }
-    query.encoding = runtime::encoding_of(encoding->second);
+    const auto complaint = read_encoding(encoding->second, query.encoding);
+    if (complaint) return problem(400, *complaint);
   }
   return query;
 }

@@ -72,7 +72,8 @@ awaitable<Response> search_files(runtime::Services services, SandboxTarget targe
   auto directory = co_await sandboxes.do_file_work(*target.sandbox, std::move(open));
   if (!directory) co_return response_of(Sandboxes::refusal_of_file(directory.error()));
   if (call.head.method == "GET") {
-    sandboxes.note_file(caller_of(call), *target.sandbox, "file_read", query.path);
+    sandboxes.note_file(caller_of(call), *target.sandbox, runtime::SandboxEventKind::file_read,
+                        query.path);
   }
   TextSearch search(std::move(*directory), query.text, query.limit);
   const auto deadline = std::chrono::steady_clock::now() + most_time_of_a_search;

@@ -17,8 +17,7 @@
 #include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/api/sandbox_target.h"
-#include "server/events/event_writer.h"
-#include "server/events/response_events.h"
+#include "server/events/told_events.h"
 
 namespace server {
 namespace {
@@ -31,7 +30,6 @@ using runtime::Sandboxes;
 using runtime::json::Writer;
 using Events = DirectoryWatch::Events;
 
-constexpr std::chrono::seconds silence_before_a_beat{15};
 // A guest that makes events all the while has the kernel put like ones together meanwhile.
 constexpr std::chrono::milliseconds rest_of_a_flood{50};
 
@@ -44,8 +42,7 @@ class WatchEvents {
       : sandboxes_(sandboxes),
         target_(std::move(target)),
         watch_(std::move(watch)),
-        stream_(stream),
-        sink_(stream, format, executor),
+        events_(stream, format, executor),
         executor_(std::move(executor)),
         gone_(std::move(gone)),
         over_(gone_.child()) {}
@@ -55,27 +52,26 @@ class WatchEvents {
     writer.begin_object().key("path").string(path).key("recursive").boolean(is_recursive);
     writer.key("directories").integer(static_cast<std::int64_t>(watch_.directories()));
     writer.end_object();
-    const bool is_said = co_await say("watching", std::move(writer).take());
+    const bool is_said = co_await events_.say("watching", std::move(writer).take());
     if (!is_said) co_return;
     const runtime::Cancel::Listener on_end(target_.sandbox->living()->over(),
                                            [over = over_] { over.request(); });
-    const bool is_told = co_await tell_all();
-    if (is_told) co_await stream_.end();
+    co_await tell_all();
   }
 
  private:
-  // True: to the last event, which says why it is the last.
+  // False: the client takes no more.
   awaitable<bool> tell_all() {
     const auto clock = runtime::system_time();
     const auto alarm = runtime::Alarm::create(executor_, *clock, over_);
     const runtime::Alarm::Watch changes(*alarm, watch_.fd());
     for (;;) {
-      alarm->set_deadline(clock->now() + silence_before_a_beat);
+      alarm->set_deadline(clock->now() + silence_before_a_heartbeat);
       co_await alarm->wait();
-      if (gone_.requested()) co_return co_await say("error", stopping().body);
-      if (over_.requested()) co_return co_await say_end("sandbox_ended");
+      if (gone_.requested()) co_return co_await events_.say_last("error", stopping().body);
+      if (over_.requested()) co_return co_await events_.say_end("sandbox_ended");
       if (alarm->was_woken()) {
-        const bool is_taken = co_await beat();
+        const bool is_taken = co_await events_.beat();
         if (!is_taken) co_return false;
         continue;
       }
@@ -89,7 +85,7 @@ class WatchEvents {
         const bool is_taken = co_await say_event(event);
         if (!is_taken) co_return false;
       }
-      if (read->is_over) co_return co_await say_end("directory_gone");
+      if (read->is_over) co_return co_await events_.say_end("directory_gone");
       if (read->has_more) co_await rest();
     }
   }
@@ -104,38 +100,19 @@ class WatchEvents {
     co_await timer.async_wait(asio::use_awaitable);
   }
 
-  awaitable<bool> beat() {
-    const auto beat = co_await sink_.beat();
-    if (!beat.is_event) co_return beat.is_sent;
-    co_return co_await say("heartbeat", "{}");
-  }
-
   awaitable<bool> say_event(const FileEvent& event) {
     Writer writer;
     runtime::write_file_event(writer, event);
-    co_return co_await say(runtime::name_of(event.type), std::move(writer).take());
-  }
-
-  awaitable<bool> say_end(std::string_view reason) {
-    Writer writer;
-    writer.begin_object().key("reason").string(reason).end_object();
-    co_return co_await say("end", std::move(writer).take());
-  }
-
-  awaitable<bool> say(std::string_view type, std::string data) {
-    const auto now = std::chrono::system_clock::now();
-    co_return co_await sink_.write(encode_event(type, data, ++count_, now));
+    co_return co_await events_.say(runtime::name_of(event.type), std::move(writer).take());
   }
 
   Sandboxes& sandboxes_;
   const SandboxTarget target_;
   DirectoryWatch watch_;
-  ResponseStream& stream_;
-  ResponseEvents sink_;
+  ToldEvents events_;
   const asio::any_io_executor executor_;
   const runtime::Cancel gone_;
   const runtime::Cancel over_;  // or the sandbox has ended
-  std::uint64_t count_ = 0;
 };
 
 awaitable<Response> watch_directory(runtime::Services services, SandboxTarget target, Call call) {

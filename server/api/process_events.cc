@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "runtime/service/sandbox_json.h"
-#include "server/events/event_writer.h"
 
 namespace server {
 namespace {
@@ -14,7 +13,6 @@ using runtime::LivingProcess;
 using runtime::OutputEncoding;
 using runtime::Stream;
 
-constexpr std::chrono::seconds silence_before_a_heartbeat{15};
 constexpr std::size_t event_bytes = 64u << 10;
 
 }  // namespace
@@ -27,16 +25,16 @@ ProcessEvents::ProcessEvents(ResponseStream& stream, EventFormat format,
                              asio::any_io_executor executor, OutputEncoding encoding,
                              std::function<std::string()> describe)
     : stream_(stream),
-      sink_(stream, format, std::move(executor)),
+      events_(stream, format, std::move(executor)),
       encoding_(encoding),
       describe_(std::move(describe)) {}
 
-asio::awaitable<bool> ProcessEvents::say_started() { return say("started", describe_()); }
+asio::awaitable<bool> ProcessEvents::say_started() { return events_.say("started", describe_()); }
 
 asio::awaitable<bool> ProcessEvents::follow(const LivingProcess& process, std::uint64_t place,
                                             LivingProcess::Pace* pace, runtime::Cancel gone) {
   if (!stream_.begun()) {
-    const bool is_open = co_await sink_.open();
+    const bool is_open = co_await events_.open();
     if (!is_open) co_return false;
   }
   for (bool is_over = false; !is_over;) {
@@ -44,15 +42,14 @@ asio::awaitable<bool> ProcessEvents::follow(const LivingProcess& process, std::u
         place, event_bytes, std::chrono::steady_clock::now() + silence_before_a_heartbeat, gone);
     if (gone.requested()) {
       // The client may be there still: then it is the server that ends.
-      const bool is_said = co_await say("error", stopping().body);
-      if (is_said) co_await stream_.end();
+      co_await events_.say_last("error", stopping().body);
       co_return false;
     }
     const auto& part = output.part;
     const bool is_quiet = part.pieces.empty() && part.lost == 0 && !output.is_over;
     bool is_taken = false;
     if (is_quiet) {
-      is_taken = co_await beat();
+      is_taken = co_await events_.beat();
     } else {
       is_taken = co_await say_part(part);
     }
@@ -64,22 +61,16 @@ asio::awaitable<bool> ProcessEvents::follow(const LivingProcess& process, std::u
   for (const Stream stream : {Stream::standard_output, Stream::standard_error}) {
     const std::string held = chunks_[stream == Stream::standard_output ? 0 : 1].finish();
     if (held.empty()) continue;
-    const bool is_taken = co_await say(name_of(stream), runtime::output_json(held, encoding_));
+    const bool is_taken =
+        co_await events_.say(name_of(stream), runtime::output_json(held, encoding_));
     if (!is_taken) co_return false;
   }
-  const bool is_said = co_await say("exit", describe_());
-  if (is_said) co_await stream_.end();
-  co_return is_said;
-}
-
-asio::awaitable<bool> ProcessEvents::say(std::string_view type, std::string data) {
-  const auto now = std::chrono::system_clock::now();
-  co_return co_await sink_.write(encode_event(type, data, ++count_, now));
+  co_return co_await events_.say_last("exit", describe_());
 }
 
 asio::awaitable<bool> ProcessEvents::say_part(const runtime::OutputLog::Part& part) {
   if (part.lost > 0) {
-    const bool is_taken = co_await say("lost", std::to_string(part.lost));
+    const bool is_taken = co_await events_.say("lost", std::to_string(part.lost));
     if (!is_taken) co_return false;
   }
   for (const auto& piece : part.pieces) {
@@ -94,13 +85,7 @@ asio::awaitable<bool> ProcessEvents::say_output(Stream stream, const std::string
   const std::string ready =
       as_text ? chunks_[stream == Stream::standard_output ? 0 : 1].add(bytes) : bytes;
   if (ready.empty()) co_return true;
-  co_return co_await say(name_of(stream), runtime::output_json(ready, encoding_));
-}
-
-asio::awaitable<bool> ProcessEvents::beat() {
-  const auto beat = co_await sink_.beat();
-  if (!beat.is_event) co_return beat.is_sent;
-  co_return co_await say("heartbeat", "{}");
+  co_return co_await events_.say(name_of(stream), runtime::output_json(ready, encoding_));
 }
 
 }  // namespace server

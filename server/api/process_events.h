@@ -11,7 +11,7 @@
 
 #include "runtime/living/living_process.h"
 #include "runtime/sandbox/run_request.h"
-#include "server/events/response_events.h"
+#include "server/events/told_events.h"
 #include "server/events/utf8_chunks.h"
 
 namespace server {
@@ -36,17 +36,14 @@ class ProcessEvents {
                                       runtime::LivingProcess::Pace* pace, runtime::Cancel gone);
 
  private:
-  boost::asio::awaitable<bool> say(std::string_view type, std::string data);
   boost::asio::awaitable<bool> say_part(const runtime::OutputLog::Part& part);
   boost::asio::awaitable<bool> say_output(runtime::Stream stream, const std::string& bytes);
-  boost::asio::awaitable<bool> beat();
 
   ResponseStream& stream_;
-  ResponseEvents sink_;
+  ToldEvents events_;
   const runtime::OutputEncoding encoding_;
   const std::function<std::string()> describe_;
   std::array<Utf8Chunks, 2> chunks_;
-  std::uint64_t count_ = 0;
 };
 
 }  // namespace server

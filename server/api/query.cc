@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ctime>
 #include <utility>
 
 #include "runtime/json/writer.h"
+#include "runtime/service/common_fields.h"
 
 namespace server {
 namespace {
@@ -88,6 +90,36 @@ std::optional<bool> flag_of(const Parameters& parameters, std::string_view name)
   const std::string& value = found->second;
   if (value.empty() || value == "true" || value == "1") return true;
   if (value == "false" || value == "0") return false;
+  return std::nullopt;
+}
+
+std::optional<std::chrono::system_clock::time_point> time_of(const std::string& text) {
+  using Clock = std::chrono::system_clock;
+  constexpr std::uint64_t last_second = 253'402'300'799;  // of the year 9999
+  if (const auto seconds = number_of(text)) {
+    if (*seconds > last_second) return std::nullopt;
+    return Clock::from_time_t(static_cast<std::time_t>(*seconds));
+  }
+  std::tm parts{};
+  const char* rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (rest == nullptr) return std::nullopt;
+  std::chrono::microseconds fraction{0};
+  if (*rest == '.') {
+    std::chrono::microseconds digit{100'000};
+    for (++rest; *rest >= '0' && *rest <= '9'; ++rest, digit /= 10)
+      fraction += digit * (*rest - '0');
+  }
+  if (std::string_view(rest) != "Z") return std::nullopt;
+  return Clock::from_time_t(::timegm(&parts)) + fraction;
+}
+
+std::optional<std::string> read_encoding(const std::string& value,
+                                         runtime::OutputEncoding& encoding) {
+  const auto words = runtime::encoding_words({});
+  if (std::find(words.begin(), words.end(), value) == words.end()) {
+    return "encoding: expected utf-8 or base64";
+  }
+  encoding = runtime::encoding_of(value);
   return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 // The query of a request's target.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "jail/result.h"
+#include "runtime/sandbox/run_request.h"
 #include "server/http/message.h"
 
 namespace server {
@@ -37,6 +39,14 @@ std::optional<std::uint64_t> number_of(std::string_view text);
 // Whether a parameter that is a yes or no says yes: true, 1 or nothing. Nothing where it is neither
 // that nor false or 0.
 std::optional<bool> flag_of(const Parameters& parameters, std::string_view name);
+
+// A time as answers have it ("2026-11-21T20:16:00.123Z"), or in seconds since 1970; nothing where
+// `text` is none.
+std::optional<std::chrono::system_clock::time_point> time_of(const std::string& text);
+
+// `encoding`. What is wrong with it, or nothing.
+std::optional<std::string> read_encoding(const std::string& value,
+                                         runtime::OutputEncoding& encoding);
 
 // `limit`, 1 .. `highest`. What is wrong with it, or nothing.
 std::optional<std::string> read_limit(const std::string& value, std::uint32_t highest,

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "runtime/service/services.h"
 #include "server/api/decode.h"
+#include "server/api/followers.h"
 #include "server/api/routes.h"
 #include "server/ports/port_proxy.h"
 
@@ -35,7 +37,12 @@ void add_sandbox_process_routes(RouteTable& table, const runtime::Services& serv
                                 const runtime::RequestRules& rules);
 void add_sandbox_file_routes(RouteTable& table, const runtime::Services& services,
                              const runtime::RequestRules& rules);
-void add_sandbox_event_routes(RouteTable& table, const runtime::Services& services);
+// `followers` is that of all who follow.
+void add_sandbox_event_routes(RouteTable& table, const runtime::Services& services,
+                              const std::shared_ptr<Followers>& followers);
+void add_sandbox_logs_route(RouteTable& table, const runtime::Services& services,
+                            const std::shared_ptr<Followers>& followers);
+void add_sandbox_metrics_route(RouteTable& table, const runtime::Services& services);
 void add_sandbox_search_route(RouteTable& table, const runtime::Services& services);
 void add_sandbox_watch_route(RouteTable& table, const runtime::Services& services);
 void add_sandbox_terminal_route(RouteTable& table, const runtime::Services& services,

@@ -269,7 +269,8 @@ awaitable<Result> read_file(Context context, Object arguments) {
   auto open = [files = sandbox->files(), path = given.path] { return files.open_to_read(path); };
   const auto file = co_await context.services.sandboxes->do_file_work(*sandbox, std::move(open));
   if (!file) co_return failed_file(file.error());
-  context.services.sandboxes->note_file(context.caller, *sandbox, "file_read", given.path);
+  context.services.sandboxes->note_file(context.caller, *sandbox,
+                                        runtime::SandboxEventKind::file_read, given.path);
   struct stat status {};
   ::fstat(file->get(), &status);
   std::string content(std::min<std::size_t>(most_read_bytes, status.st_size), '\0');
@@ -309,7 +310,8 @@ awaitable<Result> write_file(Context context, Object arguments) {
   };
   const auto entry = co_await context.services.sandboxes->do_file_work(*sandbox, std::move(work));
   if (!entry) co_return failed_file(entry.error());
-  context.services.sandboxes->note_file(context.caller, *sandbox, "file_written", given.path);
+  context.services.sandboxes->note_file(context.caller, *sandbox,
+                                        runtime::SandboxEventKind::file_written, given.path);
   Writer writer;
   runtime::write_file_entry(writer, *entry);
   co_return done(std::move(writer));

@@ -57,6 +57,11 @@ EXCLUDED = {
         "Large": "a load",
         "Hostile": "paths of several parts, which the proxy does not take",
     },
+    "sandbox_logs": {
+        "Follow": "streams, which go past the client",
+        "ServerEnds": "servers that start and end",
+    },
+    "sandbox_metrics": {"Metrics.test_samples": "it waits for them"},
     "mcp": {"Sessions.test_a_page_of_another_site_is_refused": "the proxy has a Host of its own"},
     "rate_limits": {
         "Rate": "time passes in the proxy as well",
@@ -202,3 +207,9 @@ class Answers(unittest.TestCase):
 
     def test_sandbox_files(self):
         self.through_the_proxy("sandbox_files")
+
+    def test_sandbox_logs(self):
+        self.through_the_proxy("sandbox_logs")
+
+    def test_sandbox_metrics(self):
+        self.through_the_proxy("sandbox_metrics")

@@ -242,6 +242,31 @@ class Background(Command):
         events = json.loads(self.good("events", self.sandbox, "--json"))["events"]
         self.assertEqual(["created", "process_started"], [event["kind"] for event in events])
 
+    def test_logs_of_all_processes(self):
+        first = self.begin("echo first; echo err >&2; while ! [ -e /workspace/go ]; do sleep 0.01; done; echo late")
+        self.assertTrue(host_view.wait_until(lambda: self.run_it("logs", self.sandbox) == (0, "first\n", "err\n"), 10))
+        self.begin("echo second; sleep 50")
+        self.assertTrue(host_view.wait_until(lambda: self.good("logs", self.sandbox, "--tail", "1") == "second\n", 10))
+        self.assertEqual((0, "first\n", "err\n"), self.run_it("logs", self.sandbox, first, "--tail", "5"))
+        process = self.start("logs", self.sandbox, "--follow", "--tail", "1", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        self.read_until(process.stdout.fileno(), b"second\n")
+        self.good("exec", self.sandbox, "--", "touch", "/workspace/go")
+        self.read_until(process.stdout.fileno(), b"late\n")
+        self.good("delete", self.sandbox)
+        self.assertEqual(0, process.wait(time_scale.scaled(20)))
+
+    def test_metrics(self):
+        self.begin("sleep 50")
+        lines = self.good("metrics", self.sandbox).splitlines()
+        self.assertRegex(lines[0], r"^WHAT +NOW +PEAK +LIMIT$")
+        self.assertRegex(lines[1], r"^memory +\d+\.\d MB +\d+\.\d MB +\d+\.0 MB$")
+        self.assertRegex(lines[2], r"^processor +[\d.e-]+ s +- +[\d.]+ cores$")
+        self.assertRegex(lines[3], r"^processes +\d+ +- +128$")
+        self.assertRegex(lines[4], r"^/workspace +0\.0 MB +- +64\.0 MB$")
+        self.assertGreaterEqual(json.loads(self.good("metrics", self.sandbox, "--json"))["now"]["processes"], 2)
+        self.good("delete", self.sandbox)
+        self.assertEqual("the sandbox has ended\n", self.good("metrics", self.sandbox))
+
     def test_ps_logs_kill(self):
         pid = self.begin("echo out; echo err >&2; sleep 50")
         lines = self.good("ps", self.sandbox).splitlines()

@@ -1,4 +1,7 @@
 """What happened in sandboxes, and what a later server knows of them."""
+import threading
+
+import event_stream
 import host_view
 import live_server
 from living_sandbox import Sandbox, SandboxTest
@@ -96,6 +99,14 @@ class Events(SandboxTest):
         next_page = self.client.send("GET", f"/v1/audit?sandbox={first.id}&cursor={of_one.json['events'][1]['number']}")
         self.assertEqual(["delete_asked", "created"], kinds(next_page))
 
+    def test_the_kinds_are_those_that_are_described(self):
+        document = self.client.send("GET", "/openapi.json").json
+        described = document["components"]["schemas"]["SandboxEvent"]["properties"]["kind"]["enum"]
+        complaint = self.client.send("GET", "/v1/audit?kind=what").json["detail"]
+        self.assertEqual(described, complaint.removeprefix("kind: expected one of ").split(", "))
+        for kind in described:
+            self.assertEqual(200, self.client.send("GET", f"/v1/audit?kind={kind}").status, kind)
+
     def test_bad_parameters(self):
         sandbox = self.make()
         for query, complaint in (("kind=what", "kind: expected one of created,"), ("limit=0", "limit: expected"),
@@ -104,6 +115,117 @@ class Events(SandboxTest):
                 answer = self.client.send("GET", f"{path}?{query}")
                 self.assertEqual(400, answer.status, answer)
                 self.assertIn(complaint, answer.json["detail"])
+
+
+class Follow(SandboxTest):
+    environment = {"JOBS_PATH": ":memory:", "SANDBOX_EVENTS_KEPT": "200"}
+
+    def follow(self, path, accept=event_stream.SSE, **headers):
+        stream = self.stream("GET", path, accept=accept, **headers)
+        self.assertEqual((200, accept), (stream.status, stream.headers["Content-Type"]))
+        return stream
+
+    def until(self, stream, kind):
+        """Events up to the first of that kind."""
+        seen = []
+        for event in stream:
+            if event["type"] != "heartbeat":
+                seen.append(event)
+            if event["type"] == "event" and event["data"]["kind"] == kind:
+                return seen
+        raise AssertionError(f"no {kind}: {seen}")
+
+    def test_what_is_stored_and_what_happens_up_to_the_end(self):
+        for accept in (event_stream.SSE, event_stream.NDJSON):
+            with self.subTest(accept=accept):
+                sandbox = self.make()
+                stream = self.follow(f"{sandbox.path}/events", accept)
+                self.until(stream, "created")
+                sandbox.run(["true"])
+                self.until(stream, "process_ended")
+                sandbox.delete()
+                events = [event for event in stream if event["type"] != "heartbeat"]
+                self.assertEqual(["delete_asked", "ended"], [event["data"]["kind"] for event in events[:-1]])
+                self.assertEqual(("end", {"reason": "sandbox_ended"}), (events[-1]["type"], events[-1]["data"]))
+                # What is told is what pages have.
+                stored = self.client.send("GET", f"{sandbox.path}/events").json["events"]
+                told = list(self.follow(f"{sandbox.path}/events", accept))
+                self.assertEqual(stored, [event["data"] for event in told[:-1]])
+                self.assertEqual("end", told[-1]["type"])
+
+    def test_one_that_is_forgotten_while_it_is_followed(self):
+        sandbox = self.make()
+        stream = self.follow(f"{sandbox.path}/events?kind=changed")
+        sandbox.change(metadata={"a": "b"})
+        self.until(stream, "changed")
+        sandbox.delete()
+        sandbox.delete()
+        self.assertEqual("end", list(stream)[-1]["type"])
+
+    def test_no_gap_while_much_happens(self):
+        sandbox = self.make()
+        first = int(self.client.send("GET", "/v1/audit?limit=1").json["events"][0]["number"])
+        stream = self.follow(f"/v1/audit?cursor={first}&sandbox={sandbox.id}&limit=3")
+
+        def work():
+            with self.server.client() as client:
+                for number in range(60):
+                    client.send("PUT", f"{sandbox.path}/files/workspace/f{number}", b"x")
+
+        worker = threading.Thread(target=work)
+        worker.start()
+        events = [event for _, event in zip(range(60), (event for event in stream if event["type"] != "heartbeat"))]
+        worker.join()
+        self.assertEqual([f"/workspace/f{number}" for number in range(60)], [event["data"]["detail"]["path"] for event in events])
+
+    def test_the_audit_from_now_on_and_from_a_place(self):
+        sandbox = self.make()
+        sandbox.change(metadata={"a": "b"})
+        stream = self.follow("/v1/audit?kind=created")
+        other = self.make()
+        self.assertEqual([("created", other.id)], [(event["data"]["kind"], event["data"]["sandbox_id"])
+                                                   for event in self.until(stream, "created")])
+        stream.leave()
+        other.change(metadata={"a": "b"})
+        again = self.follow("/v1/audit?kind=changed", **{"Last-Event-ID": stream.ids[-1]})
+        self.assertEqual([other.id], [event["data"]["sandbox_id"] for event in self.until(again, "changed")])
+        whole = self.follow(f"/v1/audit?cursor=0&sandbox={sandbox.id}")
+        self.assertEqual(["created", "changed"], [event["data"]["kind"] for event in self.until(whole, "changed")])
+
+    def test_what_the_store_has_dropped_is_said_to_be_lost(self):
+        sandbox = self.make()
+        number = int(self.client.send("GET", f"{sandbox.path}/events").json["events"][-1]["number"])
+        for _ in range(210):
+            sandbox.put("/workspace/f", b"x")
+        events = self.until(self.follow(f"{sandbox.path}/events?cursor={number}"), "file_written")
+        self.assertEqual(["lost", "event"], [event["type"] for event in events])
+        # At least, since something of another sandbox may have come between.
+        self.assertGreaterEqual(events[0]["data"]["events"], 10)
+        self.assertGreater(events[1]["data"]["number"], number + events[0]["data"]["events"])
+        # Who is told of few of the events has not lost the others.
+        stream = self.follow(f"{sandbox.path}/events?kind=changed")
+        sandbox.change(metadata={"a": "1"})
+        self.until(stream, "changed")
+        for _ in range(5):
+            for _ in range(60):
+                sandbox.put("/workspace/f", b"x")
+            sandbox.change(metadata={"a": "2"})
+            self.assertEqual(["event"], [event["type"] for event in self.until(stream, "changed")])
+
+    def test_a_client_that_does_not_read(self):
+        sandbox = self.make()
+        self.follow(f"{sandbox.path}/events")
+        before = host_view.resident_bytes(self.server.pid)
+        for _ in range(500):
+            self.assertIn(sandbox.put("/workspace/" + "f" * 200, b"x").status, (200, 201, 204))
+        self.assertLess(host_view.resident_bytes(self.server.pid) - before, 32 << 20)
+
+    def test_bad_follow(self):
+        sandbox = self.make()
+        for path in (f"{sandbox.path}/events", "/v1/audit"):
+            answer = self.client.send("GET", f"{path}?follow=maybe")
+            self.assertEqual(400, answer.status)
+            self.assertIn("follow: expected", answer.json["detail"])
 
 
 class TwoKeys(SandboxTest):
@@ -119,6 +241,13 @@ class TwoKeys(SandboxTest):
             self.assertEqual([], kinds(second.send("GET", "/v1/audit")))
             self.assertEqual([], kinds(second.send("GET", f"/v1/audit?sandbox={made['id']}")))
             self.assertEqual(401, self.client.send("GET", "/v1/audit").status)
+            self.assertEqual(404, second.send("GET", f"/v1/sandboxes/{made['id']}/events?follow=true").status)
+            self.assertEqual(401, self.client.send("GET", "/v1/audit?follow=true").status)
+            # Followed as well.
+            stream = self.stream("GET", "/v1/audit", Authorization="Bearer second-key")
+            first.post({}, "/v1/sandboxes")
+            own = second.post({}, "/v1/sandboxes").json
+            self.assertEqual(own["id"], next(iter(stream))["data"]["sandbox_id"])
 
 
 class Restart(live_server.KeptJobsTest):

@@ -33,6 +33,15 @@ std::string shown(const runtime::json::Value& object, std::string_view name) {
   return plain_line(text != nullptr ? *text : runtime::llm::text_of(*value), most_shown_characters);
 }
 
+const runtime::json::Array* array_in(const runtime::json::Value& object, std::string_view name) {
+  const runtime::json::Value* const array = runtime::json::member(object, name);
+  return array == nullptr ? nullptr : array->as_array();
+}
+
+int refused(const ServerClient& client, const jail::Error& error) {
+  return fail(error, client.signals(), exit_refused);
+}
+
 int fail_unreadable() {
   return server::fail(exit_own_failure, "the server's answer is not what was asked for");
 }

@@ -16,6 +16,10 @@ void write_texts(runtime::json::Writer& writer, const NamedTexts& texts);
 
 // A member of an object as one line without control characters; "-" where there is none, or null.
 std::string shown(const runtime::json::Value& object, std::string_view name);
+// An array among the members of an object; null: there is none of that name.
+const runtime::json::Array* array_in(const runtime::json::Value& object, std::string_view name);
+// The exit status after a server has said no, of which is told.
+int refused(const ServerClient& client, const jail::Error& error);
 // For an answer that is not what the interface says.
 int fail_unreadable();
 

@@ -38,6 +38,7 @@ struct RawSandboxArguments {
   std::uint32_t pid = 0;
   std::uint32_t port = 0;
   std::uint32_t seconds = 0;
+  std::uint32_t tail = 0;
   double timeout = 0;
   std::string source;
   std::string destination;
@@ -309,6 +310,10 @@ Parsed parsed_events(const CLI::App& /*command*/, const RawSandboxArguments& raw
   return EventsOptions{.id = raw.id, .format = format_of(raw)};
 }
 
+Parsed parsed_metrics(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
+  return MetricsOptions{.id = raw.id, .format = format_of(raw)};
+}
+
 Parsed parsed_ps(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
   return ProcessesOptions{.id = raw.id, .format = format_of(raw)};
 }
@@ -317,11 +322,17 @@ void define_logs(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);
   add_pid(command, raw);
   command.add_flag("-f,--follow", raw.follow, "Go on until it ends");
+  add_number(command, "--tail", raw.tail, "N", 0, 10'000, "Begin with the latest N lines");
+  command.footer(
+      "Without a PID, of all processes of the sandbox, in the order in which they wrote.");
 }
 
 Parsed parsed_logs(const CLI::App& command, const RawSandboxArguments& raw) {
-  if (raw.pid == 0) return mistake(command, "expected the PID of a process");
-  return LogsOptions{.id = raw.id, .pid = raw.pid, .follow = raw.follow};
+  const auto tail = given(command, "--tail", raw.tail);
+  if (raw.pid != 0 && tail && raw.follow) {
+    return mistake(command, "expected no PID where --tail and --follow are given together");
+  }
+  return LogsOptions{.id = raw.id, .pid = raw.pid, .tail = tail, .follow = raw.follow};
 }
 
 void define_kill(CLI::App& command, RawSandboxArguments& raw) {
@@ -393,10 +404,11 @@ constexpr Row rows[] = {
     {"ls", "Show the files of a directory", define_ls, parsed_ls},
     {"rm", "Remove a file", define_rm, parsed_rm},
     {"ps", "Show its processes", define_get, parsed_ps},
-    {"logs", "Show what a process wrote", define_logs, parsed_logs},
+    {"logs", "Show what its processes wrote", define_logs, parsed_logs},
     {"kill", "Send a process a signal", define_kill, parsed_kill},
     {"port", "Print the address of a server in it", define_port, parsed_port},
     {"events", "Show what happened in one", define_get, parsed_events},
+    {"metrics", "Show what one uses", define_get, parsed_metrics},
     {"renew", "Let it live longer, or shorter", define_renew, parsed_renew},
     {"pause", "Stop all that runs in some", define_ids, parsed_ids<PauseOptions>},
     {"resume", "Let some go on that are paused", define_ids, parsed_ids<ResumeOptions>},

@@ -6,31 +6,22 @@
 #include <utility>
 #include <variant>
 
-#include "runtime/json/base64.h"
 #include "runtime/json/members.h"
 #include "runtime/json/writer.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/sandbox/create_request.h"
 #include "server/cli/sandbox/json_text.h"
-#include "server/cli/sandbox/process_events.h"
 #include "server/cli/sandbox/run_process.h"
 #include "server/cli/sandbox/sandbox_files.h"
 #include "server/cli/sandbox/sandbox_text.h"
 #include "server/cli/sandbox/server_client.h"
+#include "server/cli/sandbox/show_logs.h"
 #include "server/cli/sandbox/table.h"
 
 namespace server::client {
 namespace {
 
 namespace json = runtime::json;
-
-int refused(const ServerClient& client, const jail::Error& error) {
-  return fail(error, client.signals(), exit_refused);
-}
-
-std::string process_path(const std::string& id, std::uint32_t pid) {
-  return sandbox_path(id) + "/processes/" + std::to_string(pid);
-}
 
 // Prints what `text` makes of the answer, or the answer as it is.
 template <class Text>
@@ -39,11 +30,6 @@ int show(ServerClient& client, const jail::Result<std::string>& answer, Format f
   if (format == Format::json) return print(client, *answer + "\n");
   const auto value = json::parse(*answer, "answer");
   return value ? print(client, text(*value)) : fail_unreadable();
-}
-
-const json::Array* array_in(const json::Value& object, std::string_view name) {
-  const json::Value* const array = json::member(object, name);
-  return array == nullptr ? nullptr : array->as_array();
 }
 
 int create(ServerClient& client, const CreateOptions& options) {
@@ -92,6 +78,11 @@ int show_events(ServerClient& client, const EventsOptions& options) {
                     options.format, events_text);
 }
 
+int show_metrics(ServerClient& client, const MetricsOptions& options) {
+  const auto text = [](const json::Value& metrics) { return metrics_text(metrics); };
+  return show(client, client.get(sandbox_path(options.id) + "/metrics"), options.format, text);
+}
+
 int get(ServerClient& client, const GetOptions& options) {
   return show(client, client.get(sandbox_path(options.id)), options.format, sandbox_text);
 }
@@ -105,86 +96,15 @@ int show_processes(ServerClient& client, const ProcessesOptions& options) {
   return show(client, client.get(sandbox_path(options.id) + "/processes"), options.format, text);
 }
 
-// What a process wrote goes where it wrote it, as it is.
-class Logs {
- public:
-  explicit Logs(ServerClient& client) : client_(client) {}
-
-  bool add(ProcessEvents::Stream stream, std::string_view bytes) {
-    const bool is_error = stream == ProcessEvents::Stream::standard_error;
-    const int fd = is_error ? STDERR_FILENO : STDOUT_FILENO;
-    if (client_.signals().write_all(fd, bytes)) return true;
-    write_error_ = errno;
-    return false;
-  }
-  static void tell_lost(std::int64_t bytes) {
-    if (bytes > 0) {
-      server::fail(0, std::to_string(bytes) + " bytes of output are not kept any more");
-    }
-  }
-  int write_error() const { return write_error_; }
-
- private:
-  ServerClient& client_;
-  int write_error_ = 0;
-};
-
-int follow(ServerClient& client, const std::string& path) {
-  Logs logs(client);
-  ProcessEvents events(
-      Encoding::base64,
-      {.on_output = [&](ProcessEvents::Stream stream,
-                        std::string_view bytes) { return logs.add(stream, bytes); },
-       .on_lost =
-           [](std::int64_t bytes) {
-             Logs::tell_lost(bytes);
-             return true;
-           }});
-  const auto call =
-      client.begin({.path = path, .accept = "application/x-ndjson"},
-                   {.on_body = [&](std::string_view bytes) { return events.feed(bytes); }});
-  const auto answer = client.finish(*call);
-  if (logs.write_error() != 0) return fail_to_write(client.signals(), logs.write_error());
-  if (!events.error().empty()) return server::fail(exit_own_failure, events.error());
-  if (!answer) return refused(client, answer.error());
-  if (events.ended() != nullptr) return 0;
-  return server::fail(exit_own_failure, "the server ended before the process did");
-}
-
-int show_kept(ServerClient& client, const std::string& path) {
-  const auto answer = client.get(path);
-  if (!answer) return refused(client, answer.error());
-  const auto kept = json::parse(*answer, "answer");
-  const json::Array* const pieces = kept ? array_in(*kept, "pieces") : nullptr;
-  if (pieces == nullptr) return fail_unreadable();
-  if (const json::Value* const lost = json::member(*kept, "lost_bytes")) {
-    Logs::tell_lost(lost->as_integer() == nullptr ? 0 : *lost->as_integer());
-  }
-  Logs logs(client);
-  for (const json::Value& piece : *pieces) {
-    const auto bytes = json::decode_base64(json::text_member(&piece, "data"));
-    if (!bytes) return fail_unreadable();
-    const auto stream = json::text_member(&piece, "stream") == "stderr"
-                            ? ProcessEvents::Stream::standard_error
-                            : ProcessEvents::Stream::standard_output;
-    if (!logs.add(stream, *bytes)) return fail_to_write(client.signals(), logs.write_error());
-  }
-  return 0;
-}
-
-int show_logs(ServerClient& client, const LogsOptions& options) {
-  const std::string path = process_path(options.id, options.pid) + "/output?from=0&encoding=base64";
-  return options.follow ? follow(client, path) : show_kept(client, path);
-}
-
 int kill(ServerClient& client, const KillOptions& options) {
   json::Writer writer;
   writer.begin_object().key("signal").integer(options.signal);
   if (options.group) writer.key("group").boolean(true);
   writer.end_object();
-  const auto answer = client.ask({.method = "POST",
-                                  .path = process_path(options.id, options.pid) + "/signal",
-                                  .body = std::move(writer).take()});
+  const std::string process =
+      sandbox_path(options.id) + "/processes/" + std::to_string(options.pid);
+  const auto answer =
+      client.ask({.method = "POST", .path = process + "/signal", .body = std::move(writer).take()});
   return answer ? 0 : refused(client, answer.error());
 }
 
@@ -244,6 +164,7 @@ struct Dispatch {
   int operator()(const KillOptions& options) const { return kill(client, options); }
   int operator()(const PortOptions& options) const { return show_port(client, options); }
   int operator()(const EventsOptions& options) const { return show_events(client, options); }
+  int operator()(const MetricsOptions& options) const { return show_metrics(client, options); }
   int operator()(const RenewOptions& options) const { return renew(client, options); }
   int operator()(const PauseOptions& options) const {
     return change_all(client, options.ids, {.method = "POST", .path = "/pause", .body = "{}"});

@@ -91,7 +91,8 @@ struct ProcessesOptions {
 
 struct LogsOptions {
   std::string id;
-  std::uint32_t pid = 0;
+  std::uint32_t pid = 0;                             // 0: of all processes
+  std::optional<std::uint32_t> tail = std::nullopt;  // lines
   bool follow = false;
 };
 
@@ -108,6 +109,11 @@ struct PortOptions {
 };
 
 struct EventsOptions {
+  std::string id;
+  Format format = Format::text;
+};
+
+struct MetricsOptions {
   std::string id;
   Format format = Format::text;
 };
@@ -131,7 +137,7 @@ struct DeleteOptions {
 
 using Options = std::variant<CreateOptions, ListOptions, GetOptions, ExecOptions, ShellOptions,
                              CopyOptions, ListFilesOptions, RemoveFileOptions, ProcessesOptions,
-                             LogsOptions, KillOptions, PortOptions, EventsOptions, RenewOptions,
-                             PauseOptions, ResumeOptions, DeleteOptions>;
+                             LogsOptions, KillOptions, PortOptions, EventsOptions, MetricsOptions,
+                             RenewOptions, PauseOptions, ResumeOptions, DeleteOptions>;
 
 }  // namespace server::client

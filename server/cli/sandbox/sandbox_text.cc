@@ -152,6 +152,28 @@ std::string events_text(const json::Array& events, std::size_t width) {
   return table(columns, rows, width);
 }
 
+std::string metrics_text(const json::Value& metrics) {
+  const std::vector<Column> columns = {
+      {.title = "WHAT"}, {.title = "NOW"}, {.title = "PEAK"}, {.title = "LIMIT"}};
+  const json::Value* const limits = json::member(metrics, "limits");
+  const json::Value* const now = json::member(metrics, "now");
+  if (now == nullptr || now->is_null() || limits == nullptr) return "the sandbox has ended\n";
+  const auto mb = [](const json::Value& object, std::string_view name) {
+    const json::Value* const bytes = json::member(object, name);
+    if (bytes == nullptr || bytes->as_integer() == nullptr) return std::string("-");
+    const auto tenths = (*bytes->as_integer() * 10 + (1 << 19)) >> 20;
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MB";
+  };
+  const Rows rows = {
+      {"memory", mb(*now, "memory_bytes"), mb(*now, "memory_peak_bytes"),
+       mb(*limits, "memory_bytes")},
+      {"processor", shown(*now, "cpu_seconds") + " s", "-", shown(*limits, "cpu") + " cores"},
+      {"processes", shown(*now, "processes"), "-", shown(*limits, "processes")},
+      {"/workspace", mb(*now, "workspace_bytes"), "-", mb(*limits, "workspace_bytes")},
+      {"/tmp", mb(*now, "tmp_bytes"), "-", mb(*limits, "tmp_bytes")}};
+  return table(columns, rows, 0);
+}
+
 std::string files_text(const json::Array& entries, std::size_t width) {
   const std::vector<Column> columns = {{.title = "TYPE"},
                                        {.title = "MODE"},

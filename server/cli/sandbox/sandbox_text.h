@@ -16,6 +16,9 @@ std::string processes_text(const runtime::json::Array& processes, std::size_t wi
 std::string events_text(const runtime::json::Array& events, std::size_t width);
 std::string files_text(const runtime::json::Array& entries, std::size_t width);
 
+// What a sandbox uses and may use, one thing a line.
+std::string metrics_text(const runtime::json::Value& metrics);
+
 // Where a server that listens on `port` of a sandbox can be reached, with the sandbox's access
 // token: at a name of its own where the server gives ports names, else below the server's own
 // address.

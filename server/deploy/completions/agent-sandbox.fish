@@ -86,7 +86,7 @@ complete -c agent-sandbox -n '__fish_seen_subcommand_from lessons; and __fish_se
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l json -d 'For machines'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l speed -d 'Only measure the speed of the host'
 
-set -l actions create list get exec shell cp ls rm ps logs kill port events renew pause resume delete
+set -l actions create list get exec shell cp ls rm ps logs kill port events metrics renew pause resume delete
 set -l seen "__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from $actions"
 complete -c agent-sandbox -n $seen -a create -d 'Make one'
 complete -c agent-sandbox -n $seen -a list -d 'Show them'
@@ -97,10 +97,11 @@ complete -c agent-sandbox -n $seen -a cp -d 'Copy a file'
 complete -c agent-sandbox -n $seen -a ls -d 'Show files'
 complete -c agent-sandbox -n $seen -a rm -d 'Remove a file'
 complete -c agent-sandbox -n $seen -a ps -d 'Show processes'
-complete -c agent-sandbox -n $seen -a logs -d 'Show what a process wrote'
+complete -c agent-sandbox -n $seen -a logs -d 'Show what its processes wrote'
 complete -c agent-sandbox -n $seen -a kill -d 'Send a signal'
 complete -c agent-sandbox -n $seen -a port -d 'Print an address'
 complete -c agent-sandbox -n $seen -a events -d 'Show what happened'
+complete -c agent-sandbox -n $seen -a metrics -d 'Show what it uses'
 complete -c agent-sandbox -n $seen -a renew -d 'Let it live longer'
 complete -c agent-sandbox -n $seen -a pause -d 'Stop all that runs in some'
 complete -c agent-sandbox -n $seen -a resume -d 'Let some go on'
@@ -142,12 +143,13 @@ complete -c agent-sandbox -n $seen -l recursive -s r -d 'With all that is in it'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from logs'
 complete -c agent-sandbox -n $seen -l follow -s f -d 'Go on until it ends'
+complete -c agent-sandbox -n $seen -l tail -x -d 'Begin with the latest lines'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from kill'
 complete -c agent-sandbox -n $seen -l signal -xa 'TERM KILL INT HUP QUIT STOP CONT USR1 USR2' -d 'By name or number'
 complete -c agent-sandbox -n $seen -l group -d 'All processes of its group'
 
-set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create list get exec ls ps events'
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create list get exec ls ps events metrics'
 complete -c agent-sandbox -n $seen -l json -d 'Print what the server answers'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from cp'

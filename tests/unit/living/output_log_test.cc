@@ -2,13 +2,21 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <string_view>
 
 namespace runtime {
 namespace {
 
 constexpr auto out = Stream::standard_output;
 constexpr auto err = Stream::standard_error;
+
+// A log alone in its sandbox, to which everything comes at the same time.
+struct TestLog : OutputLog {
+  explicit TestLog(std::size_t capacity) : OutputLog(capacity, std::make_shared<OutputOrder>()) {}
+  void append(Stream stream, std::string_view bytes) { OutputLog::append(stream, bytes, Time()); }
+};
 
 std::string text_of(const OutputLog::Part& part) {
   std::string text;
@@ -19,7 +27,7 @@ std::string text_of(const OutputLog::Part& part) {
 }
 
 TEST(OutputLog, KeepsBothOutputsInTheirOrder) {
-  OutputLog log(1000);
+  TestLog log(1000);
   log.append(out, "one");
   log.append(out, "two");
   log.append(err, "three");
@@ -32,7 +40,7 @@ TEST(OutputLog, KeepsBothOutputsInTheirOrder) {
 }
 
 TEST(OutputLog, GoesOnFromAnyPlace) {
-  OutputLog log(1000);
+  TestLog log(1000);
   log.append(out, "abc");
   log.append(err, "def");
   EXPECT_EQ(text_of(log.read(2, 2)), "o:c;e:d;");
@@ -44,7 +52,7 @@ TEST(OutputLog, GoesOnFromAnyPlace) {
 
 TEST(OutputLog, DropsTheOldestAndSaysHowMuch) {
   constexpr std::size_t capacity = 64u << 10;
-  OutputLog log(capacity);
+  TestLog log(capacity);
   std::string all;
   for (int i = 0; i < 50'000; ++i) {
     const std::string line = std::to_string(i) + "\n";
@@ -64,7 +72,7 @@ TEST(OutputLog, DropsTheOldestAndSaysHowMuch) {
 
 TEST(OutputLog, KeepsALargePieceUpToItsCapacity) {
   constexpr std::size_t capacity = 64u << 10;
-  OutputLog log(capacity);
+  TestLog log(capacity);
   const std::string large(1u << 20, 'x');
   log.append(out, large);
   EXPECT_EQ(log.end(), large.size());
@@ -74,7 +82,7 @@ TEST(OutputLog, KeepsALargePieceUpToItsCapacity) {
 
 // Each of the pieces takes memory of its own.
 TEST(OutputLog, KeepsFewPiecesOfSingleBytes) {
-  OutputLog log(1u << 20);
+  TestLog log(1u << 20);
   for (int i = 0; i < 100'000; ++i) log.append(i % 2 == 0 ? out : err, "x");
   EXPECT_EQ(log.end(), 100'000u);
   EXPECT_LE(log.read(0, 1u << 20).pieces.size(), 5'000u);

@@ -111,6 +111,10 @@ TEST(SandboxArguments, FilesAndProcesses) {
   EXPECT_EQ(parsed_as<ProcessesOptions>({"ps", "box"}).id, "box");
   EXPECT_EQ(parsed_as<LogsOptions>({"logs", "box", "7"}).pid, 7u);
   EXPECT_TRUE(parsed_as<LogsOptions>({"logs", "box", "7", "--follow"}).follow);
+  EXPECT_EQ(parsed_as<LogsOptions>({"logs", "box", "-f", "--tail", "3"}).pid, 0u);
+  EXPECT_EQ(parsed_as<LogsOptions>({"logs", "box", "7", "--tail", "0"}).tail, 0u);
+  EXPECT_EQ(parsed_as<LogsOptions>({"logs", "box"}).tail, std::nullopt);
+  EXPECT_EQ(parsed_as<MetricsOptions>({"metrics", "box", "--json"}).format, Format::json);
   EXPECT_EQ(parsed_as<EventsOptions>({"events", "box", "--json"}).format, Format::json);
   EXPECT_EQ(parsed_as<RenewOptions>({"renew", "box", "60"}).seconds, 60u);
   EXPECT_EQ(parsed_as<PortOptions>({"port", "box", "8000"}).port, 8000u);
@@ -157,7 +161,9 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"cp", "a", "box:b"}, "absolute path after box:"},
       {{"ls", "box", "tmp"}, "absolute"},
       {{"rm", "box"}, "absolute"},
-      {{"logs", "box"}, "PID"},
+      {{"logs", "box", "7", "-f", "--tail", "3"}, "no PID"},
+      {{"logs", "box", "--tail", "10001"}, "--tail"},
+      {{"metrics"}, "ID"},
       {{"logs", "box", "x"}, "pid"},
       {{"kill", "box", "0"}, "pid"},
       {{"kill", "box", "7", "--signal", "NOPE"}, "NOPE"},

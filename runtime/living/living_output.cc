@@ -1,0 +1,66 @@
+// What the processes of a sandbox print, for those who read it as a whole.
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "runtime/living/living_sandbox.h"
+
+namespace runtime {
+namespace {
+
+constexpr std::uint64_t kept_of_ended_bytes = 64u << 10;
+// Each of them takes memory of its own.
+constexpr std::size_t kept_of_ended_pieces = 1024;
+// Processes of a jail that has ended are dead, and their ends are on their way.
+constexpr std::chrono::seconds patience_for_ends{1};
+
+}  // namespace
+
+OutputPage LivingSandbox::output(const OutputQuery& query) const {
+  const std::uint64_t until = order_->end();
+  OutputSources sources;
+  EndedSources ended;
+  {
+    const std::lock_guard lock(mutex_);
+    sources.assign(processes_.begin(), processes_.end());
+    ended = latest_output_;
+  }
+  return ended.empty() ? output_of(sources, query, until) : output_of(ended, query, until);
+}
+
+std::uint64_t LivingSandbox::output_tail(const OutputFilter& filter, std::size_t lines) const {
+  const std::uint64_t until = order_->end();
+  OutputSources sources;
+  EndedSources ended;
+  {
+    const std::lock_guard lock(mutex_);
+    sources.assign(processes_.begin(), processes_.end());
+    ended = latest_output_;
+  }
+  return ended.empty() ? tail_of(sources, filter, until, lines)
+                       : tail_of(ended, filter, until, lines);
+}
+
+// What they printed last is read when they are seen to have ended.
+boost::asio::awaitable<void> LivingSandbox::see_processes_end() const {
+  const auto deadline = std::chrono::steady_clock::now() + patience_for_ends;
+  for (const auto& process : processes()) co_await process->wait_for_end(deadline);
+}
+
+// With the mutex held.
+EndedSources LivingSandbox::latest_output() const {
+  const std::uint64_t end = order_->end();
+  for (std::uint64_t bytes = kept_of_ended_bytes;; bytes /= 2) {
+    EndedSources latest;
+    std::size_t pieces = 0;
+    for (const auto& process : processes_) {
+      OutputLog log = process->latest_output(end - std::min(end, bytes));
+      if (log.pieces() == 0) continue;
+      pieces += log.pieces();
+      latest.push_back(std::make_shared<const EndedOutput>(process->pid(), std::move(log)));
+    }
+    if (pieces <= kept_of_ended_pieces) return latest;
+  }
+}
+
+}  // namespace runtime

@@ -1,0 +1,37 @@
+// The kinds of what happens in sandboxes, and the words by which callers know them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace runtime {
+
+enum class SandboxEventKind : std::uint8_t {
+  created,
+  changed,
+  process_started,
+  process_ended,
+  file_written,
+  file_removed,
+  file_moved,
+  directory_made,
+  file_read,
+  pause_asked,
+  paused,
+  resume_asked,
+  resumed,
+  delete_asked,
+  ended,
+  forgotten,
+};
+
+// A stable word: "process_started".
+std::string_view name_of(SandboxEventKind kind) noexcept;
+// Nothing: no kind has that name.
+std::optional<SandboxEventKind> sandbox_event_kind_named(std::string_view name) noexcept;
+// All names, with ", " between them.
+std::string sandbox_event_kind_names();
+
+}  // namespace runtime

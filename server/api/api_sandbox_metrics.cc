@@ -1,0 +1,80 @@
+// GET /v1/sandboxes/{id}/metrics: what a sandbox uses now, and what it used in the last hour.
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "runtime/json/writer.h"
+#include "runtime/service/sandbox_json.h"
+#include "runtime/service/usage_history.h"
+#include "server/api/query.h"
+#include "server/api/refusals.h"
+#include "server/api/route_groups.h"
+#include "server/api/sandbox_target.h"
+
+namespace server {
+namespace {
+
+using boost::asio::awaitable;
+using runtime::Refusal;
+using runtime::Sandboxes;
+using runtime::SandboxUsage;
+using runtime::UsageHistory;
+using runtime::json::Writer;
+
+struct MetricsQuery {
+  UsageHistory::Time from = UsageHistory::Time::min();
+  UsageHistory::Time to = UsageHistory::Time::max();
+};
+
+std::variant<MetricsQuery, Response> metrics_query(const Call& call) {
+  MetricsQuery query;
+  for (const auto& [name, value] : call.query) {
+    const auto time = time_of(value);
+    if (!time) {
+      return problem(400, name +
+                              ": expected a time such as 2026-11-21T20:16:00Z, or seconds since "
+                              "1970");
+    }
+    (name == "from" ? query.from : query.to) = *time;
+  }
+  return query;
+}
+
+awaitable<Response> show_metrics(runtime::Services services, Call call) {
+  const auto read = metrics_query(call);
+  if (const auto* refusal = std::get_if<Response>(&read)) co_return *refusal;
+  const auto& query = std::get<MetricsQuery>(read);
+  const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
+  const auto& sandbox = std::get<Sandboxes::Found>(found);
+  std::optional<SandboxUsage> now;
+  if (!sandbox->end()) {
+    auto usage = co_await services.sandboxes->usage(sandbox);
+    const bool has_ended = !usage && usage.error().kind == jail::ErrorKind::closed;
+    if (!usage && !has_ended) co_return response_of(Sandboxes::refusal_of_file(usage.error()));
+    if (usage) now = *usage;
+  }
+  Writer writer;
+  writer.begin_object().key("now");
+  now ? runtime::write_usage(writer, *now) : static_cast<void>(writer.null());
+  writer.key("limits");
+  runtime::write_usage_limits(writer, *services.sandboxes, *sandbox);
+  writer.key("interval_seconds").integer(UsageHistory::interval.count());
+  writer.key("samples").begin_array();
+  for (const SandboxUsage& sample : sandbox->usage_history().between(query.from, query.to)) {
+    runtime::write_usage(writer, sample);
+  }
+  writer.end_array().end_object();
+  co_return json_answer(std::move(writer));
+}
+
+}  // namespace
+
+void add_sandbox_metrics_route(RouteTable& table, const runtime::Services& services) {
+  table.add({"GET", "/v1/sandboxes/{id}/metrics", Access::key, Cost::record,
+             bound(show_metrics, services), QueryNames{"from", "to"}, Route::Versions::plain});
+}
+
+}  // namespace server

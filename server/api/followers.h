@@ -1,0 +1,44 @@
+// How many may follow what happens in sandboxes at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <variant>
+
+#include "runtime/service/principal.h"
+#include "server/api/routes.h"
+#include "server/events/event_format.h"
+#include "server/http/message.h"
+
+namespace server {
+
+// In which format events are to be followed; nothing: a page is wanted. A Response says what is
+// wrong.
+std::variant<std::optional<EventFormat>, Response> follow_format(const Call& call);
+
+// Thread-safe. Outlived by the places that it gives.
+class Followers : public std::enable_shared_from_this<Followers> {
+ public:
+  // Room is left for other connections, and for other keys. Where no keys are configured everybody
+  // is one key.
+  static constexpr std::uint32_t most = 128;
+  static constexpr std::uint32_t most_of_a_key = 32;
+
+  // A place, as long as it is held.
+  using Place = std::shared_ptr<void>;
+  // The Response says that there are as many as there may be.
+  std::variant<Place, Response> take(const runtime::Principal& principal);
+
+ private:
+  void give_back(std::optional<std::size_t> key);
+
+  std::mutex mutex_;
+  std::uint32_t all_ = 0;
+  std::map<std::optional<std::size_t>, std::uint32_t> of_keys_;
+};
+
+}  // namespace server
