@@ -77,6 +77,8 @@ LivingSandbox::LivingSandbox(asio::any_io_executor executor, LivingJail jail, Ti
     : executor_(std::move(executor)),
       alarm_(Alarm::create(executor_, *clock_, Cancel())),
       on_given_up_(std::move(jail.on_given_up)),
+      egress_(std::move(jail.egress)),
+      network_label_(jail.network.label),
       times_(times),
       pausing_(pausing),
       news_(std::move(news)),
@@ -90,9 +92,13 @@ asio::awaitable<Result<std::shared_ptr<LivingSandbox>>> LivingSandbox::start(Liv
                                                                              Times times,
                                                                              Pausing pausing,
                                                                              News news) {
+  std::vector<std::string> rules = jail.network.rules;
   const std::shared_ptr<LivingSandbox> self(new LivingSandbox(
       co_await asio::this_coro::executor, std::move(jail), times, pausing, std::move(news)));
-  if (auto begun = co_await self->begin(); !begun) {
+  auto begun = co_await self->begin();
+  if (begun && !rules.empty()) begun = co_await self->set_network(std::move(rules));
+  if (!begun) {
+    self->way_out_.reset();
     self->jail_.reset();
     self->on_given_up_();
     co_return begun.error();
@@ -143,6 +149,7 @@ asio::awaitable<void> LivingSandbox::drive(std::shared_ptr<LivingSandbox> self) 
     if (self->jail_->phase() == jail::Phase::ended) ending.report = self->jail_->report();
     ending.at = std::chrono::system_clock::now();
     self->jail_.reset();
+    self->way_out_.reset();
     self->latest_output_ = self->latest_output();
     for (const auto& process : self->processes_) process->close_output();
     self->processes_.clear();
@@ -259,6 +266,7 @@ Result<jail::Process> LivingSandbox::spawn_now(ProcessCommand& command) {
   command.argv[0] = std::move(*program);
   const std::lock_guard lock(mutex_);
   if (auto runs = resume_on_demand_now(); !runs) return runs.error();
+  if (way_out_ != nullptr) command.env = jail::with_egress_variables(std::move(command.env));
   auto spawned = jail_->spawn({.argv = command.argv,
                                .env = command.env,
                                .working_directory = command.working_directory,

@@ -128,6 +128,15 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   // What is needed to see what it uses, also while it is paused. Errors: closed, kernel.
   jail::Result<UsageTarget> usage_target() const;
 
+  // What it may reach, through the proxy of egress; empty: nothing.
+  std::vector<std::string> network_rules() const;
+  // Lets it reach `rules`, which none of its processes is needed for: what they do not name is not
+  // connected to any more when this is done, and what was open to it is cut. Processes that start
+  // later have the variables by which the proxy is found. One change after the other. Errors:
+  // invalid (names the rule, or there is no egress); refused (a process inside has the port of the
+  // proxy); closed (it has ended); timed_out, where it can reach nothing then; exhausted, kernel.
+  boost::asio::awaitable<jail::Result<void>> set_network(std::vector<std::string> rules);
+
   // When it was started, by the calendar.
   std::chrono::system_clock::time_point began_at() const noexcept { return began_at_; }
   // When it ends, or is paused in place of that, unless it is renewed.
@@ -170,6 +179,10 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
 
   static boost::asio::awaitable<void> drive(std::shared_ptr<LivingSandbox> self);
   boost::asio::awaitable<jail::Result<void>> begin();
+  boost::asio::awaitable<jail::Result<void>> change_network(const std::vector<std::string>& rules);
+  boost::asio::awaitable<jail::Result<void>> open_way_out(const std::vector<std::string>& rules);
+  jail::Result<void> note_network(std::shared_ptr<const jail::Fd> way_out,
+                                  std::vector<std::string> rules);
   jail::Result<jail::Process> spawn_now(ProcessCommand& command);
   jail::Result<std::string> find_program(const ProcessCommand& command) const;
   void add(const std::shared_ptr<LivingProcess>& process);
@@ -198,6 +211,8 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   const std::shared_ptr<const TimeSource> clock_ = system_time();
   const std::shared_ptr<Alarm> alarm_;
   const std::function<void()> on_given_up_;
+  const EgressSource egress_;
+  const std::string network_label_;
   const Times times_;  // as it was started
   const Pausing pausing_;
   const News news_;
@@ -207,6 +222,10 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   mutable std::mutex mutex_;
   std::optional<jail::Jail> jail_;  // until it has ended
   std::optional<dev_t> disk_;       // where its working directory is
+  std::vector<std::string> network_rules_;
+  std::shared_ptr<const jail::Fd> way_out_;  // of EgressProxy::serve(); null: there is none
+  bool has_network_change_ = false;          // one is under way
+  Bells for_its_network_;
   std::optional<std::chrono::milliseconds> idle_;
   Time end_{};
   std::chrono::system_clock::time_point ends_at_{};  // the same by the calendar

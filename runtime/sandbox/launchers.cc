@@ -46,4 +46,13 @@ Result<std::shared_ptr<Launcher>> Launchers::after(const std::shared_ptr<Launche
   return launcher_;
 }
 
+Result<std::shared_ptr<const jail::EgressProxy>> Launchers::egress() {
+  const std::lock_guard lock(mutex_);
+  if (options_.egress != Egress::by_request) return jail::invalid("network: there is no egress");
+  if (feed_ == nullptr || !feed_->is_alive()) {
+    if (auto made = make(); !made) return made.error();
+  }
+  return feed_->proxy();
+}
+
 }  // namespace runtime

@@ -33,6 +33,8 @@ class Launchers {
   jail::Result<std::shared_ptr<jail::Launcher>> living();
   // The one that took over from `dead`, with a proxy that lives.
   jail::Result<std::shared_ptr<jail::Launcher>> after(const std::shared_ptr<jail::Launcher>& dead);
+  // A proxy that lives. Errors: invalid (Egress::off), and those of EgressProxy::start().
+  jail::Result<std::shared_ptr<const jail::EgressProxy>> egress();
 
  private:
   explicit Launchers(Options options) : options_(std::move(options)) {}

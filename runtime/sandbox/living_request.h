@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
+#include "jail/egress.h"
 #include "jail/jail.h"
 #include "jail/network.h"
 
@@ -21,10 +23,15 @@ struct LivingRequest {
   jail::Network network = {};
 };
 
+// A proxy that lives. Errors: invalid (there is to be none), and those of EgressProxy::start().
+using EgressSource = std::function<jail::Result<std::shared_ptr<const jail::EgressProxy>>()>;
+
 struct LivingJail {
-  jail::Jail jail;  // in Phase::launching
+  jail::Jail jail;  // in Phase::launching, with its loopback interface alone
   // To be called when the jail is given up: what the host holds for it goes soon after that.
   std::function<void()> on_given_up = [] {};
+  jail::Network network = {};  // what it is to reach: its owner has that served, and changes it
+  EgressSource egress = {};    // who serves it; empty: nobody
 };
 
 }  // namespace runtime

@@ -226,8 +226,9 @@ class JailRunner final : public Runner {
       jail = (*next)->launch(spec);
     }
     if (!jail) return jail.error();
-    LivingJail living{.jail = std::move(*jail)};
+    LivingJail living{.jail = std::move(*jail), .network = request.network};
     if (sweeper_ != nullptr) living.on_given_up = [sweeper = sweeper_] { sweeper->sweep_soon(); };
+    living.egress = [launchers = launchers_] { return launchers->egress(); };
     return living;
   }
 
@@ -331,7 +332,6 @@ class JailRunner final : public Runner {
     spec.life = jail::Life::until_ended;
     spec.root = *ground.root;
     spec.filter = living_filter(ground);
-    spec.network = request.network;
     spec.limits.wall = request.most_lifetime;
     spec.limits.cpu = cpu_of(request.most_lifetime);
     spec.limits.cpu_percent = options_.cpu_percent;

@@ -25,6 +25,12 @@ double seconds_of(std::chrono::milliseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
+void write_rules(json::Writer& writer, const std::vector<std::string>& rules) {
+  writer.key("network").begin_array();
+  for (const std::string& rule : rules) writer.string(rule);
+  writer.end_array();
+}
+
 std::string_view reason_of_pause(std::optional<LivingSandbox::Cause> why) {
   if (!why) return "asked";
   return *why == LivingSandbox::Cause::idle ? "idle" : "lifetime";
@@ -41,7 +47,7 @@ SandboxHistory::Known Sandbox::known() const {
   record.memory_mb = request_.memory_mb;
   record.processes = request_.processes;
   record.disk_mb = request_.disk_mb;
-  record.network_rules = request_.network.rules;
+  record.network_rules = network_rules();
   record.idle = idle();
   record.created = since_1970(created_);
   record.ends_at = since_1970(ends_at());
@@ -132,9 +138,7 @@ void Sandboxes::note_created(const Caller& caller, const Sandbox& sandbox) {
     writer.key("memory_mb").integer(request.memory_mb);
     writer.key("processes").integer(request.processes);
     writer.key("disk_mb").integer(request.disk_mb);
-    writer.key("network").begin_array();
-    for (const std::string& rule : request.network.rules) writer.string(rule);
-    writer.end_array();
+    write_rules(writer, request.network.rules);
   });
 }
 
@@ -151,6 +155,7 @@ void Sandboxes::note_changed(const Caller& caller, const Sandbox& sandbox,
       for (const auto& [name, value] : *change.metadata) writer.string(name);
       writer.end_array();
     }
+    if (change.network) write_rules(writer, change.network->rules);
   });
 }
 

@@ -9,12 +9,12 @@ namespace runtime {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 16> kind_names = {
-    "created",      "changed",      "process_started", "process_ended",
-    "file_written", "file_removed", "file_moved",      "directory_made",
-    "file_read",    "pause_asked",  "paused",          "resume_asked",
-    "resumed",      "delete_asked", "ended",           "forgotten"};
-static_assert(kind_names.size() == static_cast<std::size_t>(SandboxEventKind::forgotten) + 1);
+constexpr std::array<std::string_view, 19> kind_names = {
+    "created",      "changed",        "process_started", "process_ended", "file_written",
+    "file_removed", "file_moved",     "directory_made",  "file_read",     "pause_asked",
+    "paused",       "resume_asked",   "resumed",         "delete_asked",  "ended",
+    "forgotten",    "egress_allowed", "egress_refused",  "egress_ended"};
+static_assert(kind_names.size() == static_cast<std::size_t>(SandboxEventKind::egress_ended) + 1);
 
 }  // namespace
 

@@ -25,6 +25,9 @@ enum class SandboxEventKind : std::uint8_t {
   delete_asked,
   ended,
   forgotten,
+  egress_allowed,
+  egress_refused,
+  egress_ended,
 };
 
 // A stable word: "process_started".

@@ -18,6 +18,24 @@ SandboxRow row_of(const SandboxHistory::Known& sandbox) {
   return row;
 }
 
+// Whoever reads all the time does not make more events of what is counted together.
+constexpr std::chrono::seconds counted_at_least{1};
+
+void write_news(json::Writer& writer, const EgressNews& news) {
+  const auto text_or_null = [&writer](std::string_view name, const std::string& text) {
+    writer.key(name);
+    text.empty() ? writer.null() : writer.string(text);
+  };
+  text_or_null("destination", news.destination);
+  text_or_null("address", news.address);
+  text_or_null("reason", news.reason);
+  writer.key("connections").integer(static_cast<std::int64_t>(news.connections));
+  if (news.kind != EgressNews::Kind::ended) return;
+  writer.key("sent_bytes").integer(static_cast<std::int64_t>(news.sent));
+  writer.key("received_bytes").integer(static_cast<std::int64_t>(news.received));
+  writer.key("seconds").number(std::chrono::duration<double>(news.lasted).count());
+}
+
 }  // namespace
 
 SandboxHistory::SandboxHistory(Jobs& jobs, std::uint32_t kept_events)
@@ -45,12 +63,20 @@ Result<std::vector<SandboxHistory::Known>> SandboxHistory::load() {
 }
 
 void SandboxHistory::keep(Known sandbox) {
+  {
+    const std::lock_guard lock(mutex_);
+    audited_.try_emplace(sandbox.id, Audited{sandbox.owner, {}});
+  }
   auto row = std::make_shared<const SandboxRow>(row_of(sandbox));
   const std::size_t bytes = row->record.size();
   jobs_.writer().add([this, row = std::move(row)] { return table_.put(*row); }, bytes);
 }
 
 void SandboxHistory::forget(std::string id) {
+  {
+    const std::lock_guard lock(mutex_);
+    audited_.erase(id);
+  }
   jobs_.writer().add([this, id = std::move(id)] { return table_.remove(id); });
 }
 
@@ -77,7 +103,34 @@ void SandboxHistory::note(std::string_view owner, std::string_view sandbox, Sand
   news_.ring(owner);
 }
 
+void SandboxHistory::note_egress(const jail::EgressDecision& decision) {
+  const std::lock_guard lock(mutex_);
+  const auto found = audited_.find(decision.jail);
+  if (found == audited_.end()) return;
+  const auto now = std::chrono::steady_clock::now();
+  tell(found->second.owner, found->first, found->second.egress.add(decision, now));
+}
+
+// So that who looks misses nothing of what is counted together.
+void SandboxHistory::tell_counted(const SandboxEventQuery& query) {
+  const auto until = std::chrono::steady_clock::now() - counted_at_least;
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, audited] : audited_) {
+    const bool is_meant = audited.owner == query.owner && (!query.sandbox || *query.sandbox == id);
+    if (is_meant) tell(audited.owner, id, audited.egress.take(until));
+  }
+}
+
+void SandboxHistory::tell(const std::string& owner, const std::string& sandbox,
+                          const std::vector<EgressNews>& news) {
+  for (const EgressNews& each : news) {
+    note(owner, sandbox, event_kind_of(each.kind), nullptr,
+         [&each](json::Writer& writer) { write_news(writer, each); });
+  }
+}
+
 boost::asio::awaitable<Result<SandboxEventPage>> SandboxHistory::events(SandboxEventQuery query) {
+  tell_counted(query);
   std::function<Result<SandboxEventPage>()> question = [this, query = std::move(query)] {
     return table_.events(query);
   };

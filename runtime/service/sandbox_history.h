@@ -4,12 +4,16 @@
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "jail/egress.h"
 #include "jail/result.h"
 #include "runtime/json/writer.h"
+#include "runtime/service/egress_audit.h"
 #include "runtime/service/event_news.h"
 #include "runtime/service/principal.h"
 #include "runtime/service/records.h"
@@ -47,13 +51,27 @@ class SandboxHistory {
   // Of what was noted, which a question asked from then on finds.
   EventNews& news() noexcept { return news_; }
 
+  // A connection of the sandbox whose id is the decision's label; of no other who is known here.
+  void note_egress(const jail::EgressDecision& decision);
+
   // Where jobs are durable: once the disk has all that was told before. Else at once.
   boost::asio::awaitable<void> settle() { return jobs_.settle(); }
 
  private:
+  struct Audited {
+    std::string owner;
+    EgressAudit egress;
+  };
+
+  void tell_counted(const SandboxEventQuery& query);
+  void tell(const std::string& owner, const std::string& sandbox,
+            const std::vector<EgressNews>& news);
+
   Jobs& jobs_;
   SandboxTable table_;  // the writer's
   EventNews news_;
+  std::mutex mutex_;
+  std::map<std::string, Audited, std::less<>> audited_;  // by id
 };
 
 }  // namespace runtime

@@ -32,14 +32,14 @@ void write_limits_of(Writer& writer, const Sandbox& sandbox, double cores) {
   writer.key("cpu").string(jail::to_string(by.cpu)).end_object();
 }
 
-void write_network(Writer& writer, const jail::Network& network) {
+void write_network(Writer& writer, const std::vector<std::string>& rules) {
   writer.key("network");
-  if (network.rules.empty()) {
+  if (rules.empty()) {
     writer.string("none");
     return;
   }
   writer.begin_object().key("allow").begin_array();
-  for (const std::string& rule : network.rules) writer.string(rule);
+  for (const std::string& rule : rules) writer.string(rule);
   writer.end_array().end_object();
 }
 
@@ -111,7 +111,7 @@ void write_sandbox(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sa
   writer.key("on_timeout").string(request.pauses_at_its_end ? "pause" : "delete");
   writer.key("auto_resume").boolean(request.resumes_on_demand);
   write_limits_of(writer, sandbox, sandboxes.options().cores);
-  write_network(writer, request.network);
+  write_network(writer, sandbox.network_rules());
   writer.key("processes").integer(end ? 0 : sandbox.living()->running()).end_object();
 }
 

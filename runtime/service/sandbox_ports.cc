@@ -59,7 +59,7 @@ class Places {
 
 asio::awaitable<Sandboxes::Or<PortConnection>> Sandboxes::connect(
     Found sandbox, std::uint16_t port, LivingSandbox::Attendance attendance, Cancel cancel) {
-  if (port == jail::egress_port && !sandbox->request().network.rules.empty()) {
+  if (port == jail::egress_port && !sandbox->network_rules().empty()) {
     co_return Refusal{.reason = Reason::forbidden,
                       .detail = "port: the way out of the sandbox is no server inside"};
   }

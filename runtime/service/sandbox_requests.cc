@@ -110,6 +110,11 @@ Complaint read_idle(const Field& field, const Value& value, const RequestRules& 
   return read_seconds_or_null<member>(field, value, rules, request, std::nullopt);
 }
 
+Complaint read_new_network(const Field& field, const Value& value, const RequestRules& rules,
+                           SandboxChange& request) {
+  return read_network_into(field, value, rules, request.network.emplace());
+}
+
 constexpr RequestField<SandboxRequest> limit_rows[] = {
     {memory_field("memory_mb", "Of all its processes and files together."),
      read_integer<&SandboxRequest::memory_mb>},
@@ -231,7 +236,8 @@ constexpr Field without_default(Field field) {
 constexpr RequestField<SandboxChange> change_rows[] = {
     {without_default(lifetime_field), read_lifetime<&SandboxChange::timeout>},
     {without_default(idle_field), read_idle<&SandboxChange::idle>},
-    {metadata_field, read_new_metadata}};
+    {metadata_field, read_new_metadata},
+    {without_default(network_field), read_new_network}};
 
 Complaint read_command(const Field& field, const Value& value, const RequestRules& rules,
                        ProcessRequest& request) {

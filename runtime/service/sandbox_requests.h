@@ -40,6 +40,7 @@ struct SandboxChange {
   std::optional<std::chrono::milliseconds> timeout;  // from now on
   std::optional<std::optional<std::chrono::milliseconds>> idle;
   std::optional<Metadata> metadata;
+  std::optional<jail::Network> network;  // its rules
 };
 
 struct ProcessRequest {

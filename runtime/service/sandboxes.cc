@@ -116,6 +116,10 @@ std::optional<std::chrono::milliseconds> Sandbox::idle() const {
   return living_ == nullptr ? request_.idle : living_->idle();
 }
 
+std::vector<std::string> Sandbox::network_rules() const {
+  return living_ == nullptr ? request_.network.rules : living_->network_rules();
+}
+
 std::optional<Sandbox::Time> Sandbox::paused_since() const {
   if (end()) return std::nullopt;
   return living_->paused_since();
@@ -317,17 +321,23 @@ Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) 
   return page;
 }
 
-void Sandboxes::change(const Caller& caller, Sandbox& sandbox, SandboxChange change) {
-  {
-    const std::lock_guard lock(sandbox.mutex_);
-    if (change.metadata) sandbox.metadata_ = *change.metadata;
-    if (change.timeout) sandbox.living_->set_lifetime(*change.timeout);
-    if (change.idle) sandbox.living_->set_idle(*change.idle);
+asio::awaitable<std::optional<Refusal>> Sandboxes::change(Caller caller, Found sandbox,
+                                                          SandboxChange change) {
+  if (change.network) {
+    auto refusal = co_await change_network(sandbox, change.network->rules);
+    if (refusal) co_return refusal;
   }
-  note_changed(caller, sandbox, change);
+  {
+    const std::lock_guard lock(sandbox->mutex_);
+    if (change.metadata) sandbox->metadata_ = *change.metadata;
+    if (change.timeout) sandbox->living_->set_lifetime(*change.timeout);
+    if (change.idle) sandbox->living_->set_idle(*change.idle);
+  }
+  note_changed(caller, *sandbox, change);
   // Its end may have been written meanwhile.
   const std::lock_guard lock(mutex_);
-  if (!sandbox.end()) history_.keep(sandbox.known());
+  if (!sandbox->end()) history_.keep(sandbox->known());
+  co_return std::nullopt;
 }
 
 asio::awaitable<void> Sandboxes::remove(Caller caller, Found sandbox) {

@@ -50,7 +50,8 @@ class Sandbox {
   const std::string& owner() const noexcept { return owner_; }
   // What opens its ports, and nothing else.
   const Secret& access_token() const noexcept { return access_token_; }
-  const SandboxRequest& request() const noexcept { return request_; }  // without its metadata
+  // As it was made, without its metadata.
+  const SandboxRequest& request() const noexcept { return request_; }
   Time created() const noexcept { return created_; }
   std::uint64_t number() const noexcept {
     return number_;
@@ -62,6 +63,8 @@ class Sandbox {
   Metadata metadata() const;
   Time ends_at() const;
   std::optional<std::chrono::milliseconds> idle() const;
+  // What it may reach, or might when it ended; empty: nothing.
+  std::vector<std::string> network_rules() const;
 
   enum class State : std::uint8_t { running, paused, ended };
   State state() const;
@@ -158,7 +161,9 @@ class Sandboxes {
   };
   Page list(const Principal& principal, const Query& query) const;
 
-  void change(const Caller& caller, Sandbox& sandbox, SandboxChange change);
+  // Its network is changed first, and nothing else where that is refused.
+  boost::asio::awaitable<std::optional<Refusal>> change(Caller caller, Found sandbox,
+                                                        SandboxChange change);
 
   // Stops all that runs in it, until it is resumed. Waits until nothing runs any more; a refusal
   // where it has ended, or its processes cannot be stopped.
@@ -237,6 +242,8 @@ class Sandboxes {
   static constexpr std::chrono::seconds patience_for_an_end{10};
   LivingSandbox::News news_of(const Found& sandbox);
   boost::asio::awaitable<Refusal> no_change(Found sandbox, jail::Error error);
+  boost::asio::awaitable<std::optional<Refusal>> change_network(Found sandbox,
+                                                                std::vector<std::string> rules);
   void on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending);
   void forget_ended_of(const std::string& owner);
   void restore();

@@ -1,10 +1,22 @@
 #include "runtime/store/sandbox_table.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "runtime/store/stored_time.h"
 
 namespace runtime {
 
 using jail::Result;
+
+namespace {
+
+constexpr std::string_view of_connections = "egress_";
+// Counting what is kept takes long, so it is not done for each event of many.
+constexpr std::uint64_t trims_per_kept = 64;
+constexpr std::uint64_t sandboxes_per_owner = 10;  // whose connections are told of in full
+
+}  // namespace
 
 Result<void> SandboxTable::put(const SandboxRow& row) {
   auto statement = database_.prepare(
@@ -45,18 +57,37 @@ Result<void> SandboxTable::add_event(const std::string& owner, const SandboxEven
   auto insert = database_.prepare(
       "INSERT INTO sandbox_events (owner, number, sandbox, at, kind, request, detail)"
       " SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6"
-      " FROM sandbox_events WHERE owner = ?1 RETURNING number");
+      " FROM sandbox_events WHERE owner = ?1");
   if (!insert) return insert.error();
   insert->text(owner).text(event.sandbox).integer(to_microseconds(event.at));
   insert->text(event.kind).text(event.request).text(event.detail);
-  const auto row = insert->step();
-  if (!row) return row.error();
-  const std::int64_t number = insert->integer_at(0);
-  if (const auto done = insert->step(); !done) return done.error();
-  auto trim = database_.prepare("DELETE FROM sandbox_events WHERE owner = ? AND number <= ?");
-  if (!trim) return trim.error();
-  trim->text(owner).integer(number - static_cast<std::int64_t>(kept_events_));
-  return trim->run();
+  if (auto done = insert->run(); !done) return done;
+  return trim(owner, event);
+}
+
+Result<void> SandboxTable::trim(const std::string& owner, const SandboxEvent& added) {
+  const bool is_of_connections = added.kind.starts_with(of_connections);
+  const std::uint64_t count = added_[{owner, is_of_connections}]++;
+  const auto drop = [&](const char* statement, const std::string& whose, std::uint64_t kept) {
+    auto trim = database_.prepare(statement);
+    if (!trim) return Result<void>(trim.error());
+    trim->text(whose).integer(is_of_connections ? 1 : 0).integer(static_cast<std::int64_t>(kept));
+    return trim->run();
+  };
+  if (is_of_connections) {
+    const auto of_sandbox = drop(
+        "DELETE FROM sandbox_events WHERE sandbox = ?1 AND (substr(kind, 1, 7) = 'egress_') = ?2"
+        " AND number <= (SELECT number FROM sandbox_events WHERE sandbox = ?1"
+        " AND (substr(kind, 1, 7) = 'egress_') = ?2 ORDER BY number DESC LIMIT 1 OFFSET ?3)",
+        added.sandbox, (kept_events_ + sandboxes_per_owner - 1) / sandboxes_per_owner);
+    if (!of_sandbox) return of_sandbox;
+  }
+  if (count % std::max<std::uint64_t>(1, kept_events_ / trims_per_kept) != 0) return {};
+  return drop(
+      "DELETE FROM sandbox_events WHERE owner = ?1 AND (substr(kind, 1, 7) = 'egress_') = ?2"
+      " AND number <= (SELECT number FROM sandbox_events WHERE owner = ?1"
+      " AND (substr(kind, 1, 7) = 'egress_') = ?2 ORDER BY number DESC LIMIT 1 OFFSET ?3)",
+      owner, kept_events_);
 }
 
 // Each of the two is the first of an index, which one query for both would not be.

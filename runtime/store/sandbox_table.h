@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jail/result.h"
@@ -51,7 +53,9 @@ struct SandboxEventPage {
 // For one thread at a time. The database outlives it and has the tables. Errors are Database's.
 class SandboxTable {
  public:
-  // Of each owner's events the latest `kept_events` are kept.
+  // Of each owner's events the latest `kept_events` are kept, or a few more, and as many of those
+  // that tell of connections ("egress_..."), which guests cause: of these at most a tenth of one
+  // sandbox. No flood of the one kind drops an event of the other.
   SandboxTable(Database& database, std::uint64_t kept_events)
       : database_(database), kept_events_(kept_events) {}
 
@@ -67,9 +71,12 @@ class SandboxTable {
 
  private:
   jail::Result<SandboxEventPage> empty_page(const std::string& owner);
+  jail::Result<void> trim(const std::string& owner, const SandboxEvent& added);
 
   Database& database_;
   const std::uint64_t kept_events_;
+  // Events that were added, by their owner and whether they tell of connections.
+  std::map<std::pair<std::string, bool>, std::uint64_t> added_;
 };
 
 }  // namespace runtime

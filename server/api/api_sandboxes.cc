@@ -95,8 +95,9 @@ awaitable<Response> change_sandbox(runtime::Services services, const runtime::Re
   if (auto refusal = decode_into(call.body, runtime::sandbox_change_fields(), *rules, change)) {
     co_return std::move(*refusal);
   }
-  services.sandboxes->change(caller_of(call), *target.sandbox, std::move(change));
-  co_return answer_of(services, *target.sandbox);
+  const auto refused =
+      co_await services.sandboxes->change(caller_of(call), target.sandbox, std::move(change));
+  co_return refused ? response_of(*refused) : answer_of(services, *target.sandbox);
 }
 
 using Change = awaitable<std::optional<Refusal>> (Sandboxes::*)(runtime::Caller, Sandboxes::Found);

@@ -98,9 +98,12 @@ std::string place_of(const std::string& host, std::uint16_t port) {
   return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-int serve_with(const runtime::Config& config, const std::optional<std::string>& usual_jobs,
-               const Notifier& notifier, runtime::Runner& runner, Agent& agent,
-               ApiOptions api_options, Workers& workers, runtime::Logger& logger) {
+int serve_with(Service& service, const std::optional<std::string>& usual_jobs,
+               const Notifier& notifier, Agent& agent, ApiOptions api_options) {
+  const runtime::Config& config = service.start.config;
+  runtime::Runner& runner = *service.runner;
+  Workers& workers = service.workers;
+  runtime::Logger& logger = service.logger;
   const runtime::JobBounds bounds{.kept = config.jobs_kept,
                                   .max_bytes = std::uint64_t{config.jobs_max_mb} << 20,
                                   .durable = config.jobs_durable};
@@ -114,6 +117,8 @@ int serve_with(const runtime::Config& config, const std::optional<std::string>& 
   runtime::Jobs jobs(std::move(*table), logger);
   runtime::Metrics metrics;
   runtime::SandboxHistory history(jobs, config.sandbox_events_kept);
+  const auto listening = service.egress.listen(
+      [&history](const jail::EgressDecision& decision) { history.note_egress(decision); });
   runtime::Sandboxes sandboxes(runner, logger, history, sandbox_options(config));
   const std::string version = api_options.version;
   Api api(std::move(api_options), {.runner = runner,
@@ -175,9 +180,8 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   log_limits(service.logger, service.start.cgroup);
   service.logger.info("programs run on " + runtime::describe(service.start.root));
   if (!providers.empty()) service.logger.info("tasks are solved by " + providers.front());
-  return serve_with(config, usual_jobs, notifier, *service.runner, *agent,
-                    api_options(config, service.start.root, service.templates, version, providers),
-                    service.workers, service.logger);
+  return serve_with(service, usual_jobs, notifier, *agent,
+                    api_options(config, service.start.root, service.templates, version, providers));
 }
 
 }  // namespace server

@@ -46,8 +46,9 @@ runtime::RunnerOptions options_of_runner(Service& service) {
     log_pool(logger, name, reason);
   };
   if (service.start.config.network_enabled) options.egress = runtime::Egress::by_request;
-  options.on_egress = [&logger](const jail::EgressDecision& decision) {
-    log_egress(logger, decision);
+  options.on_egress = [&service](const jail::EgressDecision& decision) {
+    log_egress(service.logger, decision);
+    service.egress.tell(decision);
   };
   return options;
 }

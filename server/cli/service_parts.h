@@ -11,6 +11,7 @@
 #include "runtime/sandbox/runner.h"
 #include "runtime/sandbox/template.h"
 #include "runtime/service/sandboxes.h"
+#include "server/cli/egress_listener.h"
 #include "server/cli/start.h"
 #include "server/cli/workers.h"
 
@@ -26,6 +27,7 @@ struct Service {
   const Start start;
   const std::vector<runtime::Template> templates;
   runtime::Logger logger;
+  EgressListener egress;
   Workers workers;
   std::unique_ptr<runtime::Runner> runner;
 };

@@ -33,6 +33,8 @@ class Life(Command):
         before = shown["ends_at"]
         self.assertRegex(self.good("renew", "box", "1200"), r"\Aends at \d{4}-\S+Z\n\Z")
         self.assertLess(before, json.loads(self.good("get", "box", "--json"))["ends_at"])
+        self.assertIn("idle seconds: 400\n", self.good("change", "box", "--idle", "400", "--no-network"))
+        self.assertIn("operator allows no egress", self.one_line("change", "box", "--allow", "example.org:443"))
         self.assertEqual("", self.good("delete", "box"))
         self.assertIn(" ", self.one_line("get", "box"))
 

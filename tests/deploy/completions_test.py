@@ -19,7 +19,7 @@ VALUES = [("exec --language ", LANGUAGES), ("serve --log-format ", {"text", "jso
           ("serve --log-level ", {"debug", "info", "warning", "error"}), ("lessons ", {"list", "erase"}),
           ("run --provider ", {"groq", "openrouter", "anthropic", "google", "openai", "cerebras", "ollama", "replay"}),
           ("sandbox ", {"create", "list", "get", "exec", "shell", "cp", "ls", "rm", "ps", "logs", "kill", "port", "events", "metrics", "renew",
-                      "pause", "resume", "delete"}),
+                      "change", "pause", "resume", "delete"}),
           ("sandbox list --state ", {"running", "paused", "ended"}),
           ("sandbox create --on-timeout ", {"delete", "pause"}),
           ("", {"exec", "serve", "mcp", "run", "sandbox", "benchmark", "lessons", "doctor"})]

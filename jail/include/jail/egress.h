@@ -50,11 +50,18 @@ struct EgressDecision {
   std::string destination;  // as asked for, "pypi.org:443"; empty where that could not be read
   std::string address;      // connected to; empty where none was
   bool allowed = false;
-  std::string reason;          // the rule that allows it, or why it came to nothing
+  std::string reason;          // the rule that allows it, or why it came to nothing; of one that
+                               // has ended, that its rule was taken away, or empty
   std::uint64_t sent = 0;      // bytes from the jail, where event is `ended`
   std::uint64_t received = 0;  // bytes to the jail, the same
   std::uint64_t dropped = 0;   // decisions before this one that nobody took in time
+  std::chrono::milliseconds lasted{0};  // since it was connected, where event is `ended`
 };
+
+// `env` with the variables by which programs find the proxy, "http_proxy=http://127.0.0.1:3128" and
+// others, where it does not name them. A jail of Network::Kind::egress gets them by itself; the
+// owner of one that is served later gives them to the processes that it spawns.
+std::vector<std::string> with_egress_variables(std::vector<std::string> env);
 
 // What the proxy keeps to, beside the rules of each jail.
 struct EgressOptions {
@@ -100,6 +107,27 @@ class EgressProxy {
   // Thread-safe. At most 256 rules, a label of 256 bytes.
   // Errors: invalid (names the rule), exhausted, closed (the proxy has ended), kernel.
   Result<Fd> admit(const std::vector<std::string>& rules, std::string_view label) const;
+
+  // The same for a jail that runs, whose rules its owner may change. `listener` is a TCP socket of
+  // the jail's network, such as Jail::take_socket() makes, bound to 127.0.0.1:egress_port, and it
+  // listens; nobody in the jail may have a copy of it, nor of what is returned, by which rules are
+  // changed. That is to be closed no later than the jail ends: its network may serve another one
+  // then, where jails are forked with Levers::network_reuse. Does not wait. Thread-safe.
+  // Errors: as admit().
+  Result<Fd> serve(const Fd& listener, const std::vector<std::string>& rules,
+                   std::string_view label) const;
+
+  // Asks for `rules` in place of those that the jail has whose end of serve() this is; none close
+  // the way out, whose port is free once they hold. Does not wait: `served` becomes readable when
+  // take_change() has an answer, until which there is to be no other change. A proxy that cannot
+  // follow closes the way out. From any thread, one at a time.
+  // Errors: invalid (names the rule), exhausted, closed (the proxy has ended), kernel.
+  static Result<void> request_change(int served, const std::vector<std::string>& rules);
+
+  // Whether the rules hold that were asked for. Then nothing that they do not allow is connected to
+  // any more, and what was open to it is cut. False: not yet.
+  // Errors: closed (the proxy has ended, or the way out is closed), kernel.
+  static Result<bool> take_change(int served);
 
  private:
   struct State;

@@ -70,6 +70,7 @@ typedef struct jail_egress_decision {
   uint64_t sent_bytes;      // from the jail, of JAIL_EGRESS_ENDED
   uint64_t received_bytes;  // to the jail, the same
   uint64_t dropped;         // decisions before this one that nobody took in time
+  uint64_t lasted_ms;       // since it was connected, of JAIL_EGRESS_ENDED
 } jail_egress_decision;
 
 // Takes those that wait, the oldest first, at most 1,024 and perhaps none. Never blocks.

@@ -42,6 +42,7 @@ jail_egress_decision decision_of(const EgressDecision& decision) {
   told.sent_bytes = decision.sent;
   told.received_bytes = decision.received;
   told.dropped = decision.dropped;
+  told.lasted_ms = static_cast<std::uint64_t>(decision.lasted.count());
   return told;
 }
 

@@ -12,9 +12,10 @@ namespace jail::egress {
 
 struct AdmittedJail {
   Owner owner;
+  RuleChange change = RuleChange::never;
   Fd control;
-  Fd listener;  // once it was handed over
-  std::unordered_set<std::uint64_t> connections;
+  Fd listener = {};  // once it was handed over
+  std::unordered_set<std::uint64_t> connections = {};
   bool backlog = false;  // more of them may wait to be accepted
 };
 

@@ -118,16 +118,16 @@ Connection::State Connection::admit(Time now) {
     return refuse(Why::busy, "this jail has as many connections as it may have", now);
   }
   last_connect_ = deadline_ = now + tools_.settings.connect;
-  const RuleSet& rules = owner_.rules;
+  // Before anything is looked up: a question to a name server carries bytes out.
+  rule_ = allowing_rule();
+  if (rule_ == nullptr) {
+    return refuse(Why::not_allowed,
+                  destination_.address ? "no rule names this address" : "no rule names it", now);
+  }
   if (destination_.address) {
-    rule_ = rules.find(*destination_.address, destination_.port);
-    if (rule_ == nullptr) return refuse(Why::not_allowed, "no rule names this address", now);
     addresses_ = {*destination_.address};
     return connect_next(now);
   }
-  // Before anything is looked up: a question to a name server carries bytes out.
-  rule_ = rules.find(destination_.host, destination_.port);
-  if (rule_ == nullptr) return refuse(Why::not_allowed, "no rule names it", now);
   std::vector<Address> known;
   for (const auto& [name, address] : tools_.settings.addresses) {
     if (name == destination_.host) known.push_back(address);
@@ -139,6 +139,39 @@ Connection::State Connection::admit(Time now) {
   return State::looking_up;
 }
 
+const Rule* Connection::allowing_rule() const {
+  return destination_.address ? owner_.rules.find(*destination_.address, destination_.port)
+                              : owner_.rules.find(destination_.host, destination_.port);
+}
+
+// One that was asked for itself has its rule.
+bool Connection::allows_address(const Address& address) const {
+  return destination_.address || owner_.rules.allows_behind_name(address, destination_.port);
+}
+
+Turn Connection::judge_again(Time now) {
+  const bool is_judged = state_ == State::looking_up || state_ == State::connecting ||
+                         state_ == State::carrying || state_ == State::parting;
+  if (!is_judged) return Turn::waits;  // not yet; or it was refused
+  rule_ = allowing_rule();
+  const auto first =
+      addresses_.begin() + static_cast<std::ptrdiff_t>(next_address_ - (next_address_ > 0 ? 1 : 0));
+  const bool is_allowed =
+      rule_ != nullptr && std::all_of(first, connected_ ? first + 1 : addresses_.end(),
+                                      [&](const Address& each) { return allows_address(each); });
+  if (is_allowed) return Turn::waits;
+  constexpr const char* reason = "no rule names it any more";
+  if (connected_) {
+    why_ended_ = reason;
+    state_ = State::carrying;  // what has not been passed on by now never is
+    return Turn::over;
+  }
+  if (state_ == State::looking_up) tools_.resolver.drop(id_, owner_.id);
+  server_.fd.reset();
+  state_ = refuse(Why::not_allowed, reason, now);
+  return run(now);
+}
+
 void Connection::take(Found found, Time now) {
   if (state_ != State::looking_up) return;
   state_ = found.addresses.empty()
@@ -148,8 +181,7 @@ void Connection::take(Found found, Time now) {
 
 Connection::State Connection::admit_addresses(const std::vector<Address>& addresses, Time now) {
   for (const Address& address : addresses) {
-    if (addresses_.size() < most_addresses &&
-        owner_.rules.allows_behind_name(address, destination_.port)) {
+    if (addresses_.size() < most_addresses && allows_address(address)) {
       addresses_.push_back(address);
     }
   }
@@ -196,6 +228,7 @@ Connection::State Connection::await_connection(Time now) {
 
 Connection::State Connection::begin(Time now) {
   connected_ = true;
+  connected_at_ = now;
   record_decision(rule_->text);
   const int on = 1;
   ::setsockopt(server_.fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -297,6 +330,9 @@ void Connection::record_end() {
   decision.allowed = true;
   decision.sent = up_.moved();
   decision.received = down_.moved() - std::min(down_.moved(), said_);
+  decision.reason = why_ended_;
+  decision.lasted =
+      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - connected_at_);
   tools_.journal.write(owner_.id, std::move(decision));
 }
 

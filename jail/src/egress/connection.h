@@ -52,6 +52,8 @@ class Connection {
   // As far as it comes without waiting.
   Turn run(Time now);
   Turn expire(Time now);
+  // Its owner has other rules now. One that they do not allow is refused, or cut where it is open.
+  Turn judge_again(Time now);
 
   Time deadline() const { return deadline_; }
   const Owner& owner() const { return owner_; }
@@ -70,6 +72,8 @@ class Connection {
   State read_request(Time now);
   State admit(Time now);
   State admit_addresses(const std::vector<Address>& addresses, Time now);
+  const Rule* allowing_rule() const;
+  bool allows_address(const Address& address) const;
   State connect_next(Time now);
   State await_connection(Time now);
   State begin(Time now);
@@ -97,6 +101,8 @@ class Connection {
   std::size_t next_address_ = 0;
   int connect_error_ = 0;
   bool connected_ = false;
+  Time connected_at_{};
+  std::string why_ended_;  // empty: one of the two sides, or idle for too long
   Side client_;
   Side server_;
   Flow up_;

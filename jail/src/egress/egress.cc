@@ -118,7 +118,53 @@ class ProxyProcess {
   ProxyProcess(Fd control, Fd process) : socket(std::move(control)), pidfd(std::move(process)) {}
 };
 
+Result<void> check_rules(const std::vector<std::string>& rules) {
+  if (rules.size() > egress::most_rules) return invalid("egress rules: at most 256");
+  for (const std::string& rule : rules) {
+    if (auto checked = check_egress_rule(rule); !checked) return checked;
+  }
+  return {};
+}
+
+// The other end of the jail's socket pair.
+Result<Fd> admit_to(const Fd& proxy, const egress::Admission& admission) {
+  const std::string& label = admission.label;
+  if (label.size() > egress::most_label_bytes || label.find('\0') != label.npos) {
+    return invalid("label: at most 256 bytes, none of them 0");
+  }
+  if (auto checked = check_rules(admission.rules); !checked) return checked.error();
+  auto sockets = socket_pair();
+  if (!sockets) return sockets.error();
+  const int jail = sockets->second.get();
+  if (!send_with_fds(proxy.get(), egress::to_datagram(admission), {&jail, 1})) {
+    return sending_error("admit a jail to egress");
+  }
+  return std::move(sockets->first);
+}
+
 }  // namespace
+
+std::vector<std::string> with_egress_variables(std::vector<std::string> env) {
+  const std::string port = std::to_string(egress_port);
+  const std::string http = "http://127.0.0.1:" + port;
+  // curl takes http_proxy in small letters only, others look for large ones first.
+  const std::pair<const char*, std::string> variables[] = {
+      {"http_proxy", http},
+      {"HTTP_PROXY", http},
+      {"https_proxy", http},
+      {"HTTPS_PROXY", http},
+      {"all_proxy", "socks5h://127.0.0.1:" + port},
+      {"ALL_PROXY", "socks5h://127.0.0.1:" + port},
+      {"no_proxy", "localhost,127.0.0.1,::1"},
+      {"NO_PROXY", "localhost,127.0.0.1,::1"}};
+  for (const auto& [name, value] : variables) {
+    const std::string start = std::string(name) + "=";
+    const bool given = std::any_of(
+        env.begin(), env.end(), [&](const std::string& entry) { return entry.starts_with(start); });
+    if (!given) env.push_back(start + value);
+  }
+  return env;
+}
 
 Result<void> check_egress_rule(std::string_view rule) {
   auto parsed = egress::parse_rule(rule);
@@ -199,21 +245,46 @@ Result<std::vector<EgressDecision>> EgressProxy::decisions() {
 }
 
 Result<Fd> EgressProxy::admit(const std::vector<std::string>& rules, std::string_view label) const {
-  if (label.size() > egress::most_label_bytes || label.find('\0') != label.npos) {
-    return invalid("label: at most 256 bytes, none of them 0");
+  return admit_to(state_->proxy.socket, {std::string(label), rules, egress::RuleChange::never});
+}
+
+Result<Fd> EgressProxy::serve(const Fd& listener, const std::vector<std::string>& rules,
+                              std::string_view label) const {
+  auto served =
+      admit_to(state_->proxy.socket, {std::string(label), rules, egress::RuleChange::by_owner});
+  if (!served) return served;
+  if (auto done = set_non_blocking(*served); !done) return done.error();
+  const int socket = listener.get();
+  if (!send_with_fds(served->get(), "l", {&socket, 1})) {
+    return sending_error("hand a listening socket to egress");
   }
-  if (rules.size() > egress::most_rules) return invalid("egress rules: at most 256");
-  for (const std::string& rule : rules) {
-    if (auto checked = check_egress_rule(rule); !checked) return checked.error();
+  return served;
+}
+
+Result<void> EgressProxy::request_change(int served, const std::vector<std::string>& rules) {
+  if (auto checked = check_rules(rules); !checked) return checked;
+  const std::string datagram = egress::to_datagram(egress::NewRules{rules});
+  ssize_t sent;
+  do {
+    sent = ::send(served, datagram.data(), datagram.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  } while (sent < 0 && errno == EINTR);
+  if (sent < 0) return sending_error("change rules of egress");
+  return {};
+}
+
+Result<bool> EgressProxy::take_change(int served) {
+  constexpr const char* doing = "change rules of egress";
+  char done = 0;
+  ssize_t got;
+  do {
+    got = ::recv(served, &done, sizeof done, MSG_DONTWAIT);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0 && errno == EAGAIN) return false;
+  if (got == 0 || (got < 0 && errno == ECONNRESET)) {
+    return Error{ErrorKind::closed, std::string(doing) + ": the way out is closed", 0, {}};
   }
-  auto sockets = socket_pair();
-  if (!sockets) return sockets.error();
-  const std::string datagram = egress::to_datagram({std::string(label), rules});
-  const int jail = sockets->second.get();
-  if (!send_with_fds(state_->proxy.socket.get(), datagram, {&jail, 1})) {
-    return sending_error("admit a jail to egress");
-  }
-  return std::move(sockets->first);
+  if (got < 0) return system_error(doing);
+  return true;
 }
 
 }  // namespace jail

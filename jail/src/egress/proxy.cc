@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace jail::egress {
@@ -14,6 +15,15 @@ constexpr std::size_t room_bytes = most_admission_bytes;
 constexpr std::size_t refused_at_once = 16;
 constexpr std::size_t accepted_per_turn = 32;
 constexpr std::chrono::milliseconds shortage_pause{100};
+
+RuleSet parse_rules(const std::vector<std::string>& texts) {
+  std::vector<Rule> rules;
+  for (const std::string& text : texts) {
+    auto rule = parse_rule(text);
+    if (rule) rules.push_back(std::move(*rule));
+  }
+  return RuleSet(std::move(rules));
+}
 
 }  // namespace
 
@@ -81,15 +91,12 @@ void Proxy::read_control() {
 }
 
 void Proxy::admit(const Admission& admission, Fd control) {
-  std::vector<Rule> rules;
-  for (const std::string& text : admission.rules) {
-    auto rule = parse_rule(text);
-    if (rule) rules.push_back(std::move(*rule));
-  }
   const std::uint64_t id = ++last_id_;
   if (!poller_.watch(control.get(), {Watched::jail, id})) return;
   auto jail = std::make_unique<AdmittedJail>(
-      AdmittedJail{{id, admission.label, RuleSet(std::move(rules))}, std::move(control), {}, {}});
+      AdmittedJail{.owner = {id, admission.label, parse_rules(admission.rules)},
+                   .change = admission.change,
+                   .control = std::move(control)});
   jails_.emplace(id, std::move(jail));
 }
 
@@ -100,13 +107,43 @@ void Proxy::read_jail(std::uint64_t id) {
   for (;;) {
     Handed handed = receive_handed(jail.control.get(), room_);
     if (handed.state == Handed::State::nothing) return;
-    const bool first = handed.state == Handed::State::message && !jail.listener.valid();
-    if (!first || !take_listener(handed.fd) ||
-        !poller_.watch(handed.fd.get(), {Watched::listener, id})) {
-      return end_jail(id);
+    bool is_fine = handed.state == Handed::State::message;
+    if (is_fine) {
+      is_fine = jail.listener.valid() ? change_rules(jail, {room_.data(), handed.size})
+                                      : take_listener_of(jail, std::move(handed.fd));
     }
-    jail.listener = std::move(handed.fd);
+    if (!is_fine) return end_jail(id);
   }
+}
+
+bool Proxy::take_listener_of(AdmittedJail& jail, Fd listener) {
+  if (!take_listener(listener) ||
+      !poller_.watch(listener.get(), {Watched::listener, jail.owner.id})) {
+    return false;
+  }
+  jail.listener = std::move(listener);
+  return true;
+}
+
+// False: the way out is to be closed. That is what no rules mean, by which its port is free before
+// the answer is there; else it is no change, or its answer finds no room, which it has for who
+// waits for one at a time.
+bool Proxy::change_rules(AdmittedJail& jail, std::string_view datagram) {
+  const auto change = parse_new_rules(datagram);
+  if (!change || jail.change != RuleChange::by_owner) return false;
+  jail.owner.rules = parse_rules(change->rules);
+  const Time now = Clock::now();
+  const std::vector<std::uint64_t> all(jail.connections.begin(), jail.connections.end());
+  for (const std::uint64_t id : all) {
+    const auto found = connections_.find(id);
+    settle(id, *found->second, found->second->judge_again(now));
+  }
+  const bool is_over = change->rules.empty();
+  if (is_over) jail.listener.reset();
+  constexpr char done = 1;
+  const bool is_told =
+      ::send(jail.control.get(), &done, sizeof done, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof done;
+  return is_told && !is_over;
 }
 
 void Proxy::accept_some(AdmittedJail& jail) {

@@ -34,6 +34,8 @@ class Proxy {
   void read_control();
   void admit(const Admission& admission, Fd control);
   void read_jail(std::uint64_t id);
+  bool take_listener_of(AdmittedJail& jail, Fd listener);
+  bool change_rules(AdmittedJail& jail, std::string_view datagram);
   void accept_some(AdmittedJail& jail);
   void add_connection(AdmittedJail& jail, Fd client);
   void take_answers();

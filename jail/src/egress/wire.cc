@@ -20,6 +20,7 @@ struct DecisionHead {
   std::uint64_t sent;
   std::uint64_t received;
   std::uint64_t dropped;
+  std::int64_t lasted_ms;
   std::array<std::uint16_t, texts> lengths;
   std::uint8_t event;
   std::uint8_t allowed;
@@ -33,6 +34,25 @@ std::string_view take(std::string_view& rest, char end) {
   const std::string_view part = rest.substr(0, at);
   rest.remove_prefix(std::min(rest.size(), at + 1));
   return part;
+}
+
+constexpr const char* by_owner = "owner";
+constexpr const char* never = "never";
+const std::string new_rules = "rules";
+
+std::string rules_behind(const std::vector<std::string>& rules) {
+  std::string text;
+  for (const std::string& rule : rules) {
+    text += '\0';
+    text += rule;
+  }
+  return text;
+}
+
+std::vector<std::string> take_rules(std::string_view rest) {
+  std::vector<std::string> rules;
+  while (!rest.empty()) rules.emplace_back(take(rest, '\0'));
+  return rules;
 }
 
 std::optional<std::uint32_t> parse_slot(std::string_view text) {
@@ -80,18 +100,23 @@ std::optional<Confinement> parse_confinement(std::string_view datagram) {
 }
 
 std::string to_datagram(const Admission& admission) {
-  std::string datagram = admission.label;
-  for (const std::string& rule : admission.rules) {
-    datagram += '\0';
-    datagram += rule;
-  }
-  return datagram;
+  const char* const change = admission.change == RuleChange::by_owner ? by_owner : never;
+  return std::string(change) + '\0' + admission.label + rules_behind(admission.rules);
 }
 
 Admission parse_admission(std::string_view datagram) {
-  Admission admission{std::string(take(datagram, '\0')), {}};
-  while (!datagram.empty()) admission.rules.emplace_back(take(datagram, '\0'));
+  Admission admission;
+  if (take(datagram, '\0') == by_owner) admission.change = RuleChange::by_owner;
+  admission.label = take(datagram, '\0');
+  admission.rules = take_rules(datagram);
   return admission;
+}
+
+std::string to_datagram(const NewRules& change) { return new_rules + rules_behind(change.rules); }
+
+std::optional<NewRules> parse_new_rules(std::string_view datagram) {
+  if (take(datagram, '\0') != new_rules) return std::nullopt;
+  return NewRules{take_rules(datagram)};
 }
 
 std::string to_datagram(const Question& question) {
@@ -135,6 +160,7 @@ std::string to_datagram(const EgressDecision& decision) {
   head.sent = decision.sent;
   head.received = decision.received;
   head.dropped = decision.dropped;
+  head.lasted_ms = decision.lasted.count();
   head.event = static_cast<std::uint8_t>(decision.event);
   head.allowed = decision.allowed ? 1 : 0;
   std::string datagram(sizeof head, '\0');
@@ -167,6 +193,7 @@ std::optional<EgressDecision> parse_decision(std::string_view datagram) {
   decision.sent = head.sent;
   decision.received = head.received;
   decision.dropped = head.dropped;
+  decision.lasted = std::chrono::milliseconds(std::max<std::int64_t>(head.lasted_ms, 0));
   return decision;
 }
 

@@ -48,13 +48,25 @@ inline constexpr std::size_t most_rules = 256;
 inline constexpr std::size_t most_label_bytes = 256;
 inline constexpr std::size_t most_admission_bytes = 128 << 10;
 
+// Whether other rules may come by the jail's socket pair. Not where the jail's init has the end.
+enum class RuleChange : std::uint8_t { never, by_owner };
+
 // Comes with the proxy's end of the jail's socket pair.
 struct Admission {
   std::string label;
   std::vector<std::string> rules;
+  RuleChange change = RuleChange::never;
 };
 std::string to_datagram(const Admission& admission);
 Admission parse_admission(std::string_view datagram);
+
+// Comes by the jail's socket pair, after its listening socket. The answer is one byte, once they
+// hold.
+struct NewRules {
+  std::vector<std::string> rules;
+};
+std::string to_datagram(const NewRules& change);
+std::optional<NewRules> parse_new_rules(std::string_view datagram);
 
 // Names that are looked up at one time.
 inline constexpr std::size_t look_ups_at_once = 4;

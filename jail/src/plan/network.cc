@@ -129,25 +129,7 @@ bool fits_reused_network(const Network& network) { return network.kind == Networ
 
 std::vector<std::string> with_way_out(std::vector<std::string> env, const Network& network) {
   if (network.kind != Network::Kind::egress) return env;
-  const std::string port = std::to_string(egress_port);
-  const std::string http = "http://127.0.0.1:" + port;
-  // curl takes http_proxy in small letters only, others look for large ones first.
-  const std::pair<const char*, std::string> variables[] = {
-      {"http_proxy", http},
-      {"HTTP_PROXY", http},
-      {"https_proxy", http},
-      {"HTTPS_PROXY", http},
-      {"all_proxy", "socks5h://127.0.0.1:" + port},
-      {"ALL_PROXY", "socks5h://127.0.0.1:" + port},
-      {"no_proxy", "localhost,127.0.0.1,::1"},
-      {"NO_PROXY", "localhost,127.0.0.1,::1"}};
-  for (const auto& [name, value] : variables) {
-    const std::string start = std::string(name) + "=";
-    const bool given = std::any_of(
-        env.begin(), env.end(), [&](const std::string& entry) { return entry.starts_with(start); });
-    if (!given) env.push_back(start + value);
-  }
-  return env;
+  return with_egress_variables(std::move(env));
 }
 
 }  // namespace jail

@@ -25,6 +25,17 @@ void write_map(json::Writer& writer, std::string_view name, const NamedTexts& te
   write_texts(writer, texts);
 }
 
+void write_network(json::Writer& writer, const std::vector<std::string>& allow) {
+  writer.key("network");
+  if (allow.empty()) {
+    writer.string("none");
+    return;
+  }
+  writer.begin_object().key("allow").begin_array();
+  for (const std::string& rule : allow) writer.string(rule);
+  writer.end_array().end_object();
+}
+
 }  // namespace
 
 // What was not said is left to the server.
@@ -47,11 +58,17 @@ std::string request_of(const CreateOptions& options) {
   write_number(writer, "idle_seconds", options.idle_seconds);
   write_text(writer, "on_timeout", options.on_timeout);
   if (!options.auto_resume) writer.key("auto_resume").boolean(false);
-  if (!options.allow.empty()) {
-    writer.key("network").begin_object().key("allow").begin_array();
-    for (const std::string& rule : options.allow) writer.string(rule);
-    writer.end_array().end_object();
-  }
+  if (!options.allow.empty()) write_network(writer, options.allow);
+  writer.end_object();
+  return std::move(writer).take();
+}
+
+std::string request_of(const ChangeOptions& options) {
+  json::Writer writer;
+  writer.begin_object();
+  if (options.allow) write_network(writer, *options.allow);
+  write_number(writer, "timeout_seconds", options.timeout_seconds);
+  write_number(writer, "idle_seconds", options.idle_seconds);
   writer.end_object();
   return std::move(writer).take();
 }

@@ -1,4 +1,4 @@
-// What POST /v1/sandboxes gets.
+// What POST /v1/sandboxes gets, and PATCH /v1/sandboxes/{id}.
 #pragma once
 
 #include <string>
@@ -8,5 +8,6 @@
 namespace server::client {
 
 std::string request_of(const CreateOptions& options);
+std::string request_of(const ChangeOptions& options);
 
 }  // namespace server::client

@@ -50,6 +50,7 @@ struct RawSandboxArguments {
   bool follow = false;
   bool group = false;
   bool no_auto_resume = false;
+  bool no_network = false;
 };
 
 using Parsed = std::variant<Options, Finished>;
@@ -146,6 +147,15 @@ void define_create(CLI::App& command, RawSandboxArguments& raw) {
   add_json(command, raw);
 }
 
+std::optional<Finished> check_allow(const RawSandboxArguments& raw) {
+  for (const std::string& rule : raw.allow) {
+    if (const auto checked = jail::check_egress_rule(rule); !checked) {
+      return usage("--allow " + rule + ": " + checked.error().doing);
+    }
+  }
+  return std::nullopt;
+}
+
 Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
   CreateOptions options;
   options.name = raw.name;
@@ -160,11 +170,7 @@ Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
   options.idle_seconds = given(command, "--idle", raw.idle);
   options.on_timeout = raw.on_timeout;
   options.auto_resume = !raw.no_auto_resume;
-  for (const std::string& rule : raw.allow) {
-    if (const auto checked = jail::check_egress_rule(rule); !checked) {
-      return usage("--allow " + rule + ": " + checked.error().doing);
-    }
-  }
+  if (auto wrong = check_allow(raw)) return *wrong;
   options.allow = raw.allow;
   options.format = format_of(raw);
   return options;
@@ -382,6 +388,35 @@ Parsed parsed_renew(const CLI::App& command, const RawSandboxArguments& raw) {
   return RenewOptions{.id = raw.id, .seconds = raw.seconds};
 }
 
+void define_change(CLI::App& command, RawSandboxArguments& raw) {
+  add_id(command, raw);
+  add_many(command, "--allow", raw.allow, "HOST:PORT",
+           "Let it reach HOST:PORT in place of what it may now; may repeat");
+  command.add_flag("--no-network", raw.no_network, "Let it reach nothing");
+  add_number(command, "--timeout", raw.lifetime, "S", 1, most_seconds,
+             "Seconds that it lives, from now on");
+  add_number(command, "--idle", raw.idle, "S", 1, most_seconds,
+             "End it when it was of no use for so many seconds");
+  add_json(command, raw);
+}
+
+Parsed parsed_change(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (raw.no_network && !raw.allow.empty()) {
+    return mistake(command, "expected one of --allow and --no-network");
+  }
+  if (auto wrong = check_allow(raw)) return *wrong;
+  ChangeOptions options;
+  options.id = raw.id;
+  if (raw.no_network || !raw.allow.empty()) options.allow = raw.allow;
+  options.timeout_seconds = given(command, "--timeout", raw.lifetime);
+  options.idle_seconds = given(command, "--idle", raw.idle);
+  if (!options.allow && !options.timeout_seconds && !options.idle_seconds) {
+    return mistake(command, "expected what to change: --allow, --no-network, --timeout or --idle");
+  }
+  options.format = format_of(raw);
+  return options;
+}
+
 void define_ids(CLI::App& command, RawSandboxArguments& raw) {
   command.add_option("ids", raw.ids, "Ids or names of sandboxes")->type_name("ID");
 }
@@ -410,6 +445,7 @@ constexpr Row rows[] = {
     {"events", "Show what happened in one", define_get, parsed_events},
     {"metrics", "Show what one uses", define_get, parsed_metrics},
     {"renew", "Let it live longer, or shorter", define_renew, parsed_renew},
+    {"change", "Change what it may reach, or its times", define_change, parsed_change},
     {"pause", "Stop all that runs in some", define_ids, parsed_ids<PauseOptions>},
     {"resume", "Let some go on that are paused", define_ids, parsed_ids<ResumeOptions>},
     {"delete", "End some, with all that is in them", define_ids, parsed_ids<DeleteOptions>},

@@ -128,6 +128,12 @@ int renew(ServerClient& client, const RenewOptions& options) {
   });
 }
 
+int change(ServerClient& client, const ChangeOptions& options) {
+  const auto answer = client.ask(
+      {.method = "PATCH", .path = sandbox_path(options.id), .body = request_of(options)});
+  return show(client, answer, options.format, sandbox_text);
+}
+
 // `path` is what follows that of the sandbox. One that cannot be changed does not keep the others
 // from it.
 int change_all(ServerClient& client, const std::vector<std::string>& ids,
@@ -166,6 +172,7 @@ struct Dispatch {
   int operator()(const EventsOptions& options) const { return show_events(client, options); }
   int operator()(const MetricsOptions& options) const { return show_metrics(client, options); }
   int operator()(const RenewOptions& options) const { return renew(client, options); }
+  int operator()(const ChangeOptions& options) const { return change(client, options); }
   int operator()(const PauseOptions& options) const {
     return change_all(client, options.ids, {.method = "POST", .path = "/pause", .body = "{}"});
   }

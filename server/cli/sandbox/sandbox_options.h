@@ -123,6 +123,14 @@ struct RenewOptions {
   std::uint32_t seconds = 0;
 };
 
+struct ChangeOptions {
+  std::string id;
+  std::optional<std::vector<std::string>> allow;  // empty: no network
+  std::optional<std::uint32_t> timeout_seconds;
+  std::optional<std::uint32_t> idle_seconds;
+  Format format = Format::text;
+};
+
 struct PauseOptions {
   std::vector<std::string> ids;  // not empty
 };
@@ -138,6 +146,7 @@ struct DeleteOptions {
 using Options = std::variant<CreateOptions, ListOptions, GetOptions, ExecOptions, ShellOptions,
                              CopyOptions, ListFilesOptions, RemoveFileOptions, ProcessesOptions,
                              LogsOptions, KillOptions, PortOptions, EventsOptions, MetricsOptions,
-                             RenewOptions, PauseOptions, ResumeOptions, DeleteOptions>;
+                             RenewOptions, ChangeOptions, PauseOptions, ResumeOptions,
+                             DeleteOptions>;
 
 }  // namespace server::client

@@ -86,7 +86,7 @@ complete -c agent-sandbox -n '__fish_seen_subcommand_from lessons; and __fish_se
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l json -d 'For machines'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l speed -d 'Only measure the speed of the host'
 
-set -l actions create list get exec shell cp ls rm ps logs kill port events metrics renew pause resume delete
+set -l actions create list get exec shell cp ls rm ps logs kill port events metrics renew change pause resume delete
 set -l seen "__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from $actions"
 complete -c agent-sandbox -n $seen -a create -d 'Make one'
 complete -c agent-sandbox -n $seen -a list -d 'Show them'
@@ -103,6 +103,7 @@ complete -c agent-sandbox -n $seen -a port -d 'Print an address'
 complete -c agent-sandbox -n $seen -a events -d 'Show what happened'
 complete -c agent-sandbox -n $seen -a metrics -d 'Show what it uses'
 complete -c agent-sandbox -n $seen -a renew -d 'Let it live longer'
+complete -c agent-sandbox -n $seen -a change -d 'Change what it may reach'
 complete -c agent-sandbox -n $seen -a pause -d 'Stop all that runs in some'
 complete -c agent-sandbox -n $seen -a resume -d 'Let some go on'
 complete -c agent-sandbox -n $seen -a delete -d 'End some'
@@ -123,14 +124,21 @@ complete -c agent-sandbox -n $seen -l memory -x -d 'Memory limit in MB'
 complete -c agent-sandbox -n $seen -l processes -x -d 'Processes and threads at once'
 complete -c agent-sandbox -n $seen -l disk -x -d 'For /workspace and /tmp, each, in MB'
 
-set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create exec'
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create exec change'
 complete -c agent-sandbox -n $seen -l timeout -x -d 'Seconds until its end'
 
-set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create'
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create change'
 complete -c agent-sandbox -n $seen -l idle -x -d 'End it when it was of no use for so many seconds'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create'
 complete -c agent-sandbox -n $seen -l on-timeout -xa 'delete pause' -d 'What becomes of it then'
 complete -c agent-sandbox -n $seen -l no-auto-resume -d 'Let nothing but resume wake it'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create change'
 complete -c agent-sandbox -n $seen -l allow -x -d 'Let it reach HOST:PORT'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from change'
+complete -c agent-sandbox -n $seen -l no-network -d 'Let it reach nothing'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from list'
 complete -c agent-sandbox -n $seen -l state -xa 'running paused ended' -d 'Only those'
@@ -149,7 +157,7 @@ set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_fro
 complete -c agent-sandbox -n $seen -l signal -xa 'TERM KILL INT HUP QUIT STOP CONT USR1 USR2' -d 'By name or number'
 complete -c agent-sandbox -n $seen -l group -d 'All processes of its group'
 
-set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create list get exec ls ps events metrics'
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create list get exec ls ps events metrics change'
 complete -c agent-sandbox -n $seen -l json -d 'Print what the server answers'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from cp'

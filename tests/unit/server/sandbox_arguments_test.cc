@@ -123,6 +123,18 @@ TEST(SandboxArguments, FilesAndProcesses) {
   EXPECT_THAT(parsed_as<DeleteOptions>({"delete", "a", "b"}).ids, ElementsAre("a", "b"));
 }
 
+TEST(SandboxArguments, Change) {
+  auto options =
+      parsed_as<ChangeOptions>({"change", "box", "--allow", "a.org:1", "--allow", "b:2"});
+  EXPECT_EQ(options.id, "box");
+  EXPECT_THAT(*options.allow, ElementsAre("a.org:1", "b:2"));
+  EXPECT_FALSE(options.timeout_seconds || options.idle_seconds);
+  options = parsed_as<ChangeOptions>({"change", "box", "--no-network", "--timeout", "5"});
+  EXPECT_TRUE(options.allow && options.allow->empty());
+  EXPECT_EQ(options.timeout_seconds, 5u);
+  EXPECT_FALSE(parsed_as<ChangeOptions>({"change", "box", "--idle", "5"}).allow);
+}
+
 TEST(SandboxArguments, SignalsByNameAndNumber) {
   EXPECT_EQ(parsed_as<KillOptions>({"kill", "box", "7"}).signal, SIGTERM);
   EXPECT_EQ(parsed_as<KillOptions>({"kill", "box", "7", "--signal", "KILL"}).signal, SIGKILL);
@@ -172,6 +184,10 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"port", "box"}, "PORT"},
       {{"port", "box", "65536"}, "port"},
       {{"renew", "box", "0"}, "seconds"},
+      {{"change", "box"}, "--no-network"},
+      {{"change", "--no-network"}, "ID"},
+      {{"change", "box", "--allow", "a:1", "--no-network"}, "one of --allow and --no-network"},
+      {{"change", "box", "--allow", "a"}, "--allow a"},
       {{"delete"}, "ID"},
       {{"pause"}, "ID"},
       {{"resume", ""}, "ID"},

@@ -64,6 +64,34 @@ TEST_F(SandboxTableTest, EventsOfAnOwnerAreNumberedAndTheOldestGo) {
   EXPECT_THAT(kinds({.owner = "nobody"}), IsEmpty());
 }
 
+TEST_F(SandboxTableTest, ConnectionsDropNoOtherEvent) {
+  add_event("me", "s", "created");
+  add_event("me", "t", "egress_refused");
+  for (int times = 0; times < 100; ++times) add_event("me", "s", "egress_allowed");
+  add_event("me", "s", "ended");
+  EXPECT_THAT(kinds({.owner = "me"}),
+              ElementsAre("created", "egress_refused", "egress_allowed", "ended"));
+  for (const char* kind : {"1", "2", "3"}) add_event("me", "s", kind);
+  EXPECT_THAT(kinds({.owner = "me"}),
+              ElementsAre("egress_refused", "egress_allowed", "1", "2", "3"));
+}
+
+TEST_F(SandboxTableTest, OfManyEventsTheLatestAreKeptAndAFewMore) {
+  SandboxTable table(database_, 640);
+  for (int times = 0; times < 2000; ++times) {
+    ASSERT_TRUE(table.add_event("me", {.sandbox = "s",
+                                       .at = StoredTime(5us),
+                                       .kind = std::to_string(times),
+                                       .request = "",
+                                       .detail = "{}"}));
+  }
+  const auto page = table.events({.owner = "me", .limit = 1000});
+  ASSERT_TRUE(page.has_value());
+  EXPECT_GE(page->events.size(), 640u);
+  EXPECT_LT(page->events.size(), 640u + 10);
+  EXPECT_EQ(page->events.back().kind, "1999");
+}
+
 TEST_F(SandboxTableTest, EventsComeInPagesFromBothEnds) {
   add_event("me", "s", "1");
   add_event("me", "t", "2");

@@ -1,0 +1,150 @@
+// What a sandbox that lives may reach, and how that changes.
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <boost/asio/this_coro.hpp>
+#include <utility>
+
+#include "runtime/living/living_sandbox.h"
+
+namespace runtime {
+namespace {
+
+namespace asio = boost::asio;
+using jail::Error;
+using jail::ErrorKind;
+using jail::Fd;
+using jail::Result;
+using Rules = std::vector<std::string>;
+
+// Both take milliseconds; a machine on which they do not is one that stands still.
+constexpr std::chrono::seconds patience_for_a_change{20};
+
+Error not_in_time(const char* who) {
+  return {ErrorKind::timed_out, std::string("network: ") + who + " does not answer", 0, {}};
+}
+
+// Connections of an earlier way out may linger, which a new one does not wait for. A guest that is
+// there first keeps the port.
+Result<void> listen_for_guests(const Fd& socket) {
+  constexpr int backlog = 128;
+  const int on = 1;
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(jail::egress_port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool listens =
+      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+      ::listen(socket.get(), backlog) == 0;
+  if (listens) return {};
+  const std::string where = "network: port " + std::to_string(jail::egress_port);
+  if (errno == EADDRINUSE) {
+    return Error{ErrorKind::refused,
+                 where + " of the sandbox, where its way out would be, is in use",
+                 errno,
+                 {}};
+  }
+  return Error{ErrorKind::kernel, where + ": listen", errno, {}};
+}
+
+// Not valid: not in time.
+asio::awaitable<Result<Fd>> take_socket(const LivingSandbox& sandbox, Alarm& alarm) {
+  const auto request = sandbox.request_socket(jail::SocketFamily::ipv4);
+  if (!request) co_return request.error();
+  const Alarm::Watch watch(alarm, request->get());
+  for (;;) {
+    auto socket = jail::Jail::take_socket(request->get());
+    if (!socket || socket->valid() || alarm.deadline_passed()) co_return socket;
+    co_await alarm.wait();
+  }
+}
+
+// False: not in time.
+asio::awaitable<Result<bool>> ask_for_rules(const Fd& way_out, Alarm& alarm, const Rules& rules) {
+  const auto asked = jail::EgressProxy::request_change(way_out.get(), rules);
+  if (!asked) co_return asked.error();
+  const Alarm::Watch watch(alarm, way_out.get());
+  for (;;) {
+    const auto holds = jail::EgressProxy::take_change(way_out.get());
+    if (!holds || *holds || alarm.deadline_passed()) co_return holds;
+    co_await alarm.wait();
+  }
+}
+
+asio::awaitable<std::shared_ptr<Alarm>> alarm_for_a_change(const TimeSource& clock) {
+  const auto alarm = Alarm::create(co_await asio::this_coro::executor, clock, Cancel());
+  alarm->set_deadline(clock.now() + patience_for_a_change);
+  co_return alarm;
+}
+
+}  // namespace
+
+Rules LivingSandbox::network_rules() const {
+  const std::lock_guard lock(mutex_);
+  return network_rules_;
+}
+
+asio::awaitable<Result<void>> LivingSandbox::set_network(Rules rules) {
+  co_await for_its_network_.wait(mutex_, Bell::Time::max(),
+                                 [this] { return !std::exchange(has_network_change_, true); });
+  const std::shared_ptr<void> turn(nullptr, [self = shared_from_this()](void*) {
+    const std::lock_guard lock(self->mutex_);
+    self->has_network_change_ = false;
+    self->for_its_network_.ring();
+  });
+  co_return co_await change_network(rules);
+}
+
+asio::awaitable<Result<void>> LivingSandbox::change_network(const Rules& rules) {
+  std::shared_ptr<const Fd> way_out;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!jail_ || ending_) co_return has_ended_error();
+    way_out = way_out_;
+  }
+  if (way_out != nullptr) {
+    const auto alarm = co_await alarm_for_a_change(*clock_);
+    const auto holds = co_await ask_for_rules(*way_out, *alarm, rules);
+    const bool is_lost = !holds && holds.error().kind == ErrorKind::closed;
+    if (holds && *holds) co_return note_network(rules.empty() ? nullptr : way_out, rules);
+    if (!holds && holds.error().kind == ErrorKind::invalid) co_return holds.error();
+    // Who cannot tell what holds closes it, which needs no answer. Nothing is open where the proxy
+    // has ended.
+    (void)note_network(nullptr, {});
+    if (!is_lost) co_return holds ? not_in_time("its proxy") : holds.error();
+  }
+  if (rules.empty()) co_return note_network(nullptr, {});
+  co_return co_await open_way_out(rules);
+}
+
+// Init makes a socket in the network of the jail; nobody inside gets it.
+asio::awaitable<Result<void>> LivingSandbox::open_way_out(const Rules& rules) {
+  if (!egress_) co_return jail::invalid("network: there is no egress");
+  const auto alarm = co_await alarm_for_a_change(*clock_);
+  const auto socket = co_await take_socket(*this, *alarm);
+  if (!socket) co_return socket.error();
+  if (!socket->valid()) co_return not_in_time("the sandbox");
+  if (auto listens = listen_for_guests(*socket); !listens) co_return listens;
+  const auto proxy = egress_();
+  if (!proxy) co_return proxy.error();
+  auto served = (*proxy)->serve(*socket, rules, network_label_);
+  if (!served) {
+    Error error = served.error();
+    // Of the sandbox that would say that it has ended.
+    if (error.kind == ErrorKind::closed) error.kind = ErrorKind::kernel;
+    co_return error;
+  }
+  co_return note_network(std::make_shared<const Fd>(std::move(*served)), rules);
+}
+
+Result<void> LivingSandbox::note_network(std::shared_ptr<const Fd> way_out, Rules rules) {
+  const std::lock_guard lock(mutex_);
+  if (!jail_ || ending_) return has_ended_error();
+  way_out_ = std::move(way_out);
+  network_rules_ = std::move(rules);
+  return {};
+}
+
+}  // namespace runtime

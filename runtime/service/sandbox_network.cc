@@ -1,0 +1,47 @@
+// Sandboxes: what one may reach, and how that changes.
+#include <utility>
+
+#include "runtime/sandbox/jail_handle.h"
+#include "runtime/service/sandboxes.h"
+
+namespace runtime {
+
+namespace asio = boost::asio;
+using Reason = Refusal::Reason;
+
+asio::awaitable<std::optional<Refusal>> Sandboxes::change_network(Found sandbox,
+                                                                  std::vector<std::string> rules) {
+  const auto changed = co_await sandbox->living()->set_network(std::move(rules));
+  if (changed) co_return std::nullopt;
+  const jail::Error& error = changed.error();
+  if (error.kind == jail::ErrorKind::closed) {
+    // It is ending; how it did is known in a moment.
+    co_await sandbox->living()->wait_for_end(std::chrono::steady_clock::now() +
+                                             patience_for_an_end);
+    co_return ended_refusal(*sandbox);
+  }
+  if (error.kind == jail::ErrorKind::invalid) {
+    co_return Refusal{.reason = Reason::invalid, .detail = error.doing};
+  }
+  if (error.kind == jail::ErrorKind::refused) {
+    co_return Refusal{.reason = Reason::conflict,
+                      .detail = error.doing,
+                      .remedy = "end what uses the port in the sandbox, and ask again",
+                      .code = "port_in_use"};
+  }
+  logger_.error("what a sandbox may reach could not be changed",
+                {{"sandbox_id", sandbox->id()}, {"error", error.message()}});
+  if (error.kind == jail::ErrorKind::timed_out) {
+    co_return Refusal{
+        .reason = Reason::too_slow,
+        .detail = error.doing + "; what holds now is what the sandbox is shown with, try again"};
+  }
+  if (is_shortage(error) || error.kind == jail::ErrorKind::exhausted) {
+    co_return Refusal{.reason = Reason::host_exhausted,
+                      .detail = "network: the host has no room for it; try again"};
+  }
+  co_return Refusal{.reason = Reason::failed,
+                    .detail = "network: it could not be changed; the server's log has the reason"};
+}
+
+}  // namespace runtime
