@@ -101,7 +101,7 @@ Api::Api(ApiOptions options, runtime::Services services)
   add_sandbox_logs_route(routes_, services_, followers);
   add_sandbox_metrics_route(routes_, services_);
   add_sandbox_port_routes(routes_, port_proxy_);
-  add_mcp_route(routes_, services_, options_.execute, options_.version, options_.allowed_hosts);
+  add_mcp_routes(routes_, services_, options_.execute, options_.version, options_.allowed_hosts);
   add_own_routes();
 }
 

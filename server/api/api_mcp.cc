@@ -1,8 +1,13 @@
-// The route of the Model Context Protocol.
+// The routes of the Model Context Protocol: for all sandboxes, and for one.
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "server/api/guard.h"
+#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/mcp/mcp.h"
 
@@ -11,16 +16,21 @@ namespace {
 
 using boost::asio::awaitable;
 
-awaitable<Response> answer_message(std::shared_ptr<const Mcp> mcp,
-                                   const std::vector<std::string>* allowed_hosts, Call call) {
-  if (!is_own_origin(call.head, *allowed_hosts)) {
-    co_return problem(403, "Origin: a page of another site");
-  }
+using HostNames = std::vector<std::string>;
+
+std::optional<Response> check_origin(const Call& call, const HostNames& allowed_hosts) {
+  if (is_own_origin(call.head, allowed_hosts)) return std::nullopt;
+  return problem(403, "Origin: a page of another site");
+}
+
+// `sandbox`: the id of the one that all tools work in; empty: all tools are there.
+awaitable<Response> answer(std::shared_ptr<const Mcp> mcp, Call call, std::string sandbox) {
   const McpHeaders headers{.version = call.head.header("MCP-Protocol-Version"),
                            .method = call.head.header("Mcp-Method"),
                            .name = call.head.header("Mcp-Name")};
   runtime::Caller caller = caller_of(call);
-  auto answer = co_await mcp->answer(std::move(caller), std::move(call.body), headers, call.gone);
+  auto answer = co_await mcp->answer(std::move(caller), std::move(call.body), headers, call.gone,
+                                     std::move(sandbox));
   Response response;
   response.status = answer.status;
   response.body = std::move(answer.body);
@@ -28,14 +38,32 @@ awaitable<Response> answer_message(std::shared_ptr<const Mcp> mcp,
   co_return response;
 }
 
+awaitable<Response> answer_for_all(std::shared_ptr<const Mcp> mcp, const HostNames* allowed_hosts,
+                                   Call call) {
+  if (auto refusal = check_origin(call, *allowed_hosts)) co_return std::move(*refusal);
+  co_return co_await answer(std::move(mcp), std::move(call), std::string());
+}
+
+awaitable<Response> answer_for_one(runtime::Services services, std::shared_ptr<const Mcp> mcp,
+                                   const HostNames* allowed_hosts, Call call) {
+  if (auto refusal = check_origin(call, *allowed_hosts)) co_return std::move(*refusal);
+  const auto found = services.sandboxes->find_living(call.principal, call.parameter("name"));
+  if (const auto* refusal = std::get_if<runtime::Refusal>(&found)) co_return response_of(*refusal);
+  std::string id = std::get<runtime::Sandboxes::Found>(found)->id();
+  co_return co_await answer(std::move(mcp), std::move(call), std::move(id));
+}
+
 }  // namespace
 
-void add_mcp_route(RouteTable& table, const runtime::Services& services,
-                   const runtime::RequestRules& rules, const std::string& version,
-                   const std::vector<std::string>& allowed_hosts) {
+void add_mcp_routes(RouteTable& table, const runtime::Services& services,
+                    const runtime::RequestRules& rules, const std::string& version,
+                    const std::vector<std::string>& allowed_hosts) {
   const auto mcp = std::make_shared<const Mcp>(services, rules, version);
-  table.add({"POST", "/mcp", Access::key, Cost::program, bound(answer_message, mcp, &allowed_hosts),
+  table.add({"POST", "/mcp", Access::key, Cost::program, bound(answer_for_all, mcp, &allowed_hosts),
              QueryNames(), Route::Versions::plain});
+  table.add({"POST", "/sandbox/{name}/mcp", Access::key, Cost::program,
+             bound(answer_for_one, services, mcp, &allowed_hosts), QueryNames(),
+             Route::Versions::plain});
 }
 
 }  // namespace server

@@ -50,8 +50,8 @@ void add_sandbox_terminal_route(RouteTable& table, const runtime::Services& serv
 // `proxy` outlives the table.
 void add_sandbox_port_routes(RouteTable& table, const PortProxy& proxy);
 // `allowed_hosts` outlives the table.
-void add_mcp_route(RouteTable& table, const runtime::Services& services,
-                   const runtime::RequestRules& rules, const std::string& version,
-                   const std::vector<std::string>& allowed_hosts);
+void add_mcp_routes(RouteTable& table, const runtime::Services& services,
+                    const runtime::RequestRules& rules, const std::string& version,
+                    const std::vector<std::string>& allowed_hosts);
 
 }  // namespace server

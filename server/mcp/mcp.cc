@@ -117,16 +117,22 @@ struct Mcp::Message {
   std::string method;
   const Object* params = nullptr;
   bool is_stateless = false;
+  std::string sandbox;  // whose tools are meant; empty: all are
+
+  ToolScope scope() const {
+    return sandbox.empty() ? ToolScope::all_sandboxes : ToolScope::one_sandbox;
+  }
 };
 
 Mcp::Mcp(const runtime::Services& services, const runtime::RequestRules& rules, std::string version)
     : version_(std::move(version)), tools_(services, rules) {}
 
 awaitable<McpAnswer> Mcp::answer(runtime::Caller caller, std::string text, McpHeaders headers,
-                                 runtime::Cancel cancel) const {
+                                 runtime::Cancel cancel, std::string sandbox) const {
   auto parsed = runtime::json::parse(text, "message");
   if (!parsed) co_return McpAnswer{400, error_of("null", parse_error, parsed.error().message())};
   Message message;
+  message.sandbox = std::move(sandbox);
   message.document = std::move(*parsed);
   const Object* const object = message.document.as_object();
   const Value* const id = member(object, "id");
@@ -175,7 +181,7 @@ awaitable<McpAnswer> Mcp::answer_request(runtime::Caller caller, const Message& 
                         error_of(message.id, method_not_found, "no such method")};
   }
   const std::string name = text_in(message.params, "name");
-  if (!McpTools::has(name)) {
+  if (!McpTools::has(name, message.scope())) {
     co_return McpAnswer{200, error_of(message.id, invalid_params, "name: no such tool")};
   }
   const Value* const given = member(message.params, "arguments");
@@ -184,8 +190,8 @@ awaitable<McpAnswer> Mcp::answer_request(runtime::Caller caller, const Message& 
   }
   Object arguments;
   if (given != nullptr) arguments = *given->as_object();
-  const auto done =
-      co_await tools_.call(name, std::move(arguments), std::move(caller), std::move(cancel));
+  const auto done = co_await tools_.call(name, std::move(arguments), std::move(caller),
+                                         std::move(cancel), message.sandbox);
   Writer writer;
   writer.begin_object().key("content").begin_array().begin_object();
   writer.key("type").string("text").key("text").string(done.json).end_object().end_array();
@@ -225,7 +231,7 @@ std::string Mcp::discover() const {
 std::string Mcp::list_tools(const Message& message) const {
   Writer writer;
   writer.begin_object().key("tools");
-  tools_.write_list(writer);
+  tools_.write_list(writer, message.scope());
   if (message.is_stateless) {
     writer.key("ttlMs").integer(0).key("cacheScope").string("private");
     write_server(writer);

@@ -47,9 +47,11 @@ class Mcp {
   // What is passed by reference outlives it.
   Mcp(const runtime::Services& services, const runtime::RequestRules& rules, std::string version);
 
-  // `cancel` ends what a tool does.
+  // `cancel` ends what a tool does. `sandbox`: the id of the one that all tools work in, where
+  // there are only those that do; empty: all tools are there.
   boost::asio::awaitable<McpAnswer> answer(runtime::Caller caller, std::string message,
-                                           McpHeaders headers, runtime::Cancel cancel) const;
+                                           McpHeaders headers, runtime::Cancel cancel,
+                                           std::string sandbox = {}) const;
 
  private:
   struct Message;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,9 @@
 
 namespace server {
 
+// Which tools there are: all of them, or those that work in one sandbox, which is not named then.
+enum class ToolScope : std::uint8_t { all_sandboxes, one_sandbox };
+
 // Thread-safe.
 class McpTools {
  public:
@@ -20,17 +24,18 @@ class McpTools {
   McpTools(const runtime::Services& services, const runtime::RequestRules& rules)
       : services_(services), rules_(rules) {}
 
-  static bool has(std::string_view name);
+  static bool has(std::string_view name, ToolScope scope);
   // An array of tools with their schemas.
-  void write_list(runtime::json::Writer& writer) const;
+  void write_list(runtime::json::Writer& writer, ToolScope scope) const;
 
   struct Result {
     std::string json{};     // an object, or with is_error what the model should know, as text
     bool is_error = false;  // the tool did not do what it was asked for
   };
-  // Of a tool that is there.
+  // Of a tool that is there. `sandbox`: the id of the one that it works in; empty: all of them.
   boost::asio::awaitable<Result> call(std::string_view name, runtime::json::Object arguments,
-                                      runtime::Caller caller, runtime::Cancel cancel) const;
+                                      runtime::Caller caller, runtime::Cancel cancel,
+                                      std::string sandbox) const;
 
  private:
   const runtime::Services services_;

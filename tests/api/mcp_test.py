@@ -5,17 +5,20 @@ import live_server
 import mcp_client
 
 TOOLS = {"execute_code", "create_sandbox", "list_sandboxes", "get_sandbox", "kill_sandbox", "run_command", "read_file",
-         "write_file", "list_files"}
+         "write_file", "list_files", "createSandbox", "getSandbox", "deleteSandbox", "listSandbox", "sandboxExecutor"}
+# Those that work in a sandbox, which is not named where it is the only one.
+TOOLS_OF_ONE = {"get_sandbox", "run_command", "read_file", "write_file", "list_files"}
 
 
 class McpTest(live_server.ServerTest):
     environment = {"JOBS_PATH": ":memory:"}
+    path = "/mcp"
 
     def message(self, method, params=None, number=1, **headers):
         body = {"jsonrpc": "2.0", "id": number, "method": method}
         if params is not None:
             body["params"] = params
-        return self.client.post(body, path="/mcp", **headers)
+        return self.client.post(body, path=self.path, **headers)
 
     def result(self, method, params=None):
         answer = self.message(method, params)
@@ -89,6 +92,129 @@ class Sessions(McpTest):
     def test_there_is_no_stream_and_no_session(self):
         self.assertEqual(405, self.client.send("GET", "/mcp").status)
         self.assertEqual(405, self.client.send("DELETE", "/mcp").status)
+
+    def test_a_page_of_another_site_is_refused(self):
+        self.assertEqual(403, self.message("ping", Origin="http://evil.example").status)
+        self.assertEqual(421, self.message("ping", Host="evil.example").status)
+        self.assertEqual(200, self.message("ping", Origin=f"http://127.0.0.1:{self.server.port}").status)
+
+
+class Named(McpTest):
+    """Sandboxes by name and environment, each with tools of its own that one tool calls."""
+
+    def make(self, **arguments):
+        made = self.done("createSandbox", **arguments)
+        self.addCleanup(self.call, "deleteSandbox", name=made["name"])
+        return made
+
+    def execute_in(self, name, tool, **arguments):
+        return self.call("sandboxExecutor", sandbox_name=name, tool_name=tool, arguments=arguments)
+
+    def test_the_official_client(self):
+        calls = [{"name": "createSandbox", "arguments": {"name": "by-name"}},
+                 {"name": "sandboxExecutor", "arguments": {"sandbox_name": "by-name", "tool_name": "write_file",
+                                                           "arguments": {"path": "/workspace/a.txt", "content": "grüße\n"}}},
+                 {"name": "sandboxExecutor", "arguments": {"sandbox_name": "by-name", "tool_name": "run_command",
+                                                           "arguments": {"command": "cat a.txt; exit 3"}}},
+                 {"name": "listSandbox", "arguments": {}},
+                 {"name": "getSandbox", "arguments": {"name": "by-name"}},
+                 {"name": "deleteSandbox", "arguments": {"name": "by-name"}}]
+        finished, lines = mcp_client.run(self, f"http://127.0.0.1:{self.server.port}/mcp", calls)
+        self.assertEqual((0, ""), (finished.returncode, finished.stderr))
+        made, written, ran, listed, shown, deleted = [answer["structuredContent"] for answer in lines[1:]]
+        self.assertEqual("by-name", made["name"])
+        self.assertEqual(TOOLS_OF_ONE, {tool["name"] for tool in made["tools"]})
+        self.assertEqual(len("grüße\n".encode()), written["size"])
+        self.assertEqual(("grüße\n", 3), (ran["stdout"], ran["exit_code"]))
+        self.assertIn({"name": "by-name", "id": made["id"], "state": "running"}, listed["sandboxes"])
+        self.assertEqual((made["id"], "running"), (shown["id"], shown["state"]))
+        self.assertEqual({"name": "by-name", "message": "Sandbox by-name deleted successfully"}, deleted)
+
+    def test_a_name_is_made_where_none_is_given_and_is_the_one_that_is_told(self):
+        made = [self.make() for _ in range(3)]
+        self.assertEqual(3, len({one["name"] for one in made}), made)
+        for one in made:
+            self.assertRegex(one["name"], r"^sandbox-none-\d+(-\d+)?$")
+            self.assertFalse(self.execute_in(one["name"], "run_command", command="true")["isError"])
+
+    def test_what_a_tool_could_not_do_is_an_error_here_too(self):
+        name = self.make()["name"]
+        failed = self.execute_in(name, "read_file", path="/workspace/none")
+        self.assertTrue(failed["isError"])
+        self.assertIn("no such file", failed["content"][0]["text"])
+
+    def test_what_a_model_can_mend_is_said(self):
+        self.make(name="taken")
+        self.assertIn("taken", self.refused("createSandbox", name="taken"))
+        self.assertIn("name:", self.refused("createSandbox", name="Not A Name"))
+        self.assertIn("environment:", self.refused("createSandbox", environment="nothing-like-it"))
+        self.assertIn("\"template\"", self.refused("createSandbox", template="none"))
+        for tool in ("getSandbox", "deleteSandbox"):
+            self.assertEqual("no such sandbox", self.refused(tool, name="none-of-it"))
+            self.assertIn("name", self.refused(tool))
+        self.assertEqual("no such sandbox", self.refused("sandboxExecutor", sandbox_name="none-of-it", tool_name="run_command",
+                                                         arguments={"command": "true"}))
+        self.assertIn("sandbox_name", self.refused("sandboxExecutor", tool_name="run_command"))
+        for tool in ("none", "sandboxExecutor", "kill_sandbox", "execute_code"):
+            self.assertIn("tool_name", self.refused("sandboxExecutor", sandbox_name="taken", tool_name=tool))
+        self.assertIn("arguments", self.refused("sandboxExecutor", sandbox_name="taken", tool_name="run_command", arguments=1))
+        self.assertIn("\"sandbox\"", self.refused("sandboxExecutor", sandbox_name="taken", tool_name="run_command",
+                                                   arguments={"sandbox": "taken", "command": "true"}))
+
+
+class OneSandbox(McpTest):
+    """/sandbox/{name}/mcp: tools that work in that sandbox alone, and are not told which."""
+
+    def setUp(self):
+        super().setUp()
+        made = self.client.post({"name": "alone"}, "/v1/sandboxes").json
+        self.id, self.path = made["id"], "/sandbox/alone/mcp"
+        self.addCleanup(self.client.send, "DELETE", f"/v1/sandboxes/{self.id}")
+
+    def test_the_official_client(self):
+        calls = [{"name": "write_file", "arguments": {"path": "/workspace/a.txt", "content": "grüße\n"}},
+                 {"name": "run_command", "arguments": {"command": "cat a.txt; exit 3"}},
+                 {"name": "read_file", "arguments": {"path": "/workspace/a.txt"}},
+                 {"name": "list_files", "arguments": {}},
+                 {"name": "get_sandbox", "arguments": {}}]
+        for name in ("alone", self.id):
+            finished, lines = mcp_client.run(self, f"http://127.0.0.1:{self.server.port}/sandbox/{name}/mcp", calls)
+            self.assertEqual((0, ""), (finished.returncode, finished.stderr))
+            self.assertEqual(TOOLS_OF_ONE, {tool["name"] for tool in lines[0]["tools"]})
+            _, ran, read, listed, shown = [answer["structuredContent"] for answer in lines[1:]]
+            self.assertEqual(("grüße\n", 3), (ran["stdout"], ran["exit_code"]))
+            self.assertEqual("grüße\n", read["content"])
+            self.assertEqual(["/workspace/a.txt"], [entry["path"] for entry in listed["entries"]])
+            self.assertEqual(self.id, shown["id"])
+
+    def test_no_tool_takes_or_needs_a_sandbox(self):
+        for tool in self.result("tools/list")["tools"]:
+            schema = tool["inputSchema"]
+            self.assertNotIn("sandbox", {*schema["properties"], *schema["required"]}, tool["name"])
+            self.assertLessEqual(set(schema["required"]), set(schema["properties"]), tool["name"])
+        other = self.client.post({}, "/v1/sandboxes").json["id"]
+        self.addCleanup(self.client.send, "DELETE", f"/v1/sandboxes/{other}")
+        arguments = {"run_command": {"command": "true"}, "read_file": {"path": "/x"}, "list_files": {}, "get_sandbox": {},
+                     "write_file": {"path": "/workspace/x", "content": ""}}
+        for tool, given in arguments.items():
+            self.assertIn("\"sandbox\"", self.refused(tool, sandbox=other, **given), tool)
+
+    def test_tools_of_all_sandboxes_are_not_there(self):
+        for tool in TOOLS - TOOLS_OF_ONE:
+            answer = self.message("tools/call", {"name": tool, "arguments": {}})
+            self.assertEqual(-32602, answer.json["error"]["code"], tool)
+
+    def test_no_such_sandbox_and_one_that_has_ended(self):
+        self.path = "/sandbox/none-of-it/mcp"
+        self.assertEqual(404, self.message("ping").status)
+        self.client.send("DELETE", f"/v1/sandboxes/{self.id}")
+        self.path = f"/sandbox/{self.id}/mcp"
+        answer = self.message("ping")
+        self.assertEqual((409, "sandbox_ended"), (answer.status, answer.json["code"]))
+
+    def test_there_is_no_stream_and_no_session(self):
+        for method in ("GET", "DELETE"):
+            self.assertEqual(405, self.client.send(method, self.path).status)
 
     def test_a_page_of_another_site_is_refused(self):
         self.assertEqual(403, self.message("ping", Origin="http://evil.example").status)
@@ -182,3 +308,20 @@ class Keys(McpTest):
         look = {"name": "get_sandbox", "arguments": {"sandbox": made["id"]}}
         self.assertTrue(self.message("tools/call", look, Authorization="Bearer second").json["result"]["isError"])
         self.assertFalse(self.message("tools/call", look, Authorization="Bearer first").json["result"]["isError"])
+
+    def test_the_door_of_one_sandbox_is_its_keys_own(self):
+        call = {"name": "createSandbox", "arguments": {"name": "mine-alone"}}
+        made = self.message("tools/call", call, Authorization="Bearer first").json["result"]["structuredContent"]
+        run = {"name": "run_command", "arguments": {"command": "echo in"}}
+        for name in ("mine-alone", made["id"]):
+            self.path = f"/sandbox/{name}/mcp"
+            self.assertEqual(401, self.message("tools/call", run).status)
+            self.assertEqual(404, self.message("tools/call", run, Authorization="Bearer second").status)
+            answer = self.message("tools/call", run, Authorization="Bearer first").json["result"]
+            self.assertEqual("in\n", answer["structuredContent"]["stdout"])
+        self.path = "/mcp"
+        execute = {"name": "sandboxExecutor", "arguments": {"sandbox_name": made["id"], "tool_name": "run_command", "arguments": run["arguments"]}}
+        for tool in (execute, {"name": "getSandbox", "arguments": {"name": made["id"]}}, {"name": "deleteSandbox", "arguments": {"name": made["id"]}}):
+            self.assertTrue(self.message("tools/call", tool, Authorization="Bearer second").json["result"]["isError"], tool)
+        listed = self.message("tools/call", {"name": "listSandbox"}, Authorization="Bearer second").json["result"]["structuredContent"]
+        self.assertEqual([], listed["sandboxes"])

@@ -62,7 +62,10 @@ EXCLUDED = {
         "ServerEnds": "servers that start and end",
     },
     "sandbox_metrics": {"Metrics.test_samples": "it waits for them"},
-    "mcp": {"Sessions.test_a_page_of_another_site_is_refused": "the proxy has a Host of its own"},
+    "mcp": {
+        "Sessions.test_a_page_of_another_site_is_refused": "the proxy has a Host of its own",
+        "OneSandbox.test_a_page_of_another_site_is_refused": "the proxy has a Host of its own",
+    },
     "rate_limits": {
         "Rate": "time passes in the proxy as well",
         "Streams": "the proxy speaks no WebSocket",

@@ -1,0 +1,362 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "runtime/service/common_fields.h"
+#include "runtime/service/field_readers.h"
+#include "runtime/service/process_output.h"
+#include "runtime/service/sandbox_json.h"
+#include "server/mcp/tool.h"
+
+namespace server {
+namespace {
+
+using boost::asio::awaitable;
+using runtime::Complaint;
+using runtime::Field;
+using runtime::OutputEncoding;
+using runtime::Refusal;
+using runtime::RequestField;
+using runtime::RequestRules;
+using runtime::Sandboxes;
+using runtime::json::Object;
+using runtime::json::Writer;
+
+constexpr std::size_t most_read_bytes = 256u << 10;
+constexpr std::size_t most_path_bytes = 4096;
+
+// What the tools that work in a sandbox are told, beside what a process is started with.
+struct SandboxArguments {
+  std::string sandbox;
+  std::string path = "/workspace";
+  std::string content;
+  OutputEncoding encoding = OutputEncoding::utf8;
+  std::uint32_t depth = 1;
+};
+
+constexpr RequestField<SandboxArguments> sandbox_field = {
+    {.name = sandbox_argument,
+     .type = Field::Type::text,
+     .min = 1,
+     .max = 64,
+     .unit = "bytes",
+     .description = "The id or name of a sandbox, from create_sandbox or list_sandboxes."},
+    runtime::read_text<&SandboxArguments::sandbox>};
+
+constexpr RequestField<SandboxArguments> path_field = {
+    {.name = "path",
+     .type = Field::Type::text,
+     .min = 1,
+     .max = most_path_bytes,
+     .unit = "bytes",
+     .description = "An absolute path in the sandbox."},
+    runtime::read_text<&SandboxArguments::path>};
+
+constexpr RequestField<SandboxArguments> encoding_field = {
+    {.name = "encoding",
+     .type = Field::Type::text,
+     .words = runtime::encoding_words,
+     .default_json = R"("utf-8")",
+     .description = "How the content stands here: as text, or as base64."},
+    runtime::read_word<&SandboxArguments::encoding, runtime::encoding_of>};
+
+constexpr RequestField<SandboxArguments> of_a_sandbox[] = {sandbox_field};
+constexpr RequestField<SandboxArguments> of_reading[] = {sandbox_field, path_field, encoding_field};
+constexpr RequestField<SandboxArguments> of_writing[] = {
+    sandbox_field,
+    path_field,
+    {{.name = "content", .type = Field::Type::text},
+     runtime::read_text<&SandboxArguments::content>},
+    encoding_field};
+constexpr RequestField<SandboxArguments> of_listing[] = {
+    sandbox_field,
+    {{.name = "path",
+      .type = Field::Type::text,
+      .min = 1,
+      .max = most_path_bytes,
+      .unit = "bytes",
+      .default_json = R"("/workspace")"},
+     runtime::read_text<&SandboxArguments::path>},
+    {{.name = "depth",
+      .type = Field::Type::integer,
+      .min = 1,
+      .max = 16,
+      .default_json = "1",
+      .description = "How many levels of directories."},
+     runtime::read_integer<&SandboxArguments::depth>}};
+
+// The fields of a process that make sense where its end is waited for.
+const std::vector<RequestField<runtime::ProcessRequest>>& command_fields() {
+  static const auto fields = [] {
+    std::vector<RequestField<runtime::ProcessRequest>> chosen;
+    for (const auto& row : runtime::process_fields()) {
+      constexpr std::string_view names[] = {"command", "env", "working_directory", "stdin",
+                                            "timeout_seconds"};
+      if (std::find(std::begin(names), std::end(names), row.field.name) != std::end(names)) {
+        chosen.push_back(row);
+      }
+    }
+    return chosen;
+  }();
+  return fields;
+}
+
+// The same where the sandbox is known.
+std::span<const RequestField<SandboxArguments>> without_sandbox(
+    std::span<const RequestField<SandboxArguments>> fields) {
+  return fields.subspan(1);
+}
+
+// What a tool is told, which works in a sandbox. `fields` begin with that.
+Complaint read_for_sandbox(const ToolContext& context, const Object& arguments,
+                           std::span<const RequestField<SandboxArguments>> fields,
+                           SandboxArguments& given) {
+  if (context.sandbox.empty()) return read_arguments(context, arguments, fields, given);
+  given.sandbox = context.sandbox;
+  return read_arguments(context, arguments, without_sandbox(fields), given);
+}
+
+// The sandbox that is named, which lives and runs.
+std::variant<Sandboxes::Found, ToolResult> sandbox_of(const ToolContext& context,
+                                                      std::string_view name) {
+  if (name.empty()) return failed("sandbox: expected the id or name of one");
+  const auto found = context.services.sandboxes->find_active(context.caller.principal, name);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) return failed(*refusal);
+  return std::get<Sandboxes::Found>(found);
+}
+
+// What a tool is asked to do, and the sandbox that is meant, which lives.
+struct Asked {
+  SandboxArguments given;
+  Sandboxes::Found sandbox;
+};
+
+std::variant<Asked, ToolResult> asked(const ToolContext& context, const Object& arguments,
+                                      std::span<const RequestField<SandboxArguments>> fields) {
+  SandboxArguments given;
+  if (const auto complaint = read_for_sandbox(context, arguments, fields, given)) {
+    return failed(*complaint);
+  }
+  auto found = sandbox_of(context, given.sandbox);
+  if (auto* failure = std::get_if<ToolResult>(&found)) return std::move(*failure);
+  return Asked{std::move(given), std::get<Sandboxes::Found>(found)};
+}
+
+awaitable<ToolResult> get_sandbox(ToolContext context, Object arguments) {
+  SandboxArguments given;
+  if (const auto complaint = read_for_sandbox(context, arguments, of_a_sandbox, given)) {
+    co_return failed(*complaint);
+  }
+  const auto found = context.services.sandboxes->find(context.caller.principal, given.sandbox);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return failed(*refusal);
+  Writer writer;
+  runtime::write_sandbox(writer, *context.services.sandboxes, *std::get<Sandboxes::Found>(found));
+  co_return done(std::move(writer));
+}
+
+awaitable<ToolResult> kill_sandbox(ToolContext context, Object arguments) {
+  SandboxArguments given;
+  if (const auto complaint = read_for_sandbox(context, arguments, of_a_sandbox, given)) {
+    co_return failed(*complaint);
+  }
+  const auto found =
+      context.services.sandboxes->find_living(context.caller.principal, given.sandbox);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return failed(*refusal);
+  const auto sandbox = std::get<Sandboxes::Found>(found);
+  co_await context.services.sandboxes->remove(context.caller, sandbox);
+  Writer writer;
+  runtime::write_sandbox(writer, *context.services.sandboxes, *sandbox);
+  co_return done(std::move(writer));
+}
+
+awaitable<ToolResult> run_command(ToolContext context, Object arguments) {
+  std::string name = context.sandbox;
+  if (const auto given = arguments.find("sandbox"); given != arguments.end() && name.empty()) {
+    if (given->second.as_string() == nullptr) co_return failed("sandbox: expected a string");
+    name = *given->second.as_string();
+    arguments.erase(given);
+  }
+  runtime::ProcessRequest request;
+  Complaint complaint =
+      read_arguments<runtime::ProcessRequest>(context, arguments, command_fields(), request);
+  if (!complaint) complaint = runtime::check_process(request);
+  if (complaint) co_return failed(*complaint);
+  auto found = sandbox_of(context, name);
+  if (auto* failure = std::get_if<ToolResult>(&found)) co_return std::move(*failure);
+  const auto sandbox = std::get<Sandboxes::Found>(found);
+  const runtime::LivingSandbox::Use use(sandbox->living());
+  const auto started = co_await context.services.sandboxes->start_process(
+      context.caller, sandbox, std::move(request), context.cancel);
+  if (const auto* refusal = std::get_if<Refusal>(&started)) co_return failed(*refusal);
+  const auto process = std::get<std::shared_ptr<runtime::LivingProcess>>(started);
+  const auto output = co_await runtime::output_to_the_end(process, context.cancel);
+  if (!output.has_ended) co_return failed("cancelled");
+  co_await Sandboxes::settle(sandbox, *process);
+  Writer writer;
+  runtime::write_process(writer, *context.services.sandboxes, *sandbox, *process, output,
+                         OutputEncoding::utf8);
+  co_return done(std::move(writer));
+}
+
+ToolResult failed_file(const jail::Error& error) {
+  return failed(Sandboxes::refusal_of_file(error));
+}
+
+awaitable<ToolResult> read_file(ToolContext context, Object arguments) {
+  auto call = asked(context, arguments, of_reading);
+  if (auto* failure = std::get_if<ToolResult>(&call)) co_return std::move(*failure);
+  const auto& given = std::get<Asked>(call).given;
+  const auto& sandbox = std::get<Asked>(call).sandbox;
+  auto open = [files = sandbox->files(), path = given.path] { return files.open_to_read(path); };
+  const auto file = co_await context.services.sandboxes->do_file_work(*sandbox, std::move(open));
+  if (!file) co_return failed_file(file.error());
+  context.services.sandboxes->note_file(context.caller, *sandbox,
+                                        runtime::SandboxEventKind::file_read, given.path);
+  struct stat status {};
+  ::fstat(file->get(), &status);
+  std::string content(std::min<std::size_t>(most_read_bytes, status.st_size), '\0');
+  std::size_t had = 0;
+  while (had < content.size()) {
+    const ssize_t got = ::read(file->get(), content.data() + had, content.size() - had);
+    if (got <= 0) break;
+    had += static_cast<std::size_t>(got);
+  }
+  content.resize(had);
+  Writer writer;
+  writer.begin_object().key("path").string(given.path);
+  writer.key("size").integer(status.st_size);
+  writer.key("content").json(runtime::output_json(content, given.encoding));
+  writer.key("truncated").boolean(static_cast<std::uint64_t>(status.st_size) > had).end_object();
+  co_return done(std::move(writer));
+}
+
+awaitable<ToolResult> write_file(ToolContext context, Object arguments) {
+  SandboxArguments given;
+  Complaint complaint = read_for_sandbox(context, arguments, of_writing, given);
+  if (!complaint && !arguments.contains("path")) complaint = "path: expected";
+  if (!complaint && !arguments.contains("content")) complaint = "content: expected";
+  if (complaint) co_return failed(*complaint);
+  runtime::InputRequest bytes{.data = std::move(given.content), .encoding = given.encoding};
+  if (runtime::check_input(bytes)) co_return failed("content: expected padded base64 (RFC 4648)");
+  auto found = sandbox_of(context, given.sandbox);
+  if (auto* failure = std::get_if<ToolResult>(&found)) co_return std::move(*failure);
+  const auto sandbox = std::get<Sandboxes::Found>(found);
+  auto work = [files = sandbox->files(), path = given.path,
+               data = std::move(bytes.data)]() -> jail::Result<runtime::FileEntry> {
+    auto file = files.create(path, std::nullopt);
+    if (!file) return file.error();
+    if (const auto written = file->write(data); !written) return written.error();
+    if (const auto committed = file->commit(); !committed) return committed.error();
+    return files.stat(path);
+  };
+  const auto entry = co_await context.services.sandboxes->do_file_work(*sandbox, std::move(work));
+  if (!entry) co_return failed_file(entry.error());
+  context.services.sandboxes->note_file(context.caller, *sandbox,
+                                        runtime::SandboxEventKind::file_written, given.path);
+  Writer writer;
+  runtime::write_file_entry(writer, *entry);
+  co_return done(std::move(writer));
+}
+
+awaitable<ToolResult> list_files(ToolContext context, Object arguments) {
+  auto call = asked(context, arguments, of_listing);
+  if (auto* failure = std::get_if<ToolResult>(&call)) co_return std::move(*failure);
+  const auto& given = std::get<Asked>(call).given;
+  const auto& sandbox = std::get<Asked>(call).sandbox;
+  auto work = [files = sandbox->files(), given] {
+    return files.list(given.path, static_cast<int>(given.depth));
+  };
+  const auto list = co_await context.services.sandboxes->do_file_work(*sandbox, std::move(work));
+  if (!list) co_return failed_file(list.error());
+  Writer writer;
+  runtime::write_file_list(writer, *list);
+  co_return done(std::move(writer));
+}
+
+std::string properties_in(std::span<const RequestField<SandboxArguments>> fields,
+                          const RequestRules& rules, ToolScope scope) {
+  const bool is_named = scope == ToolScope::all_sandboxes;
+  return runtime::properties_of(is_named ? fields : without_sandbox(fields), rules);
+}
+
+template <const auto& fields>
+std::string properties_with(const RequestRules& rules, ToolScope scope) {
+  return properties_in(fields, rules, scope);
+}
+
+// Members of `properties` beside those of a table of fields.
+std::string command_properties(const RequestRules& rules, ToolScope scope) {
+  const std::string rest = runtime::properties_of<runtime::ProcessRequest>(command_fields(), rules);
+  if (scope == ToolScope::one_sandbox) return rest;
+  const std::string own = properties_in(of_a_sandbox, rules, scope);
+  return own.substr(0, own.size() - 1) + "," + rest.substr(1);
+}
+
+constexpr Tool in_sandbox_rows[] = {
+    {"get_sandbox",
+     "Look at a sandbox",
+     "How a sandbox is, or why it ended.",
+     properties_with<of_a_sandbox>,
+     {sandbox_argument},
+     true,
+     false,
+     true,
+     get_sandbox},
+    {"kill_sandbox",
+     "Kill a sandbox",
+     "Ends a sandbox, with its processes and files.",
+     properties_with<of_a_sandbox>,
+     {sandbox_argument},
+     false,
+     true,
+     false,
+     kill_sandbox},
+    {"run_command",
+     "Run a command",
+     "Runs a command in a sandbox and returns what it printed, its exit status and why it ended.",
+     command_properties,
+     {sandbox_argument, "command"},
+     false,
+     true,
+     true,
+     run_command},
+    {"read_file",
+     "Read a file",
+     "The content of a file in a sandbox, at most 256 KiB of it.",
+     properties_with<of_reading>,
+     {sandbox_argument, "path"},
+     true,
+     false,
+     true,
+     read_file},
+    {"write_file",
+     "Write a file",
+     "Writes a file in a sandbox, in place of one that is there, with the directories above it.",
+     properties_with<of_writing>,
+     {sandbox_argument, "path", "content"},
+     false,
+     true,
+     true,
+     write_file},
+    {"list_files",
+     "List files",
+     "What is in a directory of a sandbox.",
+     properties_with<of_listing>,
+     {sandbox_argument},
+     true,
+     false,
+     true,
+     list_files}};
+
+}  // namespace
+
+std::span<const Tool> in_sandbox_tools() noexcept { return in_sandbox_rows; }
+
+}  // namespace server

@@ -1,0 +1,72 @@
+// What the tools have in common. Belongs to McpTools.
+#pragma once
+
+#include <array>
+#include <boost/asio/awaitable.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "runtime/json/reader.h"
+#include "runtime/json/writer.h"
+#include "runtime/service/field.h"
+#include "server/mcp/tools.h"
+
+namespace server {
+
+struct ToolContext {
+  const runtime::Services& services;
+  const runtime::RequestRules& rules;
+  runtime::Caller caller;
+  runtime::Cancel cancel;
+  std::string sandbox{};  // in which the tools work; empty: their arguments name one
+};
+
+using ToolResult = McpTools::Result;
+
+struct Tool {
+  std::string_view name;
+  std::string_view title;
+  std::string_view description;
+  // The members of its schema, with the sandbox that it works in where `scope` is all_sandboxes.
+  std::string (*properties)(const runtime::RequestRules&, ToolScope scope);
+  std::array<std::string_view, 3> required;  // empty: there are fewer
+  // https://modelcontextprotocol.io/specification/2025-11-25/schema, ToolAnnotations
+  bool reads_only;
+  bool destroys;
+  bool is_for_one_sandbox;  // works in a sandbox, and so also where that is the only one
+  boost::asio::awaitable<ToolResult> (*call)(ToolContext, runtime::json::Object);
+};
+
+ToolResult failed(std::string why);
+ToolResult failed(const runtime::Refusal& refusal);
+ToolResult done(runtime::json::Writer writer);
+
+// Reads arguments, of which `fields` are all that are known.
+template <class Request>
+runtime::Complaint read_arguments(const ToolContext& context,
+                                  const runtime::json::Object& arguments,
+                                  std::span<const runtime::RequestField<Request>> fields,
+                                  Request& request) {
+  const auto nowhere_else = [](std::string_view) { return runtime::Complaint(); };
+  return runtime::read_fields(arguments, fields, context.rules, +nowhere_else, request);
+}
+
+// The member of a schema by which tools are told which sandbox they work in; fields of a tool that
+// works in one begin with it.
+inline constexpr std::string_view sandbox_argument = "sandbox";
+
+std::span<const Tool> program_and_sandbox_tools() noexcept;  // execute_code, create_sandbox, ...
+std::span<const Tool> in_sandbox_tools() noexcept;           // run_command, read_file, ...
+std::span<const Tool> executor_tools() noexcept;             // createSandbox, sandboxExecutor, ...
+
+// The one of that name that works in a sandbox; null where there is none.
+const Tool* find_in_sandbox_tool(std::string_view name);
+
+// An array of the tools that there are in `scope`, with their schemas.
+void write_tools(runtime::json::Writer& writer, const runtime::RequestRules& rules,
+                 ToolScope scope);
+
+}  // namespace server
