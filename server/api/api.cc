@@ -11,6 +11,7 @@
 #include "server/api/encode.h"
 #include "server/api/followers.h"
 #include "server/api/guard.h"
+#include "server/api/kubernetes_style/envelope.h"
 #include "server/api/openapi.h"
 #include "server/api/route_groups.h"
 
@@ -41,6 +42,13 @@ std::string_view status_class(int status) {
     default:
       return "5xx";
   }
+}
+
+// A problem in the form that clients of its route read; any other answer as it is.
+Response as_refused(Route::Refusals form, Response response) {
+  const bool is_problem = response.content_type == "application/problem+json";
+  if (form == Route::Refusals::problems || !is_problem) return response;
+  return kubernetes_style::in_envelope(response);
 }
 
 boost::asio::awaitable<Response> at_once(Response response) { co_return response; }
@@ -102,6 +110,9 @@ Api::Api(ApiOptions options, runtime::Services services)
   add_sandbox_metrics_route(routes_, services_);
   add_sandbox_port_routes(routes_, port_proxy_);
   add_mcp_routes(routes_, services_, options_.execute, options_.version, options_.allowed_hosts);
+  kubernetes_style::add_sandbox_routes(routes_, services_, options_.execute, options_.key_rate);
+  kubernetes_style::add_output_routes(routes_, services_, options_.execute);
+  kubernetes_style::add_file_routes(routes_, services_);
   add_own_routes();
 }
 
@@ -109,6 +120,8 @@ void Api::add_own_routes() {
   using Versions = Route::Versions;
   routes_.add({"GET", "/health", Access::open, Cost::none,
                [this](Call call) { return at_once(health(call)); }});
+  routes_.add({"GET", "/healthz", Access::open, Cost::none,
+               [this](Call call) { return at_once(health(call)); }, QueryNames(), Versions::plain});
   routes_.add(
       {"GET", "/stats", Access::key, Cost::none, [this](Call) { return at_once(stats()); }});
   routes_.add({"GET", "/metrics", Access::key, Cost::none,
@@ -126,11 +139,13 @@ Admittance Api::admit(const RequestHead& head) const {
   matched->principal = principal_of(head);
   Admittance admittance;
   admittance.refusal = why_refused(head, *matched);
+  if (admittance.refusal) {
+    admittance.refusal = as_refused(matched->path.refusals, std::move(*admittance.refusal));
+  }
   const Route* const route = matched->path.route;
   admittance.is_upgrade =
       route != nullptr && (matched->port ? matched->port->is_upgrade : route->is_upgrade());
-  admittance.reads_body =
-      route != nullptr && route->body == Route::Body::pieces && !admittance.is_upgrade;
+  admittance.reads_body = route != nullptr && route->reads_body() && !admittance.is_upgrade;
   admittance.context = std::move(matched);
   return admittance;
 }
@@ -169,7 +184,11 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
   // A browser says which page asks, and asks us before it sends JSON for another site.
   const bool may_be_bare =
       route->body == Route::Body::none && !head.header("Content-Type") && !head.header("Origin");
-  if (head.method == "POST" && !is_json(head) && !may_be_bare) {
+  if (route->body == Route::Body::form) {
+    if (!is_own_origin(head, options_.allowed_hosts)) {
+      return problem(403, "Origin: a page of another site");
+    }
+  } else if (head.method == "POST" && !is_json(head) && !may_be_bare) {
     return problem(415, "Content-Type: expected application/json");
   }
   if (route->is_upgrade()) {
@@ -217,7 +236,8 @@ boost::asio::awaitable<Response> Api::handle(Request request, runtime::Cancel go
   const auto context = request.context;
   const auto& matched = static_cast<const Matched&>(*context);
   Call call = call_of(std::move(request), matched, std::move(gone));
-  co_return co_await matched.path.route->handle(std::move(call));
+  Response response = co_await matched.path.route->handle(std::move(call));
+  co_return as_refused(matched.path.refusals, std::move(response));
 }
 
 boost::asio::awaitable<void> Api::upgrade(Socket socket, Request request, BodyBudget& budget,

@@ -4,6 +4,7 @@
 
 #include "runtime/service/request_fields.h"
 #include "runtime/service/sandbox_requests.h"
+#include "server/api/kubernetes_style/create_request.h"
 
 extern "C" const char server_openapi_begin[];
 extern "C" const char server_openapi_end[];
@@ -25,6 +26,8 @@ std::string openapi_json(const runtime::RequestRules& rules) {
   fill_in(document, "x-task-fields", properties_of(runtime::task_fields(), rules));
   fill_in(document, "x-benchmark-fields", properties_of(runtime::benchmark_fields(), rules));
   fill_in(document, "x-sandbox-fields", properties_of(runtime::sandbox_fields(), rules));
+  fill_in(document, "x-named-sandbox-fields",
+          properties_of(kubernetes_style::create_fields(), rules));
   fill_in(document, "x-sandbox-change-fields",
           properties_of(runtime::sandbox_change_fields(), rules));
   fill_in(document, "x-process-fields", properties_of(runtime::process_fields(), rules));

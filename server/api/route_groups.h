@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "runtime/service/services.h"
 #include "server/api/decode.h"
 #include "server/api/followers.h"
+#include "server/api/rate_limit.h"
 #include "server/api/routes.h"
 #include "server/ports/port_proxy.h"
 
@@ -53,5 +55,17 @@ void add_sandbox_port_routes(RouteTable& table, const PortProxy& proxy);
 void add_mcp_routes(RouteTable& table, const runtime::Services& services,
                     const runtime::RequestRules& rules, const std::string& version,
                     const std::vector<std::string>& allowed_hosts);
+
+// Sandboxes by name, as clients of services on Kubernetes know them.
+namespace kubernetes_style {
+
+// `rules` outlives the table. `rate`: how often each key may ask.
+void add_sandbox_routes(RouteTable& table, const runtime::Services& services,
+                        const runtime::RequestRules& rules, std::optional<RequestRate> rate);
+void add_output_routes(RouteTable& table, const runtime::Services& services,
+                       const runtime::RequestRules& rules);
+void add_file_routes(RouteTable& table, const runtime::Services& services);
+
+}  // namespace kubernetes_style
 
 }  // namespace server

@@ -68,15 +68,18 @@ const std::string& Call::parameter(std::string_view name) const {
 
 std::optional<RouteTable::Match> RouteTable::find(std::string_view method,
                                                   std::string_view path) const {
-  const bool is_versioned = path.starts_with(version_prefix);
-  if (is_versioned) path.remove_prefix(version_prefix.size() - 1);
+  const std::string_view whole = path;
+  if (path.starts_with(version_prefix)) path.remove_prefix(version_prefix.size() - 1);
   std::optional<Match> found;
   for (const Route& route : routes_) {
-    if (is_versioned && route.versions == Route::Versions::plain) continue;
-    auto parameters = match(route.pattern, path);
+    const bool is_plain = route.versions == Route::Versions::plain;
+    auto parameters = match(route.pattern, is_plain ? whole : path);
     if (!parameters) continue;
     if (!found) found.emplace();
-    if (found->label.empty()) found->label = route.name();
+    if (found->label.empty()) {
+      found->label = route.name();
+      found->refusals = route.refusals;
+    }
     add_methods(found->methods, route);
     found->is_open = found->is_open || route.access == Access::open;
     if (found->route != nullptr || !answers(route, method)) continue;

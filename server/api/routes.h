@@ -76,13 +76,14 @@ struct Route {
   RouteHandler handle;  // empty: the connection becomes a WebSocket, for `upgrade`
   // The parameters that may stand behind the ?; any other is refused before the handler is called.
   QueryNames query = {};
-  // Also below /api/v1.
+  // Also below /api/v1. A pattern that is plain is the whole path.
   enum class Versions : std::uint8_t { both, plain } versions = Versions::both;
   std::string_view label = {};  // in metrics; empty: the pattern
   enum class Body : std::uint8_t {
     whole,   // at most HttpOptions::max_body_bytes, in Call::body
     pieces,  // the handler reads Call::pieces, and bounds it
     none,    // as whole, and may be left out with its Content-Type
+    form,    // as pieces: multipart/form-data, which pages of other sites may not send
   } body = Body::whole;
   // To a server in a sandbox, which any query and any type of body is for; it may become a
   // WebSocket. The sandbox's access token opens it as a key does.
@@ -90,9 +91,12 @@ struct Route {
   UpgradeHandler upgrade = {};
   // Why a connection stays with HTTP; empty: it becomes a WebSocket whenever it is asked for well.
   std::function<std::optional<Response>(const Call&)> why_no_upgrade = {};
+  // How whoever is refused hears of it: as RFC 9457 says, or in the envelopes of kubernetes_style.
+  enum class Refusals : std::uint8_t { problems, envelopes } refusals = Refusals::problems;
 
   std::string_view name() const { return label.empty() ? pattern : label; }
   bool is_upgrade() const { return handle == nullptr; }
+  bool reads_body() const { return body == Body::pieces || body == Body::form; }
 };
 
 // Filled before the server listens, and then only read.
@@ -103,6 +107,7 @@ class RouteTable {
     std::string_view label;
     std::string methods;   // of the path, as Allow names them
     bool is_open = false;  // one of its methods is Access::open
+    Route::Refusals refusals = Route::Refusals::problems;
     std::vector<std::pair<std::string_view, std::string>> parameters;
   };
 

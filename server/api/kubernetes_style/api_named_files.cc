@@ -1,0 +1,264 @@
+// Files of sandboxes that are named: list, upload by a form, download, delete.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "runtime/json/writer.h"
+#include "server/api/kubernetes_style/envelope.h"
+#include "server/api/kubernetes_style/table.h"
+#include "server/api/query.h"
+#include "server/api/refusals.h"
+#include "server/api/route_groups.h"
+#include "server/api/sandbox_target.h"
+#include "server/http/file_answer.h"
+#include "server/http/form_reader.h"
+
+namespace server::kubernetes_style {
+namespace {
+
+using boost::asio::awaitable;
+using runtime::FileEntry;
+using runtime::Sandboxes;
+using runtime::SandboxFiles;
+using runtime::json::Writer;
+
+constexpr std::size_t piece_bytes = 64u << 10;
+constexpr std::uint64_t most_upload_bytes = 100u << 20;
+constexpr std::size_t most_file_name_bytes = 255;
+
+Response response_of_file(const jail::Error& error) {
+  return response_of(Sandboxes::refusal_of_file(error));
+}
+
+bool has_parent_segment(std::string_view path) {
+  while (!path.empty()) {
+    const std::string_view segment = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(segment.size() + 1, path.size()));
+    if (segment == "..") return true;
+  }
+  return false;
+}
+
+// The path behind the ?, or `usual`; empty: there is none of either.
+std::variant<std::string, Response> path_of(const Call& call, std::string_view usual) {
+  std::string path(usual);
+  if (auto refusal = read_path(call.query, path)) return std::move(*refusal);
+  if (path.empty()) return problem(400, "path: expected an absolute one");
+  if (has_parent_segment(path)) return problem(400, "path: expected one without ..");
+  return path;
+}
+
+std::string last_segment(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+void write_entry(Writer& writer, const FileEntry& entry) {
+  writer.begin_object().key("name").string(last_segment(entry.path));
+  writer.key("path").string(entry.path);
+  writer.key("isDir").boolean(entry.type == FileEntry::Type::directory);
+  writer.key("size").integer(static_cast<std::int64_t>(entry.size)).end_object();
+}
+
+awaitable<Response> list_named_files(runtime::Services services, SandboxTarget target, Call call) {
+  auto path = path_of(call, "/workspace");
+  if (auto* refusal = std::get_if<Response>(&path)) co_return std::move(*refusal);
+  auto work = [files = target.sandbox->files(),
+               path = std::get<std::string>(path)]() -> jail::Result<std::string> {
+    const auto list = files.list(path, 1);
+    if (!list) return list.error();
+    Writer writer;
+    writer.begin_object().key("path").string(path).key("entries").begin_array();
+    for (const FileEntry& entry : list->entries) write_entry(writer, entry);
+    writer.end_array().key("truncated").boolean(list->is_truncated).end_object();
+    return std::move(writer).take();
+  };
+  const auto list = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(work));
+  if (!list) co_return response_of_file(list.error());
+  co_return enveloped(*list);
+}
+
+// "attachment", with the last of the path as it is written in headers (RFC 8187).
+std::string disposition_of(const std::string& path) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string text = "attachment; filename*=UTF-8''";
+  for (const char letter : runtime::json::repair_utf8(last_segment(path))) {
+    if (plain.find(letter) != plain.npos) {
+      text += letter;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(letter);
+    text += '%';
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  return text;
+}
+
+awaitable<Response> download_file(runtime::Services services, SandboxTarget target, Call call) {
+  auto given = path_of(call, "");
+  if (auto* refusal = std::get_if<Response>(&given)) co_return std::move(*refusal);
+  const std::string path = std::get<std::string>(std::move(given));
+  auto open = [files = target.sandbox->files(), path] { return files.open_to_read(path); };
+  auto file = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(open));
+  if (!file) co_return response_of_file(file.error());
+  FileAnswer answer;
+  answer.file = std::move(*file);
+  answer.content_type = "application/octet-stream";
+  answer.headers.push_back({"Content-Disposition", disposition_of(path)});
+  answer.cancel = target.sandbox->living()->over();
+  if (call.head.method == "GET") {
+    services.sandboxes->note_file(caller_of(call), *target.sandbox,
+                                  runtime::SandboxEventKind::file_read, path);
+  }
+  co_return co_await send_file(std::move(call.head), *call.stream, std::move(answer));
+}
+
+awaitable<Response> delete_file(runtime::Services services, SandboxTarget target, Call call) {
+  auto given = path_of(call, "");
+  if (auto* refusal = std::get_if<Response>(&given)) co_return std::move(*refusal);
+  const std::string path = std::get<std::string>(std::move(given));
+  const auto recursive = flag_of(call.query, "recursive");
+  if (!recursive) co_return problem(400, "recursive: expected true or false");
+  auto work = [files = target.sandbox->files(), path, recursive = *recursive] {
+    return files.remove(path, recursive);
+  };
+  const auto removed = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(work));
+  if (!removed) co_return response_of_file(removed.error());
+  services.sandboxes->note_file(caller_of(call), *target.sandbox,
+                                runtime::SandboxEventKind::file_removed, path);
+  co_return enveloped_text("File " + path + " deleted successfully");
+}
+
+// The name that a client's file has, without the directories it may come with. Empty: it has none
+// that a file can have.
+std::string file_name_of(const FormReader::Part& part) {
+  std::string name = part.filename.value_or("");
+  name.erase(0, name.find_last_of("/\\") + 1);
+  const bool is_fine = name != "." && name != ".." && name.size() <= most_file_name_bytes &&
+                       name.find('\0') == name.npos;
+  return is_fine ? name : std::string();
+}
+
+// Where a file of this name goes: into the directory that `path` is, or that it names by a slash at
+// its end; else `path` is the file's own.
+std::string destination(const SandboxFiles& files, std::string path, const std::string& name) {
+  if (path.ends_with('/')) return path + name;
+  return files.open_directory(path) ? path + "/" + name : path;
+}
+
+// One upload, from the head of its part to the end of the form.
+class Upload {
+ public:
+  Upload(Sandboxes& sandboxes, const SandboxTarget& target, FormReader& form)
+      : sandboxes_(sandboxes), target_(target), form_(form), files_(target.sandbox->files()) {}
+
+  // Makes the file `path`, or one in the directory `path`. What is refused leaves nothing behind.
+  awaitable<std::optional<Response>> receive(std::string path) {
+    const auto part = co_await form_.next();
+    if (!part) co_return form_.refusal() ? *form_.refusal() : no_file();
+    const std::string name = file_name_of(*part);
+    if (part->name != "file" || !part->filename) co_return no_file();
+    if (name.empty()) co_return problem(400, "file: expected a filename of 1 .. 255 bytes");
+    auto create = [this, &path, &name]() -> jail::Result<SandboxFiles::NewFile> {
+      path_ = destination(files_, path, name);
+      return files_.create(path_, std::nullopt);
+    };
+    auto file = co_await sandboxes_.do_file_work(*target_.sandbox, std::move(create));
+    if (!file) co_return response_of_file(file.error());
+    auto refusal = co_await take_bytes(*file);
+    if (refusal) co_return refusal;
+    const auto other = co_await form_.next();
+    if (form_.refusal()) co_return *form_.refusal();
+    if (other) co_return problem(400, "file: expected one file and nothing else in the form");
+    // The file is not used again here.
+    auto commit = [file = &*file] { return file->commit(); };
+    const auto committed = co_await sandboxes_.do_file_work(*target_.sandbox, std::move(commit));
+    if (!committed) co_return response_of_file(committed.error());
+    co_return std::nullopt;
+  }
+
+  const std::string& path() const { return path_; }
+  std::uint64_t size() const { return size_; }
+
+ private:
+  static Response no_file() {
+    return problem(400, "file: expected a form with one part of that name, which is a file");
+  }
+
+  awaitable<std::optional<Response>> take_bytes(SandboxFiles::NewFile& file) {
+    const auto room = std::make_unique<std::array<char, piece_bytes>>();
+    for (;;) {
+      const std::size_t count = co_await form_.read(*room);
+      if (count == 0) break;
+      size_ += count;
+      if (size_ > most_upload_bytes) {
+        co_return problem(413,
+                          "file: expected at most 104857600 bytes; PUT "
+                          "/v1/sandboxes/{id}/files/{path} takes larger ones");
+      }
+      if (target_.sandbox->living()->over().requested()) {
+        co_return response_of_file({jail::ErrorKind::closed, "the sandbox has ended", 0, {}});
+      }
+      if (const auto written = file.write({room->data(), count}); !written) {
+        co_return response_of_file(written.error());
+      }
+    }
+    if (form_.refusal()) co_return *form_.refusal();
+    co_return std::nullopt;
+  }
+
+  Sandboxes& sandboxes_;
+  const SandboxTarget& target_;
+  FormReader& form_;
+  const SandboxFiles files_;
+  std::string path_;
+  std::uint64_t size_ = 0;
+};
+
+awaitable<Response> upload_file(runtime::Services services, SandboxTarget target, Call call) {
+  auto path = path_of(call, "/workspace/");
+  if (auto* refusal = std::get_if<Response>(&path)) co_return std::move(*refusal);
+  const auto boundary = form_boundary(call.head.header("Content-Type").value_or(""));
+  if (!boundary) {
+    co_return problem(415, "Content-Type: expected multipart/form-data with a boundary");
+  }
+  FormReader form(*call.pieces, *boundary);
+  Upload upload(*services.sandboxes, target, form);
+  auto refusal = co_await upload.receive(std::get<std::string>(std::move(path)));
+  if (refusal) co_return std::move(*refusal);
+  services.sandboxes->note_file(caller_of(call), *target.sandbox,
+                                runtime::SandboxEventKind::file_written, upload.path());
+  Writer writer;
+  writer.begin_object().key("name").string(last_segment(upload.path()));
+  writer.key("path").string(upload.path());
+  writer.key("size").integer(static_cast<std::int64_t>(upload.size())).end_object();
+  co_return enveloped(std::move(writer));
+}
+
+}  // namespace
+
+void add_file_routes(RouteTable& all, const runtime::Services& services) {
+  using Versions = Route::Versions;
+  Table table(all);
+  table.add({"GET", "/api/v1/sandbox/files/{id}", Access::key, Cost::record,
+             for_target<active_sandbox>(services, list_named_files), QueryNames{"path"},
+             Versions::plain});
+  table.add({"DELETE", "/api/v1/sandbox/files/{id}", Access::key, Cost::record,
+             for_target<active_sandbox>(services, delete_file), QueryNames{"path", "recursive"},
+             Versions::plain});
+  table.add({"GET", "/api/v1/sandbox/files/{id}/download", Access::key, Cost::record,
+             for_target<active_sandbox>(services, download_file), QueryNames{"path"},
+             Versions::plain});
+  table.add({"POST", "/api/v1/sandbox/files/{id}/upload", Access::key, Cost::record,
+             for_target<active_sandbox>(services, upload_file), QueryNames{"path"}, Versions::plain,
+             std::string_view(), Route::Body::form});
+}
+
+}  // namespace server::kubernetes_style

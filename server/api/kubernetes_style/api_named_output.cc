@@ -1,0 +1,233 @@
+// What happens in sandboxes that are named: commands, what was printed, events, what was used.
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "runtime/json/utc_text.h"
+#include "runtime/json/writer.h"
+#include "runtime/service/field_readers.h"
+#include "runtime/service/process_output.h"
+#include "runtime/service/sandbox_json.h"
+#include "server/api/decode.h"
+#include "server/api/kubernetes_style/envelope.h"
+#include "server/api/kubernetes_style/sandbox_view.h"
+#include "server/api/kubernetes_style/table.h"
+#include "server/api/query.h"
+#include "server/api/refusals.h"
+#include "server/api/route_groups.h"
+#include "server/api/sandbox_target.h"
+
+namespace server::kubernetes_style {
+namespace {
+
+using boost::asio::awaitable;
+using runtime::Complaint;
+using runtime::Field;
+using runtime::OutputEncoding;
+using runtime::Refusal;
+using runtime::RequestField;
+using runtime::RequestRules;
+using runtime::Sandboxes;
+using runtime::json::Value;
+using runtime::json::Writer;
+using Clock = std::chrono::system_clock;
+
+constexpr std::chrono::minutes longest_command{5};
+constexpr std::uint32_t usual_lines = 200;
+constexpr std::uint64_t most_lines = 2000;
+constexpr std::uint32_t most_events = 500;
+constexpr std::size_t most_names = 100;
+
+std::string now_text() { return runtime::json::utc_text(Clock::now()); }
+
+struct CommandRequest {
+  std::string command;
+};
+
+constexpr RequestField<CommandRequest> command_rows[] = {
+    {{.name = "command",
+      .type = Field::Type::text,
+      .min = 1,
+      .max = 65536,
+      .unit = "bytes",
+      .description = "What bash executes."},
+     runtime::read_text<&CommandRequest::command>}};
+
+std::variant<runtime::ProcessRequest, Response> decode_command(const std::string& body,
+                                                               const RequestRules& rules) {
+  CommandRequest read;
+  if (auto refusal = decode_into<CommandRequest>(body, command_rows, rules, read)) {
+    return std::move(*refusal);
+  }
+  if (read.command.empty() || runtime::has_nul(read.command)) {
+    return problem(400, "command: expected a string for a shell, without NUL");
+  }
+  runtime::ProcessRequest request;
+  request.argv = {"bash", "-c", std::move(read.command)};
+  request.timeout = longest_command;
+  return request;
+}
+
+awaitable<Response> run_command(runtime::Services services, const RequestRules* rules,
+                                SandboxTarget target, Call call) {
+  auto read = decode_command(call.body, *rules);
+  if (auto* refusal = std::get_if<Response>(&read)) co_return std::move(*refusal);
+  auto request = std::get<runtime::ProcessRequest>(std::move(read));
+  const std::string executed_at = now_text();
+  const auto started = co_await services.sandboxes->start_process(caller_of(call), target.sandbox,
+                                                                  std::move(request), call.gone);
+  if (const auto* refusal = std::get_if<Refusal>(&started)) co_return response_of(*refusal);
+  const auto process = std::get<std::shared_ptr<runtime::LivingProcess>>(started);
+  const auto output = co_await runtime::output_to_the_end(process, call.gone);
+  if (!output.has_ended) co_return stopping();
+  co_await Sandboxes::settle(target.sandbox, *process);
+  const auto report = process->state().report;
+  Writer writer;
+  writer.begin_object().key("sandbox").string(name_of(*target.sandbox));
+  writer.key("output").json(runtime::output_json(output.out.bytes, OutputEncoding::utf8));
+  writer.key("errorOutput").json(runtime::output_json(output.err.bytes, OutputEncoding::utf8));
+  writer.key("exitCode");
+  report.ended == jail::Ended::exited ? writer.integer(report.exit_code) : writer.null();
+  writer.key("outcome").string(
+      services.sandboxes->outcome_of_process(*target.sandbox, *process, report).code);
+  writer.key("truncated").boolean(output.out.is_truncated || output.err.is_truncated);
+  writer.key("executedAt").string(executed_at).end_object();
+  co_return enveloped(std::move(writer));
+}
+
+awaitable<Response> show_logs(runtime::Services, SandboxTarget target, Call call) {
+  std::uint64_t lines = usual_lines;
+  if (const auto given = call.query.find("tailLines"); given != call.query.end()) {
+    lines = number_of(given->second).value_or(0);
+    if (lines < 1 || lines > most_lines) {
+      co_return problem(400, "tailLines: expected an integer 1 .. 2000");
+    }
+  }
+  Writer writer;
+  writer.begin_object().key("sandbox").string(name_of(*target.sandbox));
+  writer.key("pod").string(target.sandbox->id()).key("container").string("sandbox");
+  writer.key("logs").string(last_lines_of(*target.sandbox, static_cast<std::uint32_t>(lines)));
+  writer.key("fetchedAt").string(now_text()).end_object();
+  co_return enveloped(std::move(writer));
+}
+
+// What is asked for behind the ?, or a refusal.
+std::variant<runtime::SandboxEventQuery, Response> read_event_query(
+    const runtime::Services& services, const Call& call) {
+  runtime::SandboxEventQuery query;
+  query.owner = call.principal.tenant;
+  query.is_newest_first = true;
+  if (const auto limit = call.query.find("limit"); limit != call.query.end()) {
+    if (const auto complaint = read_limit(limit->second, most_events, query.limit)) {
+      return problem(400, *complaint);
+    }
+  }
+  const auto name = call.query.find("sandbox");
+  if (name == call.query.end() || name->second.empty()) return query;
+  const auto found = services.sandboxes->find(call.principal, name->second);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) return response_of(*refusal);
+  query.owner = std::get<Sandboxes::Found>(found)->owner();
+  query.sandbox = std::get<Sandboxes::Found>(found)->id();
+  return query;
+}
+
+awaitable<Response> list_named_events(runtime::Services services, Call call) {
+  auto query = read_event_query(services, call);
+  if (auto* refusal = std::get_if<Response>(&query)) co_return std::move(*refusal);
+  auto wanted = std::get<runtime::SandboxEventQuery>(std::move(query));
+  const auto page = co_await services.sandboxes->events(std::move(wanted));
+  if (!page) {
+    services.logger.error("events cannot be read", {{"request_id", call.head.request_id},
+                                                    {"error", page.error().message()}});
+    co_return problem(
+        500, "events cannot be read; the server's log has the reason under this request's id");
+  }
+  Writer writer;
+  writer.begin_object().key("items").begin_array();
+  for (const runtime::SandboxEvent& event : page->events) {
+    const auto found = services.sandboxes->find(call.principal, event.sandbox);
+    const auto* const sandbox = std::get_if<Sandboxes::Found>(&found);
+    writer.begin_object().key("sandbox");
+    writer.string(sandbox == nullptr ? event.sandbox : name_of(**sandbox));
+    writer.key("reason").string(event.kind).key("message").string(event.detail);
+    writer.key("timestamp").string(runtime::json::utc_text(event.at)).end_object();
+  }
+  writer.end_array().end_object();
+  co_return enveloped(std::move(writer));
+}
+
+struct MetricsRequest {
+  std::vector<std::string> names;
+};
+
+Complaint read_names(const Field& field, const Value& value, const RequestRules& rules,
+                     MetricsRequest& request) {
+  const auto* const list = value.as_array();
+  if (list == nullptr || list->empty() || list->size() > most_names) {
+    return runtime::expectation(field, rules);
+  }
+  for (const Value& item : *list) {
+    if (item.as_string() == nullptr) return runtime::expectation(field, rules);
+    request.names.push_back(*item.as_string());
+  }
+  return std::nullopt;
+}
+
+constexpr RequestField<MetricsRequest> metrics_rows[] = {
+    {{.name = "names", .expected = "a list of 1 .. 100 names of sandboxes"}, read_names}};
+
+void write_use(Writer& writer, const runtime::Sandbox& sandbox) {
+  const Use use = use_of(sandbox);
+  writer.begin_object().key("cpuMilli").integer(static_cast<std::int64_t>(use.cpu_millicores));
+  writer.key("memoryBytes").integer(static_cast<std::int64_t>(use.memory_bytes));
+  writer.key("memoryMB").number(static_cast<double>(use.memory_bytes) / (1u << 20));
+  writer.key("sampledAt").string(now_text()).end_object();
+}
+
+awaitable<Response> show_use(runtime::Services services, const RequestRules* rules, Call call) {
+  MetricsRequest request;
+  if (auto refusal = decode_into<MetricsRequest>(call.body, metrics_rows, *rules, request)) {
+    co_return std::move(*refusal);
+  }
+  if (request.names.empty()) co_return problem(400, "names: expected a list of 1 .. 100 names");
+  std::sort(request.names.begin(), request.names.end());
+  request.names.erase(std::unique(request.names.begin(), request.names.end()), request.names.end());
+  Writer writer;
+  writer.begin_object().key("items").begin_object();
+  for (const std::string& name : request.names) {
+    const auto found = services.sandboxes->find_living(call.principal, name);
+    if (const auto* refusal = std::get_if<Refusal>(&found)) {
+      Refusal named = *refusal;
+      named.detail = "names: " + runtime::json::quoted(name) + ": " + named.detail;
+      co_return response_of(named);
+    }
+    writer.key(name);
+    write_use(writer, *std::get<Sandboxes::Found>(found));
+  }
+  writer.end_object().end_object();
+  co_return enveloped(std::move(writer));
+}
+
+}  // namespace
+
+void add_output_routes(RouteTable& all, const runtime::Services& services,
+                       const RequestRules& rules) {
+  using Versions = Route::Versions;
+  Table table(all);
+  table.add({"POST", "/api/v1/terminal/sandbox/{id}", Access::key, Cost::program,
+             for_target<active_sandbox>(services, run_command, &rules), QueryNames(),
+             Versions::plain});
+  table.add({"GET", "/api/v1/logs/sandbox/{id}", Access::key, Cost::record,
+             for_target<sandbox_target>(services, show_logs), QueryNames{"tailLines"},
+             Versions::plain});
+  table.add({"GET", "/api/v1/events", Access::key, Cost::record, bound(list_named_events, services),
+             QueryNames{"sandbox", "limit"}, Versions::plain});
+  table.add({"POST", "/api/v1/sandbox/metrics", Access::key, Cost::record,
+             bound(show_use, services, &rules), QueryNames(), Versions::plain});
+}
+
+}  // namespace server::kubernetes_style

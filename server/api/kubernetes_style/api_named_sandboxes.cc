@@ -1,0 +1,158 @@
+// Sandboxes by name: make, list, look at, pause, resume and delete them; what there is room for.
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "runtime/json/writer.h"
+#include "runtime/service/named_sandbox.h"
+#include "server/api/kubernetes_style/create_request.h"
+#include "server/api/kubernetes_style/envelope.h"
+#include "server/api/kubernetes_style/sandbox_view.h"
+#include "server/api/kubernetes_style/table.h"
+#include "server/api/query.h"
+#include "server/api/refusals.h"
+#include "server/api/route_groups.h"
+#include "server/api/sandbox_target.h"
+
+namespace server::kubernetes_style {
+namespace {
+
+using boost::asio::awaitable;
+using runtime::Refusal;
+using runtime::Sandboxes;
+using runtime::json::Writer;
+
+// Those of the caller's that live.
+std::vector<Sandboxes::Found> living_of(const Sandboxes& sandboxes,
+                                        const runtime::Principal& principal) {
+  Sandboxes::Query query;
+  query.states = {runtime::Sandbox::State::running, runtime::Sandbox::State::paused};
+  query.limit = sandboxes.options().most;
+  return sandboxes.list(principal, query).sandboxes;
+}
+
+awaitable<Response> create_named_sandbox(runtime::Services services,
+                                         const runtime::RequestRules* rules, Call call) {
+  auto read = decode_create(call.body, *rules, services.sandboxes->options().cores);
+  if (auto* refusal = std::get_if<Response>(&read)) co_return std::move(*refusal);
+  auto request = std::get<runtime::SandboxRequest>(std::move(read));
+  const std::string name = request.name;
+  runtime::Caller caller = caller_of(call);
+  const auto made =
+      co_await runtime::create_named(*services.sandboxes, std::move(caller), std::move(request));
+  if (const auto* refusal = std::get_if<Refusal>(&made)) {
+    if (refusal->code != "name_taken") co_return response_of(*refusal);
+    co_return problem(409, "sandbox " + name + " already exists", {}, {.code = "name_taken"});
+  }
+  const auto& sandbox = *std::get<Sandboxes::Found>(made);
+  services.logger.info("sandbox created",
+                       {{"request_id", call.head.request_id}, {"sandbox_id", sandbox.id()}});
+  co_return enveloped_text(success(sandbox, "created"));
+}
+
+awaitable<Response> list_named(runtime::Services services, Call call) {
+  const auto living = living_of(*services.sandboxes, call.principal);
+  if (living.empty()) {
+    Response response;
+    response.body = R"({"code":"500","error":"no sandboxes found"})";
+    co_return response;
+  }
+  Writer writer;
+  writer.begin_array();
+  for (const auto& sandbox : living) write_named_sandbox(writer, *services.sandboxes, *sandbox);
+  writer.end_array();
+  co_return enveloped(std::move(writer));
+}
+
+awaitable<Response> show_named(runtime::Services services, Call call) {
+  const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
+  Writer writer;
+  write_named_sandbox(writer, *services.sandboxes, *std::get<Sandboxes::Found>(found));
+  co_return enveloped(std::move(writer));
+}
+
+awaitable<Response> delete_named(runtime::Services services, Call call) {
+  const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
+  const auto sandbox = std::get<Sandboxes::Found>(found);
+  co_await services.sandboxes->remove(caller_of(call), sandbox);
+  co_return enveloped_text(success(*sandbox, "deleted"));
+}
+
+using Change = awaitable<std::optional<Refusal>> (Sandboxes::*)(runtime::Caller, Sandboxes::Found);
+
+awaitable<Response> change_named(runtime::Services services, Change change, std::string_view done,
+                                 SandboxTarget target, Call call) {
+  const auto refused = co_await (services.sandboxes->*change)(caller_of(call), target.sandbox);
+  if (refused) co_return response_of(*refused);
+  co_return enveloped_text(success(*target.sandbox, done));
+}
+
+awaitable<Response> show_rate_limit(runtime::Services services, std::optional<RequestRate> rate,
+                                    Call call) {
+  const Sandboxes::Options& options = services.sandboxes->options();
+  Writer writer;
+  writer.begin_object().key("sandboxes").begin_object();
+  writer.key("used").integer(
+      static_cast<std::int64_t>(living_of(*services.sandboxes, call.principal).size()));
+  writer.key("limit").integer(options.most_of_an_owner);
+  writer.key("limit_of_all").integer(options.most).end_object();
+  writer.key("requests");
+  if (rate) {
+    const std::chrono::duration<double, std::milli> interval = rate->interval;
+    writer.begin_object().key("interval_ms").number(interval.count());
+    writer.key("burst").integer(static_cast<std::int64_t>(rate->burst)).end_object();
+  } else {
+    writer.null();
+  }
+  writer.end_object();
+  co_return enveloped(std::move(writer));
+}
+
+// Whoever shows no key learns that it is there.
+awaitable<Response> show_status(runtime::Services services, Call call) {
+  Writer writer;
+  writer.begin_object().key("leader").boolean(true);
+  if (call.is_known && services.sandboxes != nullptr) {
+    writer.key("sandboxes")
+        .begin_object()
+        .key("total")
+        .integer(static_cast<std::int64_t>(living_of(*services.sandboxes, call.principal).size()));
+    writer.end_object().key("capacity").begin_object();
+    writer.key("total").integer(services.sandboxes->options().most).end_object();
+  }
+  writer.end_object();
+  co_return enveloped(std::move(writer));
+}
+
+}  // namespace
+
+void add_sandbox_routes(RouteTable& all, const runtime::Services& services,
+                        const runtime::RequestRules& rules, std::optional<RequestRate> rate) {
+  using Versions = Route::Versions;
+  using Body = Route::Body;
+  Table table(all);
+  table.add({"POST", "/api/v1/sandbox", Access::key, Cost::program,
+             bound(create_named_sandbox, services, &rules), QueryNames(), Versions::plain});
+  table.add({"GET", "/api/v1/sandbox", Access::key, Cost::record, bound(list_named, services),
+             QueryNames(), Versions::plain});
+  table.add({"GET", "/api/v1/sandbox/{id}", Access::key, Cost::record, bound(show_named, services),
+             QueryNames(), Versions::plain});
+  table.add({"DELETE", "/api/v1/sandbox/{id}", Access::key, Cost::record,
+             bound(delete_named, services), QueryNames(), Versions::plain});
+  table.add({"POST", "/api/v1/sandbox/pause/{id}", Access::key, Cost::record,
+             for_target<sandbox_target>(services, change_named, Change(&Sandboxes::pause),
+                                        std::string_view("paused")),
+             QueryNames(), Versions::plain, std::string_view(), Body::none});
+  table.add({"POST", "/api/v1/sandbox/resume/{id}", Access::key, Cost::record,
+             for_target<sandbox_target>(services, change_named, Change(&Sandboxes::resume),
+                                        std::string_view("resumed")),
+             QueryNames(), Versions::plain, std::string_view(), Body::none});
+  table.add({"GET", "/api/v1/ratelimit", Access::key, Cost::none,
+             bound(show_rate_limit, services, rate), QueryNames(), Versions::plain});
+  table.add({"GET", "/api/v1/status", Access::open, Cost::none, bound(show_status, services),
+             QueryNames(), Versions::plain});
+}
+
+}  // namespace server::kubernetes_style

@@ -1,0 +1,325 @@
+#include "server/api/kubernetes_style/create_request.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "runtime/service/field_readers.h"
+#include "server/api/decode.h"
+#include "server/api/kubernetes_style/quantity.h"
+
+namespace server::kubernetes_style {
+namespace {
+
+using runtime::Complaint;
+using runtime::Field;
+using runtime::RequestField;
+using runtime::RequestRules;
+using runtime::json::Object;
+using runtime::json::Value;
+using Type = Field::Type;
+
+constexpr double usual_minutes = 60;
+constexpr double most_minutes = 1440;
+constexpr double usual_idle_minutes = 10;
+constexpr double most_idle_minutes = 60;
+constexpr std::uint32_t usual_memory_mb = 1024;
+constexpr std::size_t most_app_bytes = 1024;
+constexpr std::size_t most_ports = 64;
+constexpr std::int64_t last_port = 65535;
+
+// Whole ones; an operator who allows less than one gets none.
+double minutes_allowed(const RequestRules& rules) {
+  const double allowed = std::chrono::duration<double, std::ratio<60>>(rules.most_lifetime).count();
+  return std::max(1.0, std::min(most_minutes, std::floor(allowed)));
+}
+
+double minutes_by_default(const RequestRules& rules) {
+  return std::min(usual_minutes, minutes_allowed(rules));
+}
+
+// As the service reads it.
+Complaint read_as(std::string_view name, const Value& value, const RequestRules& rules,
+                  CreateRequest& request) {
+  const auto& row = *runtime::find_row(runtime::sandbox_fields(), name);
+  return row.read(row.field, value, rules, request.sandbox);
+}
+
+Complaint read_name(const Field&, const Value& value, const RequestRules& rules,
+                    CreateRequest& request) {
+  return read_as("name", value, rules, request);
+}
+
+Complaint read_environment(const Field&, const Value& value, const RequestRules& rules,
+                           CreateRequest& request) {
+  return read_as("template", value, rules, request);
+}
+
+Complaint read_env(const Field&, const Value& value, const RequestRules& rules,
+                   CreateRequest& request) {
+  return read_as("env", value, rules, request);
+}
+
+Complaint read_workdir(const Field&, const Value& value, const RequestRules& rules,
+                       CreateRequest& request) {
+  return read_as("working_directory", value, rules, request);
+}
+
+Complaint read_args(const Field&, const Value&, const RequestRules&, CreateRequest&) {
+  return "there is no program of the sandbox's own to pass them to; leave it out, and start one "
+         "with POST /api/v1/terminal/sandbox/{name}";
+}
+
+Complaint read_image(const Field&, const Value&, const RequestRules& rules, CreateRequest&) {
+  return "a sandbox is made from a template and not from an image; leave it out, and name one of " +
+         runtime::template_names(rules, std::nullopt) + " in environment";
+}
+
+Complaint read_status(const Field&, const Value&, const RequestRules&, CreateRequest&) {
+  return "it is the server's to say; leave it out";
+}
+
+Complaint read_app(const Field&, const Value& value, const RequestRules&, CreateRequest& request) {
+  const std::string* const text = value.as_string();
+  if (text == nullptr || text->size() > most_app_bytes) {
+    return "expected a string of at most 1024 bytes";
+  }
+  request.sandbox.metadata[std::string(app_metadata)] = *text;
+  return std::nullopt;
+}
+
+Complaint read_ports(const Field&, const Value& value, const RequestRules&,
+                     CreateRequest& request) {
+  const auto* const list = value.as_array();
+  const bool is_list = list != nullptr && list->size() <= most_ports;
+  std::string ports;
+  for (const Value& item : is_list ? *list : runtime::json::Array()) {
+    const std::int64_t* const port = item.as_integer();
+    if (port == nullptr || *port < 1 || *port > last_port) return "expected ports of 1 .. 65535";
+    ports += (ports.empty() ? "" : ",") + std::to_string(*port);
+  }
+  if (!is_list) return "expected a list of at most 64 ports";
+  request.sandbox.metadata[std::string(ports_metadata)] = ports;
+  return std::nullopt;
+}
+
+// A whole number of minutes, or what is expected.
+std::variant<std::chrono::minutes, std::string> minutes_of(const Value& value, double highest) {
+  const std::int64_t* const number = value.as_integer();
+  if (number != nullptr && *number >= 1 && static_cast<double>(*number) <= highest) {
+    return std::chrono::minutes(*number);
+  }
+  return "expected minutes, an integer 1 .. " + runtime::json::number_text(highest);
+}
+
+Complaint read_timeout(const Field&, const Value& value, const RequestRules& rules,
+                       CreateRequest& request) {
+  auto minutes = minutes_of(value, minutes_allowed(rules));
+  if (auto* complaint = std::get_if<std::string>(&minutes)) return std::move(*complaint);
+  request.sandbox.timeout = std::get<std::chrono::minutes>(minutes);
+  return std::nullopt;
+}
+
+Complaint read_idle_timeout(const Field&, const Value& value, const RequestRules&,
+                            CreateRequest& request) {
+  auto minutes = minutes_of(value, most_idle_minutes);
+  if (auto* complaint = std::get_if<std::string>(&minutes)) return std::move(*complaint);
+  request.sandbox.idle = std::get<std::chrono::minutes>(minutes);
+  return std::nullopt;
+}
+
+std::vector<std::string> policy_words(const RequestRules&) { return {"delete", "scaledown"}; }
+
+Complaint read_idle_policy(const Field& field, const Value& value, const RequestRules& rules,
+                           CreateRequest& request) {
+  const std::string* const word = runtime::text_of(field, value, rules);
+  if (word == nullptr) return runtime::expectation(field, rules);
+  request.sandbox.pauses_at_its_end = *word == "scaledown";
+  return std::nullopt;
+}
+
+template <auto member>
+Complaint read_millicores(const Field&, const Value& value, const RequestRules&,
+                          CreateRequest& request) {
+  const std::string* const text = value.as_string();
+  const auto amount = text == nullptr ? std::nullopt : millicores_of(*text);
+  if (!amount || *amount == 0) {
+    return "expected processors as a string, such as \"500m\", \"1\" or \"0.5\"";
+  }
+  request.*member = *amount;
+  return std::nullopt;
+}
+
+// Nothing: it is no amount.
+std::optional<std::uint64_t> memory_in(const Value& value) {
+  const std::string* const text = value.as_string();
+  return text == nullptr ? std::nullopt : bytes_of(*text);
+}
+
+constexpr std::string_view expected_memory =
+    "expected bytes as a string with a unit, such as \"128Mi\" or \"1Gi\"";
+
+Complaint read_memory(const Field&, const Value& value, const RequestRules&,
+                      CreateRequest& request) {
+  const auto bytes = memory_in(value);
+  if (!bytes) return std::string(expected_memory);
+  request.memory_bytes = *bytes;
+  return std::nullopt;
+}
+
+Complaint read_memory_limit(const Field&, const Value& value, const RequestRules& rules,
+                            CreateRequest& request) {
+  const auto bytes = memory_in(value);
+  if (!bytes) return std::string(expected_memory);
+  const std::uint64_t mebibytes = *bytes >> 20;
+  if (mebibytes < runtime::min_memory_limit_mb || mebibytes > rules.ceilings.memory_limit_mb) {
+    return "expected " + mebibytes_text(runtime::min_memory_limit_mb) + " .. " +
+           mebibytes_text(rules.ceilings.memory_limit_mb);
+  }
+  request.sandbox.memory_mb = static_cast<std::uint32_t>(mebibytes);
+  return std::nullopt;
+}
+
+constexpr Field::Member type_string = {"type", R"("string")"};
+constexpr Field::Member type_integer = {"type", R"("integer")"};
+
+constexpr RequestField<CreateRequest> rows[] = {
+    {{.name = "name",
+      .description = "a to z, 0 to 9 and -, 1 .. 50 of them. Without it, one is made: "
+                     "sandbox-ENVIRONMENT-SECONDS.",
+      .schema = {type_string}},
+     read_name},
+    {{.name = "environment",
+      .default_json = R"("none")",
+      .description = "The template whose root and policy it has.",
+      .schema = {type_string}},
+     read_environment},
+    {{.name = "args",
+      .description = "Empty: a sandbox has no program of its own.",
+      .schema = {{"type", R"(["array","null"])"}, {"items", "{}"}, {"maxItems", "0"}}},
+     read_args},
+    {{.name = "app",
+      .description = "The caller's own word about it, kept as its metadata `app`.",
+      .schema = {type_string}},
+     read_app},
+    {{.name = "image",
+      .description = "Empty: sandboxes are made from templates.",
+      .schema = {type_string, {"maxLength", "0"}}},
+     read_image},
+    {{.name = "env",
+      .description = "Variables of every process in it.",
+      .schema = {{"type", R"(["object","null"])"},
+                 {"additionalProperties", R"({"type":"string"})"}}},
+     read_env},
+    {{.name = "timeout",
+      .operator_max = minutes_allowed,
+      .operator_default = minutes_by_default,
+      .description = "Minutes that it may live, pauses aside.",
+      .schema = {type_integer}},
+     read_timeout},
+    {{.name = "idle_timeout",
+      .max = most_idle_minutes,
+      .default_json = "10",
+      .description = "Minutes in which nothing uses it, after which idle_policy is done.",
+      .schema = {type_integer}},
+     read_idle_timeout},
+    {{.name = "idle_policy",
+      .type = Type::text,
+      .words = policy_words,
+      .default_json = R"("delete")",
+      .description = "What becomes of it when it is idle, or its time is over: it ends, or it is "
+                     "paused."},
+     read_idle_policy},
+    {{.name = "workdir",
+      .default_json = R"("/workspace")",
+      .description = "Where its processes start, an absolute path.",
+      .schema = {type_string}},
+     read_workdir},
+    {{.name = "cpu",
+      .default_json = R"("100m")",
+      .description = "At most as much as it may use.",
+      .schema = {type_string}},
+     read_millicores<&CreateRequest::cpu_millicores>},
+    {{.name = "memory",
+      .default_json = R"("128Mi")",
+      .description = "At most as much as it may use.",
+      .schema = {type_string}},
+     read_memory},
+    {{.name = "cpu_limit",
+      .description = "At most what every sandbox may use here (SANDBOX_CPU_LIMIT), which it gets.",
+      .schema = {type_string}},
+     read_millicores<&CreateRequest::cpu_limit_millicores>},
+    {{.name = "memory_limit",
+      .default_json = R"("1024Mi")",
+      .description = "What all of its processes and files may use together.",
+      .schema = {type_string}},
+     read_memory_limit},
+    {{.name = "ports",
+      .description = "Ports on which servers in it will listen; each can be reached, named or not.",
+      .schema = {{"type", R"(["array","null"])"}, {"items", R"({"type":"integer"})"}}},
+     read_ports},
+    {{.name = "status", .description = "Empty.", .schema = {type_string, {"maxLength", "0"}}},
+     read_status}};
+
+bool is_blank(const Value& value) {
+  if (const auto* text = value.as_string()) return text->empty();
+  if (const auto* number = value.as_integer()) return *number == 0;
+  if (const auto* list = value.as_array()) return list->empty();
+  if (const auto* object = value.as_object()) return object->empty();
+  return value.is_null();
+}
+
+CreateRequest default_request(const RequestRules& rules) {
+  CreateRequest request;
+  request.sandbox = runtime::default_sandbox(rules);
+  request.sandbox.timeout =
+      std::chrono::minutes(static_cast<std::int64_t>(minutes_by_default(rules)));
+  request.sandbox.idle = std::chrono::minutes(static_cast<std::int64_t>(usual_idle_minutes));
+  request.sandbox.memory_mb = std::min(usual_memory_mb, rules.ceilings.memory_limit_mb);
+  return request;
+}
+
+Complaint check(const CreateRequest& request, double cores) {
+  const auto most_millicores = static_cast<std::uint64_t>(std::llround(cores * 1000));
+  if (request.cpu_limit_millicores > most_millicores) {
+    return "cpu_limit: expected at most " + millicores_text(cores) +
+           ", which is what every sandbox may use here (SANDBOX_CPU_LIMIT)";
+  }
+  if (request.cpu_millicores > most_millicores) {
+    return "cpu: expected at most " + millicores_text(cores) +
+           ", which is what every sandbox may use here (SANDBOX_CPU_LIMIT)";
+  }
+  if (request.cpu_limit_millicores != 0 && request.cpu_millicores > request.cpu_limit_millicores) {
+    return "cpu: expected no more than cpu_limit";
+  }
+  if (request.memory_bytes > std::uint64_t{request.sandbox.memory_mb} << 20) {
+    return "memory: expected no more than memory_limit, which is " +
+           mebibytes_text(request.sandbox.memory_mb);
+  }
+  return runtime::check_sandbox(request.sandbox);
+}
+
+}  // namespace
+
+std::span<const RequestField<CreateRequest>> create_fields() noexcept { return rows; }
+
+std::variant<runtime::SandboxRequest, Response> decode_create(std::string_view body,
+                                                              const RequestRules& rules,
+                                                              double cores) {
+  auto read = object_of(body);
+  if (auto* refusal = std::get_if<Response>(&read)) return std::move(*refusal);
+  Object given = *std::get<Value>(read).as_object();
+  std::erase_if(given, [](const auto& member) {
+    return runtime::find_row(create_fields(), member.first) != nullptr && is_blank(member.second);
+  });
+  CreateRequest request = default_request(rules);
+  if (auto refusal = decode_into(given, create_fields(), rules, request)) {
+    return std::move(*refusal);
+  }
+  if (const auto complaint = check(request, cores)) return problem(400, *complaint);
+  return std::move(request.sandbox);
+}
+
+}  // namespace server::kubernetes_style
