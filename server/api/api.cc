@@ -113,6 +113,7 @@ Api::Api(ApiOptions options, runtime::Services services)
   kubernetes_style::add_sandbox_routes(routes_, services_, options_.execute, options_.key_rate);
   kubernetes_style::add_output_routes(routes_, services_, options_.execute);
   kubernetes_style::add_file_routes(routes_, services_);
+  kubernetes_style::add_terminal_route(routes_, services_, options_.execute);
   add_own_routes();
 }
 

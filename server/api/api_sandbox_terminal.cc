@@ -1,11 +1,4 @@
 // WS /v1/sandboxes/{id}/terminal: a terminal in a sandbox that lives.
-#include <signal.h>
-
-#include <algorithm>
-#include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,51 +7,18 @@
 
 #include "runtime/json/reader.h"
 #include "runtime/json/writer.h"
-#include "runtime/living/bell.h"
-#include "runtime/living/living_process.h"
-#include "runtime/service/process_output.h"
 #include "runtime/service/sandbox_json.h"
 #include "server/api/decode.h"
 #include "server/api/query.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
-#include "server/api/sandbox_target.h"
-#include "server/websocket/channel.h"
+#include "server/api/terminal_session.h"
 
 namespace server {
 namespace {
 
-namespace asio = boost::asio;
-using asio::awaitable;
-using asio::experimental::awaitable_operators::operator&&;
-using runtime::Bell;
-using runtime::LivingProcess;
-using runtime::Refusal;
-using runtime::Sandboxes;
 using runtime::json::Object;
 using runtime::json::Value;
 using runtime::json::Writer;
-using Process = std::shared_ptr<LivingProcess>;
-using Steady = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds silence_before_a_ping{15};
-// A program that is told of the hang-up has so long to end.
-constexpr std::chrono::seconds grace_after_a_hang_up{5};
-// Another request may write to the same terminal.
-constexpr std::chrono::milliseconds time_between_tries{20};
-// For the messages that end the connection, where the client does not read.
-constexpr std::chrono::seconds patience_with_the_client{5};
-constexpr std::size_t output_bytes = 64u << 10;
-constexpr std::size_t most_message_bytes = 256u << 10;
-// What was typed and not read by the guest; nothing more is read from the client meanwhile.
-constexpr std::size_t most_typed_bytes = 64u << 10;
-
-// What is asked for behind the ?.
-struct TerminalQuery {
-  runtime::ProcessRequest process;  // without argv: the shell
-  std::string pid;                  // of the process to attach to; empty: one is started
-  bool has_size = false;
-};
 
 // Numbers and texts as they would stand in a body, so that the same fields read them.
 Value size_member(const std::string& text) {
@@ -67,9 +27,9 @@ Value size_member(const std::string& text) {
   return Value(static_cast<std::int64_t>(*number));
 }
 
-std::variant<TerminalQuery, Response> read_query(const Call& call,
-                                                 const runtime::RequestRules& rules) {
-  TerminalQuery read;
+std::variant<TerminalWish, Response> read_query(const Call& call,
+                                                const runtime::RequestRules& rules) {
+  TerminalWish read;
   Object size;
   Object members;
   for (const auto& [name, value] : call.query) {
@@ -94,309 +54,98 @@ std::variant<TerminalQuery, Response> read_query(const Call& call,
   return read;
 }
 
-std::variant<Process, Response> process_to_attach_to(const runtime::Sandbox& sandbox,
-                                                     const std::string& pid) {
-  const auto found = Sandboxes::find_process(sandbox, pid);
-  if (const auto* refusal = std::get_if<Refusal>(&found)) return response_of(*refusal);
-  const auto& process = std::get<Process>(found);
-  if (!process->command().terminal) {
-    return problem(409, "it has no terminal", {}, {.code = "no_terminal"});
-  }
-  return process;
-}
-
-// Before the connection becomes a WebSocket.
-std::optional<Response> why_no_terminal(const runtime::Services& services,
-                                        const runtime::RequestRules& rules, const Call& call) {
-  auto read = read_query(call, rules);
-  if (auto* refusal = std::get_if<Response>(&read)) return std::move(*refusal);
-  auto found = sandbox_target(services, call);
-  if (auto* refusal = std::get_if<Response>(&found)) return std::move(*refusal);
-  const std::string& pid = std::get<TerminalQuery>(read).pid;
-  if (pid.empty()) return std::nullopt;
-  auto process = process_to_attach_to(*std::get<SandboxTarget>(found).sandbox, pid);
-  if (auto* refusal = std::get_if<Response>(&process)) return std::move(*refusal);
-  return std::nullopt;
-}
-
-// Everything but the callback of a cancellation happens on the channel's strand.
-class TerminalSession final {
+// Bytes of the terminal in binary messages, everything else in text ones.
+class PlainDialect final : public TerminalDialect {
  public:
-  TerminalSession(runtime::Services services, const runtime::RequestRules& rules, Upgrade& upgrade)
-      : services_(services),
-        rules_(rules),
-        call_(std::move(upgrade.call)),
-        channel_(
-            Channel::create(std::move(upgrade.socket), {.max_message_bytes = most_message_bytes})),
-        share_(upgrade.budget),
-        over_(call_.gone.child()),
-        has_typed_(Bell::create(channel_->executor())),
-        has_room_(Bell::create(channel_->executor())),
-        ends_(Bell::create(channel_->executor())) {}
+  explicit PlainDialect(const runtime::RequestRules& rules) : rules_(rules) {}
 
-  awaitable<void> serve() {
-    const bool is_accepted = co_await channel_->accept(call_.head);
-    if (!is_accepted) co_return;
-    auto found = active_sandbox(services_, call_);
-    if (auto* refusal = std::get_if<Response>(&found)) {
-      co_await say_goodbye(std::move(*refusal));
-      co_return;
+  std::variant<Order, Response> order_of(Channel::Message message) override {
+    Order order;
+    if (message.kind == Channel::Message::Kind::binary) {
+      order.typed = std::move(message.bytes);
+      return order;
     }
-    const auto target = std::get<SandboxTarget>(std::move(found));
-    sandbox_ = target.sandbox;
-    auto refusal = co_await find_process();
-    if (refusal) {
-      co_await say_goodbye(std::move(*refusal));
-      co_return;
-    }
-    std::optional<runtime::Leash> leash;
-    if (is_own_) leash.emplace(process_);
-    {
-      const runtime::Cancel::Listener on_end(over_,
-                                             [typed = has_typed_, room = has_room_, ends = ends_] {
-                                               for (const auto& bell : {typed, room, ends})
-                                                 Bell::ring(bell);
-                                             });
-      co_await (tell() && listen() && type() && hurry());
-    }
-    if (is_own_) co_await hang_up();
-  }
-
- private:
-  // Starts the one that is asked for, or finds it where it runs. Why there is none.
-  awaitable<std::optional<Response>> find_process() {
-    auto read = read_query(call_, rules_);
-    if (auto* refusal = std::get_if<Response>(&read)) co_return std::move(*refusal);
-    auto& query = std::get<TerminalQuery>(read);
-    if (!query.pid.empty()) {
-      auto found = process_to_attach_to(*sandbox_, query.pid);
-      if (auto* refusal = std::get_if<Response>(&found)) co_return std::move(*refusal);
-      process_ = std::get<Process>(std::move(found));
-      if (query.has_size) (void)process_->resize(*query.process.terminal);
-      co_return std::nullopt;
-    }
-    is_own_ = true;
-    co_return co_await start(std::move(query.process));
-  }
-
-  awaitable<std::optional<Response>> start(runtime::ProcessRequest request) {
-    const auto& env = sandbox_->request().env;
-    const auto names_terminal = [](const auto& variable) { return variable.first == "TERM"; };
-    if (std::none_of(env.begin(), env.end(), names_terminal)) {
-      request.env.emplace_back("TERM", "xterm-256color");
-    }
-    const bool is_shell = request.argv.empty();
-    if (is_shell) request.argv = {"bash", "-l"};
-    runtime::ProcessRequest other = request;
-    auto started = co_await services_.sandboxes->start_process(caller_of(call_), sandbox_,
-                                                               std::move(request), call_.gone);
-    const auto* refusal = std::get_if<Refusal>(&started);
-    if (is_shell && refusal != nullptr && refusal->code == "command_not_found") {
-      other.argv = {"sh", "-l"};
-      started = co_await services_.sandboxes->start_process(caller_of(call_), sandbox_,
-                                                            std::move(other), call_.gone);
-      refusal = std::get_if<Refusal>(&started);
-    }
-    if (refusal != nullptr) co_return response_of(*refusal);
-    process_ = std::get<Process>(std::move(started));
-    services_.logger.info("terminal opened", {{"request_id", call_.head.request_id},
-                                              {"sandbox_id", sandbox_->id()},
-                                              {"pid", std::int64_t{process_->pid()}}});
-    co_return std::nullopt;
-  }
-
-  // Output to the client, to its end or the connection's.
-  awaitable<void> tell() {
-    std::optional<LivingProcess::Pace> pace;
-    if (is_own_) pace.emplace(process_);
-    const bool is_told = co_await tell_output(pace ? &*pace : nullptr);
-    if (is_told) {
-      co_await Sandboxes::settle(sandbox_, *process_);
-      std::string exit = exit_message();
-      co_await channel_->write(std::move(exit));
-    } else if (call_.gone.requested()) {
-      failure_ = stopping();
-    }
-    over_.request();
-    if (failure_) {
-      co_await say_goodbye(std::move(*failure_));
-    } else {
-      co_await channel_->close(CloseCode::normal);
-    }
-    is_told_ = true;
-    Bell::ring(ends_);
-  }
-
-  // Ends the connection where the client does not let it end.
-  awaitable<void> hurry() {
-    while (!over_.requested()) co_await ends_->wait();
-    const auto deadline = Steady::now() + patience_with_the_client;
-    while (!is_told_ && Steady::now() < deadline) co_await ends_->wait(deadline);
-    if (!is_told_) channel_->abort();
-  }
-
-  // True: all of it, and the process has ended.
-  awaitable<bool> tell_output(LivingProcess::Pace* pace) {
-    std::uint64_t place = process_->state().output_from;
-    for (;;) {
-      const auto output = co_await process_->next_output(
-          place, output_bytes, Steady::now() + silence_before_a_ping, over_);
-      if (over_.requested()) co_return false;
-      const bool is_taken = co_await tell_part(output);
-      if (!is_taken) co_return false;
-      place = output.part.next;
-      if (pace != nullptr) pace->set(place);
-      if (output.is_over) co_return true;
-    }
-  }
-
-  awaitable<bool> tell_part(const LivingProcess::Output& output) {
-    if (output.part.lost > 0) {
-      Writer writer;
-      writer.begin_object().key("type").string("lost");
-      writer.key("bytes").integer(static_cast<std::int64_t>(output.part.lost)).end_object();
-      const bool is_taken = co_await channel_->write(std::move(writer).take());
-      if (!is_taken) co_return false;
-    }
-    std::string bytes;
-    for (const auto& piece : output.part.pieces) bytes += piece.bytes;
-    if (!bytes.empty()) co_return co_await channel_->write_binary(std::move(bytes));
-    if (output.is_over) co_return true;
-    co_return co_await channel_->ping();
-  }
-
-  std::string exit_message() const {
-    Writer writer;
-    writer.begin_object().key("type").string("exit");
-    runtime::write_process_members(writer, *services_.sandboxes, *sandbox_, *process_);
-    writer.end_object();
-    return std::move(writer).take();
-  }
-
-  // What the client sends, to the end of the connection or the terminal.
-  awaitable<void> listen() {
-    using Kind = Channel::Message::Kind;
-    for (;;) {
-      auto message = co_await channel_->read(share_);
-      if (over_.requested()) co_return;
-      std::optional<Response> refusal;
-      // Where it is not resumed on demand, what is typed waits in the terminal.
-      if (message.kind != Kind::closed) (void)sandbox_->living()->resume_on_demand();
-      if (message.kind == Kind::binary) {
-        co_await keep_typed(message.bytes);
-      } else if (message.kind == Kind::text) {
-        refusal = obey(message.bytes);
-      } else if (message.kind == Kind::too_large) {
-        refusal = problem(413, "a message has at most 262144 bytes");
-      }
-      if (refusal) failure_ = std::move(refusal);
-      if (failure_ || message.kind == Kind::closed) over_.request();
-      if (over_.requested()) co_return;
-    }
-  }
-
-  awaitable<void> keep_typed(const std::string& bytes) {
-    while (typed_.size() >= most_typed_bytes && !over_.requested()) co_await has_room_->wait();
-    typed_ += bytes;
-    Bell::ring(has_typed_);
-  }
-
-  // What was typed, to the guest.
-  awaitable<void> type() {
-    while (!over_.requested()) {
-      if (typed_.empty()) {
-        co_await has_typed_->wait();
-        continue;
-      }
-      const std::string bytes = std::exchange(typed_, {});
-      Bell::ring(has_room_);
-      // What comes when nobody reads any more is left out.
-      while (!over_.requested()) {
-        const auto written = co_await process_->write_input(bytes, false, over_);
-        if (written != LivingProcess::Written::busy) break;
-        asio::steady_timer pause(channel_->executor(), time_between_tries);
-        co_await pause.async_wait(asio::use_awaitable);
-      }
-    }
-  }
-
-  // One text message. What is wrong with it.
-  std::optional<Response> obey(const std::string& text) {
-    auto body = object_of(text);
+    auto body = object_of(message.bytes);
     if (auto* refusal = std::get_if<Response>(&body)) return std::move(*refusal);
     Object members = *std::get<Value>(body).as_object();
     const auto given = members.find("type");
     const std::string* const word = given == members.end() ? nullptr : given->second.as_string();
     const std::string type = word == nullptr ? std::string() : *word;
     if (given != members.end()) members.erase(given);
-    if (type == "resize") return resize(members);
-    if (type == "signal") return signal(members);
-    return problem(400, "type: expected resize or signal");
+    std::optional<Response> refusal = problem(400, "type: expected resize or signal");
+    if (type == "resize") refusal = read_size(members, order);
+    if (type == "signal") refusal = read_signal(members, order);
+    if (refusal) return std::move(*refusal);
+    return order;
   }
 
-  std::optional<Response> resize(const Object& members) {
-    runtime::ResizeRequest request;
-    if (auto refusal = decode_into(members, runtime::process_resize_fields(), rules_, request)) {
-      return refusal;
-    }
-    if (const auto complaint = runtime::check_resize(request)) return problem(400, *complaint);
-    // One that has ended has no size; its end is told in a moment.
-    (void)process_->resize(
-        {static_cast<std::uint16_t>(request.columns), static_cast<std::uint16_t>(request.rows)});
-    return std::nullopt;
-  }
+  Messages begun() override { return {}; }
 
-  std::optional<Response> signal(const Object& members) {
-    runtime::SignalRequest request;
-    if (auto refusal = decode_into(members, runtime::process_signal_fields(), rules_, request)) {
-      return refusal;
-    }
-    if (const auto complaint = runtime::check_signal(request)) return problem(400, *complaint);
-    (void)(request.group ? process_->signal_group(request.number)
-                         : process_->signal(request.number));
-    return std::nullopt;
-  }
+  Messages output(std::string bytes) override { return {{std::move(bytes), true}}; }
 
-  awaitable<void> say_goodbye(Response why) {
+  Messages lost(std::uint64_t bytes) override {
     Writer writer;
-    writer.begin_object().key("type").string("error").key("problem").json(why.body).end_object();
-    const bool is_taken = co_await channel_->write(std::move(writer).take());
-    if (!is_taken) co_return;
-    const bool is_end = call_.gone.requested();
-    co_await channel_->close(is_end ? CloseCode::going_away : close_code_of(why.status));
+    writer.begin_object().key("type").string("lost");
+    writer.key("bytes").integer(static_cast<std::int64_t>(bytes)).end_object();
+    return {{std::move(writer).take()}};
   }
 
-  // As ssh does to what runs in a terminal whose client has left. What goes on is killed.
-  awaitable<void> hang_up() {
-    if (process_->state().has_ended) co_return;
-    (void)process_->signal_group(SIGHUP);
-    (void)process_->signal_group(SIGCONT);  // to those that are stopped
-    if (!call_.gone.requested()) {
-      co_await process_->wait_for_end(Steady::now() + grace_after_a_hang_up);
+  Messages ended(const runtime::Sandboxes& sandboxes, const runtime::Sandbox& sandbox,
+                 const runtime::LivingProcess& process) override {
+    Writer writer;
+    writer.begin_object().key("type").string("exit");
+    runtime::write_process_members(writer, sandboxes, sandbox, process);
+    writer.end_object();
+    return {{std::move(writer).take()}};
+  }
+
+  Messages parted() override { return {}; }
+
+  Messages failed(const Response& problem) override {
+    Writer writer;
+    writer.begin_object().key("type").string("error").key("problem").json(problem.body);
+    writer.end_object();
+    return {{std::move(writer).take()}};
+  }
+
+ private:
+  std::optional<Response> read_size(const Object& members, Order& order) const {
+    auto& size = order.size.emplace();
+    if (auto refusal = decode_into(members, runtime::process_resize_fields(), rules_, size)) {
+      return refusal;
     }
+    if (const auto complaint = runtime::check_resize(size)) return problem(400, *complaint);
+    return std::nullopt;
   }
 
-  const runtime::Services services_;
+  std::optional<Response> read_signal(const Object& members, Order& order) const {
+    auto& signal = order.signal.emplace();
+    if (auto refusal = decode_into(members, runtime::process_signal_fields(), rules_, signal)) {
+      return refusal;
+    }
+    if (const auto complaint = runtime::check_signal(signal)) return problem(400, *complaint);
+    return std::nullopt;
+  }
+
   const runtime::RequestRules& rules_;
-  Call call_;
-  const std::unique_ptr<Channel> channel_;
-  BodyBudget::Share share_;
-  const runtime::Cancel over_;  // nobody tells, listens or types any more
-  const std::shared_ptr<Bell> has_typed_;
-  const std::shared_ptr<Bell> has_room_;
-  const std::shared_ptr<Bell> ends_;
-  Sandboxes::Found sandbox_;
-  Process process_;
-  bool is_own_ = false;   // it was started here, and ends with the connection
-  bool is_told_ = false;  // all that there is to say, to the end of the connection
-  std::string typed_;
-  std::optional<Response> failure_;
 };
 
-awaitable<void> serve_terminal(runtime::Services services, const runtime::RequestRules* rules,
-                               Upgrade upgrade) {
-  const auto session = std::make_unique<TerminalSession>(services, *rules, upgrade);
-  co_await session->serve();
+// Before the connection becomes a WebSocket.
+std::optional<Response> why_no_plain_terminal(const runtime::Services& services,
+                                              const runtime::RequestRules& rules,
+                                              const Call& call) {
+  auto read = read_query(call, rules);
+  if (auto* refusal = std::get_if<Response>(&read)) return std::move(*refusal);
+  return why_no_terminal(services, call, std::get<TerminalWish>(read).pid);
+}
+
+boost::asio::awaitable<void> serve_plain_terminal(runtime::Services services,
+                                                  const runtime::RequestRules* rules,
+                                                  Upgrade upgrade) {
+  // Was fine before the handshake.
+  auto wish = std::get<TerminalWish>(read_query(upgrade.call, *rules));
+  auto dialect = std::make_unique<PlainDialect>(*rules);
+  return serve_terminal(services, std::move(upgrade), std::move(wish), std::move(dialect));
 }
 
 }  // namespace
@@ -414,10 +163,10 @@ void add_sandbox_terminal_route(RouteTable& table, const runtime::Services& serv
              Route::Body::whole,
              Route::Leads::here,
              [services, rules = &rules](Upgrade upgrade) {
-               return serve_terminal(services, rules, std::move(upgrade));
+               return serve_plain_terminal(services, rules, std::move(upgrade));
              },
              [services, rules = &rules](const Call& call) {
-               return why_no_terminal(services, *rules, call);
+               return why_no_plain_terminal(services, *rules, call);
              }});
 }
 

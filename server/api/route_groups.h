@@ -65,6 +65,8 @@ void add_sandbox_routes(RouteTable& table, const runtime::Services& services,
 void add_output_routes(RouteTable& table, const runtime::Services& services,
                        const runtime::RequestRules& rules);
 void add_file_routes(RouteTable& table, const runtime::Services& services);
+void add_terminal_route(RouteTable& table, const runtime::Services& services,
+                        const runtime::RequestRules& rules);
 
 }  // namespace kubernetes_style
 

@@ -66,6 +66,12 @@ EXCLUDED = {
         "Sessions.test_a_page_of_another_site_is_refused": "the proxy has a Host of its own",
         "OneSandbox.test_a_page_of_another_site_is_refused": "the proxy has a Host of its own",
     },
+    "named_sandboxes": {
+        "Refused.test_a_page_of_another_site_uploads_nothing": "the proxy has a Host of its own",
+        "Life.test_many_at_once_and_one_of_each_name": "the proxy is slow",
+        "Output.test_endless_output_is_kept_up_to_a_bound_and_ends_with_its_reader": "the proxy does not leave with its client",
+        "Files": "forms, which the proxy does not pass on as they are",
+    },
     "rate_limits": {
         "Rate": "time passes in the proxy as well",
         "Streams": "the proxy speaks no WebSocket",
@@ -208,6 +214,9 @@ class Answers(unittest.TestCase):
 
     def test_mcp(self):
         self.through_the_proxy("mcp")
+
+    def test_named_sandboxes(self):
+        self.through_the_proxy("named_sandboxes")
 
     def test_sandboxes(self):
         self.through_the_proxy("sandboxes")

@@ -1,0 +1,168 @@
+// WS /api/v1/terminal/sandbox/{id}/ws: a shell in a sandbox that is named.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "runtime/json/reader.h"
+#include "runtime/json/writer.h"
+#include "server/api/decode.h"
+#include "server/api/kubernetes_style/envelope.h"
+#include "server/api/kubernetes_style/table.h"
+#include "server/api/route_groups.h"
+#include "server/api/terminal_session.h"
+#include "server/events/utf8_chunks.h"
+
+namespace server::kubernetes_style {
+namespace {
+
+using runtime::Field;
+using runtime::RequestField;
+using runtime::json::Object;
+using runtime::json::Value;
+using runtime::json::Writer;
+
+constexpr std::uint32_t longest_side = 1000;
+
+// What a client's messages have beside their type.
+struct Said {
+  std::string data;
+  runtime::ResizeRequest size{.columns = 80, .rows = 24};
+};
+
+constexpr Field side_field(std::string_view name) {
+  return {.name = name, .type = Field::Type::integer, .min = 1, .max = longest_side};
+}
+
+template <auto member>
+runtime::Complaint read_side(const Field& field, const Value& value,
+                             const runtime::RequestRules& rules, Said& said) {
+  const std::int64_t* const number = value.as_integer();
+  if (number == nullptr || !runtime::is_within(field, static_cast<double>(*number), rules)) {
+    return runtime::expectation(field, rules);
+  }
+  said.size.*member = static_cast<std::uint32_t>(*number);
+  return std::nullopt;
+}
+
+runtime::Complaint read_data(const Field&, const Value& value, const runtime::RequestRules&,
+                             Said& said) {
+  if (value.as_string() == nullptr) return "expected a string";
+  said.data = *value.as_string();
+  return std::nullopt;
+}
+
+constexpr RequestField<Said> size_rows[] = {
+    {side_field("cols"), read_side<&runtime::ResizeRequest::columns>},
+    {side_field("rows"), read_side<&runtime::ResizeRequest::rows>}};
+constexpr RequestField<Said> input_rows[] = {{{.name = "data"}, read_data}};
+
+// Text messages alone, whose bytes that are no UTF-8 come as U+FFFD.
+class TextDialect final : public TerminalDialect {
+ public:
+  explicit TextDialect(const runtime::RequestRules& rules) : rules_(rules) {}
+
+  std::variant<Order, Response> order_of(Channel::Message message) override {
+    if (message.kind != Channel::Message::Kind::text) {
+      return problem(400, "expected messages of text");
+    }
+    auto body = object_of(message.bytes);
+    if (auto* refusal = std::get_if<Response>(&body)) return std::move(*refusal);
+    Object members = *std::get<Value>(body).as_object();
+    const auto given = members.find("type");
+    const std::string* const word = given == members.end() ? nullptr : given->second.as_string();
+    const std::string type = word == nullptr ? std::string() : *word;
+    if (given != members.end()) members.erase(given);
+    Order order;
+    Said said;
+    std::optional<Response> refusal;
+    if (type == "init" || type == "resize") {
+      refusal = decode_into<Said>(members, size_rows, rules_, said);
+      order.size = said.size;
+    } else if (type == "input") {
+      refusal = decode_into<Said>(members, input_rows, rules_, said);
+      order.typed = std::move(said.data);
+    } else if (type == "close") {
+      refusal = decode_into<Said>(members, {}, rules_, said);
+      order.is_goodbye = true;
+    } else {
+      refusal = problem(400, "type: expected init, resize, input or close");
+    }
+    if (refusal) return std::move(*refusal);
+    return order;
+  }
+
+  Messages begun() override { return {{R"({"type":"ready"})"}}; }
+
+  Messages output(std::string bytes) override { return text_of(chunks_.add(bytes)); }
+
+  Messages lost(std::uint64_t) override { return {}; }
+
+  Messages ended(const runtime::Sandboxes&, const runtime::Sandbox&,
+                 const runtime::LivingProcess& process) override {
+    Messages messages = text_of(chunks_.finish());
+    const auto report = process.state().report;
+    const bool has_code = report.ended == jail::Ended::exited;
+    Writer writer;
+    writer.begin_object().key("type").string("exit").key("code");
+    writer.integer(has_code ? report.exit_code : 128 + report.signal).end_object();
+    messages.push_back({std::move(writer).take()});
+    messages.push_back({R"({"type":"closed"})"});
+    return messages;
+  }
+
+  Messages parted() override { return {{R"({"type":"closed"})"}}; }
+
+  Messages failed(const Response& problem) override {
+    const auto read = runtime::json::parse(in_envelope(problem).body, "envelope");
+    Writer writer;
+    writer.begin_object().key("type").string("error").key("error");
+    writer.string(*read->as_object()->at("error").as_string()).end_object();
+    return {{std::move(writer).take()}, {R"({"type":"closed"})"}};
+  }
+
+ private:
+  static Messages text_of(const std::string& text) {
+    if (text.empty()) return {};
+    Writer writer;
+    writer.begin_object().key("type").string("output").key("data").string(text).end_object();
+    return {{std::move(writer).take()}};
+  }
+
+  const runtime::RequestRules& rules_;
+  Utf8Chunks chunks_;
+};
+
+boost::asio::awaitable<void> serve_named_terminal(runtime::Services services,
+                                                  const runtime::RequestRules* rules,
+                                                  Upgrade upgrade) {
+  TerminalWish wish;
+  wish.process.terminal = jail::TerminalSize{80, 24};
+  auto dialect = std::make_unique<TextDialect>(*rules);
+  return serve_terminal(services, std::move(upgrade), std::move(wish), std::move(dialect));
+}
+
+}  // namespace
+
+void add_terminal_route(RouteTable& all, const runtime::Services& services,
+                        const runtime::RequestRules& rules) {
+  Table table(all);
+  table.add(
+      {"GET",
+       "/api/v1/terminal/sandbox/{id}/ws",
+       Access::key,
+       Cost::program,
+       {},
+       QueryNames(),
+       Route::Versions::plain,
+       {},
+       Route::Body::whole,
+       Route::Leads::here,
+       [services, rules = &rules](Upgrade upgrade) {
+         return serve_named_terminal(services, rules, std::move(upgrade));
+       },
+       [services](const Call& call) { return why_no_terminal(services, call, std::string()); }});
+}
+
+}  // namespace server::kubernetes_style
