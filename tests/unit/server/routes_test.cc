@@ -102,6 +102,23 @@ TEST(Routes, OtherPathsAreUnknown) {
   }
 }
 
+TEST(Routes, APlainPatternIsTheWholePath) {
+  RouteTable routes;
+  Route route{"GET", "/api/v1/x/{id}", Access::key, Cost::none, nothing()};
+  route.versions = Route::Versions::plain;
+  route.refusals = Route::Refusals::envelopes;
+  routes.add(std::move(route));
+  const auto found = routes.find("GET", "/api/v1/x/y");
+  ASSERT_TRUE(found);
+  EXPECT_NE(found->route, nullptr);
+  EXPECT_FALSE(routes.find("GET", "/x/y"));
+  EXPECT_FALSE(routes.find("GET", "/api/v1/api/v1/x/y"));
+  const auto other = routes.find("PUT", "/api/v1/x/y");
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->route, nullptr);
+  EXPECT_EQ(other->refusals, Route::Refusals::envelopes);
+}
+
 TEST(Routes, QueriesAreApart) {
   EXPECT_EQ(query_of("/jobs?limit=2&x#frag?no"), "limit=2&x");
   EXPECT_EQ(query_of("/jobs"), "");
