@@ -26,6 +26,9 @@ constexpr double most_minutes = 1440;
 constexpr double usual_idle_minutes = 10;
 constexpr double most_idle_minutes = 60;
 constexpr std::uint32_t usual_memory_mb = 1024;
+// Of /workspace, and as much of /tmp: half of the memory, within these.
+constexpr std::uint32_t least_disk_mb = 64;
+constexpr std::uint32_t most_disk_mb = 1024;
 constexpr std::size_t most_app_bytes = 1024;
 constexpr std::size_t most_ports = 64;
 constexpr std::int64_t last_port = 65535;
@@ -318,6 +321,7 @@ std::variant<runtime::SandboxRequest, Response> decode_create(std::string_view b
   if (auto refusal = decode_into(given, create_fields(), rules, request)) {
     return std::move(*refusal);
   }
+  request.sandbox.disk_mb = std::clamp(request.sandbox.memory_mb / 2, least_disk_mb, most_disk_mb);
   if (const auto complaint = check(request, cores)) return problem(400, *complaint);
   return std::move(request.sandbox);
 }

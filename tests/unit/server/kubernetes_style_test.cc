@@ -68,6 +68,7 @@ TEST(CreateRequest, AnOperatorsBoundsAreTheDefaultsToo) {
   ASSERT_TRUE(std::holds_alternative<runtime::SandboxRequest>(read));
   EXPECT_EQ(std::get<runtime::SandboxRequest>(read).timeout, std::chrono::minutes(2));
   EXPECT_EQ(std::get<runtime::SandboxRequest>(read).memory_mb, 64u);
+  EXPECT_EQ(std::get<runtime::SandboxRequest>(read).disk_mb, 64u);
   EXPECT_TRUE(std::holds_alternative<Response>(decode_create(R"({"timeout":3})", rules, 1)));
   EXPECT_TRUE(std::holds_alternative<Response>(decode_create(R"({"cpu_limit":"1"})", rules, 0.5)));
 }
