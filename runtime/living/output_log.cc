@@ -74,7 +74,7 @@ std::optional<OutputLog::Placed> OutputLog::next_placed(std::uint64_t place, std
                                                         std::size_t max_bytes) const {
   const auto found = std::partition_point(
       pieces_.begin(), pieces_.end(), [place](const Kept& piece) { return piece.end() <= place; });
-  if (found == pieces_.end() || found->place >= until) return std::nullopt;
+  if (found == pieces_.end() || std::max(place, found->place) >= until) return std::nullopt;
   Placed placed;
   placed.place = std::max(place, found->place);
   placed.end = std::min(found->end(), until);

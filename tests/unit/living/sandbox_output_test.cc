@@ -8,8 +8,8 @@
 namespace runtime {
 namespace {
 
-constexpr auto out = Stream::standard_output;
-constexpr auto err = Stream::standard_error;
+constexpr auto printed = Stream::standard_output;
+constexpr auto complained = Stream::standard_error;
 
 // Logs of processes 0, 1 and 2, in one order.
 class SandboxOutput : public testing::Test {
@@ -33,7 +33,7 @@ class SandboxOutput : public testing::Test {
   static std::string text(const OutputPage& page) {
     std::string all;
     for (const auto& [pid, piece] : page.entries) {
-      all += std::to_string(pid) + (piece.stream == out ? "o:" : "e:") + piece.bytes + ";";
+      all += std::to_string(pid) + (piece.stream == printed ? "o:" : "e:") + piece.bytes + ";";
     }
     return all;
   }
@@ -43,11 +43,11 @@ class SandboxOutput : public testing::Test {
 };
 
 TEST_F(SandboxOutput, IsInTheOrderInWhichItCame) {
-  say(0, out, "a");
-  say(1, err, "b");
-  say(0, out, "c");
-  say(0, out, "d");
-  say(2, out, "e");
+  say(0, printed, "a");
+  say(1, complained, "b");
+  say(0, printed, "c");
+  say(0, printed, "d");
+  say(2, printed, "e");
   const OutputPage all = page();
   EXPECT_EQ(text(all), "0o:a;1e:b;0o:cd;2o:e;");
   EXPECT_EQ(all.next, 5u);
@@ -58,9 +58,9 @@ TEST_F(SandboxOutput, IsInTheOrderInWhichItCame) {
 }
 
 TEST_F(SandboxOutput, APieceHasOneTime) {
-  say(0, out, "a", 0);
-  say(0, out, "b", 0);
-  say(0, out, "c", 2);
+  say(0, printed, "a", 0);
+  say(0, printed, "b", 0);
+  say(0, printed, "c", 2);
   const OutputPage all = page();
   EXPECT_EQ(text(all), "0o:ab;0o:c;");
   EXPECT_EQ(all.entries[1].piece.at, OutputLog::Time(std::chrono::seconds(2)));
@@ -68,7 +68,7 @@ TEST_F(SandboxOutput, APieceHasOneTime) {
 
 TEST_F(SandboxOutput, PagesGoOnWhereTheLastEnded) {
   for (int number = 0; number < 100; ++number) {
-    say(number % 3, number % 2 == 0 ? out : err, std::to_string(number) + "\n");
+    say(number % 3, number % 2 == 0 ? printed : complained, std::to_string(number) + "\n");
   }
   std::string whole;
   for (const auto& entry : page().entries) whole += entry.piece.bytes;
@@ -91,19 +91,19 @@ TEST_F(SandboxOutput, PagesGoOnWhereTheLastEnded) {
 }
 
 TEST_F(SandboxOutput, WhatIsNotWantedIsNotLost) {
-  say(0, out, "a");
-  say(1, out, "b");
-  say(1, err, "c");
-  const OutputPage part = page({.filter = {.pid = 1, .stream = err}});
+  say(0, printed, "a");
+  say(1, printed, "b");
+  say(1, complained, "c");
+  const OutputPage part = page({.filter = {.pid = 1, .stream = complained}});
   EXPECT_EQ(text(part), "1e:c;");
   EXPECT_EQ(part.lost, 0u);
   EXPECT_EQ(part.next, 3u);
 }
 
 TEST_F(SandboxOutput, GapsAreCounted) {
-  say(0, out, std::string(40'000, 'x'));
-  say(1, out, "kept");
-  say(0, out, std::string(60'000, 'y'));
+  say(0, printed, std::string(40'000, 'x'));
+  say(1, printed, "kept");
+  say(0, printed, std::string(60'000, 'y'));
   const OutputPage all = page();
   std::size_t bytes = 0;
   for (const auto& entry : all.entries) bytes += entry.piece.bytes.size();
@@ -116,23 +116,24 @@ TEST_F(SandboxOutput, GapsAreCounted) {
 }
 
 TEST_F(SandboxOutput, WhatComesLaterIsLeftForTheNextPage) {
-  say(0, out, "ab");
+  say(0, printed, "ab");
   const std::uint64_t until = order_->end();
-  say(0, out, "cd");
+  say(0, printed, "cd");
   EXPECT_EQ(text(output_of(sources(), {}, until)), "0o:ab;");
+  EXPECT_EQ(output_of(sources(), {.from = until}, until).entries.size(), 0u);
 }
 
 TEST_F(SandboxOutput, TheTailBeginsWithALine) {
   EXPECT_EQ(tail(5), 0u);
-  say(0, out, "one\ntwo\n");
-  say(1, err, "three\n");
+  say(0, printed, "one\ntwo\n");
+  say(1, complained, "three\n");
   EXPECT_EQ(tail(1), 8u);
   EXPECT_EQ(tail(2), 4u);
   EXPECT_EQ(tail(3), 0u);
   EXPECT_EQ(tail(0), 14u);
-  EXPECT_EQ(tail(1, {.stream = out}), 4u);
+  EXPECT_EQ(tail(1, {.stream = printed}), 4u);
   EXPECT_EQ(tail(1, {.pid = 1}), 0u) << "its only line, with all that is not its own before it";
-  say(2, out, "four");
+  say(2, printed, "four");
   EXPECT_EQ(tail(1), 14u) << "one that has not ended";
   EXPECT_EQ(tail(2), 8u);
 }
