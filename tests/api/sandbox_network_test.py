@@ -232,7 +232,7 @@ for _ in range(4):
     def test_a_flood_across_many_changes(self):
         sandbox = self.make(network={"allow": self.to_site}, limits={"memory_mb": 128})
         flood = sandbox.start(["python3", "-c", self.FLOOD, f"localhost:{self.site.port}"])
-        for times in range(200):
+        for times in range(100):
             if times % 20 == 0:
                 self.assertTrue(host_view.wait_until(lambda: connections_to(self.site.port), 20), "nobody floods")
             for rules in (self.to_other if times % 2 else None, self.to_site):

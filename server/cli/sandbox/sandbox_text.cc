@@ -58,6 +58,12 @@ std::string detail_text(const json::Value& event) {
   if (const std::string pid = shown(*detail, "pid"); pid != "-") add("pid " + pid);
   if (json::member(*detail, "command") != nullptr) add(command_text(*detail));
   add(shown(*detail, "path"));
+  add(shown(*detail, "destination"));
+  const std::string connections = shown(*detail, "connections");
+  if (connections != "-" && connections != "1") add("(" + connections + " connections)");
+  if (const std::string sent = shown(*detail, "sent_bytes"); sent != "-") {
+    add("sent " + sent + " bytes, received " + shown(*detail, "received_bytes"));
+  }
   if (const std::string to = shown(*detail, "move_to"); to != "-") add("-> " + to);
   add(shown(*detail, "reason"));
   const json::Value* const outcome = json::member(*detail, "outcome");

@@ -242,5 +242,16 @@ TEST(SandboxText, AnEndedOneSaysWhy) {
   EXPECT_THAT(text, HasSubstr("limits: 64 MB of memory, 8 processes, 4 MB of disk\n"));
 }
 
+TEST(SandboxText, ConnectionsAmongTheEvents) {
+  const auto events = value_of(
+      R"([{"at":"2026-11-21T20:16:00.123Z","kind":"egress_ended","detail":{"connections":1,)"
+      R"("destination":"pypi.org:443","reason":null,"sent_bytes":5,"received_bytes":7}},)"
+      R"({"at":"2026-11-21T20:16:01.123Z","kind":"egress_refused","detail":{"connections":812,)"
+      R"("destination":null,"reason":null}}])");
+  const std::string text = events_text(*events.as_array(), 200);
+  EXPECT_THAT(text, HasSubstr("pypi.org:443 sent 5 bytes, received 7"));
+  EXPECT_THAT(text, HasSubstr("(812 connections)"));
+}
+
 }  // namespace
 }  // namespace server::client
