@@ -98,44 +98,6 @@ ProcessCommand command_of(const SandboxRequest& sandbox, ProcessRequest request)
 
 }  // namespace
 
-Metadata Sandbox::metadata() const {
-  const std::lock_guard lock(mutex_);
-  return metadata_;
-}
-
-Sandbox::State Sandbox::state() const {
-  if (end()) return State::ended;
-  return living_->paused_since() ? State::paused : State::running;
-}
-
-Sandbox::Time Sandbox::ends_at() const {
-  return living_ == nullptr ? last_ends_at_ : living_->ends_at();
-}
-
-std::optional<std::chrono::milliseconds> Sandbox::idle() const {
-  return living_ == nullptr ? request_.idle : living_->idle();
-}
-
-std::vector<std::string> Sandbox::network_rules() const {
-  return living_ == nullptr ? request_.network.rules : living_->network_rules();
-}
-
-std::optional<Sandbox::Time> Sandbox::paused_since() const {
-  if (end()) return std::nullopt;
-  return living_->paused_since();
-}
-
-std::optional<Sandbox::End> Sandbox::end() const {
-  const std::lock_guard lock(mutex_);
-  return end_;
-}
-
-SandboxFiles Sandbox::files() const {
-  return SandboxFiles([living = living_](std::string_view path, int flags, mode_t mode) {
-    return living->open_file(path, flags, mode);
-  });
-}
-
 Sandboxes::Sandboxes(Runner& runner, Logger& logger, SandboxHistory& history, Options options)
     : runner_(runner), logger_(logger), history_(history), options_(options) {
   restore();

@@ -8,6 +8,8 @@
 #include "runtime/json/writer.h"
 #include "server/cli/common_arguments.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/sandbox/file_arguments.h"
+#include "server/cli/sandbox/raw_arguments.h"
 
 namespace server::client {
 namespace {
@@ -17,44 +19,6 @@ constexpr const char* not_utf8 = ": expected UTF-8";
 constexpr std::uint32_t most_seconds = 86'400;
 constexpr std::uint32_t most_memory_mb = 1u << 20;
 
-// As CLI11 hands them over.
-struct RawSandboxArguments {
-  std::string id;
-  std::vector<std::string> ids;
-  std::string name;
-  std::string template_name;
-  std::string working_directory;
-  std::vector<std::string> env;
-  std::vector<std::string> metadata;
-  std::vector<std::string> allow;
-  std::string one_metadata;
-  std::string state;
-  std::string on_timeout;
-  std::uint32_t memory = 0;
-  std::uint32_t processes = 0;
-  std::uint32_t disk = 0;
-  std::uint32_t lifetime = 0;
-  std::uint32_t idle = 0;
-  std::uint32_t pid = 0;
-  std::uint32_t port = 0;
-  std::uint32_t seconds = 0;
-  std::uint32_t tail = 0;
-  double timeout = 0;
-  std::string source;
-  std::string destination;
-  std::string path;
-  std::string signal = "TERM";
-  bool json = false;
-  bool background = false;
-  bool recursive = false;
-  bool follow = false;
-  bool group = false;
-  bool no_auto_resume = false;
-  bool no_network = false;
-};
-
-using Parsed = std::variant<Options, Finished>;
-
 // One `sandbox` subcommand: how it is written, and how it becomes values.
 struct Row {
   const char* name;
@@ -62,48 +26,6 @@ struct Row {
   void (*define)(CLI::App& command, RawSandboxArguments& raw);
   Parsed (*parsed)(const CLI::App& command, const RawSandboxArguments& raw);
 };
-
-void add_json(CLI::App& command, RawSandboxArguments& raw) {
-  command.add_flag("--json", raw.json, "Print what the server answers");
-}
-
-void add_id(CLI::App& command, RawSandboxArguments& raw) {
-  command.add_option("id", raw.id, "The sandbox's id or name")->type_name("ID");
-}
-
-void add_pid(CLI::App& command, RawSandboxArguments& raw) {
-  command.add_option("pid", raw.pid, "Of the process, as ps shows it")
-      ->type_name("PID")
-      ->check(CLI::Range(1u, 1u << 30));
-}
-
-// One a time: the next word may be something else.
-void add_many(CLI::App& command, const char* name, std::vector<std::string>& values,
-              const char* type, const char* description) {
-  command.add_option(name, values, description)->type_name(type)->allow_extra_args(false);
-}
-
-void add_number(CLI::App& command, const char* name, std::uint32_t& value, const char* type,
-                std::uint32_t min, std::uint32_t max, const char* description) {
-  command.add_option(name, value, description)->type_name(type)->check(CLI::Range(min, max));
-}
-
-void add_env_and_directory(CLI::App& command, RawSandboxArguments& raw) {
-  add_many(command, "--env", raw.env, "NAME=VALUE", "A variable for the process; may repeat");
-  command.add_option("--workdir", raw.working_directory, "Where it starts [the sandbox's]")
-      ->type_name("DIR");
-}
-
-std::optional<std::uint32_t> given(const CLI::App& command, const char* name, std::uint32_t value) {
-  if (command.count(name) == 0) return std::nullopt;
-  return value;
-}
-
-Format format_of(const RawSandboxArguments& raw) { return raw.json ? Format::json : Format::text; }
-
-Finished mistake(const CLI::App& command, const std::string& text) {
-  return usage("sandbox " + command.get_name() + ": " + text);
-}
 
 std::optional<std::pair<std::string, std::string>> parted(const std::string& entry) {
   const std::size_t equals = entry.find('=');
@@ -244,72 +166,6 @@ Parsed parsed_shell(const CLI::App& /*command*/, const RawSandboxArguments& raw)
   if (auto wrong = read_texts("--env", raw.env, options.env)) return *wrong;
   options.working_directory = raw.working_directory;
   return options;
-}
-
-void define_cp(CLI::App& command, RawSandboxArguments& raw) {
-  command.add_option("source", raw.source, "A file, ID:/PATH for one in a sandbox, or -")
-      ->type_name("SRC");
-  command.add_option("destination", raw.destination, "The same; one of them is in a sandbox")
-      ->type_name("DST");
-  command.add_flag("-r,--recursive", raw.recursive, "Directories with all that is in them");
-}
-
-struct PlaceInSandbox {
-  std::string id;
-  std::string path;
-};
-
-// A path with a colon of its own is written with a slash before it: ./a:b.
-std::optional<PlaceInSandbox> place_in_sandbox(const std::string& word) {
-  const std::size_t colon = word.find(':');
-  if (colon == 0 || colon == word.npos || word.find('/') < colon) return std::nullopt;
-  return PlaceInSandbox{.id = word.substr(0, colon), .path = word.substr(colon + 1)};
-}
-
-Parsed parsed_cp(const CLI::App& command, const RawSandboxArguments& raw) {
-  if (raw.source.empty() || raw.destination.empty()) {
-    return mistake(command, "expected SRC and DST, one of them as ID:/PATH");
-  }
-  auto from = place_in_sandbox(raw.source);
-  auto into = place_in_sandbox(raw.destination);
-  if (from.has_value() == into.has_value()) {
-    return mistake(command, "expected one of SRC and DST as ID:/PATH, the other on this host");
-  }
-  CopyOptions options;
-  if (from) options.direction = CopyOptions::Direction::out_of_sandbox;
-  options.outside = from ? raw.destination : raw.source;
-  PlaceInSandbox& inside = from ? *from : *into;
-  if (!inside.path.starts_with('/')) {
-    return mistake(command, "expected an absolute path after " + inside.id + ":");
-  }
-  options.id = std::move(inside.id);
-  options.inside = std::move(inside.path);
-  options.recursive = raw.recursive;
-  return options;
-}
-
-void define_ls(CLI::App& command, RawSandboxArguments& raw) {
-  add_id(command, raw);
-  command.add_option("path", raw.path, "Of a directory [where processes start]")->type_name("PATH");
-  add_json(command, raw);
-}
-
-Parsed parsed_ls(const CLI::App& command, const RawSandboxArguments& raw) {
-  if (!raw.path.empty() && !raw.path.starts_with('/')) {
-    return mistake(command, "expected an absolute PATH");
-  }
-  return ListFilesOptions{.id = raw.id, .path = raw.path, .format = format_of(raw)};
-}
-
-void define_rm(CLI::App& command, RawSandboxArguments& raw) {
-  add_id(command, raw);
-  command.add_option("path", raw.path, "Of a file or directory")->type_name("PATH");
-  command.add_flag("-r,--recursive", raw.recursive, "With all that is in it");
-}
-
-Parsed parsed_rm(const CLI::App& command, const RawSandboxArguments& raw) {
-  if (!raw.path.starts_with('/')) return mistake(command, "expected an absolute PATH");
-  return RemoveFileOptions{.id = raw.id, .path = raw.path, .recursive = raw.recursive};
 }
 
 Parsed parsed_events(const CLI::App& /*command*/, const RawSandboxArguments& raw) {

@@ -1,0 +1,76 @@
+#include "server/cli/sandbox/file_arguments.h"
+
+#include <utility>
+
+namespace server::client {
+namespace {
+
+struct PlaceInSandbox {
+  std::string id;
+  std::string path;
+};
+
+// A path with a colon of its own is written with a slash before it: ./a:b.
+std::optional<PlaceInSandbox> place_in_sandbox(const std::string& word) {
+  const std::size_t colon = word.find(':');
+  if (colon == 0 || colon == word.npos || word.find('/') < colon) return std::nullopt;
+  return PlaceInSandbox{.id = word.substr(0, colon), .path = word.substr(colon + 1)};
+}
+
+}  // namespace
+
+void define_cp(CLI::App& command, RawSandboxArguments& raw) {
+  command.add_option("source", raw.source, "A file, ID:/PATH for one in a sandbox, or -")
+      ->type_name("SRC");
+  command.add_option("destination", raw.destination, "The same; one of them is in a sandbox")
+      ->type_name("DST");
+  command.add_flag("-r,--recursive", raw.recursive, "Directories with all that is in them");
+}
+
+Parsed parsed_cp(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (raw.source.empty() || raw.destination.empty()) {
+    return mistake(command, "expected SRC and DST, one of them as ID:/PATH");
+  }
+  auto from = place_in_sandbox(raw.source);
+  auto into = place_in_sandbox(raw.destination);
+  if (from.has_value() == into.has_value()) {
+    return mistake(command, "expected one of SRC and DST as ID:/PATH, the other on this host");
+  }
+  CopyOptions options;
+  if (from) options.direction = CopyOptions::Direction::out_of_sandbox;
+  options.outside = from ? raw.destination : raw.source;
+  PlaceInSandbox& inside = from ? *from : *into;
+  if (!inside.path.starts_with('/')) {
+    return mistake(command, "expected an absolute path after " + inside.id + ":");
+  }
+  options.id = std::move(inside.id);
+  options.inside = std::move(inside.path);
+  options.recursive = raw.recursive;
+  return options;
+}
+
+void define_ls(CLI::App& command, RawSandboxArguments& raw) {
+  add_id(command, raw);
+  command.add_option("path", raw.path, "Of a directory [where processes start]")->type_name("PATH");
+  add_json(command, raw);
+}
+
+Parsed parsed_ls(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (!raw.path.empty() && !raw.path.starts_with('/')) {
+    return mistake(command, "expected an absolute PATH");
+  }
+  return ListFilesOptions{.id = raw.id, .path = raw.path, .format = format_of(raw)};
+}
+
+void define_rm(CLI::App& command, RawSandboxArguments& raw) {
+  add_id(command, raw);
+  command.add_option("path", raw.path, "Of a file or directory")->type_name("PATH");
+  command.add_flag("-r,--recursive", raw.recursive, "With all that is in it");
+}
+
+Parsed parsed_rm(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (!raw.path.starts_with('/')) return mistake(command, "expected an absolute PATH");
+  return RemoveFileOptions{.id = raw.id, .path = raw.path, .recursive = raw.recursive};
+}
+
+}  // namespace server::client

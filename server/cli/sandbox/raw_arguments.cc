@@ -1,0 +1,49 @@
+#include "server/cli/sandbox/raw_arguments.h"
+
+#include "server/cli/common_arguments.h"
+
+namespace server::client {
+
+void add_json(CLI::App& command, RawSandboxArguments& raw) {
+  command.add_flag("--json", raw.json, "Print what the server answers");
+}
+
+void add_id(CLI::App& command, RawSandboxArguments& raw) {
+  command.add_option("id", raw.id, "The sandbox's id or name")->type_name("ID");
+}
+
+void add_pid(CLI::App& command, RawSandboxArguments& raw) {
+  command.add_option("pid", raw.pid, "Of the process, as ps shows it")
+      ->type_name("PID")
+      ->check(CLI::Range(1u, 1u << 30));
+}
+
+// One a time: the next word may be something else.
+void add_many(CLI::App& command, const char* name, std::vector<std::string>& values,
+              const char* type, const char* description) {
+  command.add_option(name, values, description)->type_name(type)->allow_extra_args(false);
+}
+
+void add_number(CLI::App& command, const char* name, std::uint32_t& value, const char* type,
+                std::uint32_t min, std::uint32_t max, const char* description) {
+  command.add_option(name, value, description)->type_name(type)->check(CLI::Range(min, max));
+}
+
+void add_env_and_directory(CLI::App& command, RawSandboxArguments& raw) {
+  add_many(command, "--env", raw.env, "NAME=VALUE", "A variable for the process; may repeat");
+  command.add_option("--workdir", raw.working_directory, "Where it starts [the sandbox's]")
+      ->type_name("DIR");
+}
+
+std::optional<std::uint32_t> given(const CLI::App& command, const char* name, std::uint32_t value) {
+  if (command.count(name) == 0) return std::nullopt;
+  return value;
+}
+
+Format format_of(const RawSandboxArguments& raw) { return raw.json ? Format::json : Format::text; }
+
+Finished mistake(const CLI::App& command, const std::string& text) {
+  return usage("sandbox " + command.get_name() + ": " + text);
+}
+
+}  // namespace server::client
