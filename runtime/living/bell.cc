@@ -1,5 +1,6 @@
 #include "runtime/living/bell.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -18,6 +19,14 @@ asio::awaitable<void> Bell::wait(Time deadline) {
 void Bell::ring(std::shared_ptr<Bell> bell) {
   const auto home = bell->timer_.get_executor();
   asio::post(home, [bell = std::move(bell)] { bell->timer_.cancel(); });
+}
+
+void Bells::add(const std::shared_ptr<Bell>& bell) {
+  if (bells_.size() >= many_) {
+    std::erase_if(bells_, [](const auto& weak) { return weak.expired(); });
+    many_ = std::max(few, 2 * bells_.size());
+  }
+  bells_.insert(bell);
 }
 
 void Bells::ring() {

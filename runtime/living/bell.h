@@ -6,6 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -37,8 +38,9 @@ class Bell {
 // Coroutines that wait for the same news. Not thread-safe.
 class Bells {
  public:
-  // Rung once, with the next ring(), however often it was added.
-  void add(const std::shared_ptr<Bell>& bell) { bells_.insert(bell); }
+  // Rung once, with the next ring(), however often it was added. Those of whoever waits no more go
+  // when there are many.
+  void add(const std::shared_ptr<Bell>& bell);
   void ring();
 
   // Until `is_over`, which is asked before the first ring and after each, at the latest at
@@ -57,7 +59,10 @@ class Bells {
   }
 
  private:
+  static constexpr std::size_t few = 16;
+
   std::set<std::weak_ptr<Bell>, std::owner_less<>> bells_;
+  std::size_t many_ = few;
 };
 
 }  // namespace runtime

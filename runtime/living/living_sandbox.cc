@@ -82,7 +82,7 @@ LivingSandbox::LivingSandbox(asio::any_io_executor executor, LivingJail jail, Ti
       times_(times),
       pausing_(pausing),
       news_(std::move(news)),
-      jail_(std::move(jail.jail)),
+      jail_(std::make_shared<jail::Jail>(std::move(jail.jail))),
       idle_(times.idle),
       last_used_(began_) {
   set_end(began_ + times.lifetime);
@@ -255,7 +255,7 @@ asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingSandbox::spawn(Pro
   co_return process;
 }
 
-Result<jail::Process> LivingSandbox::spawn_now(ProcessCommand& command) {
+Result<ProcessCommand> LivingSandbox::resolved(ProcessCommand command) const {
   if (const auto there = open_file(command.working_directory, O_PATH | O_DIRECTORY, 0); !there) {
     if (there.error().kind == ErrorKind::closed) return there.error();
     return not_there("working_directory: " + command.working_directory +
@@ -264,6 +264,10 @@ Result<jail::Process> LivingSandbox::spawn_now(ProcessCommand& command) {
   auto program = find_program(command);
   if (!program) return program.error();
   command.argv[0] = std::move(*program);
+  return command;
+}
+
+Result<jail::Process> LivingSandbox::spawn_now(ProcessCommand& command) {
   const std::lock_guard lock(mutex_);
   if (auto runs = resume_on_demand_now(); !runs) return runs.error();
   if (way_out_ != nullptr) command.env = jail::with_egress_variables(std::move(command.env));
@@ -357,9 +361,14 @@ std::uint32_t LivingSandbox::running() const {
 
 Result<jail::Fd> LivingSandbox::open_file(std::string_view path, int flags,
                                           std::uint32_t mode) const {
-  const std::lock_guard lock(mutex_);
-  if (!jail_) return has_ended_error();
-  return jail_->open_file(path, flags, mode);
+  std::shared_ptr<const jail::Jail> jail;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!jail_) return has_ended_error();
+    jail = jail_;
+  }
+  // A guest can hold locks that this waits for, and others need ours meanwhile.
+  return jail->open_file(path, flags, mode);
 }
 
 Result<jail::Fd> LivingSandbox::request_socket(jail::SocketFamily family) const {

@@ -87,11 +87,15 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
     Attendance attendance_;
   };
 
-  // On the executor of who awaits it, to which the process belongs then. `argv[0]` without a slash
-  // is looked up in the PATH of `env` (its first 64 directories within 4 KiB), with one it is
-  // relative to the working directory. Resumes the sandbox. Errors:
-  // invalid, which names what is not there; closed (it has ended, or `cancel` was requested before
-  // the process ran); refused (it is paused, and not resumed on demand); exhausted (as many
+  // Finds the program of a command: `argv[0]` without a slash is looked up in the PATH of `env`
+  // (its first 64 directories within 4 KiB), with one it is relative to the working directory. A
+  // guest can hold the locks that this needs, so it is no work for an event loop. Errors: invalid,
+  // which names what is not there; closed.
+  jail::Result<ProcessCommand> resolved(ProcessCommand command) const;
+
+  // On the executor of who awaits it, to which the process belongs then. The command is one that
+  // was resolved(). Resumes the sandbox. Errors: closed (it has ended, or `cancel` was requested
+  // before the process ran); refused (it is paused, and not resumed on demand); exhausted (as many
   // processes as there may be); kernel.
   boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> spawn(ProcessCommand command,
                                                                              Cancel cancel);
@@ -220,8 +224,8 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   const std::chrono::system_clock::time_point began_at_ = std::chrono::system_clock::now();
 
   mutable std::mutex mutex_;
-  std::optional<jail::Jail> jail_;  // until it has ended
-  std::optional<dev_t> disk_;       // where its working directory is
+  std::shared_ptr<jail::Jail> jail_;  // until it has ended
+  std::optional<dev_t> disk_;         // where its working directory is
   std::vector<std::string> network_rules_;
   std::shared_ptr<const jail::Fd> way_out_;  // of EgressProxy::serve(); null: there is none
   bool has_network_change_ = false;          // one is under way

@@ -112,6 +112,14 @@ int remove_at(int directory, const char* name, int depth, std::size_t& room) {
   return ::unlinkat(directory, held.c_str(), AT_REMOVEDIR) == 0 ? 0 : errno;
 }
 
+// The errno, or 0.
+int name_file(int file, int directory, const std::string& name) {
+  const std::string by_number = "/proc/self/fd/" + std::to_string(file);
+  const int done =
+      ::linkat(AT_FDCWD, by_number.c_str(), directory, name.c_str(), AT_SYMLINK_FOLLOW);
+  return done == 0 ? 0 : errno;
+}
+
 std::string random_name() {
   std::array<unsigned char, 8> bytes{};
   if (::getrandom(bytes.data(), bytes.size(), 0) < 0) return ".agent-sandbox-upload";
@@ -278,18 +286,9 @@ Result<SandboxFiles::NewFile> SandboxFiles::NewFile::in(Fd directory, std::strin
   file.name_ = std::move(name);
   file.directory_ = std::move(directory);
   file.mode_ = mode.value_or(0644);
-  std::string working_name = random_name();
-  file.file_ = Fd(::openat(file.directory_.get(), working_name.c_str(),
-                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  file.file_ = Fd(::openat(file.directory_.get(), ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0644));
   if (!file.file_.valid()) return failed("write", file.path_, errno);
-  file.working_name_ = std::move(working_name);
   return file;
-}
-
-SandboxFiles::NewFile::~NewFile() {
-  if (directory_.valid() && !working_name_.empty()) {
-    ::unlinkat(directory_.get(), working_name_.c_str(), 0);
-  }
 }
 
 Result<void> SandboxFiles::NewFile::write(std::string_view bytes) {
@@ -313,13 +312,18 @@ Result<bool> SandboxFiles::NewFile::commit() {
     // A time that the disk cannot have is left as it is.
     (void)::futimens(file_.get(), times);
   }
-  struct stat there {};
-  const bool is_new = ::fstatat(directory_.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0;
-  if (::renameat(directory_.get(), working_name_.c_str(), directory_.get(), name_.c_str()) != 0) {
-    return failed("write", path_, errno);
+  int error = name_file(file_.get(), directory_.get(), name_);
+  if (error == 0) return true;
+  if (error != EEXIST) return failed("write", path_, error);
+  const std::string working_name = random_name();
+  error = name_file(file_.get(), directory_.get(), working_name);
+  if (error != 0) return failed("write", path_, error);
+  if (::renameat(directory_.get(), working_name.c_str(), directory_.get(), name_.c_str()) != 0) {
+    error = errno;
+    ::unlinkat(directory_.get(), working_name.c_str(), 0);
+    return failed("write", path_, error);
   }
-  working_name_.clear();
-  return is_new;
+  return false;
 }
 
 }  // namespace runtime

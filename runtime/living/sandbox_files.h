@@ -70,10 +70,6 @@ class SandboxFiles {
     static jail::Result<NewFile> in(jail::Fd directory, std::string name, std::string path,
                                     std::optional<mode_t> mode);
 
-    NewFile(NewFile&&) noexcept = default;
-    NewFile& operator=(NewFile&&) = delete;
-    ~NewFile();
-
     // In seconds since 1970; without it, the time of the last write.
     void set_modified(std::int64_t seconds) { modified_ = seconds; }
     jail::Result<void> write(std::string_view bytes);
@@ -84,10 +80,10 @@ class SandboxFiles {
     NewFile() = default;
 
     jail::Fd directory_;
+    // Without a name a guest cannot open it, and so not hold the lock that write() needs.
     jail::Fd file_;
     std::string path_;
     std::string name_;
-    std::string working_name_;  // empty once it has its name
     mode_t mode_ = 0;
     std::optional<std::int64_t> modified_;
   };

@@ -9,7 +9,7 @@ namespace runtime {
 namespace {
 
 // With those that a filter leaves out.
-constexpr std::size_t max_looked_at = 8192;
+constexpr std::size_t max_looked_at = 1024;
 
 // Takes pieces from several logs, the one that was printed first comes first. What a log drops
 // meanwhile is lost.
@@ -89,6 +89,10 @@ std::uint64_t tail(const Sources& sources, const OutputFilter& filter, std::uint
     const auto ends = source->line_ends(filter.stream, until, lines + 1);
     places.insert(places.end(), ends.places.begin(), ends.places.end());
     end = std::max(end, ends.end);
+    if (places.size() <= lines + 1) continue;
+    const auto last = places.begin() + static_cast<std::ptrdiff_t>(lines);
+    std::nth_element(places.begin(), last, places.end(), std::greater<>());
+    places.resize(lines + 1);
   }
   std::sort(places.begin(), places.end(), std::greater<>());
   // The last line may be one that has not ended.

@@ -1,6 +1,7 @@
 // What a process prints, up to its end, for those who want it as a whole.
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <cstddef>
 #include <memory>
@@ -31,6 +32,12 @@ struct ProcessOutput {
   struct Kept {
     std::string bytes;
     bool is_truncated = false;  // there was more
+
+    // Keeps no more than so many bytes, the first.
+    void cut(std::size_t most) {
+      is_truncated = is_truncated || bytes.size() > most;
+      bytes.resize(std::min(bytes.size(), most));
+    }
   };
   Kept out;
   Kept err;

@@ -96,6 +96,29 @@ ProcessCommand command_of(const SandboxRequest& sandbox, ProcessRequest request)
   return command;
 }
 
+// Nothing: too many wait.
+asio::awaitable<std::optional<Admission::Place>> place_of(Admission& places, std::string owner) {
+  struct Turn {
+    std::optional<Admission::Place> place;
+    bool is_answered = false;
+  };
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const auto turn = std::make_shared<Turn>();
+  const auto bell = Bell::create(executor);
+  Admission::Answer answer = [turn, bell, executor](std::optional<Admission::Place> place) {
+    // A function can be copied, a place cannot.
+    auto held = std::make_shared<std::optional<Admission::Place>>(std::move(place));
+    asio::post(executor, [turn, bell, held = std::move(held)] {
+      turn->place = std::move(*held);
+      turn->is_answered = true;
+      Bell::ring(bell);
+    });
+  };
+  const auto ticket = places.ask(owner, std::move(answer));
+  while (ticket != nullptr && !turn->is_answered) co_await bell->wait();
+  co_return std::move(turn->place);
+}
+
 }  // namespace
 
 Sandboxes::Sandboxes(Runner& runner, Logger& logger, SandboxHistory& history, Options options)
@@ -315,6 +338,17 @@ asio::awaitable<void> Sandboxes::remove(Caller caller, Found sandbox) {
   history_.forget(sandbox->id());
 }
 
+asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> Sandboxes::spawn(
+    const Sandbox& sandbox, ProcessRequest request, Cancel cancel) {
+  const auto living = sandbox.living();
+  auto look = [living, command = command_of(sandbox.request(), std::move(request))] {
+    return living->resolved(command);
+  };
+  auto command = co_await do_file_work(sandbox, std::move(look));
+  if (!command) co_return command.error();
+  co_return co_await living->spawn(std::move(*command), std::move(cancel));
+}
+
 asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_process(
     Caller caller, Found sandbox, ProcessRequest request, Cancel cancel) {
   if (sandbox->living()->running() >= most_processes) {
@@ -322,8 +356,7 @@ asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_
         "as many processes run in this sandbox as there may be: " + std::to_string(most_processes),
         most_processes);
   }
-  auto process =
-      co_await sandbox->living()->spawn(command_of(sandbox->request(), std::move(request)), cancel);
+  auto process = co_await spawn(*sandbox, std::move(request), cancel);
   if (process) {
     note_started(caller, *sandbox, **process);
     asio::co_spawn(co_await asio::this_coro::executor, note_its_end(sandbox, *process),
@@ -403,28 +436,18 @@ void Sandboxes::forget_ended_of(const std::string& owner) {
   }
 }
 
-// Null: too many wait.
-asio::awaitable<std::shared_ptr<Admission::Place>> Sandboxes::file_turn(std::string owner) {
-  struct Turn {
-    std::optional<Admission::Place> place;
-    bool is_answered = false;
-  };
-  const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  const auto turn = std::make_shared<Turn>();
-  const auto bell = Bell::create(executor);
-  Admission::Answer answer = [turn, bell, executor](std::optional<Admission::Place> place) {
-    // A function can be copied, a place cannot.
-    auto held = std::make_shared<std::optional<Admission::Place>>(std::move(place));
-    asio::post(executor, [turn, bell, held = std::move(held)] {
-      turn->place = std::move(*held);
-      turn->is_answered = true;
-      Bell::ring(bell);
-    });
-  };
-  const auto ticket = file_turns_.ask(owner, std::move(answer));
-  while (ticket != nullptr && !turn->is_answered) co_await bell->wait();
-  if (!turn->place) co_return nullptr;
-  co_return std::make_shared<Admission::Place>(std::move(*turn->place));
+Admission& Sandboxes::file_turns_of(const std::string& owner) {
+  const std::lock_guard lock(mutex_);
+  return file_turns_of_.try_emplace(owner, file_threads_of_an_owner, most_waiting_file_work)
+      .first->second;
+}
+
+asio::awaitable<std::shared_ptr<Sandboxes::FileTurn>> Sandboxes::file_turn(std::string owner) {
+  auto own = co_await place_of(file_turns_of(owner), owner);
+  if (!own) co_return nullptr;
+  auto of_all = co_await place_of(file_turns_, owner);
+  if (!of_all) co_return nullptr;
+  co_return std::make_shared<FileTurn>(FileTurn{std::move(*own), std::move(*of_all)});
 }
 
 bool Sandboxes::is_over_for(std::string_view owner) const {

@@ -231,10 +231,23 @@ class Sandboxes {
   boost::asio::awaitable<void> stop(std::chrono::milliseconds patience);
 
  private:
-  static constexpr std::uint32_t file_threads = 2;
+  // They sleep most of the time: who holds the lock of a file is a guest. Half of them at most work
+  // for one owner.
+  static constexpr std::uint32_t file_threads = 4;
+  static constexpr std::uint32_t file_threads_of_an_owner = 2;
   static constexpr std::uint32_t most_waiting_file_work = 512;
 
-  boost::asio::awaitable<std::shared_ptr<Admission::Place>> file_turn(std::string owner);
+  // A thread that works with files, of those that the owner may have.
+  struct FileTurn {
+    Admission::Place of_the_owner;
+    Admission::Place of_all;
+  };
+  // Null: too many wait.
+  boost::asio::awaitable<std::shared_ptr<FileTurn>> file_turn(std::string owner);
+  Admission& file_turns_of(const std::string& owner);
+  boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> spawn(const Sandbox& sandbox,
+                                                                             ProcessRequest request,
+                                                                             Cancel cancel);
   std::optional<Refusal> reserve(const Principal& principal, const SandboxRequest& request);
   Refusal not_started(const jail::Error& error, std::string_view what) const;
   static Refusal paused_refusal();
@@ -273,6 +286,7 @@ class Sandboxes {
   const std::shared_ptr<WatchRoom> all_watches_ = std::make_shared<WatchRoom>(96);
   const std::shared_ptr<WatchRoom> all_watched_directories_ = std::make_shared<WatchRoom>(16384);
   Admission file_turns_{file_threads, most_waiting_file_work};
+  std::map<std::string, Admission, std::less<>> file_turns_of_;  // of each owner
   boost::asio::thread_pool file_workers_{file_threads};
   boost::asio::strand<boost::asio::thread_pool::executor_type> sampling_{
       file_workers_.get_executor()};

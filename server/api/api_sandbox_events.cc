@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,12 +35,19 @@ constexpr std::uint32_t max_events = 1000;
 // One look for all that happens meanwhile: each asks the disk's thread.
 constexpr std::chrono::milliseconds rest_between_looks{50};
 
+// Nothing: no event has it.
+std::optional<std::uint64_t> event_number_of(const std::string& text) {
+  constexpr std::uint64_t last = std::numeric_limits<std::int64_t>::max() - 1;
+  const auto number = number_of(text);
+  return number && *number <= last ? number : std::nullopt;
+}
+
 // What is wrong with a parameter, or nothing.
 std::optional<std::string> read_parameter(std::string_view name, const std::string& value,
                                           SandboxEventQuery& query) {
   if (name == "limit") return read_limit(value, max_events, query.limit);
   if (name == "cursor") {
-    const auto number = number_of(value);
+    const auto number = event_number_of(value);
     if (!number) return "cursor: expected the next_cursor of another page, or a number of an event";
     (query.is_newest_first ? query.before : query.after) = *number;
   } else if (name == "kind") {
@@ -178,7 +186,7 @@ awaitable<Response> follow_events(runtime::Services services, Followers& followe
                                   FollowedEvents::End end, Begin begin) {
   const auto place = followers.take(call.principal);
   if (const auto* refusal = std::get_if<Response>(&place)) co_return *refusal;
-  const auto last = number_of(call.head.header("Last-Event-ID").value_or(""));
+  const auto last = event_number_of(std::string(call.head.header("Last-Event-ID").value_or("")));
   if (last) query.after = *last;
   const bool begins_somewhere = last || call.query.contains("cursor");
   if (begin == Begin::now && !begins_somewhere) {

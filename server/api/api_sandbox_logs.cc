@@ -1,5 +1,7 @@
 // GET /v1/sandboxes/{id}/logs: what all processes of a sandbox print, as a page or as it comes.
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -168,6 +170,7 @@ class LogEvents {
       : living_(std::move(living)),
         query_(std::move(query)),
         text_(query_.encoding),
+        executor_(executor),
         events_(stream, *query_.format, std::move(executor)),
         gone_(std::move(gone)),
         over_(gone_.child()) {}
@@ -188,7 +191,11 @@ class LogEvents {
         co_await events_.say_last("error", stopping().body);
         co_return;
       }
-      if (page.has_more) continue;
+      if (page.has_more) {
+        // A filter may leave all of it out, and others have their turn meanwhile.
+        co_await asio::post(executor_, asio::use_awaitable);
+        continue;
+      }
       if (is_over) break;
       if (is_quiet && is_late()) {
         const bool is_beaten = co_await events_.beat();
@@ -238,6 +245,7 @@ class LogEvents {
   const Living living_;
   LogQuery query_;
   LogText text_;
+  const asio::any_io_executor executor_;
   ToldEvents events_;
   const runtime::Cancel gone_;
   const runtime::Cancel over_;  // or the sandbox has ended

@@ -95,9 +95,10 @@ std::optional<bool> flag_of(const Parameters& parameters, std::string_view name)
 
 std::optional<std::chrono::system_clock::time_point> time_of(const std::string& text) {
   using Clock = std::chrono::system_clock;
-  constexpr std::uint64_t last_second = 253'402'300'799;  // of the year 9999
+  // What the clock can tell in nanoseconds.
+  constexpr std::int64_t last_second = 7'289'654'400;  // the year 2201
   if (const auto seconds = number_of(text)) {
-    if (*seconds > last_second) return std::nullopt;
+    if (*seconds > static_cast<std::uint64_t>(last_second)) return std::nullopt;
     return Clock::from_time_t(static_cast<std::time_t>(*seconds));
   }
   std::tm parts{};
@@ -110,7 +111,9 @@ std::optional<std::chrono::system_clock::time_point> time_of(const std::string& 
       fraction += digit * (*rest - '0');
   }
   if (std::string_view(rest) != "Z") return std::nullopt;
-  return Clock::from_time_t(::timegm(&parts)) + fraction;
+  const std::time_t seconds = ::timegm(&parts);
+  if (seconds < 0 || seconds > last_second) return std::nullopt;
+  return Clock::from_time_t(seconds) + fraction;
 }
 
 std::optional<std::string> read_encoding(const std::string& value,

@@ -19,25 +19,6 @@ void log_pool(runtime::Logger& logger, std::string_view name, std::string_view r
   }
 }
 
-void log_egress(runtime::Logger& logger, const jail::EgressDecision& decision) {
-  if (decision.dropped > 0) {
-    logger.warning("egress decisions are missing here, more came than could be written",
-                   {{"missing", static_cast<std::int64_t>(decision.dropped)}});
-  }
-  if (decision.event == jail::EgressEvent::ended) {
-    logger.info("egress ended", {{"job_id", decision.jail},
-                                 {"destination", decision.destination},
-                                 {"sent_bytes", static_cast<std::int64_t>(decision.sent)},
-                                 {"received_bytes", static_cast<std::int64_t>(decision.received)}});
-    return;
-  }
-  logger.info(decision.allowed ? "egress" : "egress refused",
-              {{"job_id", decision.jail},
-               {"destination", decision.destination},
-               {"address", decision.address},
-               {"reason", decision.reason}});
-}
-
 runtime::RunnerOptions options_of_runner(Service& service) {
   runtime::RunnerOptions options = runner_options(service.start);
   options.templates = service.templates;
@@ -47,7 +28,7 @@ runtime::RunnerOptions options_of_runner(Service& service) {
   };
   if (service.start.config.network_enabled) options.egress = runtime::Egress::by_request;
   options.on_egress = [&service](const jail::EgressDecision& decision) {
-    log_egress(service.logger, decision);
+    service.egress_log.tell(decision);
     service.egress.tell(decision);
   };
   return options;

@@ -12,6 +12,7 @@
 #include "runtime/sandbox/template.h"
 #include "runtime/service/sandboxes.h"
 #include "server/cli/egress_listener.h"
+#include "server/cli/egress_log.h"
 #include "server/cli/start.h"
 #include "server/cli/workers.h"
 
@@ -28,6 +29,7 @@ struct Service {
   const std::vector<runtime::Template> templates;
   runtime::Logger logger;
   EgressListener egress;
+  EgressLog egress_log{logger};  // the runner's executor tells it
   Workers workers;
   std::unique_ptr<runtime::Runner> runner;
 };

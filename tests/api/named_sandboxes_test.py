@@ -256,7 +256,7 @@ class Output(NamedTest):
     def test_endless_output_is_kept_up_to_a_bound_and_ends_with_its_reader(self):
         self.made("endless")
         flood = self.run_in("endless", "head -c 8000000 /dev/zero | tr '\\0' x; head -c 3000000 /dev/zero | tr '\\0' y >&2")
-        self.assertEqual((1 << 20, 1 << 20, True), (len(flood["output"]), len(flood["errorOutput"]), flood["truncated"]))
+        self.assertEqual((1 << 18, 1 << 18, True), (len(flood["output"]), len(flood["errorOutput"]), flood["truncated"]))
         leaver = self.server.client()
         body = json.dumps({"command": "yes this-has-no-end"}).encode()
         leaver._connection.request("POST", "/api/v1/terminal/sandbox/endless", body, {"Content-Type": "application/json"})

@@ -110,7 +110,7 @@ class Events(SandboxTest):
     def test_bad_parameters(self):
         sandbox = self.make()
         for query, complaint in (("kind=what", "kind: expected one of created,"), ("limit=0", "limit: expected"),
-                                 ("cursor=x", "cursor: expected"), ("from=1", "from")):
+                                 ("cursor=x", "cursor: expected"), (f"cursor={1 << 63}", "cursor: expected"), ("from=1", "from")):
             for path in (f"{sandbox.path}/events", "/v1/audit"):
                 answer = self.client.send("GET", f"{path}?{query}")
                 self.assertEqual(400, answer.status, answer)

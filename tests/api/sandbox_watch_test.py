@@ -91,7 +91,7 @@ for number in range(50):
         for path in paths:
             with self.subTest(path=path):
                 # A file gets its name when it is whole.
-                self.until(stream, path, ("moved",))
+                self.until(stream, path, ("created",))
 
     def test_it_ends_with_the_sandbox_and_with_the_directory(self):
         sandbox = self.make()

@@ -87,7 +87,9 @@ class LivingSandboxAttack : public testing::Test {
   static asio::awaitable<void> pause(Found sandbox) { (void)co_await sandbox->pause(); }
 
   static asio::awaitable<void> spawn_now(Found sandbox, ProcessCommand command, Process& process) {
-    auto spawned = co_await sandbox->spawn(std::move(command), Cancel());
+    auto resolved = sandbox->resolved(std::move(command));
+    if (!resolved) co_return;
+    auto spawned = co_await sandbox->spawn(std::move(*resolved), Cancel());
     if (spawned) process = std::move(*spawned);
   }
 

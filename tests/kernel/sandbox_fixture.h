@@ -83,7 +83,12 @@ class LivingSandboxTest : public testing::Test {
   }
 
   asio::awaitable<void> spawn_now(ProcessCommand command, jail::Result<Process>& process) {
-    process = co_await sandbox_->spawn(std::move(command), Cancel());
+    auto resolved = sandbox_->resolved(std::move(command));
+    if (!resolved) {
+      process = resolved.error();
+      co_return;
+    }
+    process = co_await sandbox_->spawn(std::move(*resolved), Cancel());
   }
 
   jail::Result<Process> spawn(ProcessCommand command) {

@@ -2,8 +2,8 @@
 //
 // A Jail is driven by its owner's event loop: control_fd() becomes readable when something
 // happened, and advance() takes note of it without blocking. One thread at a time may use a Jail,
-// save for cancel(); different jails are independent. Nothing here starts a thread, handles a
-// signal or waits for a child.
+// save for cancel() and open_file(); different jails are independent. Nothing here starts a
+// thread, handles a signal or waits for a child.
 #pragma once
 
 #include <chrono>
@@ -108,9 +108,9 @@ class Jail {
   // links lead where they lead inside, and nowhere else; so does "..". `flags` and `mode` as for
   // open(2), but that no file is made through a link that leads nowhere (EEXIST); the descriptor is
   // close-on-exec and never waits. What is something else is refused without having been opened.
-  // The owner's process does the work: pages of files that it writes are its own cgroup's. From
-  // Phase::ready to Phase::ended. Errors: invalid; refused (neither a file nor a directory, or in
-  // /proc); kernel, with the errno, such as ENOENT; exhausted (ENOSPC).
+  // The owner's process does the work: pages of files that it writes are its own cgroup's, and it
+  // waits for locks of files that guests hold. From Phase::ready to Phase::ended, from any thread.
+  // Errors: invalid; refused (no file or directory, or in /proc); kernel (ENOENT); exhausted.
   //
   // A directory's descriptor is no fence. By openat(2) on it a link that a guest has made leads to
   // a file of the host, and a device or a FIFO is opened as it is: ask here for the whole path, or

@@ -32,6 +32,17 @@ std::uint64_t reaped_cpu_ns() {
   return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
 }
 
+// How many processors the jail may run on, at most as many as this finds.
+std::uint64_t processors() {
+  std::uint64_t mask[16] = {};
+  const long bytes = raw::call(SYS_sched_getaffinity, 0, sizeof mask, raw::address(mask));
+  std::uint64_t count = 0;
+  for (long i = 0; i < bytes / static_cast<long>(sizeof mask[0]); ++i) {
+    for (std::uint64_t left = mask[i]; left != 0; left &= left - 1) ++count;
+  }
+  return larger(count, 1);
+}
+
 std::uint64_t pause_at(std::uint64_t memory, const wire::Order& order) {
   const std::uint64_t room = beyond(order.memory_bytes, memory);
   return larger(smaller(room / touched_bytes_per_ns, longest_pause_ns), shortest_pause_ns);
@@ -45,7 +56,10 @@ rusage reaped_usage() {
   return usage;
 }
 
-void HeldLimits::begin(std::uint64_t now_ns) { next_look_ns_ = now_ns + shortest_pause_ns; }
+void HeldLimits::begin(std::uint64_t now_ns) {
+  next_look_ns_ = now_ns + shortest_pause_ns;
+  processors_ = processors();
+}
 
 // What a look costs is a guest's choice, and so is how long init rests after it. What a guest fills
 // meanwhile is seen at a glance.
@@ -73,9 +87,11 @@ void HeldLimits::look_at_processor_time() {
 }
 
 void HeldLimits::plan_looks_at_rest(std::uint64_t memory, const wire::Order& order) {
+  // Many may wake at once, each on a processor.
   const std::uint64_t room = beyond(order.memory_bytes, memory);
-  pause_at_rest_ns_ = larger(smaller(room / touched_bytes_per_ns, longest_pause_at_rest_ns),
-                             pause_at(memory, order));
+  pause_at_rest_ns_ =
+      larger(smaller(room / touched_bytes_per_ns / processors_, longest_pause_at_rest_ns),
+             pause_at(memory, order));
   rest_until_ns_ =
       now_ns() + (watch_.has_sockets() ? longest_rest_with_sockets_ns : longest_rest_ns);
 }

@@ -53,6 +53,7 @@ class HeldLimits {
   std::uint64_t next_walk_ns_ = 0;
   std::uint64_t rest_until_ns_ = 0;  // whoever runs is noticed till then; 0: nothing is at rest
   std::uint64_t pause_at_rest_ns_ = 0;
+  std::uint64_t processors_ = 1;
   std::uint64_t memory_peak_ = 0;
   std::uint64_t cpu_ns_ = 0;
 };

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <sys/resource.h>
-#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -193,19 +192,6 @@ void Watch::find_memory(Process& process, ProcessStat& stat) const {
     break;
   }
   raw::call(SYS_close, tasks);
-}
-
-void Watch::look_at_files() {
-  files_ = shared_;
-  inodes_ = 0;
-  const int directories[] = {workspace_, tmp_};
-  for (const int directory : directories) {
-    struct statfs usage {};
-    if (raw::call(SYS_fstatfs, directory, raw::address(&usage)) != 0) continue;
-    files_ += static_cast<std::uint64_t>(usage.f_blocks - usage.f_bfree) *
-              static_cast<std::uint64_t>(usage.f_bsize);
-    inodes_ += static_cast<std::uint64_t>(usage.f_files - usage.f_ffree);
-  }
 }
 
 // A path may lead through all of them.

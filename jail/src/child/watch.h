@@ -106,8 +106,8 @@ class Watch {
   WatchedUsage glance(std::uint64_t memory_limit, std::uint64_t reaped_ns);
 
   // Whether what the last measure() found is still there: no process has run since, nor while it
-  // was made. What comes from outside is not seen: what a peer sends, files that the owner writes.
-  bool is_still() const { return is_still_ && known_.none_has_run(); }
+  // was made, and the owner has written no file. What a peer sends is not seen.
+  bool is_still() const;
   bool has_sockets() const { return sockets_now_ > 0; }
 
   // Only the processor time.
@@ -139,6 +139,8 @@ class Watch {
   std::uint64_t bytes_of_a_proc_file() const;
   bool is_dear(int pid);
   bool is_large(const ProcessStat& stat, std::uint64_t memory_limit) const;
+  struct Files;
+  Files count_files() const;
   void look_at_files();
   std::uint64_t least(const Statuses& all) const;
   void walk_from(int first, int last, std::uint64_t memory_limit, const Budget& budget,

@@ -151,7 +151,7 @@ bool Connection::allows_address(const Address& address) const {
 
 Turn Connection::judge_again(Time now) {
   const bool is_judged = state_ == State::looking_up || state_ == State::connecting ||
-                         state_ == State::carrying || state_ == State::parting;
+                         state_ == State::carrying || (state_ == State::parting && connected_);
   if (!is_judged) return Turn::waits;  // not yet; or it was refused
   rule_ = allowing_rule();
   const auto first =

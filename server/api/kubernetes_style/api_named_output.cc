@@ -41,6 +41,8 @@ constexpr std::uint32_t usual_lines = 200;
 constexpr std::uint64_t most_lines = 2000;
 constexpr std::uint32_t most_events = 500;
 constexpr std::size_t most_names = 100;
+// Of each stream: as JSON it may be six times as long.
+constexpr std::size_t most_output_bytes = 256u << 10;
 
 std::string now_text() { return runtime::json::utc_text(Clock::now()); }
 
@@ -82,8 +84,10 @@ awaitable<Response> run_command(runtime::Services services, const RequestRules* 
                                                                   std::move(request), call.gone);
   if (const auto* refusal = std::get_if<Refusal>(&started)) co_return response_of(*refusal);
   const auto process = std::get<std::shared_ptr<runtime::LivingProcess>>(started);
-  const auto output = co_await runtime::output_to_the_end(process, call.gone);
+  auto output = co_await runtime::output_to_the_end(process, call.gone);
   if (!output.has_ended) co_return stopping();
+  output.out.cut(most_output_bytes);
+  output.err.cut(most_output_bytes);
   co_await Sandboxes::settle(target.sandbox, *process);
   const auto report = process->state().report;
   Writer writer;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -98,6 +99,16 @@ TEST_F(ChangeTest, WhatIsBeingLookedUpIsRefusedThen) {
   while (looked_up().empty()) std::this_thread::sleep_for(milliseconds(1));
   ASSERT_TRUE(change({"*.org:443"}));
   EXPECT_THAT(read_all(slow), HasSubstr("no rule names it any more"));
+}
+
+TEST_F(ChangeTest, WhoWasRefusedIsNotRefusedAgain) {
+  start({"a.test:443"});
+  const Fd lingers = begin("b.test:443");
+  ASSERT_TRUE(is_readable(lingers.get(), scaled(seconds(20))));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(change({"a.test:443", "c.test:443"}));
+  const auto made = decisions();
+  EXPECT_EQ(std::count_if(made.begin(), made.end(), [](const auto& each) { return !each.allowed; }),
+            1);
 }
 
 TEST_F(ChangeTest, AnAddressBehindANameIsJudgedAgain) {

@@ -106,6 +106,24 @@ TEST_F(SandboxFilesTest, WhatIsNotCommittedLeavesNothing) {
   EXPECT_TRUE(names("/").empty());
 }
 
+// A guest could open it by that, and hold the lock that write() needs.
+TEST_F(SandboxFilesTest, AFileHasNoNameUntilItIsWhole) {
+  const auto names = [this] {
+    return std::distance(fs::directory_iterator(root_), fs::directory_iterator());
+  };
+  for (const bool replaces : {false, true}) {
+    auto file = files().create("/file", std::nullopt);
+    ASSERT_TRUE(file) << file.error().message();
+    ASSERT_TRUE(file->write("whole"));
+    EXPECT_EQ(names(), replaces ? 1 : 0);
+    const auto is_new = file->commit();
+    ASSERT_TRUE(is_new) << is_new.error().message();
+    EXPECT_EQ(*is_new, !replaces);
+    EXPECT_EQ(names(), 1);
+    EXPECT_EQ(read("file"), "whole");
+  }
+}
+
 TEST_F(SandboxFilesTest, ALinkIsReplacedAndNotWrittenThrough) {
   write("target", "kept");
   fs::create_symlink("target", root_ / "link");
