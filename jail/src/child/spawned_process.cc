@@ -33,11 +33,13 @@ constexpr std::uint64_t least_run_ns = 1000;
 constexpr int highest_signal = 64;
 
 // A process that is killed on the way to its execve closes its start report without a word, as one
-// does that executes. Where nothing can be read of it, it counts as a program that runs.
+// does that executes. Where nothing can be read of it, it counts as a program that runs. So does
+// one that has made a thread its first, by an execve of its own: that has not executed, for a
+// moment, and does not leave.
 bool was_killed_before(int proc, int pid) {
   ProcessStat stat;
   return read_stat(proc, Number(static_cast<std::uint64_t>(pid)).text, stat) &&
-         !stat.has_executed();
+         !stat.has_executed() && (stat.has_ended() || stat.is_leaving());
 }
 
 void close(int& fd) {
