@@ -99,7 +99,7 @@ class DirectoryWatch {
   void add_all_below(const std::string& path, Events& events);
   // The errno, or 0. EDQUOT: there is no room. `more`: directories in it.
   int add(int root, const std::string& path, std::vector<std::string>& more, Events& events);
-  void look_into(jail::Fd directory, const std::string& path, bool is_new,
+  void look_into(jail::Fd fd, const std::string& path, bool is_new,
                  std::vector<std::string>& more, Events& events);
   void look_again(Events& events);
   void forget_below(const std::string& path);

@@ -89,16 +89,17 @@ std::optional<OutputLog::Placed> OutputLog::next_placed(std::uint64_t place, std
 OutputLog::LineEnds OutputLog::line_ends(std::optional<Stream> stream, std::uint64_t until,
                                          std::size_t most) const {
   LineEnds ends;
-  for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
+  for (std::size_t left_over = pieces_.size(); left_over > 0; --left_over) {
+    const Kept& piece = pieces_[left_over - 1];
     if (ends.places.size() >= most) break;
-    if (piece->place >= until || (stream && *stream != piece->stream)) continue;
-    const auto size = static_cast<std::size_t>(std::min(piece->end(), until) - piece->place);
-    ends.end = std::max(ends.end, piece->place + size);
-    std::string_view left = std::string_view(piece->bytes).substr(0, size);
+    if (piece.place >= until || (stream && *stream != piece.stream)) continue;
+    const auto size = static_cast<std::size_t>(std::min(piece.end(), until) - piece.place);
+    ends.end = std::max(ends.end, piece.place + size);
+    std::string_view left = std::string_view(piece.bytes).substr(0, size);
     for (;;) {
       const std::size_t line_end = left.rfind('\n');
       if (line_end == left.npos || ends.places.size() >= most) break;
-      ends.places.push_back(piece->place + line_end);
+      ends.places.push_back(piece.place + line_end);
       left = left.substr(0, line_end);
     }
   }

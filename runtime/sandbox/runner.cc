@@ -322,7 +322,7 @@ class JailRunner final : public Runner {
     const auto [place, is_new] = living_filters_.try_emplace(&ground);
     if (is_new) {
       auto filter = jail::compile_policy(jail::with_rules(ground.policy, jail::terminal_rules()));
-      place->second = filter ? std::move(*filter) : ground.filter;
+      place->second = filter ? *filter : ground.filter;
     }
     return place->second;
   }

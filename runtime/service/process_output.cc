@@ -5,11 +5,10 @@
 namespace runtime {
 namespace {
 
-constexpr std::size_t most_kept_bytes = 1u << 20;
 constexpr std::size_t read_bytes = 64u << 10;
 
-void keep(ProcessOutput::Kept& kept, const std::string& more) {
-  const std::size_t room = most_kept_bytes - kept.bytes.size();
+void keep(ProcessOutput::Kept& kept, const std::string& more, std::size_t max_bytes) {
+  const std::size_t room = max_bytes - kept.bytes.size();
   kept.bytes.append(more, 0, room);
   kept.is_truncated = kept.is_truncated || more.size() > room;
 }
@@ -17,14 +16,15 @@ void keep(ProcessOutput::Kept& kept, const std::string& more) {
 }  // namespace
 
 boost::asio::awaitable<ProcessOutput> output_to_the_end(std::shared_ptr<LivingProcess> process,
-                                                        Cancel cancel) {
+                                                        Cancel cancel, std::size_t max_bytes) {
   Leash leash(process);
   LivingProcess::Pace pace(process);
   ProcessOutput collected;
   for (std::uint64_t place = 0; !collected.has_ended;) {
     const auto output = co_await process->next_output(place, read_bytes, Bell::Time::max(), cancel);
     for (const auto& piece : output.part.pieces) {
-      keep(piece.stream == Stream::standard_output ? collected.out : collected.err, piece.bytes);
+      auto& kept = piece.stream == Stream::standard_output ? collected.out : collected.err;
+      keep(kept, piece.bytes, max_bytes);
     }
     place = output.part.next;
     pace.set(place);

@@ -1,7 +1,6 @@
 // What a process prints, up to its end, for those who want it as a whole.
 #pragma once
 
-#include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <cstddef>
 #include <memory>
@@ -32,12 +31,6 @@ struct ProcessOutput {
   struct Kept {
     std::string bytes;
     bool is_truncated = false;  // there was more
-
-    // Keeps no more than so many bytes, the first.
-    void cut(std::size_t most) {
-      is_truncated = is_truncated || bytes.size() > most;
-      bytes.resize(std::min(bytes.size(), most));
-    }
   };
   Kept out;
   Kept err;
@@ -45,8 +38,9 @@ struct ProcessOutput {
 };
 
 // Waits for the end of a process from which nobody has read yet, which it kills when `cancel` is
-// requested. Keeps the first MiB of each output.
+// requested. Keeps the first `max_bytes` of each output.
 boost::asio::awaitable<ProcessOutput> output_to_the_end(std::shared_ptr<LivingProcess> process,
-                                                        Cancel cancel);
+                                                        Cancel cancel,
+                                                        std::size_t max_bytes = 1u << 20);
 
 }  // namespace runtime

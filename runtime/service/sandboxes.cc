@@ -291,8 +291,8 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_by_token(std::string_view id_or_
 Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) const {
   const std::lock_guard lock(mutex_);
   Page page;
-  for (auto each = sandboxes_.rbegin(); each != sandboxes_.rend(); ++each) {
-    const Found& sandbox = *each;
+  for (std::size_t left = sandboxes_.size(); left > 0; --left) {
+    const Found& sandbox = sandboxes_[left - 1];
     if (query.before != 0 && sandbox->number() >= query.before) continue;
     if (!sees(principal, *sandbox)) continue;
     if (!is_one_of(sandbox->state(), query.states)) continue;
@@ -340,7 +340,7 @@ asio::awaitable<void> Sandboxes::remove(Caller caller, Found sandbox) {
 
 asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> Sandboxes::spawn(
     const Sandbox& sandbox, ProcessRequest request, Cancel cancel) {
-  const auto living = sandbox.living();
+  const auto& living = sandbox.living();
   auto look = [living, command = command_of(sandbox.request(), std::move(request))] {
     return living->resolved(command);
   };

@@ -165,10 +165,10 @@ Response page_answer(const OutputPage& page, OutputEncoding encoding) {
 // client that reads slowly: what the logs drop meanwhile is told as lost.
 class LogEvents {
  public:
-  LogEvents(Living living, LogQuery query, ResponseStream& stream, runtime::Cancel gone,
+  LogEvents(Living living, const LogQuery& query, ResponseStream& stream, runtime::Cancel gone,
             asio::any_io_executor executor)
       : living_(std::move(living)),
-        query_(std::move(query)),
+        query_(query),
         text_(query_.encoding),
         executor_(executor),
         events_(stream, *query_.format, std::move(executor)),
@@ -270,8 +270,7 @@ awaitable<Response> show_logs(runtime::Services services, std::shared_ptr<Follow
   const auto place = followers->take(call.principal);
   if (const auto* refusal = std::get_if<Response>(&place)) co_return *refusal;
   const LivingSandbox::Use use(living);
-  LogEvents events(living, std::move(query), *call.stream, call.gone,
-                   co_await asio::this_coro::executor);
+  LogEvents events(living, query, *call.stream, call.gone, co_await asio::this_coro::executor);
   co_await events.tell();
   co_return Response();
 }

@@ -196,10 +196,8 @@ awaitable<ToolResult> run_command(ToolContext context, Object arguments) {
       context.caller, sandbox, std::move(request), context.cancel);
   if (const auto* refusal = std::get_if<Refusal>(&started)) co_return failed(*refusal);
   const auto process = std::get<std::shared_ptr<runtime::LivingProcess>>(started);
-  auto output = co_await runtime::output_to_the_end(process, context.cancel);
+  const auto output = co_await runtime::output_to_the_end(process, context.cancel, most_read_bytes);
   if (!output.has_ended) co_return failed("cancelled");
-  output.out.cut(most_read_bytes);
-  output.err.cut(most_read_bytes);
   co_await Sandboxes::settle(sandbox, *process);
   Writer writer;
   runtime::write_process(writer, *context.services.sandboxes, *sandbox, *process, output,

@@ -84,10 +84,8 @@ awaitable<Response> run_command(runtime::Services services, const RequestRules* 
                                                                   std::move(request), call.gone);
   if (const auto* refusal = std::get_if<Refusal>(&started)) co_return response_of(*refusal);
   const auto process = std::get<std::shared_ptr<runtime::LivingProcess>>(started);
-  auto output = co_await runtime::output_to_the_end(process, call.gone);
+  const auto output = co_await runtime::output_to_the_end(process, call.gone, most_output_bytes);
   if (!output.has_ended) co_return stopping();
-  output.out.cut(most_output_bytes);
-  output.err.cut(most_output_bytes);
   co_await Sandboxes::settle(target.sandbox, *process);
   const auto report = process->state().report;
   Writer writer;
