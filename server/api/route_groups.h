@@ -59,13 +59,13 @@ void add_mcp_routes(RouteTable& table, const runtime::Services& services,
 // Sandboxes by name, as clients of services on Kubernetes know them.
 namespace kubernetes_style {
 
-// `rules` outlives the table. `rate`: how often each key may ask.
-void add_sandbox_routes(RouteTable& table, const runtime::Services& services,
+// `rules` outlives the table `all`. `rate`: how often each key may ask.
+void add_sandbox_routes(RouteTable& all, const runtime::Services& services,
                         const runtime::RequestRules& rules, std::optional<RequestRate> rate);
-void add_output_routes(RouteTable& table, const runtime::Services& services,
+void add_output_routes(RouteTable& all, const runtime::Services& services,
                        const runtime::RequestRules& rules);
-void add_file_routes(RouteTable& table, const runtime::Services& services);
-void add_terminal_route(RouteTable& table, const runtime::Services& services,
+void add_file_routes(RouteTable& all, const runtime::Services& services);
+void add_terminal_route(RouteTable& all, const runtime::Services& services,
                         const runtime::RequestRules& rules);
 
 }  // namespace kubernetes_style

@@ -49,7 +49,7 @@ class Mcp {
 
   // `cancel` ends what a tool does. `sandbox`: the id of the one that all tools work in, where
   // there are only those that do; empty: all tools are there.
-  boost::asio::awaitable<McpAnswer> answer(runtime::Caller caller, std::string message,
+  boost::asio::awaitable<McpAnswer> answer(runtime::Caller caller, std::string text,
                                            McpHeaders headers, runtime::Cancel cancel,
                                            std::string sandbox = {}) const;
 

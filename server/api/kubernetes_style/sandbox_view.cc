@@ -117,8 +117,8 @@ std::string last_lines_of(const runtime::Sandbox& sandbox, std::uint32_t lines) 
   if (sandbox.living() == nullptr) return {};
   const auto processes = sandbox.living()->processes();
   std::string text;
-  for (auto each = processes.rbegin(); each != processes.rend(); ++each) {
-    text.insert(0, output_of(**each));
+  for (std::size_t left = processes.size(); left > 0; --left) {
+    text.insert(0, output_of(*processes[left - 1]));
     const auto count = std::count(text.begin(), text.end(), '\n');
     if (count >= static_cast<std::ptrdiff_t>(lines) || text.size() >= most_log_bytes) break;
   }
