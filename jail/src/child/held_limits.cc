@@ -87,10 +87,11 @@ void HeldLimits::look_at_processor_time() {
 }
 
 void HeldLimits::plan_looks_at_rest(std::uint64_t memory, const wire::Order& order) {
-  // Many may wake at once, each on a processor.
+  // All may wake at once, each on a processor.
+  const std::uint64_t writers = smaller(processors_, larger(watch_.threads(), 1));
   const std::uint64_t room = beyond(order.memory_bytes, memory);
   pause_at_rest_ns_ =
-      larger(smaller(room / touched_bytes_per_ns / processors_, longest_pause_at_rest_ns),
+      larger(smaller(room / touched_bytes_per_ns / writers, longest_pause_at_rest_ns),
              pause_at(memory, order));
   rest_until_ns_ =
       now_ns() + (watch_.has_sockets() ? longest_rest_with_sockets_ns : longest_rest_ns);

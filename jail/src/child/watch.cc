@@ -407,6 +407,7 @@ WatchedUsage Watch::glance(std::uint64_t memory_limit, std::uint64_t reaped_ns) 
 WatchedUsage Watch::measure(std::uint64_t memory_limit, std::uint64_t reaped_ns) {
   const Scan all = scan(reaped_ns);
   is_still_ = known_.none_has_moved();
+  threads_ = all.threads;
   look_at_files();
   WatchedUsage usage;
   usage.cpu_ns = all.ticks * ns_per_tick;

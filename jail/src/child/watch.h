@@ -109,6 +109,8 @@ class Watch {
   // was made, and the owner has written no file. What a peer sends is not seen.
   bool is_still() const;
   bool has_sockets() const { return sockets_now_ > 0; }
+  // As the last measure() found them.
+  std::uint64_t threads() const { return threads_; }
 
   // Only the processor time.
   std::uint64_t processor_time(std::uint64_t reaped_ns);
@@ -162,6 +164,7 @@ class Watch {
   std::uint64_t kernel_ = 0;        // what else the kernel keeps, as the last measure() found it
   bool kernel_is_counted_ = false;  // and not only the most that it can be
   bool is_still_ = false;           // nobody had moved when measure() began
+  std::uint64_t threads_ = 0;
   static constexpr int most_left_out = 8;
   PidSet<most_left_out> left_out_;
   PidSet<most_starting> starting_;
