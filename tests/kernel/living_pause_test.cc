@@ -238,10 +238,11 @@ TEST_F(Pausing, AHandleThatGoesEndsItsProcess) {
   resume();
 }
 
+// Bash may begin with the second trap before it has run the first command of the first.
 TEST_F(Pausing, SignalsWaitUntilItGoesOn) {
   begin();
   Process process =
-      spawn(shell_process("trap 'echo usr >> told' USR1; trap 'echo term >> told; exit 3' TERM; "
+      spawn(shell_process("trap 'echo usr >> told' USR1; trap 'echo term >> told' TERM; "
                           "while :; do echo >> count; done"));
   ASSERT_TRUE(goes_on("count"));
   pause();
@@ -249,10 +250,9 @@ TEST_F(Pausing, SignalsWaitUntilItGoesOn) {
   ASSERT_TRUE(process.signal(SIGUSR1));
   EXPECT_TRUE(is_still());
   ASSERT_TRUE(process.signal(SIGTERM));
+  EXPECT_TRUE(is_still());
   resume();
-  ASSERT_TRUE(process.wait(ProcessPhase::ended, scaled(seconds(10))));
-  EXPECT_EQ(process.report().exit_code, 3);
-  EXPECT_EQ(run(shell_process("cat told")).out, "usr\nterm\n");
+  EXPECT_TRUE(soon([this] { return run(shell_process("sort told")).out == "term\nusr\n"; }));
 }
 
 TEST_F(Pausing, OverAndOverWhileProcessesStart) {
