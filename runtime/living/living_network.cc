@@ -110,8 +110,8 @@ asio::awaitable<Result<void>> LivingSandbox::change_network(const Rules& rules) 
     const bool is_lost = !holds && holds.error().kind == ErrorKind::closed;
     if (holds && *holds) co_return note_network(rules.empty() ? nullptr : way_out, rules);
     if (!holds && holds.error().kind == ErrorKind::invalid) co_return holds.error();
-    // Who cannot tell what holds closes it, which needs no answer. Nothing is open where the proxy
-    // has ended.
+    // Nobody knows which rules hold now, so the way out is closed, which needs no answer. Where the
+    // proxy has ended nothing is open.
     (void)note_network(nullptr, {});
     if (!is_lost) co_return holds ? not_in_time("its proxy") : holds.error();
   }
@@ -132,7 +132,7 @@ asio::awaitable<Result<void>> LivingSandbox::open_way_out(const Rules& rules) {
   auto served = (*proxy)->serve(*socket, rules, network_label_);
   if (!served) {
     Error error = served.error();
-    // Of the sandbox that would say that it has ended.
+    // Callers take `closed` for the end of the sandbox, and it is the proxy that has ended.
     if (error.kind == ErrorKind::closed) error.kind = ErrorKind::kernel;
     co_return error;
   }

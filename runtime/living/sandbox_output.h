@@ -15,7 +15,7 @@
 
 namespace runtime {
 
-// Whose output is meant, of which stream. Nothing: all.
+// The process and the stream whose output is meant; where one is not set, all are.
 struct OutputFilter {
   std::optional<int> pid = std::nullopt;
   std::optional<Stream> stream = std::nullopt;

@@ -29,7 +29,7 @@ struct EgressNews {
   std::chrono::milliseconds lasted{0};
 };
 
-// Of the event that tells it.
+// The kind of the event by which news of this kind is told.
 SandboxEventKind event_kind_of(EgressNews::Kind kind) noexcept;
 
 // A guest can ask for thousands of connections a second. Of each kind a few are told one by one,

@@ -48,7 +48,7 @@ class SandboxHistory {
   void note(std::string_view owner, std::string_view sandbox, SandboxEventKind kind,
             const Caller* caller, const Detail& detail = {});
   boost::asio::awaitable<jail::Result<SandboxEventPage>> events(SandboxEventQuery query);
-  // Of what was noted, which a question asked from then on finds.
+  // These wake whoever waits for events; events() finds what was noted before.
   EventNews& news() noexcept { return news_; }
 
   // A connection of the sandbox whose id is the decision's label; of no other who is known here.

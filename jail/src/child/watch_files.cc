@@ -7,7 +7,7 @@
 
 namespace jail::child {
 
-// Of both tmpfs.
+// What both tmpfs of the jail hold.
 struct Watch::Files {
   std::uint64_t bytes = 0;
   std::uint64_t inodes = 0;
