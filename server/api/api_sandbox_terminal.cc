@@ -68,10 +68,7 @@ class PlainDialect final : public TerminalDialect {
     auto body = object_of(message.bytes);
     if (auto* refusal = std::get_if<Response>(&body)) return std::move(*refusal);
     Object members = *std::get<Value>(body).as_object();
-    const auto given = members.find("type");
-    const std::string* const word = given == members.end() ? nullptr : given->second.as_string();
-    const std::string type = word == nullptr ? std::string() : *word;
-    if (given != members.end()) members.erase(given);
+    const std::string type = take_type(members);
     std::optional<Response> refusal = problem(400, "type: expected resize or signal");
     if (type == "resize") refusal = read_size(members, order);
     if (type == "signal") refusal = read_signal(members, order);

@@ -8,12 +8,16 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/json/reader.h"
 #include "runtime/service/sandbox_requests.h"
 #include "runtime/service/sandboxes.h"
 #include "server/http/message.h"
 #include "server/websocket/channel.h"
 
 namespace server {
+
+// Takes the member `type` out of a message; empty where it has none that is a string.
+std::string take_type(runtime::json::Object& members);
 
 // Belongs to one connection.
 class TerminalDialect {

@@ -16,6 +16,15 @@
 #include "server/api/sandbox_target.h"
 
 namespace server {
+
+std::string take_type(runtime::json::Object& members) {
+  const auto given = members.find("type");
+  const std::string* const word = given == members.end() ? nullptr : given->second.as_string();
+  std::string type = word == nullptr ? std::string() : *word;
+  if (given != members.end()) members.erase(given);
+  return type;
+}
+
 namespace {
 
 namespace asio = boost::asio;

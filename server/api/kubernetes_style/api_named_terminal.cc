@@ -70,10 +70,7 @@ class TextDialect final : public TerminalDialect {
     auto body = object_of(message.bytes);
     if (auto* refusal = std::get_if<Response>(&body)) return std::move(*refusal);
     Object members = *std::get<Value>(body).as_object();
-    const auto given = members.find("type");
-    const std::string* const word = given == members.end() ? nullptr : given->second.as_string();
-    const std::string type = word == nullptr ? std::string() : *word;
-    if (given != members.end()) members.erase(given);
+    const std::string type = take_type(members);
     Order order;
     Said said;
     std::optional<Response> refusal;
