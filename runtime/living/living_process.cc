@@ -54,11 +54,15 @@ LivingProcess::LivingProcess(asio::any_io_executor executor, jail::Process proce
 
 asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingProcess::start(
     jail::Process process, ProcessCommand command, std::shared_ptr<OutputOrder> order,
-    std::function<void()> on_end, Cancel cancel) {
+    Cancel cancel) {
   const std::shared_ptr<LivingProcess> self(
       new LivingProcess(co_await asio::this_coro::executor, std::move(process), std::move(command),
                         std::move(order)));
   if (auto begun = co_await self->begin(std::move(cancel)); !begun) co_return begun.error();
+  co_return self;
+}
+
+void LivingProcess::run(const std::shared_ptr<LivingProcess>& self, std::function<void()> on_end) {
   asio::co_spawn(self->executor_, drive(self, std::move(on_end)), asio::detached);
   asio::co_spawn(self->executor_, read_stream(self, self->out_, Stream::standard_output),
                  asio::detached);
@@ -67,12 +71,10 @@ asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingProcess::start(
                    asio::detached);
   }
   const bool is_last = !self->command_.keep_input_open && !self->command_.terminal;
-  if (is_last || !self->first_input_.empty()) {
-    asio::co_spawn(self->executor_,
-                   write(self, std::exchange(self->first_input_, {}), is_last, Cancel()),
-                   asio::detached);
-  }
-  co_return self;
+  if (!is_last && self->first_input_.empty()) return;
+  asio::co_spawn(self->executor_,
+                 write(self, std::exchange(self->first_input_, {}), is_last, Cancel()),
+                 asio::detached);
 }
 
 asio::awaitable<Result<void>> LivingProcess::begin(Cancel cancel) {

@@ -42,12 +42,15 @@ class LivingProcess : public std::enable_shared_from_this<LivingProcess> {
   using Time = std::chrono::system_clock::time_point;
 
   // `process` is spawned and nothing of it is taken yet, `order` is that of the sandbox's output.
-  // Waits until its program has begun or it has ended. `on_end` is called once on the executor,
-  // when it has ended. Errors: as jail::Process::advance(), and closed where `cancel` was requested
-  // before; the process is gone then, and `on_end` not called.
+  // Waits until its program has begun or it has ended. Errors: as jail::Process::advance(), and
+  // closed where `cancel` was requested before; the process is gone then.
   static boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> start(
       jail::Process process, ProcessCommand command, std::shared_ptr<OutputOrder> order,
-      std::function<void()> on_end, Cancel cancel);
+      Cancel cancel);
+  // Reads what it prints, gives it its first input and sees it end. To be called once, when those
+  // who read the sandbox's output know of this process: before, they would take what it printed
+  // for lost. `on_end` is called once on the executor, when it has ended.
+  static void run(const std::shared_ptr<LivingProcess>& self, std::function<void()> on_end);
 
   LivingProcess(const LivingProcess&) = delete;
   LivingProcess& operator=(const LivingProcess&) = delete;

@@ -243,15 +243,15 @@ asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingSandbox::spawn(Pro
     --self->starting_;
   });
   const auto attendance = command.in_background ? Attendance::none : Attendance::awaited;
-  // g++ 12 destroys a temporary function in the operand of co_await twice.
-  std::function<void()> on_end = [use = std::make_shared<Use>(shared_from_this(), attendance),
-                                  self = shared_from_this()]() mutable {
+  auto use = std::make_shared<Use>(shared_from_this(), attendance);
+  auto process = co_await LivingProcess::start(std::move(*spawned), std::move(command), order_,
+                                               std::move(cancel));
+  if (!process) co_return process;
+  add(*process);
+  LivingProcess::run(*process, [use = std::move(use), self = shared_from_this()]() mutable {
     use.reset();
     self->forget_oldest_ended();
-  };
-  auto process = co_await LivingProcess::start(std::move(*spawned), std::move(command), order_,
-                                               std::move(on_end), std::move(cancel));
-  if (process) add(*process);
+  });
   co_return process;
 }
 

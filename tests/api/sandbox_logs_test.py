@@ -220,6 +220,15 @@ class Follow(LogsTest):
         events = self.until(stream, "yes\n")
         self.assertEqual([(wanted.pid, "yes\n")], [(event["data"]["pid"], event["data"]["data"]) for event in events])
 
+    def test_what_a_process_prints_as_it_begins_is_not_lost(self):
+        sandbox = self.make()
+        stream = self.follow(sandbox)
+        for _ in range(300):
+            sandbox.run(["echo", "printed at once"])
+        sandbox.run(["echo", "the last"])
+        kinds = {event["type"] for event in self.until(stream, "the last\n")}
+        self.assertEqual({"log"}, kinds)
+
     def test_the_last_words_of_a_sandbox_that_is_ended(self):
         sandbox = self.make()
         stream = self.follow(sandbox)

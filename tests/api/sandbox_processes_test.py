@@ -204,7 +204,8 @@ class Together(ProcessTest):
     def test_an_orphan_dies_with_the_sandbox(self):
         sandbox = self.make()
         sandbox.run("setsid sleep 6611 & disown")
-        self.assertEqual(1, len(self.on_host("6611")))
+        # The shell does not wait until the program that it started in the background is this one.
+        self.wait_for(lambda: len(self.on_host("6611")) == 1)
         sandbox.delete()
         self.assertEqual([], self.on_host("6611"))
 
