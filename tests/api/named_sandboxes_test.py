@@ -273,13 +273,27 @@ class Output(NamedTest):
         self.run_in("told", "printf 'no line end'")
         self.run_in("told", r"printf '\xff\n'")
         logs = self.done(self.client.send("GET", "/api/v1/logs/sandbox/told"))
-        self.assertEqual("1\n2\n3\n4\n5\nno line end\n\ufffd\n", logs["logs"])
+        self.assertEqual("1\n2\n3\n4\n5\nno line end\ufffd\n", logs["logs"])
         self.assertEqual({"sandbox", "pod", "container", "logs", "fetchedAt"}, set(logs))
-        for lines, expected in ((1, "\ufffd\n"), (3, "5\nno line end\n\ufffd\n"), (7, logs["logs"]), (2000, logs["logs"])):
+        for lines, expected in ((1, "no line end\ufffd\n"), (2, "5\nno line end\ufffd\n"), (6, logs["logs"]), (2000, logs["logs"])):
             tail = self.done(self.client.send("GET", f"/api/v1/logs/sandbox/told?tailLines={lines}"))
             self.assertEqual(expected, tail["logs"], lines)
         for lines in ("0", "2001", "-1", "x", ""):
             self.refused(400, self.client.send("GET", f"/api/v1/logs/sandbox/told?tailLines={lines}"), "tailLines: ", "2000")
+
+    def test_logs_are_in_the_order_in_which_they_were_printed(self):
+        self.made("in-turn")
+        self.run_in("in-turn", "echo first; (while ! [ -e go ]; do sleep 0.02; done; echo third) &")
+        self.run_in("in-turn", "echo second")
+        self.run_in("in-turn", "touch go")
+        logs = []
+
+        def all_is_there():
+            logs.append(self.done(self.client.send("GET", "/api/v1/logs/sandbox/in-turn"))["logs"])
+            return "third" in logs[-1]
+
+        self.wait_for(all_is_there)
+        self.assertEqual("first\nsecond\nthird\n", logs[-1])
 
     def test_logs_of_one_line_without_end_are_bounded(self):
         self.made("long-line")
@@ -311,12 +325,18 @@ class Output(NamedTest):
 
     def test_what_was_used(self):
         self.made("worker")
-        self.run_in("worker", "python3 -c 'b = bytearray(20_000_000); sum(range(3_000_000))'")
-        items = self.done(self.client.post({"names": ["worker", "worker"]}, "/api/v1/sandbox/metrics"))["items"]
-        self.assertEqual({"worker"}, set(items))
-        used = items["worker"]
+        self.run_in("worker", "python3 -c 'b = bytearray(20_000_000); open(\"begun\", \"w\")\nwhile True: pass' & while ! [ -e begun ]; do sleep 0.02; done")
+
+        def used_now():
+            items = self.done(self.client.post({"names": ["worker", "worker"]}, "/api/v1/sandbox/metrics"))["items"]
+            self.assertEqual({"worker"}, set(items))
+            return items["worker"]
+
+        self.wait_for(lambda: used_now()["cpuMilli"] > 0)
+        used = used_now()
         self.assertEqual({"cpuMilli", "memoryBytes", "memoryMB", "sampledAt"}, set(used))
         self.assertGreater(used["memoryBytes"], 20_000_000)
+        living_sandbox.moment(used["sampledAt"])
         self.assertAlmostEqual(used["memoryBytes"] / (1 << 20), used["memoryMB"], delta=0.01)
         for body in ({}, {"names": []}, {"names": "worker"}, {"names": [1]}, {"names": ["worker"] * 101}, {"names": ["worker"], "x": 1}):
             self.refused(400, self.client.post(body, "/api/v1/sandbox/metrics"), "names")

@@ -1,6 +1,10 @@
 // What happens in sandboxes that are named: commands, what was printed, events, what was used.
 #include <algorithm>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -32,6 +36,7 @@ using runtime::Refusal;
 using runtime::RequestField;
 using runtime::RequestRules;
 using runtime::Sandboxes;
+using runtime::SandboxUsage;
 using runtime::json::Value;
 using runtime::json::Writer;
 using Clock = std::chrono::system_clock;
@@ -43,6 +48,8 @@ constexpr std::uint32_t most_events = 500;
 constexpr std::size_t most_names = 100;
 // Of each stream: as JSON it may be six times as long.
 constexpr std::size_t most_output_bytes = 256u << 10;
+
+constexpr std::size_t most_log_bytes = 1u << 20;
 
 std::string now_text() { return runtime::json::utc_text(Clock::now()); }
 
@@ -101,6 +108,25 @@ awaitable<Response> run_command(runtime::Services services, const RequestRules* 
   co_return enveloped(std::move(writer));
 }
 
+// The last lines of what is kept of the output of all its processes, in the order in which it came.
+// Others have their turn between two pages.
+awaitable<std::string> last_lines_of(std::shared_ptr<const runtime::LivingSandbox> living,
+                                     std::size_t lines) {
+  const auto executor = co_await boost::asio::this_coro::executor;
+  const std::uint64_t end = living->output({.from = UINT64_MAX}).next;
+  runtime::OutputQuery query;
+  query.from = std::max(living->output_tail({}, lines), end - std::min(end, most_log_bytes));
+  std::string text;
+  while (query.from < end) {
+    const runtime::OutputPage page = living->output(query);
+    for (const auto& entry : page.entries) text += entry.piece.bytes;
+    query.from = page.next;
+    co_await boost::asio::post(executor, boost::asio::use_awaitable);
+  }
+  if (text.size() > most_log_bytes) text.erase(0, text.size() - most_log_bytes);
+  co_return text;
+}
+
 awaitable<Response> show_logs(runtime::Services, SandboxTarget target, Call call) {
   std::uint64_t lines = usual_lines;
   if (const auto given = call.query.find("tailLines"); given != call.query.end()) {
@@ -109,10 +135,12 @@ awaitable<Response> show_logs(runtime::Services, SandboxTarget target, Call call
       co_return problem(400, "tailLines: expected an integer 1 .. 2000");
     }
   }
+  std::string logs;
+  if (auto living = target.sandbox->living()) logs = co_await last_lines_of(living, lines);
   Writer writer;
   writer.begin_object().key("sandbox").string(name_of(*target.sandbox));
   writer.key("pod").string(target.sandbox->id()).key("container").string("sandbox");
-  writer.key("logs").string(last_lines_of(*target.sandbox, static_cast<std::uint32_t>(lines)));
+  writer.key("logs").json(runtime::output_json(logs, OutputEncoding::utf8));
   writer.key("fetchedAt").string(now_text()).end_object();
   co_return enveloped(std::move(writer));
 }
@@ -182,12 +210,26 @@ Complaint read_names(const Field& field, const Value& value, const RequestRules&
 constexpr RequestField<MetricsRequest> metrics_rows[] = {
     {{.name = "names", .expected = "a list of 1 .. 100 names of sandboxes"}, read_names}};
 
-void write_use(Writer& writer, const runtime::Sandbox& sandbox) {
-  const Use use = use_of(sandbox);
-  writer.begin_object().key("cpuMilli").integer(static_cast<std::int64_t>(use.cpu_millicores));
-  writer.key("memoryBytes").integer(static_cast<std::int64_t>(use.memory_bytes));
-  writer.key("memoryMB").number(static_cast<double>(use.memory_bytes) / (1u << 20));
-  writer.key("sampledAt").string(now_text()).end_object();
+// Thousandths of a processor that it has used since its latest sample, or since it was created.
+std::int64_t millicores(const runtime::Sandbox& sandbox, const SandboxUsage& usage) {
+  const auto samples = sandbox.usage_history().between(Clock::time_point::min(), usage.at);
+  const auto since = samples.empty() ? sandbox.created() : samples.back().at;
+  const auto before = samples.empty() ? std::chrono::microseconds(0) : samples.back().cpu;
+  const auto time = std::chrono::duration_cast<std::chrono::microseconds>(usage.at - since);
+  if (time.count() <= 0 || usage.cpu <= before) return 0;
+  return (usage.cpu - before) * 1000 / time;
+}
+
+void write_use(Writer& writer, const runtime::Sandbox& sandbox, const SandboxUsage& usage) {
+  writer.begin_object().key("cpuMilli").integer(millicores(sandbox, usage));
+  writer.key("memoryBytes").integer(static_cast<std::int64_t>(usage.memory_bytes));
+  writer.key("memoryMB").number(static_cast<double>(usage.memory_bytes) / (1u << 20));
+  writer.key("sampledAt").string(runtime::json::utc_text(usage.at)).end_object();
+}
+
+Refusal named(const std::string& name, Refusal refusal) {
+  refusal.detail = "names: " + runtime::json::quoted(name) + ": " + refusal.detail;
+  return refusal;
 }
 
 awaitable<Response> show_use(runtime::Services services, const RequestRules* rules, Call call) {
@@ -203,12 +245,13 @@ awaitable<Response> show_use(runtime::Services services, const RequestRules* rul
   for (const std::string& name : request.names) {
     const auto found = services.sandboxes->find_living(call.principal, name);
     if (const auto* refusal = std::get_if<Refusal>(&found)) {
-      Refusal named = *refusal;
-      named.detail = "names: " + runtime::json::quoted(name) + ": " + named.detail;
-      co_return response_of(named);
+      co_return response_of(named(name, *refusal));
     }
+    const auto& sandbox = std::get<Sandboxes::Found>(found);
+    const auto usage = co_await services.sandboxes->usage(sandbox);
+    if (!usage) co_return response_of(named(name, Sandboxes::refusal_of_file(usage.error())));
     writer.key(name);
-    write_use(writer, *std::get<Sandboxes::Found>(found));
+    write_use(writer, *sandbox, *usage);
   }
   writer.end_object().end_object();
   co_return enveloped(std::move(writer));

@@ -14,8 +14,6 @@ namespace {
 
 using runtime::json::Writer;
 
-constexpr std::size_t most_log_bytes = 1u << 20;
-
 std::string word_in(const runtime::Metadata& metadata, std::string_view name) {
   const auto found = metadata.find(name);
   return found == metadata.end() ? std::string() : found->second;
@@ -41,26 +39,6 @@ std::string_view status_of(const runtime::Sandbox& sandbox) {
   const State state = sandbox.state();
   if (state == State::paused) return "paused";
   return state == State::ended ? "ended" : "running";
-}
-
-// Where the last `lines` lines of `text` begin. A line end at the end of it begins no line.
-std::size_t place_of_last(std::string_view text, std::uint32_t lines) {
-  std::size_t place = text.size();
-  if (text.ends_with('\n')) --place;
-  for (std::uint32_t count = 0; count < lines && place > 0; ++count) {
-    const std::size_t end = text.rfind('\n', place - 1);
-    if (end == text.npos) return 0;
-    if (count + 1 == lines) return end + 1;
-    place = end;
-  }
-  return 0;
-}
-
-std::string output_of(const runtime::LivingProcess& process) {
-  std::string text;
-  for (const auto& piece : process.output(0, most_log_bytes).part.pieces) text += piece.bytes;
-  if (!text.empty() && !text.ends_with('\n')) text += '\n';
-  return text;
 }
 
 }  // namespace
@@ -93,38 +71,6 @@ void write_named_sandbox(Writer& writer, const runtime::Sandboxes& sandboxes,
   writer.key("status").string(status_of(sandbox));
   writer.key("created_at").string(runtime::json::utc_text(sandbox.created()));
   writer.key("ends_at").string(runtime::json::utc_text(sandbox.ends_at())).end_object();
-}
-
-Use use_of(const runtime::Sandbox& sandbox) {
-  Use use;
-  if (sandbox.living() == nullptr) return use;
-  std::chrono::nanoseconds cpu{0};
-  for (const auto& process : sandbox.living()->processes()) {
-    const auto state = process->state();
-    if (!state.has_ended) continue;
-    cpu += state.report.usage.cpu_user + state.report.usage.cpu_system;
-    use.memory_bytes =
-        std::max<std::uint64_t>(use.memory_bytes, state.report.usage.memory_peak_bytes);
-  }
-  const std::chrono::duration<double> age = std::chrono::system_clock::now() - sandbox.created();
-  if (age.count() <= 0) return use;
-  const double cores = std::chrono::duration<double>(cpu).count() / age.count();
-  use.cpu_millicores = static_cast<std::uint64_t>(cores * 1000);
-  return use;
-}
-
-std::string last_lines_of(const runtime::Sandbox& sandbox, std::uint32_t lines) {
-  if (sandbox.living() == nullptr) return {};
-  const auto processes = sandbox.living()->processes();
-  std::string text;
-  for (std::size_t left = processes.size(); left > 0; --left) {
-    text.insert(0, output_of(*processes[left - 1]));
-    const auto count = std::count(text.begin(), text.end(), '\n');
-    if (count >= static_cast<std::ptrdiff_t>(lines) || text.size() >= most_log_bytes) break;
-  }
-  text.erase(0, place_of_last(text, lines));
-  if (text.size() > most_log_bytes) text.erase(0, text.size() - most_log_bytes);
-  return text;
 }
 
 }  // namespace server::kubernetes_style
