@@ -1,23 +1,17 @@
 #include "runtime/living/sandbox_usage.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "jail/cgroup.h"
+#include "runtime/living/process_files.h"
 
 namespace runtime {
 namespace {
@@ -29,68 +23,8 @@ using jail::Result;
 
 // A guest chooses how many processes and threads there are.
 constexpr std::size_t most_tasks = 1024;
-constexpr std::size_t most_file_bytes = 64u << 10;
 
 Error has_ended() { return {ErrorKind::closed, "the sandbox has ended", 0, {}}; }
-
-// Nothing: it cannot be read, such as that of a process that is gone.
-std::optional<std::string> text_of(const std::string& path) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return std::nullopt;
-  std::string text;
-  std::array<char, 4096> buffer;
-  while (text.size() < most_file_bytes) {
-    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return std::nullopt;
-    if (got == 0) break;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-  return text;
-}
-
-std::optional<std::uint64_t> number_in(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return std::nullopt;
-  return number;
-}
-
-// The word that stands behind so many others.
-std::string_view word_of(std::string_view text, std::size_t before) {
-  for (; before > 0; --before) {
-    const std::size_t blank = text.find(' ');
-    if (blank == text.npos) return {};
-    text.remove_prefix(blank + 1);
-  }
-  return text.substr(0, text.find_first_of(" \n"));
-}
-
-// The number behind `name` at the beginning of a line.
-std::optional<std::uint64_t> number_after(std::string_view text, std::string_view name) {
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    if (line.starts_with(name)) {
-      const std::string_view value = line.substr(name.size());
-      return number_in(value.substr(std::min(value.find_first_not_of(" \t"), value.size())));
-    }
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-  }
-  return std::nullopt;
-}
-
-// By its number on this host, which stays its own as long as the pidfd is not readable.
-std::optional<std::string> process_directory(const Fd& pidfd) {
-  const auto text = text_of("/proc/self/fdinfo/" + std::to_string(pidfd.get()));
-  const auto pid = text ? number_after(*text, "Pid:") : std::nullopt;
-  if (!pid || *pid == 0) return std::nullopt;
-  return "/proc/" + std::to_string(*pid);
-}
-
-bool lives(const Fd& pidfd) {
-  pollfd process{.fd = pidfd.get(), .events = POLLIN, .revents = 0};
-  return ::poll(&process, 1, 0) == 0;
-}
 
 SandboxUsage::Disk disk_of_directory(const Fd& directory) {
   struct statfs status {};
@@ -102,10 +36,7 @@ SandboxUsage::Disk disk_of_directory(const Fd& directory) {
 
 // What the kernel has in files of a cgroup.
 bool read_cgroup(const std::string& process, SandboxUsage& usage) {
-  const auto place = text_of(process + "/cgroup");
-  const auto mounts = text_of("/proc/self/mountinfo");
-  if (!place || !mounts) return false;
-  const auto directory = jail::own_cgroup_directory(*place, *mounts);
+  const auto directory = cgroup_directory(process);
   if (!directory) return false;
   const auto number = [&](const char* name) -> std::optional<std::uint64_t> {
     const auto text = text_of(*directory + "/" + name);

@@ -1,5 +1,6 @@
 // What is kept of sandboxes and told of what happened in them, and how a later server knows them.
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
@@ -189,12 +190,14 @@ LivingSandbox::News Sandboxes::news_of(const Found& sandbox) {
   return {.on_end = [this, weak = std::weak_ptr(sandbox)](
                         const LivingSandbox::Ending& ending) { this->on_end(weak, ending); },
           .on_paused =
-              [this, id, owner](std::optional<LivingSandbox::Cause> why) {
+              [this, id, owner,
+               weak = std::weak_ptr(sandbox)](std::optional<LivingSandbox::Cause> why) {
                 const std::string_view reason = reason_of_pause(why);
                 logger_.info("sandbox paused", {{"sandbox_id", id}, {"reason", reason}});
                 history_.note(
                     owner, id, SandboxEventKind::paused, nullptr,
                     [reason](json::Writer& writer) { writer.key("reason").string(reason); });
+                asio::post(giving_back_, [this, weak] { give_back_memory_of(weak); });
               },
           .on_resumed =
               [this, id, owner] {

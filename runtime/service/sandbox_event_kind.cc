@@ -9,12 +9,13 @@ namespace runtime {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 19> kind_names = {
+constexpr std::array<std::string_view, 20> kind_names = {
     "created",      "changed",        "process_started", "process_ended", "file_written",
     "file_removed", "file_moved",     "directory_made",  "file_read",     "pause_asked",
     "paused",       "resume_asked",   "resumed",         "delete_asked",  "ended",
-    "forgotten",    "egress_allowed", "egress_refused",  "egress_ended"};
-static_assert(kind_names.size() == static_cast<std::size_t>(SandboxEventKind::egress_ended) + 1);
+    "forgotten",    "egress_allowed", "egress_refused",  "egress_ended",  "memory_given_back"};
+static_assert(kind_names.size() ==
+              static_cast<std::size_t>(SandboxEventKind::memory_given_back) + 1);
 
 }  // namespace
 

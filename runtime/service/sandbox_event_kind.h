@@ -28,6 +28,7 @@ enum class SandboxEventKind : std::uint8_t {
   egress_allowed,
   egress_refused,
   egress_ended,
+  memory_given_back,
 };
 
 // A stable word: "process_started".

@@ -1,8 +1,11 @@
-// Sandboxes: what each of them uses, when somebody asks and every few seconds.
+// Sandboxes: what each of them uses, when somebody asks and every few seconds, and what one that is
+// paused gives back.
 #include <boost/asio/post.hpp>
 #include <memory>
 #include <utility>
 
+#include "runtime/json/writer.h"
+#include "runtime/living/memory_return.h"
 #include "runtime/service/sandboxes.h"
 
 namespace runtime {
@@ -11,12 +14,16 @@ namespace {
 namespace asio = boost::asio;
 using jail::Result;
 
-Result<SandboxUsage> look_at(const Sandbox& sandbox) {
+Result<UsageTarget> target_of(const Sandbox& sandbox) {
   auto target = sandbox.living()->usage_target();
-  if (!target) return target.error();
   const bool has_cgroup = sandbox.enforcement().memory == jail::Enforcer::cgroup;
-  if (has_cgroup) target->source = SandboxUsage::Source::cgroup;
-  return usage_of(*target);
+  if (target && has_cgroup) target->source = SandboxUsage::Source::cgroup;
+  return target;
+}
+
+Result<SandboxUsage> look_at(const Sandbox& sandbox) {
+  const auto target = target_of(sandbox);
+  return target ? usage_of(*target) : target.error();
 }
 
 }  // namespace
@@ -70,7 +77,31 @@ void Sandboxes::sample_next(std::shared_ptr<std::vector<Found>> left) {
   asio::post(sampling_, [this, left = std::move(left)]() mutable { sample_next(std::move(left)); });
 }
 
+void Sandboxes::give_back_memory_of(const std::weak_ptr<Sandbox>& weak) {
+  const Found sandbox = weak.lock();
+  const auto is_paused = [&] {
+    return !is_giving_back_over_ && sandbox->state() == Sandbox::State::paused;
+  };
+  if (sandbox == nullptr || !is_paused()) return;
+  const auto target = target_of(*sandbox);
+  if (!target || target->source != SandboxUsage::Source::cgroup) return;
+  const auto given = give_back_memory(*target, is_paused);
+  if (!given) {
+    if (given.error().kind == jail::ErrorKind::closed) return;
+    logger_.warning("memory is not given back",
+                    {{"sandbox_id", sandbox->id()}, {"error", given.error().message()}});
+    return;
+  }
+  history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::memory_given_back, nullptr,
+                [&](json::Writer& writer) {
+                  writer.key("before_bytes").integer(static_cast<std::int64_t>(given->before));
+                  writer.key("after_bytes").integer(static_cast<std::int64_t>(given->after));
+                  writer.key("swapped_bytes").integer(static_cast<std::int64_t>(given->swapped));
+                });
+}
+
 void Sandboxes::end_sampling() {
+  is_giving_back_over_ = true;
   asio::post(sampling_, [this] {
     is_sampling_over_ = true;
     sample_timer_.cancel();

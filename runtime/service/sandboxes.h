@@ -276,6 +276,8 @@ class Sandboxes {
   void sample_all();
   void sample_next(std::shared_ptr<std::vector<Found>> left);
   void end_sampling();
+  // Of one that has been paused, unless it is resumed first.
+  void give_back_memory_of(const std::weak_ptr<Sandbox>& weak);
   static bool sees(const Principal& principal, const Sandbox& sandbox);
 
   Runner& runner_;
@@ -292,6 +294,9 @@ class Sandboxes {
       file_workers_.get_executor()};
   boost::asio::steady_timer sample_timer_{sampling_};
   bool is_sampling_over_ = false;  // the strand's
+  // Waits for the disk that has the swap.
+  boost::asio::thread_pool giving_back_{1};
+  std::atomic<bool> is_giving_back_over_ = false;
 
   const std::shared_ptr<std::atomic<std::uint32_t>> port_connections_ =
       std::make_shared<std::atomic<std::uint32_t>>(0);

@@ -48,6 +48,13 @@ prepare_cgroup() {
   done
 }
 
+# Compressed memory, which is all that this machine has.
+prepare_swap() {
+  echo 256M >/sys/block/zram0/disksize
+  busybox mkswap /dev/zram0 >/dev/null
+  busybox swapon /dev/zram0
+}
+
 # The host's are closed to whoever may have started the machine, and so to its root: PAM and useradd
 # get files that say of everybody that they have no password.
 prepare_passwords() {
@@ -121,6 +128,7 @@ if [[ ${1-} == as-service ]]; then
 fi
 
 prepare_files
+prepare_swap
 if [[ $mode == systemd ]]; then
   prepare_passwords
   prepare_systemd

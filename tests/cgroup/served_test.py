@@ -10,6 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "api"))
 import live_server  # noqa: E402
+import living_sandbox  # noqa: E402
 import time_scale  # noqa: E402
 
 BINARY = os.environ["AGENT_SANDBOX_BIN"]
@@ -98,6 +99,35 @@ class Served(unittest.TestCase):
         self.assertLessEqual(result["memory_peak_mb"], 64)
         self.assertEqual(0, server.stop())
         self.assertTrue(until(lambda: not leaves(self.place)), leaves(self.place))
+
+    def test_memory_of_a_paused_sandbox_goes_to_swap(self):
+        server = self.serve()
+        with server.client() as client:
+            sandbox = living_sandbox.Sandbox(client, client.post({"limits": {"memory_mb": 256}}, "/v1/sandboxes").json)
+            process = sandbox.start(["python3", "-c", "import hashlib, random, time, os\n"
+                                     "held = random.Random(7).randbytes(1000) * 80_000\n"
+                                     "print(hashlib.sha256(held).hexdigest(), flush=True)\n"
+                                     "while not os.path.exists('go'): time.sleep(0.1)\n"
+                                     "print(hashlib.sha256(held).hexdigest(), flush=True)"])
+            self.assertTrue(until(lambda: "\n" in process.text(), 60), process.now())
+            before = process.text()
+            sandbox.pause()
+
+            def events():
+                return client.send("GET", sandbox.path + "/events?kind=memory_given_back").json["events"]
+
+            self.assertTrue(until(events, 60))
+            told = events()[0]["detail"]
+            self.assertGreater(told["before_bytes"], 80_000_000)
+            self.assertLess(told["after_bytes"], 20_000_000)
+            self.assertGreater(told["swapped_bytes"], 60_000_000)
+            # One that runs gets no more of the swap.
+            [leaf] = [leaf for leaf in self.place.glob("jail-*")
+                      if int((leaf / "memory.swap.current").read_text(encoding="ascii")) > 0]
+            self.assertEqual("0\n", (leaf / "memory.swap.max").read_text(encoding="ascii"))
+            self.assertEqual(200, sandbox.ask_to("resume").status)
+            sandbox.put("/workspace/go", b"")
+            self.assertTrue(until(lambda: process.text() == before * 2, 60), process.text())
 
     def test_share_of_the_processor(self):
         server = self.serve(SANDBOX_CPU_LIMIT="0.3")
