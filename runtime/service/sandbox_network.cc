@@ -14,12 +14,7 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::change_network(Found sandbox,
   const auto changed = co_await sandbox->living()->set_network(std::move(rules));
   if (changed) co_return std::nullopt;
   const jail::Error& error = changed.error();
-  if (error.kind == jail::ErrorKind::closed) {
-    // It is ending; how it did is known in a moment.
-    co_await sandbox->living()->wait_for_end(std::chrono::steady_clock::now() +
-                                             patience_for_an_end);
-    co_return ended_refusal(*sandbox);
-  }
+  if (error.kind == jail::ErrorKind::closed) co_return co_await ending_refusal(sandbox);
   if (error.kind == jail::ErrorKind::invalid) {
     co_return Refusal{.reason = Reason::invalid, .detail = error.doing};
   }

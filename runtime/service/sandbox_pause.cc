@@ -47,12 +47,7 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::resume(Caller caller, Found s
 
 // Why it was neither paused nor resumed.
 asio::awaitable<Refusal> Sandboxes::no_change(Found sandbox, jail::Error error) {
-  if (error.kind == jail::ErrorKind::closed) {
-    // It is ending; how it did is known in a moment.
-    co_await sandbox->living()->wait_for_end(std::chrono::steady_clock::now() +
-                                             patience_for_an_end);
-    co_return ended_refusal(*sandbox);
-  }
+  if (error.kind == jail::ErrorKind::closed) co_return co_await ending_refusal(sandbox);
   if (error.kind == jail::ErrorKind::timed_out) {
     co_return Refusal{.reason = Reason::too_slow,
                       .detail = "its processes could not be stopped in time, and go on",

@@ -325,6 +325,11 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::change(Caller caller, Found s
   co_return std::nullopt;
 }
 
+asio::awaitable<Refusal> Sandboxes::ending_refusal(Found sandbox) {
+  co_await sandbox->living()->wait_for_end(std::chrono::steady_clock::now() + patience_for_an_end);
+  co_return ended_refusal(*sandbox);
+}
+
 asio::awaitable<void> Sandboxes::remove(Caller caller, Found sandbox) {
   if (!sandbox->end()) {
     history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::delete_asked, &caller);
@@ -367,12 +372,7 @@ asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_
   if (cancel.requested()) {
     co_return Refusal{.reason = Reason::too_slow, .detail = "nobody waits for the process"};
   }
-  if (error.kind == jail::ErrorKind::closed) {
-    // It is ending; how it did is known in a moment.
-    co_await sandbox->living()->wait_for_end(std::chrono::steady_clock::now() +
-                                             patience_for_an_end);
-    co_return ended_refusal(*sandbox);
-  }
+  if (error.kind == jail::ErrorKind::closed) co_return co_await ending_refusal(sandbox);
   // Init's table is full: others have left processes behind that go on.
   if (error.kind == jail::ErrorKind::exhausted && error.sys_errno == EAGAIN) {
     co_return busy("as many processes are left in this sandbox as there may be: " +

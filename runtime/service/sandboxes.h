@@ -252,6 +252,8 @@ class Sandboxes {
   Refusal not_started(const jail::Error& error, std::string_view what) const;
   static Refusal paused_refusal();
   static Refusal ended_refusal(const Sandbox& sandbox);
+  // The same of one that is ending: how it did is known in a moment.
+  static boost::asio::awaitable<Refusal> ending_refusal(Found sandbox);
   static constexpr std::chrono::seconds patience_for_an_end{10};
   LivingSandbox::News news_of(const Found& sandbox);
   boost::asio::awaitable<Refusal> no_change(Found sandbox, jail::Error error);
