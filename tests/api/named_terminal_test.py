@@ -1,9 +1,8 @@
 """WS /api/v1/terminal/sandbox/{name}/ws: a shell in messages of text, with Debian's python3-websockets."""
 import asyncio
-import contextlib
 import json
 
-import living_sandbox
+import sandbox_terminal
 import time_scale
 
 try:
@@ -12,14 +11,12 @@ except ImportError:
     websockets = None
 
 
-class Terminal:
-    """One connection: what the terminal showed, and the other messages."""
+class Terminal(sandbox_terminal.Terminal):
+    """One in whose messages what was printed is text."""
 
     def __init__(self, socket):
-        self.socket, self.shown, self.messages = socket, "", []
-
-    async def say(self, **message):
-        await self.socket.send(json.dumps(message))
+        super().__init__(socket)
+        self.shown = ""
 
     async def take(self):
         message = json.loads(await asyncio.wait_for(self.socket.recv(), time_scale.scaled(30)))
@@ -28,28 +25,13 @@ class Terminal:
         else:
             self.messages.append(message)
 
-    async def until(self, text):
-        while text not in self.shown:
-            try:
-                await self.take()
-            except websockets.ConnectionClosed as closed:
-                raise AssertionError(f"{text!r} is not in {self.shown!r}; {self.messages}") from closed
-        self.shown = self.shown.split(text, 1)[1]
-
     async def end(self):
         """Reads on to the end; the messages that were no output."""
-        with contextlib.suppress(websockets.ConnectionClosed):
-            while True:
-                await self.take()
+        await super().end()
         return self.messages
 
 
-class NamedTerminal(living_sandbox.SandboxTest):
-    def setUp(self):
-        super().setUp()
-        if websockets is None:
-            self.skipTest("python3-websockets is missing")
-
+class NamedTerminal(sandbox_terminal.TerminalTest):
     def open(self, name, **headers):
         address = f"ws://127.0.0.1:{self.server.port}/api/v1/terminal/sandbox/{name}/ws"
         return websockets.connect(address, max_size=None, close_timeout=1, extra_headers=headers)
