@@ -27,8 +27,6 @@ constexpr std::ptrdiff_t known_ended = 100;
 constexpr std::uint32_t most_processes = 64;
 constexpr std::uint32_t most_left_behind = 256;
 // Of one sandbox.
-constexpr std::uint32_t most_watches = 8;
-constexpr std::uint32_t most_watched_directories = 1024;
 
 // 128 random bits in lower-case base 32.
 std::string random_text() {
@@ -208,9 +206,7 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
     sandbox->enforcement_ = enforcement;
     sandbox->living_ = std::move(*living);
     sandbox->created_ = sandbox->living_->began_at();
-    sandbox->watch_bounds_ = {.watches = {std::make_shared<WatchRoom>(most_watches), all_watches_},
-                              .directories = {std::make_shared<WatchRoom>(most_watched_directories),
-                                              all_watched_directories_}};
+    sandbox->watch_bounds_ = watch_bounds_.of_a_sandbox(sandbox->owner_);
     sandbox->request_ = std::move(request);
     sandbox->number_ = ++last_numbers_[sandbox->owner_];
     sandboxes_.push_back(sandbox);

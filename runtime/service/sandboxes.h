@@ -38,6 +38,7 @@
 #include "runtime/service/sandbox_history.h"
 #include "runtime/service/sandbox_requests.h"
 #include "runtime/service/usage_history.h"
+#include "runtime/service/watch_bounds.h"
 
 namespace runtime {
 
@@ -286,9 +287,7 @@ class Sandboxes {
   Logger& logger_;
   SandboxHistory& history_;
   const Options options_;
-  // The kernel allows one user 128 inotify instances as a rule.
-  const std::shared_ptr<WatchRoom> all_watches_ = std::make_shared<WatchRoom>(96);
-  const std::shared_ptr<WatchRoom> all_watched_directories_ = std::make_shared<WatchRoom>(16384);
+  WatchBounds watch_bounds_;  // with mutex_ held
   Admission file_turns_{file_threads, most_waiting_file_work};
   std::map<std::string, Admission, std::less<>> file_turns_of_;  // of each owner
   boost::asio::thread_pool file_workers_{file_threads};

@@ -6,9 +6,10 @@ import living_sandbox
 
 
 class WatchTest(living_sandbox.SandboxTest):
-    def watch(self, sandbox, accept=event_stream.SSE, **query):
+    def watch(self, sandbox, accept=event_stream.SSE, key=None, **query):
         """A stream that has said that it watches."""
-        stream = self.stream("GET", f"{sandbox.path}/watch?{urllib.parse.urlencode(query)}", accept=accept)
+        headers = {"X-API-Key": key} if key else {}
+        stream = self.stream("GET", f"{sandbox.path}/watch?{urllib.parse.urlencode(query)}", accept=accept, **headers)
         self.assertEqual((200, accept), (stream.status, stream.headers["Content-Type"]))
         first = next(iter(stream))
         self.assertEqual("watching", first["type"])

@@ -265,3 +265,18 @@ for number in range(30000):
             os.unlink(f'/workspace/{name}')
 """)
         self.assertIn("overflow", self.until_quiet(sandbox, stream))
+
+
+class SeveralKeys(WatchTest):
+    environment = {"JOBS_PATH": ":memory:", "API_KEYS": "first-key,second-key"}
+
+    def test_a_key_leaves_watches_to_others(self):
+        first, second = self.client_with("first-key"), self.client_with("second-key")
+        for _ in range(8):
+            sandbox = self.make(first)
+            for _ in range(8):
+                self.watch(sandbox, key="first-key")
+        busy = self.make(first)
+        answer = first.send("GET", f"{busy.path}/watch")
+        self.assert_problem(503, "busy", answer, "as many watches are open as there may be")
+        self.watch(self.make(second), key="second-key")
