@@ -252,12 +252,17 @@ class SmallPool(PoolTest):
     def test_a_launcher_that_is_killed_is_replaced(self):
         self.wait_until_warm()
         for _ in range(2):
-            # Warm jails that were left may have answered all there was, before another launcher was needed.
-            self.wait_for(lambda: self.server.launcher() is not None)
+            # Zygotes go on without it, so it is another template that needs the next one.
+            self.wait_for(self.has_a_launcher_for_bash)
             os.kill(self.server.launcher(), signal.SIGKILL)
             for _ in range(6):
                 self.assertEqual("42\n", self.execute("print(6*7)", timeout_seconds=30)["stdout"])
             self.wait_for(lambda: self.execute("print(6*7)", timeout_seconds=30)["warm"])
+        self.wait_for(self.has_a_launcher_for_bash)
+
+    def has_a_launcher_for_bash(self):
+        self.assertEqual("42\n", self.execute("echo 42", language="bash", timeout_seconds=30)["stdout"])
+        return self.server.launcher() is not None
 
 
 class WithoutPools(PoolTest):
