@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "filter_probe.h"
+#include "jail/spec.h"
 
 namespace jail::test {
 namespace {
@@ -51,6 +52,20 @@ TEST_F(ArgumentRules, CloneMakesNoNamespace) {
     }
     EXPECT_EQ(ask(SYS_clone, {usual | 0x7e020000}), fails_with(EPERM));
     EXPECT_EQ(ask(SYS_clone, {usual | CLONE_PARENT}), fails_with(EPERM));
+  }
+}
+
+TEST_F(ArgumentRules, AnIdIsSetToWhatItIsAlone) {
+  constexpr std::uint64_t none = 0xffffffff;
+  for (const long number : {SYS_setresuid, SYS_setresgid}) {
+    // What posix_spawn(3) asks for in its child, for make among others.
+    EXPECT_EQ(ask(number, {none, guest_uid, none}), allowed);
+    EXPECT_EQ(ask(number, {guest_uid, guest_uid, guest_uid}), allowed);
+    for (const std::uint64_t other : {0UL, 1UL, 1001UL, 65534UL}) {
+      EXPECT_EQ(ask(number, {other, guest_uid, guest_uid}), fails_with(EPERM)) << other;
+      EXPECT_EQ(ask(number, {none, other, none}), fails_with(EPERM)) << other;
+      EXPECT_EQ(ask(number, {none, guest_uid, other}), fails_with(EPERM)) << other;
+    }
   }
 }
 
