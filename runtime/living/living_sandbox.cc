@@ -321,13 +321,15 @@ void LivingSandbox::forget_oldest_ended() {
 }
 
 void LivingSandbox::forget_oldest_ended_locked() {
-  const auto has_ended = [](const auto& process) { return process->state().has_ended; };
-  auto ended = std::count_if(processes_.begin(), processes_.end(), has_ended);
-  while (ended-- > static_cast<std::ptrdiff_t>(kept_ended_processes)) {
-    const auto oldest = std::find_if(processes_.begin(), processes_.end(), has_ended);
-    (*oldest)->close_output();
-    processes_.erase(oldest);
+  std::vector<std::pair<LivingProcess::Time, int>> ended;
+  for (const auto& process : processes_) {
+    const LivingProcess::State state = process->state();
+    if (state.has_ended) ended.emplace_back(state.ended_at, process->pid());
   }
+  if (ended.size() <= kept_ended_processes) return;
+  std::sort(ended.begin(), ended.end());
+  ended.resize(ended.size() - kept_ended_processes);
+  for (const auto& [at, pid] : ended) forget_locked(pid);
 }
 
 std::vector<std::shared_ptr<LivingProcess>> LivingSandbox::processes() const {
@@ -345,6 +347,10 @@ std::shared_ptr<LivingProcess> LivingSandbox::find(int pid) const {
 
 void LivingSandbox::forget(int pid) {
   const std::lock_guard lock(mutex_);
+  forget_locked(pid);
+}
+
+void LivingSandbox::forget_locked(int pid) {
   std::erase_if(processes_, [&](const auto& process) {
     if (process->pid() != pid || !process->state().has_ended) return false;
     process->close_output();

@@ -192,6 +192,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   void add(const std::shared_ptr<LivingProcess>& process);
   void forget_oldest_ended();
   void forget_oldest_ended_locked();
+  void forget_locked(int pid);
   boost::asio::awaitable<void> see_processes_end() const;
   EndedSources latest_output() const;
   static jail::Error has_ended_error();

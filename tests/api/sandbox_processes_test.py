@@ -225,6 +225,10 @@ class Together(ProcessTest):
         self.assertEqual({running.pid, *pids[-32:]}, {each["pid"] for each in listed})
         self.assertEqual(["running"], [each["state"] for each in listed if each["pid"] == running.pid])
         self.assertEqual(404, self.client.send("GET", f"{self.sandbox.path}/processes/{pids[0]}").status)
+        # It began before all others, and is the last that ends.
+        running.delete()
+        self.assertEqual(("ended", "SIGKILL"), (running.now()["state"], running.now()["signal"]))
+        self.assertEqual({running.pid, *pids[-31:]}, {each["pid"] for each in self.sandbox.processes()})
 
     def test_many_callers_at_once(self):
         answers = []
