@@ -315,9 +315,12 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::change(Caller caller, Found s
     if (change.idle) sandbox->living_->set_idle(*change.idle);
   }
   note_changed(caller, *sandbox, change);
-  // Its end may have been written meanwhile.
-  const std::lock_guard lock(mutex_);
-  if (!sandbox->end()) history_.keep(sandbox->known());
+  {
+    // Its end may have been written meanwhile.
+    const std::lock_guard lock(mutex_);
+    if (!sandbox->end()) history_.keep(sandbox->known());
+  }
+  co_await history_.settle();
   co_return std::nullopt;
 }
 
@@ -331,12 +334,13 @@ asio::awaitable<void> Sandboxes::remove(Caller caller, Found sandbox) {
     history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::delete_asked, &caller);
     sandbox->living_->end(LivingSandbox::Cause::deleted);
     co_await sandbox->living_->wait_for_end(std::chrono::steady_clock::now() + patience_for_an_end);
-    co_return;
+  } else {
+    history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::forgotten, &caller);
+    const std::lock_guard lock(mutex_);
+    std::erase(sandboxes_, sandbox);
+    history_.forget(sandbox->id());
   }
-  history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::forgotten, &caller);
-  const std::lock_guard lock(mutex_);
-  std::erase(sandboxes_, sandbox);
-  history_.forget(sandbox->id());
+  co_await history_.settle();
 }
 
 asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> Sandboxes::spawn(

@@ -290,3 +290,22 @@ class Restart(live_server.KeptJobsTest):
         self.assertEqual(0, server.stop())
         with self.start().client() as client:
             self.assertEqual(404, client.send("GET", f"/v1/sandboxes/{made['id']}").status)
+
+    def test_what_was_answered_just_before_the_server_was_killed_is_kept(self):
+        asked = {"changed": lambda sandbox: sandbox.change(metadata={"a": "new"}), "deleted": Sandbox.delete, "forgotten": Sandbox.delete}
+        expected = {"changed": (200, "stopping", {"a": "new"}), "deleted": (200, "deleted", {"a": "b"}), "forgotten": (404, None, None)}
+        for what, ask in asked.items():
+            with self.subTest(what):
+                server = self.start(JOBS_DURABLE="true")
+                with server.client() as client:
+                    sandbox = Sandbox(client, client.post({"metadata": {"a": "b"}}, "/v1/sandboxes").json)
+                    if what == "forgotten":
+                        self.assertEqual(204, sandbox.delete().status)
+                    self.assertIn(ask(sandbox).status, (200, 204))
+                    server.kill()
+                server = self.start()
+                with server.client() as client:
+                    answer = client.send("GET", sandbox.path)
+                    now = answer.json if answer.status == 200 else {"outcome": {"code": None}, "metadata": None}
+                    self.assertEqual(expected[what], (answer.status, now["outcome"]["code"], now["metadata"]))
+                self.assertEqual(0, server.stop())
