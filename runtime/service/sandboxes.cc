@@ -166,6 +166,31 @@ std::optional<Refusal> Sandboxes::reserve(const Principal& principal,
   return std::nullopt;
 }
 
+asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> Sandboxes::launch(
+    Found sandbox, const SandboxRequest& request) {
+  LivingRequest wanted;
+  wanted.template_name = request.template_name;
+  wanted.memory_limit_mb = request.memory_mb;
+  wanted.processes = request.processes;
+  wanted.disk_limit_mb = request.disk_mb;
+  wanted.most_lifetime = options_.most_lifetime;
+  wanted.network = request.network;
+  wanted.network.label = sandbox->id_;
+  const LivingSandbox::Times times{
+      .lifetime = request.timeout, .idle = request.idle, .most_lifetime = options_.most_lifetime};
+  const LivingSandbox::Pausing pausing{.in_place_of_end = request.pauses_at_its_end,
+                                       .resumes_on_demand = request.resumes_on_demand,
+                                       .most_paused = options_.most_paused};
+  for (bool is_first = true;; is_first = false) {
+    auto jail = runner_.launch_living(wanted);
+    if (!jail) co_return jail.error();
+    LivingSandbox::News news = news_of(sandbox);
+    auto living = co_await LivingSandbox::start(std::move(*jail), times, pausing, std::move(news));
+    if (living || living.error().kind != jail::ErrorKind::closed || !is_first) co_return living;
+    logger_.warning("a sandbox is launched again", {{"error", living.error().message()}});
+  }
+}
+
 asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller,
                                                                    SandboxRequest request) {
   if (auto refusal = reserve(caller.principal, request)) co_return std::move(*refusal);
@@ -178,30 +203,11 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
   sandbox->access_token_ = Secret(random_text());
   sandbox->owner_ = caller.principal.tenant;
   sandbox->metadata_ = std::move(request.metadata);
-  LivingRequest wanted;
-  wanted.template_name = request.template_name;
-  wanted.memory_limit_mb = request.memory_mb;
-  wanted.processes = request.processes;
-  wanted.disk_limit_mb = request.disk_mb;
-  wanted.most_lifetime = options_.most_lifetime;
-  wanted.network = request.network;
-  wanted.network.label = sandbox->id_;
-  auto jail = runner_.launch_living(wanted);
-  jail::Result<std::shared_ptr<LivingSandbox>> living{std::shared_ptr<LivingSandbox>()};
-  if (jail) {
-    const LivingSandbox::Times times{
-        .lifetime = request.timeout, .idle = request.idle, .most_lifetime = options_.most_lifetime};
-    const LivingSandbox::Pausing pausing{.in_place_of_end = request.pauses_at_its_end,
-                                         .resumes_on_demand = request.resumes_on_demand,
-                                         .most_paused = options_.most_paused};
-    LivingSandbox::News news = news_of(sandbox);
-    living = co_await LivingSandbox::start(std::move(*jail), times, pausing, std::move(news));
-  }
+  auto living = co_await launch(sandbox, request);
   const jail::Enforcement enforcement = runner_.state().enforcement;
   {
     const std::lock_guard lock(mutex_);
     give_back();
-    if (!jail) co_return not_started(jail.error(), "the sandbox");
     if (!living) co_return not_started(living.error(), "the sandbox");
     sandbox->enforcement_ = enforcement;
     sandbox->living_ = std::move(*living);

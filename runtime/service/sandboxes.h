@@ -250,6 +250,10 @@ class Sandboxes {
                                                                              ProcessRequest request,
                                                                              Cancel cancel);
   std::optional<Refusal> reserve(const Principal& principal, const SandboxRequest& request);
+  // A launcher may die while it makes a jail. Nothing of the caller's has run then, so another one
+  // makes the next, once.
+  boost::asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> launch(
+      Found sandbox, const SandboxRequest& request);
   Refusal not_started(const jail::Error& error, std::string_view what) const;
   static Refusal paused_refusal();
   static Refusal ended_refusal(const Sandbox& sandbox);

@@ -3,13 +3,10 @@ that ends in a way of its own."""
 import concurrent.futures
 import json
 import os
-import pathlib
-import shutil
-import tempfile
-import time
 
 import host_view
 import live_server
+from server_snapshot import Snapshot, assert_nothing_left, settled
 
 MEBIBYTE = 1 << 20
 PROGRAMS = (
@@ -24,26 +21,6 @@ PROGRAMS = (
     ("timeout", {"code": "while True: pass", "timeout_seconds": 0.15}),
     ("out_of_memory", {"code": "x = []\nwhile True: x.append(bytearray(b'x') * (1 << 20))", "memory_limit_mb": 48}),
 )
-
-
-def descriptors(launcher):
-    try:
-        return host_view.open_descriptors(launcher)
-    except PermissionError:
-        return None  # not dumpable, and this user is not root: the run as root looks
-
-
-class Snapshot:
-    def __init__(self, server):
-        # Of jails that wait others have taken the place of those that were used.
-        self.processes = sorted(server.processes().values())
-        self.launcher = server.launcher()
-        self.mounts = host_view.mounts()
-        self.cgroups = host_view.cgroups()
-        self.server_descriptors = host_view.open_descriptors(server.pid)
-        self.launcher_descriptors = descriptors(server.launcher())
-        self.files = sorted(os.listdir(server.temporary) + os.listdir(server.directory))
-        self.shared_memory = {name for name in os.listdir("/dev/shm") if "sandbox" in name or "jail" in name}
 
 
 class Leaks(live_server.ServerTest):
@@ -82,19 +59,6 @@ class Leaks(live_server.ServerTest):
             client.socket.sendall(b"POST /execute HTTP/1.1\r\nContent-Length: 100\r\n")
             client.close()
 
-    def settled(self, before):
-        """The first snapshot without anything new, or the last one taken: requests of clients that left may
-        still start while one looks, but what leaks stays."""
-        deadline = time.monotonic() + 10
-        while True:
-            after = Snapshot(self.server)
-            nothing_new = (after.processes == before.processes
-                           and after.server_descriptors <= before.server_descriptors
-                           and after.launcher_descriptors == before.launcher_descriptors)
-            if nothing_new or time.monotonic() > deadline:
-                return after
-            time.sleep(0.05)
-
     def wait_until_idle(self):
         host_view.wait_until(lambda: len(self.server.processes()) <= 1, 5)
 
@@ -105,14 +69,9 @@ class Leaks(live_server.ServerTest):
         before = Snapshot(self.server)
         resident = host_view.resident_bytes(self.server.pid)
         work()
-        after = self.settled(before)
-        self.assertEqual((before.launcher, before.processes), (after.launcher, after.processes))
-        self.assertEqual(before.mounts, after.mounts)
-        self.assertEqual(set(), {path for path in after.cgroups - before.cgroups if "sandbox" in path or "jail" in path})
-        self.assertLessEqual(after.server_descriptors, before.server_descriptors)
-        self.assertEqual(before.launcher_descriptors, after.launcher_descriptors)
-        self.assertEqual(before.files, after.files)
-        self.assertEqual(before.shared_memory, after.shared_memory)
+        after = settled(self.server, before)
+        self.assertEqual(before.launcher, after.launcher)
+        assert_nothing_left(self, before, after)
         self.assertLess(host_view.resident_bytes(self.server.pid), 1.5 * resident + 24 * MEBIBYTE)
 
     def test_one_after_the_other(self):
@@ -157,38 +116,16 @@ class LargeBodies(live_server.ServerTest):
                         (before, host_view.resident_bytes(self.server.pid)))
 
 
-class WarmLeaks(Leaks):
+class WarmLeaks(live_server.SteadyPools, Leaks):
     """Jails from pools that keep as many whatever happens."""
 
-    POOL = {"least": 4, "usual": 4, "most": 4}
-
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="agent-sandbox-templates.")
-        os.chmod(cls.folder, 0o755)
-        for language, warmth in (("python", "forked"), ("bash", "prepared")):
-            path = pathlib.Path(cls.folder, f"{language}.json")
-            path.write_text(json.dumps({"name": language, "language": language, "warmth": warmth, "pool": cls.POOL}),
-                            encoding="utf-8")
-            path.chmod(0o644)
-        cls.environment = {**Leaks.environment, "SANDBOX_POOL_SIZE": "4", "SANDBOX_TEMPLATES_DIR": cls.folder}
-        super().setUpClass()
-
-    @classmethod
-    def tearDownClass(cls):
-        super().tearDownClass()
-        shutil.rmtree(cls.folder)
+    environment = {**Leaks.environment, "SANDBOX_POOL_SIZE": "4"}
+    JAILS = 4
 
     def wait_until_idle(self):
         """Pools are full, and the processes of what ran are gone."""
-        def full():
-            with self.server.client() as client:
-                pools = client.send("GET", "/health").json["pools"]
-            return all((pool["warm"], pool["leased"], pool["refilling"]) == (pool["target"], 0, 0)
-                       for pool in pools.values())
-
-        self.assertTrue(host_view.wait_until(full, 10))
-        jails = 2 * 4
+        self.assertTrue(host_view.wait_until(self.pools_are_full, 10))
+        jails = 2 * self.JAILS
         # A jail that waits is an init and, of Python, a guest; beside them a launcher and the
         # zygote with its host.
         at_rest = jails + 4 + 3

@@ -2,6 +2,7 @@
 import http.client
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -268,6 +269,31 @@ class ServerTest(unittest.TestCase):
         started = time.monotonic()
         result = self.execute(code, **fields)
         return result, time.monotonic() - started
+
+
+class SteadyPools:
+    """For a ServerTest: pools of Python and of bash that keep JAILS each, whatever happens."""
+
+    JAILS = 2
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.mkdtemp(prefix="agent-sandbox-templates.")
+        cls.addClassCleanup(shutil.rmtree, folder)
+        os.chmod(folder, 0o755)
+        pool = dict.fromkeys(("least", "usual", "most"), cls.JAILS)
+        for language, warmth in (("python", "forked"), ("bash", "prepared")):
+            path = pathlib.Path(folder, f"{language}.json")
+            path.write_text(json.dumps({"name": language, "language": language, "warmth": warmth, "pool": pool}), encoding="utf-8")
+            path.chmod(0o644)
+        cls.environment = {**cls.environment, "SANDBOX_TEMPLATES_DIR": folder}
+        super().setUpClass()
+
+    def pools_are_full(self):
+        """On a connection of its own, since others count descriptors."""
+        with self.server.client() as client:
+            pools = client.send("GET", "/health").json["pools"].values()
+        return all((pool["warm"], pool["leased"], pool["refilling"]) == (pool["target"], 0, 0) for pool in pools)
 
 
 class KeptJobsTest(ServerTest):
