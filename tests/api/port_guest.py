@@ -9,6 +9,8 @@ it does:
   /others    how many other connections are open
   /quiet     nothing at all; /leave: the end at once
   /ws        a WebSocket that says back what it is told, and "bye" when it is told "end"
+  /page      a page for a browser, whose script asks for /echo and /ws and tells what it has seen by /seen, which prints that
+  /opened    how often the page was asked for
 """
 import base64
 import hashlib
@@ -18,7 +20,17 @@ import sys
 import threading
 
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+PAGE = b"""<!DOCTYPE html><title>page</title><script>
+const tell = (word, text) => fetch("seen", {method: "POST", body: word + " " + text})
+tell("address", location.href)
+tell("cookie", document.cookie || "nothing")
+fetch("echo").then(answer => answer.json()).then(told => tell("fetch", told.request))
+const heard = [], socket = new WebSocket("ws" + location.href.slice(4).replace(/page.*/, "ws"))
+socket.onopen = () => socket.send("echoed")
+socket.onmessage = message => heard.push(message.data) === 2 && tell("websocket", heard.join(" "))
+</script>"""
 go = threading.Event()
+opened = []
 connections = set()
 
 
@@ -106,6 +118,14 @@ def serve(connection):
         answer(connection, str(len(connections) - 1).encode())
     elif path == "/quiet":
         reader.read()
+    elif path == "/page":
+        opened.append(target)
+        answer(connection, PAGE, ["Content-Type: text/html"])
+    elif path == "/opened":
+        answer(connection, str(len(opened)).encode())
+    elif path == "/seen":
+        print("seen", read_body(reader, headers)[0].decode(), flush=True)
+        answer(connection, b"")
     elif path == "/ws":
         speak_websocket(connection, reader, headers)
     elif path != "/leave":
