@@ -92,6 +92,10 @@ struct Config {
   // Whether requests may ask for egress, and the rules (jail/egress.h) that they must stay in.
   bool network_enabled = false;
   std::vector<std::string> network_allow;
+  // Where webhooks may lead (runtime/service/webhook_destinations.h); none: there are no webhooks.
+  std::vector<std::string> webhooks_allow;
+  // How long a webhook may fail before it is disabled.
+  std::chrono::milliseconds webhooks_retry{std::chrono::hours(24)};
   // Or "own", "none", or a directory of cgroup v2.
   std::string cgroup = "auto";
   bool require_cgroup = false;

@@ -133,6 +133,19 @@ bool apply_network_allow(Config& config, std::string_view text) {
   return good;
 }
 
+// As for egress. In front of one may stand the scheme, which is https where none does.
+bool apply_webhooks_allow(Config& config, std::string_view text) {
+  auto rules = items(text);
+  if (!rules) return false;
+  const bool good = std::all_of(rules->begin(), rules->end(), [](std::string_view rule) {
+    constexpr std::string_view http = "http://";
+    if (rule.starts_with(http)) rule.remove_prefix(http.size());
+    return jail::check_egress_rule(rule).has_value();
+  });
+  config.webhooks_allow = std::move(*rules);
+  return good;
+}
+
 // Labels of letters, digits and hyphens. In front of it stand a port and an id, of 33 bytes.
 bool apply_ports_domain(Config& config, std::string_view text) {
   constexpr std::size_t most_bytes = 200;
@@ -393,6 +406,16 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
       "destinations such as pypi.org:443, *.example.org:443 or 10.0.0.0/8:5432, separated by "
       "commas",
       apply_network_allow);
+  add("SANDBOX_WEBHOOKS_ALLOW",
+      "destinations such as hooks.example.org:443, *.example.org:443 or http://10.0.0.0/8:8080, "
+      "separated by commas",
+      apply_webhooks_allow);
+  add("SANDBOX_WEBHOOKS_RETRY_SECONDS", "a number of seconds 1 .. 2592000",
+      [](Config& config, std::string_view text) {
+        const auto value = seconds(text, 2'592'000);
+        if (value) config.webhooks_retry = *value;
+        return value && *value >= std::chrono::seconds(1);
+      });
   settings.push_back({"SANDBOX_ROOTFS", "rootfs", "an absolute path or host",
                       [](Config& config, std::string_view text) {
                         config.rootfs = text;

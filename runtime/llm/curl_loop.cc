@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <boost/asio/post.hpp>
@@ -104,8 +103,7 @@ void CurlLoop::close() {
 void CurlLoop::add(std::shared_ptr<HttpCall> call, HttpRequest request) {
   if (!call->wanted()) return;
   const HttpCall* const key = call.get();
-  const CurlTransfer::Sockets sockets{
-      .open = &CurlLoop::open_socket, .close = &CurlLoop::close_socket, .context = this};
+  const CurlTransfer::Sockets sockets{.close = &CurlLoop::close_socket, .context = this};
   auto transfer =
       std::make_unique<CurlTransfer>(options_, sockets, std::move(request), std::move(call));
   const char* obstacle = transfer->obstacle();
@@ -216,11 +214,6 @@ int CurlLoop::on_timer(CURLM* /*multi*/, long milliseconds, void* self) {
     if (!error && loop.multi_ != nullptr) loop.act(CURL_SOCKET_TIMEOUT, 0);
   });
   return 0;
-}
-
-curl_socket_t CurlLoop::open_socket(void* /*self*/, curlsocktype /*purpose*/,
-                                    curl_sockaddr* address) {
-  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 // Out of the set first: another process may hold the socket for the moment between its fork and its

@@ -55,7 +55,6 @@ class CurlLoop {
 
   static int on_watch(CURL* easy, curl_socket_t socket, int what, void* self, void* unused);
   static int on_timer(CURLM* multi, long milliseconds, void* self);
-  static curl_socket_t open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
   static int close_socket(void* self, curl_socket_t socket);
 
   const Library library_;

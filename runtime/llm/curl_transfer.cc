@@ -1,5 +1,7 @@
 #include "runtime/llm/curl_transfer.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 
 namespace runtime::llm {
@@ -37,7 +39,7 @@ CurlTransfer::CurlTransfer(const HttpClientOptions& options, Sockets sockets, Ht
                            std::shared_ptr<HttpCall> call)
     : request_(std::move(request)),
       call_(std::move(call)),
-      max_bytes_(options.max_reply_bytes),
+      options_(options),
       easy_(curl_easy_init()) {
   if (easy_ == nullptr) {
     set_up_ = CURLE_OUT_OF_MEMORY;
@@ -48,8 +50,8 @@ CurlTransfer::CurlTransfer(const HttpClientOptions& options, Sockets sockets, Ht
   set(CURLOPT_NOSIGNAL, 1L);
   // A resolver that waits for a silent server is left behind, not waited for.
   set(CURLOPT_QUICK_EXIT, 1L);
-  set(CURLOPT_OPENSOCKETFUNCTION, sockets.open);
-  set(CURLOPT_OPENSOCKETDATA, sockets.context);
+  set(CURLOPT_OPENSOCKETFUNCTION, &CurlTransfer::open_socket);
+  set(CURLOPT_OPENSOCKETDATA, this);
   set(CURLOPT_CLOSESOCKETFUNCTION, sockets.close);
   set(CURLOPT_CLOSESOCKETDATA, sockets.context);
   set(CURLOPT_HEADERFUNCTION, &CurlTransfer::on_header);
@@ -130,6 +132,18 @@ void CurlTransfer::set_request() {
   set(CURLOPT_HTTPHEADER, lines_);
 }
 
+// Called while the transfer looks for a connection, for one address after the other.
+curl_socket_t CurlTransfer::open_socket(void* self, curlsocktype /*purpose*/,
+                                        curl_sockaddr* address) {
+  auto& transfer = *static_cast<CurlTransfer*>(self);
+  const auto& may_connect = transfer.options_.may_connect;
+  if (may_connect && !may_connect(address->addr)) {
+    transfer.is_kept_away_ = true;
+    return CURL_SOCKET_BAD;
+  }
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
 std::size_t CurlTransfer::on_header(char* line, std::size_t size, std::size_t count, void* self) {
   auto& transfer = *static_cast<CurlTransfer*>(self);
   const std::size_t length = size * count;
@@ -144,7 +158,7 @@ std::size_t CurlTransfer::on_header(char* line, std::size_t size, std::size_t co
 std::size_t CurlTransfer::on_body(char* bytes, std::size_t size, std::size_t count, void* self) {
   auto& transfer = *static_cast<CurlTransfer*>(self);
   const std::size_t length = size * count;
-  transfer.too_large_ = length > transfer.max_bytes_ - transfer.body_bytes_;
+  transfer.too_large_ = length > transfer.options_.max_reply_bytes - transfer.body_bytes_;
   if (transfer.too_large_ || !transfer.call_->wanted()) return 0;
   transfer.body_bytes_ += length;
   transfer.call_->add(transfer.head_.status(), {bytes, length});
@@ -160,7 +174,10 @@ HttpFault CurlTransfer::fault_of(CURLcode code) const {
     fault.text =
         "the head of the reply is larger than " + std::to_string(max_head_bytes) + " bytes";
   } else if (fault.kind == HttpFault::too_large) {
-    fault.text = "the reply is larger than " + std::to_string(max_bytes_) + " bytes";
+    fault.text = "the reply is larger than " + std::to_string(options_.max_reply_bytes) + " bytes";
+  } else if (is_kept_away_ && code == CURLE_COULDNT_CONNECT) {
+    fault.kind = HttpFault::forbidden;
+    fault.text = "it is at an address that may not be connected to";
   } else if (code == CURLE_PEER_FAILED_VERIFICATION) {
     fault.text = "the server's certificate is not trusted: " + reason;
   } else if (code == CURLE_SSL_CACERT_BADFILE) {

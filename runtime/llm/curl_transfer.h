@@ -15,14 +15,14 @@ namespace runtime::llm {
 
 class CurlTransfer {
  public:
-  // Who opens and closes the sockets. A connection outlives the transfer that made it, so the
-  // context outlives them all.
+  // Who closes the sockets. A connection outlives the transfer that made it, so the context
+  // outlives them all.
   struct Sockets {
-    curl_opensocket_callback open;
     curl_closesocket_callback close;
     void* context;
   };
 
+  // `options` outlive it.
   CurlTransfer(const HttpClientOptions& options, Sockets sockets, HttpRequest request,
                std::shared_ptr<HttpCall> call);
   ~CurlTransfer();
@@ -45,12 +45,13 @@ class CurlTransfer {
   void set(CURLoption option, Value value);
   HttpFault fault_of(CURLcode code) const;
 
+  static curl_socket_t open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
   static std::size_t on_header(char* line, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self);
 
   const HttpRequest request_;  // libcurl reads the body where it is
   const std::shared_ptr<HttpCall> call_;
-  const std::size_t max_bytes_;
+  const HttpClientOptions& options_;
   CURL* const easy_;
   curl_slist* lines_ = nullptr;
   CURLcode set_up_ = CURLE_OK;
@@ -59,6 +60,7 @@ class CurlTransfer {
   std::size_t head_bytes_ = 0;
   std::size_t body_bytes_ = 0;
   bool too_large_ = false;
+  bool is_kept_away_ = false;  // from an address at least, by HttpClientOptions::may_connect
 };
 
 }  // namespace runtime::llm

@@ -205,6 +205,7 @@ Failure failure_of(const Endpoint& endpoint, const CallStory& story, const HttpF
   Failure failure = base_failure(endpoint, story, Fault::unavailable, fault.status);
   switch (fault.kind) {
     case HttpFault::unreachable:
+    case HttpFault::forbidden:
       text = "could not be reached at " +
              foreign_text(shown_url(endpoint.base_url), endpoint.api_key) + " (" + url_variable +
              "): " + text + tries_text(story.tries);

@@ -1,6 +1,8 @@
 // HTTP to the outside world: a request out, its reply back, as it comes or whole.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstddef>
@@ -43,6 +45,7 @@ struct HttpFault {
     interrupted,  // the connection ended before the reply did
     too_large,    // HttpClientOptions::max_reply_bytes
     cancelled,    // by FetchOptions::cancel, or because the client goes
+    forbidden,    // HttpClientOptions::may_connect says no to every address that could be reached
   };
   Kind kind = unreachable;
   std::string text;  // for a person; names the server, never a path, a header or a key
@@ -58,6 +61,9 @@ struct HttpClientOptions {
   std::string user_agent = "agent-sandbox";
   std::chrono::milliseconds connect_timeout{15'000};
   std::size_t max_reply_bytes = 32u << 20;
+  // Whether an address may be connected to that a URL names, or its name leads to; asked on the
+  // network's thread, right before that is done. Empty: all.
+  std::function<bool(const sockaddr&)> may_connect = {};
 };
 
 struct FetchOptions {

@@ -2,18 +2,39 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 
 namespace runtime {
 
+// Up to 256 bytes come whole or not at all once the generator is seeded, which it is long before
+// any server starts; a kernel without it leaves no id that could be trusted.
+std::string random_bytes(std::size_t count) {
+  std::string bytes(count, '\0');
+  if (::getrandom(bytes.data(), count, 0) != static_cast<ssize_t>(count)) std::abort();
+  return bytes;
+}
+
+std::string random_text() {
+  constexpr std::string_view digits = "abcdefghijklmnopqrstuvwxyz234567";
+  std::string text;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char byte : random_bytes(16)) {
+    bits = (bits << 8) | static_cast<unsigned char>(byte);
+    for (count += 8; count >= 5; count -= 5) text += digits[(bits >> (count - 5)) & 31];
+  }
+  text += digits[(bits << (5 - count)) & 31];
+  return text;
+}
+
 std::string make_uuid() {
   std::array<unsigned char, 16> bytes{};
-  // Up to 256 bytes come whole or not at all once the generator is seeded, which it is long before
-  // any server starts; a kernel without it leaves no id that could be trusted.
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    std::abort();
+  const std::string random = random_bytes(bytes.size());
+  std::copy(random.begin(), random.end(), bytes.begin());
   bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0F) | 0x40);
   bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3F) | 0x80);
   constexpr std::string_view digits = "0123456789abcdef";

@@ -14,8 +14,7 @@ constexpr std::array<std::string_view, 20> kind_names = {
     "file_removed", "file_moved",     "directory_made",  "file_read",     "pause_asked",
     "paused",       "resume_asked",   "resumed",         "delete_asked",  "ended",
     "forgotten",    "egress_allowed", "egress_refused",  "egress_ended",  "memory_given_back"};
-static_assert(kind_names.size() ==
-              static_cast<std::size_t>(SandboxEventKind::memory_given_back) + 1);
+static_assert(kind_names.size() == sandbox_event_kinds);
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // The kinds of what happens in sandboxes, and the words by which callers know them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,6 +31,9 @@ enum class SandboxEventKind : std::uint8_t {
   egress_ended,
   memory_given_back,
 };
+
+inline constexpr std::size_t sandbox_event_kinds =
+    static_cast<std::size_t>(SandboxEventKind::memory_given_back) + 1;
 
 // A stable word: "process_started".
 std::string_view name_of(SandboxEventKind kind) noexcept;

@@ -1,19 +1,18 @@
 #include "runtime/service/sandboxes.h"
 
 #include <errno.h>
-#include <sys/random.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <charconv>
 #include <utility>
 
+#include "runtime/observe/uuid.h"
 #include "runtime/sandbox/jail_handle.h"
 #include "runtime/sandbox/language.h"
+#include "runtime/service/turn.h"
 
 namespace runtime {
 namespace {
@@ -27,25 +26,6 @@ constexpr std::ptrdiff_t known_ended = 100;
 constexpr std::uint32_t most_processes = 64;
 constexpr std::uint32_t most_left_behind = 256;
 // Of one sandbox.
-
-// 128 random bits in lower-case base 32.
-std::string random_text() {
-  std::array<unsigned char, 16> bytes{};
-  for (std::size_t had = 0; had < bytes.size();) {
-    const ssize_t got = ::getrandom(bytes.data() + had, bytes.size() - had, 0);
-    if (got > 0) had += static_cast<std::size_t>(got);
-  }
-  constexpr std::string_view digits = "abcdefghijklmnopqrstuvwxyz234567";
-  std::string id;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const unsigned char byte : bytes) {
-    bits = (bits << 8) | byte;
-    for (count += 8; count >= 5; count -= 5) id += digits[(bits >> (count - 5)) & 31];
-  }
-  id += digits[(bits << (5 - count)) & 31];
-  return id;
-}
 
 Refusal not_found(std::string_view what) {
   return {.reason = Reason::not_found, .detail = "no such " + std::string(what)};
@@ -92,29 +72,6 @@ ProcessCommand command_of(const SandboxRequest& sandbox, ProcessRequest request)
   command.keep_input_open = request.keep_stdin_open;
   command.in_background = request.background;
   return command;
-}
-
-// Nothing: too many wait.
-asio::awaitable<std::optional<Admission::Place>> place_of(Admission& places, std::string owner) {
-  struct Turn {
-    std::optional<Admission::Place> place;
-    bool is_answered = false;
-  };
-  const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  const auto turn = std::make_shared<Turn>();
-  const auto bell = Bell::create(executor);
-  Admission::Answer answer = [turn, bell, executor](std::optional<Admission::Place> place) {
-    // A function can be copied, a place cannot.
-    auto held = std::make_shared<std::optional<Admission::Place>>(std::move(place));
-    asio::post(executor, [turn, bell, held = std::move(held)] {
-      turn->place = std::move(*held);
-      turn->is_answered = true;
-      Bell::ring(bell);
-    });
-  };
-  const auto ticket = places.ask(owner, std::move(answer));
-  while (ticket != nullptr && !turn->is_answered) co_await bell->wait();
-  co_return std::move(turn->place);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "runtime/service/live_jobs.h"
 #include "runtime/service/principal.h"
 #include "runtime/service/sandboxes.h"
+#include "runtime/service/webhooks.h"
 #include "runtime/store/jobs.h"
 
 namespace runtime {
@@ -23,6 +24,7 @@ struct Services {
   agent::LessonStore* lessons = nullptr;  // null: none are kept
   LiveJobs* live_jobs = nullptr;          // null: nobody follows a job that runs
   Sandboxes* sandboxes = nullptr;         // null: no sandbox lives
+  Webhooks* webhooks = nullptr;           // null: there are none
 };
 
 }  // namespace runtime

@@ -11,12 +11,13 @@ namespace {
 
 using Bytes = std::array<unsigned char, EVP_MAX_MD_SIZE>;
 
-std::string hexadecimal(const Bytes& bytes, unsigned count) {
+std::string hexadecimal(std::string_view bytes) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string text;
-  for (unsigned i = 0; i < count; ++i) {
-    text += digits[bytes[i] >> 4];
-    text += digits[bytes[i] & 15];
+  for (const char each : bytes) {
+    const auto byte = static_cast<unsigned char>(each);
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
   }
   return text;
 }
@@ -30,10 +31,10 @@ std::string sha256(std::string_view bytes) {
   if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &count, EVP_sha256(), nullptr) != 1) {
     std::abort();
   }
-  return hexadecimal(digest, count);
+  return hexadecimal({reinterpret_cast<const char*>(digest.data()), count});
 }
 
-std::string keyed_sha256(std::string_view key, std::string_view bytes) {
+std::string hmac_sha256(std::string_view key, std::string_view bytes) {
   Bytes digest;
   unsigned count = 0;
   const auto* text = reinterpret_cast<const unsigned char*>(bytes.data());
@@ -41,7 +42,11 @@ std::string keyed_sha256(std::string_view key, std::string_view bytes) {
            digest.data(), &count) == nullptr) {
     std::abort();
   }
-  return hexadecimal(digest, count);
+  return {reinterpret_cast<const char*>(digest.data()), count};
+}
+
+std::string keyed_sha256(std::string_view key, std::string_view bytes) {
+  return hexadecimal(hmac_sha256(key, bytes));
 }
 
 }  // namespace runtime

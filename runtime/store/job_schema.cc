@@ -7,7 +7,8 @@ using jail::Result;
 
 // "agsb": tells our files from everybody else's.
 constexpr std::int64_t application_id = 0x61677362;
-constexpr std::int64_t schema_version = 4;
+constexpr std::int64_t schema_version = 5;
+constexpr std::int64_t first_version_with_sandboxes = 4;
 constexpr std::int64_t first_version_with_records = 3;
 
 constexpr const char* schema = R"sql(
@@ -63,6 +64,29 @@ CREATE TABLE sandbox_events (
   detail TEXT NOT NULL,
   PRIMARY KEY (owner, number)) WITHOUT ROWID;
 CREATE INDEX sandbox_events_by_sandbox ON sandbox_events (sandbox, number);
+)sql";
+
+// `cursor`: the number of the last event that needs no delivery any more.
+constexpr const char* webhook_schema = R"sql(
+CREATE TABLE webhooks (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  owner TEXT NOT NULL,
+  created INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  url TEXT NOT NULL,
+  events TEXT NOT NULL,
+  secret TEXT NOT NULL,
+  disabled TEXT NOT NULL,
+  cursor INTEGER NOT NULL,
+  missed INTEGER NOT NULL,
+  failures INTEGER NOT NULL,
+  failing_since INTEGER,
+  next_try INTEGER,
+  last_at INTEGER,
+  last_event TEXT NOT NULL,
+  last_status INTEGER NOT NULL,
+  last_error TEXT NOT NULL);
 )sql";
 
 // What a file of version 1 lacks, beside checkpoints. A column comes behind the others, as in the
@@ -150,7 +174,7 @@ Result<void> to_records(Database& database, std::int64_t version,
 }  // namespace
 
 Result<void> make_job_tables(Database& database, const ReadOldAnswer& read_old_answer) {
-  const std::string all = std::string(schema) + checkpoint_schema + sandbox_schema;
+  const std::string all = std::string(schema) + checkpoint_schema + sandbox_schema + webhook_schema;
   const auto version = database.make_tables({.application_id = application_id,
                                              .oldest_version = 1,
                                              .version = schema_version,
@@ -164,7 +188,9 @@ Result<void> make_job_tables(Database& database, const ReadOldAnswer& read_old_a
     }
     if (auto done = to_records(database, *version, read_old_answer); !done) return done;
   }
-  return database.run(sandbox_schema + ("PRAGMA user_version=" + std::to_string(schema_version)));
+  std::string lacking = *version < first_version_with_sandboxes ? sandbox_schema : "";
+  lacking += webhook_schema;
+  return database.run(lacking + "PRAGMA user_version=" + std::to_string(schema_version));
 }
 
 }  // namespace runtime

@@ -108,6 +108,7 @@ Api::Api(ApiOptions options, runtime::Services services)
   add_sandbox_event_routes(routes_, services_, followers);
   add_sandbox_logs_route(routes_, services_, followers);
   add_sandbox_metrics_route(routes_, services_);
+  add_webhook_routes(routes_, services_, options_.execute);
   add_sandbox_port_routes(routes_, port_proxy_);
   add_mcp_routes(routes_, services_, options_.execute, options_.version, options_.allowed_hosts);
   kubernetes_style::add_sandbox_routes(routes_, services_, options_.execute, options_.key_rate);

@@ -147,6 +147,9 @@ Response Api::metrics() const {
       .counters({"reason"}, metrics.rejected);
   text.family("agent_sandbox_http_responses_total", "counter", "Answers over HTTP.")
       .counters({"route", "status"}, metrics.responses);
+  text.family("agent_sandbox_webhook_tries_total", "counter",
+              "Tries to deliver an event to a webhook, by what became of them.")
+      .counters({"outcome"}, metrics.webhooks);
   text.family("agent_sandbox_phase_seconds", "histogram",
               "How long programs waited (queued), were set up (started) and ran, and all of it.");
   for (const auto& phase : metrics.phases())

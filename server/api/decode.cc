@@ -84,6 +84,13 @@ ExecuteRequest request_of(Decoded decoded) {
   return std::move(std::get<runtime::RunRequest>(decoded));
 }
 
+std::optional<Response> refuse_fields(std::string_view body, const RequestRules& rules) {
+  struct Nothing {};
+  if (body.empty()) return std::nullopt;
+  Nothing nothing;
+  return decode_into<Nothing>(body, {}, rules, nothing);
+}
+
 std::variant<runtime::BenchmarkRequest, Response> decode_benchmark(std::string_view body,
                                                                    const RequestRules& rules) {
   auto request = runtime::default_benchmark(rules);

@@ -49,6 +49,9 @@ std::optional<Response> decode_into(std::string_view body,
   return decode_into(*std::get<runtime::json::Value>(read).as_object(), fields, rules, request);
 }
 
+// A problem where there is a body that is no empty object.
+std::optional<Response> refuse_fields(std::string_view body, const runtime::RequestRules& rules);
+
 std::variant<runtime::BenchmarkRequest, Response> decode_benchmark(
     std::string_view body, const runtime::RequestRules& rules);
 

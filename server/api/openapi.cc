@@ -4,6 +4,7 @@
 
 #include "runtime/service/request_fields.h"
 #include "runtime/service/sandbox_requests.h"
+#include "runtime/service/webhook_requests.h"
 #include "server/api/kubernetes_style/create_request.h"
 
 extern "C" const char server_openapi_begin[];
@@ -38,6 +39,9 @@ std::string openapi_json(const runtime::RequestRules& rules) {
   fill_in(document, "x-process-resize-fields",
           properties_of(runtime::process_resize_fields(), rules));
   fill_in(document, "x-file-action-fields", properties_of(runtime::file_action_fields(), rules));
+  fill_in(document, "x-webhook-fields", properties_of(runtime::webhook_fields(), rules));
+  fill_in(document, "x-webhook-change-fields",
+          properties_of(runtime::webhook_change_fields(), rules));
   return document;
 }
 

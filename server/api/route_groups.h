@@ -49,6 +49,9 @@ void add_sandbox_search_route(RouteTable& table, const runtime::Services& servic
 void add_sandbox_watch_route(RouteTable& table, const runtime::Services& services);
 void add_sandbox_terminal_route(RouteTable& table, const runtime::Services& services,
                                 const runtime::RequestRules& rules);
+// `rules` outlives the table.
+void add_webhook_routes(RouteTable& table, const runtime::Services& services,
+                        const runtime::RequestRules& rules);
 // `proxy` outlives the table.
 void add_sandbox_port_routes(RouteTable& table, const PortProxy& proxy);
 // `allowed_hosts` outlives the table.

@@ -120,6 +120,7 @@ int serve_with(Service& service, const std::optional<std::string>& usual_jobs,
   const auto listening = service.egress.listen(
       [&history](const jail::EgressDecision& decision) { history.note_egress(decision); });
   runtime::Sandboxes sandboxes(runner, logger, history, sandbox_options(config));
+  runtime::Webhooks webhooks(jobs, history, metrics, logger, webhook_options(config));
   const std::string version = api_options.version;
   Api api(std::move(api_options), {.runner = runner,
                                    .jobs = jobs,
@@ -127,7 +128,8 @@ int serve_with(Service& service, const std::optional<std::string>& usual_jobs,
                                    .logger = logger,
                                    .agent = agent.runtime.get(),
                                    .lessons = agent.lessons.get(),
-                                   .sandboxes = &sandboxes});
+                                   .sandboxes = &sandboxes,
+                                   .webhooks = &webhooks});
   HttpOptions options;
   options.max_connections = config.api_max_connections;
   options.max_connections_per_peer = runtime::connections_per_peer(config);

@@ -72,6 +72,14 @@ runtime::Sandboxes::Options sandbox_options(const runtime::Config& config) {
           .ports_domain = config.sandbox_ports_domain};
 }
 
+runtime::Webhooks::Options webhook_options(const runtime::Config& config) {
+  runtime::Webhooks::Options options;
+  options.allow = config.webhooks_allow;
+  options.patience.retry = config.webhooks_retry;
+  options.are_events_kept = config.sandbox_events_kept > 0;
+  return options;
+}
+
 void log_limits(runtime::Logger& logger, const runtime::CgroupChoice& cgroup) {
   if (cgroup.tree) {
     logger.info("cgroup v2 holds the limits",

@@ -11,6 +11,7 @@
 #include "runtime/sandbox/runner.h"
 #include "runtime/sandbox/template.h"
 #include "runtime/service/sandboxes.h"
+#include "runtime/service/webhooks.h"
 #include "server/cli/egress_listener.h"
 #include "server/cli/egress_log.h"
 #include "server/cli/start.h"
@@ -41,6 +42,9 @@ jail::Result<std::unique_ptr<Service>> start_service(StartRequest request);
 
 // How many sandboxes there may be. Where there are several keys none can take all places.
 runtime::Sandboxes::Options sandbox_options(const runtime::Config& config);
+
+// Where webhooks may lead, and how long they may fail.
+runtime::Webhooks::Options webhook_options(const runtime::Config& config);
 
 // What holds the limits of jails.
 void log_limits(runtime::Logger& logger, const runtime::CgroupChoice& cgroup);

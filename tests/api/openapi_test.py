@@ -24,6 +24,7 @@ BODIES = {
     "/resize": {"columns": 1, "rows": 1},
     "/files/{path}": {"make_directory": True},
     "/v1/sandboxes/{id}": {},
+    "/v1/webhooks/{id}": {},
     "/mcp": {"jsonrpc": "2.0", "id": 1, "method": "ping"},
 }
 METHODS = {"get", "post", "put", "patch", "delete", "head", "options"}  # of the members of a path that are operations
@@ -62,6 +63,11 @@ EXCLUDED = {
         "ServerEnds": "servers that start and end",
     },
     "sandbox_metrics": {"Metrics.test_samples": "it waits for them"},
+    "webhooks": {
+        "Delivered.test_a_slow_receiver_keeps_nobody_else_waiting": "it is about who waits",
+        "Refused.test_a_receiver_that_says_nothing_is_not_waited_for": "the proxy does not wait that long",
+        "Restart": "servers that start and end",
+    },
     "mcp": {
         "Sessions.test_a_page_of_another_site_is_refused": "the proxy has a Host of its own",
         "OneSandbox.test_a_page_of_another_site_is_refused": "the proxy has a Host of its own",
@@ -232,3 +238,6 @@ class Answers(unittest.TestCase):
 
     def test_sandbox_metrics(self):
         self.through_the_proxy("sandbox_metrics")
+
+    def test_webhooks(self):
+        self.through_the_proxy("webhooks")

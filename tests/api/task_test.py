@@ -317,6 +317,7 @@ class Killed(live_server.ServerTest):
             database.execute("ALTER TABLE jobs DROP COLUMN record")
             database.execute("DROP TABLE sandboxes")
             database.execute("DROP TABLE sandbox_events")
+            database.execute("DROP TABLE webhooks")
             database.execute("ALTER TABLE jobs ADD COLUMN result TEXT NOT NULL DEFAULT ''")
             database.execute("UPDATE jobs SET result = ?", (json.dumps(answer),))
             if version == 1:

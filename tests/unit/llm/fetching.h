@@ -65,8 +65,8 @@ inline std::string told(const HttpOutcome& outcome) {
     return std::to_string(reply->status) + " " + reply->body.substr(0, 200);
   }
   const auto& fault = std::get<HttpFault>(outcome);
-  constexpr const char* kinds[] = {"unreachable", "timed_out", "interrupted", "too_large",
-                                   "cancelled"};
+  constexpr const char* kinds[] = {"unreachable", "timed_out", "interrupted",
+                                   "too_large",   "cancelled", "forbidden"};
   return std::string(kinds[fault.kind]) + "(" + std::to_string(fault.status) +
          (fault.body_began ? ", body began): " : "): ") + fault.text;
 }

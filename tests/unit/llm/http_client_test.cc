@@ -49,6 +49,23 @@ class HttpClientTest : public ::testing::Test {
   HttpClient client_;
 };
 
+TEST_F(HttpClientTest, AnAddressIsJudgedBeforeItIsConnectedTo) {
+  LoopbackServer server(echo);
+  std::mutex mutex;
+  std::vector<int> families;
+  HttpClientOptions options;
+  options.may_connect = [&](const sockaddr& address) {
+    const std::lock_guard lock(mutex);
+    families.push_back(address.sa_family);
+    return false;
+  };
+  HttpClient client(std::move(options));
+  const auto outcome = loop_.spawn(client.fetch(post(server.url("/"), "x"), within(10s))).get();
+  EXPECT_THAT(told(outcome), MatchesRegex("forbidden\\(0\\): http://127.0.0.1:[0-9]+: it is at an "
+                                          "address that may not be connected to"));
+  EXPECT_THAT(families, ElementsAre(AF_INET));
+}
+
 TEST_F(HttpClientTest, ARequestAsItIsSent) {
   LoopbackServer server(echo);
   HttpRequest request = post(server.url("/v1/chat?x=1"), std::string("{\0}", 3));

@@ -6,6 +6,7 @@
 
 #include "runtime/store/job_table.h"
 #include "runtime/store/sandbox_table.h"
+#include "runtime/store/webhook_table.h"
 
 namespace runtime {
 namespace {
@@ -180,7 +181,7 @@ TEST_F(JobHistory, OfVersion3GetsTheTablesOfSandboxes) {
     auto database = Database::open(path());
     ASSERT_TRUE(database.has_value());
     ASSERT_TRUE(
-        database->run("DROP TABLE sandboxes; DROP TABLE sandbox_events;"
+        database->run("DROP TABLE sandboxes; DROP TABLE sandbox_events; DROP TABLE webhooks;"
                       "PRAGMA user_version=3"));
   }
   auto opened = JobTable::open(path(), {});
@@ -190,8 +191,25 @@ TEST_F(JobHistory, OfVersion3GetsTheTablesOfSandboxes) {
   EXPECT_TRUE(sandboxes.events({}).has_value());
 }
 
+TEST_F(JobHistory, OfVersion4GetsTheTableOfWebhooksAndKeepsItsSandboxes) {
+  {
+    JobTable table = open();
+    SandboxTable sandboxes(table.database(), 10);
+    ASSERT_TRUE(sandboxes.put({.id = "a", .owner = "o", .ended = {}, .record = "r"}).has_value());
+    ASSERT_TRUE(table.database().run("DROP TABLE webhooks; PRAGMA user_version=4").has_value());
+  }
+  auto opened = JobTable::open(path(), {});
+  ASSERT_TRUE(opened.has_value()) << opened.error().message();
+  SandboxTable sandboxes(opened->database(), 10);
+  const auto kept = sandboxes.all();
+  ASSERT_TRUE(kept.has_value());
+  EXPECT_EQ(kept->size(), 1u);
+  WebhookTable webhooks(opened->database());
+  EXPECT_TRUE(webhooks.all().has_value());
+}
+
 TEST_F(JobHistory, OfALaterVersionIsLeftAlone) {
-  for (const char* version : {"PRAGMA user_version=5", "PRAGMA user_version=0"}) {
+  for (const char* version : {"PRAGMA user_version=6", "PRAGMA user_version=0"}) {
     std::filesystem::remove(path());
     write_old_file(version);
     const auto table = JobTable::open(path(), {}, read_old_answer);

@@ -238,6 +238,8 @@ TEST_F(ConfigTest, BadValuesAreRefused) {
       {"SANDBOX_NETWORK_ENABLED", "maybe"},
       {"SANDBOX_NETWORK_ALLOW", "pypi.org"},
       {"SANDBOX_NETWORK_ALLOW", "10.0.0.1/8:443"},
+      {"SANDBOX_WEBHOOKS_ALLOW", "hooks.example.org"},
+      {"SANDBOX_WEBHOOKS_ALLOW", "https://hooks.example.org:443"},
       {"MAX_REFLEXION_ATTEMPTS", "0"},
       {"MAX_REFLEXION_ATTEMPTS", "11"},
       {"LLM_PROVIDER", "skynet"},
@@ -278,6 +280,15 @@ TEST_F(ConfigTest, EgressNeedsACeiling) {
 TEST_F(ConfigTest, ACeilingAloneAllowsNothing) {
   sources_.environment["SANDBOX_NETWORK_ALLOW"] = "pypi.org:443";
   EXPECT_FALSE(load().network_enabled);
+}
+
+TEST_F(ConfigTest, NoWebhookLeadsAnywhereUnlessItIsSaid) {
+  EXPECT_THAT(load().webhooks_allow, ElementsAre());
+  sources_.environment = {{"SANDBOX_WEBHOOKS_ALLOW", "hooks.example.org:443, http://[::1]:8080"},
+                          {"SANDBOX_WEBHOOKS_RETRY_SECONDS", "1.5"}};
+  const Config config = load();
+  EXPECT_THAT(config.webhooks_allow, ElementsAre("hooks.example.org:443", "http://[::1]:8080"));
+  EXPECT_EQ(config.webhooks_retry, 1500ms);
 }
 
 TEST_F(ConfigTest, ErrorsNeverRepeatASecret) {

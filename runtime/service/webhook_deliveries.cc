@@ -1,0 +1,158 @@
+// How the events of each webhook are sent.
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <chrono>
+#include <utility>
+
+#include "runtime/living/bell.h"
+#include "runtime/service/webhooks.h"
+
+namespace runtime {
+namespace {
+
+namespace asio = boost::asio;
+using asio::awaitable;
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
+
+// One look at the store for all that happens meanwhile.
+constexpr std::chrono::milliseconds rest_between_looks{50};
+constexpr std::chrono::seconds rest_of_a_store_that_fails{10};
+// A restart looks at so many events again, at most, that no webhook wanted.
+constexpr std::uint64_t most_unstored = 256;
+
+// Until then, or until `cancel` is requested.
+awaitable<void> rest_until(steady_clock::time_point time, Cancel cancel) {
+  const auto bell = Bell::create(co_await asio::this_coro::executor);
+  const Cancel::Listener on_cancel(cancel, [bell] { Bell::ring(bell); });
+  if (!cancel.requested()) co_await bell->wait(time);
+}
+
+bool is_delivery(const WebhookSent& sent) { return sent.attempt.error.empty(); }
+
+}  // namespace
+
+void Webhooks::begin_locked(const Found& webhook) {
+  webhook->stop.request();
+  webhook->stop = end_.child();
+  const View view = view_of(*webhook);
+  if (!view.disabled.empty()) return;
+  asio::co_spawn(thread_, deliver(webhook, webhook->stop), asio::detached);
+}
+
+awaitable<void> Webhooks::deliver(Found webhook, Cancel stop) {
+  EventNews& news = history_.news();
+  const std::string owner = webhook->row.owner;
+  while (!stop.requested()) {
+    const std::uint64_t seen = news.count(owner);
+    SandboxEventQuery query;
+    query.owner = owner;
+    {
+      const std::lock_guard lock(mutex_);
+      query.after = webhook->row.cursor;
+    }
+    auto page = co_await history_.events(std::move(query));
+    if (!page) {
+      logger_.error("events for webhooks cannot be read", {{"error", page.error().message()}});
+      co_await rest_until(steady_clock::now() + rest_of_a_store_that_fails, stop);
+      continue;
+    }
+    const bool has_more = page->has_more;
+    co_await deliver_page(webhook, std::move(*page), stop);
+    if (has_more) continue;
+    co_await news.wait(owner, seen, Bell::Time::max(), stop);
+    co_await rest_until(steady_clock::now() + rest_between_looks, stop);
+  }
+}
+
+awaitable<void> Webhooks::deliver_page(Found webhook, SandboxEventPage page, Cancel stop) {
+  note_missed(*webhook, page);
+  for (SandboxEvent& event : page.events) {
+    if (stop.requested()) co_return;
+    bool is_wanted = false;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto& wanted = webhook->row.events;
+      is_wanted = std::find(wanted.begin(), wanted.end(), event.kind) != wanted.end();
+    }
+    if (is_wanted) {
+      co_await deliver_event(webhook, std::move(event), stop);
+    } else {
+      skip(webhook, event.number);
+    }
+  }
+}
+
+// Until it is delivered, or the webhook is disabled.
+awaitable<void> Webhooks::deliver_event(Found webhook, SandboxEvent event, Cancel stop) {
+  const WebhookMessage message = message_of(event);
+  bool is_delivered = false;
+  while (!is_delivered) {
+    WebhookRow row;
+    {
+      const std::lock_guard lock(mutex_);
+      row = webhook->row;
+    }
+    if (row.next_try) {
+      // A clock that was set back makes nobody wait longer.
+      const auto left = std::min<system_clock::duration>(*row.next_try - system_clock::now(),
+                                                         options_.patience.backoff.cap);
+      co_await rest_until(steady_clock::now() + left, stop);
+    }
+    if (stop.requested()) co_return;
+    const WebhookSent sent = co_await sender_->send(row.owner, row.url, row.secret, message, stop);
+    note_sent(webhook, event, sent, stop);
+    is_delivered = is_delivery(sent);
+  }
+}
+
+void Webhooks::note_missed(Webhook& webhook, const SandboxEventPage& page) {
+  const std::lock_guard lock(mutex_);
+  WebhookRow& row = webhook.row;
+  // Those numbers were of another store.
+  if (row.cursor > page.newest) row.cursor = 0;
+  if (page.oldest <= row.cursor + 1) return;
+  row.missed += page.oldest - row.cursor - 1;
+  row.cursor = page.oldest - 1;
+}
+
+void Webhooks::skip(const Found& webhook, std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  webhook->row.cursor = number;
+  if (++webhook->unstored >= most_unstored) store_locked(webhook);
+}
+
+void Webhooks::note_sent(const Found& webhook, const SandboxEvent& event, const WebhookSent& sent,
+                         const Cancel& stop) {
+  const std::lock_guard lock(mutex_);
+  WebhookRow& row = webhook->row;
+  if (is_delivery(sent)) row.cursor = event.number;
+  // How it stands was decided meanwhile by who stopped this.
+  if (!stop.requested()) {
+    metrics_.webhooks.add({is_delivery(sent) ? "delivered" : "failed"});
+    note_try(row, sent, options_.patience, std::uniform_real_distribution<double>()(chance_));
+    if (!row.disabled.empty()) {
+      logger_.warning("webhook disabled", {{"webhook_id", row.id}, {"reason", row.disabled}});
+      stop.request();
+    }
+  }
+  store_locked(webhook);
+}
+
+void Webhooks::store_locked(const Found& webhook) {
+  webhook->unstored = 0;
+  jobs_.writer().add([this, webhook] { return put(*webhook); }, sizeof(WebhookRow));
+}
+
+jail::Result<void> Webhooks::put(const Webhook& webhook) {
+  WebhookRow row;
+  {
+    const std::lock_guard lock(mutex_);
+    row = webhook.row;
+  }
+  return table_.put(row);
+}
+
+}  // namespace runtime

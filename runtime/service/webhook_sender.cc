@@ -1,0 +1,99 @@
+#include "runtime/service/webhook_sender.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "runtime/llm/backoff.h"
+#include "runtime/service/turn.h"
+
+namespace runtime {
+namespace {
+
+namespace asio = boost::asio;
+using std::chrono::system_clock;
+
+constexpr std::chrono::milliseconds connect_timeout{5'000};
+constexpr std::size_t most_answer_bytes = 64u << 10;
+constexpr int gone = 410;
+
+bool is_success(int status) { return status >= 200 && status < 300; }
+
+llm::HttpClientOptions client_options(const WebhookDestinations& destinations) {
+  llm::HttpClientOptions options;
+  options.user_agent = "agent-sandbox-webhooks";
+  options.connect_timeout = connect_timeout;
+  options.max_reply_bytes = most_answer_bytes;
+  options.may_connect = [&destinations](const sockaddr& address) {
+    return destinations.may_connect(address);
+  };
+  return options;
+}
+
+std::string why_no_delivery(int status) {
+  std::string text = "it answered " + std::to_string(status);
+  if (status >= 300 && status < 400) text += ", and redirects are not followed";
+  return text;
+}
+
+// The status of an answer that came in part counts as well: its body says nothing to us.
+void note_status(WebhookSent& sent, int status) {
+  sent.attempt.status = status;
+  sent.is_gone = status == gone;
+  sent.attempt.error = is_success(status) ? std::string() : why_no_delivery(status);
+}
+
+void note_fault(WebhookSent& sent, const llm::HttpFault& fault) {
+  if (fault.status != 0) {
+    note_status(sent, fault.status);
+    return;
+  }
+  sent.attempt.error = fault.text;
+  if (fault.kind == llm::HttpFault::forbidden) {
+    sent.attempt.error +=
+        ": it is not public, and SANDBOX_WEBHOOKS_ALLOW, which is the operator's, does not name it";
+  }
+}
+
+}  // namespace
+
+WebhookSender::WebhookSender(const WebhookDestinations& destinations)
+    : turns_(std::make_shared<Admission>(most_at_once, std::numeric_limits<std::uint32_t>::max())),
+      client_(client_options(destinations)) {}
+
+asio::awaitable<WebhookSent> WebhookSender::send(std::string owner, std::string url, Secret secret,
+                                                 WebhookMessage message, Cancel cancel) {
+  // What waits longer than this object lives has its turn still.
+  const std::shared_ptr<Admission> turns = turns_;
+  const auto turn = co_await place_of(*turns, std::move(owner));
+  WebhookSent sent;
+  sent.attempt.at = system_clock::now();
+  sent.attempt.event = message.type;
+  if (cancel.requested()) {
+    sent.attempt.error = "cancelled";
+    co_return sent;
+  }
+  llm::HttpRequest request;
+  request.method = "POST";
+  request.url = std::move(url);
+  request.headers = webhook_headers(message, secret, sent.attempt.at);
+  request.body = std::move(message.body);
+  int status = 0;
+  llm::FetchOptions options;
+  options.deadline = std::chrono::steady_clock::now() + most_time;
+  options.cancel = std::move(cancel);
+  options.on_body = [&status](int of_answer, std::string_view) { status = of_answer; };
+  options.has_enough = [&status] { return status != 0; };
+  const llm::HttpOutcome outcome = co_await client_.fetch(std::move(request), std::move(options));
+  if (const auto* const reply = std::get_if<llm::HttpReply>(&outcome)) {
+    note_status(sent, reply->status);
+    sent.asked_wait = llm::asked_wait(*reply, system_clock::now());
+  } else {
+    note_fault(sent, std::get<llm::HttpFault>(outcome));
+  }
+  co_return sent;
+}
+
+}  // namespace runtime

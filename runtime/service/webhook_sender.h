@@ -1,0 +1,41 @@
+// Sends one message to one webhook, once.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "runtime/llm/http_client.h"
+#include "runtime/sandbox/admission.h"
+#include "runtime/sandbox/cancel.h"
+#include "runtime/service/webhook_destinations.h"
+#include "runtime/service/webhook_message.h"
+#include "runtime/service/webhook_patience.h"
+
+namespace runtime {
+
+// Thread-safe. Its end cancels what is under way.
+class WebhookSender {
+ public:
+  // Of all owners together, who take turns.
+  static constexpr std::uint32_t most_at_once = 64;
+  // From looking the name up to the end of the answer.
+  static constexpr std::chrono::seconds most_time{10};
+
+  // `destinations` outlives it. std::system_error where the host has no threads or descriptors
+  // left.
+  explicit WebhookSender(const WebhookDestinations& destinations);
+
+  // Waits for a turn first. Only an answer 2xx is a delivery; its body is not kept, and no redirect
+  // is followed. Where `cancel` is requested what is returned says nothing.
+  boost::asio::awaitable<WebhookSent> send(std::string owner, std::string url, Secret secret,
+                                           WebhookMessage message, Cancel cancel);
+
+ private:
+  const std::shared_ptr<Admission> turns_;
+  llm::HttpClient client_;
+};
+
+}  // namespace runtime

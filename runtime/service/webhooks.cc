@@ -1,0 +1,249 @@
+#include "runtime/service/webhooks.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "runtime/observe/uuid.h"
+
+namespace runtime {
+namespace {
+
+namespace asio = boost::asio;
+using asio::awaitable;
+using jail::Result;
+using Reason = Refusal::Reason;
+
+constexpr const char* disabled_by_owner = "its owner disabled it";
+
+Refusal no_such_webhook() { return {.reason = Reason::not_found, .detail = "no such webhook"}; }
+
+bool sees(const Principal& principal, const WebhookRow& row) {
+  const auto owner = principal.sees();
+  return !owner || *owner == row.owner;
+}
+
+}  // namespace
+
+Webhooks::Webhooks(Jobs& jobs, SandboxHistory& history, Metrics& metrics, Logger& logger,
+                   Options options)
+    : jobs_(jobs),
+      history_(history),
+      metrics_(metrics),
+      logger_(logger),
+      options_(std::move(options)),
+      destinations_(options_.allow),
+      table_(jobs.database()) {
+  if (!destinations_.is_empty() && options_.are_events_kept) {
+    sender_ = std::make_unique<WebhookSender>(destinations_);
+  }
+  restore();
+}
+
+Webhooks::~Webhooks() {
+  end_.request();
+  thread_.join();
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Found& webhook : webhooks_) store_locked(webhook);
+  }
+  // What was to be written before looks at this object.
+  const auto written = jobs_.writer().do_now([] { return Result<void>(); });
+  if (!written) jobs_.writer().count_error();
+}
+
+Refusal Webhooks::off() {
+  return {.reason = Reason::forbidden,
+          .detail =
+              "webhooks are off: the operator names where they may lead in "
+              "SANDBOX_WEBHOOKS_ALLOW, and keeps events (SANDBOX_EVENTS_KEPT)",
+          .code = "webhooks_off"};
+}
+
+void Webhooks::restore() {
+  std::vector<WebhookRow> rows;
+  const auto done = jobs_.writer().do_now([this, &rows]() -> Result<void> {
+    auto all = table_.all();
+    if (!all) return all.error();
+    rows = std::move(*all);
+    return {};
+  });
+  if (!done) {
+    logger_.error("what was kept of webhooks cannot be read", {{"error", done.error().message()}});
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  for (WebhookRow& row : rows) {
+    const auto webhook = std::make_shared<Webhook>();
+    webhook->row = std::move(row);
+    webhooks_.push_back(webhook);
+    begin_locked(webhook);
+  }
+}
+
+std::optional<Refusal> Webhooks::why_not(std::string_view url) const {
+  if (sender_ == nullptr) return off();
+  if (const auto complaint = destinations_.why_not(url)) {
+    return Refusal{.reason = Reason::invalid, .detail = "url: " + *complaint};
+  }
+  return std::nullopt;
+}
+
+Webhooks::Or<Webhooks::Found> Webhooks::find_locked(const Principal& principal,
+                                                    std::string_view id) const {
+  for (const Found& webhook : webhooks_) {
+    if (webhook->row.id == id && sees(principal, webhook->row)) return webhook;
+  }
+  return no_such_webhook();
+}
+
+Webhooks::View Webhooks::view_of(const Webhook& webhook) const {
+  View view = webhook.row;
+  if (!view.disabled.empty()) return view;
+  if (const auto refusal = why_not(view.url)) view.disabled = refusal->detail;
+  return view;
+}
+
+Refusal Webhooks::failed(const Caller& caller, const jail::Error& error) const {
+  logger_.error("a webhook cannot be stored",
+                {{"request_id", caller.request_id}, {"error", error.message()}});
+  return {.reason = Reason::failed,
+          .detail =
+              "the webhook cannot be stored; the server's log has the reason under this "
+              "request's id"};
+}
+
+std::optional<Refusal> Webhooks::reserve(const std::string& owner) {
+  const std::lock_guard lock(mutex_);
+  auto own = static_cast<std::size_t>(std::count(under_way_.begin(), under_way_.end(), owner));
+  for (const Found& webhook : webhooks_) own += webhook->row.owner == owner ? 1 : 0;
+  if (own >= most_of_an_owner) {
+    return Refusal{.reason = Reason::caller_limit,
+                   .detail = "too many webhooks of this caller; delete one",
+                   .limit = std::int64_t{most_of_an_owner},
+                   .used = static_cast<std::int64_t>(own)};
+  }
+  under_way_.push_back(owner);
+  return std::nullopt;
+}
+
+void Webhooks::give_back(const std::string& owner) {
+  under_way_.erase(std::find(under_way_.begin(), under_way_.end(), owner));
+}
+
+awaitable<Webhooks::Or<Webhooks::View>> Webhooks::create(Caller caller, WebhookRequest request) {
+  if (auto refusal = why_not(request.url)) co_return std::move(*refusal);
+  const std::string owner = caller.principal.tenant;
+  if (auto refusal = reserve(owner)) co_return std::move(*refusal);
+  const auto webhook = std::make_shared<Webhook>();
+  WebhookRow& row = webhook->row;
+  row.id = random_text();
+  row.owner = owner;
+  row.created = std::chrono::system_clock::now();
+  row.name = std::move(request.name);
+  row.url = std::move(request.url);
+  row.events = std::move(request.events);
+  row.secret = make_webhook_secret();
+  std::function<Result<std::uint64_t>()> add = [this, webhook] { return table_.add(webhook->row); };
+  const auto cursor = co_await jobs_.writer().ask<std::uint64_t>(std::move(add));
+  const std::lock_guard lock(mutex_);
+  give_back(owner);
+  if (!cursor) co_return failed(caller, cursor.error());
+  row.cursor = *cursor;
+  webhooks_.push_back(webhook);
+  begin_locked(webhook);
+  co_return row;
+}
+
+std::vector<Webhooks::View> Webhooks::list(const Principal& principal) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<View> views;
+  for (const Found& webhook : webhooks_) {
+    if (sees(principal, webhook->row)) views.push_back(view_of(*webhook));
+  }
+  return views;
+}
+
+Webhooks::Or<Webhooks::View> Webhooks::find(const Principal& principal, std::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = find_locked(principal, id);
+  if (const auto* const refusal = std::get_if<Refusal>(&found)) return *refusal;
+  return view_of(*std::get<Found>(found));
+}
+
+awaitable<Webhooks::Or<Webhooks::View>> Webhooks::change(Caller caller, std::string id,
+                                                         WebhookChange change) {
+  Found webhook;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = find_locked(caller.principal, id);
+    if (const auto* const refusal = std::get_if<Refusal>(&found)) co_return *refusal;
+    webhook = std::get<Found>(found);
+    const std::string& url = change.url ? *change.url : webhook->row.url;
+    if (change.url || change.is_enabled.value_or(false)) {
+      if (auto refusal = why_not(url)) co_return std::move(*refusal);
+    }
+    WebhookRow& row = webhook->row;
+    if (change.url) row.url = std::move(*change.url);
+    if (change.events) row.events = std::move(*change.events);
+    if (change.name) row.name = std::move(*change.name);
+    if (change.is_enabled) {
+      forgive(row);
+      if (!*change.is_enabled) row.disabled = disabled_by_owner;
+    }
+    begin_locked(webhook);
+  }
+  std::function<Result<bool>()> store = [this, webhook]() -> Result<bool> {
+    if (auto done = put(*webhook); !done) return done.error();
+    return true;
+  };
+  const auto stored = co_await jobs_.writer().ask<bool>(std::move(store));
+  if (!stored) co_return failed(caller, stored.error());
+  co_return find(caller.principal, id);
+}
+
+awaitable<std::optional<Refusal>> Webhooks::remove(Caller caller, std::string id) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = find_locked(caller.principal, id);
+    if (const auto* const refusal = std::get_if<Refusal>(&found)) co_return *refusal;
+    const Found& webhook = std::get<Found>(found);
+    webhook->stop.request();
+    std::erase(webhooks_, webhook);
+  }
+  std::function<Result<bool>()> drop = [this, id]() -> Result<bool> {
+    if (auto done = table_.remove(id); !done) return done.error();
+    return true;
+  };
+  const auto dropped = co_await jobs_.writer().ask<bool>(std::move(drop));
+  if (!dropped) co_return failed(caller, dropped.error());
+  co_return std::nullopt;
+}
+
+awaitable<Webhooks::Or<WebhookTry>> Webhooks::test(Caller caller, std::string id, Cancel gone) {
+  Found webhook;
+  WebhookRow row;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = find_locked(caller.principal, id);
+    if (const auto* const refusal = std::get_if<Refusal>(&found)) co_return *refusal;
+    webhook = std::get<Found>(found);
+    row = webhook->row;
+    if (auto refusal = why_not(row.url)) co_return std::move(*refusal);
+    if (webhook->is_tested) {
+      co_return Refusal{.reason = Reason::caller_limit,
+                        .detail = "a test of this webhook is under way; wait for its answer",
+                        .limit = 1,
+                        .used = 1};
+    }
+    webhook->is_tested = true;
+  }
+  WebhookMessage message = test_message(std::chrono::system_clock::now());
+  const WebhookSent sent =
+      co_await sender_->send(row.owner, row.url, row.secret, std::move(message), std::move(gone));
+  const std::lock_guard lock(mutex_);
+  webhook->is_tested = false;
+  co_return sent.attempt;
+}
+
+}  // namespace runtime

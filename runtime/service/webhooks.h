@@ -1,0 +1,121 @@
+// Webhooks: events of an owner's sandboxes, sent to where the owner says.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "runtime/observe/logger.h"
+#include "runtime/observe/metrics.h"
+#include "runtime/sandbox/cancel.h"
+#include "runtime/service/principal.h"
+#include "runtime/service/refusal.h"
+#include "runtime/service/sandbox_history.h"
+#include "runtime/service/webhook_destinations.h"
+#include "runtime/service/webhook_message.h"
+#include "runtime/service/webhook_patience.h"
+#include "runtime/service/webhook_requests.h"
+#include "runtime/service/webhook_sender.h"
+#include "runtime/store/jobs.h"
+#include "runtime/store/webhook_table.h"
+
+namespace runtime {
+
+// Thread-safe. Each webhook is a cursor over the stored events of its owner: one event after the
+// other is sent, until it is delivered, by a coroutine of its own, all of which share one thread.
+// So none waits for another, and what was delivered is known to the next server. Its end waits for
+// no delivery: what is left goes on with the next server. Errors of the disk are refusals with
+// Refusal::Reason::failed, and logged.
+class Webhooks {
+ public:
+  struct Options {
+    std::vector<std::string> allow{};  // as of WebhookDestinations; empty: none are made or sent to
+    WebhookPatience patience{};
+    bool are_events_kept = true;  // without events there is nothing to send
+  };
+
+  static constexpr std::size_t most_of_an_owner = 10;
+
+  // What is passed by reference outlives it, and it outlives what uses it. Waits for the disk.
+  // std::system_error where the host has no threads or descriptors left.
+  Webhooks(Jobs& jobs, SandboxHistory& history, Metrics& metrics, Logger& logger, Options options);
+  ~Webhooks();
+  Webhooks(const Webhooks&) = delete;
+  Webhooks& operator=(const Webhooks&) = delete;
+
+  template <class Answer>
+  using Or = std::variant<Answer, Refusal>;
+
+  // What is known of one. `disabled` also says that the operator does not allow it any more.
+  using View = WebhookRow;
+
+  // The one way to be told that there are none, also where there is no Webhooks.
+  static Refusal off();
+
+  // When the answer comes the disk has it, and what happens from then on is sent.
+  boost::asio::awaitable<Or<View>> create(Caller caller, WebhookRequest request);
+  // The oldest first.
+  std::vector<View> list(const Principal& principal) const;
+  // not_found also where it is another owner's.
+  Or<View> find(const Principal& principal, std::string_view id) const;
+  boost::asio::awaitable<Or<View>> change(Caller caller, std::string id, WebhookChange change);
+  boost::asio::awaitable<std::optional<Refusal>> remove(Caller caller, std::string id);
+  // Sends test_message(), once, whatever waits for delivery. One at a time of each webhook.
+  boost::asio::awaitable<Or<WebhookTry>> test(Caller caller, std::string id, Cancel gone);
+
+ private:
+  struct Webhook {
+    WebhookRow row;
+    Cancel stop;                 // of the coroutine that sends its events
+    bool is_tested = false;      // right now
+    std::uint64_t unstored = 0;  // events that were skipped since it was stored
+  };
+  using Found = std::shared_ptr<Webhook>;
+
+  void restore();
+  std::optional<Refusal> why_not(std::string_view url) const;
+  Or<Found> find_locked(const Principal& principal, std::string_view id) const;
+  View view_of(const Webhook& webhook) const;
+  std::optional<Refusal> reserve(const std::string& owner);
+  void give_back(const std::string& owner);
+  // As it is when the disk's turn comes.
+  jail::Result<void> put(const Webhook& webhook);
+  Refusal failed(const Caller& caller, const jail::Error& error) const;
+
+  // Stops what was begun before, and begins anew where it is enabled.
+  void begin_locked(const Found& webhook);
+  boost::asio::awaitable<void> deliver(Found webhook, Cancel stop);
+  boost::asio::awaitable<void> deliver_page(Found webhook, SandboxEventPage page, Cancel stop);
+  boost::asio::awaitable<void> deliver_event(Found webhook, SandboxEvent event, Cancel stop);
+  void note_missed(Webhook& webhook, const SandboxEventPage& page);
+  void skip(const Found& webhook, std::uint64_t number);
+  void note_sent(const Found& webhook, const SandboxEvent& event, const WebhookSent& sent,
+                 const Cancel& stop);
+  void store_locked(const Found& webhook);
+
+  Jobs& jobs_;
+  SandboxHistory& history_;
+  Metrics& metrics_;
+  Logger& logger_;
+  const Options options_;
+  const WebhookDestinations destinations_;
+  WebhookTable table_;                     // the writer's
+  std::unique_ptr<WebhookSender> sender_;  // null: nothing is sent
+  const Cancel end_;
+
+  mutable std::mutex mutex_;
+  std::vector<Found> webhooks_;         // the oldest first
+  std::vector<std::string> under_way_;  // owners of those that are being made
+  std::mt19937_64 chance_{std::random_device()()};
+  boost::asio::thread_pool thread_{1};
+};
+
+}  // namespace runtime
