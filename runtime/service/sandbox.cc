@@ -7,6 +7,11 @@
 
 namespace runtime {
 
+Secret Sandbox::access_token() const {
+  const std::lock_guard lock(mutex_);
+  return access_token_;
+}
+
 Metadata Sandbox::metadata() const {
   const std::lock_guard lock(mutex_);
   return metadata_;

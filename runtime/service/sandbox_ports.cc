@@ -1,7 +1,9 @@
 // Sandboxes: connections to servers inside, and who may have them.
+#include <mutex>
 #include <utility>
 
 #include "jail/egress.h"
+#include "runtime/observe/uuid.h"
 #include "runtime/service/sandboxes.h"
 
 namespace runtime {
@@ -77,6 +79,15 @@ asio::awaitable<Sandboxes::Or<PortConnection>> Sandboxes::connect(
   if (!connection) co_return refusal_of_port(connection.error());
   places->add(std::exchange(connection->place, places));
   co_return std::move(*connection);
+}
+
+void Sandboxes::renew_token(const Caller& caller, Sandbox& sandbox) {
+  {
+    const std::lock_guard lock(sandbox.mutex_);
+    sandbox.access_token_ = Secret(random_text());
+  }
+  note(caller, sandbox, SandboxEventKind::changed,
+       [](json::Writer& writer) { writer.key("access_token").string("renewed"); });
 }
 
 }  // namespace runtime

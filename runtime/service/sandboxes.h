@@ -50,7 +50,7 @@ class Sandbox {
   const std::string& id() const noexcept { return id_; }
   const std::string& owner() const noexcept { return owner_; }
   // What opens its ports, and nothing else.
-  const Secret& access_token() const noexcept { return access_token_; }
+  Secret access_token() const;
   // As it was made, without its metadata.
   const SandboxRequest& request() const noexcept { return request_; }
   Time created() const noexcept { return created_; }
@@ -92,7 +92,6 @@ class Sandbox {
 
   std::string id_;
   std::string owner_;
-  Secret access_token_;
   SandboxRequest request_;
   Time created_{};
   std::uint64_t number_ = 0;
@@ -102,6 +101,7 @@ class Sandbox {
   mutable UsageHistory usage_history_;
 
   mutable std::mutex mutex_;
+  Secret access_token_;
   Metadata metadata_;
   std::optional<End> end_;
   Time last_ends_at_{};  // of one of an earlier server
@@ -171,6 +171,10 @@ class Sandboxes {
   boost::asio::awaitable<std::optional<Refusal>> pause(Caller caller, Found sandbox);
   // Lets it go on.
   boost::asio::awaitable<std::optional<Refusal>> resume(Caller caller, Found sandbox);
+
+  // Makes another access token in place of its own, which opens nothing from now on. Connections
+  // that it opened go on.
+  void renew_token(const Caller& caller, Sandbox& sandbox);
 
   // Ends it where it lives, and waits for that; forgets it where it has ended.
   boost::asio::awaitable<void> remove(Caller caller, Found sandbox);

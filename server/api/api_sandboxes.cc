@@ -105,14 +105,16 @@ using Change = awaitable<std::optional<Refusal>> (Sandboxes::*)(runtime::Caller,
 // Pauses or resumes.
 awaitable<Response> do_to_sandbox(runtime::Services services, const runtime::RequestRules* rules,
                                   Change change, SandboxTarget target, Call call) {
-  if (!call.body.empty()) {
-    runtime::SandboxChange nothing;
-    if (auto refusal = decode_into<runtime::SandboxChange>(call.body, {}, *rules, nothing)) {
-      co_return std::move(*refusal);
-    }
-  }
+  if (auto refusal = refuse_fields(call.body, *rules)) co_return std::move(*refusal);
   const auto refused = co_await (services.sandboxes->*change)(caller_of(call), target.sandbox);
   co_return refused ? response_of(*refused) : answer_of(services, *target.sandbox);
+}
+
+awaitable<Response> renew_token(runtime::Services services, const runtime::RequestRules* rules,
+                                SandboxTarget target, Call call) {
+  if (auto refusal = refuse_fields(call.body, *rules)) co_return std::move(*refusal);
+  services.sandboxes->renew_token(caller_of(call), *target.sandbox);
+  co_return answer_of(services, *target.sandbox);
 }
 
 awaitable<Response> delete_sandbox(runtime::Services services, Call call) {
@@ -142,6 +144,9 @@ void add_sandbox_routes(RouteTable& table, const runtime::Services& services,
   table.add({"POST", "/v1/sandboxes/{id}/resume", Access::key, Cost::record,
              for_target<sandbox_target>(services, do_to_sandbox, &rules, &Sandboxes::resume),
              QueryNames(), Versions::plain, std::string_view(), Route::Body::none});
+  table.add({"POST", "/v1/sandboxes/{id}/token", Access::key, Cost::record,
+             for_target<sandbox_target>(services, renew_token, &rules), QueryNames(),
+             Versions::plain, std::string_view(), Route::Body::none});
   table.add({"DELETE", "/v1/sandboxes/{id}", Access::key, Cost::record,
              bound(delete_sandbox, services), QueryNames(), Versions::plain});
 }

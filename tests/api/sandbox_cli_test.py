@@ -83,6 +83,15 @@ class Life(Command):
         self.assertEqual(1, error.count("agent-sandbox: "), error)
         self.assertIn("state: paused\n", self.good("get", first))
 
+    def test_another_token(self):
+        box = self.make()
+        before = self.good("port", box, "8000")
+        token = self.good("token", box)
+        self.assertRegex(token, r"\A[a-z2-7]{26}\n\Z")
+        self.assertNotIn(token.strip(), before)
+        self.assertTrue(self.good("port", box, "8000").endswith("=" + token))
+        self.assertIn("no such sandbox", self.one_line("token", "no-such-one", status=1))
+
     def test_many_are_deleted_and_what_is_not_there_is_named(self):
         first, second = self.make(), self.make()
         status, out, error = self.run_it("delete", first, "no-such-one", second)

@@ -114,6 +114,30 @@ class Tokens(PortTest):
                 with self.subTest(f"{headers} {query} {ask.__name__}"):
                     self.assertEqual(status, ask(f"/echo{query}", **headers).status)
 
+    def test_a_token_that_was_renewed_opens_nothing(self):
+        cookie = {"Cookie": f"{COOKIE}={self.token}", "Sec-Fetch-Site": "same-origin"}
+        self.assertEqual(200, self.by_name("/echo", **cookie).status)
+        self.assertEqual(404, self.client_with("another-key").send("POST", f"{self.sandbox.path}/token").status)
+        self.assertEqual(401, self.client.send("POST", f"{self.sandbox.path}/token", **{"X-Access-Token": self.token}).status)
+        self.assertEqual(400, self.owner.post({"access_token": "mine"}, f"{self.sandbox.path}/token").status)
+        self.assertEqual(200, self.ask("/echo", **{"X-Access-Token": self.token}).status)
+        answer = self.owner.send("POST", f"{self.sandbox.path}/token")
+        self.assertEqual(200, answer.status, answer)
+        renewed = answer.json["access_token"]
+        self.assertRegex(renewed, "^[a-z2-7]{26}$")
+        self.assertNotEqual(self.token, renewed)
+        self.assertEqual(renewed, self.sandbox.now()["access_token"])
+        for ask in (self.ask, self.by_name):
+            self.assertEqual(401, ask("/echo", **{"X-Access-Token": self.token}).status)
+            self.assertEqual(401, ask(f"/echo?access_token={self.token}").status)
+            self.assertEqual(200, ask("/echo", **{"X-Access-Token": renewed}).status)
+        self.assertEqual(401, self.by_name("/echo", **cookie).status)
+        events = self.owner.send("GET", f"{self.sandbox.path}/events?kind=changed")
+        self.assertEqual([{"access_token": "renewed"}], [event["detail"] for event in events.json["events"]])
+        self.assertNotIn(renewed.encode(), events.body)
+        self.sandbox.delete()
+        self.assertEqual(409, self.owner.send("POST", f"{self.sandbox.path}/token").status)
+
     def test_a_token_opens_ports_alone(self):
         for method, path in (("GET", self.sandbox.path), ("DELETE", self.sandbox.path), ("GET", "/v1/sandboxes"),
                              ("GET", f"{self.sandbox.path}/files/workspace")):

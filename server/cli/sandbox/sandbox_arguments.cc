@@ -168,6 +168,10 @@ Parsed parsed_shell(const CLI::App& /*command*/, const RawSandboxArguments& raw)
   return options;
 }
 
+Parsed parsed_token(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
+  return TokenOptions{.id = raw.id};
+}
+
 Parsed parsed_events(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
   return EventsOptions{.id = raw.id, .format = format_of(raw)};
 }
@@ -298,6 +302,7 @@ constexpr Row rows[] = {
     {"logs", "Show what its processes wrote", define_logs, parsed_logs},
     {"kill", "Send a process a signal", define_kill, parsed_kill},
     {"port", "Print the address of a server in it", define_port, parsed_port},
+    {"token", "Give it another access token, print it", add_id, parsed_token},
     {"events", "Show what happened in one", define_get, parsed_events},
     {"metrics", "Show what one uses", define_get, parsed_metrics},
     {"renew", "Let it live longer, or shorter", define_renew, parsed_renew},

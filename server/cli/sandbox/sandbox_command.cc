@@ -118,6 +118,13 @@ int show_port(ServerClient& client, const PortOptions& options) {
   });
 }
 
+int renew_token(ServerClient& client, const TokenOptions& options) {
+  const auto answer =
+      client.ask({.method = "POST", .path = sandbox_path(options.id) + "/token", .body = "{}"});
+  return show(client, answer, Format::text,
+              [](const json::Value& sandbox) { return shown(sandbox, "access_token") + "\n"; });
+}
+
 int renew(ServerClient& client, const RenewOptions& options) {
   json::Writer writer;
   writer.begin_object().key("timeout_seconds").integer(options.seconds).end_object();
@@ -169,6 +176,7 @@ struct Dispatch {
   int operator()(const LogsOptions& options) const { return show_logs(client, options); }
   int operator()(const KillOptions& options) const { return kill(client, options); }
   int operator()(const PortOptions& options) const { return show_port(client, options); }
+  int operator()(const TokenOptions& options) const { return renew_token(client, options); }
   int operator()(const EventsOptions& options) const { return show_events(client, options); }
   int operator()(const MetricsOptions& options) const { return show_metrics(client, options); }
   int operator()(const RenewOptions& options) const { return renew(client, options); }

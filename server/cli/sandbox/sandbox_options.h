@@ -108,6 +108,10 @@ struct PortOptions {
   std::uint32_t port = 0;
 };
 
+struct TokenOptions {
+  std::string id;
+};
+
 struct EventsOptions {
   std::string id;
   Format format = Format::text;
@@ -143,10 +147,10 @@ struct DeleteOptions {
   std::vector<std::string> ids;  // not empty
 };
 
-using Options = std::variant<CreateOptions, ListOptions, GetOptions, ExecOptions, ShellOptions,
-                             CopyOptions, ListFilesOptions, RemoveFileOptions, ProcessesOptions,
-                             LogsOptions, KillOptions, PortOptions, EventsOptions, MetricsOptions,
-                             RenewOptions, ChangeOptions, PauseOptions, ResumeOptions,
-                             DeleteOptions>;
+using Options =
+    std::variant<CreateOptions, ListOptions, GetOptions, ExecOptions, ShellOptions, CopyOptions,
+                 ListFilesOptions, RemoveFileOptions, ProcessesOptions, LogsOptions, KillOptions,
+                 PortOptions, TokenOptions, EventsOptions, MetricsOptions, RenewOptions,
+                 ChangeOptions, PauseOptions, ResumeOptions, DeleteOptions>;
 
 }  // namespace server::client

@@ -86,7 +86,7 @@ complete -c agent-sandbox -n '__fish_seen_subcommand_from lessons; and __fish_se
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l json -d 'For machines'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l speed -d 'Only measure the speed of the host'
 
-set -l actions create list get exec shell cp ls rm ps logs kill port events metrics renew change pause resume delete
+set -l actions create list get exec shell cp ls rm ps logs kill port token events metrics renew change pause resume delete
 set -l seen "__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from $actions"
 complete -c agent-sandbox -n $seen -a create -d 'Make one'
 complete -c agent-sandbox -n $seen -a list -d 'Show them'
@@ -100,6 +100,7 @@ complete -c agent-sandbox -n $seen -a ps -d 'Show processes'
 complete -c agent-sandbox -n $seen -a logs -d 'Show what its processes wrote'
 complete -c agent-sandbox -n $seen -a kill -d 'Send a signal'
 complete -c agent-sandbox -n $seen -a port -d 'Print an address'
+complete -c agent-sandbox -n $seen -a token -d 'Give it another access token'
 complete -c agent-sandbox -n $seen -a events -d 'Show what happened'
 complete -c agent-sandbox -n $seen -a metrics -d 'Show what it uses'
 complete -c agent-sandbox -n $seen -a renew -d 'Let it live longer'

@@ -118,6 +118,7 @@ TEST(SandboxArguments, FilesAndProcesses) {
   EXPECT_EQ(parsed_as<EventsOptions>({"events", "box", "--json"}).format, Format::json);
   EXPECT_EQ(parsed_as<RenewOptions>({"renew", "box", "60"}).seconds, 60u);
   EXPECT_EQ(parsed_as<PortOptions>({"port", "box", "8000"}).port, 8000u);
+  EXPECT_EQ(parsed_as<TokenOptions>({"token", "box"}).id, "box");
   EXPECT_THAT(parsed_as<PauseOptions>({"pause", "a", "b"}).ids, ElementsAre("a", "b"));
   EXPECT_THAT(parsed_as<ResumeOptions>({"resume", "a"}).ids, ElementsAre("a"));
   EXPECT_THAT(parsed_as<DeleteOptions>({"delete", "a", "b"}).ids, ElementsAre("a", "b"));
@@ -176,6 +177,7 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"logs", "box", "7", "-f", "--tail", "3"}, "no PID"},
       {{"logs", "box", "--tail", "10001"}, "--tail"},
       {{"metrics"}, "ID"},
+      {{"token"}, "ID"},
       {{"logs", "box", "x"}, "pid"},
       {{"kill", "box", "0"}, "pid"},
       {{"kill", "box", "7", "--signal", "NOPE"}, "NOPE"},
