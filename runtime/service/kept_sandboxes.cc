@@ -4,6 +4,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "runtime/json/utc_text.h"
+#include "runtime/service/file_url.h"
 #include "runtime/service/result_json.h"
 #include "runtime/service/sandbox_json.h"
 #include "runtime/service/sandboxes.h"
@@ -126,8 +128,17 @@ void Sandboxes::note_file(const Caller& caller, const Sandbox& sandbox, SandboxE
                           std::string_view path, std::string_view move_to) {
   note(caller, sandbox, kind, [&](json::Writer& writer) {
     writer.key("path").string(json::utf8_prefix(path, max_told_path_bytes));
+    if (caller.principal.has_signed_url) writer.key("by").string("signed_url");
     if (move_to.empty()) return;
     writer.key("move_to").string(json::utf8_prefix(move_to, max_told_path_bytes));
+  });
+}
+
+void Sandboxes::note_signed(const Caller& caller, const Sandbox& sandbox, const FileGrant& grant) {
+  note(caller, sandbox, SandboxEventKind::url_signed, [&](json::Writer& writer) {
+    writer.key("path").string(json::utf8_prefix(grant.path, max_told_path_bytes));
+    writer.key("operation").string(name_of(grant.operation));
+    writer.key("expires_at").string(json::utc_text(grant.expires));
   });
 }
 

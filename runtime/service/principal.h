@@ -13,6 +13,9 @@ struct Principal {
   std::string tenant;
   // The place of the key in the configuration, for what is counted by key.
   std::optional<std::size_t> key;
+  // No key was shown but a signed URL of a file, which allows one operation with it. Tenant and key
+  // are those of the sandbox's owner.
+  bool has_signed_url = false;
 
   // The owner whose records this principal may see. Nothing means every owner's, which holds where
   // no keys are configured.

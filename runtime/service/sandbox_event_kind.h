@@ -19,6 +19,7 @@ enum class SandboxEventKind : std::uint8_t {
   file_moved,
   directory_made,
   file_read,
+  url_signed,
   pause_asked,
   paused,
   resume_asked,

@@ -158,6 +158,7 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
   const Found sandbox(new Sandbox());
   sandbox->id_ = random_text();
   sandbox->access_token_ = Secret(random_text());
+  sandbox->url_key_ = Secret(random_text());
   sandbox->owner_ = caller.principal.tenant;
   sandbox->metadata_ = std::move(request.metadata);
   auto living = co_await launch(sandbox, request);

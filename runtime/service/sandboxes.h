@@ -33,6 +33,7 @@
 #include "runtime/sandbox/elsewhere.h"
 #include "runtime/sandbox/outcome.h"
 #include "runtime/sandbox/runner.h"
+#include "runtime/service/file_url.h"
 #include "runtime/service/principal.h"
 #include "runtime/service/refusal.h"
 #include "runtime/service/sandbox_history.h"
@@ -92,6 +93,7 @@ class Sandbox {
 
   std::string id_;
   std::string owner_;
+  Secret url_key_;  // of signed URLs of its files, which end with it
   SandboxRequest request_;
   Time created_{};
   std::uint64_t number_ = 0;
@@ -143,6 +145,13 @@ class Sandboxes {
 
   // By id or name and the sandbox's own access token, whoever shows it. It must live, as above.
   Or<Found> find_by_token(std::string_view id_or_name, std::string_view token) const;
+
+  // Makes a signature for whoever is given the URL, and notes who asked for it.
+  std::string sign(const Caller& caller, const Sandbox& sandbox, const FileGrant& grant);
+  // By id alone and what sign() returned for the same grant, whoever shows it: not_found where it
+  // is another one, forbidden where it has expired. It must live, as above.
+  Or<Found> find_by_signature(std::string_view id, const FileGrant& grant,
+                              std::string_view signature) const;
 
   // Connects to a server in the sandbox, at most five seconds long. What is returned counts as one
   // of its connections, and of all sandboxes' together, as long as its place is held.
@@ -273,6 +282,7 @@ class Sandboxes {
   void restore();
   void note(const Caller& caller, const Sandbox& sandbox, SandboxEventKind kind,
             const SandboxHistory::Detail& detail);
+  void note_signed(const Caller& caller, const Sandbox& sandbox, const FileGrant& grant);
   void note_created(const Caller& caller, const Sandbox& sandbox);
   void note_changed(const Caller& caller, const Sandbox& sandbox, const SandboxChange& change);
   void note_started(const Caller& caller, const Sandbox& sandbox, const LivingProcess& process);

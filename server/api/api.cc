@@ -104,6 +104,7 @@ Api::Api(ApiOptions options, runtime::Services services)
   add_sandbox_search_route(routes_, services_);
   add_sandbox_watch_route(routes_, services_);
   add_sandbox_file_routes(routes_, services_, options_.execute);
+  add_sandbox_file_url_route(routes_, services_, options_.execute);
   const auto followers = std::make_shared<Followers>();
   add_sandbox_event_routes(routes_, services_, followers);
   add_sandbox_logs_route(routes_, services_, followers);
@@ -162,11 +163,14 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
   const RouteTable::Match& path = matched.path;
   const Route* const route = path.route;
   if (route != nullptr && matched.port) return why_port_refused(head, matched);
+  const bool is_signed = route != nullptr && has_signature(head, *route);
+  if (is_signed) {
+    if (auto refusal = check_signature(head, matched)) return refusal;
+  }
   // Whoever shows no key learns nothing about paths but that the open ones are there.
   const bool is_open = route == nullptr ? path.is_open : route->access == Access::open;
   if (!matched.principal && !is_open) {
-    return problem(401, "expected a valid key in Authorization: Bearer or in X-API-Key",
-                   {{"WWW-Authenticate", "Bearer"}});
+    return no_key(route);
   }
   if (path.label.empty()) return problem(404, "no such path");
   if (route == nullptr) {
@@ -180,9 +184,11 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
     const auto principal = matched.principal.value_or(runtime::Principal());
     if (auto refusal = check_rate(principal.key.value_or(0))) return refusal;
   }
-  auto query = parameters_of(head.query, route->query);
-  if (!query) return problem(400, query.error().message());
-  matched.query = std::move(*query);
+  if (!is_signed) {
+    auto query = parameters_of(head.query, route->query);
+    if (!query) return problem(400, query.error().message());
+    matched.query = std::move(*query);
+  }
   // A browser says which page asks, and asks us before it sends JSON for another site.
   const bool may_be_bare =
       route->body == Route::Body::none && !head.header("Content-Type") && !head.header("Origin");

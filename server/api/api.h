@@ -77,6 +77,13 @@ class Api final : public Handler {
   std::optional<Response> why_port_refused(const RequestHead& head, Matched& matched) const;
   std::variant<runtime::Sandboxes::Found, Response> sandbox_of_port(const RequestHead& head,
                                                                     const Matched& matched) const;
+  // 401 on a route; null: where there is none.
+  static Response no_key(const Route* route);
+  // Whether the request shows a signature where one may be shown. It is judged by that alone then,
+  // also where a key is shown as well.
+  static bool has_signature(const RequestHead& head, const Route& route);
+  // Makes `matched.principal` the principal of who has a signed URL.
+  std::optional<Response> check_signature(const RequestHead& head, Matched& matched) const;
   std::optional<Response> check_rate(std::size_t key) const;
   // Of an owner of sandboxes.
   std::size_t key_of(const std::string& tenant) const;

@@ -92,8 +92,10 @@ std::string etag_of(const struct stat& status) {
          "\"";
 }
 
+// A signed URL is for one file's bytes, whatever headers say.
 bool wants_tar(const Call& call) {
-  return call.head.header("Accept").value_or("").starts_with(tar_type);
+  return !call.principal.has_signed_url &&
+         call.head.header("Accept").value_or("").starts_with(tar_type);
 }
 
 // The tree below a directory, as it is read: a reader that is slow holds a piece of it.
@@ -226,7 +228,8 @@ awaitable<Response> write_tree(runtime::Services services, FileTarget target, Ca
 
 bool is_tar(const Call& call) {
   const std::string_view type = call.head.header("Content-Type").value_or("");
-  return equal_ignoring_case(type.substr(0, tar_type.size()), tar_type) &&
+  return !call.principal.has_signed_url &&
+         equal_ignoring_case(type.substr(0, tar_type.size()), tar_type) &&
          (type.size() == tar_type.size() || type[tar_type.size()] == ';');
 }
 
@@ -307,12 +310,12 @@ awaitable<Response> change_file(runtime::Services services, const runtime::Reque
 void add_sandbox_file_routes(RouteTable& table, const runtime::Services& services,
                              const runtime::RequestRules& rules) {
   using Versions = Route::Versions;
-  table.add({"GET", "/v1/sandboxes/{id}/files/{path...}", Access::key, Cost::record,
+  table.add({"GET", "/v1/sandboxes/{id}/files/{path...}", Access::key_or_url_to_read, Cost::record,
              for_target<file_target>(services, read_file),
              QueryNames{"stat", "list", "depth", "tar"}, Versions::plain});
   table.add({"PUT",
              "/v1/sandboxes/{id}/files/{path...}",
-             Access::key,
+             Access::key_or_url_to_write,
              Cost::record,
              for_target<file_target>(services, write_file),
              QueryNames{"mode"},

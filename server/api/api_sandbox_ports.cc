@@ -28,13 +28,6 @@ awaitable<Response> ask_port(const PortProxy& proxy, Call call) {
                                  std::move(call.gone));
 }
 
-std::string parameter_of(const RouteTable::Match& match, std::string_view name) {
-  for (const auto& [known, value] : match.parameters) {
-    if (known == name) return value;
-  }
-  return {};
-}
-
 Response no_credential() {
   return problem(401,
                  "expected a valid key, or the sandbox's access_token in X-Access-Token or in the "
@@ -112,10 +105,10 @@ void Api::match(const RequestHead& head, Matched& matched) const {
     target->path = head.path.starts_with('/') ? head.path : "/";
   } else {
     target.emplace();
-    target->id = parameter_of(matched.path, "id");
-    target->port = parameter_of(matched.path, "port");
+    target->id = parameter_in(matched.path.parameters, "id");
+    target->port = parameter_in(matched.path.parameters, "port");
     if (route->pattern.ends_with("...}")) {
-      target->path = "/" + parameter_of(matched.path, "path");
+      target->path = "/" + parameter_in(matched.path.parameters, "path");
     }
   }
   matched.port.emplace();

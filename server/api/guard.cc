@@ -116,6 +116,10 @@ std::optional<Response> check_websocket_key(const RequestHead& head) {
   return problem(400, "Sec-WebSocket-Key: expected 16 bytes in base64");
 }
 
+bool came_by_tls(const RequestHead& head) {
+  return equal_ignoring_case(head.header("X-Forwarded-Proto").value_or(""), "https");
+}
+
 bool is_json(const RequestHead& head) {
   const std::string_view value = head.header("Content-Type").value_or("");
   const std::size_t semicolon = std::min(value.find(';'), value.size());

@@ -39,6 +39,10 @@ std::optional<Response> why_no_websocket(const RequestHead& head,
 bool asks_for_websocket(const RequestHead& head);
 std::optional<Response> check_websocket_key(const RequestHead& head);
 
+// Whether a proxy in front of us says that the client came by TLS: the client's own word, where
+// there is none.
+bool came_by_tls(const RequestHead& head);
+
 // "application/json", perhaps with charset=utf-8. Browsers send it to no other site unasked.
 bool is_json(const RequestHead& head);
 

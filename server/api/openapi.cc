@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "runtime/service/file_url.h"
 #include "runtime/service/request_fields.h"
 #include "runtime/service/sandbox_requests.h"
 #include "runtime/service/webhook_requests.h"
@@ -39,6 +40,7 @@ std::string openapi_json(const runtime::RequestRules& rules) {
   fill_in(document, "x-process-resize-fields",
           properties_of(runtime::process_resize_fields(), rules));
   fill_in(document, "x-file-action-fields", properties_of(runtime::file_action_fields(), rules));
+  fill_in(document, "x-file-url-fields", properties_of(runtime::file_url_fields(), rules));
   fill_in(document, "x-webhook-fields", properties_of(runtime::webhook_fields(), rules));
   fill_in(document, "x-webhook-change-fields",
           properties_of(runtime::webhook_change_fields(), rules));

@@ -18,13 +18,19 @@ std::string unknown(std::string_view name, const QueryNames& known) {
          (names.empty() ? "no parameters behind the ?" : names);
 }
 
+// Up to the next &, which is taken too.
+std::string_view take_pair(std::string_view& query) {
+  const std::string_view pair = query.substr(0, query.find('&'));
+  query.remove_prefix(std::min(pair.size() + 1, query.size()));
+  return pair;
+}
+
 }  // namespace
 
 jail::Result<Parameters> parameters_of(std::string_view query, const QueryNames& known) {
   Parameters parameters;
   while (!query.empty()) {
-    const std::string_view pair = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    const std::string_view pair = take_pair(query);
     if (pair.empty()) continue;
     const std::size_t sign = std::min(pair.find('='), pair.size());
     const std::string_view value = pair.substr(std::min(sign + 1, pair.size()));
@@ -37,6 +43,14 @@ jail::Result<Parameters> parameters_of(std::string_view query, const QueryNames&
     }
   }
   return parameters;
+}
+
+bool has_parameter(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    const std::string_view pair = take_pair(query);
+    if (pair.substr(0, pair.find('=')) == name) return true;
+  }
+  return false;
 }
 
 std::optional<std::string> percent_decoded(std::string_view text) {
@@ -63,6 +77,26 @@ std::optional<std::string> form_decoded(std::string_view text) {
   std::string spaced(text);
   std::replace(spaced.begin(), spaced.end(), '+', ' ');
   return percent_decoded(spaced);
+}
+
+std::string percent_encoded(std::string_view text, Slashes slashes) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char letter : text) {
+    const auto byte = static_cast<unsigned char>(letter);
+    const bool is_plain = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+                          (letter >= '0' && letter <= '9') ||
+                          std::string_view("-._~").find(letter) != std::string_view::npos ||
+                          (letter == '/' && slashes == Slashes::stay);
+    if (is_plain) {
+      encoded += letter;
+    } else {
+      encoded += '%';
+      encoded += digits[byte >> 4];
+      encoded += digits[byte & 0xF];
+    }
+  }
+  return encoded;
 }
 
 std::optional<Response> read_path(const Parameters& parameters, std::string& path) {

@@ -24,11 +24,19 @@ using Parameters = std::map<std::string, std::string, std::less<>>;
 // that repeats or is not known, and the known ones.
 jail::Result<Parameters> parameters_of(std::string_view query, const QueryNames& known);
 
+// Whether `query` has a parameter of that name.
+bool has_parameter(std::string_view query, std::string_view name);
+
 // `text` with its %-encoding undone; nothing where a % is not followed by two hexadecimal digits.
 std::optional<std::string> percent_decoded(std::string_view text);
 
 // The same of a value behind the ?, where + is a space, as forms and URLSearchParams have it.
 std::optional<std::string> form_decoded(std::string_view text);
+
+// `text` as a part of a URL's path or query: all but letters, digits, - . _ ~ as %XX. With
+// `slashes` those stay as they are.
+enum class Slashes : unsigned char { stay, are_encoded };
+std::string percent_encoded(std::string_view text, Slashes slashes = Slashes::are_encoded);
 
 // `path`, an absolute one, where it is given. A problem where it is none.
 std::optional<Response> read_path(const Parameters& parameters, std::string& path);

@@ -39,6 +39,8 @@ void add_sandbox_process_routes(RouteTable& table, const runtime::Services& serv
                                 const runtime::RequestRules& rules);
 void add_sandbox_file_routes(RouteTable& table, const runtime::Services& services,
                              const runtime::RequestRules& rules);
+void add_sandbox_file_url_route(RouteTable& table, const runtime::Services& services,
+                                const runtime::RequestRules& rules);
 // `followers` is that of all who follow.
 void add_sandbox_event_routes(RouteTable& table, const runtime::Services& services,
                               const std::shared_ptr<Followers>& followers);

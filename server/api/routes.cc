@@ -7,8 +7,6 @@ namespace {
 
 constexpr std::string_view version_prefix = "/api/v1/";
 
-using PathParameters = std::vector<std::pair<std::string_view, std::string>>;
-
 // Up to the next slash, which is taken too.
 std::string_view take_segment(std::string_view& path) {
   const std::size_t slash = path.find('/');
@@ -58,7 +56,7 @@ void add_methods(std::string& methods, const Route& route) {
 
 }  // namespace
 
-const std::string& Call::parameter(std::string_view name) const {
+const std::string& parameter_in(const PathParameters& parameters, std::string_view name) {
   static const std::string none;
   for (const auto& [known, value] : parameters) {
     if (known == name) return value;

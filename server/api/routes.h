@@ -22,21 +22,28 @@
 
 namespace server {
 
+// What stands for the names in braces of a pattern.
+using PathParameters = std::vector<std::pair<std::string_view, std::string>>;
+// Empty where there is none of that name.
+const std::string& parameter_in(const PathParameters& parameters, std::string_view name);
+
 // A request whose route is found and whose caller is known.
 struct Call {
   RequestHead head;
   std::string body;
   runtime::Principal principal;
   bool is_known = true;  // false on an open route where no valid key was shown
-  std::vector<std::pair<std::string_view, std::string>> parameters;  // of the pattern
-  Parameters query;                                                  // some of Route::query
+  PathParameters parameters;
+  Parameters query;                  // some of Route::query
   runtime::Cancel gone;              // nobody waits for the answer any more
   ResponseStream* stream = nullptr;  // for an answer in pieces, until the handler returns
   RequestBody* pieces = nullptr;     // as long, on a route that reads its body in pieces
   std::optional<PortCall> port = std::nullopt;  // on a route that leads to a port
 
   // The part of the path that stands for `name`, which the pattern has.
-  const std::string& parameter(std::string_view name) const;
+  const std::string& parameter(std::string_view name) const {
+    return parameter_in(parameters, name);
+  }
 };
 
 inline runtime::Caller caller_of(const Call& call) {
@@ -57,6 +64,9 @@ using RouteHandler = std::function<boost::asio::awaitable<Response>(Call)>;
 enum class Access : std::uint8_t {
   open,  // a load balancer has no key; the interface is no secret
   key,   // whoever shows a key, or everybody where none is configured
+  // The same, and whoever has a signed URL of the file that the path names, for this operation.
+  key_or_url_to_read,
+  key_or_url_to_write,
 };
 
 // What a request makes the server do, by which it is bounded.
@@ -108,7 +118,7 @@ class RouteTable {
     std::string methods;   // of the path, as Allow names them
     bool is_open = false;  // one of its methods is Access::open
     Route::Refusals refusals = Route::Refusals::problems;
-    std::vector<std::pair<std::string_view, std::string>> parameters;
+    PathParameters parameters;
   };
 
   void add(Route route) { routes_.push_back(std::move(route)); }

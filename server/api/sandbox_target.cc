@@ -47,16 +47,22 @@ std::variant<ProcessTarget, Response> active_process(const runtime::Services& se
   return process_in(active_sandbox(services, call), call);
 }
 
+std::variant<std::string, Response> path_of_file(std::string_view rest) {
+  const auto path = percent_decoded(rest);
+  if (!path) return problem(400, "path: a % is not followed by two hexadecimal digits");
+  if (path->find('\0') != path->npos) return problem(400, "path: a NUL is in no path");
+  return "/" + *path;
+}
+
 std::variant<FileTarget, Response> file_target(const runtime::Services& services,
                                                const Call& call) {
-  const auto rest = percent_decoded(call.parameter("path"));
-  if (!rest) return problem(400, "path: a % is not followed by two hexadecimal digits");
-  if (rest->find('\0') != rest->npos) return problem(400, "path: a NUL is in no path");
+  auto path = path_of_file(call.parameter("path"));
+  if (auto* refusal = std::get_if<Response>(&path)) return std::move(*refusal);
   auto found = active_sandbox(services, call);
   if (auto* refusal = std::get_if<Response>(&found)) return std::move(*refusal);
   auto& target = std::get<SandboxTarget>(found);
   auto files = target.sandbox->files();
-  return FileTarget{std::move(target), "/" + *rest, std::move(files)};
+  return FileTarget{std::move(target), std::get<std::string>(std::move(path)), std::move(files)};
 }
 
 Response json_answer(runtime::json::Writer writer, int status) {

@@ -3,6 +3,8 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -41,6 +43,8 @@ std::variant<SandboxTarget, Response> active_sandbox(const runtime::Services& se
                                                      const Call& call);
 std::variant<ProcessTarget, Response> active_process(const runtime::Services& services,
                                                      const Call& call);
+// The absolute path that `rest`, which stands behind /files/ in a request, names; or a problem.
+std::variant<std::string, Response> path_of_file(std::string_view rest);
 std::variant<FileTarget, Response> file_target(const runtime::Services& services, const Call& call);
 
 // The handler that finds its target by `find`, answers where there is none, and else calls

@@ -52,8 +52,7 @@ bool is_framed_elsewhere(const RequestHead& head) {
 std::string cookie_scope(const RequestHead& head) {
   if (is_framed_elsewhere(head)) return "SameSite=None; Secure; Partitioned";
   // The client's own word, which decides about the client's own cookie alone.
-  const bool is_tls = equal_ignoring_case(head.header("X-Forwarded-Proto").value_or(""), "https");
-  return is_tls ? "SameSite=Lax; Secure" : "SameSite=Lax";
+  return came_by_tls(head) ? "SameSite=Lax; Secure" : "SameSite=Lax";
 }
 
 }  // namespace

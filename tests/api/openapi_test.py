@@ -23,6 +23,7 @@ BODIES = {
     "/signal": {"signal": 1},
     "/resize": {"columns": 1, "rows": 1},
     "/files/{path}": {"make_directory": True},
+    "/sign": {"path": "/x"},
     "/v1/sandboxes/{id}": {},
     "/v1/webhooks/{id}": {},
     "/mcp": {"jsonrpc": "2.0", "id": 1, "method": "ping"},
@@ -57,6 +58,11 @@ EXCLUDED = {
         "Files.test_in_pieces_without_a_length": "it goes past the client",
         "Large": "a load",
         "Hostile": "paths of several parts, which the proxy does not take",
+    },
+    "sandbox_file_urls": {
+        "WithKeys.test_the_server_is_named_as_it_was_asked": "the proxy has a Host of its own",
+        "WithoutKeys.test_the_server_is_named_as_it_was_asked": "the proxy has a Host of its own",
+        "CommandLine": "it goes past the client",
     },
     "sandbox_logs": {
         "Follow": "streams, which go past the client",
@@ -232,6 +238,9 @@ class Answers(unittest.TestCase):
 
     def test_sandbox_files(self):
         self.through_the_proxy("sandbox_files")
+
+    def test_sandbox_file_urls(self):
+        self.through_the_proxy("sandbox_file_urls")
 
     def test_sandbox_logs(self):
         self.through_the_proxy("sandbox_logs")

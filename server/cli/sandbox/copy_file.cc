@@ -16,6 +16,7 @@
 #include "jail/fd.h"
 #include "runtime/json/members.h"
 #include "runtime/json/reader.h"
+#include "server/api/query.h"
 
 namespace server::client {
 namespace {

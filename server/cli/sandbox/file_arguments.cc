@@ -5,6 +5,8 @@
 namespace server::client {
 namespace {
 
+constexpr std::uint32_t most_url_seconds = 7 * 86'400;
+
 struct PlaceInSandbox {
   std::string id;
   std::string path;
@@ -71,6 +73,26 @@ void define_rm(CLI::App& command, RawSandboxArguments& raw) {
 Parsed parsed_rm(const CLI::App& command, const RawSandboxArguments& raw) {
   if (!raw.path.starts_with('/')) return mistake(command, "expected an absolute PATH");
   return RemoveFileOptions{.id = raw.id, .path = raw.path, .recursive = raw.recursive};
+}
+
+void define_url(CLI::App& command, RawSandboxArguments& raw) {
+  add_id(command, raw);
+  command.add_option("path", raw.path, "Of a file")->type_name("PATH");
+  command.add_flag("--write", raw.writes, "To write the file by PUT, in place of reading it");
+  add_number(command, "--expires", raw.seconds, "S", 1, most_url_seconds,
+             "Seconds until it opens nothing any more [3600]");
+  add_json(command, raw);
+  command.footer(
+      "Whoever has the URL can use it, for this file alone, until it expires or the sandbox ends.");
+}
+
+Parsed parsed_url(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (!raw.path.starts_with('/')) return mistake(command, "expected an absolute PATH");
+  return FileUrlOptions{.id = raw.id,
+                        .path = raw.path,
+                        .writes = raw.writes,
+                        .expires_seconds = given(command, "--expires", raw.seconds),
+                        .format = format_of(raw)};
 }
 
 }  // namespace server::client

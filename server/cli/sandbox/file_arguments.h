@@ -14,4 +14,7 @@ Parsed parsed_ls(const CLI::App& command, const RawSandboxArguments& raw);
 void define_rm(CLI::App& command, RawSandboxArguments& raw);
 Parsed parsed_rm(const CLI::App& command, const RawSandboxArguments& raw);
 
+void define_url(CLI::App& command, RawSandboxArguments& raw);
+Parsed parsed_url(const CLI::App& command, const RawSandboxArguments& raw);
+
 }  // namespace server::client

@@ -42,6 +42,11 @@ int refused(const ServerClient& client, const jail::Error& error) {
   return fail(error, client.signals(), exit_refused);
 }
 
+int fail_without_address(const ServerClient& client) {
+  if (client.address().socket_path.empty()) return 0;
+  return server::fail(exit_usage, "AGENT_SANDBOX_URL: a Unix socket has no address to open");
+}
+
 int fail_unreadable() {
   return server::fail(exit_own_failure, "the server's answer is not what was asked for");
 }

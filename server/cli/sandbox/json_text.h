@@ -20,6 +20,8 @@ std::string shown(const runtime::json::Value& object, std::string_view name);
 const runtime::json::Array* array_in(const runtime::json::Value& object, std::string_view name);
 // The exit status after a server has said no, of which is told.
 int refused(const ServerClient& client, const jail::Error& error);
+// Says so where the server is reached by a Unix socket, which no URL leads to. 0: it is not.
+int fail_without_address(const ServerClient& client);
 // For an answer that is not what the interface says.
 int fail_unreadable();
 

@@ -42,6 +42,7 @@ struct RawSandboxArguments {
   bool json = false;
   bool background = false;
   bool recursive = false;
+  bool writes = false;
   bool follow = false;
   bool group = false;
   bool no_auto_resume = false;

@@ -298,6 +298,7 @@ constexpr Row rows[] = {
     {"cp", "Copy files into one or out of it", define_cp, parsed_cp},
     {"ls", "Show the files of a directory", define_ls, parsed_ls},
     {"rm", "Remove a file", define_rm, parsed_rm},
+    {"url", "Print a URL that opens a file without a key", define_url, parsed_url},
     {"ps", "Show its processes", define_get, parsed_ps},
     {"logs", "Show what its processes wrote", define_logs, parsed_logs},
     {"kill", "Send a process a signal", define_kill, parsed_kill},

@@ -8,6 +8,7 @@
 
 #include "runtime/json/members.h"
 #include "runtime/json/writer.h"
+#include "server/api/query.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/sandbox/create_request.h"
 #include "server/cli/sandbox/json_text.h"
@@ -109,9 +110,7 @@ int kill(ServerClient& client, const KillOptions& options) {
 }
 
 int show_port(ServerClient& client, const PortOptions& options) {
-  if (!client.address().socket_path.empty()) {
-    return server::fail(exit_usage, "AGENT_SANDBOX_URL: a Unix socket has no address to open");
-  }
+  if (const int none = fail_without_address(client)) return none;
   const auto answer = client.get(sandbox_path(options.id));
   return show(client, answer, Format::text, [&](const json::Value& sandbox) {
     return port_url(client.address(), sandbox, options.port) + "\n";
@@ -172,6 +171,7 @@ struct Dispatch {
   int operator()(const CopyOptions& options) const { return copy(client, options); }
   int operator()(const ListFilesOptions& options) const { return list_files(client, options); }
   int operator()(const RemoveFileOptions& options) const { return remove_file(client, options); }
+  int operator()(const FileUrlOptions& options) const { return show_file_url(client, options); }
   int operator()(const ProcessesOptions& options) const { return show_processes(client, options); }
   int operator()(const LogsOptions& options) const { return show_logs(client, options); }
   int operator()(const KillOptions& options) const { return kill(client, options); }

@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "runtime/json/members.h"
+#include "runtime/json/writer.h"
+#include "runtime/llm/http_text.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/plain_text.h"
 #include "server/cli/sandbox/copy_file.h"
 #include "server/cli/sandbox/copy_tree.h"
 #include "server/cli/sandbox/json_text.h"
@@ -121,6 +124,29 @@ int remove_file(ServerClient& client, const RemoveFileOptions& options) {
        .path = file_path(options.id, options.path) + (options.recursive ? "?recursive=true" : "")});
   if (answer) return 0;
   return fail(answer.error(), client.signals(), exit_refused);
+}
+
+int show_file_url(ServerClient& client, const FileUrlOptions& options) {
+  if (!json::is_utf8(options.path)) return server::fail(exit_usage, "PATH: expected UTF-8");
+  if (const int none = fail_without_address(client)) return none;
+  json::Writer writer;
+  writer.begin_object().key("path").string(options.path);
+  writer.key("operation").string(options.writes ? "write" : "read");
+  if (options.expires_seconds) {
+    writer.key("expires_in_seconds").integer(*options.expires_seconds);
+  }
+  writer.end_object();
+  const auto answer = client.ask({.method = "POST",
+                                  .path = sandbox_path(options.id) + "/sign",
+                                  .body = std::move(writer).take()});
+  if (!answer) return refused(client, answer.error());
+  if (options.format == Format::json) return print(client, *answer + "\n");
+  const auto value = json::parse(*answer, "answer");
+  const std::string url = value ? json::text_member(&*value, "url") : "";
+  if (url.empty()) return fail_unreadable();
+  // What is in front of the server is known here, and may be unknown to the server.
+  const std::string target = url.substr(runtime::llm::origin_of(url).size());
+  return print(client, client.address().url + plain_line(target, target.size()) + "\n");
 }
 
 }  // namespace server::client

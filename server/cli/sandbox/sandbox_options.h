@@ -84,6 +84,14 @@ struct RemoveFileOptions {
   bool recursive = false;
 };
 
+struct FileUrlOptions {
+  std::string id;
+  std::string path;  // absolute
+  bool writes = false;
+  std::optional<std::uint32_t> expires_seconds;
+  Format format = Format::text;
+};
+
 struct ProcessesOptions {
   std::string id;
   Format format = Format::text;
@@ -149,8 +157,8 @@ struct DeleteOptions {
 
 using Options =
     std::variant<CreateOptions, ListOptions, GetOptions, ExecOptions, ShellOptions, CopyOptions,
-                 ListFilesOptions, RemoveFileOptions, ProcessesOptions, LogsOptions, KillOptions,
-                 PortOptions, TokenOptions, EventsOptions, MetricsOptions, RenewOptions,
-                 ChangeOptions, PauseOptions, ResumeOptions, DeleteOptions>;
+                 ListFilesOptions, RemoveFileOptions, FileUrlOptions, ProcessesOptions, LogsOptions,
+                 KillOptions, PortOptions, TokenOptions, EventsOptions, MetricsOptions,
+                 RenewOptions, ChangeOptions, PauseOptions, ResumeOptions, DeleteOptions>;
 
 }  // namespace server::client

@@ -65,6 +65,8 @@ std::string detail_text(const json::Value& event) {
     add("sent " + sent + " bytes, received " + shown(*detail, "received_bytes"));
   }
   if (const std::string to = shown(*detail, "move_to"); to != "-") add("-> " + to);
+  add(shown(*detail, "operation"));
+  if (const std::string by = shown(*detail, "by"); by != "-") add("by " + by);
   add(shown(*detail, "reason"));
   const json::Value* const outcome = json::member(*detail, "outcome");
   if (outcome != nullptr && !outcome->is_null()) {

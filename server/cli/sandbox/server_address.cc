@@ -48,24 +48,4 @@ jail::Result<ServerAddress> server_address(const runtime::Environment& environme
   return address;
 }
 
-std::string percent_encoded(std::string_view text, Slashes slashes) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  std::string encoded;
-  for (const char letter : text) {
-    const auto byte = static_cast<unsigned char>(letter);
-    const bool is_plain = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-                          (letter >= '0' && letter <= '9') ||
-                          std::string_view("-._~").find(letter) != std::string_view::npos ||
-                          (letter == '/' && slashes == Slashes::stay);
-    if (is_plain) {
-      encoded += letter;
-    } else {
-      encoded += '%';
-      encoded += digits[byte >> 4];
-      encoded += digits[byte & 0xF];
-    }
-  }
-  return encoded;
-}
-
 }  // namespace server::client

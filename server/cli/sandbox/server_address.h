@@ -23,9 +23,4 @@ struct ServerAddress {
 // variable and repeating no key.
 jail::Result<ServerAddress> server_address(const runtime::Environment& environment);
 
-// `text` as a part of a URL's path or query: all but letters, digits, - . _ ~ as %XX. With
-// `slashes` those stay as they are.
-enum class Slashes : unsigned char { stay, are_encoded };
-std::string percent_encoded(std::string_view text, Slashes slashes = Slashes::are_encoded);
-
 }  // namespace server::client

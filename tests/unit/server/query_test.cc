@@ -19,6 +19,12 @@ TEST(Query, PercentEncodingIsUndone) {
   }
 }
 
+TEST(Query, PercentEncodingLeavesWhatIsPlain) {
+  EXPECT_EQ(percent_encoded("aZ09-._~"), "aZ09-._~");
+  EXPECT_EQ(percent_encoded("a b/ü?%#"), "a%20b%2F%C3%BC%3F%25%23");
+  EXPECT_EQ(percent_encoded("/a b/c", Slashes::stay), "/a%20b/c");
+}
+
 TEST(Query, ANumberIsDigits) {
   EXPECT_EQ(number_of("0"), 0u);
   EXPECT_EQ(number_of("18446744073709551615"), 18446744073709551615u);

@@ -108,6 +108,11 @@ TEST(SandboxArguments, FilesAndProcesses) {
   EXPECT_EQ(parsed_as<ListFilesOptions>({"ls", "box"}).path, "");
   EXPECT_EQ(parsed_as<ListFilesOptions>({"ls", "box", "/tmp"}).path, "/tmp");
   EXPECT_TRUE(parsed_as<RemoveFileOptions>({"rm", "-r", "box", "/tmp/a"}).recursive);
+  const auto url = parsed_as<FileUrlOptions>({"url", "box", "/a"});
+  EXPECT_EQ(url.path, "/a");
+  EXPECT_FALSE(url.writes || url.expires_seconds);
+  EXPECT_TRUE(parsed_as<FileUrlOptions>({"url", "box", "/a", "--write"}).writes);
+  EXPECT_EQ(parsed_as<FileUrlOptions>({"url", "box", "/a", "--expires", "9"}).expires_seconds, 9u);
   EXPECT_EQ(parsed_as<ProcessesOptions>({"ps", "box"}).id, "box");
   EXPECT_EQ(parsed_as<LogsOptions>({"logs", "box", "7"}).pid, 7u);
   EXPECT_TRUE(parsed_as<LogsOptions>({"logs", "box", "7", "--follow"}).follow);
@@ -174,6 +179,9 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"cp", "a", "box:b"}, "absolute path after box:"},
       {{"ls", "box", "tmp"}, "absolute"},
       {{"rm", "box"}, "absolute"},
+      {{"url", "box"}, "absolute"},
+      {{"url", "box", "a"}, "absolute"},
+      {{"url", "box", "/a", "--expires", "604801"}, "--expires"},
       {{"logs", "box", "7", "-f", "--tail", "3"}, "no PID"},
       {{"logs", "box", "--tail", "10001"}, "--tail"},
       {{"metrics"}, "ID"},

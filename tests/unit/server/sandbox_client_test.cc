@@ -77,12 +77,6 @@ TEST(ServerAddress, WhatIsNoneIsRefusedWithoutRepeatingAKey) {
   EXPECT_THAT(address.error().message(), Not(HasSubstr("SECRET")));
 }
 
-TEST(PercentEncoding, LeavesWhatIsPlain) {
-  EXPECT_EQ(percent_encoded("aZ09-._~"), "aZ09-._~");
-  EXPECT_EQ(percent_encoded("a b/ü?%#"), "a%20b%2F%C3%BC%3F%25%23");
-  EXPECT_EQ(percent_encoded("/a b/c", Slashes::stay), "/a%20b/c");
-}
-
 TEST(CreateRequest, SaysWhatWasSaidAndNothingElse) {
   EXPECT_EQ(request_of(CreateOptions()), "{}");
   CreateOptions options;

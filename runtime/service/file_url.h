@@ -1,0 +1,40 @@
+// Signed URLs of files: whoever has one may read or write one file of a sandbox, without a key.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runtime/config/secret.h"
+#include "runtime/service/field.h"
+
+namespace runtime {
+
+// What a signed URL allows.
+struct FileGrant {
+  enum class Operation : std::uint8_t { read, write } operation = Operation::read;
+  std::string path;                    // absolute, without %-encoding
+  std::chrono::sys_seconds expires{};  // from then on it allows nothing
+};
+
+// "read", "write"
+std::string_view name_of(FileGrant::Operation operation) noexcept;
+
+// 64 hexadecimal digits that nobody can make without `key`, which is not empty: the HMAC-SHA-256 of
+// the grant and the sandbox.
+std::string signature_of(const FileGrant& grant, std::string_view sandbox_id, const Secret& key);
+
+struct FileUrlRequest {
+  FileGrant::Operation operation = FileGrant::Operation::read;
+  std::string path;
+  std::uint32_t seconds = 3600;  // until it expires
+};
+
+std::span<const RequestField<FileUrlRequest>> file_url_fields() noexcept;
+
+// What must be there. A complaint begins with the field's name.
+Complaint check_file_url(const FileUrlRequest& request);
+
+}  // namespace runtime

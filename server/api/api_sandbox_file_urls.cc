@@ -1,0 +1,123 @@
+// POST /v1/sandboxes/{id}/sign: URLs that allow one operation with one file of a sandbox without a
+// key; and whether a request shows one.
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "runtime/json/utc_text.h"
+#include "runtime/service/file_url.h"
+#include "server/api/api.h"
+#include "server/api/decode.h"
+#include "server/api/guard.h"
+#include "server/api/query.h"
+#include "server/api/refusals.h"
+#include "server/api/route_groups.h"
+#include "server/api/sandbox_target.h"
+
+namespace server {
+namespace {
+
+using boost::asio::awaitable;
+using runtime::FileGrant;
+using runtime::Refusal;
+using runtime::Sandboxes;
+
+constexpr std::string_view signature_parameter = "signature";
+constexpr std::string_view expires_parameter = "expires";
+
+bool takes_url(const Route& route) {
+  return route.access == Access::key_or_url_to_read || route.access == Access::key_or_url_to_write;
+}
+
+std::string url_of(const RequestHead& head, const std::string& id, const FileGrant& grant,
+                   const std::string& signature) {
+  // The server is known by the name that it was asked by.
+  const auto host = head.header("Host");
+  const std::string scheme = came_by_tls(head) ? "https://" : "http://";
+  std::string url = host ? scheme + std::string(*host) : "";
+  url += "/v1/sandboxes/" + id + "/files" + percent_encoded(grant.path, Slashes::stay);
+  url += "?" + std::string(expires_parameter) + "=";
+  url += std::to_string(grant.expires.time_since_epoch().count());
+  return url + "&" + std::string(signature_parameter) + "=" + signature;
+}
+
+awaitable<Response> sign_url(runtime::Services services, const runtime::RequestRules* rules,
+                             SandboxTarget target, Call call) {
+  runtime::FileUrlRequest request;
+  if (auto refusal = decode_into(call.body, runtime::file_url_fields(), *rules, request)) {
+    co_return std::move(*refusal);
+  }
+  if (const auto complaint = runtime::check_file_url(request)) {
+    co_return problem(400, *complaint);
+  }
+  const auto expires = std::chrono::system_clock::now() + std::chrono::seconds(request.seconds);
+  const FileGrant grant{.operation = request.operation,
+                        .path = std::move(request.path),
+                        .expires = std::chrono::ceil<std::chrono::seconds>(expires)};
+  const std::string signature = services.sandboxes->sign(caller_of(call), *target.sandbox, grant);
+  runtime::json::Writer writer;
+  writer.begin_object();
+  writer.key("url").string(url_of(call.head, target.sandbox->id(), grant, signature));
+  writer.key("method").string(grant.operation == FileGrant::Operation::read ? "GET" : "PUT");
+  writer.key("expires_at").string(runtime::json::utc_text(grant.expires)).end_object();
+  co_return json_answer(std::move(writer));
+}
+
+struct ShownGrant {
+  FileGrant grant;
+  std::string signature;
+};
+
+// Nothing where the URL is none that was signed: with other parameters it is another one.
+std::optional<ShownGrant> grant_shown(const RequestHead& head, const RouteTable::Match& path) {
+  const auto query = parameters_of(head.query, {expires_parameter, signature_parameter});
+  auto file = path_of_file(parameter_in(path.parameters, "path"));
+  if (!query || query->size() != 2 || std::holds_alternative<Response>(file)) return std::nullopt;
+  const auto expires = number_of(query->find(expires_parameter)->second);
+  if (!expires) return std::nullopt;
+  const bool writes = path.route->access == Access::key_or_url_to_write;
+  ShownGrant shown;
+  shown.grant.operation = writes ? FileGrant::Operation::write : FileGrant::Operation::read;
+  shown.grant.path = std::get<std::string>(std::move(file));
+  shown.grant.expires = std::chrono::sys_seconds(std::chrono::seconds(*expires));
+  shown.signature = query->find(signature_parameter)->second;
+  return shown;
+}
+
+}  // namespace
+
+void add_sandbox_file_url_route(RouteTable& table, const runtime::Services& services,
+                                const runtime::RequestRules& rules) {
+  table.add({"POST", "/v1/sandboxes/{id}/sign", Access::key, Cost::record,
+             for_target<sandbox_target>(services, sign_url, &rules), QueryNames(),
+             Route::Versions::plain});
+}
+
+Response Api::no_key(const Route* route) {
+  std::string detail = "expected a valid key in Authorization: Bearer or in X-API-Key";
+  if (route != nullptr && takes_url(*route)) detail += ", or a signed URL as it was made";
+  return problem(401, detail, {{"WWW-Authenticate", "Bearer"}});
+}
+
+bool Api::has_signature(const RequestHead& head, const Route& route) {
+  return takes_url(route) && has_parameter(head.query, signature_parameter);
+}
+
+std::optional<Response> Api::check_signature(const RequestHead& head, Matched& matched) const {
+  const auto shown = grant_shown(head, matched.path);
+  if (!shown || services_.sandboxes == nullptr) return no_key(matched.path.route);
+  const auto found = services_.sandboxes->find_by_signature(
+      parameter_in(matched.path.parameters, "id"), shown->grant, shown->signature);
+  if (const auto* const refusal = std::get_if<Refusal>(&found)) {
+    const bool is_wrong = refusal->reason == Refusal::Reason::not_found;
+    return is_wrong ? no_key(matched.path.route) : response_of(*refusal);
+  }
+  const std::string& owner = std::get<Sandboxes::Found>(found)->owner();
+  matched.principal = runtime::Principal{.tenant = owner, .key = {}, .has_signed_url = true};
+  if (!options_.keys.empty()) matched.principal->key = key_of(owner);
+  return std::nullopt;
+}
+
+}  // namespace server
