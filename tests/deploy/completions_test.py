@@ -18,7 +18,7 @@ LANGUAGES = {"python", "bash", "javascript", "typescript"}
 VALUES = [("exec --language ", LANGUAGES), ("serve --log-format ", {"text", "json"}),
           ("serve --log-level ", {"debug", "info", "warning", "error"}), ("lessons ", {"list", "erase"}),
           ("run --provider ", {"groq", "openrouter", "anthropic", "google", "openai", "cerebras", "ollama", "replay"}),
-          ("sandbox ", {"create", "list", "get", "exec", "shell", "cp", "ls", "rm", "url", "ps", "logs", "kill", "port", "token", "events", "metrics", "renew",
+          ("sandbox ", {"create", "list", "get", "exec", "shell", "cp", "ls", "rm", "url", "watch", "ps", "logs", "kill", "port", "token", "events", "metrics", "renew",
                       "change", "pause", "resume", "delete"}),
           ("sandbox list --state ", {"running", "paused", "ended"}),
           ("sandbox create --on-timeout ", {"delete", "pause"}),

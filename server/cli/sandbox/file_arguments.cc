@@ -95,4 +95,19 @@ Parsed parsed_url(const CLI::App& command, const RawSandboxArguments& raw) {
                         .format = format_of(raw)};
 }
 
+void define_watch(CLI::App& command, RawSandboxArguments& raw) {
+  add_id(command, raw);
+  command.add_option("path", raw.path, "Of a directory [where processes start]")->type_name("PATH");
+  command.add_flag("-r,--recursive", raw.recursive, "With all directories that are in it");
+  add_json(command, raw);
+}
+
+Parsed parsed_watch(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (!raw.path.empty() && !raw.path.starts_with('/')) {
+    return mistake(command, "expected an absolute PATH");
+  }
+  return WatchOptions{
+      .id = raw.id, .path = raw.path, .recursive = raw.recursive, .format = format_of(raw)};
+}
+
 }  // namespace server::client

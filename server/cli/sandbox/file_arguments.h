@@ -17,4 +17,7 @@ Parsed parsed_rm(const CLI::App& command, const RawSandboxArguments& raw);
 void define_url(CLI::App& command, RawSandboxArguments& raw);
 Parsed parsed_url(const CLI::App& command, const RawSandboxArguments& raw);
 
+void define_watch(CLI::App& command, RawSandboxArguments& raw);
+Parsed parsed_watch(const CLI::App& command, const RawSandboxArguments& raw);
+
 }  // namespace server::client

@@ -172,8 +172,14 @@ Parsed parsed_token(const CLI::App& /*command*/, const RawSandboxArguments& raw)
   return TokenOptions{.id = raw.id};
 }
 
+void define_events(CLI::App& command, RawSandboxArguments& raw) {
+  add_id(command, raw);
+  command.add_flag("-f,--follow", raw.follow, "Go on until the sandbox ends");
+  add_json(command, raw);
+}
+
 Parsed parsed_events(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
-  return EventsOptions{.id = raw.id, .format = format_of(raw)};
+  return EventsOptions{.id = raw.id, .follow = raw.follow, .format = format_of(raw)};
 }
 
 Parsed parsed_metrics(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
@@ -299,12 +305,13 @@ constexpr Row rows[] = {
     {"ls", "Show the files of a directory", define_ls, parsed_ls},
     {"rm", "Remove a file", define_rm, parsed_rm},
     {"url", "Print a URL that opens a file without a key", define_url, parsed_url},
+    {"watch", "Show what happens to files, as it happens", define_watch, parsed_watch},
     {"ps", "Show its processes", define_get, parsed_ps},
     {"logs", "Show what its processes wrote", define_logs, parsed_logs},
     {"kill", "Send a process a signal", define_kill, parsed_kill},
     {"port", "Print the address of a server in it", define_port, parsed_port},
     {"token", "Give it another access token, print it", add_id, parsed_token},
-    {"events", "Show what happened in one", define_get, parsed_events},
+    {"events", "Show what happened in one", define_events, parsed_events},
     {"metrics", "Show what one uses", define_get, parsed_metrics},
     {"renew", "Let it live longer, or shorter", define_renew, parsed_renew},
     {"change", "Change what it may reach, or its times", define_change, parsed_change},

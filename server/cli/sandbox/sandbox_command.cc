@@ -11,6 +11,7 @@
 #include "server/api/query.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/sandbox/create_request.h"
+#include "server/cli/sandbox/followed_events.h"
 #include "server/cli/sandbox/json_text.h"
 #include "server/cli/sandbox/run_process.h"
 #include "server/cli/sandbox/sandbox_files.h"
@@ -18,6 +19,7 @@
 #include "server/cli/sandbox/server_client.h"
 #include "server/cli/sandbox/show_logs.h"
 #include "server/cli/sandbox/table.h"
+#include "server/cli/sandbox/watch_files.h"
 
 namespace server::client {
 namespace {
@@ -77,6 +79,19 @@ int list(ServerClient& client, const ListOptions& options) {
 int show_events(ServerClient& client, const EventsOptions& options) {
   return show_pages(client, sandbox_path(options.id) + "/events?limit=1000", "events",
                     options.format, events_text);
+}
+
+int follow_events(ServerClient& client, const EventsOptions& options) {
+  const auto show_event = [&](const FollowedEvent& event) {
+    if (event.type == "end") tell_end(event.data);
+    if (options.format == Format::json) return print(client, std::string(event.line) + "\n");
+    if (event.type == "event") return print(client, event_line(event.data));
+    if (event.type == "lost") {
+      return server::fail(0, shown(event.data, "events") + " events are not kept any more");
+    }
+    return 0;
+  };
+  return follow(client, sandbox_path(options.id) + "/events?follow=true", show_event);
 }
 
 int show_metrics(ServerClient& client, const MetricsOptions& options) {
@@ -172,12 +187,15 @@ struct Dispatch {
   int operator()(const ListFilesOptions& options) const { return list_files(client, options); }
   int operator()(const RemoveFileOptions& options) const { return remove_file(client, options); }
   int operator()(const FileUrlOptions& options) const { return show_file_url(client, options); }
+  int operator()(const WatchOptions& options) const { return watch_files(client, options); }
   int operator()(const ProcessesOptions& options) const { return show_processes(client, options); }
   int operator()(const LogsOptions& options) const { return show_logs(client, options); }
   int operator()(const KillOptions& options) const { return kill(client, options); }
   int operator()(const PortOptions& options) const { return show_port(client, options); }
   int operator()(const TokenOptions& options) const { return renew_token(client, options); }
-  int operator()(const EventsOptions& options) const { return show_events(client, options); }
+  int operator()(const EventsOptions& options) const {
+    return options.follow ? follow_events(client, options) : show_events(client, options);
+  }
   int operator()(const MetricsOptions& options) const { return show_metrics(client, options); }
   int operator()(const RenewOptions& options) const { return renew(client, options); }
   int operator()(const ChangeOptions& options) const { return change(client, options); }

@@ -92,6 +92,13 @@ struct FileUrlOptions {
   Format format = Format::text;
 };
 
+struct WatchOptions {
+  std::string id;
+  std::string path;  // absolute, of a directory; empty: the sandbox's working directory
+  bool recursive = false;
+  Format format = Format::text;
+};
+
 struct ProcessesOptions {
   std::string id;
   Format format = Format::text;
@@ -122,6 +129,7 @@ struct TokenOptions {
 
 struct EventsOptions {
   std::string id;
+  bool follow = false;
   Format format = Format::text;
 };
 
@@ -155,10 +163,10 @@ struct DeleteOptions {
   std::vector<std::string> ids;  // not empty
 };
 
-using Options =
-    std::variant<CreateOptions, ListOptions, GetOptions, ExecOptions, ShellOptions, CopyOptions,
-                 ListFilesOptions, RemoveFileOptions, FileUrlOptions, ProcessesOptions, LogsOptions,
-                 KillOptions, PortOptions, TokenOptions, EventsOptions, MetricsOptions,
-                 RenewOptions, ChangeOptions, PauseOptions, ResumeOptions, DeleteOptions>;
+using Options = std::variant<CreateOptions, ListOptions, GetOptions, ExecOptions, ShellOptions,
+                             CopyOptions, ListFilesOptions, RemoveFileOptions, FileUrlOptions,
+                             WatchOptions, ProcessesOptions, LogsOptions, KillOptions, PortOptions,
+                             TokenOptions, EventsOptions, MetricsOptions, RenewOptions,
+                             ChangeOptions, PauseOptions, ResumeOptions, DeleteOptions>;
 
 }  // namespace server::client

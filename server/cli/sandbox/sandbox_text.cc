@@ -1,5 +1,6 @@
 #include "server/cli/sandbox/sandbox_text.h"
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -45,6 +46,11 @@ std::string command_text(const json::Value& process) {
     if (word.as_string() != nullptr) text += *word.as_string();
   }
   return plain_line(text, most_characters);
+}
+
+std::string padded(std::string text, std::size_t width) {
+  text.resize(std::max(text.size(), width), ' ');
+  return text;
 }
 
 // What an event says beside its kind, in the order in which it is worth most.
@@ -158,6 +164,23 @@ std::string events_text(const json::Array& events, std::size_t width) {
     rows.push_back({time_text(event, "at"), shown(event, "kind"), detail_text(event)});
   }
   return table(columns, rows, width);
+}
+
+std::string event_line(const json::Value& event) {
+  const std::string begin = time_text(event, "at") + "  ";
+  const std::string kind = shown(event, "kind");
+  const std::string detail = detail_text(event);
+  return begin + (detail.empty() ? kind : padded(kind, 15) + "  " + detail) + "\n";
+}
+
+std::string file_event_line(std::string_view type, const json::Value& data) {
+  const std::string word = padded(plain_line(type, most_characters), 10) + "  ";
+  if (type == "overflow") return word + "events are lost: look at all of it again\n";
+  const json::Value* const directory = json::member(data, "directory");
+  const bool is_directory =
+      directory != nullptr && directory->as_bool() != nullptr && *directory->as_bool();
+  const std::string from = type == "moved" ? shown(data, "from") + " -> " : "";
+  return word + from + shown(data, "path") + (is_directory ? "/" : "") + "\n";
 }
 
 std::string metrics_text(const json::Value& metrics) {

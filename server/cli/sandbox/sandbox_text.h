@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "runtime/json/reader.h"
 #include "server/cli/sandbox/server_address.h"
@@ -14,6 +15,10 @@ namespace server::client {
 std::string sandboxes_text(const runtime::json::Array& sandboxes, std::size_t width);
 std::string processes_text(const runtime::json::Array& processes, std::size_t width);
 std::string events_text(const runtime::json::Array& events, std::size_t width);
+// One of them on a line of its own, for who reads as they happen.
+std::string event_line(const runtime::json::Value& event);
+// What happened to a file that is watched: "created     /a", "moved       /a -> /b".
+std::string file_event_line(std::string_view type, const runtime::json::Value& data);
 std::string files_text(const runtime::json::Array& entries, std::size_t width);
 
 // What a sandbox uses and may use, one thing a line.

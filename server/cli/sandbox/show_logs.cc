@@ -10,8 +10,8 @@
 
 #include "runtime/json/base64.h"
 #include "runtime/json/members.h"
-#include "runtime/llm/stream_parts.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/sandbox/followed_events.h"
 #include "server/cli/sandbox/json_text.h"
 #include "server/cli/sandbox/process_events.h"
 
@@ -96,53 +96,12 @@ int show_process(ServerClient& client, const std::string& path) {
 }
 
 // What all processes of a sandbox write, as it comes.
-class FollowedLogs {
- public:
-  explicit FollowedLogs(ServerClient& client) : logs_(client) {}
-
-  // False: there is no use in going on.
-  bool feed(std::string_view bytes) {
-    for (const std::string& line : lines_.feed(bytes)) {
-      if (!take(line)) return false;
-    }
-    if (lines_.overflowed()) exit_code_ = fail_unreadable();
-    return exit_code_ == 0;
-  }
-
-  int exit_code() const { return exit_code_; }
-  bool has_ended() const { return has_ended_; }
-
- private:
-  bool take(const std::string& line) {
-    const auto event = json::parse(line, "event");
-    const json::Value* const content = event ? json::member(*event, "data") : nullptr;
-    if (content == nullptr) {
-      exit_code_ = fail_unreadable();
-      return false;
-    }
-    const std::string type = json::text_member(&*event, "type");
-    if (type == "log") exit_code_ = logs_.print(*content);
-    if (type == "lost") Logs::tell_lost(integer_in(*content, "bytes"));
-    has_ended_ = has_ended_ || type == "end";
-    return exit_code_ == 0;
-  }
-
-  Logs logs_;
-  runtime::llm::LineReader lines_;
-  int exit_code_ = 0;
-  bool has_ended_ = false;
-};
-
 int follow_sandbox(ServerClient& client, const std::string& path) {
-  FollowedLogs logs(client);
-  const auto call =
-      client.begin({.path = path, .accept = "application/x-ndjson"},
-                   {.on_body = [&](std::string_view bytes) { return logs.feed(bytes); }});
-  const auto answer = client.finish(*call);
-  if (logs.exit_code() != 0) return logs.exit_code();
-  if (!answer) return refused(client, answer.error());
-  if (logs.has_ended()) return 0;
-  return server::fail(exit_own_failure, "the server ended before the sandbox did");
+  Logs logs(client);
+  return follow(client, path, [&](const FollowedEvent& event) {
+    if (event.type == "lost") Logs::tell_lost(integer_in(event.data, "bytes"));
+    return event.type == "log" ? logs.print(event.data) : 0;
+  });
 }
 
 int show_sandbox(ServerClient& client, const std::string& path, const std::string& begin) {

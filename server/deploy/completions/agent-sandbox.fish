@@ -86,7 +86,7 @@ complete -c agent-sandbox -n '__fish_seen_subcommand_from lessons; and __fish_se
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l json -d 'For machines'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l speed -d 'Only measure the speed of the host'
 
-set -l actions create list get exec shell cp ls rm url ps logs kill port token events metrics renew change pause resume delete
+set -l actions create list get exec shell cp ls rm url watch ps logs kill port token events metrics renew change pause resume delete
 set -l seen "__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from $actions"
 complete -c agent-sandbox -n $seen -a create -d 'Make one'
 complete -c agent-sandbox -n $seen -a list -d 'Show them'
@@ -97,6 +97,7 @@ complete -c agent-sandbox -n $seen -a cp -d 'Copy a file'
 complete -c agent-sandbox -n $seen -a ls -d 'Show files'
 complete -c agent-sandbox -n $seen -a rm -d 'Remove a file'
 complete -c agent-sandbox -n $seen -a url -d 'Print a URL that opens a file'
+complete -c agent-sandbox -n $seen -a watch -d 'Show what happens to files'
 complete -c agent-sandbox -n $seen -a ps -d 'Show processes'
 complete -c agent-sandbox -n $seen -a logs -d 'Show what its processes wrote'
 complete -c agent-sandbox -n $seen -a kill -d 'Send a signal'
@@ -148,22 +149,24 @@ complete -c agent-sandbox -n $seen -l state -xa 'running paused ended' -d 'Only 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from exec'
 complete -c agent-sandbox -n $seen -l background -d 'Leave it running'
 
-set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from cp rm'
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from cp rm watch'
 complete -c agent-sandbox -n $seen -l recursive -s r -d 'With all that is in it'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from url'
 complete -c agent-sandbox -n $seen -l write -d 'To write the file by PUT'
 complete -c agent-sandbox -n $seen -l expires -x -d 'Seconds until it opens nothing'
 
-set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from logs'
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from logs events'
 complete -c agent-sandbox -n $seen -l follow -s f -d 'Go on until it ends'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from logs'
 complete -c agent-sandbox -n $seen -l tail -x -d 'Begin with the latest lines'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from kill'
 complete -c agent-sandbox -n $seen -l signal -xa 'TERM KILL INT HUP QUIT STOP CONT USR1 USR2' -d 'By name or number'
 complete -c agent-sandbox -n $seen -l group -d 'All processes of its group'
 
-set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create list get exec ls url ps events metrics change'
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create list get exec ls url watch ps events metrics change'
 complete -c agent-sandbox -n $seen -l json -d 'Print what the server answers'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from cp'

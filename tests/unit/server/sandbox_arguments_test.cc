@@ -113,6 +113,11 @@ TEST(SandboxArguments, FilesAndProcesses) {
   EXPECT_FALSE(url.writes || url.expires_seconds);
   EXPECT_TRUE(parsed_as<FileUrlOptions>({"url", "box", "/a", "--write"}).writes);
   EXPECT_EQ(parsed_as<FileUrlOptions>({"url", "box", "/a", "--expires", "9"}).expires_seconds, 9u);
+  const auto watch = parsed_as<WatchOptions>({"watch", "box"});
+  EXPECT_EQ(watch.path, "");
+  EXPECT_FALSE(watch.recursive);
+  EXPECT_EQ(parsed_as<WatchOptions>({"watch", "box", "/tmp"}).path, "/tmp");
+  EXPECT_TRUE(parsed_as<WatchOptions>({"watch", "box", "-r"}).recursive);
   EXPECT_EQ(parsed_as<ProcessesOptions>({"ps", "box"}).id, "box");
   EXPECT_EQ(parsed_as<LogsOptions>({"logs", "box", "7"}).pid, 7u);
   EXPECT_TRUE(parsed_as<LogsOptions>({"logs", "box", "7", "--follow"}).follow);
@@ -121,6 +126,8 @@ TEST(SandboxArguments, FilesAndProcesses) {
   EXPECT_EQ(parsed_as<LogsOptions>({"logs", "box"}).tail, std::nullopt);
   EXPECT_EQ(parsed_as<MetricsOptions>({"metrics", "box", "--json"}).format, Format::json);
   EXPECT_EQ(parsed_as<EventsOptions>({"events", "box", "--json"}).format, Format::json);
+  EXPECT_FALSE(parsed_as<EventsOptions>({"events", "box"}).follow);
+  EXPECT_TRUE(parsed_as<EventsOptions>({"events", "box", "-f"}).follow);
   EXPECT_EQ(parsed_as<RenewOptions>({"renew", "box", "60"}).seconds, 60u);
   EXPECT_EQ(parsed_as<PortOptions>({"port", "box", "8000"}).port, 8000u);
   EXPECT_EQ(parsed_as<TokenOptions>({"token", "box"}).id, "box");
@@ -179,6 +186,7 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"cp", "a", "box:b"}, "absolute path after box:"},
       {{"ls", "box", "tmp"}, "absolute"},
       {{"rm", "box"}, "absolute"},
+      {{"watch", "box", "a"}, "absolute"},
       {{"url", "box"}, "absolute"},
       {{"url", "box", "a"}, "absolute"},
       {{"url", "box", "/a", "--expires", "604801"}, "--expires"},

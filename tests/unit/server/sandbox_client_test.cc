@@ -247,5 +247,22 @@ TEST(SandboxText, ConnectionsAmongTheEvents) {
   EXPECT_THAT(text, HasSubstr("(812 connections)"));
 }
 
+TEST(SandboxText, WhatHappensToAFileIsOneLine) {
+  EXPECT_EQ(file_event_line("created", value_of(R"({"path":"/a\u001b[2J\nb","directory":false})")),
+            "created     /a\xEF\xBF\xBD[2J b\n");
+  EXPECT_EQ(file_event_line("moved", value_of(R"({"path":"/b","directory":true,"from":"/a"})")),
+            "moved       /a -> /b/\n");
+  EXPECT_THAT(file_event_line("overflow", value_of(R"({"path":"","directory":false})")),
+              HasSubstr("events are lost"));
+}
+
+TEST(SandboxText, AnEventOnALineOfItsOwn) {
+  EXPECT_EQ(event_line(value_of(R"({"at":"2026-11-21T20:16:00.123Z","kind":"file_read",)"
+                                R"("detail":{"path":"/a\n","by":"signed_url"}})")),
+            "2026-11-21 20:16:00  file_read        /a  by signed_url\n");
+  EXPECT_EQ(event_line(value_of(R"({"at":"2026-11-21T20:16:00.123Z","kind":"resumed"})")),
+            "2026-11-21 20:16:00  resumed\n");
+}
+
 }  // namespace
 }  // namespace server::client

@@ -1,0 +1,85 @@
+#include "server/cli/sandbox/followed_events.h"
+
+#include "runtime/json/members.h"
+#include "runtime/llm/stream_parts.h"
+#include "server/cli/exit_codes.h"
+#include "server/cli/plain_text.h"
+#include "server/cli/sandbox/json_text.h"
+
+namespace server::client {
+namespace {
+
+namespace json = runtime::json;
+
+constexpr std::size_t most_shown_of_an_error = 1000;
+
+class EventReader {
+ public:
+  explicit EventReader(const std::function<int(const FollowedEvent&)>& on_event)
+      : on_event_(on_event) {}
+
+  // False: there is no use in going on.
+  bool feed(std::string_view bytes) {
+    for (const std::string& line : lines_.feed(bytes)) {
+      take(line);
+      if (exit_code_ != 0) return false;
+    }
+    if (lines_.overflowed()) exit_code_ = fail_unreadable();
+    return exit_code_ == 0;
+  }
+
+  int exit_code() const { return exit_code_; }
+  bool has_ended() const { return has_ended_; }
+
+ private:
+  void take(const std::string& line) {
+    const auto event = json::parse(line, "event");
+    const json::Value* const data = event ? json::member(*event, "data") : nullptr;
+    if (data == nullptr) {
+      exit_code_ = fail_unreadable();
+      return;
+    }
+    const std::string type = json::text_member(&*event, "type");
+    if (type == "heartbeat") return;
+    if (type == "error") {
+      const std::string detail = json::text_member(data, "detail");
+      exit_code_ = server::fail(exit_own_failure, plain_line(detail, most_shown_of_an_error));
+      return;
+    }
+    has_ended_ = has_ended_ || type == "end";
+    exit_code_ = on_event_({.type = type, .data = *data, .line = line});
+  }
+
+  const std::function<int(const FollowedEvent&)>& on_event_;
+  runtime::llm::LineReader lines_;
+  int exit_code_ = 0;
+  bool has_ended_ = false;
+};
+
+}  // namespace
+
+int follow(ServerClient& client, const std::string& path,
+           const std::function<int(const FollowedEvent&)>& on_event) {
+  EventReader reader(on_event);
+  const auto call =
+      client.begin({.path = path, .accept = "application/x-ndjson"},
+                   {.on_body = [&](std::string_view bytes) { return reader.feed(bytes); }});
+  const auto answer = client.finish(*call);
+  if (reader.exit_code() != 0) return reader.exit_code();
+  if (!answer) return refused(client, answer.error());
+  if (reader.has_ended()) return 0;
+  return server::fail(exit_own_failure, "the server ended before the sandbox did");
+}
+
+void tell_end(const json::Value& data) {
+  const std::string reason = json::text_member(&data, "reason");
+  if (reason == "sandbox_ended") {
+    server::fail(0, "the sandbox has ended");
+  } else if (reason == "directory_gone") {
+    server::fail(0, "the directory is not there any more");
+  } else {
+    server::fail(0, "there are no more events: " + plain_line(reason, most_shown_of_an_error));
+  }
+}
+
+}  // namespace server::client
