@@ -1,7 +1,6 @@
 """What people do in a sandbox: a web server that a browser opens, an editor at a terminal, a repository that is cloned and built,
 packages that are installed. By the tools themselves; where this host has none a test is skipped."""
 import os
-import pathlib
 import re
 import shutil
 import signal
@@ -71,8 +70,8 @@ class Browser(PortTest):
         self.assertEqual(f"http://{self.name()}:{self.server.port}/page", self.seen("address"))
         self.assertEqual("nothing", self.seen("cookie"))
 
-    def test_a_page_by_path_has_no_origin(self):
-        """It is shown, and its scripts run; nothing that they ask for unasked counts."""
+    def test_a_page_by_path(self):
+        """It is opened by the token, and again by the cookie that this becomes. It has no origin, so its scripts reach nothing."""
         self.open(f"http://127.0.0.1:{self.server.port}{self.path('/page')}?access_token={self.sandbox.made['access_token']}")
         self.assertTrue(host_view.wait_until(self.page_was_asked_for, 60), "the page is not opened")
 
