@@ -91,16 +91,17 @@ class Receiver:
     def url(self, path, host="127.0.0.1"):
         return f"http://{host}:{self.port}{path}"
 
-    def at(self, path):
-        """What came there so far."""
+    def at(self, path, sandbox=None):
+        """What came there so far, of all sandboxes or of that one, by its id."""
         with self._lock:
-            return [delivery for delivery in self._deliveries if delivery.path == path]
+            return [delivery for delivery in self._deliveries
+                    if delivery.path == path and sandbox in (None, delivery.json["sandbox_id"])]
 
-    def wait_for(self, path, count, seconds=20):
+    def wait_for(self, path, count, seconds=20, sandbox=None):
         """The first `count` deliveries there."""
-        if not host_view.wait_until(lambda: len(self.at(path)) >= count, seconds):
+        if not host_view.wait_until(lambda: len(self.at(path, sandbox)) >= count, seconds):
             raise AssertionError(f"expected {count}: {[delivery.body for delivery in self.at(path)]}")
-        return self.at(path)[:count]
+        return self.at(path, sandbox)[:count]
 
     def answer(self, path, *statuses, **headers):
         """Each of these once, and 204 then."""
