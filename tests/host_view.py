@@ -4,6 +4,7 @@ import ctypes
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -66,6 +67,21 @@ def command_line(pid):
         return text.replace(b"\0", b" ").decode(errors="replace").strip() or "(no command line)"
     except OSError:
         return "(gone)"
+
+
+def name_of(pid):
+    """As the kernel has it, up to 15 bytes of it."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+    except OSError:
+        return "(gone)"
+
+
+def kill(pids):
+    """Each that is still there, by SIGKILL."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def alive(pid):

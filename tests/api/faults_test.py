@@ -16,19 +16,7 @@ import time
 import host_view
 import live_server
 import time_scale
-
-
-def name_of(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
-    except OSError:
-        return "(gone)"
-
-
-def kill(pids):
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+from host_view import kill, name_of
 
 
 class FaultTest(live_server.ServerTest):

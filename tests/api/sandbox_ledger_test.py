@@ -1,13 +1,10 @@
 """What was acknowledged is there, whatever happens: clients write to files of several sandboxes and keep a ledger while processes are
 killed, disks are full, output floods and sandboxes are paused. Others are answered meanwhile, what ends says why, and nothing is left."""
-import contextlib
 import http.client
 import io
 import json
 import os
-import pathlib
 import random
-import signal
 import tarfile
 import threading
 
@@ -15,6 +12,7 @@ import host_view
 import live_server
 import time_scale
 from event_stream import NDJSON, Stream
+from host_view import kill, name_of
 from ledger import APPEND, APPENDER, Writer, files_below
 from living_sandbox import Sandbox, SandboxTest, init_of
 from sandbox_watch import WatchTest
@@ -22,19 +20,6 @@ from server_snapshot import Snapshot, assert_nothing_left, settled
 
 # How often one sandbox is paused and resumed.
 PAUSES = int(os.environ.get("JAIL_TEST_PAUSES", "100"))
-
-
-def name_of(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
-    except OSError:
-        return "(gone)"
-
-
-def kill(pids):
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
 
 
 class LedgerTest(SandboxTest):
