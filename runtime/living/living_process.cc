@@ -30,6 +30,8 @@ constexpr std::uint64_t pace_bytes = 32u << 10;
 constexpr std::size_t chunk_bytes = 32u << 10;
 constexpr std::size_t pipe_bytes = 64u << 10;
 static_assert(pace_bytes + 2 * chunk_bytes + 2 * pipe_bytes <= kept_bytes);
+// The same in pieces, of which a log keeps so many; a chunk is a few.
+constexpr std::size_t pace_pieces = OutputLog::max_pieces / 2;
 // The character that stands for the end of a terminal's input, as a new terminal has it.
 constexpr char end_of_file = 4;
 
@@ -188,7 +190,10 @@ void LivingProcess::drain(Descriptor& from, Stream stream) {
 
 bool LivingProcess::must_pause(const std::shared_ptr<Bell>& bell) {
   const std::lock_guard lock(mutex_);
-  if (!paced_ || log_.end() < *paced_ + pace_bytes) return false;
+  if (!paced_) return false;
+  const bool is_far_ahead =
+      log_.end() >= *paced_ + pace_bytes || log_.pieces_from(*paced_) >= pace_pieces;
+  if (!is_far_ahead) return false;
   paused_.add(bell);
   return true;
 }

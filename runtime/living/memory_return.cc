@@ -52,6 +52,14 @@ class SwapAllowed {
   const std::string file_;
 };
 
+// A quarter of the swap stays for others. Without any, memory of files can go all the same.
+bool leaves_swap_to_others() {
+  const auto memory = text_of("/proc/meminfo");
+  const auto total = memory ? number_after(*memory, "SwapTotal:") : std::nullopt;
+  const auto left = memory ? number_after(*memory, "SwapFree:") : std::nullopt;
+  return total && left && *left >= *total / 4;
+}
+
 Error not_given_back(ErrorKind kind, int error) {
   return {kind, "give back the memory of a sandbox", error, {}};
 }
@@ -74,7 +82,8 @@ Result<MemoryReturn> give_back_memory(const UsageTarget& target,
   MemoryReturn given{.before = *before, .after = *before};
   const SwapAllowed swap(*directory);
   // What the kernel counts while it works may grow again: it is asked for no more than there was.
-  for (std::uint64_t asked = 0; asked < given.before && given.after > 0 && goes_on();) {
+  for (std::uint64_t asked = 0;
+       asked < given.before && given.after > 0 && goes_on() && leaves_swap_to_others();) {
     const std::uint64_t piece = std::min(reclaimed_at_once, given.after);
     const int error = write_file(*directory + "/memory.reclaim", std::to_string(piece));
     asked += piece;

@@ -17,9 +17,10 @@ struct MemoryReturn {
 };
 
 // Has the kernel write the memory of a sandbox's cgroup to swap, where there is swap, and drop what
-// it can read from files again, for as long as `goes_on()`, which is asked every few MiB. As much
-// as the cgroup's memory limit may be in swap then; a cgroup that runs gets no more of it. Waits
-// for the disk. From any thread; one at a time for each sandbox.
+// it can read from files again, for as long as `goes_on()`, which is asked every few MiB, and while
+// a quarter of the host's swap is free. As much as the cgroup's memory limit may be in swap then; a
+// cgroup that runs gets no more of it. Waits for the disk. From any thread; one at a time for each
+// sandbox.
 // Errors: closed (the sandbox has ended), unsupported (it has no cgroup, or the kernel is older
 // than Linux 5.19), kernel.
 jail::Result<MemoryReturn> give_back_memory(const UsageTarget& target,

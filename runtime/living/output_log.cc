@@ -7,8 +7,6 @@ namespace {
 
 // Output is dropped by whole pieces, so they are small beside what is kept.
 constexpr std::size_t piece_bytes = 8u << 10;
-// A process that writes single bytes to both outputs in turn makes a piece of each.
-constexpr std::size_t max_pieces = 4096;
 // A piece has one time.
 constexpr std::chrono::seconds longest_piece{1};
 
@@ -31,6 +29,16 @@ void OutputLog::append(Stream stream, std::string_view bytes, Time now) {
     end_ += count;
     while (kept_ > capacity_ || pieces_.size() > max_pieces) drop_oldest();
   }
+}
+
+std::size_t OutputLog::pieces_from(std::uint64_t place) const noexcept {
+  std::size_t count = 0;
+  std::uint64_t piece_end = end_;
+  for (auto piece = pieces_.rbegin(); piece != pieces_.rend() && piece_end > place; ++piece) {
+    piece_end -= piece->bytes.size();
+    ++count;
+  }
+  return count;
 }
 
 OutputLog::Part OutputLog::read(std::uint64_t place, std::size_t max_bytes) const {

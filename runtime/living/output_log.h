@@ -24,6 +24,10 @@ class OutputLog {
  public:
   using Time = std::chrono::system_clock::time_point;
 
+  // A process that writes single bytes to both outputs in turn makes a piece of each. At most so
+  // many are kept.
+  static constexpr std::size_t max_pieces = 4096;
+
   // Keeps the latest `capacity` bytes, or somewhat fewer. `order` is that of the sandbox.
   OutputLog(std::size_t capacity, std::shared_ptr<OutputOrder> order)
       : capacity_(capacity), order_(std::move(order)) {}
@@ -47,6 +51,8 @@ class OutputLog {
   // What is kept of it from the piece on that has `place`, in the order of the sandbox.
   OutputLog latest(std::uint64_t place) const;
   std::size_t pieces() const noexcept { return pieces_.size(); }
+  // Of them, how many have a byte at `place` or after it.
+  std::size_t pieces_from(std::uint64_t place) const noexcept;
 
   std::uint64_t begin() const noexcept { return end_ - kept_; }
   std::uint64_t end() const noexcept { return end_; }

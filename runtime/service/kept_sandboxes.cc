@@ -126,9 +126,15 @@ void Sandboxes::note(const Caller& caller, const Sandbox& sandbox, SandboxEventK
 
 void Sandboxes::note_file(const Caller& caller, const Sandbox& sandbox, SandboxEventKind kind,
                           std::string_view path, std::string_view move_to) {
+  std::optional<std::uint64_t> uses;
+  if (caller.principal.has_signed_url) {
+    uses = sandbox.url_uses_.tell(std::chrono::steady_clock::now());
+    if (!uses) return;
+  }
   note(caller, sandbox, kind, [&](json::Writer& writer) {
     writer.key("path").string(json::utf8_prefix(path, max_told_path_bytes));
-    if (caller.principal.has_signed_url) writer.key("by").string("signed_url");
+    if (uses) writer.key("by").string("signed_url");
+    if (uses) writer.key("uses").integer(static_cast<std::int64_t>(*uses));
     if (move_to.empty()) return;
     writer.key("move_to").string(json::utf8_prefix(move_to, max_told_path_bytes));
   });
@@ -208,6 +214,8 @@ LivingSandbox::News Sandboxes::news_of(const Found& sandbox) {
                 history_.note(
                     owner, id, SandboxEventKind::paused, nullptr,
                     [reason](json::Writer& writer) { writer.key("reason").string(reason); });
+                const Found paused = weak.lock();
+                if (paused == nullptr || paused->gives_memory_back_.exchange(true)) return;
                 asio::post(giving_back_, [this, weak] { give_back_memory_of(weak); });
               },
           .on_resumed =

@@ -22,6 +22,7 @@ boost::asio::awaitable<ProcessOutput> output_to_the_end(std::shared_ptr<LivingPr
   ProcessOutput collected;
   for (std::uint64_t place = 0; !collected.has_ended;) {
     const auto output = co_await process->next_output(place, read_bytes, Bell::Time::max(), cancel);
+    if (output.part.lost > 0) collected.out.is_truncated = collected.err.is_truncated = true;
     for (const auto& piece : output.part.pieces) {
       auto& kept = piece.stream == Stream::standard_output ? collected.out : collected.err;
       keep(kept, piece.bytes, max_bytes);

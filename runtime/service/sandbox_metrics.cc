@@ -82,7 +82,9 @@ void Sandboxes::give_back_memory_of(const std::weak_ptr<Sandbox>& weak) {
   const auto is_paused = [&] {
     return !is_giving_back_over_ && sandbox->state() == Sandbox::State::paused;
   };
-  if (sandbox == nullptr || !is_paused()) return;
+  if (sandbox == nullptr) return;
+  sandbox->gives_memory_back_ = false;
+  if (!is_paused()) return;
   const auto target = target_of(*sandbox);
   if (!target || target->source != SandboxUsage::Source::cgroup) return;
   const auto given = give_back_memory(*target, is_paused);

@@ -38,6 +38,7 @@
 #include "runtime/service/refusal.h"
 #include "runtime/service/sandbox_history.h"
 #include "runtime/service/sandbox_requests.h"
+#include "runtime/service/url_uses.h"
 #include "runtime/service/usage_history.h"
 #include "runtime/service/watch_bounds.h"
 
@@ -94,6 +95,8 @@ class Sandbox {
   std::string id_;
   std::string owner_;
   Secret url_key_;  // of signed URLs of its files, which end with it
+  mutable UrlUses url_uses_;
+  std::atomic<bool> gives_memory_back_ = false;  // that is yet to begin
   SandboxRequest request_;
   Time created_{};
   std::uint64_t number_ = 0;

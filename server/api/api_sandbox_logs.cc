@@ -102,6 +102,8 @@ std::variant<LogQuery, Response> log_query(const Call& call) {
   return query;
 }
 
+constexpr std::size_t max_held_back = 128;
+
 // Pieces of output as text, each process's streams by themselves: a character may come in two.
 class LogText {
  public:
@@ -109,9 +111,13 @@ class LogText {
 
   // An entry as JSON; nothing where no character of it is whole.
   std::optional<std::string> entry(const OutputPage::Entry& entry) {
-    const bool as_text = encoding_ == OutputEncoding::utf8;
-    Utf8Chunks& chunks = chunks_[{entry.pid, entry.piece.stream}];
-    const std::string ready = as_text ? chunks.add(entry.piece.bytes) : entry.piece.bytes;
+    if (encoding_ != OutputEncoding::utf8) return text_of(entry, entry.piece.bytes);
+    const std::pair whose(entry.pid, entry.piece.stream);
+    const auto chunks = chunks_.try_emplace(whose).first;
+    std::string ready = chunks->second.add(entry.piece.bytes);
+    // Guests choose how many processes end in the middle of a character.
+    if (chunks_.size() > max_held_back) ready += chunks->second.finish();
+    if (!chunks->second.holds_back()) chunks_.erase(chunks);
     if (ready.empty()) return std::nullopt;
     return text_of(entry, ready);
   }
@@ -141,6 +147,7 @@ class LogText {
   }
 
   const OutputEncoding encoding_;
+  // Of those whose last character is not whole.
   std::map<std::pair<int, Stream>, Utf8Chunks> chunks_;
 };
 

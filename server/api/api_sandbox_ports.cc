@@ -62,7 +62,10 @@ std::optional<Response> redirection(const RequestHead& head, const PortCall& cal
     return response;
   }
   if (!has_token_in_query(head) || !opens_a_page(head)) return std::nullopt;
-  return to_address_without_token(head, call.target, call.sandbox->access_token().reveal());
+  // It may have been renewed since it was checked. Whoever shows the old one is not told the new.
+  const auto token = token_shown(head);
+  if (!token || !call.sandbox->access_token().is(*token)) return std::nullopt;
+  return to_address_without_token(head, call.target, *token);
 }
 
 std::variant<Sandboxes::Found, Response> found_or_why(Sandboxes::Or<Sandboxes::Found> found) {

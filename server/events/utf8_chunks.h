@@ -14,6 +14,7 @@ class Utf8Chunks {
   std::string add(std::string_view bytes);
   // What is still held back when no more comes.
   std::string finish();
+  bool holds_back() const noexcept { return !held_.empty(); }
 
  private:
   std::string held_;  // at most three bytes

@@ -52,10 +52,14 @@ class OutputTest(SandboxTest):
         most = (64 if host_view.has_sanitizer(self.server.pid) else 32) << 20
         self.assertLess(host_view.resident_bytes(self.server.pid) - before, most)
 
-    def unread(self, method, path, body=b""):
-        """A connection on which events were asked for, of which nobody reads any."""
-        connection = socket.create_connection(("127.0.0.1", self.server.port), 10)
+    def unread(self, method, path, body=b"", room=None):
+        """A connection on which events were asked for, of which nobody reads any, with room for so many bytes."""
+        connection = socket.socket()
         self.addCleanup(connection.close)
+        connection.settimeout(time_scale.scaled(10))
+        if room is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+        connection.connect(("127.0.0.1", self.server.port))
         connection.sendall(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                            f"Accept: {NDJSON}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
         return connection
@@ -128,6 +132,22 @@ class Live(OutputTest):
         self.assert_no_more_memory(before)
         self.assertEqual("".join(f"{number:07}\n" * 8192 for number in range(1024)),
                          self.said(self.lines_of(connection)))
+
+    def test_nothing_is_lost_of_many_small_pieces_either(self):
+        # So slowly that the server reads each byte by itself.
+        code = "import os, time\nfor _ in range(40_000): os.write(1, b'o'); os.write(2, b'e'); time.sleep(0.00002)"
+        connection = self.unread("POST", f"{self.sandbox.path}/processes", json.dumps({"command": ["python3", "-c", code]}).encode(), 4096)
+        ends = [-1]
+
+        def stands_still():
+            ends.append(sum(process["output_to"] for process in self.sandbox.processes()))
+            time.sleep(1)
+            return ends[-1] == ends[-2] > 0
+
+        self.assertTrue(host_view.wait_until(stands_still, 40), ends)
+        events = self.lines_of(connection)
+        self.assertEqual(("o" * 40_000, "e" * 40_000), (self.said(events, "stdout"), self.said(events, "stderr")))
+        self.assertNotIn("lost", [event["type"] for event in events])
 
     def test_another_process_is_not_slowed(self):
         self.unread("POST", f"{self.sandbox.path}/processes",

@@ -161,6 +161,12 @@ class Tokens(PortTest):
         told = self.echo(**{"X-Access-Token": self.token, "Authorization": "Basic eDp5"})
         self.assertEqual(["Basic eDp5"], lines_of(told, "Authorization"))
 
+    def test_who_shows_no_token_that_opens_is_told_none(self):
+        page = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Site": "none", "X-API-Key": "the-key"}
+        answer = self.ask("/echo?access_token=an-older-one", **page)
+        self.assertEqual((200, None), (answer.status, answer.headers["Set-Cookie"]))
+        self.assertNotIn(self.token.encode(), answer.body)
+
     def test_a_browser_gets_a_cookie_in_place_of_the_token(self):
         page = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Site": "none"}
         for ask, here, path in ((self.by_name, "/echo?a=1", "/"),

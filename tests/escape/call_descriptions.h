@@ -58,6 +58,7 @@ namespace table {
 using enum Kind;
 
 constexpr Argument zero = one_of<0>;
+constexpr Argument own_id = one_of<1000, -1, 0, 65534>;  // the first is the guest's
 constexpr Argument mode = one_of<0, 0400, 0600, 0644, 0755, 0777, 04777, 07777>;
 constexpr Argument open_flags =
     some_of<O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_APPEND, O_NONBLOCK, O_DIRECTORY,
@@ -370,6 +371,8 @@ inline constexpr Description descriptions[] = {
     {"getegid", SYS_getegid, {}},
     {"getresuid", SYS_getresuid, {buffer, buffer, buffer}},
     {"getresgid", SYS_getresgid, {buffer, buffer, buffer}},
+    {"setresuid", SYS_setresuid, {own_id, own_id, own_id}},
+    {"setresgid", SYS_setresgid, {own_id, own_id, own_id}},
     {"getgroups", SYS_getgroups, {number, buffer}},
     {"capget", SYS_capget, {structure, buffer}},
     {"uname", SYS_uname, {buffer}},

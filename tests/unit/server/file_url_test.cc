@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+
+#include "runtime/service/url_uses.h"
 
 namespace runtime {
 namespace {
@@ -38,6 +41,18 @@ TEST(FileUrl, EveryPartOfAGrantChangesItsSignature) {
                                             signature(Operation::read, "c\n/a", 1, "ab"),
                                             signature(Operation::read, "/a", 1, "abc", "kez")};
   EXPECT_EQ(signatures.size(), 10u);
+}
+
+TEST(UrlUses, ManyAreToldTogether) {
+  UrlUses uses;
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::uint64_t each = 0; each < UrlUses::told_at_once; ++each) {
+    EXPECT_EQ(uses.tell(begin), 1U);
+  }
+  for (int each = 0; each < 1000; ++each) EXPECT_EQ(uses.tell(begin), std::nullopt);
+  EXPECT_EQ(uses.tell(begin + 2 * UrlUses::for_one_more), 1001U);
+  EXPECT_EQ(uses.tell(begin + 2 * UrlUses::for_one_more), 1U);
+  EXPECT_EQ(uses.tell(begin + 2 * UrlUses::for_one_more), std::nullopt);
 }
 
 }  // namespace
