@@ -41,6 +41,8 @@ void write_news(json::Writer& writer, const EgressNews& news) {
 SandboxHistory::SandboxHistory(Jobs& jobs, std::uint32_t kept_events)
     : jobs_(jobs), table_(jobs.database(), kept_events) {}
 
+SandboxHistory::~SandboxHistory() { jobs_.writer().wait_until_done(); }
+
 Result<std::vector<SandboxHistory::Known>> SandboxHistory::load() {
   std::vector<SandboxRow> rows;
   auto done = jobs_.writer().do_now([this, &rows]() -> Result<void> {

@@ -29,6 +29,10 @@ class SandboxHistory {
  public:
   // `jobs` outlives it. Of each owner's events the latest `kept_events` are kept.
   SandboxHistory(Jobs& jobs, std::uint32_t kept_events);
+  // Waits until the disk has what was noted, since that is written by this object's table.
+  ~SandboxHistory();
+  SandboxHistory(const SandboxHistory&) = delete;
+  SandboxHistory& operator=(const SandboxHistory&) = delete;
 
   struct Known {
     std::string id;

@@ -48,6 +48,10 @@ Result<void> StoreWriter::do_now(Work work) {
   return promise.get_future().get();
 }
 
+void StoreWriter::wait_until_done() {
+  if (!do_now([] { return Result<void>(); })) count_error();
+}
+
 bool StoreWriter::has_room(std::size_t bytes) const {
   const std::lock_guard lock(mutex_);
   return waiting_bytes_ + bytes <= max_waiting_bytes;

@@ -46,6 +46,8 @@ class StoreWriter {
   void add(Work work, std::size_t bytes = 0);
   // The same, and waits until it is done: for the start, when nobody is kept waiting.
   jail::Result<void> do_now(Work work);
+  // Waits until all that was added is done, before what it uses is gone.
+  void wait_until_done();
   // Whether a work of so many bytes may be added: what waits for a slow disk is bounded.
   bool has_room(std::size_t bytes) const;
 
