@@ -11,7 +11,8 @@ namespace runtime {
 
 namespace asio = boost::asio;
 
-asio::awaitable<std::optional<Admission::Place>> place_of(Admission& places, std::string owner) {
+asio::awaitable<std::optional<Admission::Place>> place_of(Admission& places, std::string owner,
+                                                          Cancel cancel) {
   struct Turn {
     std::optional<Admission::Place> place;
     bool is_answered = false;
@@ -29,7 +30,12 @@ asio::awaitable<std::optional<Admission::Place>> place_of(Admission& places, std
     });
   };
   const auto ticket = places.ask(owner, std::move(answer));
-  while (ticket != nullptr && !turn->is_answered) co_await bell->wait();
+  const Cancel::Listener on_cancel(cancel, [bell] { Bell::ring(bell); });
+  while (ticket != nullptr && !turn->is_answered) {
+    // What cannot be withdrawn is answered, and the answer is on its way.
+    if (cancel.requested() && places.withdraw(ticket)) co_return std::nullopt;
+    co_await bell->wait();
+  }
   co_return std::move(turn->place);
 }
 

@@ -17,6 +17,8 @@ using asio::awaitable;
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
+// So few are held by each webhook that waits for its receiver, as they may be large.
+constexpr std::uint32_t most_of_a_page = 20;
 // One look at the store for all that happens meanwhile.
 constexpr std::chrono::milliseconds rest_between_looks{50};
 constexpr std::chrono::seconds rest_of_a_store_that_fails{10};
@@ -30,25 +32,38 @@ awaitable<void> rest_until(steady_clock::time_point time, Cancel cancel) {
   if (!cancel.requested()) co_await bell->wait(time);
 }
 
-bool is_delivery(const WebhookSent& sent) { return sent.attempt.error.empty(); }
-
 }  // namespace
 
 void Webhooks::begin_locked(const Found& webhook) {
   webhook->stop.request();
+  if (!view_of(*webhook).disabled.empty()) return;
   webhook->stop = end_.child();
-  const View view = view_of(*webhook);
-  if (!view.disabled.empty()) return;
-  asio::co_spawn(thread_, deliver(webhook, webhook->stop), asio::detached);
+  if (webhook->is_running) return;  // it goes on with the new one
+  webhook->is_running = true;
+  asio::co_spawn(thread_, run(webhook), asio::detached);
+}
+
+awaitable<void> Webhooks::run(Found webhook) {
+  while (const auto stop = next_stop(webhook)) co_await deliver(webhook, *stop);
+}
+
+// Nothing: the coroutine is to end.
+std::optional<Cancel> Webhooks::next_stop(const Found& webhook) {
+  const std::lock_guard lock(mutex_);
+  webhook->is_running = !webhook->stop.requested();
+  return webhook->is_running ? std::optional(webhook->stop) : std::nullopt;
 }
 
 awaitable<void> Webhooks::deliver(Found webhook, Cancel stop) {
   EventNews& news = history_.news();
   const std::string owner = webhook->row.owner;
-  while (!stop.requested()) {
+  for (;;) {
+    co_await rest_until(time_of_next_try(webhook), stop);
+    if (stop.requested()) co_return;
     const std::uint64_t seen = news.count(owner);
     SandboxEventQuery query;
     query.owner = owner;
+    query.limit = most_of_a_page;
     {
       const std::lock_guard lock(mutex_);
       query.after = webhook->row.cursor;
@@ -60,52 +75,55 @@ awaitable<void> Webhooks::deliver(Found webhook, Cancel stop) {
       continue;
     }
     const bool has_more = page->has_more;
-    co_await deliver_page(webhook, std::move(*page), stop);
-    if (has_more) continue;
+    const bool is_done = co_await deliver_page(webhook, std::move(*page), stop);
+    if (has_more || !is_done) continue;
     co_await news.wait(owner, seen, Bell::Time::max(), stop);
     co_await rest_until(steady_clock::now() + rest_between_looks, stop);
   }
 }
 
-awaitable<void> Webhooks::deliver_page(Found webhook, SandboxEventPage page, Cancel stop) {
+awaitable<bool> Webhooks::deliver_page(Found webhook, SandboxEventPage page, Cancel stop) {
   note_missed(*webhook, page);
   for (SandboxEvent& event : page.events) {
-    if (stop.requested()) co_return;
+    if (stop.requested()) co_return false;
     bool is_wanted = false;
     {
       const std::lock_guard lock(mutex_);
       const auto& wanted = webhook->row.events;
       is_wanted = std::find(wanted.begin(), wanted.end(), event.kind) != wanted.end();
     }
-    if (is_wanted) {
-      co_await deliver_event(webhook, std::move(event), stop);
-    } else {
+    if (!is_wanted) {
       skip(webhook, event.number);
+      continue;
     }
+    const bool is_delivered = co_await deliver_event(webhook, std::move(event), stop);
+    if (!is_delivered) co_return false;
   }
+  co_return true;
 }
 
-// Until it is delivered, or the webhook is disabled.
-awaitable<void> Webhooks::deliver_event(Found webhook, SandboxEvent event, Cancel stop) {
-  const WebhookMessage message = message_of(event);
-  bool is_delivered = false;
-  while (!is_delivered) {
-    WebhookRow row;
-    {
-      const std::lock_guard lock(mutex_);
-      row = webhook->row;
-    }
-    if (row.next_try) {
-      // A clock that was set back makes nobody wait longer.
-      const auto left = std::min<system_clock::duration>(*row.next_try - system_clock::now(),
-                                                         options_.patience.backoff.cap);
-      co_await rest_until(steady_clock::now() + left, stop);
-    }
-    if (stop.requested()) co_return;
-    const WebhookSent sent = co_await sender_->send(row.owner, row.url, row.secret, message, stop);
-    note_sent(webhook, event, sent, stop);
-    is_delivered = is_delivery(sent);
+// Tries once.
+awaitable<bool> Webhooks::deliver_event(Found webhook, SandboxEvent event, Cancel stop) {
+  WebhookRow row;
+  {
+    const std::lock_guard lock(mutex_);
+    row = webhook->row;
   }
+  WebhookMessage message = message_of(event);
+  const WebhookSent sent =
+      co_await sender_->send(row.owner, row.url, row.secret, std::move(message), stop);
+  note_sent(webhook, event, sent, stop);
+  co_return is_delivery(sent);
+}
+
+steady_clock::time_point Webhooks::time_of_next_try(const Found& webhook) const {
+  const auto now = steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  const auto& next = webhook->row.next_try;
+  if (!next) return now;
+  // A clock that was set back makes nobody wait longer.
+  return now + std::min<system_clock::duration>(*next - system_clock::now(),
+                                                options_.patience.backoff.cap);
 }
 
 void Webhooks::note_missed(Webhook& webhook, const SandboxEventPage& page) {
@@ -144,15 +162,6 @@ void Webhooks::note_sent(const Found& webhook, const SandboxEvent& event, const 
 void Webhooks::store_locked(const Found& webhook) {
   webhook->unstored = 0;
   jobs_.writer().add([this, webhook] { return put(*webhook); }, sizeof(WebhookRow));
-}
-
-jail::Result<void> Webhooks::put(const Webhook& webhook) {
-  WebhookRow row;
-  {
-    const std::lock_guard lock(mutex_);
-    row = webhook.row;
-  }
-  return table_.put(row);
 }
 
 }  // namespace runtime

@@ -28,6 +28,8 @@ struct WebhookSent {
   bool is_gone = false;  // the receiver wants nothing any more: 410
 };
 
+inline bool is_delivery(const WebhookSent& sent) { return sent.attempt.error.empty(); }
+
 // Notes a try in the row, but for what was delivered. `chance`, 0 <= chance < 1, is from the
 // caller's random source.
 void note_try(WebhookRow& row, const WebhookSent& sent, const WebhookPatience& patience,

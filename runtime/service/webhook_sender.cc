@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <variant>
 
 #include "runtime/llm/backoff.h"
+#include "runtime/sandbox/admission.h"
 #include "runtime/service/turn.h"
 
 namespace runtime {
@@ -59,15 +62,28 @@ void note_fault(WebhookSent& sent, const llm::HttpFault& fault) {
 
 }  // namespace
 
+struct WebhookSender::Turns {
+  static constexpr std::uint32_t no_bound = std::numeric_limits<std::uint32_t>::max();
+
+  Admission& of(const std::string& owner) {
+    const std::lock_guard lock(mutex);
+    return of_owners.try_emplace(owner, most_of_an_owner, no_bound).first->second;
+  }
+
+  Admission all{most_at_once, no_bound};
+  std::mutex mutex;
+  std::map<std::string, Admission> of_owners;  // as many as there are keys
+};
+
 WebhookSender::WebhookSender(const WebhookDestinations& destinations)
-    : turns_(std::make_shared<Admission>(most_at_once, std::numeric_limits<std::uint32_t>::max())),
-      client_(client_options(destinations)) {}
+    : turns_(std::make_shared<Turns>()), client_(client_options(destinations)) {}
 
 asio::awaitable<WebhookSent> WebhookSender::send(std::string owner, std::string url, Secret secret,
                                                  WebhookMessage message, Cancel cancel) {
   // What waits longer than this object lives has its turn still.
-  const std::shared_ptr<Admission> turns = turns_;
-  const auto turn = co_await place_of(*turns, std::move(owner));
+  const std::shared_ptr<Turns> turns = turns_;
+  const auto own = co_await place_of(turns->of(owner), owner, cancel);
+  const auto turn = co_await place_of(turns->all, owner, cancel);
   WebhookSent sent;
   sent.attempt.at = system_clock::now();
   sent.attempt.event = message.type;

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "runtime/llm/http_client.h"
-#include "runtime/sandbox/admission.h"
 #include "runtime/sandbox/cancel.h"
 #include "runtime/service/webhook_destinations.h"
 #include "runtime/service/webhook_message.h"
@@ -19,8 +18,11 @@ namespace runtime {
 // Thread-safe. Its end cancels what is under way.
 class WebhookSender {
  public:
-  // Of all owners together, who take turns.
-  static constexpr std::uint32_t most_at_once = 64;
+  // Of each owner: one try of each of its webhooks, and two tests.
+  static constexpr std::uint32_t most_of_an_owner = 12;
+  // Of all owners together, who take turns. It takes more than forty of them to keep another
+  // waiting.
+  static constexpr std::uint32_t most_at_once = 512;
   // From looking the name up to the end of the answer.
   static constexpr std::chrono::seconds most_time{10};
 
@@ -28,13 +30,16 @@ class WebhookSender {
   // left.
   explicit WebhookSender(const WebhookDestinations& destinations);
 
-  // Waits for a turn first. Only an answer 2xx is a delivery; its body is not kept, and no redirect
-  // is followed. Where `cancel` is requested what is returned says nothing.
+  // Waits for a turn first, until `cancel` is requested. Only an answer 2xx is a delivery; its body
+  // is not kept, and no redirect is followed. Where `cancel` is requested what is returned says
+  // nothing.
   boost::asio::awaitable<WebhookSent> send(std::string owner, std::string url, Secret secret,
                                            WebhookMessage message, Cancel cancel);
 
  private:
-  const std::shared_ptr<Admission> turns_;
+  struct Turns;
+
+  const std::shared_ptr<Turns> turns_;
   llm::HttpClient client_;
 };
 

@@ -15,12 +15,34 @@ using jail::Result;
 using Reason = Refusal::Reason;
 
 constexpr const char* disabled_by_owner = "its owner disabled it";
+constexpr const char* disabled_without_key =
+    "its owner's key is not among those that the operator configured (API_KEYS)";
 
 Refusal no_such_webhook() { return {.reason = Reason::not_found, .detail = "no such webhook"}; }
 
 bool sees(const Principal& principal, const WebhookRow& row) {
   const auto owner = principal.sees();
   return !owner || *owner == row.owner;
+}
+
+std::vector<std::string> owners_of(const Jobs& jobs, const std::vector<Secret>& keys) {
+  if (keys.empty()) return {std::string()};
+  std::vector<std::string> owners;
+  for (const Secret& key : keys) owners.push_back(jobs.owner_of(key.reveal()));
+  return owners;
+}
+
+void apply(WebhookRow& row, const WebhookChange& change) {
+  if (change.url) row.url = *change.url;
+  if (change.events) row.events = *change.events;
+  if (change.name) row.name = *change.name;
+  if (!change.is_enabled) return;
+  forgive(row);
+  if (!*change.is_enabled) row.disabled = disabled_by_owner;
+}
+
+Refusal stopping() {
+  return {.reason = Reason::busy, .detail = "the server is stopping", .code = "stopping"};
 }
 
 }  // namespace
@@ -33,6 +55,7 @@ Webhooks::Webhooks(Jobs& jobs, SandboxHistory& history, Metrics& metrics, Logger
       logger_(logger),
       options_(std::move(options)),
       destinations_(options_.allow),
+      owners_(owners_of(jobs, options_.keys)),
       table_(jobs.database()) {
   if (!destinations_.is_empty() && options_.are_events_kept) {
     sender_ = std::make_unique<WebhookSender>(destinations_);
@@ -76,9 +99,18 @@ void Webhooks::restore() {
   for (WebhookRow& row : rows) {
     const auto webhook = std::make_shared<Webhook>();
     webhook->row = std::move(row);
-    webhooks_.push_back(webhook);
-    begin_locked(webhook);
+    add_locked(webhook);
   }
+}
+
+void Webhooks::add_locked(const Found& webhook) {
+  webhook->removed = draining_.child();
+  webhooks_.push_back(webhook);
+  begin_locked(webhook);
+}
+
+bool Webhooks::has_key(const std::string& owner) const {
+  return std::find(owners_.begin(), owners_.end(), owner) != owners_.end();
 }
 
 std::optional<Refusal> Webhooks::why_not(std::string_view url) const {
@@ -100,7 +132,11 @@ Webhooks::Or<Webhooks::Found> Webhooks::find_locked(const Principal& principal,
 Webhooks::View Webhooks::view_of(const Webhook& webhook) const {
   View view = webhook.row;
   if (!view.disabled.empty()) return view;
-  if (const auto refusal = why_not(view.url)) view.disabled = refusal->detail;
+  if (!has_key(view.owner)) {
+    view.disabled = disabled_without_key;
+  } else if (const auto refusal = why_not(view.url)) {
+    view.disabled = refusal->detail;
+  }
   return view;
 }
 
@@ -150,8 +186,7 @@ awaitable<Webhooks::Or<Webhooks::View>> Webhooks::create(Caller caller, WebhookR
   give_back(owner);
   if (!cursor) co_return failed(caller, cursor.error());
   row.cursor = *cursor;
-  webhooks_.push_back(webhook);
-  begin_locked(webhook);
+  add_locked(webhook);
   co_return row;
 }
 
@@ -171,6 +206,24 @@ Webhooks::Or<Webhooks::View> Webhooks::find(const Principal& principal, std::str
   return view_of(*std::get<Found>(found));
 }
 
+jail::Result<void> Webhooks::put(const Webhook& webhook, const WebhookChange& change) {
+  WebhookRow row;
+  {
+    const std::lock_guard lock(mutex_);
+    row = webhook.row;
+  }
+  apply(row, change);
+  return table_.put(row);
+}
+
+awaitable<Result<bool>> Webhooks::store(Found webhook, WebhookChange change) {
+  std::function<Result<bool>()> put_it = [this, webhook, change]() -> Result<bool> {
+    if (auto done = put(*webhook, change); !done) return done.error();
+    return true;
+  };
+  co_return co_await jobs_.writer().ask<bool>(std::move(put_it));
+}
+
 awaitable<Webhooks::Or<Webhooks::View>> Webhooks::change(Caller caller, std::string id,
                                                          WebhookChange change) {
   Found webhook;
@@ -183,33 +236,31 @@ awaitable<Webhooks::Or<Webhooks::View>> Webhooks::change(Caller caller, std::str
     if (change.url || change.is_enabled.value_or(false)) {
       if (auto refusal = why_not(url)) co_return std::move(*refusal);
     }
-    WebhookRow& row = webhook->row;
-    if (change.url) row.url = std::move(*change.url);
-    if (change.events) row.events = std::move(*change.events);
-    if (change.name) row.name = std::move(*change.name);
-    if (change.is_enabled) {
-      forgive(row);
-      if (!*change.is_enabled) row.disabled = disabled_by_owner;
-    }
+  }
+  const auto stored = co_await store(webhook, change);
+  if (!stored) co_return failed(caller, stored.error());
+  {
+    const std::lock_guard lock(mutex_);
+    // It may have been removed meanwhile.
+    const auto found = find_locked(caller.principal, id);
+    if (const auto* const refusal = std::get_if<Refusal>(&found)) co_return *refusal;
+    apply(webhook->row, change);
     begin_locked(webhook);
   }
-  std::function<Result<bool>()> store = [this, webhook]() -> Result<bool> {
-    if (auto done = put(*webhook); !done) return done.error();
-    return true;
-  };
-  const auto stored = co_await jobs_.writer().ask<bool>(std::move(store));
-  if (!stored) co_return failed(caller, stored.error());
+  // A try that ended between the two has stored it as it was before.
+  const WebhookChange nothing;
+  const auto still = co_await store(webhook, nothing);
+  if (!still) co_return failed(caller, still.error());
   co_return find(caller.principal, id);
 }
 
 awaitable<std::optional<Refusal>> Webhooks::remove(Caller caller, std::string id) {
+  Found webhook;
   {
     const std::lock_guard lock(mutex_);
     const auto found = find_locked(caller.principal, id);
     if (const auto* const refusal = std::get_if<Refusal>(&found)) co_return *refusal;
-    const Found& webhook = std::get<Found>(found);
-    webhook->stop.request();
-    std::erase(webhooks_, webhook);
+    webhook = std::get<Found>(found);
   }
   std::function<Result<bool>()> drop = [this, id]() -> Result<bool> {
     if (auto done = table_.remove(id); !done) return done.error();
@@ -217,32 +268,39 @@ awaitable<std::optional<Refusal>> Webhooks::remove(Caller caller, std::string id
   };
   const auto dropped = co_await jobs_.writer().ask<bool>(std::move(drop));
   if (!dropped) co_return failed(caller, dropped.error());
+  const std::lock_guard lock(mutex_);
+  webhook->stop.request();
+  webhook->removed.request();
+  std::erase(webhooks_, webhook);
   co_return std::nullopt;
 }
 
 awaitable<Webhooks::Or<WebhookTry>> Webhooks::test(Caller caller, std::string id, Cancel gone) {
-  Found webhook;
   WebhookRow row;
+  Cancel removed;
   {
     const std::lock_guard lock(mutex_);
     const auto found = find_locked(caller.principal, id);
     if (const auto* const refusal = std::get_if<Refusal>(&found)) co_return *refusal;
-    webhook = std::get<Found>(found);
-    row = webhook->row;
-    if (auto refusal = why_not(row.url)) co_return std::move(*refusal);
-    if (webhook->is_tested) {
-      co_return Refusal{.reason = Reason::caller_limit,
-                        .detail = "a test of this webhook is under way; wait for its answer",
-                        .limit = 1,
-                        .used = 1};
-    }
-    webhook->is_tested = true;
+    row = std::get<Found>(found)->row;
+    removed = std::get<Found>(found)->removed;
   }
+  if (auto refusal = why_not(row.url)) co_return std::move(*refusal);
+  if (draining_.requested()) co_return stopping();
+  const auto claim = tests_.claim(row.owner);
+  if (!claim) {
+    co_return Refusal{.reason = Reason::caller_limit,
+                      .detail = "tests of this caller's webhooks are under way; wait for an answer",
+                      .limit = std::int64_t{most_tests_of_an_owner},
+                      .used = std::int64_t{most_tests_of_an_owner}};
+  }
+  const Cancel cancel = removed.child();
+  const Cancel::Listener on_gone(std::move(gone), [cancel] { cancel.request(); });
   WebhookMessage message = test_message(std::chrono::system_clock::now());
   const WebhookSent sent =
-      co_await sender_->send(row.owner, row.url, row.secret, std::move(message), std::move(gone));
-  const std::lock_guard lock(mutex_);
-  webhook->is_tested = false;
+      co_await sender_->send(row.owner, row.url, row.secret, std::move(message), cancel);
+  if (draining_.requested() && !is_delivery(sent)) co_return stopping();
+  if (removed.requested() && !is_delivery(sent)) co_return no_such_webhook();
   co_return sent.attempt;
 }
 

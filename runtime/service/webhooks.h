@@ -3,6 +3,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -13,8 +14,10 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/config/secret.h"
 #include "runtime/observe/logger.h"
 #include "runtime/observe/metrics.h"
+#include "runtime/sandbox/admission.h"
 #include "runtime/sandbox/cancel.h"
 #include "runtime/service/principal.h"
 #include "runtime/service/refusal.h"
@@ -40,9 +43,11 @@ class Webhooks {
     std::vector<std::string> allow{};  // as of WebhookDestinations; empty: none are made or sent to
     WebhookPatience patience{};
     bool are_events_kept = true;  // without events there is nothing to send
+    std::vector<Secret> keys{};   // whose owners there are; empty: everybody is one owner
   };
 
   static constexpr std::size_t most_of_an_owner = 10;
+  static constexpr std::uint32_t most_tests_of_an_owner = 2;  // at once
 
   // What is passed by reference outlives it, and it outlives what uses it. Waits for the disk.
   // std::system_error where the host has no threads or descriptors left.
@@ -54,7 +59,8 @@ class Webhooks {
   template <class Answer>
   using Or = std::variant<Answer, Refusal>;
 
-  // What is known of one. `disabled` also says that the operator does not allow it any more.
+  // What is known of one. `disabled` also says that the operator does not allow it any more, or has
+  // taken its owner's key away.
   using View = WebhookRow;
 
   // The one way to be told that there are none, also where there is no Webhooks.
@@ -66,35 +72,49 @@ class Webhooks {
   std::vector<View> list(const Principal& principal) const;
   // not_found also where it is another owner's.
   Or<View> find(const Principal& principal, std::string_view id) const;
+  // Where the disk does not take it, nothing has changed.
   boost::asio::awaitable<Or<View>> change(Caller caller, std::string id, WebhookChange change);
+  // The same. A try that is under way is broken off, and so is a test.
   boost::asio::awaitable<std::optional<Refusal>> remove(Caller caller, std::string id);
-  // Sends test_message(), once, whatever waits for delivery. One at a time of each webhook.
+  // Sends test_message(), once, whatever waits for delivery.
   boost::asio::awaitable<Or<WebhookTry>> test(Caller caller, std::string id, Cancel gone);
+
+  // Refuses tests from now on, and breaks off those that are under way. Deliveries go on.
+  void drain() { draining_.request(); }
 
  private:
   struct Webhook {
     WebhookRow row;
-    Cancel stop;                 // of the coroutine that sends its events
-    bool is_tested = false;      // right now
+    Cancel removed;              // of its tests
+    Cancel stop;                 // of what its coroutine does; another one with each change
+    bool is_running = false;     // its coroutine is there, of which there is never a second one
     std::uint64_t unstored = 0;  // events that were skipped since it was stored
   };
   using Found = std::shared_ptr<Webhook>;
 
   void restore();
   std::optional<Refusal> why_not(std::string_view url) const;
+  bool has_key(const std::string& owner) const;
+  void add_locked(const Found& webhook);
   Or<Found> find_locked(const Principal& principal, std::string_view id) const;
   View view_of(const Webhook& webhook) const;
   std::optional<Refusal> reserve(const std::string& owner);
   void give_back(const std::string& owner);
-  // As it is when the disk's turn comes.
-  jail::Result<void> put(const Webhook& webhook);
+  // As it is when the disk's turn comes, with `change`.
+  jail::Result<void> put(const Webhook& webhook, const WebhookChange& change = {});
+  boost::asio::awaitable<jail::Result<bool>> store(Found webhook, WebhookChange change);
   Refusal failed(const Caller& caller, const jail::Error& error) const;
 
   // Stops what was begun before, and begins anew where it is enabled.
   void begin_locked(const Found& webhook);
+  // The coroutine of a webhook: until it is to be stopped, and not to begin anew.
+  boost::asio::awaitable<void> run(Found webhook);
+  std::optional<Cancel> next_stop(const Found& webhook);
   boost::asio::awaitable<void> deliver(Found webhook, Cancel stop);
-  boost::asio::awaitable<void> deliver_page(Found webhook, SandboxEventPage page, Cancel stop);
-  boost::asio::awaitable<void> deliver_event(Found webhook, SandboxEvent event, Cancel stop);
+  // False: the page is not done with, as a try failed, or all is to stop.
+  boost::asio::awaitable<bool> deliver_page(Found webhook, SandboxEventPage page, Cancel stop);
+  boost::asio::awaitable<bool> deliver_event(Found webhook, SandboxEvent event, Cancel stop);
+  std::chrono::steady_clock::time_point time_of_next_try(const Found& webhook) const;
   void note_missed(Webhook& webhook, const SandboxEventPage& page);
   void skip(const Found& webhook, std::uint64_t number);
   void note_sent(const Found& webhook, const SandboxEvent& event, const WebhookSent& sent,
@@ -107,9 +127,13 @@ class Webhooks {
   Logger& logger_;
   const Options options_;
   const WebhookDestinations destinations_;
+  const std::vector<std::string> owners_;  // that there are
   WebhookTable table_;                     // the writer's
   std::unique_ptr<WebhookSender> sender_;  // null: nothing is sent
   const Cancel end_;
+  const Cancel draining_;
+  // Counts tests.
+  Admission tests_{0, 0, most_tests_of_an_owner};
 
   mutable std::mutex mutex_;
   std::vector<Found> webhooks_;         // the oldest first

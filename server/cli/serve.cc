@@ -60,6 +60,7 @@ void end_at_once_when_asked_again(const std::shared_ptr<asio::signal_set>& signa
 // The same two times over: once asked to end it answers what runs, asked again it ends at once.
 asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signals, Api& api,
                                          HttpServer& http, runtime::Sandboxes& sandboxes,
+                                         runtime::Webhooks& webhooks,
                                          std::chrono::milliseconds patience,
                                          const Notifier& notifier, runtime::Logger& logger) {
   const int first = co_await signals->async_wait(asio::use_awaitable);
@@ -68,6 +69,7 @@ asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signa
   end_at_once_when_asked_again(signals);
   api.drain();
   sandboxes.drain();
+  webhooks.drain();
   const bool clean = co_await http.stop(patience);
   co_await sandboxes.stop(patience_for_sandboxes);
   signals->cancel();
@@ -147,11 +149,11 @@ int serve_with(Service& service, const std::optional<std::string>& usual_jobs,
     asio::co_spawn(first, show_life(notifier, *notifier.watchdog(), workers), asio::detached);
   }
   notifier.tell("READY=1");
-  const bool clean =
-      asio::co_spawn(
-          first, serve_until_signal(signals, api, http, sandboxes, config.drain, notifier, logger),
-          asio::use_future)
-          .get();
+  const bool clean = asio::co_spawn(first,
+                                    serve_until_signal(signals, api, http, sandboxes, webhooks,
+                                                       config.drain, notifier, logger),
+                                    asio::use_future)
+                         .get();
   if (clean) {
     logger.info("stopped");
   } else {

@@ -77,6 +77,7 @@ runtime::Webhooks::Options webhook_options(const runtime::Config& config) {
   options.allow = config.webhooks_allow;
   options.patience.retry = config.webhooks_retry;
   options.are_events_kept = config.sandbox_events_kept > 0;
+  options.keys = config.api_keys;
   return options;
 }
 

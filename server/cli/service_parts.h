@@ -43,7 +43,7 @@ jail::Result<std::unique_ptr<Service>> start_service(StartRequest request);
 // How many sandboxes there may be. Where there are several keys none can take all places.
 runtime::Sandboxes::Options sandbox_options(const runtime::Config& config);
 
-// Where webhooks may lead, and how long they may fail.
+// Where webhooks may lead, how long they may fail, and whose there are.
 runtime::Webhooks::Options webhook_options(const runtime::Config& config);
 
 // What holds the limits of jails.

@@ -58,8 +58,9 @@ class Receiver:
                 delivery = Delivery(self.command, self.path, self.headers, body)
                 with owner._lock:
                     owner._deliveries.append(delivery)
+                    released = owner._released
                 if self.path in owner.silent:
-                    owner._released.wait()
+                    released.wait()
                     self.close_connection = True
                     return
                 status, headers, content = owner.replies.get(self.path, lambda _: (204, {}, None))(delivery)
@@ -82,7 +83,13 @@ class Receiver:
             def log_message(self, *_):
                 pass
 
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        class Server(http.server.ThreadingHTTPServer):
+            request_queue_size = 128
+
+            def handle_error(self, *_):
+                pass  # a connection that the server has broken off
+
+        self._server = Server(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
@@ -114,6 +121,10 @@ class Receiver:
 
     def release(self):
         self._released.set()
+
+    def hold(self):
+        """Who comes to what is silent from now on hears nothing, until release() again."""
+        self._released = threading.Event()
 
     def close(self):
         self.release()
