@@ -6,6 +6,7 @@
 
 #include <boost/asio/post.hpp>
 #include <cerrno>
+#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -15,8 +16,9 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// So many events are handled before the loop looks at what else it has to do.
+// So many events are handled, for so long, before the loop looks at what else it has to do.
 constexpr int events_a_turn = 64;
+constexpr std::chrono::milliseconds longest_turn{10};
 
 int new_epoll() {
   const int fd = ::epoll_create1(EPOLL_CLOEXEC);
@@ -155,7 +157,8 @@ void CurlLoop::wait_for_sockets() {
 // its number to a new one.
 void CurlLoop::on_sockets() {
   epoll_event event{};
-  for (int i = 0; i < events_a_turn; ++i) {
+  const auto end = std::chrono::steady_clock::now() + longest_turn;
+  for (int i = 0; i < events_a_turn && std::chrono::steady_clock::now() < end; ++i) {
     if (::epoll_wait(sockets_.native_handle(), &event, 1, 0) <= 0) return;
     int events = 0;  // libcurl looks for itself, where there is trouble
     if ((event.events & (EPOLLERR | EPOLLHUP)) == 0) {
@@ -170,6 +173,7 @@ void CurlLoop::act(curl_socket_t socket, int events) {
   int running = 0;
   curl_multi_socket_action(multi_.get(), socket, events, &running);
   collect_ended();
+  end_answered();
 }
 
 void CurlLoop::collect_ended() {
@@ -181,6 +185,17 @@ void CurlLoop::collect_ended() {
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &self);
     auto& transfer = *reinterpret_cast<CurlTransfer*>(self);
     transfer.finish(code);
+    remove(&transfer.call());
+  }
+}
+
+// What a receiver sends after its head, and however much of it, is not waited for.
+void CurlLoop::end_answered() {
+  if (!options_.heads_only) return;
+  for (auto each = transfers_.begin(); each != transfers_.end();) {
+    CurlTransfer& transfer = *(each++)->second;
+    if (!transfer.is_answered()) continue;
+    transfer.finish(CURLE_OK);
     remove(&transfer.call());
   }
 }

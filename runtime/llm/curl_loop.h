@@ -52,6 +52,7 @@ class CurlLoop {
   void on_sockets();
   void act(curl_socket_t socket, int events);
   void collect_ended();
+  void end_answered();
 
   static int on_watch(CURL* easy, curl_socket_t socket, int what, void* self, void* unused);
   static int on_timer(CURLM* multi, long milliseconds, void* self);

@@ -7,7 +7,13 @@
 namespace runtime::llm {
 namespace {
 
-constexpr std::size_t max_head_bytes = 256u << 10;
+// Providers send 40 at most. Each costs some hundred bytes here and in libcurl, however short it
+// is.
+constexpr std::size_t max_head_lines = 100;
+
+// What is read at once where no body is wanted: libcurl fills its buffer a hundred times before it
+// looks at another connection.
+constexpr long head_buffer_bytes = 2048;
 
 bool has_header(const HttpRequest& request, std::string_view name) {
   return std::any_of(request.headers.begin(), request.headers.end(), [&](const auto& header) {
@@ -58,7 +64,11 @@ CurlTransfer::CurlTransfer(const HttpClientOptions& options, Sockets sockets, Ht
   set(CURLOPT_HEADERDATA, this);
   set(CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
   set(CURLOPT_WRITEDATA, this);
-  set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(options.max_reply_bytes));
+  if (options.heads_only) {
+    set(CURLOPT_BUFFERSIZE, head_buffer_bytes);
+  } else {
+    set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(options.max_reply_bytes));
+  }
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
   set(CURLOPT_USERAGENT, options.user_agent.c_str());
   set_trust(options);
@@ -148,7 +158,8 @@ std::size_t CurlTransfer::on_header(char* line, std::size_t size, std::size_t co
   auto& transfer = *static_cast<CurlTransfer*>(self);
   const std::size_t length = size * count;
   transfer.head_bytes_ += length;
-  transfer.too_large_ = transfer.head_bytes_ > max_head_bytes;
+  ++transfer.head_lines_;
+  transfer.too_large_ = transfer.has_large_head();
   if (transfer.too_large_ || !transfer.call_->wanted()) return 0;
   transfer.head_.feed({line, length});
   return length;
@@ -161,8 +172,14 @@ std::size_t CurlTransfer::on_body(char* bytes, std::size_t size, std::size_t cou
   transfer.too_large_ = length > transfer.options_.max_reply_bytes - transfer.body_bytes_;
   if (transfer.too_large_ || !transfer.call_->wanted()) return 0;
   transfer.body_bytes_ += length;
-  transfer.call_->add(transfer.head_.status(), {bytes, length});
+  if (!transfer.options_.heads_only) {
+    transfer.call_->add(transfer.head_.status(), {bytes, length});
+  }
   return length;
+}
+
+bool CurlTransfer::has_large_head() const noexcept {
+  return head_bytes_ > options_.max_head_bytes || head_lines_ > max_head_lines;
 }
 
 HttpFault CurlTransfer::fault_of(CURLcode code) const {
@@ -170,9 +187,16 @@ HttpFault CurlTransfer::fault_of(CURLcode code) const {
   fault.status = head_.status();
   fault.kind = too_large_ ? HttpFault::too_large : kind_of(code, fault.status);
   const std::string reason = reason_[0] != '\0' ? reason_.data() : curl_easy_strerror(code);
-  if (head_bytes_ > max_head_bytes) {
-    fault.text =
-        "the head of the reply is larger than " + std::to_string(max_head_bytes) + " bytes";
+  if (has_large_head()) {
+    fault.text = "the head of the reply is larger than " + std::to_string(options_.max_head_bytes) +
+                 " bytes or has more than " + std::to_string(max_head_lines) + " lines";
+  } else if (code == CURLE_OUT_OF_MEMORY && fault.status != 0 && !head_.is_final()) {
+    // libcurl has a bound of its own for one line, and this is its word for it.
+    fault.kind = HttpFault::too_large;
+    fault.text = "a line of the reply's head is too long";
+  } else if (code == CURLE_OK) {
+    fault.kind = HttpFault::interrupted;
+    fault.text = "the connection ended before the head of the reply did";
   } else if (fault.kind == HttpFault::too_large) {
     fault.text = "the reply is larger than " + std::to_string(options_.max_reply_bytes) + " bytes";
   } else if (is_kept_away_ && code == CURLE_COULDNT_CONNECT) {
@@ -189,7 +213,8 @@ HttpFault CurlTransfer::fault_of(CURLcode code) const {
 }
 
 void CurlTransfer::finish(CURLcode code) {
-  if (code != CURLE_OK) {
+  // libcurl says that all is well where a connection ends within a head.
+  if (!is_answered() && (code != CURLE_OK || !head_.is_final())) {
     call_->finish(fault_of(code));
     return;
   }

@@ -34,7 +34,11 @@ class CurlTransfer {
   // Null: it can run. Else what could not be set up.
   const char* obstacle() const noexcept;
 
-  // Tells the call how it ended.
+  // The reply is there and its body is not asked for (HttpClientOptions::heads_only), so the
+  // transfer need not go on.
+  bool is_answered() const noexcept { return options_.heads_only && head_.is_final(); }
+
+  // Tells the call how it ended. CURLE_OK also for one that is_answered().
   void finish(CURLcode code);
 
  private:
@@ -44,6 +48,7 @@ class CurlTransfer {
   template <class Value>
   void set(CURLoption option, Value value);
   HttpFault fault_of(CURLcode code) const;
+  bool has_large_head() const noexcept;
 
   static curl_socket_t open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
   static std::size_t on_header(char* line, std::size_t size, std::size_t count, void* self);
@@ -58,6 +63,7 @@ class CurlTransfer {
   std::array<char, CURL_ERROR_SIZE> reason_{};
   HeadReader head_;
   std::size_t head_bytes_ = 0;
+  std::size_t head_lines_ = 0;
   std::size_t body_bytes_ = 0;
   bool too_large_ = false;
   bool is_kept_away_ = false;  // from an address at least, by HttpClientOptions::may_connect

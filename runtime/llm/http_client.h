@@ -43,7 +43,7 @@ struct HttpFault {
     unreachable,  // nobody there, refused, not who it should be, or the request cannot be sent
     timed_out,    // FetchOptions::deadline
     interrupted,  // the connection ended before the reply did
-    too_large,    // HttpClientOptions::max_reply_bytes
+    too_large,    // HttpClientOptions::max_reply_bytes, max_head_bytes, or too many header lines
     cancelled,    // by FetchOptions::cancel, or because the client goes
     forbidden,    // HttpClientOptions::may_connect says no to every address that could be reached
   };
@@ -61,6 +61,13 @@ struct HttpClientOptions {
   std::string user_agent = "agent-sandbox";
   std::chrono::milliseconds connect_timeout{15'000};
   std::size_t max_reply_bytes = 32u << 20;
+  // Of all heads of a reply together, those that say 1xx as well, and of its trailers. Their lines
+  // are bounded, too, as each costs more than its bytes.
+  std::size_t max_head_bytes = 256u << 10;
+  // A reply is its status and its headers: it is there once its head is, and what follows is
+  // neither kept nor waited for, so FetchOptions::on_body is never called. The connection is kept
+  // where the rest came together with the head.
+  bool heads_only = false;
   // Whether an address may be connected to that a URL names, or its name leads to; asked on the
   // network's thread, right before that is done. Empty: all.
   std::function<bool(const sockaddr&)> may_connect = {};

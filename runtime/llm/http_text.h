@@ -27,6 +27,8 @@ class HeadReader {
   void feed(std::string_view line);
 
   int status() const noexcept { return status_; }
+  // The head has ended, and it is not one that another head follows.
+  bool is_final() const noexcept { return complete_ && status_ >= 200; }
   HttpHeaders& headers() noexcept { return headers_; }
 
  private:

@@ -19,7 +19,8 @@ namespace asio = boost::asio;
 using std::chrono::system_clock;
 
 constexpr std::chrono::milliseconds connect_timeout{5'000};
-constexpr std::size_t most_answer_bytes = 64u << 10;
+constexpr std::size_t most_head_bytes = 16u << 10;
+constexpr std::size_t most_body_bytes = 64u << 10;
 constexpr int gone = 410;
 
 bool is_success(int status) { return status >= 200 && status < 300; }
@@ -28,7 +29,9 @@ llm::HttpClientOptions client_options(const WebhookDestinations& destinations) {
   llm::HttpClientOptions options;
   options.user_agent = "agent-sandbox-webhooks";
   options.connect_timeout = connect_timeout;
-  options.max_reply_bytes = most_answer_bytes;
+  options.heads_only = true;
+  options.max_head_bytes = most_head_bytes;
+  options.max_reply_bytes = most_body_bytes;
   options.may_connect = [&destinations](const sockaddr& address) {
     return destinations.may_connect(address);
   };
@@ -41,7 +44,6 @@ std::string why_no_delivery(int status) {
   return text;
 }
 
-// The status of an answer that came in part counts as well: its body says nothing to us.
 void note_status(WebhookSent& sent, int status) {
   sent.attempt.status = status;
   sent.is_gone = status == gone;
@@ -49,10 +51,6 @@ void note_status(WebhookSent& sent, int status) {
 }
 
 void note_fault(WebhookSent& sent, const llm::HttpFault& fault) {
-  if (fault.status != 0) {
-    note_status(sent, fault.status);
-    return;
-  }
   sent.attempt.error = fault.text;
   if (fault.kind == llm::HttpFault::forbidden) {
     sent.attempt.error +=
@@ -96,12 +94,9 @@ asio::awaitable<WebhookSent> WebhookSender::send(std::string owner, std::string 
   request.url = std::move(url);
   request.headers = webhook_headers(message, secret, sent.attempt.at);
   request.body = std::move(message.body);
-  int status = 0;
   llm::FetchOptions options;
   options.deadline = std::chrono::steady_clock::now() + most_time;
   options.cancel = std::move(cancel);
-  options.on_body = [&status](int of_answer, std::string_view) { status = of_answer; };
-  options.has_enough = [&status] { return status != 0; };
   const llm::HttpOutcome outcome = co_await client_.fetch(std::move(request), std::move(options));
   if (const auto* const reply = std::get_if<llm::HttpReply>(&outcome)) {
     note_status(sent, reply->status);

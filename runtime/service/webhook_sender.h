@@ -23,7 +23,7 @@ class WebhookSender {
   // Of all owners together, who take turns. It takes more than forty of them to keep another
   // waiting.
   static constexpr std::uint32_t most_at_once = 512;
-  // From looking the name up to the end of the answer.
+  // From looking the name up to the end of the answer's head.
   static constexpr std::chrono::seconds most_time{10};
 
   // `destinations` outlives it. std::system_error where the host has no threads or descriptors
@@ -31,7 +31,7 @@ class WebhookSender {
   explicit WebhookSender(const WebhookDestinations& destinations);
 
   // Waits for a turn first, until `cancel` is requested. Only an answer 2xx is a delivery; its body
-  // is not kept, and no redirect is followed. Where `cancel` is requested what is returned says
+  // is not read, and no redirect is followed. Where `cancel` is requested what is returned says
   // nothing.
   boost::asio::awaitable<WebhookSent> send(std::string owner, std::string url, Secret secret,
                                            WebhookMessage message, Cancel cancel);

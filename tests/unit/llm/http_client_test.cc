@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <boost/asio/thread_pool.hpp>
 #include <cstdlib>
 #include <mutex>
@@ -212,6 +213,107 @@ TEST_F(HttpClientTest, ManyLoopsAtOnce) {
     ASSERT_TRUE(std::holds_alternative<HttpReply>(outcome)) << told(outcome);
     EXPECT_THAT(std::get<HttpReply>(outcome).body,
                 HasSubstr("\r\n\r\nnumber " + std::to_string(i / 3) + "."));
+  }
+}
+
+class HeadsOnlyTest : public HttpClientTest {
+ protected:
+  HttpOutcome head_of(LoopbackServer& server) {
+    return loop_.spawn(heads_.fetch(post(server.url(), "{}"), within(20s))).get();
+  }
+
+  HttpClient heads_{[] {
+    HttpClientOptions options;
+    options.heads_only = true;
+    options.max_head_bytes = 16u << 10;
+    options.max_reply_bytes = 64u << 10;
+    return options;
+  }()};
+};
+
+TEST_F(HeadsOnlyTest, TheReplyIsThereOnceItsHeadIs) {
+  const std::vector<std::string> rests = {"", "Content-Length: 99999999999\r\n",
+                                          "Transfer-Encoding: chunked\r\n"};
+  for (const std::string& rest : rests) {
+    std::atomic<bool> left = false;
+    {
+      LoopbackServer server([&](Peer& peer) {
+        peer.read_request();
+        peer.send("HTTP/1.1 503 No\r\nRetry-After: 7\r\n" + rest + "\r\n");
+        left = peer.left_within(20s);
+      });
+      const HttpOutcome outcome = head_of(server);
+      ASSERT_EQ(told(outcome), "503 ") << rest;
+      EXPECT_EQ(*std::get<HttpReply>(outcome).header("retry-after"), "7");
+    }
+    EXPECT_TRUE(left) << rest;
+  }
+}
+
+TEST_F(HeadsOnlyTest, WhatFollowsWithoutEndIsNotReadOn) {
+  for (const char* first : {"5;", "0\r\nX: ", "fffffff\r\n"}) {
+    LoopbackServer server([&](Peer& peer) {
+      peer.read_request();
+      peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + std::string(first));
+      const std::string flood(65'536, 'a');
+      while (peer.send(flood)) {
+      }
+    });
+    EXPECT_EQ(told(head_of(server)), "200 ") << first;
+  }
+}
+
+TEST_F(HeadsOnlyTest, AConnectionIsKeptWhoseReplyCameWhole) {
+  LoopbackServer server(answer_with(reply_with("body")));
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(told(head_of(server)), "200 ");
+  EXPECT_EQ(server.accepted(), 1);
+}
+
+TEST_F(HeadsOnlyTest, AnInterimHeadIsNotTheReply) {
+  LoopbackServer server([](Peer& peer) {
+    peer.read_request();
+    peer.send("HTTP/1.1 103 Early Hints\r\n\r\n");
+  });
+  EXPECT_THAT(told(head_of(server)), StartsWith("interrupted(103): "));
+}
+
+LoopbackServer::Handler end_after(std::string reply) {
+  return [reply = std::move(reply)](Peer& peer) {
+    peer.read_request();
+    peer.send(reply);
+  };
+}
+
+TEST_F(HeadsOnlyTest, AHeadThatIsTooLargeIsNoReply) {
+  std::string lines;
+  for (int i = 0; i < 200; ++i) lines += "a:\r\n";
+  for (const std::string& head : {lines, "a: " + std::string(20'000, 'x') + "\r\n"}) {
+    LoopbackServer server(end_after("HTTP/1.1 200 OK\r\n" + head + "\r\n"));
+    EXPECT_THAT(told(head_of(server)),
+                MatchesRegex("too_large.*the head of the reply is larger than 16384 bytes or has "
+                             "more than 100 lines"));
+    EXPECT_THAT(told(head_of(server)), StartsWith("too_large"));
+  }
+}
+
+TEST_F(HttpClientTest, AHeadOfManyLinesIsNoReply) {
+  std::string lines;
+  for (int i = 0; i < 60'000; ++i) lines += "a:\r\n";
+  LoopbackServer server(end_after("HTTP/1.1 200 OK\r\n" + lines + "\r\n"));
+  EXPECT_THAT(fetched(get(server.url())), MatchesRegex("too_large.*more than 100 lines"));
+}
+
+TEST_F(HeadsOnlyTest, ALineWithoutEndIsNoReply) {
+  LoopbackServer server(end_after("HTTP/1.1 200 OK\r\na: " + std::string(1 << 20, 'x')));
+  EXPECT_THAT(told(head_of(server)),
+              MatchesRegex("too_large.*a line of the reply's head is too long"));
+}
+
+TEST_F(HttpClientTest, AHeadWithoutItsEndIsNoReply) {
+  for (const char* head : {"HTTP/1.1 200 OK\r\nFoo", "HTTP/1.1 200 OK\r\nFoo: bar\r\n"}) {
+    LoopbackServer server(end_after(head));
+    EXPECT_THAT(fetched(get(server.url())),
+                MatchesRegex("interrupted.*the connection ended before the head of the reply did"));
   }
 }
 
