@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "runtime/llm/backoff.h"
+#include "runtime/llm/http_text.h"
 #include "runtime/sandbox/admission.h"
 #include "runtime/service/turn.h"
 
@@ -58,6 +59,41 @@ void note_fault(WebhookSent& sent, const llm::HttpFault& fault) {
   }
 }
 
+// A URL that was taken (WebhookDestinations) leads to an address in digits, to one in brackets, or
+// to a name.
+bool has_name(std::string_view url) {
+  const std::string origin = llm::origin_of(url);
+  std::string_view host = origin;
+  host.remove_prefix(host.find("://") + 3);
+  return !host.starts_with('[') && std::any_of(host.begin(), host.end(), [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
+  });
+}
+
+// Whoever awaits a send may go at any time, and then nobody says that the look-up is over.
+class Lookup {
+ public:
+  Lookup(std::shared_ptr<AbandonedLookups> abandoned, std::string owner)
+      : abandoned_(std::move(abandoned)), owner_(std::move(owner)) {}
+  ~Lookup() {
+    if (!is_over_) abandoned_->note(owner_, AbandonedLookups::Clock::now());
+  }
+  Lookup(const Lookup&) = delete;
+  Lookup& operator=(const Lookup&) = delete;
+
+  void is_over() noexcept { is_over_ = true; }
+
+ private:
+  const std::shared_ptr<AbandonedLookups> abandoned_;
+  const std::string owner_;
+  bool is_over_ = false;
+};
+
+bool was_broken_off(const llm::HttpOutcome& outcome) {
+  const auto* const fault = std::get_if<llm::HttpFault>(&outcome);
+  return fault != nullptr && fault->kind == llm::HttpFault::cancelled;
+}
+
 }  // namespace
 
 struct WebhookSender::Turns {
@@ -80,6 +116,7 @@ asio::awaitable<WebhookSent> WebhookSender::send(std::string owner, std::string 
                                                  WebhookMessage message, Cancel cancel) {
   // What waits longer than this object lives has its turn still.
   const std::shared_ptr<Turns> turns = turns_;
+  const std::shared_ptr<AbandonedLookups> abandoned = abandoned_;
   const auto own = co_await place_of(turns->of(owner), owner, cancel);
   const auto turn = co_await place_of(turns->all, owner, cancel);
   WebhookSent sent;
@@ -88,6 +125,17 @@ asio::awaitable<WebhookSent> WebhookSender::send(std::string owner, std::string 
   if (cancel.requested()) {
     sent.attempt.error = "cancelled";
     co_return sent;
+  }
+  std::optional<Lookup> lookup;
+  if (has_name(url)) {
+    if (abandoned->has_too_many(owner, AbandonedLookups::Clock::now())) {
+      sent.attempt.error =
+          "too many sends of yours were broken off while names may have been looked up: try again "
+          "in " +
+          std::to_string(AbandonedLookups::longest_lookup.count()) + " seconds";
+      co_return sent;
+    }
+    lookup.emplace(abandoned, std::move(owner));
   }
   llm::HttpRequest request;
   request.method = "POST";
@@ -98,6 +146,7 @@ asio::awaitable<WebhookSent> WebhookSender::send(std::string owner, std::string 
   options.deadline = std::chrono::steady_clock::now() + most_time;
   options.cancel = std::move(cancel);
   const llm::HttpOutcome outcome = co_await client_.fetch(std::move(request), std::move(options));
+  if (lookup && !was_broken_off(outcome)) lookup->is_over();
   if (const auto* const reply = std::get_if<llm::HttpReply>(&outcome)) {
     note_status(sent, reply->status);
     sent.asked_wait = llm::asked_wait(*reply, system_clock::now());

@@ -9,6 +9,7 @@
 
 #include "runtime/llm/http_client.h"
 #include "runtime/sandbox/cancel.h"
+#include "runtime/service/abandoned_lookups.h"
 #include "runtime/service/webhook_destinations.h"
 #include "runtime/service/webhook_message.h"
 #include "runtime/service/webhook_patience.h"
@@ -30,9 +31,10 @@ class WebhookSender {
   // left.
   explicit WebhookSender(const WebhookDestinations& destinations);
 
-  // Waits for a turn first, until `cancel` is requested. Only an answer 2xx is a delivery; its body
-  // is not read, and no redirect is followed. Where `cancel` is requested what is returned says
-  // nothing.
+  // Waits for a turn first, until `cancel` is requested. Fails at once where the owner's sends that
+  // were broken off have left too many look-ups of names behind (AbandonedLookups); those that ran
+  // out of time kept their turn. Only an answer 2xx is a delivery; its body is not read, and no
+  // redirect is followed. Where `cancel` is requested what is returned says nothing.
   boost::asio::awaitable<WebhookSent> send(std::string owner, std::string url, Secret secret,
                                            WebhookMessage message, Cancel cancel);
 
@@ -40,6 +42,7 @@ class WebhookSender {
   struct Turns;
 
   const std::shared_ptr<Turns> turns_;
+  const std::shared_ptr<AbandonedLookups> abandoned_ = std::make_shared<AbandonedLookups>();
   llm::HttpClient client_;
 };
 

@@ -71,8 +71,7 @@ Webhooks::~Webhooks() {
     for (const Found& webhook : webhooks_) store_locked(webhook);
   }
   // What was to be written before looks at this object.
-  const auto written = jobs_.writer().do_now([] { return Result<void>(); });
-  if (!written) jobs_.writer().count_error();
+  jobs_.writer().wait_until_done();
 }
 
 Refusal Webhooks::off() {

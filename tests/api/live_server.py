@@ -162,8 +162,12 @@ class Client:
     def socket(self):
         return self._connection.sock
 
-    def send(self, method, path, body=None, **headers):
+    def begin(self, method, path, body=None, **headers):
+        """Asks, for who does not wait for the answer."""
         self._connection.request(method, path, body, {**self._headers, **headers})
+
+    def send(self, method, path, body=None, **headers):
+        self.begin(method, path, body, **headers)
         response = self._connection.getresponse()
         return Answer(response.status, response.headers, response.read())
 

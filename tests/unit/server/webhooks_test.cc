@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <netinet/in.h>
 
+#include "runtime/service/abandoned_lookups.h"
 #include "runtime/service/webhook_destinations.h"
 #include "runtime/service/webhook_message.h"
 #include "runtime/service/webhook_patience.h"
@@ -13,6 +14,21 @@ using namespace std::chrono_literals;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+
+TEST(AbandonedLookups, AreCountedByOwnerUntilTheResolverHasGivenUp) {
+  AbandonedLookups lookups;
+  const AbandonedLookups::Clock::time_point now{};
+  EXPECT_FALSE(lookups.has_too_many("a", now));
+  for (std::size_t i = 0; i < AbandonedLookups::most_of_an_owner; ++i) {
+    EXPECT_FALSE(lookups.has_too_many("a", now + 1s));
+    lookups.note("a", now + std::chrono::seconds(i == 0 ? 0 : 1));
+  }
+  EXPECT_TRUE(lookups.has_too_many("a", now + 29s));
+  EXPECT_FALSE(lookups.has_too_many("b", now + 29s));
+  EXPECT_FALSE(lookups.has_too_many("a", now + 30s));
+  lookups.note("a", now + 30s);
+  EXPECT_TRUE(lookups.has_too_many("a", now + 30s));
+}
 
 bool leads_there(const std::string& rule, const std::string& url) {
   return !WebhookDestinations({rule}).why_not(url).has_value();

@@ -1,0 +1,40 @@
+// How many look-ups of names were left behind lately, and in whose name.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace runtime {
+
+// A look-up cannot be ended: who does not wait for it leaves a thread behind, until the name server
+// has answered or was given up. So one owner may leave a few behind at a time. Thread-safe; pure:
+// time is given and only goes forward.
+class AbandonedLookups {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  static constexpr std::size_t most_of_an_owner = 16;
+  // The resolver gives up within this: 5 s, twice, for each of three name servers.
+  static constexpr std::chrono::seconds longest_lookup{30};
+
+  void note(const std::string& owner, Clock::time_point now);
+  bool has_too_many(const std::string& owner, Clock::time_point now);
+
+ private:
+  void forget_what_ended(Clock::time_point now);
+
+  struct Lookup {
+    std::string owner;
+    Clock::time_point left_at;
+  };
+
+  std::mutex mutex_;
+  std::deque<Lookup> lookups_;                // the oldest is in front
+  std::map<std::string, std::size_t> count_;  // by owner, never 0
+};
+
+}  // namespace runtime
