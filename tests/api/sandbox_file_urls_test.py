@@ -203,10 +203,19 @@ class WithoutKeys(Urls):
         self.assertEqual([("url_signed", path | {"operation": operation}) for operation in ("read", "write")],
                          [(kind, {name: detail[name] for name in ("path", "operation")}) for kind, detail in signed])
         self.assertLess(moment(signed[1][1]["expires_at"]), moment(signed[0][1]["expires_at"]))
-        self.assertEqual([("file_written", path), ("file_read", path | {"by": "signed_url"}),
-                          ("file_written", path | {"by": "signed_url"}), ("file_read", path)], self.events("file_read", "file_written"))
+        self.assertEqual([("file_written", path), ("file_read", path | {"by": "signed_url", "uses": 1}),
+                          ("file_written", path | {"by": "signed_url", "uses": 1}), ("file_read", path)], self.events("file_read", "file_written"))
         told = self.owner.send("GET", f"{self.sandbox.path}/events?kind=file_read").json["events"]
         self.assertEqual(request, told[0]["request_id"])
+
+    def test_many_uses_drive_out_no_other_events(self):
+        self.sandbox.put("/workspace/file", b"x")
+        reads = self.sign("/workspace/file")
+        for _ in range(300):
+            self.assertEqual(200, self.open(reads).status)
+        told = self.events("file_read")
+        self.assertLess(len(told), 150)
+        self.assertLessEqual(sum(detail["uses"] for _, detail in told), 300)
 
 
 class WithKeys(WithoutKeys):
@@ -238,7 +247,7 @@ class WithKeys(WithoutKeys):
         # What was read is told to the owner alone.
         with self.server.client(**{"X-API-Key": OTHER}) as other:
             self.assertEqual([], other.send("GET", "/v1/audit").json["events"])
-        self.assertEqual([("file_read", {"path": "/workspace/file", "by": "signed_url"})], self.events("file_read"))
+        self.assertEqual([("file_read", {"path": "/workspace/file", "by": "signed_url", "uses": 1})], self.events("file_read"))
 
 
 class Rates(Urls):
