@@ -51,7 +51,7 @@ class OutputLog {
   // What is kept of it from the piece on that has `place`, in the order of the sandbox.
   OutputLog latest(std::uint64_t place) const;
   std::size_t pieces() const noexcept { return pieces_.size(); }
-  // Of them, how many have a byte at `place` or after it.
+  // The number of pieces that have a byte at `place` or after it.
   std::size_t pieces_from(std::uint64_t place) const noexcept;
 
   std::uint64_t begin() const noexcept { return end_ - kept_; }

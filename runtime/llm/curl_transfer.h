@@ -15,8 +15,8 @@ namespace runtime::llm {
 
 class CurlTransfer {
  public:
-  // Who closes the sockets. A connection outlives the transfer that made it, so the context
-  // outlives them all.
+  // The context of the callback that closes the sockets. A connection outlives the transfer that
+  // made it, so the context outlives all connections.
   struct Sockets {
     curl_closesocket_callback close;
     void* context;

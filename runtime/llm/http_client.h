@@ -61,8 +61,8 @@ struct HttpClientOptions {
   std::string user_agent = "agent-sandbox";
   std::chrono::milliseconds connect_timeout{15'000};
   std::size_t max_reply_bytes = 32u << 20;
-  // Of all heads of a reply together, those that say 1xx as well, and of its trailers. Their lines
-  // are bounded, too, as each costs more than its bytes.
+  // This bounds all heads of a reply together, those that say 1xx as well, and its trailers. The
+  // number of their lines is bounded, too, since each line costs more than its bytes.
   std::size_t max_head_bytes = 256u << 10;
   // A reply is its status and its headers: it is there once its head is, and what follows is
   // neither kept nor waited for, so FetchOptions::on_body is never called. The connection is kept

@@ -300,7 +300,7 @@ class Sandboxes {
   void sample_all();
   void sample_next(std::shared_ptr<std::vector<Found>> left);
   void end_sampling();
-  // Of one that has been paused, unless it is resumed first.
+  // Has the kernel reclaim the memory of a sandbox that was paused, unless it is resumed first.
   void give_back_memory_of(const std::weak_ptr<Sandbox>& weak);
   static bool sees(const Principal& principal, const Sandbox& sandbox);
 

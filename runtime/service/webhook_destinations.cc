@@ -34,7 +34,7 @@ bool is_rest_of_url(std::string_view text) {
   });
 }
 
-// Nothing where `url` is no URL that is taken.
+// Returns nothing where `url` is not one that a webhook may have.
 std::optional<Target> target_of(std::string_view url) {
   if (url.size() > max_webhook_url_bytes) return std::nullopt;
   Target target;
@@ -82,8 +82,7 @@ Complaint WebhookDestinations::why_not(std::string_view url) const {
   if (!target) {
     return "expected a URL of at most " + std::to_string(max_webhook_url_bytes) +
            " visible ASCII characters: https:// (or http://, where the operator allows it), a "
-           "host, "
-           "perhaps a port, a path and a query; no user, password and fragment";
+           "host, perhaps a port, a path and a query; no user, password and fragment";
   }
   std::string allowed;
   for (const std::string& rule : rules_) {

@@ -19,7 +19,7 @@ namespace runtime {
 // Thread-safe. Its end cancels what is under way.
 class WebhookSender {
  public:
-  // Of each owner: one try of each of its webhooks, and two tests.
+  // An owner may have one try of each of its webhooks under way, and two tests.
   static constexpr std::uint32_t most_of_an_owner = 12;
   // Of all owners together, who take turns. It takes more than forty of them to keep another
   // waiting.
