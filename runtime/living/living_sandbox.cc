@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "runtime/sandbox/jail_handle.h"
+
 namespace runtime {
 namespace {
 
@@ -22,6 +24,8 @@ using jail::ErrorKind;
 using jail::Result;
 
 constexpr std::chrono::seconds patience_for_a_jail{10};
+// How often it is asked meanwhile whether whoever makes the jail still lives.
+constexpr std::chrono::milliseconds look_at_launcher{100};
 // Init ends a jail by itself when it is asked to. This much later its owner no longer relies on it.
 constexpr std::chrono::seconds grace{2};
 // It is not paused with less to live.
@@ -93,9 +97,10 @@ asio::awaitable<Result<std::shared_ptr<LivingSandbox>>> LivingSandbox::start(Liv
                                                                              Pausing pausing,
                                                                              News news) {
   std::vector<std::string> rules = jail.network.rules;
+  const auto launcher = jail.launcher;
   const std::shared_ptr<LivingSandbox> self(new LivingSandbox(
       co_await asio::this_coro::executor, std::move(jail), times, pausing, std::move(news)));
-  auto begun = co_await self->begin();
+  auto begun = co_await self->begin(*launcher);
   if (begun && !rules.empty()) begun = co_await self->set_network(std::move(rules));
   if (!begun) {
     self->way_out_.reset();
@@ -107,11 +112,13 @@ asio::awaitable<Result<std::shared_ptr<LivingSandbox>>> LivingSandbox::start(Liv
   co_return self;
 }
 
-asio::awaitable<Result<void>> LivingSandbox::begin() {
+asio::awaitable<Result<void>> LivingSandbox::begin(const jail::Launcher& launcher) {
   const Alarm::Watch control(*alarm_, jail_->control_fd());
-  alarm_->set_deadline(clock_->now() + patience_for_a_jail);
+  const Time deadline = clock_->now() + patience_for_a_jail;
   bool is_started = false;
   for (;;) {
+    // What it has announced before it ended is read below.
+    const bool launcher_has_ended = has_ended(launcher);
     const auto phase = jail_->advance();
     if (!phase) co_return phase.error();
     if (*phase == jail::Phase::ended) {
@@ -126,9 +133,13 @@ asio::awaitable<Result<void>> LivingSandbox::begin() {
       disk_ = disk_of(*jail_);
       co_return Result<void>();
     }
-    if (alarm_->deadline_passed()) {
+    if (launcher_has_ended && jail_->process_fd() < 0) {
+      co_return Error{ErrorKind::closed, "make a jail: its launcher has ended", 0, {}};
+    }
+    if (clock_->now() >= deadline) {
       co_return Error{ErrorKind::timed_out, "the jail was not ready in time", 0, {}};
     }
+    alarm_->set_deadline(std::min(deadline, clock_->now() + look_at_launcher));
     co_await alarm_->wait();
   }
 }

@@ -182,7 +182,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
                 Pausing pausing, News news);
 
   static boost::asio::awaitable<void> drive(std::shared_ptr<LivingSandbox> self);
-  boost::asio::awaitable<jail::Result<void>> begin();
+  boost::asio::awaitable<jail::Result<void>> begin(const jail::Launcher& launcher);
   boost::asio::awaitable<jail::Result<void>> change_network(const std::vector<std::string>& rules);
   boost::asio::awaitable<jail::Result<void>> open_way_out(const std::vector<std::string>& rules);
   jail::Result<void> note_network(std::shared_ptr<const jail::Fd> way_out,

@@ -38,7 +38,7 @@ Result<std::shared_ptr<Launcher>> Launchers::living() {
   return has_ended(*latest) ? after(latest) : latest;
 }
 
-Result<std::shared_ptr<Launcher>> Launchers::after(const std::shared_ptr<Launcher>& dead) {
+Result<std::shared_ptr<Launcher>> Launchers::after(const std::shared_ptr<const Launcher>& dead) {
   const std::lock_guard lock(mutex_);
   if (launcher_ == dead) {
     if (auto made = make(); !made) return made.error();

@@ -32,7 +32,8 @@ class Launchers {
   // The latest, or a new one where that is dead.
   jail::Result<std::shared_ptr<jail::Launcher>> living();
   // The one that took over from `dead`, with a proxy that lives.
-  jail::Result<std::shared_ptr<jail::Launcher>> after(const std::shared_ptr<jail::Launcher>& dead);
+  jail::Result<std::shared_ptr<jail::Launcher>> after(
+      const std::shared_ptr<const jail::Launcher>& dead);
   // A proxy that lives. Errors: invalid (Egress::off), and those of EgressProxy::start().
   jail::Result<std::shared_ptr<const jail::EgressProxy>> egress();
 

@@ -9,6 +9,7 @@
 
 #include "jail/egress.h"
 #include "jail/jail.h"
+#include "jail/launcher.h"
 #include "jail/network.h"
 
 namespace runtime {
@@ -21,6 +22,8 @@ struct LivingRequest {
                                      // memory_limit_mb
   std::chrono::milliseconds most_lifetime{std::chrono::hours(24)};  // it ends by itself then
   jail::Network network = {};
+  // Who was asked before and died meanwhile: somebody else makes the jail. Null: nobody was.
+  std::shared_ptr<const jail::Launcher> failed = nullptr;
 };
 
 // A proxy that lives. Errors: invalid (there is to be none), and those of EgressProxy::start().
@@ -28,6 +31,8 @@ using EgressSource = std::function<jail::Result<std::shared_ptr<const jail::Egre
 
 struct LivingJail {
   jail::Jail jail;  // in Phase::launching, with its loopback interface alone
+  // Who makes it. Where that dies before it has announced init, nobody announces it any more.
+  std::shared_ptr<const jail::Launcher> launcher;
   // To be called when the jail is given up: what the host holds for it goes soon after that.
   std::function<void()> on_given_up = [] {};
   jail::Network network = {};  // what it is to reach: its owner has that served, and changes it

@@ -217,16 +217,18 @@ class JailRunner final : public Runner {
       ground = &prepared->ground;
     }
     const jail::JailSpec spec = living_spec(request, *ground);
-    auto launcher = launchers_->living();
+    // One that is being killed takes orders for a moment, so that only who has failed is known.
+    auto launcher = request.failed ? launchers_->after(request.failed) : launchers_->living();
     if (!launcher) return launcher.error();
     auto jail = (*launcher)->launch(spec);
     if (!jail && jail.error().kind == jail::ErrorKind::closed) {
-      auto next = launchers_->after(*launcher);
-      if (!next) return next.error();
-      jail = (*next)->launch(spec);
+      launcher = launchers_->after(*launcher);
+      if (!launcher) return launcher.error();
+      jail = (*launcher)->launch(spec);
     }
     if (!jail) return jail.error();
-    LivingJail living{.jail = std::move(*jail), .network = request.network};
+    LivingJail living{
+        .jail = std::move(*jail), .launcher = std::move(*launcher), .network = request.network};
     if (sweeper_ != nullptr) living.on_given_up = [sweeper = sweeper_] { sweeper->sweep_soon(); };
     living.egress = [launchers = launchers_] { return launchers->egress(); };
     return living;

@@ -141,6 +141,7 @@ asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> Sandboxes::launch(
   for (bool is_first = true;; is_first = false) {
     auto jail = runner_.launch_living(wanted);
     if (!jail) co_return jail.error();
+    wanted.failed = jail->launcher;
     LivingSandbox::News news = news_of(sandbox);
     auto living = co_await LivingSandbox::start(std::move(*jail), times, pausing, std::move(news));
     if (living || living.error().kind != jail::ErrorKind::closed || !is_first) co_return living;
