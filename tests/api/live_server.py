@@ -82,6 +82,10 @@ class LiveServer:
         """The one process that the server starts before it listens."""
         return next((pid for pid in sorted(self.processes()) if host_view.parent_of(pid) == self.pid), None)
 
+    def launchers(self):
+        """Those that make jails now. An init has their name until it gives itself one, but another parent."""
+        return [pid for pid in self.processes() if host_view.name_of(pid) == "jail-launcher" and host_view.parent_of(pid) == self.pid]
+
     def wait_until_running(self, count=1, seconds=10):
         """Whether as many programs have their place; what waits in pools is not counted."""
         with self.client() as client:

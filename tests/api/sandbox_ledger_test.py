@@ -156,7 +156,7 @@ for number in range(10**9):
             self.write_to(sandbox)
         self.go_on()
         for _ in range(3):
-            launchers = self.named("jail-launcher")
+            launchers = self.server.launchers()
             kill(launchers)
             self.wait_for(lambda launchers=launchers: not any(map(host_view.alive, launchers)))
             self.go_on(5)
@@ -185,7 +185,7 @@ for number in range(10**9):
                     least = [count + 2 for count in made]
                     self.wait_for(lambda least=least: all(count >= few for count, few in zip(made, least)) or any(
                         caller.done() for caller in callers), 20)
-                    kill(self.named("jail-launcher"))
+                    kill(self.server.launchers())
             finally:
                 goes_on = False
             for caller in callers:
@@ -446,7 +446,7 @@ class KilledServer(live_server.KeptJobsTest):
 
             self.assertTrue(come(target // 2))
             if without_launcher:
-                kill([pid for pid in server.processes() if name_of(pid) == "jail-launcher"])
+                kill(server.launchers())
             self.assertTrue(come(target))
             server.kill()
         for caller in callers:
