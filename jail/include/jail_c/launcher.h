@@ -48,9 +48,11 @@ jail_status jail_launcher_explain(const jail_launcher* launcher, const jail_spec
 // What holds the limits of its jails.
 jail_status jail_launcher_enforcement(const jail_launcher* launcher, jail_enforcement* enforcement,
                                       jail_error* error);
-// The version of the kernel's Landlock by which guests are confined beside their mounts: files from
-// 2 on, signals and abstract sockets as well from 6 on. 0: the kernel has none that serves. -1 with
-// NULL.
+// The version of the running kernel's Landlock, by which guests are confined beside their mounts:
+// files from 2 on, signals and abstract sockets as well from 6 on. 0: the kernel has none that
+// serves. Jails of jail_pool_launch_living() take 6.
+int jail_landlock_version(void);
+// The same of the guests that are launched here. -1 with NULL.
 int jail_launcher_landlock_version(const jail_launcher* launcher);
 // A pidfd, readable when the launcher has ended; owned by it. -1 with NULL.
 int jail_launcher_process_fd(const jail_launcher* launcher);

@@ -95,6 +95,10 @@ jail_status jail_pool_launch(jail_pool* pool, const char* const* arguments, cons
 // A living jail of the template, in which processes can be warm (jail_process_options). Its
 // processes neither signal nor see each other. JAIL_UNSUPPORTED also before Linux 6.12.
 jail_status jail_pool_launch_living(jail_pool* pool, jail_jail** jail, jail_error* error);
+// Ends one jail that waits and that nobody has asked for, so that others have what it takes:
+// descriptors, processes, memory. Another one is made only later. `given_up` becomes 1, or 0 where
+// there was none.
+jail_status jail_pool_give_up_one(jail_pool* pool, int* given_up, jail_error* error);
 jail_status jail_pool_read_state(const jail_pool* pool, jail_pool_state* state, jail_error* error);
 
 #ifdef __cplusplus

@@ -89,6 +89,8 @@ jail_status jail_launcher_enforcement(const jail_launcher* launcher, jail_enforc
   });
 }
 
+int jail_landlock_version(void) { return jail::landlock_reach().version; }
+
 int jail_launcher_landlock_version(const jail_launcher* launcher) {
   return launcher == nullptr ? -1 : launcher->launcher.landlock_version();
 }

@@ -198,6 +198,13 @@ jail_status jail_pool_launch_living(jail_pool* pool, jail_jail** jail, jail_erro
                  [&] { return jail::c::hand_over(pool->pool.launch_living(), jail); });
 }
 
+jail_status jail_pool_give_up_one(jail_pool* pool, int* given_up, jail_error* error) {
+  return guarded(__func__, {{"pool", pool}, {"given_up", given_up}}, error, [&]() -> Result<void> {
+    *given_up = pool->pool.give_up_one() ? 1 : 0;
+    return {};
+  });
+}
+
 jail_status jail_pool_read_state(const jail_pool* pool, jail_pool_state* state, jail_error* error) {
   return guarded(__func__, {{"pool", pool}, {"state", state}}, error, [&] {
     const jail_pool_state told = jail::c::state_of(pool->pool.state());

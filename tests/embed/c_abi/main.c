@@ -46,6 +46,7 @@ int main(void) {
   check_network();
   check_threads(launcher);
   CHECK(jail_launcher_process_fd(launcher) >= 0);
+  CHECK(jail_launcher_landlock_version(launcher) == jail_landlock_version());
   jail_launcher_destroy(launcher);
   CHECK(open_descriptors() == before);
   if (wrong == 0) puts("all is so");

@@ -155,6 +155,7 @@ static void check_pool(void) {
   jail_template *templ = NULL;
   jail_pool *pool = NULL;
   jail_jail *jail = NULL;
+  int given_up = 0;
   REFUSES("name is NULL", jail_template_new(NULL, JAIL_WARMTH_FORKED, spec, &templ, &error));
   REFUSES("spec is NULL", jail_template_new("t", JAIL_WARMTH_FORKED, NULL, &templ, &error));
   REFUSES("templ is NULL", jail_template_new("t", JAIL_WARMTH_FORKED, spec, NULL, &error));
@@ -172,6 +173,7 @@ static void check_pool(void) {
   REFUSES("pool is NULL", jail_pool_lease(NULL, &jail, &error));
   REFUSES("pool is NULL", jail_pool_launch(NULL, NULL, NULL, &jail, &error));
   REFUSES("pool is NULL", jail_pool_launch_living(NULL, &jail, &error));
+  REFUSES("pool is NULL", jail_pool_give_up_one(NULL, &given_up, &error));
   REFUSES("pool is NULL", jail_pool_read_state(NULL, &state, &error));
   CHECK(jail_pool_event_fd(NULL) == -1);
   jail_pool_destroy(NULL);

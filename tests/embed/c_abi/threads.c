@@ -83,6 +83,13 @@ void check_threads(jail_launcher *launcher) {
   }
   for (int i = 0; i < threads; ++i) pthread_join(workers[i], NULL);
   CHECK(atomic_load(&shared.answers) == 2 * threads * rounds);
+  int given_up = 0;
+  for (int tries = 0; tries < patience_ms && given_up == 0; ++tries) {
+    jail_pool_advance(shared.pool, NULL);
+    SUCCEEDS(jail_pool_give_up_one(shared.pool, &given_up, &error));
+    usleep(1000);
+  }
+  CHECK(given_up == 1);
   jail_pool_destroy(shared.pool);
   jail_spec_destroy(spec);
 }

@@ -90,6 +90,10 @@ static void check_pool(const jail_launcher *launcher) {
   jail_pool_state state = {.size = sizeof state};
   SUCCEEDS(jail_pool_read_state(pool, &state, &error));
   CHECK(state.target == 0 && state.refilling == 0);
+  int given_up = 2;
+  SUCCEEDS(jail_pool_give_up_one(pool, &given_up, &error));
+  CHECK(given_up == 0);
+  REFUSES("given_up is NULL", jail_pool_give_up_one(pool, NULL, &error));
   jail_pool_destroy(pool);
   jail_template_destroy(templ);
   jail_spec_destroy(spec);
