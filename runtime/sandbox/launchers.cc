@@ -34,11 +34,26 @@ std::shared_ptr<Launcher> Launchers::current() const {
 }
 
 Result<std::shared_ptr<Launcher>> Launchers::living() {
-  const auto latest = current();
+  auto latest = current();
   return has_ended(*latest) ? after(latest) : latest;
 }
 
-Result<std::shared_ptr<Launcher>> Launchers::after(const std::shared_ptr<const Launcher>& dead) {
+Result<Launchers::Launched> Launchers::launch(const jail::JailSpec& spec,
+                                              const std::shared_ptr<const void>& failed) {
+  std::shared_ptr<Launcher> launcher = current();
+  if (launcher != failed && !has_ended(*launcher)) {
+    Result<jail::Jail> jail = launcher->launch(spec);
+    if (jail) return Launched{std::move(*jail), std::move(launcher)};
+    if (jail.error().kind != jail::ErrorKind::closed) return jail.error();
+  }
+  auto next = after(launcher);
+  if (!next) return next.error();
+  Result<jail::Jail> jail = (*next)->launch(spec);
+  if (!jail) return jail.error();
+  return Launched{std::move(*jail), std::move(*next)};
+}
+
+Result<std::shared_ptr<Launcher>> Launchers::after(const std::shared_ptr<Launcher>& dead) {
   const std::lock_guard lock(mutex_);
   if (launcher_ == dead) {
     if (auto made = make(); !made) return made.error();

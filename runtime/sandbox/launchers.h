@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "jail/cgroup.h"
+#include "jail/jail.h"
 #include "jail/launcher.h"
 #include "jail/result.h"
 #include "runtime/sandbox/egress_feed.h"
@@ -31,15 +32,22 @@ class Launchers {
   std::shared_ptr<jail::Launcher> current() const;
   // The latest, or a new one where that is dead.
   jail::Result<std::shared_ptr<jail::Launcher>> living();
-  // The one that took over from `dead`, with a proxy that lives.
-  jail::Result<std::shared_ptr<jail::Launcher>> after(
-      const std::shared_ptr<const jail::Launcher>& dead);
+  struct Launched {
+    jail::Jail jail;
+    std::shared_ptr<jail::Launcher> launcher;  // who makes it
+  };
+  // By the latest, or by a new one where that is dead or `failed`: one that is being killed takes
+  // orders for a moment, so that only who has waited in vain knows. Errors: as Launcher::launch().
+  jail::Result<Launched> launch(const jail::JailSpec& spec,
+                                const std::shared_ptr<const void>& failed = nullptr);
   // A proxy that lives. Errors: invalid (Egress::off), and those of EgressProxy::start().
   jail::Result<std::shared_ptr<const jail::EgressProxy>> egress();
 
  private:
   explicit Launchers(Options options) : options_(std::move(options)) {}
   jail::Result<void> make();
+  // The one that took over from `dead`, with a proxy that lives.
+  jail::Result<std::shared_ptr<jail::Launcher>> after(const std::shared_ptr<jail::Launcher>& dead);
 
   const Options options_;
   mutable std::mutex mutex_;

@@ -36,7 +36,6 @@ namespace {
 
 namespace asio = boost::asio;
 using jail::Error;
-using jail::Launcher;
 using jail::Result;
 
 // A guest can make reading its artifacts take a second; others that have some go on beside it.
@@ -217,18 +216,11 @@ class JailRunner final : public Runner {
       ground = &prepared->ground;
     }
     const jail::JailSpec spec = living_spec(request, *ground);
-    // One that is being killed takes orders for a moment, so that only who has failed is known.
-    auto launcher = request.failed ? launchers_->after(request.failed) : launchers_->living();
-    if (!launcher) return launcher.error();
-    auto jail = (*launcher)->launch(spec);
-    if (!jail && jail.error().kind == jail::ErrorKind::closed) {
-      launcher = launchers_->after(*launcher);
-      if (!launcher) return launcher.error();
-      jail = (*launcher)->launch(spec);
-    }
-    if (!jail) return jail.error();
-    LivingJail living{
-        .jail = std::move(*jail), .launcher = std::move(*launcher), .network = request.network};
+    auto launched = launchers_->launch(spec, request.failed);
+    if (!launched) return launched.error();
+    LivingJail living{.jail = std::move(launched->jail),
+                      .launcher = std::move(launched->launcher),
+                      .network = request.network};
     if (sweeper_ != nullptr) living.on_given_up = [sweeper = sweeper_] { sweeper->sweep_soon(); };
     living.egress = [launchers = launchers_] { return launchers->egress(); };
     return living;
@@ -448,18 +440,10 @@ class JailRunner final : public Runner {
   }
 
   Result<Leased> launch(const RunRequest& request, const Ground& ground, const JailMaker& failed) {
-    const jail::JailSpec spec = spec_of(request, ground);
-    std::shared_ptr<Launcher> launcher = launchers_->current();
-    if (launcher != failed) {
-      Result<jail::Jail> jail = launcher->launch(spec);
-      if (jail) return Leased{.jail = handle_of(std::move(*jail)), .maker = std::move(launcher)};
-      if (jail.error().kind != jail::ErrorKind::closed) return jail.error();
-    }
-    auto next = launchers_->after(launcher);
-    if (!next) return next.error();
-    Result<jail::Jail> jail = (*next)->launch(spec);
-    if (!jail) return jail.error();
-    return Leased{.jail = handle_of(std::move(*jail)), .maker = std::move(*next)};
+    auto launched = launchers_->launch(spec_of(request, ground), failed);
+    if (!launched) return launched.error();
+    return Leased{.jail = handle_of(std::move(launched->jail)),
+                  .maker = std::move(launched->launcher)};
   }
 
   const asio::any_io_executor executor_;

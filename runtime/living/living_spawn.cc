@@ -1,0 +1,122 @@
+// This part of LivingSandbox finds programs and starts them.
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "runtime/living/living_sandbox.h"
+
+namespace runtime {
+namespace {
+
+namespace asio = boost::asio;
+using jail::Error;
+using jail::ErrorKind;
+using jail::Result;
+
+// A caller may send a PATH of any length; only this much of it is searched.
+constexpr std::size_t searched_path_bytes = 4096;
+constexpr int searched_directories = 64;
+constexpr std::size_t quoted_bytes = 200;
+
+Error not_there(const std::string& what) { return {ErrorKind::invalid, what, 0, {}}; }
+
+std::string_view path_of(const std::vector<std::string>& env) {
+  for (const std::string_view variable : env) {
+    if (variable.starts_with("PATH=")) return variable.substr(5);
+  }
+  return {};
+}
+
+std::string absolute(const std::string& directory, std::string_view path) {
+  return (std::filesystem::path(directory) / path).lexically_normal().string();
+}
+
+Error no_program(const std::string& name, const std::string& where) {
+  return {ErrorKind::invalid,
+          "command: " + name.substr(0, quoted_bytes) + ": not found" + where,
+          ENOENT,
+          {}};
+}
+
+bool is_program(const jail::Fd& file) {
+  struct stat status {};
+  return ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         (status.st_mode & 0111) != 0;
+}
+
+}  // namespace
+
+asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingSandbox::spawn(ProcessCommand command,
+                                                                             Cancel cancel) {
+  auto spawned = spawn_now(command);
+  if (!spawned) co_return spawned.error();
+  const std::shared_ptr<void> starting(nullptr, [self = shared_from_this()](void*) {
+    const std::lock_guard lock(self->mutex_);
+    --self->starting_;
+  });
+  const auto attendance = command.in_background ? Attendance::none : Attendance::awaited;
+  auto use = std::make_shared<Use>(shared_from_this(), attendance);
+  auto process = co_await LivingProcess::start(std::move(*spawned), std::move(command), order_,
+                                               std::move(cancel));
+  if (!process) co_return process;
+  add(*process);
+  LivingProcess::run(*process, [use = std::move(use), self = shared_from_this()]() mutable {
+    use.reset();
+    self->forget_oldest_ended();
+  });
+  co_return process;
+}
+
+Result<ProcessCommand> LivingSandbox::resolved(ProcessCommand command) const {
+  if (const auto there = open_file(command.working_directory, O_PATH | O_DIRECTORY, 0); !there) {
+    if (there.error().kind == ErrorKind::closed) return there.error();
+    return not_there("working_directory: " + command.working_directory +
+                     " is no directory of the sandbox");
+  }
+  auto program = find_program(command);
+  if (!program) return program.error();
+  command.argv[0] = std::move(*program);
+  return command;
+}
+
+Result<jail::Process> LivingSandbox::spawn_now(ProcessCommand& command) {
+  const std::lock_guard lock(mutex_);
+  if (auto runs = resume_on_demand_now(); !runs) return runs.error();
+  if (way_out_ != nullptr) command.env = jail::with_egress_variables(std::move(command.env));
+  auto spawned = jail_->spawn({.argv = command.argv,
+                               .env = command.env,
+                               .working_directory = command.working_directory,
+                               .terminal = command.terminal,
+                               .wall = command.timeout});
+  if (spawned) ++starting_;
+  return spawned;
+}
+
+Result<std::string> LivingSandbox::find_program(const ProcessCommand& command) const {
+  const std::string& name = command.argv[0];
+  const std::string here = absolute(command.working_directory, "");
+  if (name.find('/') != name.npos) {
+    std::string path = absolute(here, name);
+    const auto file = open_file(path, O_PATH, 0);
+    if (file && is_program(*file)) return path;
+    if (!file && file.error().kind == ErrorKind::closed) return file.error();
+    return no_program(name, ", or it cannot be executed");
+  }
+  const std::string_view whole = path_of(command.env).substr(0, searched_path_bytes);
+  std::string_view left = whole;
+  for (int entry = 0; entry < searched_directories && !left.empty(); ++entry) {
+    const std::string_view directory = left.substr(0, left.find(':'));
+    left.remove_prefix(std::min(directory.size() + 1, left.size()));
+    std::string path = absolute(absolute(here, directory), name);
+    const auto file = open_file(path, O_PATH, 0);
+    if (file && is_program(*file)) return path;
+    if (!file && file.error().kind == ErrorKind::closed) return file.error();
+  }
+  return no_program(name, " in PATH, which is " + std::string(whole.substr(0, quoted_bytes)));
+}
+
+}  // namespace runtime
