@@ -164,7 +164,7 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"create", "--metadata", "=b"}, "--metadata"},
       {{"create", "--memory", "7"}, "--memory"},
       {{"create", "--processes", "0"}, "--processes"},
-      {{"create", "--timeout", "86401"}, "--timeout"},
+      {{"create", "--timeout", "2592001"}, "--timeout"},
       {{"create", "--idle", "-1"}, "--idle"},
       {{"create", "--allow", "http://x"}, "--allow"},
       {{"create", "box"}, "box"},
