@@ -16,7 +16,7 @@ RULES = (
     (("runtime/", "server/", "policies/"), ("runtime/json/",), r"simdjson", "JSON is read by runtime/json"),
     (("runtime/", "server/", "policies/"), ("runtime/store/",), r"sqlite3|openssl/", "jobs are stored by runtime/store"),
     (("runtime/", "server/", "policies/"), ("runtime/observe/",), r"spdlog/", "logs are written by runtime/observe"),
-    (("server/cli/",), (), r"server/api/decode_", "what a request may ask for is said by runtime/service"),
+    (("server/cli/",), (), r"server/api/decode", "what a request may ask for is said by runtime/service"),
     (("server/",), (), r"curl/|sqlite3|hiredis", "the outside world is runtime's"),
     (("runtime/", "policies/"), ("runtime/llm/",), r"curl/", "the outside world is reached by runtime/llm"),
     (("jail/", "runtime/", "server/", "policies/"), ("jail/src/policy/",), r"seccomp\.h", "libseccomp has one user"),
