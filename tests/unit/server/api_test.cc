@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <regex>
+#include <set>
 
 #include "runtime/json/reader.h"
 #include "runtime/store/job_place.h"
@@ -148,6 +149,16 @@ TEST_F(ApiTest, WrongMethodsSayWhichIsAllowed) {
 // A path of the route: whatever stands in braces is "x".
 std::string path_of_route(const Route& route) {
   return std::regex_replace(std::string(route.pattern), std::regex(R"(\{[^}]*\})"), "x");
+}
+
+TEST_F(ApiTest, EveryRouteIsOneRow) {
+  serve();
+  std::set<std::string> rows;
+  for (const Route& route : api_->routes().all()) {
+    const std::string row = std::string(route.method) + " " + path_of_route(route);
+    EXPECT_TRUE(rows.insert(row).second) << row;
+  }
+  EXPECT_GE(rows.size(), 60u);
 }
 
 TEST_F(ApiTest, EveryRouteThatIsNotOpenWantsAKey) {
