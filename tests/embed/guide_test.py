@@ -84,6 +84,9 @@ class Guide(unittest.TestCase):
     def test_pool(self):
         self.assert_prints("pool")
 
+    def test_living(self):
+        self.assert_prints("living")
+
     def test_fates(self):
         self.assert_prints("fates")
 
@@ -95,7 +98,7 @@ class Guide(unittest.TestCase):
 
     def test_no_block_of_code_goes_untested(self):
         text = GUIDE.read_text(encoding="utf-8")
-        self.assertEqual(["first", "streams", "pool", "fates", "loop", "policy"], list(examples()))
+        self.assertEqual(["first", "streams", "pool", "living", "fates", "loop", "policy"], list(examples()))
         self.assertEqual(len(examples()), text.count("```cpp"))
 
     def test_the_first_one_has_twenty_lines(self):
