@@ -12,7 +12,7 @@ constexpr std::uint64_t kept_of_ended_bytes = 64u << 10;
 // Each of them takes memory of its own.
 constexpr std::size_t kept_of_ended_pieces = 1024;
 // Processes of a jail that has ended are dead, and their ends are on their way.
-constexpr std::chrono::seconds patience_for_ends{1};
+constexpr std::chrono::seconds patience_for_ends{5};
 
 }  // namespace
 

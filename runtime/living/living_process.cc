@@ -64,8 +64,10 @@ asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingProcess::start(
   co_return self;
 }
 
-void LivingProcess::run(const std::shared_ptr<LivingProcess>& self, std::function<void()> on_end) {
-  asio::co_spawn(self->executor_, drive(self, std::move(on_end)), asio::detached);
+void LivingProcess::run(const std::shared_ptr<LivingProcess>& self, const ProcessNews& news,
+                        std::function<void()> after_end) {
+  if (news.on_start) news.on_start(*self);
+  asio::co_spawn(self->executor_, drive(self, news.on_end, std::move(after_end)), asio::detached);
   asio::co_spawn(self->executor_, read_stream(self, self->out_, Stream::standard_output),
                  asio::detached);
   if (self->err_.is_open()) {
@@ -124,8 +126,10 @@ Result<void> LivingProcess::take_streams() {
   return {};
 }
 
-asio::awaitable<void> LivingProcess::drive(std::shared_ptr<LivingProcess> self,
-                                           std::function<void()> on_end) {
+asio::awaitable<void> LivingProcess::drive(
+    std::shared_ptr<LivingProcess> self,
+    std::function<void(const LivingProcess&, const jail::ExitReport&)> on_end,
+    std::function<void()> after_end) {
   const auto ended = co_await self->until(jail::ProcessPhase::ended, Cancel());
   self->drain(self->out_, Stream::standard_output);
   self->drain(self->err_, Stream::standard_error);
@@ -138,13 +142,17 @@ asio::awaitable<void> LivingProcess::drive(std::shared_ptr<LivingProcess> self,
     if (ended) self->report_ = self->process_->report();
     const bool is_killed = self->report_.signal == SIGKILL;
     if (self->is_cancelled_ && is_killed) self->report_.ended = jail::Ended::cancelled;
+  }
+  if (on_end) on_end(*self, self->report_);
+  {
+    const std::lock_guard lock(self->mutex_);
     self->process_.reset();
     self->output_end_ = self->log_.end();
     self->ended_at_ = std::chrono::system_clock::now();
     self->readers_.ring();
     self->paused_.ring();
   }
-  on_end();
+  after_end();
 }
 
 asio::awaitable<void> LivingProcess::read_stream(std::shared_ptr<LivingProcess> self,

@@ -34,6 +34,15 @@ struct ProcessCommand {
   bool in_background = false;    // nobody waits for its end; for those who look at it later
 };
 
+class LivingProcess;
+
+// What whoever keeps books of a process is told, on its executor. Empty: nothing.
+struct ProcessNews {
+  std::function<void(const LivingProcess&)> on_start = {};  // before its end can be known
+  // Before others can see that it has ended.
+  std::function<void(const LivingProcess&, const jail::ExitReport&)> on_end = {};
+};
+
 // Thread-safe but for what says otherwise. Belongs to the executor of who started it, which does
 // one thing after the other. It goes on reading what descendants of the process print when that has
 // ended, until they are gone or close_output() is called.
@@ -49,8 +58,9 @@ class LivingProcess : public std::enable_shared_from_this<LivingProcess> {
       Cancel cancel);
   // Reads what it prints, gives it its first input and sees it end. To be called once, when those
   // who read the sandbox's output know of this process: before, they would take what it printed
-  // for lost. `on_end` is called once on the executor, when it has ended.
-  static void run(const std::shared_ptr<LivingProcess>& self, std::function<void()> on_end);
+  // for lost. `after_end` is called once on the executor, when it has ended.
+  static void run(const std::shared_ptr<LivingProcess>& self, const ProcessNews& news,
+                  std::function<void()> after_end);
 
   LivingProcess(const LivingProcess&) = delete;
   LivingProcess& operator=(const LivingProcess&) = delete;
@@ -137,8 +147,10 @@ class LivingProcess : public std::enable_shared_from_this<LivingProcess> {
   boost::asio::awaitable<jail::Result<void>> until(jail::ProcessPhase phase, Cancel cancel);
   jail::Result<void> take_streams();
   // These keep their process.
-  static boost::asio::awaitable<void> drive(std::shared_ptr<LivingProcess> self,
-                                            std::function<void()> on_end);
+  static boost::asio::awaitable<void> drive(
+      std::shared_ptr<LivingProcess> self,
+      std::function<void(const LivingProcess&, const jail::ExitReport&)> on_end,
+      std::function<void()> after_end);
   static boost::asio::awaitable<void> read_stream(std::shared_ptr<LivingProcess> self,
                                                   Descriptor& from, Stream stream);
   static boost::asio::awaitable<Written> write(std::shared_ptr<LivingProcess> self,

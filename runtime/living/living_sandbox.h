@@ -98,7 +98,8 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   // before the process ran); refused (it is paused, and not resumed on demand); exhausted (as many
   // processes as there may be); kernel.
   boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> spawn(ProcessCommand command,
-                                                                             Cancel cancel);
+                                                                             Cancel cancel,
+                                                                             ProcessNews news);
 
   // Those that run and the latest of those that have ended, the oldest first; none once the
   // sandbox has ended.

@@ -51,7 +51,8 @@ bool is_program(const jail::Fd& file) {
 }  // namespace
 
 asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingSandbox::spawn(ProcessCommand command,
-                                                                             Cancel cancel) {
+                                                                             Cancel cancel,
+                                                                             ProcessNews news) {
   auto spawned = spawn_now(command);
   if (!spawned) co_return spawned.error();
   const std::shared_ptr<void> starting(nullptr, [self = shared_from_this()](void*) {
@@ -64,7 +65,7 @@ asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingSandbox::spawn(Pro
                                                std::move(cancel));
   if (!process) co_return process;
   add(*process);
-  LivingProcess::run(*process, [use = std::move(use), self = shared_from_this()]() mutable {
+  LivingProcess::run(*process, news, [use = std::move(use), self = shared_from_this()]() mutable {
     use.reset();
     self->forget_oldest_ended();
   });

@@ -189,14 +189,12 @@ void Sandboxes::note_started(const Caller& caller, const Sandbox& sandbox,
   });
 }
 
-asio::awaitable<void> Sandboxes::note_its_end(Found sandbox,
-                                              std::shared_ptr<LivingProcess> process) {
-  co_await process->wait_for_end(Bell::Time::max());
-  const jail::ExitReport report = process->state().report;
-  const Outcome outcome = outcome_of_process(*sandbox, *process, report);
-  history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::process_ended, nullptr,
+void Sandboxes::note_its_end(const Sandbox& sandbox, const LivingProcess& process,
+                             const jail::ExitReport& report) {
+  const Outcome outcome = outcome_of_process(sandbox, process, report);
+  history_.note(sandbox.owner(), sandbox.id(), SandboxEventKind::process_ended, nullptr,
                 [&](json::Writer& writer) {
-                  writer.key("pid").integer(process->pid()).key("outcome");
+                  writer.key("pid").integer(process.pid()).key("outcome");
                   write_outcome(writer, outcome, sandbox_limits);
                 });
 }

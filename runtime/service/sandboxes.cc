@@ -309,14 +309,20 @@ asio::awaitable<void> Sandboxes::remove(Caller caller, Found sandbox) {
 }
 
 asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> Sandboxes::spawn(
-    const Sandbox& sandbox, ProcessRequest request, Cancel cancel) {
-  const auto& living = sandbox.living();
-  auto look = [living, command = command_of(sandbox.request(), std::move(request))] {
+    Caller caller, Found sandbox, ProcessRequest request, Cancel cancel) {
+  const auto& living = sandbox->living();
+  auto look = [living, command = command_of(sandbox->request(), std::move(request))] {
     return living->resolved(command);
   };
-  auto command = co_await do_file_work(sandbox, std::move(look));
+  auto command = co_await do_file_work(*sandbox, std::move(look));
   if (!command) co_return command.error();
-  co_return co_await living->spawn(std::move(*command), std::move(cancel));
+  ProcessNews news{
+      .on_start = [this, caller, sandbox](
+                      const LivingProcess& process) { note_started(caller, *sandbox, process); },
+      .on_end = [this, sandbox](
+                    const LivingProcess& process,
+                    const jail::ExitReport& report) { note_its_end(*sandbox, process, report); }};
+  co_return co_await living->spawn(std::move(*command), std::move(cancel), std::move(news));
 }
 
 asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_process(
@@ -326,13 +332,8 @@ asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_
         "as many processes run in this sandbox as there may be: " + std::to_string(most_processes),
         most_processes);
   }
-  auto process = co_await spawn(*sandbox, std::move(request), cancel);
-  if (process) {
-    note_started(caller, *sandbox, **process);
-    asio::co_spawn(co_await asio::this_coro::executor, note_its_end(sandbox, *process),
-                   asio::detached);
-    co_return std::move(*process);
-  }
+  auto process = co_await spawn(std::move(caller), sandbox, std::move(request), cancel);
+  if (process) co_return std::move(*process);
   const jail::Error& error = process.error();
   if (cancel.requested()) {
     co_return Refusal{.reason = Reason::too_slow, .detail = "nobody waits for the process"};

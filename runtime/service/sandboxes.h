@@ -262,7 +262,8 @@ class Sandboxes {
   // Null: too many wait.
   boost::asio::awaitable<std::shared_ptr<FileTurn>> file_turn(std::string owner);
   Admission& file_turns_of(const std::string& owner);
-  boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> spawn(const Sandbox& sandbox,
+  boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> spawn(Caller caller,
+                                                                             Found sandbox,
                                                                              ProcessRequest request,
                                                                              Cancel cancel);
   std::optional<Refusal> reserve(const Principal& principal, const SandboxRequest& request);
@@ -289,7 +290,8 @@ class Sandboxes {
   void note_created(const Caller& caller, const Sandbox& sandbox);
   void note_changed(const Caller& caller, const Sandbox& sandbox, const SandboxChange& change);
   void note_started(const Caller& caller, const Sandbox& sandbox, const LivingProcess& process);
-  boost::asio::awaitable<void> note_its_end(Found sandbox, std::shared_ptr<LivingProcess> process);
+  void note_its_end(const Sandbox& sandbox, const LivingProcess& process,
+                    const jail::ExitReport& report);
   void note_end(const Sandbox& sandbox, const Outcome& outcome);
   Outcome outcome_of(const Sandbox& sandbox, const LivingSandbox::Ending& ending) const;
   static Outcome outcome_of_a_server_that_ended();

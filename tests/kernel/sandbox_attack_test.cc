@@ -89,7 +89,8 @@ class LivingSandboxAttack : public testing::Test {
   static asio::awaitable<void> spawn_now(Found sandbox, ProcessCommand command, Process& process) {
     auto resolved = sandbox->resolved(std::move(command));
     if (!resolved) co_return;
-    auto spawned = co_await sandbox->spawn(std::move(*resolved), Cancel());
+    ProcessNews nobody;
+    auto spawned = co_await sandbox->spawn(std::move(*resolved), Cancel(), std::move(nobody));
     if (spawned) process = std::move(*spawned);
   }
 

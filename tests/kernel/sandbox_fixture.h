@@ -88,7 +88,8 @@ class LivingSandboxTest : public testing::Test {
       process = resolved.error();
       co_return;
     }
-    process = co_await sandbox_->spawn(std::move(*resolved), Cancel());
+    ProcessNews nobody;
+    process = co_await sandbox_->spawn(std::move(*resolved), Cancel(), std::move(nobody));
   }
 
   jail::Result<Process> spawn(ProcessCommand command) {
