@@ -15,13 +15,6 @@ using jail::Result;
 
 constexpr const char* not_stored = "the result could not be stored";
 
-// A row that says "running" while nobody runs it: its end could not be written.
-void correct(JobSummary& summary, const std::set<std::string>& live) {
-  if (summary.status != job_running || live.contains(summary.id)) return;
-  summary.status = job_failed;
-  summary.error = not_stored;
-}
-
 }  // namespace
 
 Jobs::Jobs(JobTable table, Logger& logger, std::chrono::seconds calm)
@@ -35,6 +28,7 @@ void Jobs::begin(JobStart start, Cancel cancel) {
   {
     const std::lock_guard lock(mutex_);
     live_[start.id] = Live{start.owner, std::move(cancel)};
+    unwritten_.insert(start.id);
   }
   // A failure is counted and logged; the program is run all the same.
   writer_.add([this, start = std::move(start)] { return table_.insert(start); });
@@ -59,14 +53,23 @@ void Jobs::end(std::string id, JobEnd end) {
   }
   const std::size_t bytes = end.record.size();
   const auto shared = std::make_shared<const JobEnd>(std::move(end));
-  writer_.add([this, id, shared] { return table_.finish(id, *shared); }, bytes);
-  // Only now: who looks between the two still finds it running.
+  writer_.add(
+      [this, id, shared] {
+        auto done = table_.finish(id, *shared);
+        note_written(id);
+        return done;
+      },
+      bytes);
   const std::lock_guard lock(mutex_);
   live_.erase(id);
 }
 
 void Jobs::forget(std::string id) {
-  writer_.add([this, id] { return table_.remove(id); });
+  writer_.add([this, id] {
+    auto done = table_.remove(id);
+    note_written(id);
+    return done;
+  });
   const std::lock_guard lock(mutex_);
   live_.erase(id);
 }
@@ -78,11 +81,18 @@ awaitable<void> Jobs::settle() {
   [[maybe_unused]] const auto done = co_await writer_.ask<bool>(std::move(nothing));
 }
 
-std::set<std::string> Jobs::live_ids() const {
+void Jobs::note_written(const std::string& id) {
   const std::lock_guard lock(mutex_);
-  std::set<std::string> ids;
-  for (const auto& [id, live] : live_) ids.insert(id);
-  return ids;
+  unwritten_.erase(id);
+}
+
+// A row that says "running" although its end was to be written: it could not be.
+void Jobs::correct(JobSummary& summary) const {
+  if (summary.status != job_running) return;
+  const std::lock_guard lock(mutex_);
+  if (unwritten_.contains(summary.id)) return;
+  summary.status = job_failed;
+  summary.error = not_stored;
 }
 
 awaitable<Result<Jobs::Cancelled>> Jobs::cancel(std::string id, std::optional<std::string> owner) {
@@ -103,26 +113,25 @@ awaitable<Result<Jobs::Cancelled>> Jobs::cancel(std::string id, std::optional<st
   co_return record->has_value() ? Cancelled::over : Cancelled::unknown;
 }
 
-// Who is live is asked first: what has ended by then was written before the question is put.
 awaitable<Result<std::optional<JobRecord>>> Jobs::find(std::string id,
                                                        std::optional<std::string> owner) {
-  const auto live = live_ids();
   std::function<Result<std::optional<JobRecord>>()> question = [this, id, owner] {
-    return table_.find(id, owner);
+    auto record = table_.find(id, owner);
+    if (record && *record) correct((*record)->summary);
+    return record;
   };
-  auto record = co_await writer_.ask<std::optional<JobRecord>>(std::move(question));
-  if (record && *record) correct((*record)->summary, live);
-  co_return record;
+  co_return co_await writer_.ask<std::optional<JobRecord>>(std::move(question));
 }
 
 awaitable<Result<JobPage>> Jobs::list(JobQuery query) {
-  const auto live = live_ids();
-  std::function<Result<JobPage>()> question = [this, query] { return table_.list(query); };
-  auto page = co_await writer_.ask<JobPage>(std::move(question));
-  if (page) {
-    for (JobSummary& summary : page->jobs) correct(summary, live);
-  }
-  co_return page;
+  std::function<Result<JobPage>()> question = [this, query] {
+    auto page = table_.list(query);
+    if (page) {
+      for (JobSummary& summary : page->jobs) correct(summary);
+    }
+    return page;
+  };
+  co_return co_await writer_.ask<JobPage>(std::move(question));
 }
 
 std::string Jobs::owner_of(std::string_view key) const {

@@ -63,7 +63,9 @@ class Jobs {
     std::string owner;
     Cancel cancel;
   };
-  std::set<std::string> live_ids() const;
+  // Called on the writer's thread, where the rows are those of `unwritten_`.
+  void correct(JobSummary& summary) const;
+  void note_written(const std::string& id);
 
   JobTable table_;  // the writer's, after the constructor
   const bool durable_;
@@ -71,7 +73,8 @@ class Jobs {
 
   mutable std::mutex mutex_;
   std::map<std::string, Live> live_;
-  StoreWriter writer_;  // ends before what it writes to
+  std::set<std::string> unwritten_;  // jobs that have begun and whose end the table does not have
+  StoreWriter writer_;               // ends before what it writes to
 };
 
 }  // namespace runtime

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
@@ -110,6 +111,31 @@ TEST_F(JobsTest, NoneSeemsToRunForEver) {
   begin("a");                // its row cannot be written
   jobs_.end("a", JobEnd());  // and changes nothing
   EXPECT_EQ(status_of("a"), "success");
+}
+
+// Jobs begin between the moment at which somebody asks and the moment at which the table is read.
+TEST_F(JobsTest, OneThatRunsIsNeverCalledFailed) {
+  for (int i = 0; i < 2000; ++i) begin("before-" + std::to_string(i));
+  std::atomic<bool> goes_on{true};
+  std::thread begins([&] {
+    for (int i = 0; i < 2000; ++i) {
+      begin(std::to_string(i));
+      if (i % 20 == 0) std::this_thread::sleep_for(1ms);
+    }
+    goes_on = false;
+  });
+  std::size_t seen = 0;
+  while (goes_on) {
+    JobQuery query;
+    query.limit = 50;
+    const auto page = get(jobs_.list(query));
+    EXPECT_TRUE(page);
+    if (!page) break;
+    for (const JobSummary& job : page->jobs) EXPECT_EQ(job.status, job_running) << job.id;
+    seen += page->jobs.size();
+  }
+  begins.join();
+  EXPECT_GT(seen, 0u);
 }
 
 TEST_F(JobsTest, ManyAtOnce) {
