@@ -34,6 +34,9 @@ constexpr std::size_t most_told = 4096;
 constexpr std::size_t read_bytes = 2u << 10;
 // Others wait for the thread meanwhile.
 constexpr std::chrono::milliseconds most_time_of_a_read{10};
+// A rename is two events, and a name is there before its event is: how long the second one of each
+// is waited for. Whoever makes them may lose its processor in between.
+constexpr std::chrono::milliseconds most_time_between{50};
 
 bool is_below(const std::string& path, const std::string& directory) {
   return path.size() > directory.size() && path.starts_with(directory) &&
@@ -120,7 +123,8 @@ DirectoryWatch::DirectoryWatch(DirectoryWatch&& other) noexcept
       paths_(std::move(other.paths_)),
       left_(std::move(other.left_)),
       moved_(std::move(other.moved_)),
-      told_(std::move(other.told_)) {}
+      told_(std::move(other.told_)),
+      settled_at_(other.settled_at_) {}
 
 Result<void> DirectoryWatch::add_first() {
   auto directory = open_(path_);
@@ -215,6 +219,7 @@ void DirectoryWatch::look_into(Fd fd, const std::string& path, bool is_new,
     if (is_told) {
       say(Type::created, inner, is_directory, events);
       if (told_.size() < most_told) told_.insert(inner);
+      settled_at_ = std::chrono::steady_clock::now() + most_time_between;
     }
     if (is_directory) more.push_back(inner);
   }
@@ -237,6 +242,9 @@ DirectoryWatch::Events DirectoryWatch::read_some() {
     const ssize_t got = ::read(inotify_.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
+      const bool is_unsettled = moved_ || !told_.empty();
+      events.has_more = is_unsettled && std::chrono::steady_clock::now() < settled_at_;
+      if (events.has_more) return events;
       end_move(events);
       told_.clear();
       return events;
@@ -296,7 +304,9 @@ void DirectoryWatch::take_one(int number, std::uint32_t mask, std::uint32_t cook
   end_move(events);
   if (left_.contains(number)) return;
   if ((mask & IN_MOVED_FROM) != 0) {
+    told_.erase(path);
     moved_ = Moved{.path = path, .is_directory = is_directory, .cookie = cookie};
+    settled_at_ = std::chrono::steady_clock::now() + most_time_between;
     return;
   }
   take_name(path, mask, events);

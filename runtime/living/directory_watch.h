@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -79,7 +80,7 @@ class DirectoryWatch {
 
   struct Events {
     std::vector<FileEvent> events = {};
-    bool has_more = false;  // some may wait still
+    bool has_more = false;  // some may wait still, or come soon: read again, though not at once
     bool is_over = false;   // the directory itself is gone from its place
   };
   // What has happened since, without waiting and without working for long.
@@ -99,8 +100,8 @@ class DirectoryWatch {
   void add_all_below(const std::string& path, Events& events);
   // The errno, or 0. EDQUOT: there is no room. `more`: directories in it.
   int add(int root, const std::string& path, std::vector<std::string>& more, Events& events);
-  void look_into(jail::Fd fd, const std::string& path, bool is_new,
-                 std::vector<std::string>& more, Events& events);
+  void look_into(jail::Fd fd, const std::string& path, bool is_new, std::vector<std::string>& more,
+                 Events& events);
   void look_again(Events& events);
   void forget_below(const std::string& path);
   void rename_below(const std::string& from, const std::string& to);
@@ -131,7 +132,8 @@ class DirectoryWatch {
   std::optional<Moved> moved_;        // away, and perhaps to another place that is watched
   // What was told when its directory was looked into; the kernel may say it again.
   std::set<std::string> told_;
-  bool is_quiet_ = false;         // nothing is told
+  std::chrono::steady_clock::time_point settled_at_{};  // when no more is expected of either
+  bool is_quiet_ = false;                               // nothing is told
   bool must_look_again_ = false;  // directories may be elsewhere than their paths say
 };
 

@@ -65,12 +65,17 @@ class WatchEvents {
     const auto clock = runtime::system_time();
     const auto alarm = runtime::Alarm::create(executor_, *clock, over_);
     const runtime::Alarm::Watch changes(*alarm, watch_.fd());
+    bool has_more = false;
     for (;;) {
-      alarm->set_deadline(clock->now() + silence_before_a_heartbeat);
-      co_await alarm->wait();
+      if (has_more) {
+        co_await rest();
+      } else {
+        alarm->set_deadline(clock->now() + silence_before_a_heartbeat);
+        co_await alarm->wait();
+      }
       if (gone_.requested()) co_return co_await events_.say_last("error", stopping().body);
       if (over_.requested()) co_return co_await events_.say_end("sandbox_ended");
-      if (alarm->was_woken()) {
+      if (!has_more && alarm->was_woken()) {
         const bool is_taken = co_await events_.beat();
         if (!is_taken) co_return false;
         continue;
@@ -86,7 +91,7 @@ class WatchEvents {
         if (!is_taken) co_return false;
       }
       if (read->is_over) co_return co_await events_.say_end("directory_gone");
-      if (read->has_more) co_await rest();
+      has_more = read->has_more;
     }
   }
 

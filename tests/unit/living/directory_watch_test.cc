@@ -8,9 +8,11 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace runtime {
@@ -73,6 +75,34 @@ TEST_F(DirectoryWatchTest, WhatIsInANewDirectoryIsToldOnce) {
   }
   write("a/b/g");
   EXPECT_EQ(count(all(*watch), Type::created, "a/b/g"), 1);
+}
+
+// Whoever reads between the two events of a rename finds the first one alone. The kernel's queue
+// holds all of them.
+TEST_F(DirectoryWatchTest, AMoveIsNeverTwoEvents) {
+  write("a");
+  auto watch = start();
+  ASSERT_TRUE(watch) << watch.error().message();
+  std::atomic<bool> goes_on{true};
+  std::thread moves([&] {
+    for (int i = 0; i < 7000; ++i)
+      fs::rename(root_ / (i % 2 == 0 ? "a" : "b"), root_ / (i % 2 == 0 ? "b" : "a"));
+    goes_on = false;
+  });
+  long moved = 0;
+  long others = 0;
+  bool has_more = true;
+  while (goes_on || has_more) {
+    const auto read = watch->read();
+    has_more = read.has_more;
+    for (const FileEvent& event : read.events) {
+      if (event.type == Type::overflow) continue;
+      ++(event.type == Type::moved ? moved : others);
+    }
+  }
+  moves.join();
+  EXPECT_GT(moved, 0);
+  EXPECT_EQ(others, 0);
 }
 
 TEST_F(DirectoryWatchTest, OfADirectoryThatWasMovedAwayNothingMoreIsTold) {
