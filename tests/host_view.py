@@ -132,7 +132,13 @@ def mounts():
 
 
 def cgroups():
-    return {str(path) for path in pathlib.Path("/sys/fs/cgroup").rglob("*") if path.is_dir()}
+    """All of this host, without those that are removed meanwhile."""
+    return {os.path.join(path, name) for path, names, _ in os.walk("/sys/fs/cgroup") for name in names}
+
+
+def cgroups_of(server):
+    """Those that the server with this process id has made for itself and for its jails: others of this host come and go."""
+    return {path for path in cgroups() if os.path.basename(path).startswith((f"jail-{server}-", f"agent-sandbox-{server}."))}
 
 
 def wait_until(condition, seconds):
