@@ -169,7 +169,7 @@ class Clients(StreamTest):
                                b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
             self.assertIn(b"101", connection.recv(65536))
             request = json.dumps({"code": live_server.FLOOD,
-                                  "timeout_seconds": 6}).encode()
+                                  "timeout_seconds": time_scale.timeout(6)}).encode()
             connection.sendall(bytes([0x81, 0x80 | len(request), 0, 0, 0, 0]) + request if len(request) < 126 else
                                bytes([0x81, 0xFE]) + len(request).to_bytes(2, "big") + bytes(4) + request)
             self.check_flood_waits_for_its_reader(before)
