@@ -1,10 +1,12 @@
 """Sandboxes that are paused: nothing of them runs, and what needs them wakes them, where that is allowed."""
 import concurrent.futures
+import math
 import os
 import signal
 import time
 
 import host_view
+import time_scale
 from living_sandbox import SandboxTest, init_of, moment
 
 COUNTS = "while :; do echo x >> count; sleep 0.01; done"
@@ -94,9 +96,10 @@ class Pausing(SandboxTest):
 
     def test_deadlines_stand_still(self):
         sandbox = self.make()
-        process = sandbox.start("sleep 60", timeout_seconds=1)
+        seconds = math.ceil(time_scale.scaled(1))  # in which it is paused
+        process = sandbox.start("sleep 60", timeout_seconds=seconds)
         sandbox.pause()
-        time.sleep(2)
+        time.sleep(seconds + 1)
         self.assertEqual("running", process.now()["state"])
         sandbox.ask_to("resume")
         self.assertTrue(host_view.wait_until(lambda: process.now()["state"] == "ended", 20))
@@ -130,7 +133,7 @@ class Pausing(SandboxTest):
         sandbox.pause()
         began = time.monotonic()
         self.assertEqual(204, sandbox.delete().status)
-        self.assertLess(time.monotonic() - began, 5)
+        self.assertLess(time.monotonic() - began, time_scale.scaled(5))
         self.wait_until_gone("x >> count")
         ended = sandbox.now()
         self.assertEqual(("ended", "deleted", None), (ended["state"], ended["outcome"]["code"], ended["paused_at"]))
@@ -179,7 +182,8 @@ class Pausing(SandboxTest):
         sandbox.pause()
 
     def test_what_cannot_be_paused_ends_in_place_of_that(self):
-        sandbox, _ = self.counting(timeout_seconds=1, on_timeout="pause")
+        # Its init is stopped before that.
+        sandbox, _ = self.counting(timeout_seconds=math.ceil(time_scale.scaled(2)), on_timeout="pause")
         self.stop_init()
         self.assertEqual("lifetime", self.wait_until_ended(sandbox)["outcome"]["code"])
         self.wait_until_gone("x >> count")
@@ -204,7 +208,7 @@ class Pausing(SandboxTest):
 
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             answers = [pool.submit(ask, number) for number in range(90)]
-            deadline = time.monotonic() + 120
+            deadline = time.monotonic() + time_scale.scaled(120)
             while not all(answer.done() for answer in answers) and time.monotonic() < deadline:
                 sandbox.ask_to("resume")
                 time.sleep(0.02)

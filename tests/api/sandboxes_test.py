@@ -2,6 +2,7 @@
 import contextlib
 import http.client
 import json
+import math
 import os
 import signal
 import threading
@@ -186,9 +187,10 @@ class Changing(SandboxTest):
         self.assertEqual("lifetime", self.wait_until_ended(sandbox)["outcome"]["code"])
 
     def test_a_longer_lifetime_keeps_it(self):
-        sandbox = self.make(timeout_seconds=2)
+        seconds = math.ceil(time_scale.scaled(2))  # in which it is changed
+        sandbox = self.make(timeout_seconds=seconds)
         self.assertEqual(200, sandbox.change(timeout_seconds=100).status)
-        time.sleep(3)
+        time.sleep(seconds + 1)
         self.assertEqual("running", sandbox.now()["state"])
 
     def test_deleted_then_forgotten(self):
@@ -212,12 +214,13 @@ class Changing(SandboxTest):
 
 class Ending(SandboxTest):
     def test_lifetime(self):
-        sandbox = self.make(timeout_seconds=1)
+        seconds = math.ceil(time_scale.scaled(1))  # in which a process is started
+        sandbox = self.make(timeout_seconds=seconds)
         process = sandbox.start(["sleep", "5551"])
         answer = sandbox.ask(["sleep", "5552"])
         self.assertIn(answer.status, (200, 409), answer)
         ended = self.wait_until_ended(sandbox)
-        self.assertEqual(("lifetime", 1), (ended["outcome"]["code"], ended["outcome"]["limit"]))
+        self.assertEqual(("lifetime", seconds), (ended["outcome"]["code"], ended["outcome"]["limit"]))
         self.assertGreaterEqual(moment(ended["ended_at"]) - moment(ended["ends_at"]), -0.1)
         self.assertEqual([], self.on_host("555"))
         self.assert_problem(409, "sandbox_ended", process.post("signal", signal=9))
@@ -229,15 +232,18 @@ class Ending(SandboxTest):
         self.assertGreaterEqual(moment(ended["ended_at"]) - moment(ended["created_at"]), 0.9)
 
     def test_not_idle_while_a_process_runs(self):
-        sandbox = self.make(idle_seconds=1)
-        sandbox.start(["sleep", "3"])
+        idle = math.ceil(time_scale.scaled(1))  # in which the process is started
+        sandbox = self.make(idle_seconds=idle)
+        sandbox.start(["sleep", f"{idle + 2}"])
         ended = self.wait_until_ended(sandbox)
         self.assertEqual("idle", ended["outcome"]["code"])
-        self.assertGreaterEqual(moment(ended["ended_at"]) - moment(ended["created_at"]), 3.9)
+        self.assertGreaterEqual(moment(ended["ended_at"]) - moment(ended["created_at"]), 2 * idle + 1.9)
 
     def test_not_idle_while_it_is_asked(self):
-        sandbox = self.make(idle_seconds=1)
-        for _ in range(10):
+        idle = math.ceil(time_scale.scaled(1))  # in which it is asked again
+        sandbox = self.make(idle_seconds=idle)
+        until = time.monotonic() + 3 * idle
+        while time.monotonic() < until:
             sandbox.get("/workspace", "?list=true")
             time.sleep(0.3)
         self.assertEqual("running", sandbox.now()["state"])
