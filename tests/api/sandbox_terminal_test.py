@@ -2,6 +2,7 @@
 import asyncio
 import collections
 import contextlib
+import math
 import random
 
 import host_view
@@ -128,15 +129,18 @@ class HangUp(TerminalTest):
 
         asyncio.run(talk())
         self.wait_until_gone("1001", 30)
+        # The server hears of it a moment after it is gone.
+        self.wait_for(lambda: sandbox.now()["processes"] == 0)
         (process,) = sandbox.processes()
         self.assertEqual(("SIGKILL", "cancelled"), (process["signal"], process["outcome"]["code"]))
 
     def test_an_open_one_keeps_the_sandbox_from_being_idle(self):
-        sandbox = self.make(idle_seconds=1)
+        idle = math.ceil(time_scale.scaled(1))  # in which the terminal is opened
+        sandbox = self.make(idle_seconds=idle)
 
         async def talk():
             async with self.open(sandbox) as terminal:
-                await asyncio.sleep(2)
+                await asyncio.sleep(idle + 1)
                 await terminal.type("echo $((20+3))\n")
                 await terminal.until(b"23\r\n")
 
