@@ -331,7 +331,9 @@ class Disabled(WebhookTest):
         second = self.make()
         self.receiver.wait_for("/up", 2)
         self.assertEqual(came, len(self.receiver.at("/down")))
-        self.assertTrue(any(webhook.id in line and "webhook disabled" in line for line in self.server.log), self.server.log)
+        # What the server has written is read by a thread.
+        self.assertTrue(host_view.wait_until(lambda: any(webhook.id in line and "webhook disabled" in line for line in self.server.log), 10),
+                        self.server.log)
         # Nothing of what happened meanwhile is lost.
         self.receiver.answer("/down")
         self.assertEqual((True, 0, None), members(webhook.change(enabled=True).json, "enabled", "failures", "disabled_reason"))
