@@ -1,4 +1,5 @@
 """A sandbox with a server in it (port_guest.py), and how a test asks that."""
+import math
 import pathlib
 import socket
 
@@ -17,7 +18,7 @@ def lines_of(told, name):
 
 
 class PortTest(SandboxTest):
-    environment = {**SandboxTest.environment, "SANDBOX_PORTS_DOMAIN": DOMAIN, "SANDBOX_PORTS_TIMEOUT_SECONDS": "2"}
+    environment = {**SandboxTest.environment, "SANDBOX_PORTS_DOMAIN": DOMAIN, "SANDBOX_PORTS_TIMEOUT_SECONDS": f"{math.ceil(time_scale.scaled(2))}"}
 
     def setUp(self):
         super().setUp()
