@@ -1,4 +1,5 @@
 """agent-sandbox sandbox at a terminal: the shell, and tables that fit."""
+import contextlib
 import fcntl
 import os
 import pty
@@ -18,10 +19,10 @@ class Terminal(Command):
         """The command at a terminal of its own, of which it is the session's leader."""
         pid, terminal = pty.fork()
         if pid == 0:
+            self.resize(0, rows, columns)
             os.chdir(self.directory)
             os.execve(live_server.BINARY, [live_server.BINARY, "sandbox", *map(str, arguments)], self.variables())
         self.addCleanup(os.close, terminal)
-        self.resize(terminal, rows, columns)
         return pid, terminal
 
     @staticmethod
@@ -85,14 +86,17 @@ class Terminal(Command):
     def test_a_lot_of_output_and_another_command(self):
         sandbox = self.make()
         pid, terminal = self.open("shell", sandbox, "--", "sh", "-c", "seq 200000; exit 3")
-        seen = b""
-        try:
-            while piece := os.read(terminal, 65536):
-                seen += piece
-        except OSError:  # the other end is closed
-            pass
+        seen = self.read_to_the_end(terminal)
         self.assertEqual(3, self.status_of(pid))
         self.assertTrue(seen == b"".join(b"%d\r\n" % number for number in range(1, 200_001)), f"{len(seen)} bytes")
+
+    @staticmethod
+    def read_to_the_end(terminal):
+        seen = b""
+        with contextlib.suppress(OSError):  # the other end is closed
+            while piece := os.read(terminal, 65536):
+                seen += piece
+        return seen
 
     def ended_by(self, end, sandbox):
         process, master, slave = self.shell(sandbox)
@@ -140,7 +144,7 @@ class Terminal(Command):
                 process = self.start(*arguments, stdin=subprocess.DEVNULL, stdout=slave)
                 os.close(slave)
                 self.assertEqual(0, process.wait(time_scale.scaled(20)))
-                lines = self.read_until(master, b"\n").decode().replace("\r", "").splitlines()
+                lines = self.read_to_the_end(master).decode().replace("\r", "").splitlines()
                 self.assertGreaterEqual(len(lines), 2)
                 self.assertLessEqual(max(map(len, lines)), 70)
         self.assertIn("x" * 200, self.good("list"))
