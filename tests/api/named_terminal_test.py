@@ -34,7 +34,7 @@ class Terminal(sandbox_terminal.Terminal):
 class NamedTerminal(sandbox_terminal.TerminalTest):
     def open(self, name, **headers):
         address = f"ws://127.0.0.1:{self.server.port}/api/v1/terminal/sandbox/{name}/ws"
-        return websockets.connect(address, max_size=None, close_timeout=1, extra_headers=headers)
+        return websockets.connect(address, max_size=None, open_timeout=time_scale.scaled(10), close_timeout=1, extra_headers=headers)
 
     def talk(self, name, conversation):
         async def connected():

@@ -61,7 +61,7 @@ class TerminalTest(living_sandbox.SandboxTest):
 
     @contextlib.asynccontextmanager
     async def open(self, sandbox, **query):
-        async with websockets.connect(self.address(sandbox, **query), max_size=None, close_timeout=1) as socket:
+        async with websockets.connect(self.address(sandbox, **query), max_size=None, open_timeout=time_scale.scaled(10), close_timeout=1) as socket:
             yield Terminal(socket)
 
     def refusal(self, sandbox, **query):

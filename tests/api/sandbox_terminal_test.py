@@ -245,7 +245,7 @@ class Owners(TerminalTest):
         mine = self.make(self.client_with("first-key"))
 
         async def connect(key):
-            async with websockets.connect(self.address(mine), extra_headers={"X-API-Key": key}) as socket:
+            async with websockets.connect(self.address(mine), open_timeout=time_scale.scaled(10), extra_headers={"X-API-Key": key}) as socket:
                 await socket.send("exit 4\n".encode())
                 return await Terminal(socket).end()
 
@@ -262,7 +262,7 @@ class Bounds(TerminalTest):
 
         async def talk():
             async with websockets.connect(self.address(sandbox, command="echo $$; exec yes"), max_queue=1, read_limit=1024,
-                                          close_timeout=1) as socket:
+                                          open_timeout=time_scale.scaled(10), close_timeout=1, ping_interval=None) as socket:
                 terminal = Terminal(socket)
                 await terminal.until(b"y\r\n")
                 # Once the buffers on the way are full.
