@@ -215,7 +215,7 @@ class Followers(LiveTest):
         self.assertEqual(202, self.client.send("DELETE", f"/jobs/{job}").status)
 
     def test_followers_come_and_leave_and_the_program_goes_on(self):
-        job, answers, thread = self.run_beside("import time\nfor i in range(10): print(i, flush=True); time.sleep(0.15)")
+        job, answers, thread = self.run_beside(f"import time\nfor i in range(10): print(i, flush=True); time.sleep({time_scale.timeout(0.15)})")
         for _ in range(3):
             stream = self.stream("GET", f"/jobs/{job}")
             next(iter(stream))
@@ -248,7 +248,7 @@ class Followers(LiveTest):
 
     def test_a_follower_that_does_not_read_slows_nobody_and_takes_no_memory(self):
         job, answers, thread = self.run_beside(
-            "import os, time\ntime.sleep(1)\nfor i in range(1000): os.write(1, b'x' * 65536)", timeout_seconds=30)
+            f"import os, time\ntime.sleep({time_scale.timeout(1)})\nfor i in range(1000): os.write(1, b'x' * 65536)", timeout_seconds=30)
         before = host_view.resident_bytes(self.server.pid)
         with socket.create_connection(("127.0.0.1", self.server.port), 10) as connection:
             connection.sendall(b"GET /jobs/%s HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n" % job.encode())
@@ -303,7 +303,7 @@ class Ending(LiveTest):
 class Tasks(LiveTest, task_server.TaskTest):
     records = (
         record("Solved at the second attempt", "import sys; print('so far'); sys.exit(1)", "print(40 + 2)"),
-        record("Wait", "import time; time.sleep(1.5); print('waited')"),
+        record("Wait", f"import time; time.sleep({time_scale.timeout(1.5)}); print('waited')"),
     )
 
     def test_a_task_step_by_step(self):
@@ -317,7 +317,7 @@ class Tasks(LiveTest, task_server.TaskTest):
 
     def test_a_task_is_followed(self):
         answers = []
-        thread = threading.Thread(target=lambda: answers.append(self.solve("Wait", self.server.client())))
+        thread = threading.Thread(target=lambda: answers.append(self.solve("Wait", self.server.client(), timeout_seconds=time_scale.timeout(5))))
         thread.start()
         job = self.the_running_job()
         events = self.events_of(self.stream("GET", f"/jobs/{job}"))

@@ -105,8 +105,10 @@ time.sleep(1000)
         sandbox = self.make()
         idle = self.make()
         idle.pause()
-        before = self.metrics(idle)["samples"]
         sandbox.start(["sleep", "1000"])
+        # It may be paused while it is sampled.
+        self.assertTrue(host_view.wait_until(lambda: self.metrics(sandbox)["samples"], 60))
+        before = self.metrics(idle)["samples"]
         self.assertTrue(host_view.wait_until(lambda: len(self.metrics(sandbox)["samples"]) >= 2, 60))
         samples = self.metrics(sandbox)["samples"]
         times = [moment(sample["at"]) for sample in samples]
