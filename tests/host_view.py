@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -77,11 +78,11 @@ def name_of(pid):
         return "(gone)"
 
 
-def kill(pids):
-    """Each that is still there, by SIGKILL."""
+def kill(pids, by=signal.SIGKILL):
+    """Each that is still there."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, by)
 
 
 def alive(pid):
@@ -149,6 +150,15 @@ def wait_until(condition, seconds):
             return False
         time.sleep(0.01)
     return True
+
+
+def held_port():
+    """A socket with a port of 127.0.0.1 that nobody else is given as long as it is open. It does not listen, so that a program that is
+    told to, and sets SO_REUSEADDR as servers do, can listen there beside it."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    return held
 
 
 def landlock_version():

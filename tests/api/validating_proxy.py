@@ -6,24 +6,19 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 
+import host_view
 import live_server
 import time_scale
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class ValidatingProxy:
     def __init__(self, node_modules, server_port):
-        self.server_port, self.port = server_port, free_port()
+        self._held = host_view.held_port()
+        self.server_port, self.port = server_port, self._held.getsockname()[1]
         self._directory = tempfile.mkdtemp(prefix="agent-sandbox-prism.")
         document = os.path.join(self._directory, "openapi.json")
         with live_server.Client(server_port) as client, open(document, "wb") as file:
@@ -55,6 +50,7 @@ class ValidatingProxy:
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        self._held.close()
         self._log.close()
         shutil.rmtree(self._directory, ignore_errors=True)
 

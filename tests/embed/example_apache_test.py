@@ -46,20 +46,17 @@ GracefulShutdownTimeout 10
 """
 
 
-def unused_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Httpd(built_examples.Daemon):
     def __init__(self, package, directory, built, settings="", **options):
-        self.directory, self.port = directory, unused_port()
+        held = host_view.held_port()
+        self.directory, self.port = directory, held.getsockname()[1]
         text = SETTINGS.format(directory=directory, port=self.port, modules=MODULES, built=built, children=CHILDREN,
                                servers=SERVERS, workers=16 * CHILDREN) + settings
         (directory / "httpd.conf").write_text(text, encoding="utf-8")
         self.start(package, SERVER, "-f", directory / "httpd.conf", "-DFOREGROUND", **options)
-        if not host_view.wait_until(lambda: self.process.poll() is not None or self.answers(), 30) or self.process.returncode is not None:
+        with held:
+            answers = host_view.wait_until(lambda: self.process.poll() is not None or self.answers(), 30)
+        if not answers or self.process.returncode is not None:
             self.stop()
             raise AssertionError(f"httpd does not answer: {self.said()}")
 

@@ -6,12 +6,12 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
 import unittest
 
+import host_view
 import time_scale
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -37,15 +37,10 @@ def obstacle(package="aimock", entry=".bin/llmock", least_node=(20, 15)):
     return None
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 class Mock:
     def __init__(self, fixtures=HERE / "fixtures"):
-        self.port = free_port()
+        self._held = host_view.held_port()
+        self.port = self._held.getsockname()[1]
         self._log = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             [NODE_MODULES / ".bin" / "llmock", "-p", str(self.port), "-f", str(fixtures), "--log-level", "warn",
@@ -94,6 +89,7 @@ class Mock:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._held.close()
 
 
 class MockTest(unittest.TestCase):
