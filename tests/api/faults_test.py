@@ -40,15 +40,13 @@ class FaultTest(live_server.ServerTest):
 
         def run():
             with self.server.client() as client:
-                answers.append(client.post({"code": "import time\nprint('runs', flush=True)\ntime.sleep(50)",
-                                            "timeout_seconds": 55, "args": ["for-long"], **fields}))
+                answers.append(client.post({"code": live_server.begins_and_stays("for-long"), "timeout_seconds": 55, "args": ["x"], **fields}))
 
         thread = threading.Thread(target=run)
         thread.start()
         self.addCleanup(thread.join)
-        # Until then it would be run once more by another jail.
-        self.wait_for(lambda: any("for-long" in line for line in self.server.processes().values()))
-        time.sleep(0.5)
+        # Until it has begun it would be run once more by another jail.
+        self.assertTrue(self.server.wait_for_program("for-long"), self.pools())
         return answers
 
     def expect_killed(self, answers):
@@ -82,11 +80,11 @@ class KilledOnce(FaultTest):
 
     def test_guests_that_wait(self):
         self.wait_until_warm(count=2)
-        inits = self.named("jail-init")
-        guests = [pid for init in inits for pid in host_view.descendants(init)]
-        kill(guests)
+        # Where more jails are being made, an init may have no guest yet.
+        guests = {init: below for init in self.named("jail-init") if (below := list(host_view.descendants(init)))}
+        kill([pid for below in guests.values() for pid in below])
         # Their inits see it, and end.
-        self.wait_for(lambda: not any(map(host_view.alive, [*guests, *inits])))
+        self.wait_for(lambda: not any(host_view.alive(pid) for init, below in guests.items() for pid in (init, *below)))
         for _ in range(4):
             self.assertEqual("42\n", self.execute("print(6*7)", timeout_seconds=30)["stdout"])
 
@@ -105,8 +103,7 @@ class KilledOnce(FaultTest):
         zygotes = [pid for host in self.named("jail-template") for pid in host_view.descendants(host)
                    if name_of(pid) == "python3" and host_view.parent_of(pid) == host]
         self.assertTrue(zygotes)
-        for pid in zygotes:
-            os.kill(pid, signal.SIGSTOP)
+        host_view.kill(zygotes, signal.SIGSTOP)
         answers = []
 
         def run():
@@ -129,24 +126,24 @@ class LeavesNoZombie(FaultTest):
 
     environment = {**FaultTest.environment, "SANDBOX_NETWORK_ENABLED": "true", "SANDBOX_NETWORK_ALLOW": "127.0.0.1:1"}
 
-    def check(self, name):
+    def check(self, found):
         self.wait_until_warm()
         # Where another test has killed the proxy, this has a new one started.
         self.execute("pass", network={"allow": ["127.0.0.1:1"]}, timeout_seconds=30)
-        self.wait_for(lambda: self.named(name))
-        killed = self.named(name)
+        self.wait_for(found)
+        killed = found()
         kill(killed)
         self.wait_for(lambda: not any(pathlib.Path(f"/proc/{pid}").exists() for pid in killed))
         self.wait_for(lambda: [pid for pid in self.server.processes() if not host_view.alive(pid)] == [])
 
     def test_launcher(self):
-        self.check("jail-launcher")
+        self.check(self.server.launchers)
 
     def test_proxy(self):
-        self.check("jail-egress")
+        self.check(lambda: self.named("jail-egress"))
 
     def test_resolver(self):
-        self.check("jail-lookup")
+        self.check(lambda: self.named("jail-lookup"))
 
 
 class Stopped(FaultTest):
@@ -154,9 +151,8 @@ class Stopped(FaultTest):
 
     def stop(self, pids):
         self.assertTrue(pids)
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
-            self.addCleanup(kill, [pid])
+        kill(pids, signal.SIGSTOP)
+        self.addCleanup(kill, pids)
 
     def zygotes(self):
         return [pid for host in self.named("jail-template") for pid in host_view.descendants(host)
@@ -194,7 +190,8 @@ class HungLauncher(Stopped):
 
     def test_launcher(self):
         """No jail can be made. That is no answer about the program, which never ran."""
-        launchers = self.named("jail-launcher")
+        self.wait_for(self.server.launchers)  # one that was just started has no name yet
+        launchers = self.server.launchers()
         self.stop(launchers)
         with self.server.client() as client:
             answer = client.post({"code": "print(1)", "template": "none", "timeout_seconds": 1})
@@ -226,8 +223,8 @@ class KilledUnderLoad(FaultTest):
             thread.start()
         try:
             started = time.monotonic()
-            # On a slow host it takes longer until some programs come to their own end between two faults.
-            while (past := time.monotonic() - started) < seconds or (seen["its own"] <= 10 and past < time_scale.scaled(seconds)):
+            # On a slow or busy host it takes longer until some programs come to their own end between two faults.
+            while (past := time.monotonic() - started) < seconds or (seen["its own"] <= 10 and past < time_scale.patience(20)):
                 fault()
                 time.sleep(0.2)
         finally:
@@ -257,7 +254,7 @@ class KilledUnderLoad(FaultTest):
         self.load(lambda: kill(self.named("jail-template")), 2)
 
     def test_launchers(self):
-        self.load(lambda: kill(self.named("jail-launcher")), 2)
+        self.load(lambda: kill(self.server.launchers()), 2)
 
     def test_everything_below_the_server(self):
         self.load(lambda: kill(self.server.processes()), 2)
@@ -312,7 +309,7 @@ class Shortage(FewDescriptors):
                         self.assertRegex(answer.headers["Content-Type"], "^application/problem\\+json")
         self.assertGreater(statuses[200], 0, statuses)
         self.assertGreater(statuses[503], 0, statuses)
-        self.assertIn("Too many open files", "".join(self.server.log))
+        self.wait_for(lambda: "Too many open files" in "".join(self.server.log))
         for _ in range(3):
             self.assertEqual("42\n", self.execute("print(6*7)")["stdout"])
         self.wait_for(lambda: len(self.server.processes()) == 1)
@@ -323,11 +320,13 @@ class Shortage(FewDescriptors):
         self.execute("pass")
         with contextlib.ExitStack() as stack:
             for _ in range(2 * self.LIMIT):
-                stack.enter_context(socket.create_connection(("127.0.0.1", self.server.port), 10))
+                stack.enter_context(socket.create_connection(("127.0.0.1", self.server.port), time_scale.scaled(10)))
             before = self.processor_seconds()
             time.sleep(1)
             self.assertLess(self.processor_seconds() - before, 0.5, "it spins")
             self.assertEqual(200, self.client.send("GET", "/health").status)
+        # Those that have been closed hold descriptors until the server has seen it.
+        self.wait_for(lambda: host_view.open_descriptors(self.server.pid) < self.LIMIT // 2)
         with self.server.client() as late:
             self.assertEqual("42\n", late.execute("print(6*7)")["stdout"])
 

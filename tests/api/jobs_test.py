@@ -84,11 +84,10 @@ class Jobs(live_server.ServerTest):
 
     def test_cancelling_ends_the_program_and_answers_its_caller(self):
         with concurrent.futures.ThreadPoolExecutor(1) as pool, self.server.client() as other:
-            caller = pool.submit(other.execute, "print('begun', flush=True)\nimport time; time.sleep(50)",
-                                 timeout_seconds=55)
+            caller = pool.submit(other.execute, live_server.begins_and_stays("to-be-cancelled"), timeout_seconds=55)
             job = live_server.the_running_job(self.client)
             self.assertEqual("running", self.client.send("GET", f"/jobs/{job}").json["status"])
-            time.sleep(0.3)
+            self.assertTrue(self.server.wait_for_program("to-be-cancelled"))
             started = time.monotonic()
             answer = self.client.send("DELETE", f"/jobs/{job}")
             self.assertEqual((202, job), (answer.status, answer.json["job_id"]))

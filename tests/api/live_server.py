@@ -92,6 +92,10 @@ class LiveServer:
             return host_view.wait_until(
                 lambda: client.send("GET", "/health").json["runs"]["running"] >= count, seconds)
 
+    def wait_for_program(self, word, seconds=20):
+        """Whether a process below the server has `word` in its command line."""
+        return host_view.wait_until(lambda: any(word in line for line in self.processes().values()), seconds)
+
     def kill(self):
         self._process.kill()
         self._process.wait()
@@ -213,6 +217,13 @@ def the_running_job(client):
     if not host_view.wait_until(found, 10):
         raise AssertionError(f"expected one running job: {ids}")
     return ids[0]
+
+
+def begins_and_stays(word):
+    """A program that says "begun" and then is another one with `word` among its arguments: who sees those knows that it was said, and
+    that the program runs for the server too."""
+    return ("import os\nprint('begun', flush=True)\n"
+            f"os.execv('/usr/bin/python3', ['python3', '-c', 'import time; time.sleep(50)', {word!r}])")
 
 
 # 250 MiB, which take a tenth of a second where somebody reads them.
