@@ -9,17 +9,18 @@ import time
 
 import host_view
 import live_server
+import time_scale
 
 
 def raw(port, request, timeout=10.0):
     """Everything that comes back for `request`, until the server closes or nothing comes for a while."""
-    with socket.create_connection(("127.0.0.1", port), timeout) as connection:
-        connection.sendall(request)
+    with socket.create_connection(("127.0.0.1", port), time_scale.scaled(timeout)) as connection:
         answer = b""
         try:
+            connection.sendall(request)
             while chunk := connection.recv(65536):
                 answer += chunk
-        except (TimeoutError, ConnectionResetError):
+        except (TimeoutError, ConnectionError):
             pass
     return answer
 
@@ -71,7 +72,7 @@ class Connections(live_server.ServerTest):
         self.assertRegex(answer, rb"^HTTP/1.1 413 ")
 
     def test_expect_continue(self):
-        with socket.create_connection(("127.0.0.1", self.server.port), 10) as connection:
+        with socket.create_connection(("127.0.0.1", self.server.port), time_scale.scaled(10)) as connection:
             connection.sendall(HEAD + b"Connection: close\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(BODY))
             time.sleep(0.2)
             connection.sendall(BODY)
@@ -244,7 +245,9 @@ class TheEnd(live_server.ServerTest):
         self.run_for_long()
         below = self.mine.processes()
         os.kill(self.mine.pid, signal.SIGTERM)
-        time.sleep(0.3)
+        # Two that come before the first is seen are one.
+        with self.mine.client() as client:
+            self.assertTrue(host_view.wait_until(lambda: client.send("GET", "/health").status == 503, 5), "it does not drain")
         os.kill(self.mine.pid, signal.SIGTERM)
         self.assertTrue(host_view.wait_until(lambda: self.mine.exit_status is not None, 5), "it goes on")
         self.assertTrue(host_view.wait_until(lambda: not self.left(below), 5), self.left(below))

@@ -30,11 +30,13 @@ class Drain(live_server.ServerTest):
 
             def hammer(number, server=server, answers=answers, lost=lost, terminated=terminated):
                 while True:
+                    is_kept = False
                     try:
                         with server.client() as client:
                             while True:
                                 answer = client.post({"code": f"import time; time.sleep(0.05); print({number})"})
                                 answers.append((number, answer))
+                                is_kept = True
                                 if answer.status == 503:
                                     return
                                 if answer.headers["Connection"] == "close":
@@ -44,19 +46,26 @@ class Drain(live_server.ServerTest):
                             lost.append("refused before the signal")
                         return
                     except (OSError, http.client.HTTPException) as error:
-                        lost.append(repr(error))
-                        return
+                        # An idle connection may be closed while the next request is on its way: that one was not accepted.
+                        if not (is_kept and terminated.is_set()):
+                            lost.append(repr(error))
+                            return
 
             with concurrent.futures.ThreadPoolExecutor(8) as pool:
                 hammers = [pool.submit(hammer, number) for number in range(8)]
                 time.sleep(pause)
+                # One of them at least has been answered before.
+                self.assertTrue(host_view.wait_until(lambda answers=answers: answers, 20))
                 terminated.set()
                 os.kill(server.pid, signal.SIGTERM)
                 for one in hammers:
-                    one.result(30)
+                    one.result()
             self.assertEqual(0, self.ended(server, 10))
             self.assertEqual([], lost)
             self.assertGreater(len(answers), 8)
+            answered = sum(answer.status == 200 for _, answer in answers)
+            self.assertTrue(host_view.wait_until(lambda server=server: answered == sum(" info run " in line for line in server.log), 5),
+                            "a program has run, and nobody was told")
             for number, answer in answers:
                 self.assertIn(answer.status, (200, 503), answer)
                 if answer.status == 200:
@@ -79,17 +88,18 @@ class Drain(live_server.ServerTest):
                 self.assertTrue(host_view.wait_until(
                     lambda: client.send("GET", "/health").json["runs"]["total"] == 40, 10))
             os.kill(server.pid, signal.SIGTERM)
-            self.assertEqual([f"{number}\n" for number in range(40)], [run.result(60) for run in runs])
+            self.assertEqual([f"{number}\n" for number in range(40)], [run.result() for run in runs])
         self.assertEqual(0, self.ended(server, 10))
 
     def test_a_load_balancer_sees_it(self):
         server = self.start()
         with concurrent.futures.ThreadPoolExecutor(1) as pool, server.client() as client:
-            running = pool.submit(client.execute, "import time; time.sleep(1.5); print('whole')")
+            # It goes on while all of this is asked, on a busy host too.
+            running = pool.submit(client.execute, "import time; time.sleep(4); print('whole')", timeout_seconds=20)
             self.assertTrue(server.wait_until_running())
             os.kill(server.pid, signal.SIGTERM)
             with server.client() as other:
-                self.assertTrue(host_view.wait_until(lambda: other.send("GET", "/health").status == 503, 1))
+                self.assertTrue(host_view.wait_until(lambda: other.send("GET", "/health").status == 503, 2))
                 answer = other.send("GET", "/health")
                 self.assertEqual(("draining", "5"), (answer.json["status"], answer.headers["Retry-After"]))
                 self.assertEqual(503, other.post({"code": "pass"}).status)
@@ -123,10 +133,8 @@ class Drain(live_server.ServerTest):
     def test_past_the_deadline_programs_are_cancelled_and_answered(self):
         server = self.start(DRAIN_SECONDS="0.5")
         with concurrent.futures.ThreadPoolExecutor(1) as pool, server.client() as client:
-            running = pool.submit(client.execute, "print('begun', flush=True); import time; time.sleep(50)",
-                                  timeout_seconds=55)
-            self.assertTrue(server.wait_until_running())
-            time.sleep(0.5)
+            running = pool.submit(client.execute, live_server.begins_and_stays("to-be-cancelled"), timeout_seconds=55)
+            self.assertTrue(server.wait_for_program("to-be-cancelled"))
             started = time.monotonic()
             os.kill(server.pid, signal.SIGTERM)
             result = running.result(10)
@@ -142,18 +150,28 @@ class Drain(live_server.ServerTest):
             os.kill(server.pid, signal.SIGTERM)
 
             def come_until_refused():
-                statuses = set()
+                statuses, resets = set(), 0
                 with contextlib.suppress(ConnectionRefusedError):
-                    while True:
-                        with server.client() as late:
-                            statuses.add(late.post({"code": "pass"}).status)
-                return statuses
+                    while resets < 2:
+                        try:
+                            with server.client() as late:
+                                statuses.add(late.post({"code": "pass"}).status)
+                        except (ConnectionResetError, BrokenPipeError):
+                            # The kernel had connected it between the last look at who waits and the end of the listener: the next one
+                            # is refused.
+                            resets += 1
+                return statuses, resets
 
             late = [pool.submit(come_until_refused) for _ in range(6)]
-            self.assertEqual("cancelled", running.result(10)["status"])
+            self.assertEqual("cancelled", running.result()["status"])
+            heard = set()
             for one in late:
+                statuses, resets = one.result()
                 # Those that came before the signal was seen have run.
-                self.assertEqual({503}, one.result(10) - {200})
+                self.assertLessEqual(statuses, {200, 503})
+                self.assertLess(resets, 2, "a connection was reset, and the next one was not refused")
+                heard |= statuses
+            self.assertIn(503, heard)
         self.assertEqual(0, self.ended(server, 5))
 
     def test_a_bad_deadline_is_named(self):
