@@ -4,6 +4,7 @@ import re
 import socket
 
 import live_server
+import time_scale
 
 BODY = b'{"code": "print(6*7)"}'
 LINE = b"POST /execute HTTP/1.1\r\n"
@@ -17,7 +18,7 @@ CHUNKS = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
 
 def answers(port, request, timeout=8):
     """Status of each response, and whether the server closed the connection by itself."""
-    with socket.create_connection(("127.0.0.1", port), timeout) as connection:
+    with socket.create_connection(("127.0.0.1", port), time_scale.scaled(timeout)) as connection:
         connection.sendall(request)
         received, closed = b"", False
         try:

@@ -89,7 +89,8 @@ class Programs(StreamTest):
         self.assertEqual(result, self.client.send("GET", f"/jobs/{result['job_id']}").json["result"])
 
     def test_output_comes_while_the_program_runs(self):
-        events = self.run_code("import time\nfor i in range(4):\n  print(i, flush=True); time.sleep(0.4)")
+        # So slowly that a busy host does not bring two of them together.
+        events = self.run_code("import time\nfor i in range(4):\n  print(i, flush=True); time.sleep(1)", timeout_seconds=20)
         came = [event["came"] for event in events if event["type"] == "stdout"]
         self.assertEqual(4, len(came))
         self.assertGreater(events[-1]["came"] - came[0], 1.2)
@@ -97,7 +98,7 @@ class Programs(StreamTest):
     def test_characters_are_not_cut(self):
         text = "aüß€😀\u0800\U00010000z"
         events = self.run_code("import os, time\nfor b in " + repr(text.encode()) +
-                               ":\n  os.write(1, bytes([b])); time.sleep(0.01)")
+                               ":\n  os.write(1, bytes([b])); time.sleep(0.1)", timeout_seconds=20)
         self.assertEqual(text, self.output(events))
         self.assertGreater(sum(event["type"] == "stdout" for event in events), 4)
 
@@ -164,7 +165,7 @@ class Clients(StreamTest):
 
     def test_a_client_that_does_not_read_slows_the_program(self):
         before = host_view.resident_bytes(self.server.pid)
-        with socket.create_connection(("127.0.0.1", self.server.port), 10) as connection:
+        with socket.create_connection(("127.0.0.1", self.server.port), time_scale.scaled(10)) as connection:
             connection.sendall(b"GET /stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
                                b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
             self.assertIn(b"101", connection.recv(65536))
@@ -258,7 +259,7 @@ class Frames(StreamTest):
     """What no proper client sends."""
 
     def handshake(self):
-        connection = socket.create_connection(("127.0.0.1", self.server.port), 10)
+        connection = socket.create_connection(("127.0.0.1", self.server.port), time_scale.scaled(10))
         self.addCleanup(connection.close)
         connection.sendall(b"GET /stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
                            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
