@@ -54,7 +54,8 @@ class Figures(live_server.ServerTest):
         for phase in phases.values():
             self.assertLessEqual(phase["p50"], phase["p90"])
             self.assertLessEqual(phase["p90"], phase["p99"])
-        self.assertGreater(phases["total"]["p50"], phases["ran"]["p50"])
+        # Percentiles of two phases that differ by a hundredth may be the same, means are not.
+        self.assertGreater(phases["total"]["mean"], phases["ran"]["mean"])
 
     def test_prometheus_counts_what_was_run(self):
         self.execute("pass")
