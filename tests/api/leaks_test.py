@@ -6,6 +6,7 @@ import os
 
 import host_view
 import live_server
+import time_scale
 from server_snapshot import Snapshot, assert_nothing_left, settled
 
 MEBIBYTE = 1 << 20
@@ -32,7 +33,7 @@ class Leaks(live_server.ServerTest):
     def run_all(self, programs):
         with self.server.client() as client:
             for status, request in programs:
-                answer = client.post(request)
+                answer = client.post({"timeout_seconds": time_scale.timeout(5), **request})
                 self.assertEqual((200, status), (answer.status, answer.json.get("status")), (request, answer))
 
     def sequential(self):

@@ -8,6 +8,7 @@ import tempfile
 import time
 import unittest
 
+import host_view
 import live_server
 import ordinary_user
 import time_scale
@@ -31,10 +32,11 @@ class Limits(live_server.ServerTest):
     def tearDown(self):
         if self.server is None:
             return
-        # A machine that is busy with something else slows single requests down: the best of some counts.
+        # A machine that is busy with something else slows requests down for a while: the best of some counts.
         with self.server.client() as client:
-            quickest = min(self.time_of(client) for _ in range(7))
-        self.assertLess(quickest, 4 * self.baseline, f"baseline {self.baseline:.4f} s")
+            took = []
+            self.assertTrue(host_view.wait_until(lambda: took.append(self.time_of(client)) or took[-1] < 4 * self.baseline, 10),
+                            f"baseline {self.baseline:.4f} s, now {took}")
 
     def test_endless_loop(self):
         result, seconds = self.seconds("while True: pass", timeout_seconds=0.5)
@@ -122,7 +124,7 @@ class ManyGroups(unittest.TestCase):
     """The groups of whoever runs a jail stand before the sizes in /proc/PID/status."""
 
     def test_all_of_the_memory_is_there_and_no_more(self):
-        if obstacle := live_server.host_view.no_user_namespaces():
+        if obstacle := host_view.no_user_namespaces():
             self.skipTest(obstacle)
         if os.geteuid() != 0:
             self.skipTest("only root puts a process into groups")
@@ -130,12 +132,12 @@ class ManyGroups(unittest.TestCase):
         self.addCleanup(shutil.rmtree, directory)
         os.chmod(directory, 0o755)
         binary = shutil.copy(live_server.BINARY, directory)
-        for megabytes, status in ((57, 0), (70, 137)):
+        for megabytes, seconds, status in ((57, 0.5, 0), (70, 20, 137)):
             # Mapped files of the interpreter do not count: 57 MB and they are more than 64.
-            code = f"import time\nblock = bytearray(b'x') * ({megabytes} << 20)\ntime.sleep(0.5)"
+            code = f"import time\nblock = bytearray(b'x') * ({megabytes} << 20)\ntime.sleep({seconds})"
             for groups in (0, 100, 300, 2000):
                 user = ordinary_user.AS_USER | {"extra_groups": range(70000, 70000 + groups)}
-                done = subprocess.run([binary, "exec", "--rootfs", "host", "--cgroup", "none", "--memory", "64", "-c", code], cwd="/",
-                                      capture_output=True, text=True, timeout=time_scale.scaled(60), check=False,
+                done = subprocess.run([binary, "exec", "--rootfs", "host", "--cgroup", "none", "--memory", "64", "--timeout", "30", "-c", code],
+                                      cwd="/", capture_output=True, text=True, timeout=time_scale.scaled(60), check=False,
                                       env={"PATH": os.environ["PATH"], "HOME": directory}, **user)
                 self.assertEqual(status, done.returncode, (megabytes, groups, done.stderr))
