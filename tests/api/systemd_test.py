@@ -42,9 +42,10 @@ class Systemd(live_server.ServerTest):
         self.assertEqual({"READY=1", "WATCHDOG=1"}, set(came))
         self.assertEqual(1, came.count("READY=1"))
         began = time.monotonic()
-        for _ in range(5):
+        # Every 0.2 s; what came while this process had no processor is read at once.
+        for _ in range(10):
             self.assertEqual(b"WATCHDOG=1", listener.recv(100))
-        self.assertGreater(time.monotonic() - began, 0.6)
+        self.assertGreater(time.monotonic() - began, 1.2)
         os.kill(server.pid, signal.SIGTERM)
         while listener.recv(100) != b"STOPPING=1":
             pass
