@@ -310,7 +310,7 @@ time.sleep(settings["wait"])
             self.assertEqual("success", alone["status"], alone["stderr"])
             alone = json.loads(alone["stdout"])
             self.assertGreater(len(alone), 500, "the locks were not tried")
-            with self.beside(self.LOCK, **self.locks(4, template=template)) as holding:
+            with self.beside(self.LOCK, **self.locks(8, template=template)) as holding:
                 beside = self.run_warm(self.LOCK, **self.locks(0, template=template))
                 self.assertFalse(holding.done(), "they were not there at the same time")
             self.assertGreater(int(holding.result()["stdout"]), 100, "nothing was locked")
@@ -376,6 +376,8 @@ verdict()
         def status(pid):
             return dict(line.rstrip("\n").split(":\t", 1) for line in open(f"/proc/{pid}/status", encoding="utf-8") if ":\t" in line)
         with self.beside("import os, time\nos.fork()\ntime.sleep(2.5)"):
+            # A guest that is on its way into its jail is not confined yet.
+            self.wait_for(lambda: not any(pool["refilling"] for pool in self.pools().values()))
             jails = {}
             for pid in self.server.processes():
                 with contextlib.suppress(OSError):
