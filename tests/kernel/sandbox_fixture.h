@@ -175,7 +175,7 @@ class LivingSandboxTest : public testing::Test {
 
   static bool prints_more(const Process& process, milliseconds within) {
     // What was in the pipe is read first.
-    std::this_thread::sleep_for(milliseconds(50));
+    std::this_thread::sleep_for(milliseconds(300));
     const std::uint64_t before = process->state().output_to;
     const auto until = std::chrono::steady_clock::now() + within;
     while (std::chrono::steady_clock::now() < until) {

@@ -144,7 +144,7 @@ TEST_F(LivingSandboxTest, AChildInTheBackgroundGoesOnPrinting) {
             "echo started"));
   EXPECT_EQ(all_of(process).out, "started\n");
   write("/workspace/go", "");
-  EXPECT_EQ(run("while [ ! -e told ]; do sleep 0.01; done; cat told").out, "yes\n");
+  EXPECT_EQ(run("while [ ! -s told ]; do sleep 0.01; done; cat told").out, "yes\n");
   EXPECT_EQ(all_of(process, false).out, "started\nstill here\n");
 }
 
@@ -184,7 +184,7 @@ TEST_F(LivingSandboxTest, TheLatestThatEndedAreKept) {
 }
 
 TEST_F(LivingSandboxTest, ItEndsWhenItsTimeIsOver) {
-  begin({}, milliseconds(300));
+  begin({}, milliseconds(2000));
   const Process process = started(shell("sleep 60"));
   ASSERT_TRUE(ends_within(scaled(seconds(10))));
   EXPECT_EQ(sandbox_->ending()->cause, LivingSandbox::Cause::lifetime);
@@ -196,9 +196,9 @@ TEST_F(LivingSandboxTest, ItEndsWhenItsTimeIsOver) {
 }
 
 TEST_F(LivingSandboxTest, ItsTimeCanBeRenewed) {
-  begin({}, milliseconds(400));
+  begin({}, milliseconds(1000));
   sandbox_->set_lifetime(scaled(seconds(60)));
-  EXPECT_FALSE(ends_within(milliseconds(800)));
+  EXPECT_FALSE(ends_within(milliseconds(1400)));
 }
 
 // The process that starts the server has ended: nothing but connections keeps the sandbox.
@@ -210,11 +210,11 @@ constexpr const char* left_server =
     "    while True: kept.append(s.accept())\" > /dev/null";
 
 TEST_F(LivingSandboxTest, ItIsNotIdleWhileAConnectionIsOpen) {
-  begin({}, std::nullopt, scaled(milliseconds(300)));
+  begin({}, std::nullopt, milliseconds(1000));
   all_of(started(shell(left_server)));
   std::optional<jail::Result<PortConnection>> connection = connect(8000);
   ASSERT_TRUE(*connection) << connection->error().message();
-  EXPECT_FALSE(ends_within(scaled(milliseconds(700))));
+  EXPECT_FALSE(ends_within(milliseconds(2000)));
   connection.reset();
   ASSERT_TRUE(ends_within(scaled(seconds(20))));
   EXPECT_EQ(sandbox_->ending()->cause, LivingSandbox::Cause::idle);
@@ -263,12 +263,12 @@ TEST_F(LivingSandboxTest, WhyThereIsNoConnection) {
 }
 
 TEST_F(LivingSandboxTest, ItIsNotIdleWhileAProcessRunsOrSomebodyUsesIt) {
-  begin({}, std::nullopt, milliseconds(200));
-  const Process process = started(shell("sleep 0.6"));
+  begin({}, std::nullopt, milliseconds(1000));
+  const Process process = started(shell("sleep 1.5"));
   {
     const LivingSandbox::Use use(sandbox_);
     all_of(process);
-    EXPECT_FALSE(ends_within(milliseconds(400)));
+    EXPECT_FALSE(ends_within(milliseconds(1500)));
   }
   ASSERT_TRUE(ends_within(scaled(seconds(10))));
   EXPECT_EQ(sandbox_->ending()->cause, LivingSandbox::Cause::idle);
