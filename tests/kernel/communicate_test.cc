@@ -5,10 +5,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "guest.h"
+#include "processes.h"
 #include "tests/time_scale.h"
 
 namespace kernel_ring {
@@ -147,8 +150,15 @@ TEST(Communicate, IsRefusedWithoutItsStreamsAndBeforeTheStart) {
 TEST(Cancel, ComesFromAnyThread) {
   auto jail = running("echo waiting; sleep 60");
   ASSERT_TRUE(jail);
+  while (jail->process_fd() < 0) ASSERT_TRUE(jail->advance());
+  const pid_t init = process_of(jail->process_fd());
   std::thread other([&] {
-    std::this_thread::sleep_for(milliseconds(200));
+    // Once it sleeps it has said so.
+    EXPECT_TRUE(soon([init] {
+      const std::set<pid_t> inside = descendants_of(init);
+      return std::any_of(inside.begin(), inside.end(),
+                         [](pid_t pid) { return name_of(pid) == "sleep"; });
+    }));
     jail->cancel();
   });
   const auto output = jail->communicate();
