@@ -189,7 +189,7 @@ TEST_F(HttpProviderTest, AWaitIsCutShortByCancelling) {
   serve({error_reply("429 Too Many Requests", "Retry-After: 20\r\n")});
   cancel_after_ = 200ms;
   EXPECT_EQ(ask().failure().fault, Fault::cancelled);
-  EXPECT_LT(took_, 600ms);
+  EXPECT_LT(took_, 5s);
 }
 
 TEST_F(HttpProviderTest, WhatWasSaidIsNotSaidAgain) {
@@ -224,12 +224,13 @@ TEST_F(HttpProviderTest, AnAnswerIsWholeAtItsLastWordThoughNobodyHangsUp) {
   const std::string end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
   for (const std::string& said : {piece, piece + end}) {
     serve({head + said});
-    CallOptions options = within(200ms);
+    CallOptions options = within(said == piece ? 200ms : 10s);
     options.on_text = [](std::string_view) {};
     const auto answer = ask(std::move(options));
     EXPECT_EQ(static_cast<bool>(answer), said != piece);
     if (answer) {
       EXPECT_EQ(answer->text, "x");
+      EXPECT_LT(took_, 8s);
     } else {
       EXPECT_EQ(answer.failure().fault, Fault::timed_out);
     }
