@@ -78,6 +78,7 @@ class FakeHandler final : public Handler {
 
   boost::asio::awaitable<void> upgrade(Socket socket, Request, BodyBudget&,
                                        runtime::Cancel) override {
+    ++upgraded;
     std::string text(4, ' ');
     for (;;) {
       co_await boost::asio::async_read(socket, boost::asio::buffer(text),
@@ -89,6 +90,7 @@ class FakeHandler final : public Handler {
 
   CustomHandler custom;
   std::atomic<int> handled{0};
+  std::atomic<int> upgraded{0};
   std::atomic<int> gone_seen{0};
   std::chrono::milliseconds longest{3'000};
 

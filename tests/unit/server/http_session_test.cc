@@ -74,7 +74,7 @@ TEST_F(HttpTest, ASwitchBehindAPipelinedRequestReadsNothingAhead) {
   EXPECT_TRUE(eventually([&] { return handler_.handled == 1; }));
   client.send(get("/switch"));
   EXPECT_EQ(client.receive()->body, "first");
-  std::this_thread::sleep_for(20ms);
+  EXPECT_TRUE(eventually([&] { return handler_.upgraded == 1; }));
   for (const std::string four : {"ping", "pong"}) {
     client.send(four);
     EXPECT_EQ(client.take(4), four);
@@ -83,7 +83,7 @@ TEST_F(HttpTest, ASwitchBehindAPipelinedRequestReadsNothingAhead) {
 
 TEST_F(HttpTest, ConnectionsAreDividedAmongTheExecutors) {
   start();
-  handler_.longest = 400ms;
+  handler_.longest = 2s;
   TestClient blocked = client();
   EXPECT_EQ(blocked.exchange(get("/one")).status, 200);
   TestClient free = client();
@@ -92,7 +92,7 @@ TEST_F(HttpTest, ConnectionsAreDividedAmongTheExecutors) {
   blocked.send(get("/block"));
   EXPECT_TRUE(eventually([&] { return handler_.handled == 3; }));
   EXPECT_EQ(free.exchange(get("/three")).status, 200);
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, 400ms);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 2s);
   EXPECT_EQ(blocked.receive()->status, 200);
 }
 
@@ -385,7 +385,7 @@ TEST_F(HttpTest, ATricklingHeadIsTimedOut) {
     client.send(std::string_view(request).substr(i, 1));
   }
   EXPECT_EQ(client.receive()->status, 408);
-  EXPECT_LT(std::chrono::steady_clock::now() - began, 400ms);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);
 }
 
 TEST_F(HttpTest, ASlowBodyIsTimedOut) {
@@ -397,7 +397,7 @@ TEST_F(HttpTest, ASlowBodyIsTimedOut) {
 }
 
 TEST_F(HttpTest, IdleConnectionsAreClosedWithoutAWord) {
-  start({.head_timeout = 50ms, .idle_timeout = 50ms});
+  start({.head_timeout = 500ms, .idle_timeout = 500ms});
   TestClient silent = client();
   EXPECT_TRUE(silent.at_end());
   TestClient used = client();
