@@ -36,7 +36,8 @@ struct ProcessCommand {
 
 class LivingProcess;
 
-// What whoever keeps books of a process is told, on its executor. Empty: nothing.
+// The functions that are told of a process's start and end, on its executor; an empty one is not
+// called.
 struct ProcessNews {
   std::function<void(const LivingProcess&)> on_start = {};  // before its end can be known
   // Before others can see that it has ended.

@@ -34,10 +34,11 @@ class Launchers {
   jail::Result<std::shared_ptr<jail::Launcher>> living();
   struct Launched {
     jail::Jail jail;
-    std::shared_ptr<jail::Launcher> launcher;  // who makes it
+    std::shared_ptr<jail::Launcher> launcher;  // makes that jail
   };
-  // By the latest, or by a new one where that is dead or `failed`: one that is being killed takes
-  // orders for a moment, so that only who has waited in vain knows. Errors: as Launcher::launch().
+  // Has the latest launcher make a jail, or a new one where the latest is dead or is `failed`. A
+  // launcher that is being killed takes orders for a moment, so only a caller who has waited in
+  // vain can say that it failed. Errors: as Launcher::launch().
   jail::Result<Launched> launch(const jail::JailSpec& spec,
                                 const std::shared_ptr<const void>& failed = nullptr);
   // A proxy that lives. Errors: invalid (Egress::off), and those of EgressProxy::start().

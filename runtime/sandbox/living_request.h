@@ -22,7 +22,8 @@ struct LivingRequest {
                                      // memory_limit_mb
   std::chrono::milliseconds most_lifetime{std::chrono::hours(24)};  // it ends by itself then
   jail::Network network = {};
-  // Who was asked before and died meanwhile: somebody else makes the jail. Null: nobody was.
+  // The launcher that was asked before and died meanwhile; another one makes the jail. Null: none
+  // was asked.
   std::shared_ptr<const jail::Launcher> failed = nullptr;
 };
 
@@ -31,7 +32,7 @@ using EgressSource = std::function<jail::Result<std::shared_ptr<const jail::Egre
 
 struct LivingJail {
   jail::Jail jail;  // in Phase::launching, with its loopback interface alone
-  // Who makes it. Where that dies before it has announced init, nobody announces it any more.
+  // The launcher that makes the jail. Once it has died without having announced init, nobody will.
   std::shared_ptr<const jail::Launcher> launcher;
   // To be called when the jail is given up: what the host holds for it goes soon after that.
   std::function<void()> on_given_up = [] {};

@@ -21,8 +21,8 @@ class WebhookSender {
  public:
   // An owner may have one try of each of its webhooks under way, and two tests.
   static constexpr std::uint32_t most_of_an_owner = 12;
-  // Of all owners together, who take turns. It takes more than forty of them to keep another
-  // waiting.
+  // All owners together may have so many tries under way, and they take turns. More than forty
+  // owners are needed to keep another one waiting.
   static constexpr std::uint32_t most_at_once = 512;
   // From looking the name up to the end of the answer's head.
   static constexpr std::chrono::seconds most_time{10};

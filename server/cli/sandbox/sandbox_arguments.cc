@@ -16,7 +16,8 @@ namespace {
 
 // What is sent as JSON would become something else.
 constexpr const char* not_utf8 = ": expected UTF-8";
-// Of SANDBOX_MAX_LIFETIME_SECONDS: the server says what its operator allows of that.
+// This is the most that SANDBOX_MAX_LIFETIME_SECONDS can be. The server says what its operator
+// allows of it.
 constexpr std::uint32_t most_seconds = 30 * 86'400;
 constexpr std::uint32_t most_memory_mb = 1u << 20;
 
