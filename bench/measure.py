@@ -11,6 +11,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "tests" / "api"), str(HERE.parent / "tests")]
 import figures as figures_module  # noqa: E402
+import host_view  # noqa: E402
 import live_server  # noqa: E402
 import memory  # noqa: E402
 import peers  # noqa: E402
@@ -355,14 +356,14 @@ class Run:
 
     def _hold(self, name, options, program, count):
         empty = self._filled(options, program, 1)
-        alone = memory.available_mb()
+        alone = host_view.available_mb()
         empty.close()
         time.sleep(1)
         worker = self._filled(options, program, count)
-        taken = (alone - memory.available_mb()) / (count - 1)
-        self.figures.numbers[f"MB of a warm jail (MemAvailable), {name}"] = taken
+        taken = (alone - host_view.available_mb()) / (count - 1)
+        self.figures.numbers[f"MB of a warm jail (of the host), {name}"] = taken
         if taken > 0:  # on a busy machine it may be anything
-            self.figures.numbers[f"warm jails in a GiB (MemAvailable), {name}"] = 1024 / taken
+            self.figures.numbers[f"warm jails in a GiB (of the host), {name}"] = 1024 / taken
         if os.geteuid() == 0:
             sizes = memory.unshared_kb(worker.pid)
             if sizes:

@@ -9,11 +9,6 @@ KCMP = {"x86_64": 312, "aarch64": 272}.get(os.uname().machine)
 KCMP_VM = 1
 
 
-def available_mb():
-    text = pathlib.Path("/proc/meminfo").read_text(encoding="ascii")
-    return int(re.search(r"MemAvailable:\s+(\d+)", text)[1]) / 1024
-
-
 def resident_mb(pid):
     text = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
     return int(re.search(r"VmRSS:\s+(\d+)", text)[1]) / 1024

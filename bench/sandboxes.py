@@ -59,17 +59,17 @@ def milliseconds_a_second(pid):
 def many(sandboxes, pid, count, figures):
     """What so many cost one by one: created, with a process that sleeps, paused, resumed by a command."""
     numbers = figures.numbers
-    alone = memory.available_mb()
+    alone = host_view.available_mb()
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         made = list(pool.map(lambda _: microseconds_of(sandboxes.create), range(count)))
         ids = [sandbox for _, sandbox in made]
         numbers[f"ms to create a sandbox, {AT_ONCE} at once, mean"] = sum(took for took, _ in made) / count / 1e3
         time.sleep(SETTLE_SECONDS)
-        numbers[f"MB of each of {count} sandboxes (MemAvailable)"] = (alone - memory.available_mb()) / count
+        numbers[f"MB of each of {count} sandboxes (of the host)"] = (alone - host_view.available_mb()) / count
         list(pool.map(lambda sandbox: sandboxes.run(sandbox, "/bin/sleep", "100000", background=True), ids))
         time.sleep(SETTLE_SECONDS)
-        numbers[f"MB of each of {count} sandboxes with a process that sleeps (MemAvailable)"] = (
-            (alone - memory.available_mb()) / count)
+        numbers[f"MB of each of {count} sandboxes with a process that sleeps (of the host)"] = (
+            (alone - host_view.available_mb()) / count)
         numbers[f"ms of a processor that {count} such sandboxes use in a second"] = milliseconds_a_second(pid)
         list(pool.map(lambda sandbox: sandboxes.send("POST", f"/{sandbox}/pause"), ids))
         time.sleep(SETTLE_SECONDS)

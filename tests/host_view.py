@@ -4,6 +4,7 @@ import ctypes
 import os
 import pathlib
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -13,6 +14,18 @@ import time
 import time_scale
 
 PR_SET_CHILD_SUBREAPER = 36
+
+
+def available_mb():
+    """What the host has left, in MB: MemAvailable and the pages on the free lists of each processor. MemAvailable leaves those lists out,
+    and since Linux 6.7 they grow to hundreds of MB: memory that is freed and filled again goes through them, and MemAvailable does not move.
+
+    Source: mm/page_alloc.c (nr_pcp_high), si_mem_available.
+    """
+    available_kb = int(re.search(r"^MemAvailable:\s+(\d+)", pathlib.Path("/proc/meminfo").read_text(encoding="ascii"), re.MULTILINE)[1])
+    zones = pathlib.Path("/proc/zoneinfo").read_text(encoding="ascii")
+    listed_pages = sum(int(count) for count in re.findall(r"^\s+count:\s+(\d+)", zones, re.MULTILINE))
+    return available_kb / 1024 + listed_pages * resource.getpagesize() / (1 << 20)
 
 
 def become_subreaper():

@@ -32,6 +32,8 @@ class Attack:
         self.language = {".py": "python", ".sh": "bash"}[path.suffix]
         self.timeout = float(self._field("Timeout", "10"))
         self.memory = int(self._field("Memory", "256"))
+        # What the host may lose beyond that: what is filled between two looks of the watchdog.
+        self.beyond = int(self._field("Beyond", "64"))
         self.within = float(self._field("Within", str(self.timeout + 10)))
         self.machine = self._field("Machine", platform.machine())
         self.controlled = self._field("Control", None) is not None

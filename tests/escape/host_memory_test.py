@@ -6,12 +6,11 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
 import attacks_test  # noqa: E402
+import host_view  # noqa: E402
 import live_server  # noqa: E402
 
 PRELUDE = attacks_test.PRELUDE.read_text(encoding="utf-8")
 ON_MEMORY = [attack for attack in attacks_test.ALL if attack.name.startswith("memory_") and attack.language == "python"]
-# Beyond a jail's limit: what is filled between two looks of its watchdog, and what the host needs to start it.
-SLACK_MB = 64
 # In a virtual machine the kernel sets free pages aside for moments, to tell the hypervisor of them: some tens of MB are missing,
 # or come back, that have nothing to do with the attack. What an attack takes is missing each time.
 LOOKS = 3
@@ -20,19 +19,12 @@ LOOKS = 3
 MAX_LOOKS = 15
 
 
-def available_mb():
-    for line in pathlib.Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) >> 10
-    raise AssertionError("/proc/meminfo says nothing of MemAvailable")
-
-
 def settled_mb():
     """The same once it no longer changes: memory of processes that ended comes back little by little."""
-    last = available_mb()
+    last = host_view.available_mb()
     for _ in range(100):
         time.sleep(0.1)
-        before, last = last, available_mb()
+        before, last = last, host_view.available_mb()
         if abs(last - before) <= 2:
             break
     return last
@@ -50,7 +42,7 @@ class Loss:
 
     def _watch(self):
         while not self._ended.is_set():
-            self._least = min(self._least, available_mb())
+            self._least = min(self._least, host_view.available_mb())
             time.sleep(0.002)
 
     def __exit__(self, *_):
@@ -72,7 +64,7 @@ class HostMemory(live_server.ServerTest):
     def least_lost_by(self, attack, template):
         least = self.lost_by(attack, template)
         for look in range(1, MAX_LOOKS):
-            if look >= LOOKS and least <= attack.memory + SLACK_MB:
+            if look >= LOOKS and least <= attack.memory + attack.beyond:
                 break
             least = min(least, self.lost_by(attack, template))
         return least
@@ -83,7 +75,7 @@ class HostMemory(live_server.ServerTest):
         losses = {attack.name: self.least_lost_by(attack, template) for attack in ON_MEMORY}
         print("loss in MB:", losses, flush=True)
         self.assertEqual({}, {attack.name: losses[attack.name] for attack in ON_MEMORY
-                              if losses[attack.name] > attack.memory + SLACK_MB})
+                              if losses[attack.name] > attack.memory + attack.beyond})
 
     def test_cold(self):
         self.check("none")

@@ -37,9 +37,8 @@ def percentile(values, share):
 
 
 def memory_in_use():
-    with open("/proc/meminfo", encoding="ascii") as file:
-        fields = {line.split(":")[0]: int(line.split()[1]) for line in file}
-    return (fields["MemTotal"] - fields["MemAvailable"]) / 1024
+    total_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / MEBIBYTE
+    return total_mb - host_view.available_mb()
 
 
 def network_namespaces(processes):

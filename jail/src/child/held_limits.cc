@@ -64,13 +64,14 @@ void HeldLimits::begin(std::uint64_t now_ns) {
 // What a look costs is a guest's choice, and so is how long init rests after it. What a guest fills
 // meanwhile is seen at a glance.
 HeldLimits::Glance HeldLimits::glance(const wire::Order& order) {
+  const std::uint64_t began = now_ns();
   const std::uint64_t before = own_cpu_ns();
   const std::uint64_t reaped = reaped_cpu_ns();
   const WatchedUsage usage = watch_.glance(order.memory_bytes, reaped);
   cpu_ns_ = larger(cpu_ns_, usage.cpu_ns + reaped);
   const std::uint64_t rest = rest_after(own_cpu_ns() - before);
   const std::uint64_t pause = pause_at(usage.memory.least, order);
-  next_look_ns_ = smaller(next_memory_ns_, now_ns() + larger(pause, rest));
+  next_look_ns_ = smaller(next_memory_ns_, larger(began + pause, now_ns() + rest));
   if (usage.memory.least <= order.memory_bytes) return Glance::well;
   if (usage.is_rough) return Glance::unclear;
   note_peak(larger(order.memory_bytes, smaller(usage.memory.least, usage.memory.pages)));
@@ -108,15 +109,17 @@ wire::Cause HeldLimits::look(const wire::Order& order) {
     if (seen == Glance::beyond) return wire::cause_memory;
     if (seen == Glance::well) return cause_by_cpu(order);
   }
+  const std::uint64_t began = now_ns();
   const std::uint64_t before = own_cpu_ns();
   const WatchedUsage usage = measure(order);
   const std::uint64_t rest = rest_after(own_cpu_ns() - before);
   const std::uint64_t memory = settle(usage.memory, order);
   if (memory > order.memory_bytes) return wire::cause_memory;
   if (cause_by_cpu(order) != wire::cause_none) return wire::cause_cpu;
-  const std::uint64_t pause = pause_at(memory, order);
-  next_memory_ns_ = now_ns() + larger(pause, rest);
-  next_look_ns_ = smaller(next_memory_ns_, now_ns() + pause);
+  // The guest has filled more of its room while init looked.
+  const std::uint64_t next = larger(began + pause_at(memory, order), now_ns() + shortest_pause_ns);
+  next_memory_ns_ = larger(next, now_ns() + rest);
+  next_look_ns_ = next;
   if (usage.memory.most <= order.memory_bytes) plan_looks_at_rest(memory, order);
   return wire::cause_none;
 }

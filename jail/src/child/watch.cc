@@ -50,6 +50,9 @@ constexpr std::uint64_t bytes_of_a_name = std::uint64_t{2} * 4 * 256;
 // A file of a tmpfs: its inode and its entry in a directory with the longest name.
 constexpr std::uint64_t bytes_of_an_inode = 1700;
 
+// A count of what is behind all descriptors and mappings ends after this much processor time, since
+// nobody looks at what is filled meanwhile; the next one goes on there.
+constexpr std::uint64_t budget_of_a_count_ns = 3 * ns_per_ms;
 // A walk ends after this time by the clock, since nobody looks meanwhile; the next one goes on
 // there.
 constexpr std::uint64_t budget_of_a_walk_ns = 10 * ns_per_ms;
@@ -278,7 +281,7 @@ void Watch::count_from(int first, int last, std::uint64_t memory_limit, const Bu
 // The processes that were not come to yet are few looks away from it. They count as those do, on
 // average, that were: most have been forked by one of these.
 Watch::Kept Watch::counted(std::uint64_t memory_limit) {
-  const Budget budget(budget_of_a_look_ns);
+  const Budget budget(budget_of_a_count_ns);
   const int before = counted_until_;
   count_from(before + 1, last_process, memory_limit, budget);
   count_from(0, before, memory_limit, budget);

@@ -39,9 +39,8 @@ struct SharedMemory {
 
 inline constexpr std::uint64_t no_memory_limit = ~std::uint64_t{0};
 
-// A look may spend this much processor time on one process, and begins with no other one after it.
-// What it does not read of a process counts as the most that it can be. Time that other programs
-// take does not shorten it.
+// A look may spend this much processor time on one process. What it does not read of a process
+// counts as the most that it can be. Time that other programs take does not shorten it.
 inline constexpr std::uint64_t budget_of_a_look_ns = 15 * ns_per_ms;
 
 class Watch {

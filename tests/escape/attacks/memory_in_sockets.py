@@ -2,6 +2,7 @@
 # Report: out_of_memory; what waits in sockets counts.
 # Expect: status=out_of_memory last=sends
 # Memory: 128
+# Beyond: 128
 # Timeout: 20
 import socket
 import time
