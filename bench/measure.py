@@ -24,7 +24,8 @@ SHIPPED = json.loads((HERE.parent / "rootfs" / "templates" / "data.json").read_t
 DATA_IMPORTS = ",".join(SHIPPED["imports"])
 DATA = ("--template", "data", "--imports", DATA_IMPORTS, "--warm-up", SHIPPED["warm_up"], "--after-fork", SHIPPED["after_fork"],
         "--rehearsal", SHIPPED["rehearsal"])
-PARTS = ("launchers", "floor", "in_process", "http", "sandboxes", "memory")
+PARTS = ("launchers", "floor", "in_process", "ends", "http", "sandboxes", "memory")
+HELD_MB = (0, 20, 200)  # that a program has when it ends
 CLIENTS = 8
 PAUSE_MS = 3  # that nothing happens in before a request, once what it needs is there
 IN_STOCK = 500  # requests that use up the jails which a pool has in stock: these would flatter a rate
@@ -40,6 +41,7 @@ class Plan:
     pandas_rounds: int     # rounds in which the launchers import pandas too
     requests: int          # warm ones of one client in a round, each to a full pool
     cold: int              # cold ones in a round
+    ends: int              # of programs with each size of memory, in a round
     floods: int            # how often each rate is measured
     flood_seconds: float
     pandas_seconds: float  # the same for launchers that import pandas
@@ -55,11 +57,11 @@ class Plan:
     lives: int             # of sandboxes, in a round
 
 
-QUICK = Plan(rounds=5, launches=2, pandas_rounds=2, requests=30, cold=3,
+QUICK = Plan(rounds=5, launches=2, pandas_rounds=2, requests=30, cold=3, ends=5,
              floods=1, flood_seconds=1.5, pandas_seconds=5, pandas_floods=("python3",),
              long_run=5_000, fresh_floods=4, loads=(0.5,), load_seconds=3, jails=100, state_mb=0, refills=20, sandboxes=100,
              lives=5)
-FULL = Plan(rounds=30, launches=2, pandas_rounds=6, requests=50, cold=4,
+FULL = Plan(rounds=30, launches=2, pandas_rounds=6, requests=50, cold=4, ends=5,
             floods=3, flood_seconds=3, pandas_seconds=8, pandas_floods=("python3", "bubblewrap"),
             long_run=100_000, fresh_floods=6, loads=(0.25, 0.5, 0.75, 0.9, 1.1), load_seconds=8, jails=1_000, state_mb=1_024, refills=50,
             sandboxes=1_000, lives=5)
@@ -209,6 +211,24 @@ class Run:
         if self.warm and rate:
             answer = self.warm.ask("open", rate / 2, self.plan.load_seconds)
             self.figures.add("in process, warm, half load", answer["total"])
+
+    # --- the end of a program
+
+    def add_ends(self):
+        """From the output of a program to when its owner knows that it exited, beside a fork that is reaped."""
+        for held in HELD_MB:
+            code = f"import os; held = b'x' * ({held} << 20); os.write(1, b'{EXPECTED}\\n')"
+            name = f"the end of a program with {held} MB"
+            jail = self._open_warm(name, "--memory-mb", "512", code=f"{code}; os._exit(0)")
+            if jail:
+                self._add_end(name, jail, "report")
+            # Its child exits as soon as the code is done.
+            floor = self.open.enter_context(Worker(
+                peers.PYTHON, str(HERE / "floor" / "floor.py"), "--code", code, "--expect", EXPECTED + "\n"))
+            self._add_end(f"floor, {name}", floor, "reaped")
+
+    def _add_end(self, name, worker, phase):
+        self.each_round(name, lambda: self.figures.add(name, worker.ask("run", self.plan.ends, PAUSE_MS)[phase]))
 
     # --- over HTTP
 
@@ -397,7 +417,7 @@ class Run:
 
     def measure(self):
         with self.open:
-            for part in ("launchers", "floor", "in_process", "http", "sandboxes"):
+            for part in ("launchers", "floor", "in_process", "ends", "http", "sandboxes"):
                 if self.has(part):
                     say(f"opening {part}")
                     self.attempt(part, getattr(self, f"add_{part}"))

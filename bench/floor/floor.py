@@ -52,7 +52,7 @@ class Child:
             raise SystemExit(f"the program printed {output!r}, not {self.expected!r}")
 
     def request(self, code):
-        """(microseconds to the output, to the reaped child)"""
+        """(microseconds to the output, from there to the reaped child)"""
         begun = clock()
         self.requests.send(code)
         output = os.read(self.output, 65536)
@@ -64,18 +64,18 @@ class Child:
             raise SystemExit(f"a child ended with {status}")
         self.requests.close()
         os.close(self.output)
-        return (answered - begun) / 1e3, (reaped - begun) / 1e3
+        return (answered - begun) / 1e3, (reaped - answered) / 1e3
 
 
 def run(code, expected, count, pause):
-    outputs, reaped = [], []
+    outputs, reaped = [], []  # the time from an output to the reaped child
     for _ in range(count):
         waiting = Child(code, expected)
         time.sleep(pause)
         answer, end = waiting.request(code)
         outputs.append(answer)
         reaped.append(end)
-    return {"output": outputs, "total": reaped}
+    return {"output": outputs, "reaped": reaped, "total": [sum(both) for both in zip(outputs, reaped)]}
 
 
 def cost(code, count):

@@ -63,9 +63,18 @@ void EgressAudit::count(EgressNews news, Time now) {
   sum.lasted += news.lasted;
 }
 
+void EgressAudit::count_use(const EgressNews& news) {
+  if (news.kind == EgressNews::Kind::refused) use_.refused += 1;
+  if (news.kind != EgressNews::Kind::ended) return;
+  use_.connections += 1;
+  use_.sent += news.sent;
+  use_.received += news.received;
+}
+
 std::vector<EgressNews> EgressAudit::add(const jail::EgressDecision& decision, Time now) {
   std::vector<EgressNews> told = take(now - together_for);
   EgressNews news = news_of(decision);
+  count_use(news);
   if (now - refused_since_ > together_for || refused_.size() >= most_refused) {
     refused_.clear();
     refused_since_ = now;

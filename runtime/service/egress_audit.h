@@ -29,6 +29,14 @@ struct EgressNews {
   std::chrono::milliseconds lasted{0};
 };
 
+// What one sandbox asked its proxy for, and what went through it, since the sandbox was made.
+struct EgressUse {
+  std::uint64_t connections = 0;  // that have ended: one that is open counts from its end on
+  std::uint64_t refused = 0;
+  std::uint64_t sent = 0;  // bytes from the sandbox, of the connections that have ended
+  std::uint64_t received = 0;
+};
+
 // The kind of the event by which news of this kind is told.
 SandboxEventKind event_kind_of(EgressNews::Kind kind) noexcept;
 
@@ -45,6 +53,9 @@ class EgressAudit {
   // What has been counted together, where that began before `until`.
   std::vector<EgressNews> take(Time until);
 
+  // Of all that was added, told or not.
+  const EgressUse& use() const noexcept { return use_; }
+
  private:
   static constexpr std::size_t kinds = 3;
 
@@ -57,11 +68,13 @@ class EgressAudit {
 
   static bool may_tell(OfKind& of_kind, Time now);
   void count(EgressNews news, Time now);
+  void count_use(const EgressNews& news);
 
   std::array<OfKind, kinds> of_kinds_;
   Time together_since_ = Time::max();
   std::set<std::string, std::less<>> refused_;  // told lately
   Time refused_since_{};
+  EgressUse use_;
 };
 
 }  // namespace runtime

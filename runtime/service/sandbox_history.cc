@@ -113,6 +113,12 @@ void SandboxHistory::note_egress(const jail::EgressDecision& decision) {
   tell(found->second.owner, found->first, found->second.egress.add(decision, now));
 }
 
+EgressUse SandboxHistory::egress_use(std::string_view id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = audited_.find(id);
+  return found == audited_.end() ? EgressUse{} : found->second.egress.use();
+}
+
 // So that who looks misses nothing of what is counted together.
 void SandboxHistory::tell_counted(const SandboxEventQuery& query) {
   const auto until = std::chrono::steady_clock::now() - counted_at_least;

@@ -57,6 +57,8 @@ class SandboxHistory {
 
   // A connection of the sandbox whose id is the decision's label; of no other who is known here.
   void note_egress(const jail::EgressDecision& decision);
+  // Nothing, where no sandbox of that id is known.
+  EgressUse egress_use(std::string_view id);
 
   // Where jobs are durable: once the disk has all that was told before. Else at once.
   boost::asio::awaitable<void> settle() { return jobs_.settle(); }

@@ -235,6 +235,14 @@ void write_usage(Writer& writer, const SandboxUsage& usage) {
   writer.key("complete").boolean(usage.is_complete).end_object();
 }
 
+void write_egress_use(Writer& writer, const EgressUse& use) {
+  writer.begin_object();
+  writer.key("connections").integer(static_cast<std::int64_t>(use.connections));
+  writer.key("refused").integer(static_cast<std::int64_t>(use.refused));
+  writer.key("sent_bytes").integer(static_cast<std::int64_t>(use.sent));
+  writer.key("received_bytes").integer(static_cast<std::int64_t>(use.received)).end_object();
+}
+
 void write_usage_limits(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox) {
   const SandboxRequest& request = sandbox.request();
   const std::int64_t disk_bytes = std::int64_t{request.disk_mb} << 20;

@@ -43,6 +43,7 @@ void write_file_list(json::Writer& writer, const FileList& list);
 
 void write_event(json::Writer& writer, const SandboxEvent& event);
 void write_usage(json::Writer& writer, const SandboxUsage& usage);
+void write_egress_use(json::Writer& writer, const EgressUse& use);
 // What a sandbox may use of what is in the same member of its usage.
 void write_usage_limits(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox);
 

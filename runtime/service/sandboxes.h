@@ -238,6 +238,8 @@ class Sandboxes {
 
   // What one that lives uses now. Errors: as do_file_work(); kernel.
   boost::asio::awaitable<jail::Result<SandboxUsage>> usage(Found sandbox);
+  // What went through its proxy, as long as it is known.
+  EgressUse egress_use(const Sandbox& sandbox) const { return history_.egress_use(sandbox.id()); }
 
   // Why a file could not be read, written or looked at.
   static Refusal refusal_of_file(const jail::Error& error);

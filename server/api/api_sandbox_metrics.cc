@@ -61,6 +61,8 @@ awaitable<Response> show_metrics(runtime::Services services, Call call) {
   now ? runtime::write_usage(writer, *now) : static_cast<void>(writer.null());
   writer.key("limits");
   runtime::write_usage_limits(writer, *services.sandboxes, *sandbox);
+  writer.key("network");
+  runtime::write_egress_use(writer, services.sandboxes->egress_use(*sandbox));
   writer.key("interval_seconds").integer(UsageHistory::interval.count());
   writer.key("samples").begin_array();
   for (const SandboxUsage& sample : sandbox->usage_history().between(query.from, query.to)) {

@@ -321,6 +321,8 @@ print(status("evil.test:443"))
         self.assertEqual({"destination": destination, "address": "127.0.0.1", "reason": None, "connections": 1,
                           "sent_bytes": 1000, "received_bytes": 1000}, ended)
         self.assertEqual({"destination": "evil.test:443", "address": None, "reason": "no rule names it", "connections": 1}, refused)
+        self.assertEqual({"connections": 1, "refused": 1, "sent_bytes": 1000, "received_bytes": 1000},
+                         self.client.send("GET", f"{sandbox.path}/metrics").json["network"])
         audit = self.client.send("GET", f"/v1/audit?sandbox={sandbox.id}&kind=egress_refused").json["events"]
         self.assertEqual([(sandbox.id, None, refused)], [(event["sandbox_id"], event["request_id"], event["detail"]) for event in audit])
 

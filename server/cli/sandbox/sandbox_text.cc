@@ -195,13 +195,17 @@ std::string metrics_text(const json::Value& metrics) {
     const auto tenths = (*bytes->as_integer() * 10 + (1 << 19)) >> 20;
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MB";
   };
-  const Rows rows = {
+  Rows rows = {
       {"memory", mb(*now, "memory_bytes"), mb(*now, "memory_peak_bytes"),
        mb(*limits, "memory_bytes")},
       {"processor", shown(*now, "cpu_seconds") + " s", "-", shown(*limits, "cpu") + " cores"},
       {"processes", shown(*now, "processes"), "-", shown(*limits, "processes")},
       {"/workspace", mb(*now, "workspace_bytes"), "-", mb(*limits, "workspace_bytes")},
       {"/tmp", mb(*now, "tmp_bytes"), "-", mb(*limits, "tmp_bytes")}};
+  if (const json::Value* const network = json::member(metrics, "network"); network != nullptr) {
+    rows.push_back({"sent", mb(*network, "sent_bytes"), "-", "-"});
+    rows.push_back({"received", mb(*network, "received_bytes"), "-", "-"});
+  }
   return table(columns, rows, 0);
 }
 

@@ -106,6 +106,10 @@ TEST_F(EgressAuditTest, BytesOfWhatIsCountedTogetherAreSums) {
   EXPECT_EQ(counted[0].lasted, 5ms * counted[0].connections);
   count(counted);
   EXPECT_EQ(sent, 3000u);
+  EXPECT_EQ(audit_.use().connections, 1000u);
+  EXPECT_EQ(audit_.use().sent, 3000u);
+  EXPECT_EQ(audit_.use().received, 6000u);
+  EXPECT_EQ(audit_.use().refused, 0u);
 }
 
 TEST(EgressAudit, AFloodOfOneKindHidesNothingOfAnother) {
