@@ -110,8 +110,9 @@ awaitable<bool> Webhooks::deliver_event(Found webhook, SandboxEvent event, Cance
     row = webhook->row;
   }
   WebhookMessage message = message_of(event);
+  std::vector<Secret> secrets = secrets_of(row, system_clock::now());
   const WebhookSent sent =
-      co_await sender_->send(row.owner, row.url, row.secret, std::move(message), stop);
+      co_await sender_->send(row.owner, row.url, std::move(secrets), std::move(message), stop);
   note_sent(webhook, event, sent, stop);
   co_return is_delivery(sent);
 }

@@ -39,6 +39,10 @@ void write_webhook(json::Writer& writer, const WebhookRow& webhook, WebhookSecre
   writer.key("enabled").boolean(webhook.disabled.empty());
   write_words_or_null(writer, "disabled_reason", webhook.disabled);
   writer.key("failures").integer(webhook.failures);
+  const auto& former = webhook.former_secret;
+  const bool does_it_sign = former && former->until > std::chrono::system_clock::now();
+  write_time_or_null(writer, "previous_secret_until",
+                     does_it_sign ? std::optional(former->until) : std::nullopt);
   write_time_or_null(writer, "failing_since", webhook.failing_since);
   write_time_or_null(writer, "next_try_at", webhook.next_try);
   writer.key("missed_events").integer(static_cast<std::int64_t>(webhook.missed));

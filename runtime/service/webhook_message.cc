@@ -57,17 +57,29 @@ Secret make_webhook_secret() {
   return Secret(std::string(secret_prefix) + json::base64(random_bytes(secret_bytes)));
 }
 
+std::vector<Secret> secrets_of(const WebhookRow& webhook,
+                               std::chrono::system_clock::time_point now) {
+  std::vector<Secret> secrets{webhook.secret};
+  const auto& former = webhook.former_secret;
+  if (former && now < former->until) secrets.push_back(former->secret);
+  return secrets;
+}
+
 std::vector<std::pair<std::string, std::string>> webhook_headers(
-    const WebhookMessage& message, const Secret& secret,
+    const WebhookMessage& message, const std::vector<Secret>& secrets,
     std::chrono::system_clock::time_point now) {
   const auto since_1970 = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch());
   const std::string timestamp = std::to_string(since_1970.count());
-  const std::string bytes =
-      hmac_sha256(key_of(secret), message.id + "." + timestamp + "." + message.body);
+  const std::string bytes = message.id + "." + timestamp + "." + message.body;
+  std::string signatures;
+  for (const Secret& secret : secrets) {
+    signatures += signatures.empty() ? "v1," : " v1,";
+    signatures += json::base64(hmac_sha256(key_of(secret), bytes));
+  }
   return {{"Content-Type", "application/json"},
           {"webhook-id", message.id},
           {"webhook-timestamp", timestamp},
-          {"webhook-signature", "v1," + json::base64(bytes)}};
+          {"webhook-signature", signatures}};
 }
 
 }  // namespace runtime

@@ -11,6 +11,7 @@ namespace runtime {
 namespace {
 
 constexpr double most_name_bytes = 100;
+constexpr double max_previous_seconds = 604'800;
 
 constexpr Field url_field = {.name = "url",
                              .type = Field::Type::text,
@@ -81,11 +82,26 @@ constexpr RequestField<WebhookChange> webhook_change_rows[] = {
                      "event that was delivered, as if no try had failed."},
      read_flag<&WebhookChange::is_enabled>}};
 
+constexpr RequestField<WebhookSecretRequest> webhook_secret_rows[] = {
+    {{.name = "previous_seconds",
+      .type = Field::Type::number,
+      .min = 0,
+      .max = max_previous_seconds,
+      .unit = "seconds",
+      .default_json = "86400",
+      .description = "How long the secret before it signs too, so that a receiver has time to "
+                     "learn the new one. 0 where it leaked."},
+     read_seconds<&WebhookSecretRequest::former_signs_for>}};
+
 }  // namespace
 
 std::span<const RequestField<WebhookRequest>> webhook_fields() noexcept { return webhook_rows; }
 std::span<const RequestField<WebhookChange>> webhook_change_fields() noexcept {
   return webhook_change_rows;
+}
+
+std::span<const RequestField<WebhookSecretRequest>> webhook_secret_fields() noexcept {
+  return webhook_secret_rows;
 }
 
 Complaint check_webhook(const WebhookRequest& request) {

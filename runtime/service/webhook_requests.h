@@ -1,13 +1,16 @@
 // The fields of requests about webhooks.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "runtime/config/secret.h"
 #include "runtime/service/field.h"
 #include "runtime/service/request_rules.h"
+#include "runtime/store/sandbox_table.h"
 
 namespace runtime {
 
@@ -19,14 +22,26 @@ struct WebhookRequest {
 
 // What is not there stays as it is.
 struct WebhookChange {
+  // Not a field of a request: it is made here.
+  struct NewSecret {
+    Secret secret;
+    StoredTime former_until;  // when the one before it signs no more
+  };
+
   std::optional<std::string> url;
   std::optional<std::vector<std::string>> events;
   std::optional<std::string> name;
   std::optional<bool> is_enabled;
+  std::optional<NewSecret> secret;
+};
+
+struct WebhookSecretRequest {
+  std::chrono::milliseconds former_signs_for = std::chrono::hours(24);
 };
 
 std::span<const RequestField<WebhookRequest>> webhook_fields() noexcept;
 std::span<const RequestField<WebhookChange>> webhook_change_fields() noexcept;
+std::span<const RequestField<WebhookSecretRequest>> webhook_secret_fields() noexcept;
 
 // What must be there. A complaint begins with the field's name.
 Complaint check_webhook(const WebhookRequest& request);

@@ -112,7 +112,8 @@ struct WebhookSender::Turns {
 WebhookSender::WebhookSender(const WebhookDestinations& destinations)
     : turns_(std::make_shared<Turns>()), client_(client_options(destinations)) {}
 
-asio::awaitable<WebhookSent> WebhookSender::send(std::string owner, std::string url, Secret secret,
+asio::awaitable<WebhookSent> WebhookSender::send(std::string owner, std::string url,
+                                                 std::vector<Secret> secrets,
                                                  WebhookMessage message, Cancel cancel) {
   // What waits longer than this object lives has its turn still.
   const std::shared_ptr<Turns> turns = turns_;
@@ -140,7 +141,7 @@ asio::awaitable<WebhookSent> WebhookSender::send(std::string owner, std::string 
   llm::HttpRequest request;
   request.method = "POST";
   request.url = std::move(url);
-  request.headers = webhook_headers(message, secret, sent.attempt.at);
+  request.headers = webhook_headers(message, secrets, sent.attempt.at);
   request.body = std::move(message.body);
   llm::FetchOptions options;
   options.deadline = std::chrono::steady_clock::now() + most_time;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/llm/http_client.h"
 #include "runtime/sandbox/cancel.h"
@@ -35,8 +36,9 @@ class WebhookSender {
   // were broken off have left too many look-ups of names behind (AbandonedLookups); those that ran
   // out of time kept their turn. Only an answer 2xx is a delivery; its body is not read, and no
   // redirect is followed. Where `cancel` is requested what is returned says nothing.
-  boost::asio::awaitable<WebhookSent> send(std::string owner, std::string url, Secret secret,
-                                           WebhookMessage message, Cancel cancel);
+  boost::asio::awaitable<WebhookSent> send(std::string owner, std::string url,
+                                           std::vector<Secret> secrets, WebhookMessage message,
+                                           Cancel cancel);
 
  private:
   struct Turns;

@@ -36,6 +36,10 @@ void apply(WebhookRow& row, const WebhookChange& change) {
   if (change.url) row.url = *change.url;
   if (change.events) row.events = *change.events;
   if (change.name) row.name = *change.name;
+  if (change.secret) {
+    row.former_secret = FormerSecret{std::move(row.secret), change.secret->former_until};
+    row.secret = change.secret->secret;
+  }
   if (!change.is_enabled) return;
   forgive(row);
   if (!*change.is_enabled) row.disabled = disabled_by_owner;
@@ -253,6 +257,15 @@ awaitable<Webhooks::Or<Webhooks::View>> Webhooks::change(Caller caller, std::str
   co_return find(caller.principal, id);
 }
 
+awaitable<Webhooks::Or<Webhooks::View>> Webhooks::replace_secret(
+    Caller caller, std::string id, std::chrono::milliseconds former_signs_for) {
+  WebhookChange change;
+  change.secret =
+      WebhookChange::NewSecret{.secret = make_webhook_secret(),
+                               .former_until = std::chrono::system_clock::now() + former_signs_for};
+  co_return co_await Webhooks::change(std::move(caller), std::move(id), std::move(change));
+}
+
 awaitable<std::optional<Refusal>> Webhooks::remove(Caller caller, std::string id) {
   Found webhook;
   {
@@ -295,9 +308,11 @@ awaitable<Webhooks::Or<WebhookTry>> Webhooks::test(Caller caller, std::string id
   }
   const Cancel cancel = removed.child();
   const Cancel::Listener on_gone(std::move(gone), [cancel] { cancel.request(); });
-  WebhookMessage message = test_message(std::chrono::system_clock::now());
+  const auto now = std::chrono::system_clock::now();
+  WebhookMessage message = test_message(now);
+  std::vector<Secret> secrets = secrets_of(row, now);
   const WebhookSent sent =
-      co_await sender_->send(row.owner, row.url, row.secret, std::move(message), cancel);
+      co_await sender_->send(row.owner, row.url, std::move(secrets), std::move(message), cancel);
   if (draining_.requested() && !is_delivery(sent)) co_return stopping();
   if (removed.requested() && !is_delivery(sent)) co_return no_such_webhook();
   co_return sent.attempt;

@@ -74,6 +74,9 @@ class Webhooks {
   Or<View> find(const Principal& principal, std::string_view id) const;
   // Where the disk does not take it, nothing has changed.
   boost::asio::awaitable<Or<View>> change(Caller caller, std::string id, WebhookChange change);
+  // The same. The secret that it had signs beside the new one for so long, which may be no time.
+  boost::asio::awaitable<Or<View>> replace_secret(Caller caller, std::string id,
+                                                  std::chrono::milliseconds former_signs_for);
   // The same. A try that is under way is broken off, and so is a test.
   boost::asio::awaitable<std::optional<Refusal>> remove(Caller caller, std::string id);
   // Sends test_message(), once, whatever waits for delivery.

@@ -77,6 +77,8 @@ CREATE TABLE webhooks (
   url TEXT NOT NULL,
   events TEXT NOT NULL,
   secret TEXT NOT NULL,
+  former_secret TEXT,
+  former_until INTEGER,
   disabled TEXT NOT NULL,
   cursor INTEGER NOT NULL,
   missed INTEGER NOT NULL,

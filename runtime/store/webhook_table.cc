@@ -38,6 +38,9 @@ std::optional<StoredTime> time_at(const Statement& statement, int column) {
 // In the order of the columns from `name` on, but for the cursor.
 void bind_what_changes(Statement& statement, const WebhookRow& row) {
   statement.text(row.name).text(row.url).text(joined(row.events)).text(row.secret.reveal());
+  const auto& former = row.former_secret;
+  former ? statement.text(former->secret.reveal()) : statement.null();
+  bind_time(statement, former ? std::optional(former->until) : std::nullopt);
   statement.text(row.disabled).integer(static_cast<std::int64_t>(row.missed));
   statement.integer(row.failures);
   bind_time(statement, row.failing_since);
@@ -56,16 +59,19 @@ WebhookRow row_of(const Statement& statement) {
   row.url = statement.text_at(4);
   row.events = split(statement.text_at(5));
   row.secret = Secret(statement.text_at(6));
-  row.disabled = statement.text_at(7);
-  row.missed = static_cast<std::uint64_t>(statement.integer_at(8));
-  row.failures = static_cast<std::uint32_t>(statement.integer_at(9));
-  row.failing_since = time_at(statement, 10);
-  row.next_try = time_at(statement, 11);
-  if (const auto at = time_at(statement, 12)) {
-    row.last = WebhookTry{*at, statement.text_at(13), static_cast<int>(statement.integer_at(14)),
-                          statement.text_at(15)};
+  if (const auto until = time_at(statement, 8)) {
+    row.former_secret = FormerSecret{Secret(statement.text_at(7)), *until};
   }
-  row.cursor = static_cast<std::uint64_t>(statement.integer_at(16));
+  row.disabled = statement.text_at(9);
+  row.missed = static_cast<std::uint64_t>(statement.integer_at(10));
+  row.failures = static_cast<std::uint32_t>(statement.integer_at(11));
+  row.failing_since = time_at(statement, 12);
+  row.next_try = time_at(statement, 13);
+  if (const auto at = time_at(statement, 14)) {
+    row.last = WebhookTry{*at, statement.text_at(15), static_cast<int>(statement.integer_at(16)),
+                          statement.text_at(17)};
+  }
+  row.cursor = static_cast<std::uint64_t>(statement.integer_at(18));
   return row;
 }
 
@@ -73,10 +79,11 @@ WebhookRow row_of(const Statement& statement) {
 
 Result<std::uint64_t> WebhookTable::add(const WebhookRow& row) {
   auto insert = database_.prepare(
-      "INSERT INTO webhooks (name, url, events, secret, disabled, missed, failures, failing_since,"
-      " next_try, last_at, last_event, last_status, last_error, id, owner, created, cursor)"
-      " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
-      " coalesce(max(number), 0) FROM sandbox_events WHERE owner = ?15 RETURNING cursor");
+      "INSERT INTO webhooks (name, url, events, secret, former_secret, former_until, disabled,"
+      " missed, failures, failing_since, next_try, last_at, last_event, last_status, last_error,"
+      " id, owner, created, cursor)"
+      " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,"
+      " coalesce(max(number), 0) FROM sandbox_events WHERE owner = ?17 RETURNING cursor");
   if (!insert) return insert.error();
   bind_what_changes(*insert, row);
   insert->text(row.id).text(row.owner).integer(to_microseconds(row.created));
@@ -88,9 +95,9 @@ Result<std::uint64_t> WebhookTable::add(const WebhookRow& row) {
 
 Result<void> WebhookTable::put(const WebhookRow& row) {
   auto update = database_.prepare(
-      "UPDATE webhooks SET name = ?, url = ?, events = ?, secret = ?, disabled = ?, missed = ?,"
-      " failures = ?, failing_since = ?, next_try = ?, last_at = ?, last_event = ?,"
-      " last_status = ?, last_error = ?, cursor = ? WHERE id = ?");
+      "UPDATE webhooks SET name = ?, url = ?, events = ?, secret = ?, former_secret = ?,"
+      " former_until = ?, disabled = ?, missed = ?, failures = ?, failing_since = ?, next_try = ?,"
+      " last_at = ?, last_event = ?, last_status = ?, last_error = ?, cursor = ? WHERE id = ?");
   if (!update) return update.error();
   bind_what_changes(*update, row);
   update->integer(static_cast<std::int64_t>(row.cursor)).text(row.id);
@@ -106,9 +113,9 @@ Result<void> WebhookTable::remove(const std::string& id) {
 
 Result<std::vector<WebhookRow>> WebhookTable::all() {
   auto statement = database_.prepare(
-      "SELECT id, owner, created, name, url, events, secret, disabled, missed, failures,"
-      " failing_since, next_try, last_at, last_event, last_status, last_error, cursor"
-      " FROM webhooks ORDER BY seq");
+      "SELECT id, owner, created, name, url, events, secret, former_secret, former_until,"
+      " disabled, missed, failures, failing_since, next_try, last_at, last_event, last_status,"
+      " last_error, cursor FROM webhooks ORDER BY seq");
   if (!statement) return statement.error();
   std::vector<WebhookRow> rows;
   for (;;) {

@@ -21,6 +21,12 @@ struct WebhookTry {
   std::string error;  // why it was no delivery; empty: it was one
 };
 
+// A secret that was replaced, and signs beside the new one until then.
+struct FormerSecret {
+  Secret secret;
+  StoredTime until;
+};
+
 struct WebhookRow {
   std::string id;
   std::string owner;
@@ -29,6 +35,7 @@ struct WebhookRow {
   std::string url;
   std::vector<std::string> events;  // the kinds that are sent
   Secret secret;                    // as it is shown, "whsec_..."
+  std::optional<FormerSecret> former_secret;
   std::string disabled;             // why nothing is sent; empty: it is enabled
 
   std::uint64_t cursor = 0;    // the number of the last event that needs no delivery any more

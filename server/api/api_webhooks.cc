@@ -1,5 +1,6 @@
 // The routes of webhooks: where events of a caller's sandboxes are sent.
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -72,6 +73,22 @@ awaitable<Response> change_webhook(runtime::Services services, const runtime::Re
   co_return answer_of(changed);
 }
 
+awaitable<Response> replace_secret(runtime::Services services, const runtime::RequestRules* rules,
+                                   Call call) {
+  runtime::WebhookSecretRequest request;
+  const std::string_view body = call.body.empty() ? std::string_view("{}") : call.body;
+  if (auto refusal = decode_into(body, runtime::webhook_secret_fields(), *rules, request)) {
+    co_return std::move(*refusal);
+  }
+  const auto changed = co_await services.webhooks->replace_secret(
+      caller_of(call), call.parameter("id"), request.former_signs_for);
+  if (const auto* refusal = std::get_if<Refusal>(&changed)) co_return response_of(*refusal);
+  const auto& webhook = std::get<Webhooks::View>(changed);
+  services.logger.info("webhook has another secret",
+                       {{"request_id", call.head.request_id}, {"webhook_id", webhook.id}});
+  co_return answer_of(webhook, WebhookSecretShown::yes);
+}
+
 awaitable<Response> delete_webhook(runtime::Services services, Call call) {
   const auto refused = co_await services.webhooks->remove(caller_of(call), call.parameter("id"));
   co_return refused ? response_of(*refused) : no_content();
@@ -109,6 +126,9 @@ void add_webhook_routes(RouteTable& table, const runtime::Services& services,
              unless_off(bound(change_webhook, services, &rules)), QueryNames(), Versions::plain});
   table.add({"DELETE", "/v1/webhooks/{id}", Access::key, Cost::record,
              unless_off(bound(delete_webhook, services)), QueryNames(), Versions::plain});
+  table.add({"POST", "/v1/webhooks/{id}/secret", Access::key, Cost::record,
+             unless_off(bound(replace_secret, services, &rules)), QueryNames(), Versions::plain,
+             std::string_view(), Route::Body::none});
   table.add({"POST", "/v1/webhooks/{id}/test", Access::key, Cost::record,
              unless_off(bound(test_webhook, services, &rules)), QueryNames(), Versions::plain,
              std::string_view(), Route::Body::none});

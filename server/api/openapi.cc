@@ -44,6 +44,8 @@ std::string openapi_json(const runtime::RequestRules& rules) {
   fill_in(document, "x-webhook-fields", properties_of(runtime::webhook_fields(), rules));
   fill_in(document, "x-webhook-change-fields",
           properties_of(runtime::webhook_change_fields(), rules));
+  fill_in(document, "x-webhook-secret-fields",
+          properties_of(runtime::webhook_secret_fields(), rules));
   return document;
 }
 

@@ -135,7 +135,7 @@ TEST(WebhookMessage, IsSignedAsStandardWebhooksHasIt) {
   const WebhookMessage message{"msg_p5jXN8AQM9LWM0D4loKWxJek", "test", R"({"test": 2432232314})"};
   const Secret secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
   const auto headers =
-      webhook_headers(message, secret, std::chrono::system_clock::time_point(1614265330s));
+      webhook_headers(message, {secret}, std::chrono::system_clock::time_point(1614265330s));
   using Header = std::pair<std::string, std::string>;
   EXPECT_THAT(
       headers,
