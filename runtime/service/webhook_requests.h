@@ -25,7 +25,7 @@ struct WebhookChange {
   // Not a field of a request: it is made here.
   struct NewSecret {
     Secret secret;
-    StoredTime former_until;  // when the one before it signs no more
+    std::optional<StoredTime> former_until;  // the one before it signs till then; nothing: no more
   };
 
   std::optional<std::string> url;

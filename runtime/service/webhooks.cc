@@ -37,7 +37,9 @@ void apply(WebhookRow& row, const WebhookChange& change) {
   if (change.events) row.events = *change.events;
   if (change.name) row.name = *change.name;
   if (change.secret) {
-    row.former_secret = FormerSecret{std::move(row.secret), change.secret->former_until};
+    const auto& until = change.secret->former_until;
+    row.former_secret.reset();
+    if (until) row.former_secret = FormerSecret{std::move(row.secret), *until};
     row.secret = change.secret->secret;
   }
   if (!change.is_enabled) return;
@@ -260,9 +262,11 @@ awaitable<Webhooks::Or<Webhooks::View>> Webhooks::change(Caller caller, std::str
 awaitable<Webhooks::Or<Webhooks::View>> Webhooks::replace_secret(
     Caller caller, std::string id, std::chrono::milliseconds former_signs_for) {
   WebhookChange change;
-  change.secret =
-      WebhookChange::NewSecret{.secret = make_webhook_secret(),
-                               .former_until = std::chrono::system_clock::now() + former_signs_for};
+  WebhookChange::NewSecret& replacement = change.secret.emplace();
+  replacement.secret = make_webhook_secret();
+  if (former_signs_for.count() > 0) {
+    replacement.former_until = std::chrono::system_clock::now() + former_signs_for;
+  }
   co_return co_await Webhooks::change(std::move(caller), std::move(id), std::move(change));
 }
 
