@@ -25,9 +25,11 @@ void KnownProcesses::see(int pid, const ProcessStat& stat, std::uint64_t clock_n
     process->generation = generation;
     process->is_sized = false;
     process->counts = parent == nullptr ? Counts{} : parent->counts;
+    process->counts.is_current = false;
   } else if (stat.children_ticks >= process->children_ticks) {
     inherited_ += stat.children_ticks - process->children_ticks;
   }
+  if (process->clock_ns != clock_ns) process->counts.is_current = false;
   process->pid = pid;
   process->is_there = true;
   process->clock_ns = clock_ns;

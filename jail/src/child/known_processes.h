@@ -52,6 +52,8 @@ class KnownProcesses {
     bool is_counted;
     bool was_unreadable;  // at the last count
     bool is_dear;         // counting took so long that its mappings are not counted again
+    bool has_sockets;     // at the last count
+    bool is_current;      // it has not run since it was counted
     std::uint64_t descriptor_bytes;
     std::uint64_t mappings;
   };

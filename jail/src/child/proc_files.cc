@@ -274,6 +274,7 @@ bool read_descriptors(int proc, const char* process, const Budget& budget, Descr
     if (begins_with(target, epoll_instance)) ++found.epolls;
     if (begins_with(target, file_of_proc)) ++found.proc_files;
     if (begins_with(target, socket)) {
+      ++found.sockets;
       Text text;
       std::uint64_t queued = 0;
       if (read_text(proc, joined({process, "/fdinfo/", name}).text, text)) {

@@ -90,6 +90,7 @@ bool count_mappings(int proc, const char* process, std::uint64_t most, const Bud
 struct Descriptors {
   std::uint64_t epolls = 0;
   std::uint64_t proc_files = 0;
+  std::uint64_t sockets = 0;
   std::uint64_t in_flight = 0;  // queued in a Unix socket of the process, of whatever kind
 };
 

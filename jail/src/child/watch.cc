@@ -50,9 +50,9 @@ constexpr std::uint64_t bytes_of_a_name = std::uint64_t{2} * 4 * 256;
 // A file of a tmpfs: its inode and its entry in a directory with the longest name.
 constexpr std::uint64_t bytes_of_an_inode = 1700;
 
-// A count of what is behind all descriptors and mappings ends after this much processor time, since
-// nobody looks at what is filled meanwhile; the next one goes on there.
-constexpr std::uint64_t budget_of_a_count_ns = 3 * ns_per_ms;
+// While descriptors and mappings are counted, sockets and files are looked at each time that this
+// much processor time is spent: they are filled fastest.
+constexpr std::uint64_t counted_at_a_time_ns = 2 * ns_per_ms;
 // A walk ends after this time by the clock, since nobody looks meanwhile; the next one goes on
 // there.
 constexpr std::uint64_t budget_of_a_walk_ns = 10 * ns_per_ms;
@@ -221,18 +221,20 @@ std::uint64_t Watch::most_mappings(const ProcessStat& stat) const {
 
 // What is behind the descriptors that are there. False: they cannot be read.
 bool Watch::count_descriptors(const Process& process, std::uint64_t places,
-                              std::uint64_t& bytes) const {
+                              KnownProcesses::Counts& counts) const {
   Descriptors found;
   if (!read_descriptors(proc_, process.name().text, Budget(budget_of_a_look_ns), found)) {
     // One that ends has given up its memory first, and opens nothing any more.
     ProcessStat again;
     if (read_stat(proc_, process.name().text, again) && again.mapped_bytes != 0) return false;
-    bytes = 0;
+    counts.descriptor_bytes = 0;
     return true;
   }
-  bytes = beyond(places, free_places) * bytes_of_a_descriptor +
-          found.epolls * places * bytes_of_a_watch + found.proc_files * bytes_of_a_proc_file() +
-          found.in_flight * larger(most_places_ * bytes_of_a_watch, bytes_of_a_proc_file());
+  counts.has_sockets = found.sockets > 0;
+  counts.descriptor_bytes =
+      beyond(places, free_places) * bytes_of_a_descriptor +
+      found.epolls * places * bytes_of_a_watch + found.proc_files * bytes_of_a_proc_file() +
+      found.in_flight * larger(most_places_ * bytes_of_a_watch, bytes_of_a_proc_file());
   return true;
 }
 
@@ -249,42 +251,59 @@ bool Watch::count_mappings(const Process& process, std::uint64_t& out) const {
   return is_read;
 }
 
-// The processes with numbers in this range, as far as the budget reaches.
-void Watch::count_from(int first, int last, std::uint64_t memory_limit, const Budget& budget) {
+// What is behind the descriptors and mappings of one process.
+void Watch::count(const Process& process, const ProcessStat& stat, std::uint64_t memory_limit,
+                  KnownProcesses::Counts& counts) {
+  Text text;
+  std::uint64_t places = most_places_;
+  if (read_text(proc_, joined({process.name().text, "/status"}).text, text)) {
+    find_number(text.bytes, "FDSize:", places);
+  }
+  const std::uint64_t before = own_cpu_ns();
+  bool is_read = count_descriptors(process, places, counts);
+  // Nobody can read of a process that executes another program, for a moment.
+  if (!is_read && !counts.was_unreadable) {
+    counts.was_unreadable = true;
+    return;
+  }
+  if (!is_read) counts.descriptor_bytes = bytes_of_places(places);
+  counts.was_unreadable = !is_read;
+  is_read =
+      !counts.is_dear && !is_large(stat, memory_limit) && count_mappings(process, counts.mappings);
+  if (!is_read) counts.mappings = most_mappings(stat);
+  if (own_cpu_ns() - before > budget_of_a_look_ns / 2) counts.is_dear = true;
+  counts.is_counted = true;
+  // Peers send descriptors to sockets of who stands still.
+  counts.is_current = !counts.was_unreadable && !counts.has_sockets;
+}
+
+// The processes with numbers in this range, as far as the budget reaches and until sockets and
+// files have more than `room`. Those that stand still have what they had.
+void Watch::count_from(int first, int last, std::uint64_t memory_limit, std::uint64_t room,
+                       const Budget& budget) {
+  std::uint64_t looked_ns = own_cpu_ns();
   each_process([&](const Process& process, const ProcessStat& stat) {
-    if (process.pid < first || process.pid > last || stat.has_ended() || budget.is_spent()) return;
+    if (process.pid < first || process.pid > last || stat.has_ended()) return;
+    if (budget.is_spent() || sockets_now_ + files_ > room) return;
     KnownProcesses::Counts* counts = known_.counts_of(process.pid);
     if (counts == nullptr) return;
     counted_until_ = process.pid;
-    Text text;
-    std::uint64_t places = most_places_;
-    if (read_text(proc_, joined({process.name().text, "/status"}).text, text)) {
-      find_number(text.bytes, "FDSize:", places);
-    }
-    const std::uint64_t before = own_cpu_ns();
-    bool is_read = count_descriptors(process, places, counts->descriptor_bytes);
-    // Nobody can read of a process that executes another program, for a moment.
-    if (!is_read && !counts->was_unreadable) {
-      counts->was_unreadable = true;
-      return;
-    }
-    if (!is_read) counts->descriptor_bytes = bytes_of_places(places);
-    counts->was_unreadable = !is_read;
-    is_read = !counts->is_dear && !is_large(stat, memory_limit) &&
-              count_mappings(process, counts->mappings);
-    if (!is_read) counts->mappings = most_mappings(stat);
-    if (own_cpu_ns() - before > budget_of_a_look_ns / 2) counts->is_dear = true;
-    counts->is_counted = true;
+    if (counts->is_current) return;
+    count(process, stat, memory_limit, *counts);
+    if (own_cpu_ns() - looked_ns < counted_at_a_time_ns) return;
+    sockets_now_ = sockets_.measure(proc_);
+    look_at_files();
+    looked_ns = own_cpu_ns();
   });
 }
 
 // The processes that were not come to yet are few looks away from it. They count as those do, on
 // average, that were: most have been forked by one of these.
-Watch::Kept Watch::counted(std::uint64_t memory_limit) {
-  const Budget budget(budget_of_a_count_ns);
+Watch::Kept Watch::counted(std::uint64_t memory_limit, std::uint64_t room) {
+  const Budget budget(budget_of_a_look_ns);
   const int before = counted_until_;
-  count_from(before + 1, last_process, memory_limit, budget);
-  count_from(0, before, memory_limit, budget);
+  count_from(before + 1, last_process, memory_limit, room, budget);
+  count_from(0, before, memory_limit, room, budget);
   Kept most;   // of those that are not remembered
   Kept known;  // of those that were counted
   std::uint64_t known_processes = 0;
@@ -430,7 +449,8 @@ WatchedUsage Watch::measure(std::uint64_t memory_limit, std::uint64_t reaped_ns)
   // Most programs have far fewer descriptors than places for them, and than their address space has
   // pages far fewer mappings.
   if (kernel_is_counted_) {
-    const Kept kept = counted(memory_limit);
+    const std::uint64_t others = least(statuses) - sockets_now_ - files_;
+    const Kept kept = counted(memory_limit, beyond(memory_limit, others));
     descriptors = smaller(descriptors, kept.descriptors);
     mappings = smaller(mappings, bytes_of_mappings(kept.mappings, known_.generations()));
   }

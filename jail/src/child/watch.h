@@ -39,8 +39,9 @@ struct SharedMemory {
 
 inline constexpr std::uint64_t no_memory_limit = ~std::uint64_t{0};
 
-// A look may spend this much processor time on one process. What it does not read of a process
-// counts as the most that it can be. Time that other programs take does not shorten it.
+// A look may spend this much processor time on one process, and begins with no other one after it.
+// What it does not read of a process counts as the most that it can be. Time that other programs
+// take does not shorten it.
 inline constexpr std::uint64_t budget_of_a_look_ns = 15 * ns_per_ms;
 
 class Watch {
@@ -131,10 +132,14 @@ class Watch {
   Scan scan(std::uint64_t reaped_ns);
   bool is_left_out(int pid) const;
   Statuses read_statuses();
-  void count_from(int first, int last, std::uint64_t memory_limit, const Budget& budget);
-  bool count_descriptors(const Process& process, std::uint64_t places, std::uint64_t& bytes) const;
+  void count(const Process& process, const ProcessStat& stat, std::uint64_t memory_limit,
+             KnownProcesses::Counts& counts);
+  void count_from(int first, int last, std::uint64_t memory_limit, std::uint64_t room,
+                  const Budget& budget);
+  bool count_descriptors(const Process& process, std::uint64_t places,
+                         KnownProcesses::Counts& counts) const;
   bool count_mappings(const Process& process, std::uint64_t& out) const;
-  Kept counted(std::uint64_t memory_limit);
+  Kept counted(std::uint64_t memory_limit, std::uint64_t room);
   std::uint64_t most_mappings(const ProcessStat& stat) const;
   std::uint64_t bytes_of_places(std::uint64_t places) const;
   std::uint64_t bytes_of_a_proc_file() const;

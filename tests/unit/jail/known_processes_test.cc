@@ -128,12 +128,20 @@ TEST(KnownProcesses, WhatWasFoundToBeItsOwnStays) {
   EXPECT_EQ(known.own_memory(2, 120), 100u);
 }
 
+KnownProcesses::Counts some_counts() {
+  KnownProcesses::Counts counts{};
+  counts.is_counted = true;
+  counts.is_dear = true;
+  counts.mappings = 7;
+  return counts;
+}
+
 TEST(KnownProcesses, CountsAreInheritedAndForgottenWithTheirProcess) {
   KnownProcesses known;
   look(known, {{2, 1, 0}});
   ASSERT_NE(known.counts_of(2), nullptr);
   EXPECT_FALSE(known.counts_of(2)->is_counted);
-  *known.counts_of(2) = {true, false, true, 5, 7};
+  *known.counts_of(2) = some_counts();
   look(known, {{2, 1, 0}, {3, 2, 0}, {4, 1, 0}});
   EXPECT_EQ(known.counts_of(3)->mappings, 7u);
   EXPECT_TRUE(known.counts_of(3)->is_dear);
@@ -147,10 +155,23 @@ TEST(KnownProcesses, CountsAreInheritedAndForgottenWithTheirProcess) {
 TEST(KnownProcesses, NothingIsInheritedFromAParentThatIsGone) {
   KnownProcesses known;
   look(known, {{2, 1, 0}, {3, 2, 0}});
-  *known.counts_of(3) = {true, false, true, 5, 7};
+  *known.counts_of(3) = some_counts();
   look(known, {{2, 1, 0}});
   look(known, {{2, 1, 0}, {4, 3, 0}});
   EXPECT_FALSE(known.counts_of(4)->is_counted);
+}
+
+TEST(KnownProcesses, CountsAreCurrentUntilTheProcessRuns) {
+  KnownProcesses known;
+  look(known, {{2, 1, 0, 0, 70}});
+  known.counts_of(2)->is_counted = true;
+  known.counts_of(2)->is_current = true;
+  look(known, {{2, 1, 0, 0, 70}, {3, 2, 0, 0, 70}});
+  EXPECT_TRUE(known.counts_of(2)->is_current);
+  EXPECT_TRUE(known.counts_of(3)->is_counted);
+  EXPECT_FALSE(known.counts_of(3)->is_current) << "it has run since it was forked";
+  look(known, {{2, 1, 0, 0, 71}});
+  EXPECT_FALSE(known.counts_of(2)->is_current);
 }
 
 TEST(KnownProcesses, MoreThanItRemembersAreNoError) {
