@@ -1,6 +1,7 @@
 #include "runtime/policy/symbols.h"
 
 #include <fcntl.h>
+#include <linux/membarrier.h>
 #include <linux/netlink.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
@@ -228,10 +229,15 @@ constexpr Symbol<std::uint32_t> argument_values[] = {
     {"MADV_MERGEABLE", MADV_MERGEABLE},
     {"MADV_DONTNEED", MADV_DONTNEED},
     {"MADV_FREE", MADV_FREE},
+    {"MADV_PAGEOUT", MADV_PAGEOUT},
     {"MADV_COLLAPSE", madv_collapse},
     {"MADV_HUGEPAGE", MADV_HUGEPAGE},
     {"MADV_NOHUGEPAGE", MADV_NOHUGEPAGE},
     {"MADV_DONTDUMP", MADV_DONTDUMP},
+
+    {"MEMBARRIER_CMD_GLOBAL", MEMBARRIER_CMD_GLOBAL},
+    {"MEMBARRIER_CMD_GLOBAL_EXPEDITED", MEMBARRIER_CMD_GLOBAL_EXPEDITED},
+    {"MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED", MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED},
 
     {"PROT_WRITE", PROT_WRITE},
     {"PROT_EXEC", PROT_EXEC},

@@ -256,7 +256,6 @@ inline constexpr Description descriptions[] = {
     {"msync",
      SYS_msync,
      {address, address_length, one_of<MS_ASYNC, MS_SYNC, MS_INVALIDATE, MS_SYNC | MS_INVALIDATE>}},
-    {"mincore", SYS_mincore, {address, address_length, buffer}},
     {"brk", SYS_brk, {address}},
     {"mlock", SYS_mlock, {address, address_length}},
     {"munlock", SYS_munlock, {address, address_length}},

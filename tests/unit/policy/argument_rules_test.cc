@@ -235,6 +235,18 @@ TEST_F(ArgumentRules, PagesOfSharedFilesAreNotProbedOrDropped) {
               advice == POSIX_FADV_DONTNEED ? fails_with(EINVAL) : allowed)
         << advice;
   }
+  EXPECT_EQ(ask(SYS_madvise, {0, 4096, MADV_PAGEOUT}), fails_with(EINVAL));
+  EXPECT_EQ(ask(SYS_mincore, {0, 4096, 0}), fails_with(ENOSYS));
+}
+
+TEST_F(ArgumentRules, BarriersAreOfTheCallersOwnProcess) {
+  constexpr std::uint64_t global = 1, global_expedited = 2, register_global_expedited = 4;
+  for (std::uint64_t command = 1; command <= 512; command <<= 1) {
+    const bool of_all =
+        command == global || command == global_expedited || command == register_global_expedited;
+    EXPECT_EQ(ask(SYS_membarrier, {command}), of_all ? fails_with(EINVAL) : allowed) << command;
+  }
+  EXPECT_EQ(ask(SYS_membarrier, {0}), allowed);
 }
 
 TEST_F(ArgumentRules, PagesAreNotMerged) {
