@@ -218,6 +218,7 @@ test_full() {
   ring_for_all_users escape --jobs 2 --repeat 3
   JAIL_TEST_ATTACKS=10 ring release escape_at_once
   JAIL_TEST_ENDS=100 ring release escape_ends
+  JAIL_TEST_CHANNELS=1 ring release escape_channels
   # Half of the seconds in cold jails and half in warm ones: a quarter of an hour.
   JAIL_TEST_SEQUENCES=450 ring release escape_sequences
   JAIL_TEST_PAUSES=1000 ring_for_all_users api --jobs 2 --repeat 3
