@@ -4,6 +4,7 @@ import http.client
 import threading
 import time
 
+import host_view
 import memory
 
 SETTLE_SECONDS = 2
