@@ -53,7 +53,7 @@ class EgressAudit {
   // What has been counted together, where that began before `until`.
   std::vector<EgressNews> take(Time until);
 
-  // Of all that was added, told or not.
+  // This counts all that was added, whether it was told or not.
   const EgressUse& use() const noexcept { return use_; }
 
  private:

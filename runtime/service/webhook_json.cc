@@ -40,7 +40,7 @@ void write_webhook(json::Writer& writer, const WebhookRow& webhook, WebhookSecre
   write_words_or_null(writer, "disabled_reason", webhook.disabled);
   writer.key("failures").integer(webhook.failures);
   const auto& former = webhook.former_secret;
-  const bool does_it_sign = former && former->until > std::chrono::system_clock::now();
+  const bool does_it_sign = former && former->signs_at(std::chrono::system_clock::now());
   write_time_or_null(writer, "previous_secret_until",
                      does_it_sign ? std::optional(former->until) : std::nullopt);
   write_time_or_null(writer, "failing_since", webhook.failing_since);

@@ -61,7 +61,7 @@ std::vector<Secret> secrets_of(const WebhookRow& webhook,
                                std::chrono::system_clock::time_point now) {
   std::vector<Secret> secrets{webhook.secret};
   const auto& former = webhook.former_secret;
-  if (former && now < former->until) secrets.push_back(former->secret);
+  if (former && former->signs_at(now)) secrets.push_back(former->secret);
   return secrets;
 }
 

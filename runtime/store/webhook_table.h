@@ -25,6 +25,8 @@ struct WebhookTry {
 struct FormerSecret {
   Secret secret;
   StoredTime until;
+
+  bool signs_at(StoredTime now) const noexcept { return now < until; }
 };
 
 struct WebhookRow {
@@ -36,7 +38,7 @@ struct WebhookRow {
   std::vector<std::string> events;  // the kinds that are sent
   Secret secret;                    // as it is shown, "whsec_..."
   std::optional<FormerSecret> former_secret;
-  std::string disabled;             // why nothing is sent; empty: it is enabled
+  std::string disabled;  // why nothing is sent; empty: it is enabled
 
   std::uint64_t cursor = 0;    // the number of the last event that needs no delivery any more
   std::uint64_t missed = 0;    // events that were dropped before they could be looked at

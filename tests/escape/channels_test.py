@@ -284,7 +284,7 @@ class Warm(live_server.ServerTest):
 
     @measured
     def test_warm(self):
-        # Of which it is known that it transmits: whether they kept time.
+        # This kind is known to transmit, so it tells whether both programs kept time.
         control = "futexes"
         for period in (0.008, 0.016):
             found = self.exchange([*kinds("closed"), control], period)

@@ -164,7 +164,7 @@ class SourcePorts(Counted):
     def do(self):
         with socket.create_connection(("127.0.0.1", self.PORT)) as connection:
             self.listener.accept()[0].close()
-            # Nothing of it stays, which would keep its port.
+            # The reset leaves nothing of the connection behind that would keep its port.
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             return connection.getsockname()[1]
 
