@@ -47,14 +47,19 @@ class RuleTest(unittest.TestCase):
         self.assertTrue((PROJECT / "CMakeLists.txt").exists())
         self.assertEqual([], rule(PROJECT))
 
-    def assert_rule_finds(self, rule, planted, *expected):
-        """`planted` maps paths to texts; each of `expected` must be a part of one violation."""
+    @staticmethod
+    def violations(rule, planted):
+        """Of the rule in a tree of its own; `planted` maps paths to texts."""
         with tempfile.TemporaryDirectory() as name:
             root = pathlib.Path(name)
             for path, text in planted.items():
                 (root / path).parent.mkdir(parents=True, exist_ok=True)
                 (root / path).write_text(text, encoding="utf-8")
-            violations = rule(root)
+            return rule(root)
+
+    def assert_rule_finds(self, rule, planted, *expected):
+        """Each of `expected` must be a part of one violation."""
+        violations = self.violations(rule, planted)
         for part in expected:
             self.assertTrue(any(part in violation for violation in violations),
                             f"{part!r} is not in {violations}")

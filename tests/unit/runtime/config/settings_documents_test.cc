@@ -65,8 +65,8 @@ std::set<std::string> in_table(const std::string& text, const std::string& heade
   return all_of(first_cells, "`([^`]+)`");
 }
 
-// What all providers have stands in the README once, for the first of them.
-std::string as_in_readme(const std::string& name) {
+// What all providers have stands in the table once, for the first of them.
+std::string as_in_table(const std::string& name) {
   const auto providers = known_providers();
   const std::string first = upper(providers.front().name);
   for (const ProviderConfig& provider : providers) {
@@ -77,7 +77,7 @@ std::string as_in_readme(const std::string& name) {
   return name;
 }
 
-std::set<std::string> variables_in_readme(const std::string& text) {
+std::set<std::string> variables_in_table(const std::string& text) {
   return in_table(text, "| name | default | |");
 }
 
@@ -96,13 +96,13 @@ TEST(SettingsDocuments, TheManualSaysWhatIsAllowed) {
   }
 }
 
-TEST(SettingsDocuments, TheReadmeNamesEveryVariableAndNoOther) {
+TEST(SettingsDocuments, TheTableNamesEveryVariableAndNoOther) {
   std::set<std::string> known;
   for (const Setting& setting : all_settings()) {
-    if (!setting.name.empty()) known.insert(as_in_readme(setting.name));
+    if (!setting.name.empty()) known.insert(as_in_table(setting.name));
   }
   EXPECT_GT(known.size(), 30u);
-  EXPECT_EQ(variables_in_readme(content("README.md")), known);
+  EXPECT_EQ(variables_in_table(content("runtime/config/settings.md")), known);
 }
 
 TEST(SettingsDocuments, TheReadmeOfTheFolderNamesWhatTheEnvironmentLacksOrCallsOtherwise) {
@@ -131,13 +131,13 @@ TEST(SettingsDocuments, ControlASettingThatIsMissingIsNoticed) {
   text.erase(text.find(line), line.size());
   EXPECT_EQ(in_manual(text).count("api_port API_PORT"), 0u);
 
-  text = content("README.md");
-  EXPECT_EQ(variables_in_readme(text).count("API_SOCKET_MODE"), 1u);
+  text = content("runtime/config/settings.md");
+  EXPECT_EQ(variables_in_table(text).count("API_SOCKET_MODE"), 1u);
   const std::string row = "\n| `API_SOCKET_MODE`";
   ASSERT_NE(text.find(row), text.npos);
   text.replace(text.find(row), row.size(), "\n| `API_SOCKET_MODUS`");
-  EXPECT_EQ(variables_in_readme(text).count("API_SOCKET_MODE"), 0u);
-  EXPECT_EQ(variables_in_readme(text).count("API_SOCKET_MODUS"), 1u);
+  EXPECT_EQ(variables_in_table(text).count("API_SOCKET_MODE"), 0u);
+  EXPECT_EQ(variables_in_table(text).count("API_SOCKET_MODUS"), 1u);
 }
 
 }  // namespace

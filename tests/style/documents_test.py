@@ -1,0 +1,81 @@
+"""What readers of the documents rely on: links that lead somewhere, lines that fit, a front page that is one."""
+import re
+
+import tree
+
+FRONT_PAGE = 200  # lines of README.md
+WIDTH = 120
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+# Rows of tables and headings cannot be broken.
+UNBREAKABLE = ("|", "#", "![")
+
+
+def documents(root):
+    return [path for path in tree.files(root) if path.suffix == ".md"]
+
+
+def prose(path):
+    """Its lines outside of fenced blocks, with their numbers."""
+    fenced = False
+    for number, line in enumerate(tree.text_of(path).splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif not fenced:
+            yield number, line
+
+
+def anchor(heading):
+    return re.sub(r"[^\w -]", "", heading.strip("# ").lower()).replace(" ", "-")
+
+
+def anchors(path):
+    return {anchor(line) for _, line in prose(path) if line.startswith("#")}
+
+
+def broken_links(root):
+    violations = []
+    for path in documents(root):
+        for number, line in prose(path):
+            for link in LINK.findall(re.sub(r"`[^`]*`", "", line)):
+                if re.match(r"[a-z]+:", link):
+                    continue
+                name, _, place = link.partition("#")
+                target = (path.parent / name) if name else path
+                if not target.exists() or (place and place not in anchors(target)):
+                    violations.append(f"{path.relative_to(root)}:{number} leads nowhere: {link}")
+    return violations
+
+
+def long_lines(root):
+    return [f"{path.relative_to(root)}:{number} has {len(line)} columns"
+            for path in documents(root) for number, line in prose(path)
+            if len(line) > WIDTH and not line.startswith(UNBREAKABLE) and " " in line.strip()]
+
+
+def long_front_page(root):
+    lines = tree.text_of(root / "README.md").count("\n")
+    return [f"README.md has {lines} lines: move what is reference to a page"] if lines > FRONT_PAGE else []
+
+
+class Documents(tree.RuleTest):
+    def test_links_lead_somewhere(self):
+        self.assert_project_keeps(broken_links)
+
+    def test_lines_fit(self):
+        self.assert_project_keeps(long_lines)
+
+    def test_the_front_page_is_one(self):
+        self.assert_project_keeps(long_front_page)
+
+    def test_control_links(self):
+        planted = {"README.md": "# A b\n[x](jail/none.md) [y](#a-b) [z](#c)\n`[v](code.md)`\n```\n[w](other.md)\n```\n"}
+        self.assert_rule_finds(broken_links, planted, "README.md:2 leads nowhere: jail/none.md", "nowhere: #c")
+        self.assertEqual(2, len(self.violations(broken_links, planted)))
+
+    def test_control_lines(self):
+        planted = {"jail/README.md": "a " * 60 + "b\n" + "| " + "a " * 80 + "|\n```\n" + "a " * 80 + "\n```\n"}
+        self.assert_rule_finds(long_lines, planted, "jail/README.md:1 has 121 columns")
+        self.assertEqual(1, len(self.violations(long_lines, planted)))
+
+    def test_control_front_page(self):
+        self.assert_rule_finds(long_front_page, {"README.md": "\n" * 201}, "201 lines")
