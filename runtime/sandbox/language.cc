@@ -79,6 +79,28 @@ std::optional<Language> language_of_file(std::string_view name) noexcept {
   return std::nullopt;
 }
 
+std::optional<Language> language_of_first_line(std::string_view code) noexcept {
+  if (!code.starts_with("#!")) return std::nullopt;
+  std::string_view line = code.substr(2, code.find('\n') - 2);
+  constexpr std::string_view blanks = " \t\r";
+  // The name of the next word's file; empty at the end of the line.
+  const auto next_name = [&] {
+    line.remove_prefix(std::min(line.size(), line.find_first_not_of(blanks)));
+    const std::string_view word = line.substr(0, line.find_first_of(blanks));
+    line.remove_prefix(word.size());
+    return word.substr(word.rfind('/') + 1);
+  };
+  std::string_view name = next_name();
+  if (name == "env") {
+    do name = next_name();
+    while (name.starts_with('-') || name.find('=') != name.npos);
+  }
+  if (name.starts_with("python")) return Language::python;
+  if (name == "bash" || name == "sh") return Language::bash;
+  if (name == "node") return Language::javascript;
+  return std::nullopt;
+}
+
 std::vector<std::string_view> programs_of(Language language) {
   std::vector<std::string_view> programs;
   for (const std::string_view program : entry_of(language).programs) {

@@ -20,6 +20,10 @@ std::optional<Language> language_named(std::string_view name) noexcept;
 // By the end of a file's name (".py"); nothing where it says nothing.
 std::optional<Language> language_of_file(std::string_view name) noexcept;
 
+// By a first line such as "#!/usr/bin/env python3"; nothing where there is none, or another program
+// is named.
+std::optional<Language> language_of_first_line(std::string_view code) noexcept;
+
 // The programs that the root must have for it, the interpreter first. Not looked up in PATH: a
 // program cannot be given another python3.
 std::vector<std::string_view> programs_of(Language language);

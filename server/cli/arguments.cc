@@ -3,14 +3,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 #include "jail/collect.h"
 #include "jail/egress.h"
+#include "runtime/json/writer.h"
 #include "runtime/sandbox/language.h"
 #include "runtime/service/request_fields.h"
 #include "server/cli/agent_arguments.h"
 #include "server/cli/common_arguments.h"
 #include "server/cli/sandbox/sandbox_arguments.h"
+#include "server/cli/suggestion.h"
 
 namespace server {
 namespace {
@@ -22,6 +25,7 @@ struct Raw {
   std::string language;
   std::vector<std::string> env;
   std::vector<std::string> artifacts;
+  bool overwrite = false;
   std::vector<std::string> allow;
   std::string jail_file;
   bool json = false;
@@ -37,7 +41,7 @@ struct Raw {
 };
 
 struct Commands {
-  CLI::App app{"Runs programs that nobody has read in jails of the Linux kernel's own making."};
+  CLI::App app{"Runs untrusted code in sandboxes made straight from the Linux kernel."};
   CLI::App* exec = nullptr;
   CLI::App* serve = nullptr;
   CLI::App* mcp = nullptr;
@@ -53,18 +57,21 @@ void define_exec(Commands& commands) {
       ->type_name("FILE")
       ->excludes(code);
   const runtime::Field& language = *runtime::find_field(runtime::program_fields(), "language");
-  exec.add_option("--language", raw.language,
-                  std::string(language.expected) + "; by default as the file's name says")
-      ->type_name("L")
-      ->check(CLI::IsMember(language.words({})));
+  exec.add_option(
+          "--language", raw.language,
+          std::string(language.expected) + "; by default as the file's name or its first line says")
+      ->type_name("L");
   add_program_arguments(exec, raw.program);
-  exec.add_option("--env", raw.env, "A variable for the program; may repeat")
-      ->type_name("NAME=VALUE")
+  exec.add_option("-e,--env", raw.env,
+                  "A variable for the program, NAME alone with the value that it has here; may "
+                  "repeat")
+      ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);  // one a time: the next word may be the file
   exec.add_option("--artifact", raw.artifacts,
                   "Copy what the glob names in its working directory to DIR afterwards; may repeat")
       ->type_name("GLOB:DIR")
       ->allow_extra_args(false);
+  exec.add_flag("--overwrite", raw.overwrite, "Let artifacts replace files that are there");
   exec.add_option("--allow", raw.allow,
                   "Let the program reach HOST:PORT through a proxy; may repeat [no network]")
       ->type_name("HOST:PORT")
@@ -123,6 +130,30 @@ void define_doctor(Commands& commands) {
   commands.doctor = &doctor;
 }
 
+// Nothing for a word that names no language.
+std::optional<runtime::Language> typed_language(std::string_view word) {
+  constexpr std::pair<std::string_view, runtime::Language> short_words[] = {
+      {"py", runtime::Language::python},       {"python3", runtime::Language::python},
+      {"sh", runtime::Language::bash},         {"js", runtime::Language::javascript},
+      {"node", runtime::Language::javascript}, {"ts", runtime::Language::typescript}};
+  for (const auto& [name, language] : short_words) {
+    if (word == name) return language;
+  }
+  return runtime::language_named(word);
+}
+
+// How a rule is written of which only the text of an address is there, or nothing.
+std::string egress_hint(const std::string& rule) {
+  const std::size_t slashes = rule.find("://");
+  if (slashes == rule.npos) return {};
+  const std::string scheme = rule.substr(0, slashes);
+  std::string host = rule.substr(slashes + 3);
+  host = host.substr(0, host.find_first_of("/?#"));
+  if (host.empty()) return {};
+  if (host.find(':') == host.npos) host += scheme == "http" ? ":80" : ":443";
+  return "; write " + host;
+}
+
 template <class T>
 std::optional<T> given(const CLI::App& command, const char* name, T value) {
   if (command.count(name) == 0) return std::nullopt;
@@ -136,12 +167,23 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
   options.code = given(exec, "-c", raw.code);
   options.file = raw.file;
   if (!options.code && raw.file.empty()) return usage("exec: expected -c CODE, FILE or -");
-  options.language = runtime::language_named(raw.language);
+  if (exec.count("--language") > 0) {
+    options.language = typed_language(raw.language);
+    if (!options.language) {
+      const runtime::Field& field = *runtime::find_field(runtime::program_fields(), "language");
+      return usage("--language: expected " + std::string(field.expected) +
+                   " (or py, sh, js, node, ts), not " + runtime::json::quoted(raw.language, 64));
+    }
+  }
   if (auto mistake = read_program_arguments(exec, raw.program, options.program)) return *mistake;
   for (const std::string& entry : raw.env) {
     const std::size_t equals = entry.find('=');
-    if (equals == 0 || equals == entry.npos) return usage("--env: expected NAME=VALUE");
-    options.env.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
+    if (equals == 0 || entry.empty()) return usage("--env: expected NAME=VALUE, or NAME");
+    if (equals == entry.npos) {
+      options.passed_env.push_back(entry);
+    } else {
+      options.env.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
+    }
   }
   for (const std::string& entry : raw.artifacts) {
     const std::size_t colon = entry.rfind(':');
@@ -156,9 +198,10 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
   }
   for (const std::string& rule : raw.allow) {
     if (const auto checked = jail::check_egress_rule(rule); !checked) {
-      return usage("--allow " + rule + ": " + checked.error().doing);
+      return usage("--allow " + rule + ": " + checked.error().doing + egress_hint(rule));
     }
   }
+  options.overwrite = raw.overwrite;
   options.allow = raw.allow;
   options.args = std::move(args);
   options.jail_file = raw.jail_file;
@@ -202,50 +245,134 @@ std::vector<std::string> take_guest_args(std::vector<std::string>& args) {
   return guest;
 }
 
-}  // namespace
-
-Command parse_arguments(std::vector<std::string> args, const std::string& version) {
-  Commands commands;
-  commands.app.name("agent-sandbox");
-  commands.app.set_version_flag("--version", "agent-sandbox " + version);
-  commands.app.require_subcommand(1);
-  define_exec(commands);
-  define_serve(commands);
-  AgentCommands agent_commands;
-  agent_commands.define(commands.app);
-  client::SandboxCommands sandbox_commands;
-  sandbox_commands.define(commands.app);
-  define_mcp(commands);
-  define_doctor(commands);
-  std::vector<std::string> guest_args = take_guest_args(args);
-  const std::string command = args.empty() ? "" : args.front();
-  std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
-  try {
-    commands.app.parse(std::move(args));
-  } catch (const CLI::ParseError& error) {
-    std::ostringstream output;
-    std::ostringstream errors;
-    if (commands.app.exit(error, output, errors) == 0) {
-      return Finished{.exit_code = 0, .output = output.str(), .error = {}};
-    }
-    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-      return usage(
-          "expected a subcommand: exec, run, serve, mcp, sandbox, benchmark, lessons or doctor; "
-          "not \"" +
-          command + "\"");
-    }
-    return usage(error.what());
-  }
-  if (commands.exec->parsed()) return exec_options(commands, std::move(guest_args));
-  if (commands.serve->parsed()) return serve_options(commands);
-  if (commands.mcp->parsed()) return mcp_options(commands);
-  if (auto parsed = agent_commands.parsed()) return std::move(*parsed);
-  if (auto parsed = sandbox_commands.parsed(std::move(guest_args))) return std::move(*parsed);
+DoctorOptions doctor_options(const Commands& commands) {
   DoctorOptions options;
   read_host_arguments(*commands.doctor, commands.raw.host_arguments, options.host);
   if (commands.raw.json) options.format = DoctorOptions::Format::json;
   if (commands.raw.speed) options.extent = DoctorOptions::Extent::speed;
   return options;
+}
+
+Command parsed_command(const Commands& commands, const AgentCommands& agent_commands,
+                       const client::SandboxCommands& sandbox_commands,
+                       std::vector<std::string> guest_args) {
+  if (commands.exec->parsed()) return exec_options(commands, std::move(guest_args));
+  if (commands.serve->parsed()) return serve_options(commands);
+  if (commands.mcp->parsed()) return mcp_options(commands);
+  if (auto parsed = agent_commands.parsed()) return std::move(*parsed);
+  if (auto parsed = sandbox_commands.parsed(std::move(guest_args))) return std::move(*parsed);
+  return doctor_options(commands);
+}
+
+// "help exec" and "sandbox help" are "exec --help" and "sandbox --help", "version" is "--version".
+void spell_out(std::vector<std::string>& args) {
+  if (args.empty()) return;
+  if (args.front() == "help") {
+    args.erase(args.begin());
+    args.emplace_back("--help");
+  } else if (args.size() == 1 && args.front() == "version") {
+    args.front() = "--version";
+  } else if (args.size() == 2 && args.back() == "help" &&
+             (args.front() == "sandbox" || args.front() == "lessons")) {
+    args.back() = "--help";
+  }
+}
+
+// The last subcommand that the command line named, or the program itself.
+const CLI::App& deepest_parsed(const CLI::App& app) {
+  const auto commands = app.get_subcommands();
+  return commands.empty() ? app : deepest_parsed(*commands.front());
+}
+
+// "agent-sandbox sandbox exec".
+std::string full_name(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return (parent == nullptr ? "" : full_name(*parent) + " ") + command.get_name();
+}
+
+Finished with_help(Finished finished, const CLI::App& command) {
+  if (!finished.error.empty()) finished.error += full_name(command) + " --help says more.\n";
+  return finished;
+}
+
+// `word` is empty where none was named.
+Finished no_subcommand(const CLI::App& app, const std::string& word) {
+  const std::vector<std::string> names = subcommand_names(app);
+  std::string known;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    known += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  }
+  if (word.empty()) return usage("expected a subcommand: " + known);
+  const auto meant = nearest_word(word, names);
+  return usage("there is no subcommand " + runtime::json::quoted(word) +
+               (meant ? "; did you mean " + *meant + "?" : "; expected " + known));
+}
+
+Finished unexpected_arguments(const CLI::App& command, const std::vector<std::string>& words) {
+  if (!subcommand_names(command).empty() && !words.empty()) return no_subcommand(command, words[0]);
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : " ") + runtime::json::quoted(word, 256);
+  }
+  return usage("unexpected: " + text +
+               (command.get_name() == "exec" ? "; arguments of the program follow after --" : ""));
+}
+
+Finished mistake_of(const CLI::ParseError& error, const CLI::App& app, const std::string& word) {
+  const CLI::App& command = deepest_parsed(app);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && &command == &app) {
+    return no_subcommand(app, word);
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    return unexpected_arguments(command, app.remaining(true));
+  }
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr && command.get_name() == "exec" &&
+      command.count("-c") > 0 && command.count("program") > 0) {
+    return usage("-c and the file " + command["program"]->as<std::string>() +
+                 " exclude each other; arguments of the program follow after --");
+  }
+  return usage(error.what());
+}
+
+}  // namespace
+
+Command parse_arguments(std::vector<std::string> args, const std::string& version) {
+  Commands commands;
+  CLI::App& app = commands.app;
+  app.name("agent-sandbox");
+  app.set_version_flag("--version", "agent-sandbox " + version);
+  app.require_subcommand(1);
+  define_exec(commands);
+  define_serve(commands);
+  AgentCommands agent_commands;
+  agent_commands.define(app);
+  client::SandboxCommands sandbox_commands;
+  sandbox_commands.define(app);
+  define_mcp(commands);
+  define_doctor(commands);
+  spell_out(args);
+  std::vector<std::string> guest_args = take_guest_args(args);
+  if (const auto unknown = unknown_option(app, args)) {
+    return with_help(usage(unknown->text), *unknown->command);
+  }
+  const std::string command = args.empty() ? "" : args.front();
+  std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
+  try {
+    app.parse(std::move(args));
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream output;
+    std::ostringstream errors;
+    if (app.exit(error, output, errors) == 0) {
+      return Finished{.exit_code = 0, .output = output.str(), .error = {}};
+    }
+    return with_help(mistake_of(error, app, command), deepest_parsed(app));
+  }
+  Command parsed =
+      parsed_command(commands, agent_commands, sandbox_commands, std::move(guest_args));
+  if (auto* finished = std::get_if<Finished>(&parsed)) {
+    return with_help(std::move(*finished), deepest_parsed(app));
+  }
+  return parsed;
 }
 
 }  // namespace server

@@ -40,11 +40,13 @@ struct ExecOptions {
   std::optional<runtime::Language> language;
   ProgramOptions program;
   std::vector<std::pair<std::string, std::string>> env;
+  std::vector<std::string> passed_env;  // variables with the values that they have here
   struct Artifact {
     std::string glob;
     std::string directory;  // on the host
   };
   std::vector<Artifact> artifacts;
+  bool overwrite = false;          // artifacts may replace files that are there
   std::vector<std::string> allow;  // egress rules
   std::vector<std::string> args;   // after --
   std::string jail_file;           // empty: none

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <map>
 
 #include "runtime/service/request_fields.h"
 #include "server/cli/exit_codes.h"
@@ -46,15 +47,30 @@ std::optional<Finished> read_limits(const CLI::App& command, const ProgramArgume
 
 }  // namespace
 
+CLI::Validator in_seconds() {
+  static const std::map<std::string, double> units = {
+      {"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86'400}};
+  return CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE);
+}
+
+CLI::Validator in_megabytes() {
+  static const std::map<std::string, double> units = {{"m", 1},    {"mb", 1},    {"mib", 1},
+                                                      {"g", 1024}, {"gb", 1024}, {"gib", 1024}};
+  return CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_INSENSITIVE);
+}
+
 Finished usage(const std::string& text) {
-  return {.exit_code = exit_usage,
-          .output = {},
-          .error = "agent-sandbox: " + text + "\nagent-sandbox --help says more.\n"};
+  return {.exit_code = exit_usage, .output = {}, .error = "agent-sandbox: " + text + "\n"};
 }
 
 void add_program_arguments(CLI::App& command, ProgramArguments& raw) {
-  command.add_option("--timeout", raw.timeout, "Seconds until a program is ended")->type_name("S");
-  command.add_option("--memory", raw.memory, "Memory limit in MB")->type_name("MB");
+  command
+      .add_option("--timeout", raw.timeout, "Seconds until a program is ended; or 500ms, 2m, 1h")
+      ->type_name("S")
+      ->transform(in_seconds());
+  command.add_option("--memory", raw.memory, "Memory limit in MB; or 512m, 2g")
+      ->type_name("MB")
+      ->transform(in_megabytes());
   command
       .add_option("--file", raw.files, "A file for its working directory, DEST there; may repeat")
       ->type_name("SRC[:DEST]")

@@ -67,10 +67,41 @@ jail::Result<Program> read_program(const ExecOptions& options) {
   return Program{.code = std::move(*code), .input_fd = from_input ? -1 : STDIN_FILENO};
 }
 
-runtime::Language language_of(const ExecOptions& options) {
-  if (options.language) return *options.language;
-  if (options.code) return runtime::Language::python;
-  return runtime::language_of_file(options.file).value_or(runtime::Language::python);
+// A file says its language by its name or its first line. What is typed, or comes by standard
+// input, is Python where it says nothing. Nothing for a file that could be anything.
+std::optional<runtime::Language> language_of(const ExecOptions& options, std::string_view code) {
+  if (options.language) return options.language;
+  const bool has_name = !options.code && options.file != "-";
+  if (has_name) {
+    if (const auto language = runtime::language_of_file(options.file)) return language;
+  }
+  if (const auto language = runtime::language_of_first_line(code)) return language;
+  return has_name ? std::nullopt : std::optional(runtime::Language::python);
+}
+
+// Whoever forgot -c has typed a program where a file's name belongs.
+bool looks_like_code(const std::string& word) {
+  return word.find_first_of("()=;\n\"'") != word.npos || word.find(' ') != word.npos;
+}
+
+std::string with_hint(const ExecOptions& options, const jail::Error& error) {
+  std::string text = error.message();
+  if (error.sys_errno == ENOENT && looks_like_code(options.file)) {
+    text +=
+        "; a program itself goes behind -c: exec -c " + runtime::json::quoted(options.file, 128);
+  }
+  return text;
+}
+
+// The name of a variable that is not set, or nothing: all are in `options.env` then.
+std::optional<std::string> pass_variables(ExecOptions& options,
+                                          const runtime::Environment& environment) {
+  for (const std::string& name : options.passed_env) {
+    const auto found = environment.find(name);
+    if (found == environment.end()) return name;
+    options.env.emplace_back(name, found->second);
+  }
+  return std::nullopt;
 }
 
 using SharedJailFile = std::shared_ptr<const runtime::JailFile>;
@@ -95,10 +126,10 @@ jail::Network network_of(const ExecOptions& options, const SharedJailFile& jail_
   return network;
 }
 
-runtime::RunRequest request_of(ExecOptions options, std::string code,
+runtime::RunRequest request_of(ExecOptions options, runtime::Language language, std::string code,
                                const SharedJailFile& jail_file, const runtime::Config& config) {
   runtime::RunRequest request;
-  request.language = language_of(options);
+  request.language = language;
   request.code = std::move(code);
   request.args = std::move(options.args);
   // What the command line says comes later and so counts.
@@ -120,19 +151,40 @@ std::string fate_text(const runtime::RunResult& result) {
   return result.outcome.cause + (remedy.empty() ? "" : "; " + remedy);
 }
 
+// With the bound that was met, where there is one.
+std::string reason_of(const jail::SkippedFile& file) {
+  const jail::CollectLimits limits;
+  std::string text(jail::to_string(file.reason));
+  if (file.reason == jail::SkipReason::too_large) {
+    text += " (" + size_text(limits.file_bytes) + " at most)";
+  } else if (file.reason == jail::SkipReason::total_too_large) {
+    text += " (" + size_text(limits.total_bytes) + " at most)";
+  } else if (file.reason == jail::SkipReason::too_many) {
+    text += " (" + std::to_string(limits.files) + " at most)";
+  }
+  return text;
+}
+
 // What was asked for is stored, what was not taken is named.
 jail::Result<void> keep_artifacts(const jail::Collection& artifacts,
                                   const ArtifactDirectories& directories) {
   for (const jail::SkippedFile& file : artifacts.skipped) {
     std::fprintf(stderr, "agent-sandbox: artifact %s skipped: %s\n",
-                 runtime::json::quoted(file.path, 512).c_str(),
-                 std::string(jail::to_string(file.reason)).c_str());
+                 runtime::json::quoted(file.path, 512).c_str(), reason_of(file).c_str());
   }
   if (artifacts.skipped_total > artifacts.skipped.size()) {
     std::fprintf(stderr, "agent-sandbox: %llu artifacts skipped in all\n",
                  static_cast<unsigned long long>(artifacts.skipped_total));
   }
-  return directories.store(artifacts.files);
+  for (const std::string& glob : directories.without_match(artifacts)) {
+    std::fprintf(stderr, "agent-sandbox: --artifact %s: no file matched\n",
+                 runtime::json::quoted(glob, 512).c_str());
+  }
+  const auto tell = [](const std::string& path, std::size_t bytes) {
+    std::fprintf(stderr, "agent-sandbox: wrote %s, %s\n", runtime::json::quoted(path, 1024).c_str(),
+                 size_text(bytes).c_str());
+  };
+  return directories.store(artifacts.files, tell);
 }
 
 // A program that reports "proxy error 403" does not say what was refused.
@@ -186,18 +238,27 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
 }  // namespace
 
 int exec(ExecOptions options, runtime::Environment environment) {
+  if (const auto missing = pass_variables(options, environment)) {
+    return fail(exit_usage,
+                "--env " + *missing + ": it is not set here; write " + *missing + "=VALUE");
+  }
   if (!runtime::arguments_fit(options.args, options.env)) {
     return fail(exit_usage, "exec: more than " + std::to_string(runtime::max_args_env_bytes) +
                                 " bytes of arguments and --env together");
   }
   auto program = read_program(options);
-  if (!program) return fail(exit_usage, program.error().message());
+  if (!program) return fail(exit_usage, with_hint(options, program.error()));
+  const auto language = language_of(options, program->code);
+  if (!language) {
+    return fail(exit_usage,
+                "the language of " + options.file +
+                    " is told neither by its name nor by its first line; say --language");
+  }
   auto files = read_input_files(options.program.files);
   if (!files) return fail(exit_usage, files.error().message());
   const auto jail_file = read_jail_file(options);
   if (!jail_file) return fail(exit_usage, "--jail: " + jail_file.error().message());
-  const runtime::Language language = language_of(options);
-  const auto own_name = runtime::file_name_of(language, program->code);
+  const auto own_name = runtime::file_name_of(*language, program->code);
   const runtime::InputFileLimits no_total{.files = options.program.files.size(),
                                           .total_bytes = SIZE_MAX};
   if (const auto ok = check_input_files(*files, own_name, no_total); !ok) {
@@ -205,9 +266,9 @@ int exec(ExecOptions options, runtime::Environment environment) {
   }
   const auto started = start({.host = options.host, .environment = std::move(environment)});
   if (!started) return fail(exit_own_failure, started.error().message());
-  const auto directories = ArtifactDirectories::open(options.artifacts);
+  const auto directories = ArtifactDirectories::open(options.artifacts, options.overwrite);
   if (!directories) return fail(exit_usage, directories.error().message());
-  if (const auto why = runtime::why_not_available(language, started->root)) {
+  if (const auto why = runtime::why_not_available(*language, started->root)) {
     return fail(exit_own_failure, *why);
   }
   asio::thread_pool pool(2);
@@ -215,8 +276,8 @@ int exec(ExecOptions options, runtime::Environment environment) {
   limits.most_timeout = max_typed_timeout;
   limits.most_memory_mb = max_typed_memory_mb;
   const ExecOptions::Mode mode = options.mode;
-  auto request =
-      request_of(std::move(options), std::move(program->code), *jail_file, started->config);
+  auto request = request_of(std::move(options), *language, std::move(program->code), *jail_file,
+                            started->config);
   request.files = std::move(*files);
   if (request.network.kind == jail::Network::Kind::egress) {
     limits.egress = runtime::Egress::by_request;

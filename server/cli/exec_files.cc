@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -48,15 +49,17 @@ jail::Fd make_parents(int directory, std::string_view path, std::string& name) {
 }
 
 // Whole under its name, or not there: whoever watches the directory never sees half a file.
-bool store_one(int directory, const jail::CollectedFile& file) {
+bool store_one(int directory, const jail::CollectedFile& file, bool overwrite) {
   std::string name;
   const jail::Fd parent = make_parents(directory, file.path, name);
   if (!parent.valid()) return false;
   const std::string partial = ".agent-sandbox." + std::to_string(::getpid());
   const jail::Fd out = open_beneath(parent.get(), partial, O_WRONLY | O_CREAT | O_EXCL, 0666);
   if (!out.valid()) return false;
-  const bool stored = write_all(out.get(), file.content) &&
-                      ::renameat(parent.get(), partial.c_str(), parent.get(), name.c_str()) == 0;
+  const unsigned flags = overwrite ? 0 : RENAME_NOREPLACE;
+  const bool stored =
+      write_all(out.get(), file.content) &&
+      ::renameat2(parent.get(), partial.c_str(), parent.get(), name.c_str(), flags) == 0;
   if (stored) return true;
   const int error = errno;
   ::unlinkat(parent.get(), partial.c_str(), 0);
@@ -65,6 +68,13 @@ bool store_one(int directory, const jail::CollectedFile& file) {
 }
 
 }  // namespace
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr std::uint64_t kilobyte = 1024;
+  if (bytes < kilobyte) return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+  if (bytes < kilobyte * kilobyte) return std::to_string(bytes / kilobyte) + " KiB";
+  return std::to_string(bytes / kilobyte / kilobyte) + " MiB";
+}
 
 jail::Result<std::vector<runtime::InputFile>> read_input_files(
     const std::vector<FileOption>& files) {
@@ -85,8 +95,9 @@ jail::Result<std::vector<runtime::InputFile>> read_input_files(
 }
 
 jail::Result<ArtifactDirectories> ArtifactDirectories::open(
-    const std::vector<ExecOptions::Artifact>& wanted) {
+    const std::vector<ExecOptions::Artifact>& wanted, bool overwrite) {
   ArtifactDirectories directories;
+  directories.overwrite_ = overwrite;
   for (const ExecOptions::Artifact& artifact : wanted) {
     const std::string doing = "--artifact: write into " + artifact.directory;
     if (::mkdir(artifact.directory.c_str(), 0777) != 0 && errno != EEXIST) {
@@ -95,7 +106,8 @@ jail::Result<ArtifactDirectories> ArtifactDirectories::open(
     jail::Fd directory(::open(artifact.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!directory.valid() || ::faccessat(directory.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
       jail::Error error = failed(doing, errno);
-      error.hint = "exec works as uid " + std::to_string(::geteuid());
+      error.hint = "exec works as uid " + std::to_string(::geteuid()) +
+                   "; name a directory that it may write to";
       return error;
     }
     directories.entries_.push_back({artifact, std::move(directory)});
@@ -103,17 +115,38 @@ jail::Result<ArtifactDirectories> ArtifactDirectories::open(
   return directories;
 }
 
-jail::Result<void> ArtifactDirectories::store(const std::vector<jail::CollectedFile>& files) const {
+jail::Result<void> ArtifactDirectories::store(
+    const std::vector<jail::CollectedFile>& files,
+    const std::function<void(const std::string& path, std::size_t bytes)>& tell) const {
   for (const jail::CollectedFile& file : files) {
     for (const Entry& entry : entries_) {
       if (!jail::glob_names(entry.wanted.glob, file.path)) continue;
-      if (!store_one(entry.directory.get(), file)) {
-        return failed(
-            "write " + runtime::json::quoted(file.path) + " into " + entry.wanted.directory, errno);
+      if (!store_one(entry.directory.get(), file, overwrite_)) {
+        jail::Error error = failed(
+            "write " + runtime::json::quoted(file.path, 512) + " into " + entry.wanted.directory,
+            errno);
+        if (error.sys_errno == EEXIST) error.hint = "--overwrite replaces it";
+        return error;
       }
+      const bool is_here = entry.wanted.directory == ".";
+      tell(is_here ? file.path : entry.wanted.directory + "/" + file.path, file.content.size());
     }
   }
   return {};
+}
+
+std::vector<std::string> ArtifactDirectories::without_match(const jail::Collection& found) const {
+  std::vector<std::string> globs;
+  for (const Entry& entry : entries_) {
+    const auto is_named = [&](const auto& file) {
+      return jail::glob_names(entry.wanted.glob, file.path);
+    };
+    const bool has_match = std::any_of(found.files.begin(), found.files.end(), is_named) ||
+                           std::any_of(found.skipped.begin(), found.skipped.end(), is_named) ||
+                           found.skipped_total > found.skipped.size();
+    if (!has_match) globs.push_back(entry.wanted.glob);
+  }
+  return globs;
 }
 
 }  // namespace server

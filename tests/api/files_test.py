@@ -236,18 +236,52 @@ class CommandLine(unittest.TestCase):
         done = self.exec("-c", "import os\nprint(open('in/n.csv').read() == open('numbers.csv').read())\n"
                          "os.mkdir('out'); open('out/sum.txt', 'w').write('3'); os.symlink('x', 'out/link')",
                          "--file", "numbers.csv:in/n.csv", "--file", "numbers.csv", "--artifact", "out/*:results")
-        self.assertEqual((0, "True\n", 'agent-sandbox: artifact "out/link" skipped: not a regular file\n'),
-                         (done.returncode, done.stdout, done.stderr))
+        self.assertEqual((0, "True\n", 'agent-sandbox: artifact "out/link" skipped: not a regular file\n'
+                          'agent-sandbox: wrote "results/out/sum.txt", 1 byte\n'), (done.returncode, done.stdout, done.stderr))
         self.assertEqual("3", (self.directory / "results" / "out" / "sum.txt").read_text(encoding="utf-8"))
 
-    def test_an_older_result_is_replaced_and_links_are_not_followed(self):
+    def test_a_glob_without_a_match_and_a_file_that_is_too_large_are_told(self):
+        done = self.exec("-c", "open('big', 'w').write('x' * (4 << 20) + 'x')", "--artifact", "*.zip:results", "--artifact", "big:results")
+        self.assertEqual((0, 'agent-sandbox: artifact "big" skipped: too large (4 MiB at most)\n'
+                          'agent-sandbox: --artifact "*.zip": no file matched\n'), (done.returncode, done.stderr))
+
+    def test_nothing_is_replaced_unasked(self):
+        (self.directory / "notes.txt").write_text("mine", encoding="utf-8")
+        done = self.exec("-c", "open('notes.txt', 'w').write('new')", "--artifact", "*:.")
+        self.assertEqual((125, 'agent-sandbox: write "notes.txt" into .: File exists. Hint: --overwrite replaces it\n'),
+                         (done.returncode, done.stderr))
+        self.assertEqual("mine", (self.directory / "notes.txt").read_text(encoding="utf-8"))
+
+    def test_the_language_is_told_by_the_first_line(self):
+        (self.directory / "tool").write_text("#!/usr/bin/env -S bash\necho $0", encoding="utf-8")
+        (self.directory / "a.rb").write_text("puts 1", encoding="utf-8")
+        self.assertEqual("/workspace/main.sh\n", self.exec("tool").stdout)
+        done = self.exec("a.rb")
+        self.assertEqual((2, ""), (done.returncode, done.stdout))
+        self.assertIn("the language of a.rb is told neither by its name nor by its first line; say --language", done.stderr)
+
+    def test_a_program_where_a_file_belongs(self):
+        done = self.exec("print(6*7)")
+        self.assertEqual((2, ""), (done.returncode, done.stdout))
+        self.assertIn('a program itself goes behind -c: exec -c "print(6*7)"', done.stderr)
+
+    def test_a_variable_is_passed_on(self):
+        done = subprocess.run([live_server.BINARY, "exec", "-e", "MINE", "-c", "import os; print(os.environ['MINE'])"], capture_output=True,
+                              text=True, timeout=time_scale.scaled(60), check=False, env={**os.environ, "MINE": "a b"}, cwd=self.directory)
+        self.assertEqual((0, "a b\n", ""), (done.returncode, done.stdout, done.stderr))
+        done = self.exec("-e", "NOT_SET_HERE", "-c", "1")
+        self.assertEqual((2, "agent-sandbox: --env NOT_SET_HERE: it is not set here; write NOT_SET_HERE=VALUE\n"),
+                         (done.returncode, done.stderr))
+
+    def test_an_older_result_is_replaced_where_that_is_asked_for_and_links_are_not_followed(self):
         (self.directory / "victim").write_text("untouched", encoding="utf-8")
         (self.directory / "a.txt").symlink_to("victim")
         (self.directory / "b.txt").write_text("old", encoding="utf-8")
         (self.directory / "elsewhere").mkdir()
         (self.directory / "sub").symlink_to("elsewhere")
-        done = self.exec("-c", "for name in 'ab': open(name + '.txt', 'w').write('new')", "--artifact", "*.txt:.")
-        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        done = self.exec("-c", "for name in 'ab': open(name + '.txt', 'w').write('new')", "--artifact", "*.txt:.", "--overwrite")
+        self.assertEqual((0, 'agent-sandbox: wrote "a.txt", 3 bytes\nagent-sandbox: wrote "b.txt", 3 bytes\n'),
+                         (done.returncode, done.stderr))
         self.assertEqual(["new", "new", "untouched"], [(self.directory / name).read_text(encoding="utf-8")
                                                        for name in ("a.txt", "b.txt", "victim")])
         done = self.exec("-c", "import os; os.mkdir('sub'); open('sub/x', 'w')", "--artifact", "sub/*:.")

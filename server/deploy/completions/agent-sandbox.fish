@@ -44,8 +44,9 @@ set -l seen 'not __fish_seen_subcommand_from sandbox; and __fish_seen_subcommand
 complete -c agent-sandbox -n $seen -F
 complete -c agent-sandbox -n $seen -s c -x -d 'The program itself'
 complete -c agent-sandbox -n $seen -l language -xa 'python bash javascript typescript' -d 'Of the program'
-complete -c agent-sandbox -n $seen -l env -x -d 'A variable for the program'
+complete -c agent-sandbox -n $seen -s e -l env -x -d 'A variable for the program'
 complete -c agent-sandbox -n $seen -l artifact -x -d 'Copy what the glob names afterwards'
+complete -c agent-sandbox -n $seen -l overwrite -d 'Let artifacts replace files'
 complete -c agent-sandbox -n $seen -l allow -x -d 'Let it reach HOST:PORT'
 complete -c agent-sandbox -n $seen -l jail -rF -d 'What the jail has beside the usual'
 complete -c agent-sandbox -n $seen -l json -d 'Print the result as POST /execute returns it'

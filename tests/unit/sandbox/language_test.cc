@@ -63,6 +63,18 @@ TEST(Language, NamesAndFileEndings) {
   EXPECT_EQ(language_of_file(""), std::nullopt);
 }
 
+TEST(Language, IsToldByTheFirstLine) {
+  EXPECT_EQ(language_of_first_line("#!/usr/bin/python3\nputs"), Language::python);
+  EXPECT_EQ(language_of_first_line("#!/usr/bin/env python3.11"), Language::python);
+  EXPECT_EQ(language_of_first_line("#! /bin/sh -e\n"), Language::bash);
+  EXPECT_EQ(language_of_first_line("#!/usr/bin/env -S A=1 bash -x\r\n"), Language::bash);
+  EXPECT_EQ(language_of_first_line("#!/usr/bin/env node\n"), Language::javascript);
+  for (const char* code : {"", "#", "#!", "#!\n", "#!/usr/bin/env", "#!/usr/bin/env -",
+                           "#!/usr/bin/ruby", "print(1)\n#!/bin/bash", " #!/bin/bash"}) {
+    EXPECT_EQ(language_of_first_line(code), std::nullopt) << code;
+  }
+}
+
 TEST(Language, CallersVariablesWin) {
   RunRequest request;
   request.env = {{"HOME", "/workspace"}, {"NEW", "1"}};

@@ -72,21 +72,36 @@ TEST(Arguments, WhatLooksLikeAnOptionCanBeCodeAndTheDashIsAFile) {
 
 TEST(Arguments, MistakesAreUsageErrorsThatNameTheWord) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
-      {{}, "subcommand"},
-      {{"launch"}, "launch"},
+      {{}, "expected a subcommand: exec, "},
+      {{"launch"}, "there is no subcommand \"launch\"; expected exec, "},
+      {{"exce"}, "did you mean exec?"},
+      {{"sandbox", "exce"}, "did you mean exec?"},
+      {{"sandbox", "hibernate"}, "expected create, "},
       {{"exec"}, "-c CODE, FILE or -"},
       {{"exec", "--", "x"}, "-c CODE, FILE or -"},
-      {{"exec", "-c", "x", "file"}, "-c"},
-      {{"exec", "a.py", "b"}, "b"},
+      {{"exec", "-c", "x", "file"}, "-c and the file file exclude each other"},
+      {{"exec", "a.py", "b", "c"},
+       "unexpected: \"b\" \"c\"; arguments of the program follow after --"},
       {{"exec", "-c"}, "-c"},
-      {{"exec", "-c", "x", "--bad"}, "--bad"},
+      {{"exec", "-c", "x", "--bad"}, "unknown option --bad\n"},
+      {{"exec", "--timout", "3", "-c", "x"}, "unknown option --timout; did you mean --timeout?"},
+      {{"exec", "--timout=3", "-c", "x"}, "unknown option --timout; did you mean --timeout?"},
+      {{"exec", "-x", "-c", "x"}, "unknown option -x\n"},
+      {{"--jsn", "exec"}, "unknown option --jsn\n"},
+      {{"sandbox", "create", "--nam", "x"}, "did you mean --name?"},
       {{"exec", "-c", "x", "--timeout", "0"}, "--timeout"},
       {{"exec", "-c", "x", "--timeout", "nan"}, "--timeout"},
-      {{"exec", "-c", "x", "--timeout", "5s"}, "--timeout"},
+      {{"exec", "-c", "x", "--timeout", "5w"}, "--timeout: w unit not recognized"},
+      {{"exec", "-c", "x", "--timeout", "2d"}, "--timeout"},
       {{"exec", "-c", "x", "--memory", "31"}, "--memory"},
       {{"exec", "-c", "x", "--memory", "-1"}, "--memory"},
-      {{"exec", "-c", "x", "--language", "ruby"}, "--language"},
-      {{"exec", "-c", "x", "--env", "A"}, "--env"},
+      {{"exec", "-c", "x", "--memory", "2x"}, "--memory: x unit not recognized"},
+      {{"exec", "-c", "x", "--language", "ruby"}, "(or py, sh, js, node, ts), not \"ruby\""},
+      {{"exec", "-c", "x", "--language", ""}, "--language"},
+      {{"exec", "-c", "x", "--env", ""}, "--env"},
+      {{"exec", "-c", "x", "--allow", "https://example.org/a"}, "write example.org:443"},
+      {{"exec", "-c", "x", "--allow", "http://example.org"}, "write example.org:80"},
+      {{"exec", "-c", "x", "--allow", "https://example.org:8443/"}, "write example.org:8443"},
       {{"exec", "-c", "x", "--env", "=b"}, "--env"},
       {{"exec", "-c", "x", "--file", ":x"}, "SRC:DEST"},
       {{"exec", "-c", "x", "--file", "dir/"}, "SRC:DEST"},
@@ -106,9 +121,51 @@ TEST(Arguments, MistakesAreUsageErrorsThatNameTheWord) {
   }
 }
 
+TEST(Arguments, AMistakeEndsWithWhereToReadMore) {
+  EXPECT_THAT(finished_of({"launch"}).error, HasSubstr("\nagent-sandbox --help says more.\n"));
+  EXPECT_THAT(finished_of({"exec"}).error, HasSubstr("\nagent-sandbox exec --help says more.\n"));
+  EXPECT_THAT(finished_of({"exec", "--bad"}).error,
+              HasSubstr("agent-sandbox exec --help says more."));
+  EXPECT_THAT(finished_of({"sandbox", "exec"}).error,
+              HasSubstr("agent-sandbox sandbox exec --help says more."));
+}
+
+TEST(Arguments, ExecTakesUnitsAndShortWords) {
+  EXPECT_EQ(exec_of({"exec", "-c", "x", "--timeout", "500ms"}).program.timeout, 500ms);
+  EXPECT_EQ(exec_of({"exec", "-c", "x", "--timeout", "2m"}).program.timeout, 2min);
+  EXPECT_EQ(exec_of({"exec", "-c", "x", "--timeout", "1d"}).program.timeout, 24h);
+  EXPECT_EQ(exec_of({"exec", "-c", "x", "--memory", "2g"}).program.memory_limit_mb, 2048u);
+  EXPECT_EQ(exec_of({"exec", "-c", "x", "--memory", "64MB"}).program.memory_limit_mb, 64u);
+  const std::pair<const char*, runtime::Language> words[] = {
+      {"py", runtime::Language::python},     {"sh", runtime::Language::bash},
+      {"js", runtime::Language::javascript}, {"node", runtime::Language::javascript},
+      {"ts", runtime::Language::typescript}, {"typescript", runtime::Language::typescript}};
+  for (const auto& [word, language] : words) {
+    EXPECT_EQ(exec_of({"exec", "-c", "x", "--language", word}).language, language) << word;
+  }
+}
+
+TEST(Arguments, AVariableWithoutAValueIsPassedOn) {
+  const ExecOptions options = exec_of({"exec", "-e", "HOME", "-e", "A=1", "-c", "-e"});
+  EXPECT_EQ(options.passed_env, std::vector<std::string>{"HOME"});
+  ASSERT_EQ(options.env.size(), 1u);
+  EXPECT_EQ(options.env[0].second, "1");
+  EXPECT_EQ(options.code, "-e");
+}
+
+TEST(Arguments, ArtifactsReplaceNothingUnlessAsked) {
+  EXPECT_FALSE(exec_of({"exec", "-c", "x", "--artifact", "*:out"}).overwrite);
+  EXPECT_TRUE(exec_of({"exec", "-c", "x", "--artifact", "*:out", "--overwrite"}).overwrite);
+}
+
 TEST(Arguments, HelpAndVersionSucceed) {
   EXPECT_EQ(finished_of({"--version"}).output, "agent-sandbox 1.2.3\n");
+  EXPECT_EQ(finished_of({"version"}).output, "agent-sandbox 1.2.3\n");
   EXPECT_EQ(finished_of({"--version"}).exit_code, 0);
+  EXPECT_EQ(finished_of({"help"}).output, finished_of({"--help"}).output);
+  EXPECT_EQ(finished_of({"help", "sandbox", "exec"}).output,
+            finished_of({"sandbox", "exec", "--help"}).output);
+  EXPECT_EQ(finished_of({"sandbox", "help"}).output, finished_of({"sandbox", "--help"}).output);
   for (const char* command : {"exec", "serve", "mcp", "doctor"}) {
     EXPECT_THAT(finished_of({"--help"}).output, HasSubstr(command));
     const Finished help = finished_of({command, "--help"});

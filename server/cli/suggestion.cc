@@ -1,0 +1,106 @@
+#include "server/cli/suggestion.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstddef>
+
+namespace server {
+namespace {
+
+// Optimal string alignment: a transposed pair of letters counts as one mistake.
+std::size_t mistakes_between(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) cost[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t changed = cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      cost[i][j] = std::min({changed, cost[i - 1][j] + 1, cost[i][j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return cost[a.size()][b.size()];
+}
+
+constexpr std::size_t longest_word = 64;
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+// `app` itself where it has none of that name: the word is an argument.
+const CLI::App* subcommand_named(const CLI::App& app, const std::string& name) {
+  const auto has_name = [&name](const CLI::App* command) { return command->check_name(name); };
+  const auto found = app.get_subcommands(has_name);
+  return found.empty() ? &app : found.front();
+}
+
+std::string unknown_text(const CLI::App& app, const std::string& name) {
+  std::string text = "unknown option " + name;
+  if (const auto meant = nearest_word(name, option_names(app))) {
+    text += "; did you mean " + *meant + "?";
+  }
+  return text;
+}
+
+// What stands behind a short option without a blank is its value: -c'print(1)'.
+bool is_short_with_value(const CLI::App& app, const std::string& word) {
+  return word.size() > 2 && word[1] != '-' && app.get_option_no_throw(word.substr(0, 2)) != nullptr;
+}
+
+}  // namespace
+
+std::optional<std::string> nearest_word(std::string_view word,
+                                        const std::vector<std::string>& known) {
+  if (word.empty() || word.size() > longest_word) return std::nullopt;
+  std::optional<std::string> nearest;
+  std::size_t fewest = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : known) {
+    const std::size_t mistakes = mistakes_between(word, candidate);
+    // A word of which nothing is left was not meant.
+    if (mistakes >= fewest || mistakes >= candidate.size() - candidate.find_first_not_of('-'))
+      continue;
+    fewest = mistakes;
+    nearest = candidate;
+  }
+  return nearest;
+}
+
+std::optional<UnknownOption> unknown_option(const CLI::App& app,
+                                            const std::vector<std::string>& args) {
+  const CLI::App* command = &app;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const std::string& word = args[i];
+    if (word == "--") return std::nullopt;
+    if (word.size() < 2 || word[0] != '-') {
+      command = subcommand_named(*command, word);
+      continue;
+    }
+    const std::size_t equals = word.find('=');
+    const CLI::Option* option = command->get_option_no_throw(word.substr(0, equals));
+    if (option == nullptr) {
+      if (is_short_with_value(*command, word)) continue;
+      return UnknownOption{unknown_text(*command, word.substr(0, equals)), command};
+    }
+    // Its value may look like an option itself.
+    if (equals == word.npos && option->get_items_expected_max() > 0) ++i;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> subcommand_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+}  // namespace server

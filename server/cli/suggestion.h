@@ -1,0 +1,34 @@
+// Mistyped words of a command line: which known one was meant.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace server {
+
+// The word of `known` that `word` most likely means, or nothing where none is near: at most one
+// letter in three may be added, left out, changed, or changed places with its neighbour.
+std::optional<std::string> nearest_word(std::string_view word,
+                                        const std::vector<std::string>& known);
+
+struct UnknownOption {
+  std::string text;         // for its user
+  const CLI::App* command;  // which does not have it; never null
+};
+
+// The first word that looks like an option which the named subcommand does not have. `args` is a
+// command line without the program's name. CLI11 would take the value of an option that it does not
+// know for an argument, and complain of that.
+std::optional<UnknownOption> unknown_option(const CLI::App& app,
+                                            const std::vector<std::string>& args);
+
+// The names of the subcommands of `app`.
+std::vector<std::string> subcommand_names(const CLI::App& app);
+
+}  // namespace server
