@@ -24,11 +24,13 @@ MAY_ABORT = "proto_late_thread.py"
 def scale(clients):
     """How often each deadline: clients that keep the processors busy share them with the program that is watched.
 
-    Programs that hang use theirs up, so a slow host makes them twice as long only, and an emulated processor by all it is slower.
+    So does other work that the host has at the moment. Programs that hang use theirs up, so a slow host makes them twice as
+    long only, and an emulated processor by all it is slower.
     """
     slow = 1 if time_scale.SCALE < time_scale.MOST_MEASURED / 2 else 2
     slower = time_scale.SCALE if time_scale.SCALE > time_scale.MOST_MEASURED else slow
-    return min(slower * max(1, clients / (2 * os.cpu_count())), MOST_SCALE)
+    shared = max(1, clients / (2 * os.cpu_count())) * max(1, os.getloadavg()[0] / os.cpu_count())
+    return min(slower * shared, MOST_SCALE)
 
 
 class HostileTest(live_server.ServerTest):
