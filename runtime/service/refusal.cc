@@ -14,6 +14,8 @@ std::string_view name_of(Refusal::Reason reason) noexcept {
       return "too_slow";
     case Refusal::Reason::invalid:
       return "bad_request";
+    case Refusal::Reason::no_provider:
+      return "failed_dependency";
     case Refusal::Reason::not_found:
       return "not_found";
     case Refusal::Reason::conflict:

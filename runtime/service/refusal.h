@@ -16,6 +16,7 @@ struct Refusal {
     too_slow,         // the host did not start it in time
     failed,           // a failure of ours; the log has the reason
     invalid,          // what was asked for cannot be, and the detail names the field
+    no_provider,      // no model is configured that could do it, or not the one that is named
     not_found,        // there is no such thing, or it is somebody else's
     conflict,         // not as things stand
     forbidden,        // nobody may, whoever asks

@@ -1,11 +1,14 @@
 #include "runtime/service/request_rules.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "jail/egress.h"
 #include "runtime/agent/task.h"
+#include "runtime/benchmark/suite.h"
 #include "runtime/sandbox/input_files.h"
 #include "runtime/sandbox/language.h"
+#include "runtime/service/task_rules.h"
 
 namespace runtime {
 namespace {
@@ -27,6 +30,26 @@ Complaint check_language(const RunRequest& request, const RequestRules& rules) {
 }
 
 }  // namespace
+
+RequestRules rules_of(const Config& config, const ProgramRoot& root,
+                      std::vector<Template> templates, const std::vector<std::string>& providers) {
+  RequestRules rules;
+  rules.default_timeout = config.sandbox_timeout;
+  rules.default_memory_limit_mb = config.sandbox_memory_limit_mb;
+  rules.ceilings = config.ceilings;
+  rules.most_lifetime = config.sandbox_max_lifetime;
+  if (config.network_enabled) rules.network = config.network_allow;
+  for (const Language language : all_languages) {
+    if (auto why = why_not_available(language, root)) {
+      rules.why_no_language.emplace(language, std::move(*why));
+    }
+  }
+  rules.templates = std::move(templates);
+  rules.why_no_task = why_no_task(config);
+  rules.tasks = task_rules(config, providers);
+  rules.suites = benchmark::suite_names();
+  return rules;
+}
 
 std::string template_names(const RequestRules& rules, std::optional<Language> language) {
   std::string names(no_template);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/config/config.h"
+#include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/template.h"
 
@@ -48,6 +49,11 @@ struct RequestRules {
   TaskRules tasks = {};
   std::vector<std::string> suites = {};  // that a benchmark may name
 };
+
+// What `config` allows. `providers`: the names of those that tasks may use.
+RequestRules rules_of(const Config& config, const ProgramRoot& root,
+                      std::vector<Template> templates,
+                      const std::vector<std::string>& providers = {});
 
 // What is expected instead, for the caller; nothing: it is fine.
 using Complaint = std::optional<std::string>;

@@ -5,11 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/benchmark/suite.h"
-#include "runtime/sandbox/language.h"
-#include "runtime/service/task_rules.h"
+#include "runtime/service/followers.h"
 #include "server/api/encode.h"
-#include "server/api/followers.h"
 #include "server/api/guard.h"
 #include "server/api/kubernetes_style/envelope.h"
 #include "server/api/openapi.h"
@@ -67,20 +64,7 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
   options.key_rate = rate_of_keys(config);
   options.ports_domain = config.sandbox_ports_domain;
   options.ports.head_timeout = config.sandbox_ports_timeout;
-  options.execute.default_timeout = config.sandbox_timeout;
-  options.execute.default_memory_limit_mb = config.sandbox_memory_limit_mb;
-  options.execute.ceilings = config.ceilings;
-  options.execute.most_lifetime = config.sandbox_max_lifetime;
-  if (config.network_enabled) options.execute.network = config.network_allow;
-  options.execute.why_no_task = runtime::why_no_task(config);
-  options.execute.tasks = runtime::task_rules(config, providers);
-  options.execute.suites = runtime::benchmark::suite_names();
-  for (const runtime::Language language : runtime::all_languages) {
-    if (auto why = runtime::why_not_available(language, root)) {
-      options.execute.why_no_language.emplace(language, std::move(*why));
-    }
-  }
-  options.execute.templates = std::move(templates);
+  options.execute = runtime::rules_of(config, root, std::move(templates), providers);
   options.root = std::move(root);
   return options;
 }
@@ -105,7 +89,7 @@ Api::Api(ApiOptions options, runtime::Services services)
   add_sandbox_watch_route(routes_, services_);
   add_sandbox_file_routes(routes_, services_, options_.execute);
   add_sandbox_file_url_route(routes_, services_, options_.execute);
-  const auto followers = std::make_shared<Followers>();
+  const auto followers = std::make_shared<runtime::Followers>();
   add_sandbox_event_routes(routes_, services_, followers);
   add_sandbox_logs_route(routes_, services_, followers);
   add_sandbox_metrics_route(routes_, services_);

@@ -4,11 +4,13 @@
 #include <chrono>
 #include <memory>
 #include <utility>
+#include <variant>
 
-#include "runtime/observe/uuid.h"
+#include "runtime/service/caller_jobs.h"
 #include "server/api/encode_jobs.h"
 #include "server/api/live_events.h"
 #include "server/api/query.h"
+#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/events/response_events.h"
 
@@ -39,28 +41,19 @@ std::optional<std::string> read_parameter(std::string_view name, const std::stri
   return std::nullopt;
 }
 
-Response no_such_job() { return problem(404, "no such job"); }
+using runtime::Refusal;
 
-Response jobs_failed(const runtime::Services& services, const Call& call,
-                     const jail::Error& error) {
-  services.logger.error("jobs cannot be read",
-                        {{"request_id", call.head.request_id}, {"error", error.message()}});
-  return problem(500,
-                 "jobs cannot be read; the server's log has the reason under this request's id");
-}
-
-boost::asio::awaitable<Response> list_jobs(runtime::Services services, Call call) {
+boost::asio::awaitable<Response> show_jobs(runtime::Services services, Call call) {
   runtime::JobQuery query;
   for (const auto& [name, value] : call.query) {
     if (const auto complaint = read_parameter(name, value, query)) {
       co_return problem(400, *complaint);
     }
   }
-  query.owner = call.principal.sees();
-  const auto page = co_await services.jobs.list(std::move(query));
-  if (!page) co_return jobs_failed(services, call, page.error());
+  const auto page = co_await runtime::list_jobs(services, caller_of(call), std::move(query));
+  if (const auto* refusal = std::get_if<Refusal>(&page)) co_return response_of(*refusal);
   Response response;
-  response.body = encode_jobs(*page);
+  response.body = encode_jobs(std::get<runtime::JobPage>(page));
   co_return response;
 }
 
@@ -94,34 +87,38 @@ std::string start_of(const std::string& id, const runtime::LiveJobs::Found& foun
   return found.kind == runtime::task_job ? start_of_task(id) : start_of_program(id, found.language);
 }
 
+// A job as JSON, or why there is none.
+std::variant<std::string, Response> text_of(
+    const runtime::Services& services, const Call& call,
+    const std::variant<runtime::JobRecord, Refusal>& found) {
+  if (const auto* refusal = std::get_if<Refusal>(&found)) return response_of(*refusal);
+  auto text = encode_job(std::get<runtime::JobRecord>(found));
+  if (text) return std::move(*text);
+  return response_of(runtime::job_not_readable(services, caller_of(call), text.error()));
+}
+
 // The last event, and how the job stands where it is read: its result, or why there is none.
 boost::asio::awaitable<Response> say_end(runtime::Services services, const Call& call,
                                          ResponseEvents& sink, std::uint64_t seq) {
-  const auto record = co_await services.jobs.find(call.parameter("id"), call.principal.sees());
-  std::optional<Response> problem_there;
-  jail::Result<std::string> job{std::string()};
-  if (!record) {
-    problem_there = jobs_failed(services, call, record.error());
-  } else if (call.gone.requested()) {
-    problem_there = problem(503, "the stream ends before the job: the server is stopping", {},
-                            {.code = "stopping"});
-  } else if (!*record) {
-    problem_there = no_such_job();
-  } else if (job = encode_job(**record); !job) {
-    problem_there = jobs_failed(services, call, job.error());
+  const auto found = co_await runtime::find_job(services, caller_of(call), call.parameter("id"));
+  auto job = text_of(services, call, found);
+  if (call.gone.requested()) {
+    job = problem(503, "the stream ends before the job: the server is stopping", {},
+                  {.code = "stopping"});
   }
-  if (problem_there && !call.stream->begun()) co_return std::move(*problem_there);
-  if (!problem_there) sink.set_next_id(std::string(last_event_id));
+  auto* const why_none = std::get_if<Response>(&job);
+  if (why_none != nullptr && !call.stream->begun()) co_return std::move(*why_none);
+  if (why_none == nullptr) sink.set_next_id(std::string(last_event_id));
   const auto now = std::chrono::system_clock::now();
-  std::string event = problem_there ? encode_event("error", problem_there->body, seq, now)
-                                    : encode_event("complete", *job, seq, now);
+  std::string event = why_none != nullptr
+                          ? encode_event("error", why_none->body, seq, now)
+                          : encode_event("complete", std::get<std::string>(job), seq, now);
   const bool is_sent = co_await sink.write(std::move(event));
   if (is_sent) co_await call.stream->end();
   co_return Response();
 }
 
-boost::asio::awaitable<Response> follow_job(runtime::Services services, Call call,
-                                            EventFormat format) {
+boost::asio::awaitable<Response> follow(runtime::Services services, Call call, EventFormat format) {
   if (call.head.header("Last-Event-ID") == last_event_id) {
     co_return no_content();
   }
@@ -129,7 +126,7 @@ boost::asio::awaitable<Response> follow_job(runtime::Services services, Call cal
   ResponseEvents sink(*call.stream, format, co_await boost::asio::this_coro::executor);
   const auto events = std::make_shared<LiveEvents>(sink, LiveEvents::Backlog::drops);
   const auto watch =
-      services.live_jobs->watch(id, call.principal.sees(), std::make_shared<Follower>(*events));
+      runtime::follow_job(services, caller_of(call), id, std::make_shared<Follower>(*events));
   if (watch != nullptr) {
     events->expect_start(start_of(id, watch->found), watch->found.encoding);
     if (watch->found.has_started) events->say_started();
@@ -141,30 +138,21 @@ boost::asio::awaitable<Response> follow_job(runtime::Services services, Call cal
 }
 
 boost::asio::awaitable<Response> show_job(runtime::Services services, Call call) {
-  const std::string& id = call.parameter("id");
-  if (!runtime::is_uuid(id)) co_return no_such_job();
   if (const auto format = event_format_of(call.head)) {
-    co_return co_await follow_job(services, std::move(call), *format);
+    co_return co_await follow(services, std::move(call), *format);
   }
-  const auto record = co_await services.jobs.find(id, call.principal.sees());
-  if (!record) co_return jobs_failed(services, call, record.error());
-  if (!*record) co_return no_such_job();
-  auto body = encode_job(**record);
-  if (!body) co_return jobs_failed(services, call, body.error());
+  const auto found = co_await runtime::find_job(services, caller_of(call), call.parameter("id"));
+  auto job = text_of(services, call, found);
+  if (auto* refusal = std::get_if<Response>(&job)) co_return std::move(*refusal);
   Response response;
-  response.body = std::move(*body);
+  response.body = std::get<std::string>(std::move(job));
   co_return response;
 }
 
-boost::asio::awaitable<Response> cancel_job(runtime::Services services, Call call) {
+boost::asio::awaitable<Response> end_job(runtime::Services services, Call call) {
   const std::string& id = call.parameter("id");
-  if (!runtime::is_uuid(id)) co_return no_such_job();
-  const auto cancelled = co_await services.jobs.cancel(id, call.principal.sees());
-  if (!cancelled) co_return jobs_failed(services, call, cancelled.error());
-  if (*cancelled == runtime::Jobs::Cancelled::unknown) co_return no_such_job();
-  if (*cancelled == runtime::Jobs::Cancelled::over) {
-    co_return problem(409, "the job has ended; only one that runs can be cancelled");
-  }
+  const auto refusal = co_await runtime::cancel_job(services, caller_of(call), id);
+  if (refusal) co_return response_of(*refusal);
   Response response;
   response.status = 202;
   response.body = encode_cancelling(id);
@@ -174,10 +162,10 @@ boost::asio::awaitable<Response> cancel_job(runtime::Services services, Call cal
 }  // namespace
 
 void add_job_routes(RouteTable& table, const runtime::Services& services) {
-  table.add({"GET", "/jobs", Access::key, Cost::record, bound(list_jobs, services),
+  table.add({"GET", "/jobs", Access::key, Cost::record, bound(show_jobs, services),
              QueryNames{"limit", "cursor", "status"}});
   table.add({"GET", "/jobs/{id}", Access::key, Cost::record, bound(show_job, services)});
-  table.add({"DELETE", "/jobs/{id}", Access::key, Cost::record, bound(cancel_job, services)});
+  table.add({"DELETE", "/jobs/{id}", Access::key, Cost::record, bound(end_job, services)});
 }
 
 }  // namespace server

@@ -15,7 +15,7 @@
 #include "runtime/json/writer.h"
 #include "runtime/service/sandbox_event_kind.h"
 #include "runtime/service/sandbox_json.h"
-#include "server/api/followers.h"
+#include "server/api/follow_format.h"
 #include "server/api/query.h"
 #include "server/api/refusals.h"
 #include "server/api/route_groups.h"
@@ -181,11 +181,11 @@ class FollowedEvents {
 // Where those begin who do not say it.
 enum class Begin : std::uint8_t { with_the_stored, now };
 
-awaitable<Response> follow_events(runtime::Services services, Followers& followers, Call call,
-                                  SandboxEventQuery query, EventFormat format,
+awaitable<Response> follow_events(runtime::Services services, runtime::Followers& followers,
+                                  Call call, SandboxEventQuery query, EventFormat format,
                                   FollowedEvents::End end, Begin begin) {
   const auto place = followers.take(call.principal);
-  if (const auto* refusal = std::get_if<Response>(&place)) co_return *refusal;
+  if (const auto* refusal = std::get_if<Refusal>(&place)) co_return response_of(*refusal);
   const auto last = event_number_of(std::string(call.head.header("Last-Event-ID").value_or("")));
   if (last) query.after = *last;
   const bool begins_somewhere = last || call.query.contains("cursor");
@@ -201,8 +201,8 @@ awaitable<Response> follow_events(runtime::Services services, Followers& followe
 }
 
 // The oldest first, as a log is read.
-awaitable<Response> list_events(runtime::Services services, std::shared_ptr<Followers> followers,
-                                Call call) {
+awaitable<Response> list_events(runtime::Services services,
+                                std::shared_ptr<runtime::Followers> followers, Call call) {
   const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
   if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
   const runtime::Sandbox& sandbox = *std::get<Sandboxes::Found>(found);
@@ -228,8 +228,8 @@ awaitable<Response> list_events(runtime::Services services, std::shared_ptr<Foll
 }
 
 // The newest first, as pages of jobs are; the oldest first where they are followed.
-awaitable<Response> list_audit(runtime::Services services, std::shared_ptr<Followers> followers,
-                               Call call) {
+awaitable<Response> list_audit(runtime::Services services,
+                               std::shared_ptr<runtime::Followers> followers, Call call) {
   auto format = follow_format(call);
   if (auto* refusal = std::get_if<Response>(&format)) co_return std::move(*refusal);
   SandboxEventQuery query;
@@ -251,7 +251,7 @@ awaitable<Response> list_audit(runtime::Services services, std::shared_ptr<Follo
 }  // namespace
 
 void add_sandbox_event_routes(RouteTable& table, const runtime::Services& services,
-                              const std::shared_ptr<Followers>& followers) {
+                              const std::shared_ptr<runtime::Followers>& followers) {
   using Versions = Route::Versions;
   table.add({"GET", "/v1/sandboxes/{id}/events", Access::key, Cost::record,
              bound(list_events, services, followers),

@@ -17,7 +17,7 @@
 #include "runtime/living/sandbox_output.h"
 #include "runtime/service/common_fields.h"
 #include "runtime/service/sandbox_json.h"
-#include "server/api/followers.h"
+#include "server/api/follow_format.h"
 #include "server/api/process_events.h"
 #include "server/api/query.h"
 #include "server/api/refusals.h"
@@ -260,8 +260,8 @@ class LogEvents {
   OutputPage::Entry last_;
 };
 
-awaitable<Response> show_logs(runtime::Services services, std::shared_ptr<Followers> followers,
-                              Call call) {
+awaitable<Response> show_logs(runtime::Services services,
+                              std::shared_ptr<runtime::Followers> followers, Call call) {
   auto read = log_query(call);
   if (auto* refusal = std::get_if<Response>(&read)) co_return std::move(*refusal);
   auto& query = std::get<LogQuery>(read);
@@ -275,7 +275,7 @@ awaitable<Response> show_logs(runtime::Services services, std::shared_ptr<Follow
   if (query.tail) query.output.from = living->output_tail(query.output.filter, *query.tail);
   if (!query.format) co_return page_answer(living->output(query.output), query.encoding);
   const auto place = followers->take(call.principal);
-  if (const auto* refusal = std::get_if<Response>(&place)) co_return *refusal;
+  if (const auto* refusal = std::get_if<Refusal>(&place)) co_return response_of(*refusal);
   const LivingSandbox::Use use(living);
   LogEvents events(living, query, *call.stream, call.gone, co_await asio::this_coro::executor);
   co_await events.tell();
@@ -285,7 +285,7 @@ awaitable<Response> show_logs(runtime::Services services, std::shared_ptr<Follow
 }  // namespace
 
 void add_sandbox_logs_route(RouteTable& table, const runtime::Services& services,
-                            const std::shared_ptr<Followers>& followers) {
+                            const std::shared_ptr<runtime::Followers>& followers) {
   table.add({"GET", "/v1/sandboxes/{id}/logs", Access::key, Cost::record,
              bound(show_logs, services, followers),
              QueryNames{"from", "limit", "process", "stream", "tail", "encoding", "follow"},

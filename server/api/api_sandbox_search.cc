@@ -1,14 +1,11 @@
 // GET /v1/sandboxes/{id}/search: lines of files in a sandbox that lives, in which a text stands.
-#include <chrono>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 
 #include "runtime/json/writer.h"
-#include "runtime/living/text_search.h"
-#include "runtime/service/sandbox_json.h"
+#include "runtime/service/sandbox_search.h"
 #include "server/api/query.h"
 #include "server/api/refusals.h"
 #include "server/api/route_groups.h"
@@ -18,20 +15,11 @@ namespace server {
 namespace {
 
 using boost::asio::awaitable;
-using runtime::Sandboxes;
-using runtime::TextSearch;
+using runtime::Refusal;
+using runtime::SearchQuery;
 
 constexpr std::uint32_t max_matches = 1000;
 constexpr std::size_t max_query_bytes = 1024;
-constexpr std::chrono::seconds most_time_of_a_search{10};
-// Others have their turn with files in between.
-constexpr std::chrono::milliseconds time_of_a_turn{50};
-
-struct SearchQuery {
-  std::string path;
-  std::string text;
-  std::uint32_t limit = 100;
-};
 
 // `query` has the default of its path. A problem where something is wrong.
 std::optional<Response> read_search(const Parameters& parameters, SearchQuery& query) {
@@ -49,54 +37,35 @@ std::optional<Response> read_search(const Parameters& parameters, SearchQuery& q
   return std::nullopt;
 }
 
-Response answer_of(const TextSearch& search, const std::string& path, bool is_late) {
+Response answer_of(const runtime::SearchFindings& findings) {
   runtime::json::Writer writer;
   writer.begin_object().key("matches").begin_array();
-  for (const runtime::TextMatch& match : search.matches()) {
-    writer.begin_object();
-    writer.key("path").string(path + (path.ends_with('/') ? "" : "/") + match.path);
+  for (const runtime::TextMatch& match : findings.matches) {
+    writer.begin_object().key("path").string(match.path);
     writer.key("line").integer(static_cast<std::int64_t>(match.line));
     writer.key("text").string(match.text).end_object();
   }
-  writer.end_array().key("truncated").boolean(is_late || search.is_cut()).end_object();
+  writer.end_array().key("truncated").boolean(findings.is_cut).end_object();
   return json_answer(std::move(writer));
 }
 
-awaitable<Response> search_files(runtime::Services services, SandboxTarget target, Call call) {
+awaitable<Response> search(runtime::Services services, SandboxTarget target, Call call) {
   SearchQuery query{.path = target.sandbox->request().working_directory, .text = {}};
   if (auto refusal = read_search(call.query, query)) co_return std::move(*refusal);
-  Sandboxes& sandboxes = *services.sandboxes;
-  auto open = [files = target.sandbox->files(), path = query.path] {
-    return files.open_directory(path);
-  };
-  auto directory = co_await sandboxes.do_file_work(*target.sandbox, std::move(open));
-  if (!directory) co_return response_of(Sandboxes::refusal_of_file(directory.error()));
-  if (call.head.method == "GET") {
-    sandboxes.note_file(caller_of(call), *target.sandbox, runtime::SandboxEventKind::file_read,
-                        query.path);
-  }
-  TextSearch search(std::move(*directory), query.text, query.limit);
-  const auto deadline = std::chrono::steady_clock::now() + most_time_of_a_search;
-  bool is_late = false;
-  for (bool has_more = true; has_more && !is_late;) {
-    auto run = [search = &search] {
-      return search->run(std::chrono::steady_clock::now() + time_of_a_turn);
-    };
-    const auto ran = co_await sandboxes.do_file_work(*target.sandbox, std::move(run));
-    if (!ran) co_return response_of(Sandboxes::refusal_of_file(ran.error()));
-    if (call.gone.requested()) co_return stopping();
-    has_more = *ran;
-    is_late = has_more && std::chrono::steady_clock::now() >= deadline;
-  }
-  co_return answer_of(search, query.path, is_late);
+  const auto noted = call.head.method == "GET" ? runtime::Noted::yes : runtime::Noted::no;
+  const auto found = co_await runtime::search_files(
+      *services.sandboxes, caller_of(call), target.sandbox, std::move(query), noted, call.gone);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
+  if (call.gone.requested()) co_return stopping();
+  co_return answer_of(std::get<runtime::SearchFindings>(found));
 }
 
 }  // namespace
 
 void add_sandbox_search_route(RouteTable& table, const runtime::Services& services) {
   table.add({"GET", "/v1/sandboxes/{id}/search", Access::key, Cost::record,
-             for_target<active_sandbox>(services, search_files),
-             QueryNames{"path", "query", "limit"}, Route::Versions::plain});
+             for_target<active_sandbox>(services, search), QueryNames{"path", "query", "limit"},
+             Route::Versions::plain});
 }
 
 }  // namespace server

@@ -15,6 +15,8 @@ int status_of(runtime::Refusal::Reason reason) {
       return 400;
     case Reason::forbidden:
       return 403;
+    case Reason::no_provider:
+      return 424;
     case Reason::not_found:
       return 404;
     case Reason::conflict:

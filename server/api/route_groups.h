@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/service/followers.h"
 #include "runtime/service/services.h"
 #include "server/api/decode.h"
-#include "server/api/followers.h"
 #include "server/api/rate_limit.h"
 #include "server/api/routes.h"
 #include "server/ports/port_proxy.h"
@@ -43,9 +43,9 @@ void add_sandbox_file_url_route(RouteTable& table, const runtime::Services& serv
                                 const runtime::RequestRules& rules);
 // `followers` is that of all who follow.
 void add_sandbox_event_routes(RouteTable& table, const runtime::Services& services,
-                              const std::shared_ptr<Followers>& followers);
+                              const std::shared_ptr<runtime::Followers>& followers);
 void add_sandbox_logs_route(RouteTable& table, const runtime::Services& services,
-                            const std::shared_ptr<Followers>& followers);
+                            const std::shared_ptr<runtime::Followers>& followers);
 void add_sandbox_metrics_route(RouteTable& table, const runtime::Services& services);
 void add_sandbox_search_route(RouteTable& table, const runtime::Services& services);
 void add_sandbox_watch_route(RouteTable& table, const runtime::Services& services);

@@ -5,13 +5,13 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_future.hpp>
-#include <cstdio>
 #include <utility>
+#include <variant>
 
-#include "runtime/benchmark/benchmark.h"
 #include "runtime/benchmark/benchmark_report.h"
-#include "runtime/service/task_rules.h"
+#include "runtime/service/benchmarks.h"
 #include "server/cli/agent_parts.h"
+#include "server/cli/common_arguments.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/interrupt.h"
 #include "server/cli/local_runner.h"
@@ -23,14 +23,7 @@ namespace {
 namespace agent = runtime::agent;
 namespace asio = boost::asio;
 
-asio::awaitable<agent::TaskResult> solve(agent::AgentRuntime &runtime, agent::TaskRequest request,
-                                         runtime::Cancel cancel) {
-  agent::TaskOptions options;
-  options.cancel = cancel;
-  co_return co_await runtime.run(std::move(request), std::move(options));
-}
-
-std::string text_of(const runtime::benchmark::BenchmarkReport &report,
+std::string text_of(const runtime::benchmark::BenchmarkReport& report,
                     BenchmarkOptions::Format format) {
   switch (format) {
     case BenchmarkOptions::Format::json:
@@ -43,35 +36,45 @@ std::string text_of(const runtime::benchmark::BenchmarkReport &report,
   return as_table(report);
 }
 
-int measure(LocalRunner &local, agent::AgentRuntime &runtime, runtime::benchmark::Suite suite,
-            const BenchmarkOptions &wanted) {
-  runtime::benchmark::BenchmarkOptions options;
-  options.most_tasks = wanted.max_problems;
-  options.max_attempts = wanted.max_attempts.value_or(local.config.max_reflexion_attempts);
-  options.provider = wanted.provider;
-  options.model = wanted.model;
-  options.on_score = [](const runtime::benchmark::TaskScore &score) {
+runtime::BenchmarkRequest request_of(const BenchmarkOptions& wanted,
+                                     const runtime::Config& config) {
+  runtime::BenchmarkRequest request;
+  request.max_problems = wanted.max_problems;
+  request.max_attempts = wanted.max_attempts.value_or(config.max_reflexion_attempts);
+  request.provider = wanted.provider;
+  request.model = wanted.model;
+  return request;
+}
+
+int measure(LocalRunner& local, agent::AgentRuntime& runtime, runtime::Logger& logger,
+            runtime::benchmark::Suite suite, const BenchmarkOptions& wanted) {
+  runtime::Metrics metrics;
+  const runtime::BenchmarkParts parts{*local.runner, runtime, metrics, logger};
+  runtime::BenchmarkCourse course;
+  course.on_score = [](const runtime::benchmark::TaskScore& score) {
     static_cast<void>(write_all(STDERR_FILENO, as_line(score) + "\n"));
   };
   const auto strand = asio::make_strand(*local.pool);
-  Interrupt interrupt(strand, options.cancel);
-  runtime::benchmark::Solve each = [&runtime](agent::TaskRequest request, runtime::Cancel cancel) {
-    return solve(runtime, std::move(request), std::move(cancel));
-  };
+  Interrupt interrupt(strand, course.cancel);
   auto future = asio::co_spawn(
       strand,
-      runtime::benchmark::run_benchmark(std::move(suite), std::move(options), std::move(each)),
+      runtime::run_suite(parts, {}, std::move(suite), request_of(wanted, local.config),
+                         typed_ceilings, std::move(course)),
       asio::use_future);
-  const auto report = future.get();
+  const auto measured = future.get();
   local.pool->stop();
   local.pool->join();
+  if (const auto* refusal = std::get_if<runtime::Refusal>(&measured)) {
+    return fail(exit_own_failure, refusal->detail);
+  }
+  const auto& report = std::get<runtime::benchmark::BenchmarkReport>(measured);
   if (!write_all(STDOUT_FILENO, text_of(report, wanted.format))) return exit_own_failure;
   return interrupt.signal() != 0 ? exit_signal_base + interrupt.signal() : 0;
 }
 
 }  // namespace
 
-int benchmark(const BenchmarkOptions &options, runtime::Environment environment) {
+int benchmark(const BenchmarkOptions& options, runtime::Environment environment) {
   auto suite = runtime::benchmark::find_suite(options.suite);
   if (!suite) return fail(exit_usage, "--suite: " + suite.error().message());
   auto local = start_local_runner(options.host, std::move(environment));
@@ -85,7 +88,7 @@ int benchmark(const BenchmarkOptions &options, runtime::Environment environment)
       !why.empty()) {
     return fail(exit_own_failure, why);
   }
-  return measure(*local, *parts->runtime, std::move(*suite), options);
+  return measure(*local, *parts->runtime, logger, std::move(*suite), options);
 }
 
 }  // namespace server

@@ -24,7 +24,7 @@ std::optional<FileOption> file_option(const std::string& entry) {
 std::optional<Finished> read_limits(const CLI::App& command, const ProgramArguments& raw,
                                     ProgramOptions& options) {
   runtime::RequestRules rules;
-  rules.ceilings = {.timeout = max_typed_timeout, .memory_limit_mb = max_typed_memory_mb};
+  rules.ceilings = typed_ceilings;
   const auto field = [](std::string_view name) -> const runtime::Field& {
     return *runtime::find_field(runtime::program_fields(), name);
   };

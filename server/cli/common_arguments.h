@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/config/config.h"
 #include "server/cli/arguments.h"
 
 namespace CLI {
@@ -25,8 +26,8 @@ CLI::Validator in_seconds();
 CLI::Validator in_megabytes();
 
 // The operator's ceilings are for clients. Whoever types --timeout and --memory is the operator.
-inline constexpr std::chrono::hours max_typed_timeout{24};
-inline constexpr std::uint32_t max_typed_memory_mb = 1u << 20;
+inline constexpr runtime::Ceilings typed_ceilings{.timeout = std::chrono::hours(24),
+                                                  .memory_limit_mb = 1u << 20};
 
 // As CLI11 hands them over; they outlive its parse().
 struct ProgramArguments {

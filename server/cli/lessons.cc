@@ -7,9 +7,12 @@
 #include <boost/asio/use_future.hpp>
 #include <cstdio>
 #include <optional>
+#include <string>
 #include <utility>
+#include <variant>
 
 #include "runtime/json/utc_text.h"
+#include "runtime/service/caller_lessons.h"
 #include "server/api/encode_lessons.h"
 #include "server/cli/agent_parts.h"
 #include "server/cli/drop_privileges.h"
@@ -46,33 +49,38 @@ std::string text_of(const agent::Lesson& lesson) {
   return text + "  advice: " + plain_line(lesson.advice, field_characters) + "\n";
 }
 
+int refused(const runtime::Refusal& refusal) {
+  using Reason = runtime::Refusal::Reason;
+  if (refusal.reason == Reason::failed) {
+    return fail(exit_own_failure, "lessons cannot be reached; the line above has the reason");
+  }
+  return fail(refusal.reason == Reason::not_found ? exit_usage : exit_own_failure, refusal.detail);
+}
+
 // All pages; as JSON each is one line, as GET /lessons answers it.
-int list(agent::LessonStore& store, asio::thread_pool& pool, LessonsOptions::Format format) {
-  std::optional<std::string> cursor;
+int list(runtime::LessonParts parts, asio::thread_pool& pool, LessonsOptions::Format format) {
+  runtime::LessonQuery query{.limit = page_size, .cursor = {}};
   do {
-    const auto page = wait_for(pool, store.list("", page_size, cursor));
-    if (!page) return fail(exit_own_failure, page.error().message());
+    const auto listed = wait_for(pool, runtime::list_lessons(parts, {}, query));
+    if (const auto* refusal = std::get_if<runtime::Refusal>(&listed)) return refused(*refusal);
+    const auto& page = std::get<agent::LessonPage>(listed);
     std::string text;
     if (format == LessonsOptions::Format::json) {
-      text = encode_lessons(*page) + "\n";
+      text = encode_lessons(page) + "\n";
     } else {
-      for (const agent::Lesson& lesson : page->lessons) text += text_of(lesson);
+      for (const agent::Lesson& lesson : page.lessons) text += text_of(lesson);
     }
     if (!write_all(STDOUT_FILENO, text)) return exit_own_failure;
-    cursor = page->next_cursor;
-  } while (cursor);
+    query.cursor = page.next_cursor;
+  } while (query.cursor);
   return 0;
 }
 
-int erase(agent::LessonStore& store, asio::thread_pool& pool, const std::string& id) {
+int erase(runtime::LessonParts parts, asio::thread_pool& pool, const std::string& id) {
   const auto one = id.empty() ? std::nullopt : std::optional(id);
-  const auto erased = wait_for(pool, store.erase("", one));
-  if (!erased) return fail(exit_own_failure, erased.error().message());
-  if (one && *erased == 0) {
-    std::fprintf(stderr, "agent-sandbox: no such lesson\n");
-    return exit_usage;
-  }
-  std::printf("%llu erased\n", static_cast<unsigned long long>(*erased));
+  const auto erased = wait_for(pool, runtime::erase_lessons(parts, {}, one));
+  if (const auto* refusal = std::get_if<runtime::Refusal>(&erased)) return refused(*refusal);
+  std::printf("%llu erased\n", static_cast<unsigned long long>(std::get<std::uint64_t>(erased)));
   return 0;
 }
 
@@ -95,9 +103,10 @@ int lessons(const LessonsOptions& options, runtime::Environment environment) {
   if (const auto made = add_lessons(parts, *config, sources.environment, logger); !made) {
     return fail(exit_own_failure, made.error().message());
   }
+  const runtime::LessonParts kept{parts.lessons.get(), logger};
   const int exit_code = options.action == LessonsOptions::Action::list
-                            ? list(*parts.lessons, pool, options.format)
-                            : erase(*parts.lessons, pool, options.id);
+                            ? list(kept, pool, options.format)
+                            : erase(kept, pool, options.id);
   pool.join();
   return exit_code;
 }

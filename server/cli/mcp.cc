@@ -64,9 +64,9 @@ int mcp(const McpOptions& options, runtime::Environment environment, const std::
         "waiting for messages of JSON-RPC, one a line, as an MCP client sends them; Ctrl-D ends "
         "it");
   }
-  const ApiOptions door =
-      api_options(service.start.config, service.start.root, service.templates, version, {});
-  return answer_until_end(service, door.execute, version);
+  const runtime::RequestRules rules =
+      runtime::rules_of(service.start.config, service.start.root, service.templates);
+  return answer_until_end(service, rules, version);
 }
 
 }  // namespace server

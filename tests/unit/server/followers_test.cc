@@ -1,4 +1,4 @@
-#include "server/api/followers.h"
+#include "runtime/service/followers.h"
 
 #include <gtest/gtest.h>
 
@@ -7,17 +7,17 @@
 #include <variant>
 #include <vector>
 
-namespace server {
+namespace runtime {
 namespace {
 
 class FollowersTest : public testing::Test {
  protected:
-  // 0: there is a place, which is kept.
-  int status(std::optional<std::size_t> key) {
+  // Nothing: there is a place, which is kept.
+  std::optional<Refusal::Reason> why_none(std::optional<std::size_t> key) {
     auto place = followers_->take({.tenant = "", .key = key});
-    if (const auto* refusal = std::get_if<Response>(&place)) return refusal->status;
+    if (const auto* refusal = std::get_if<Refusal>(&place)) return refusal->reason;
     places_.push_back(std::get<Followers::Place>(std::move(place)));
-    return 0;
+    return std::nullopt;
   }
 
   const std::shared_ptr<Followers> followers_ = std::make_shared<Followers>();
@@ -25,23 +25,24 @@ class FollowersTest : public testing::Test {
 };
 
 TEST_F(FollowersTest, AKeyHasItsBoundAndOthersHaveRoom) {
-  for (std::uint32_t count = 0; count < Followers::most_of_a_key; ++count) EXPECT_EQ(status(0), 0);
-  EXPECT_EQ(status(0), 429);
-  EXPECT_EQ(status(1), 0);
-  EXPECT_EQ(status(std::nullopt), 0);
+  for (std::uint32_t count = 0; count < Followers::most_of_a_key; ++count)
+    EXPECT_EQ(why_none(0), std::nullopt);
+  EXPECT_EQ(why_none(0), Refusal::Reason::caller_limit);
+  EXPECT_EQ(why_none(1), std::nullopt);
+  EXPECT_EQ(why_none(std::nullopt), std::nullopt);
   places_.erase(places_.begin());
-  EXPECT_EQ(status(0), 0);
-  EXPECT_EQ(status(0), 429);
+  EXPECT_EQ(why_none(0), std::nullopt);
+  EXPECT_EQ(why_none(0), Refusal::Reason::caller_limit);
 }
 
 TEST_F(FollowersTest, SoHaveAllTogether) {
   for (std::uint32_t count = 0; count < Followers::most; ++count) {
-    EXPECT_EQ(status(count / Followers::most_of_a_key), 0);
+    EXPECT_EQ(why_none(count / Followers::most_of_a_key), std::nullopt);
   }
-  EXPECT_EQ(status(1000), 503);
+  EXPECT_EQ(why_none(1000), Refusal::Reason::busy);
   places_.clear();
-  EXPECT_EQ(status(1000), 0);
+  EXPECT_EQ(why_none(1000), std::nullopt);
 }
 
 }  // namespace
-}  // namespace server
+}  // namespace runtime

@@ -10,15 +10,9 @@
 #include <variant>
 
 #include "runtime/service/principal.h"
-#include "server/api/routes.h"
-#include "server/events/event_format.h"
-#include "server/http/message.h"
+#include "runtime/service/refusal.h"
 
-namespace server {
-
-// In which format events are to be followed; nothing: a page is wanted. A Response says what is
-// wrong.
-std::variant<std::optional<EventFormat>, Response> follow_format(const Call& call);
+namespace runtime {
 
 // Thread-safe. Outlived by the places that it gives.
 class Followers : public std::enable_shared_from_this<Followers> {
@@ -30,8 +24,8 @@ class Followers : public std::enable_shared_from_this<Followers> {
 
   // A place, as long as it is held.
   using Place = std::shared_ptr<void>;
-  // The Response says that there are as many as there may be.
-  std::variant<Place, Response> take(const runtime::Principal& principal);
+  // The refusal says that there are as many as there may be.
+  std::variant<Place, Refusal> take(const Principal& principal);
 
  private:
   void give_back(std::optional<std::size_t> key);
@@ -41,4 +35,4 @@ class Followers : public std::enable_shared_from_this<Followers> {
   std::map<std::optional<std::size_t>, std::uint32_t> of_keys_;
 };
 
-}  // namespace server
+}  // namespace runtime

@@ -1,0 +1,61 @@
+#include "runtime/service/caller_jobs.h"
+
+#include <utility>
+
+#include "runtime/observe/uuid.h"
+
+namespace runtime {
+namespace {
+
+Refusal no_such_job() { return {.reason = Refusal::Reason::not_found, .detail = "no such job"}; }
+
+}  // namespace
+
+Refusal job_not_readable(const Services& services, const Caller& caller, const jail::Error& error) {
+  services.logger.error("jobs cannot be read",
+                        {{"request_id", caller.request_id}, {"error", error.message()}});
+  return {.reason = Refusal::Reason::failed,
+          .detail = "jobs cannot be read; the server's log has the reason under this request's id"};
+}
+
+boost::asio::awaitable<std::variant<JobPage, Refusal>> list_jobs(Services services, Caller caller,
+                                                                 JobQuery query) {
+  query.owner = caller.principal.sees();
+  auto page = co_await services.jobs.list(std::move(query));
+  if (!page) co_return job_not_readable(services, caller, page.error());
+  co_return std::move(*page);
+}
+
+boost::asio::awaitable<std::variant<JobRecord, Refusal>> find_job(Services services, Caller caller,
+                                                                  std::string id) {
+  if (!is_uuid(id)) co_return no_such_job();
+  auto record = co_await services.jobs.find(std::move(id), caller.principal.sees());
+  if (!record) co_return job_not_readable(services, caller, record.error());
+  if (!*record) co_return no_such_job();
+  co_return std::move(**record);
+}
+
+boost::asio::awaitable<std::optional<Refusal>> cancel_job(Services services, Caller caller,
+                                                          std::string id) {
+  if (!is_uuid(id)) co_return no_such_job();
+  const auto cancelled = co_await services.jobs.cancel(std::move(id), caller.principal.sees());
+  if (!cancelled) co_return job_not_readable(services, caller, cancelled.error());
+  switch (*cancelled) {
+    case Jobs::Cancelled::asked:
+      break;
+    case Jobs::Cancelled::unknown:
+      co_return no_such_job();
+    case Jobs::Cancelled::over:
+      co_return Refusal{.reason = Refusal::Reason::conflict,
+                        .detail = "the job has ended; only one that runs can be cancelled"};
+  }
+  co_return std::nullopt;
+}
+
+std::unique_ptr<LiveJobs::Watch> follow_job(const Services& services, const Caller& caller,
+                                            const std::string& id,
+                                            std::shared_ptr<JobWatcher> watcher) {
+  return services.live_jobs->watch(id, caller.principal.sees(), std::move(watcher));
+}
+
+}  // namespace runtime

@@ -1,0 +1,43 @@
+#include "runtime/service/followers.h"
+
+#include <string>
+#include <utility>
+
+namespace runtime {
+namespace {
+
+Refusal too_many_followers(Refusal::Reason reason, std::string detail, std::uint32_t limit) {
+  return {.reason = reason,
+          .detail = std::move(detail),
+          .limit = std::int64_t{limit},
+          .used = std::int64_t{limit},
+          .remedy = "end another one, or ask for pages",
+          .code = "too_many_followers"};
+}
+
+}  // namespace
+
+std::variant<Followers::Place, Refusal> Followers::take(const Principal& principal) {
+  const std::lock_guard lock(mutex_);
+  if (of_keys_[principal.key] >= most_of_a_key) {
+    return too_many_followers(Refusal::Reason::caller_limit,
+                              "this caller follows as many sandboxes at a time as it may",
+                              most_of_a_key);
+  }
+  if (all_ >= most) {
+    return too_many_followers(Refusal::Reason::busy, "as many follow sandboxes at a time as may",
+                              most);
+  }
+  ++all_;
+  ++of_keys_[principal.key];
+  return Place(nullptr,
+               [self = shared_from_this(), key = principal.key](void*) { self->give_back(key); });
+}
+
+void Followers::give_back(std::optional<std::size_t> key) {
+  const std::lock_guard lock(mutex_);
+  --all_;
+  --of_keys_[key];
+}
+
+}  // namespace runtime
