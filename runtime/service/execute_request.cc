@@ -24,7 +24,7 @@ Complaint only_with_code(std::string_view name) {
   return "only a request with code has it, this one has task";
 }
 
-Refusal invalid(std::string detail) {
+Refusal refused_field(std::string detail) {
   return {.reason = Refusal::Reason::invalid, .detail = std::move(detail)};
 }
 
@@ -40,21 +40,21 @@ std::optional<Refusal> refuse_without_provider(const std::string& provider,
   return Refusal{.reason = Refusal::Reason::no_provider, .detail = std::move(detail)};
 }
 
-ExecuteRead read_program(const Object& body, const RequestRules& rules) {
+ExecuteRead program_of(const Object& body, const RequestRules& rules) {
   auto request = default_program(rules);
   auto complaint = read_fields(body, program_fields(), rules, only_with_task, request);
   if (!complaint) complaint = check_program(request, rules);
-  if (complaint) return invalid(*complaint);
+  if (complaint) return refused_field(*complaint);
   return request;
 }
 
-ExecuteRead read_task(const Object& body, const RequestRules& rules) {
+ExecuteRead task_of(const Object& body, const RequestRules& rules) {
   TaskRequest request = default_task(rules);
   const auto complaint = read_fields(body, task_fields(), rules, only_with_code, request);
-  if (complaint) return invalid(*complaint);
+  if (complaint) return refused_field(*complaint);
   const auto own_name = file_name_of(Language::python, {});
   if (const auto files = check_input_files(request.files, own_name, {}); !files) {
-    return invalid("files: " + files.error().doing);
+    return refused_field("files: " + files.error().doing);
   }
   if (auto refusal = refuse_without_provider(request.provider, rules)) return std::move(*refusal);
   return request;
@@ -65,9 +65,9 @@ ExecuteRead read_task(const Object& body, const RequestRules& rules) {
 ExecuteRead read_execute(const Object& body, const RequestRules& rules) {
   const bool has_task = body.contains("task");
   if (body.contains("code") == has_task) {
-    return invalid("body: expected exactly one of code and task");
+    return refused_field("body: expected exactly one of code and task");
   }
-  return has_task ? read_task(body, rules) : read_program(body, rules);
+  return has_task ? task_of(body, rules) : program_of(body, rules);
 }
 
 std::variant<BenchmarkRequest, Refusal> read_benchmark(const Object& body,
@@ -75,7 +75,7 @@ std::variant<BenchmarkRequest, Refusal> read_benchmark(const Object& body,
   auto request = default_benchmark(rules);
   const auto nowhere_else = [](std::string_view) { return Complaint(); };
   const auto complaint = read_fields(body, benchmark_fields(), rules, +nowhere_else, request);
-  if (complaint) return invalid(*complaint);
+  if (complaint) return refused_field(*complaint);
   if (auto refusal = refuse_without_provider(request.provider, rules)) return std::move(*refusal);
   return request;
 }

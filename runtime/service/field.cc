@@ -1,5 +1,7 @@
 #include "runtime/service/field.h"
 
+#include <utility>
+
 namespace runtime {
 namespace {
 
@@ -43,6 +45,35 @@ std::string_view bound_name(Field::Type type) {
   }
 }
 
+bool is_number(Field::Type type) {
+  return type == Field::Type::integer || type == Field::Type::number;
+}
+
+// What its value may be, and what it is where it is left out.
+void write_type(json::Writer& writer, const Field& field, const RequestRules& rules) {
+  if (field.type != Field::Type::other) writer.key("type").string(json_type(field.type));
+  const std::string bound(bound_name(field.type));
+  if (field.min > 0 || is_number(field.type)) writer.key("min" + bound).number(field.min);
+  if (const double max = max_of(field, rules); max > 0) writer.key("max" + bound).number(max);
+  const auto words = field.words == nullptr ? std::vector<std::string>() : field.words(rules);
+  if (!words.empty()) {
+    writer.key("enum").begin_array();
+    for (const std::string& word : words) writer.string(word);
+    writer.end_array();
+  }
+  if (field.operator_default != nullptr) {
+    writer.key("default").number(field.operator_default(rules));
+  } else if (!field.default_json.empty()) {
+    writer.key("default").json(field.default_json);
+  }
+}
+
+void write_further(json::Writer& writer, const Field& field) {
+  for (const Field::Member& member : field.schema) {
+    if (!member.name.empty()) writer.key(member.name).json(member.json);
+  }
+}
+
 }  // namespace
 
 double max_of(const Field& field, const RequestRules& rules) {
@@ -67,6 +98,7 @@ std::string expectation(const Field& field, const RequestRules& rules) {
       if (field.min == 0) return "expected a string " + bound + std::string(field.unit);
       return "expected a string of " + range_of(field, rules) + " " + std::string(field.unit);
     case Field::Type::integer:
+      if (!expected.empty()) return "expected " + expected;
       return "expected an integer " + range_of(field, rules);
     case Field::Type::number:
       return "expected a number " + range_of(field, rules);
@@ -89,27 +121,23 @@ bool is_within(const Field& field, double number, const RequestRules& rules) {
 
 void write_schema(json::Writer& writer, const Field& field, const RequestRules& rules) {
   writer.key(field.name).begin_object();
-  if (field.type != Field::Type::other) writer.key("type").string(json_type(field.type));
-  const std::string bound(bound_name(field.type));
-  if (field.min > 0) writer.key("min" + bound).number(field.min);
-  if (const double max = max_of(field, rules); max > 0) writer.key("max" + bound).number(max);
-  const auto words = field.words == nullptr ? std::vector<std::string>() : field.words(rules);
-  if (!words.empty()) {
-    writer.key("enum").begin_array();
-    for (const std::string& word : words) writer.string(word);
-    writer.end_array();
-  }
-  if (field.operator_default != nullptr) {
-    writer.key("default").number(field.operator_default(rules));
-  } else if (!field.default_json.empty()) {
-    writer.key("default").json(field.default_json);
-  }
+  write_type(writer, field, rules);
   if (!field.description.empty()) writer.key("description").string(field.description);
   if (field.members != nullptr) writer.key("properties").json(field.members(rules));
-  for (const Field::Member& member : field.schema) {
-    if (!member.name.empty()) writer.key(member.name).json(member.json);
-  }
+  write_further(writer, field);
   writer.end_object();
+}
+
+std::string parameter_object(const Field& field, const RequestRules& rules) {
+  json::Writer writer;
+  writer.begin_object().key("name").string(field.name).key("in").string("query");
+  writer.key("required").boolean(field.is_required);
+  if (!field.description.empty()) writer.key("description").string(field.description);
+  writer.key("schema").begin_object();
+  write_type(writer, field, rules);
+  write_further(writer, field);
+  writer.end_object().end_object();
+  return std::move(writer).take();
 }
 
 }  // namespace runtime

@@ -42,6 +42,7 @@ struct Field {
     std::string_view json;
   };
   Member schema[3]{};
+  bool is_required = false;  // of parameters of a query: a request without it is refused
 };
 
 double max_of(const Field& field, const RequestRules& rules);
@@ -57,6 +58,9 @@ bool is_within(const Field& field, double number, const RequestRules& rules);
 
 // Writes the field's schema as a member of `properties`.
 void write_schema(json::Writer& writer, const Field& field, const RequestRules& rules);
+
+// Its Parameter Object in OpenAPI, of what stands behind the ?.
+std::string parameter_object(const Field& field, const RequestRules& rules);
 
 // A field with the function that reads its value into a request. The complaint lacks the name.
 template <class Request>

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,15 @@ Complaint read_word(const Field& field, const json::Value& value, const RequestR
   return std::nullopt;
 }
 
+template <class Member>
+struct NumberIn {
+  using Type = Member;
+};
+template <class Number>
+struct NumberIn<std::optional<Number>> {
+  using Type = Number;
+};
+
 template <auto member, class Request>
 Complaint read_integer(const Field& field, const json::Value& value, const RequestRules& rules,
                        Request& request) {
@@ -64,7 +74,8 @@ Complaint read_integer(const Field& field, const json::Value& value, const Reque
   if (number == nullptr || !is_within(field, static_cast<double>(*number), rules)) {
     return expectation(field, rules);
   }
-  request.*member = static_cast<std::uint32_t>(*number);
+  using Number = typename NumberIn<std::remove_cvref_t<decltype(request.*member)>>::Type;
+  request.*member = static_cast<Number>(*number);
   return std::nullopt;
 }
 

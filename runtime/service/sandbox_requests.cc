@@ -25,10 +25,8 @@ constexpr std::size_t max_metadata_name_bytes = 64;
 constexpr std::size_t max_metadata_value_bytes = 1024;
 constexpr std::size_t max_input_bytes = 1u << 20;
 constexpr std::size_t max_encoded_input_bytes = (max_input_bytes + 2) / 3 * 4;  // in base64
-constexpr std::size_t max_path_bytes = 4096;
 constexpr std::uint32_t max_processes = 1024;
 constexpr std::uint32_t max_disk_mb = 1024;
-constexpr std::uint32_t max_terminal_side = 1000;
 constexpr double max_process_seconds = 86400;
 
 double most_lifetime(const RequestRules& rules) {
@@ -44,10 +42,6 @@ bool is_pause(const std::string& word) { return word == "pause"; }
 bool is_sandbox_name(std::string_view text) {
   return !text.empty() && text.size() <= max_name_bytes && !is_sandbox_id(text) &&
          text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == text.npos;
-}
-
-bool is_absolute_path(std::string_view text) {
-  return text.starts_with('/') && text.size() <= max_path_bytes && !has_nul(text);
 }
 
 bool is_input_text(std::string_view text) { return text.size() <= max_input_bytes; }
@@ -134,7 +128,7 @@ constexpr RequestField<SandboxRequest> limit_rows[] = {
      read_integer<&SandboxRequest::disk_mb>}};
 
 std::string limit_schemas(const RequestRules& rules) {
-  return properties_of(std::span<const RequestField<SandboxRequest>>(limit_rows), rules);
+  return properties_of(sandbox_limit_fields(), rules);
 }
 
 Complaint no_such_limit(std::string_view) { return std::nullopt; }
@@ -143,8 +137,7 @@ Complaint read_limits(const Field& field, const Value& value, const RequestRules
                       SandboxRequest& request) {
   const json::Object* const limits = value.as_object();
   if (limits == nullptr) return expectation(field, rules);
-  return read_fields(*limits, std::span<const RequestField<SandboxRequest>>(limit_rows), rules,
-                     no_such_limit, request);
+  return read_fields(*limits, sandbox_limit_fields(), rules, no_such_limit, request);
 }
 
 constexpr Field lifetime_field = {
@@ -261,10 +254,8 @@ Complaint read_command(const Field& field, const Value& value, const RequestRule
 }
 
 constexpr RequestField<ResizeRequest> resize_rows[] = {
-    {{.name = "columns", .type = Type::integer, .min = 1, .max = max_terminal_side},
-     read_integer<&ResizeRequest::columns>},
-    {{.name = "rows", .type = Type::integer, .min = 1, .max = max_terminal_side},
-     read_integer<&ResizeRequest::rows>}};
+    {side_field("columns"), read_integer<&ResizeRequest::columns>},
+    {side_field("rows"), read_integer<&ResizeRequest::rows>}};
 
 Complaint read_terminal(const Field& field, const Value& value, const RequestRules& rules,
                         ProcessRequest& request) {
@@ -414,6 +405,7 @@ constexpr RequestField<FileRequest> file_rows[] = {
 }  // namespace
 
 std::span<const RequestField<SandboxRequest>> sandbox_fields() noexcept { return sandbox_rows; }
+std::span<const RequestField<SandboxRequest>> sandbox_limit_fields() noexcept { return limit_rows; }
 std::span<const RequestField<SandboxChange>> sandbox_change_fields() noexcept {
   return change_rows;
 }
@@ -469,6 +461,10 @@ Complaint check_resize(const ResizeRequest& request) {
 Complaint check_file_action(const FileRequest& request) {
   if (request.move_to.empty() == request.make_directory) return std::nullopt;
   return "body: expected exactly one of move_to and make_directory";
+}
+
+bool is_absolute_path(std::string_view text) {
+  return text.starts_with('/') && text.size() <= max_path_bytes && !has_nul(text);
 }
 
 bool is_sandbox_id(std::string_view text) noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -16,6 +17,10 @@
 #include "runtime/service/field.h"
 
 namespace runtime {
+
+inline constexpr std::size_t max_path_bytes = 4096;
+inline constexpr std::uint32_t max_list_depth = 16;  // of directories
+inline constexpr std::uint32_t max_terminal_side = 1000;
 
 using Metadata = std::map<std::string, std::string, std::less<>>;
 
@@ -77,6 +82,8 @@ struct FileRequest {
 };
 
 std::span<const RequestField<SandboxRequest>> sandbox_fields() noexcept;
+// Of the member `limits` of these.
+std::span<const RequestField<SandboxRequest>> sandbox_limit_fields() noexcept;
 std::span<const RequestField<SandboxChange>> sandbox_change_fields() noexcept;
 std::span<const RequestField<ProcessRequest>> process_fields() noexcept;
 std::span<const RequestField<InputRequest>> process_input_fields() noexcept;
@@ -94,6 +101,17 @@ Complaint check_input(InputRequest& request);  // decodes base64 in `data`
 Complaint check_signal(const SignalRequest& request);
 Complaint check_resize(const ResizeRequest& request);
 Complaint check_file_action(const FileRequest& request);
+
+// One side of a terminal. `default_json`: empty where it must be given.
+constexpr Field side_field(std::string_view name, std::string_view default_json = {}) {
+  return {.name = name,
+          .type = Field::Type::integer,
+          .min = 1,
+          .max = max_terminal_side,
+          .default_json = default_json};
+}
+
+bool is_absolute_path(std::string_view text);
 
 // 26 characters, 128 bits in lower-case base 32.
 bool is_sandbox_id(std::string_view text) noexcept;

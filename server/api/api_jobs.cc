@@ -1,5 +1,4 @@
 // The routes below /jobs.
-#include <algorithm>
 #include <boost/asio/this_coro.hpp>
 #include <chrono>
 #include <memory>
@@ -7,6 +6,7 @@
 #include <variant>
 
 #include "runtime/service/caller_jobs.h"
+#include "runtime/service/list_queries.h"
 #include "server/api/encode_jobs.h"
 #include "server/api/live_events.h"
 #include "server/api/query.h"
@@ -17,38 +17,12 @@
 namespace server {
 namespace {
 
-constexpr std::uint32_t max_jobs = 200;
-constexpr std::string_view statuses[] = {"running",   "success",       "error",  "timeout",
-                                         "failed",    "out_of_memory", "killed", "violation",
-                                         "cancelled", "completed"};
-
-// The complaint, or nothing.
-std::optional<std::string> read_parameter(std::string_view name, const std::string& value,
-                                          runtime::JobQuery& query) {
-  if (name == "limit") {
-    return read_limit(value, max_jobs, query.limit);
-  } else if (name == "cursor") {
-    if (!runtime::is_job_cursor(value)) return "cursor: expected the next_cursor of another page";
-    query.cursor = value;
-  } else if (name == "status") {
-    if (std::find(std::begin(statuses), std::end(statuses), value) == std::end(statuses)) {
-      std::string names;
-      for (const auto status : statuses) names += (names.empty() ? "" : ", ") + std::string(status);
-      return "status: expected one of " + names;
-    }
-    query.status = value;
-  }
-  return std::nullopt;
-}
-
 using runtime::Refusal;
 
 boost::asio::awaitable<Response> show_jobs(runtime::Services services, Call call) {
   runtime::JobQuery query;
-  for (const auto& [name, value] : call.query) {
-    if (const auto complaint = read_parameter(name, value, query)) {
-      co_return problem(400, *complaint);
-    }
+  if (auto refusal = read_query(call.query, runtime::job_query_fields(), query)) {
+    co_return std::move(*refusal);
   }
   const auto page = co_await runtime::list_jobs(services, caller_of(call), std::move(query));
   if (const auto* refusal = std::get_if<Refusal>(&page)) co_return response_of(*refusal);
@@ -163,7 +137,7 @@ boost::asio::awaitable<Response> end_job(runtime::Services services, Call call) 
 
 void add_job_routes(RouteTable& table, const runtime::Services& services) {
   table.add({"GET", "/jobs", Access::key, Cost::record, bound(show_jobs, services),
-             QueryNames{"limit", "cursor", "status"}});
+             runtime::names_of(runtime::job_query_fields())});
   table.add({"GET", "/jobs/{id}", Access::key, Cost::record, bound(show_job, services)});
   table.add({"DELETE", "/jobs/{id}", Access::key, Cost::record, bound(end_job, services)});
 }

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "runtime/service/caller_lessons.h"
+#include "runtime/service/list_queries.h"
 #include "server/api/encode_lessons.h"
 #include "server/api/query.h"
 #include "server/api/refusals.h"
@@ -13,15 +14,7 @@
 namespace server {
 namespace {
 
-constexpr std::uint32_t max_lessons = 200;
 using runtime::Refusal;
-
-std::optional<std::string> read_parameter(std::string_view name, const std::string& value,
-                                          runtime::LessonQuery& query) {
-  if (name == "limit") return read_limit(value, max_lessons, query.limit);
-  if (name == "cursor") query.cursor = value;
-  return std::nullopt;
-}
 
 runtime::LessonParts parts_of(const runtime::Services& services) {
   return {services.lessons, services.logger};
@@ -29,10 +22,8 @@ runtime::LessonParts parts_of(const runtime::Services& services) {
 
 boost::asio::awaitable<Response> show_lessons(runtime::Services services, Call call) {
   runtime::LessonQuery query;
-  for (const auto& [name, value] : call.query) {
-    if (const auto complaint = read_parameter(name, value, query)) {
-      co_return problem(400, *complaint);
-    }
+  if (auto refusal = read_query(call.query, runtime::lesson_query_fields(), query)) {
+    co_return std::move(*refusal);
   }
   const auto page =
       co_await runtime::list_lessons(parts_of(services), caller_of(call), std::move(query));
@@ -58,7 +49,7 @@ boost::asio::awaitable<Response> forget(runtime::Services services, Call call) {
 
 void add_lesson_routes(RouteTable& table, const runtime::Services& services) {
   table.add({"GET", "/lessons", Access::key, Cost::record, bound(show_lessons, services),
-             QueryNames{"limit", "cursor"}});
+             runtime::names_of(runtime::lesson_query_fields())});
   table.add({"DELETE", "/lessons", Access::key, Cost::record, bound(forget, services)});
   table.add({"DELETE", "/lessons/{id}", Access::key, Cost::record, bound(forget, services)});
 }

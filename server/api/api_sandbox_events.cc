@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,7 +12,7 @@
 #include <variant>
 
 #include "runtime/json/writer.h"
-#include "runtime/service/sandbox_event_kind.h"
+#include "runtime/service/list_queries.h"
 #include "runtime/service/sandbox_json.h"
 #include "server/api/follow_format.h"
 #include "server/api/query.h"
@@ -26,48 +25,14 @@ namespace {
 
 namespace asio = boost::asio;
 using asio::awaitable;
+using runtime::EventListQuery;
 using runtime::Refusal;
 using runtime::Sandboxes;
 using runtime::SandboxEventPage;
 using runtime::SandboxEventQuery;
 
-constexpr std::uint32_t max_events = 1000;
 // One look for all that happens meanwhile: each asks the disk's thread.
 constexpr std::chrono::milliseconds rest_between_looks{50};
-
-// Nothing: no event has it.
-std::optional<std::uint64_t> event_number_of(const std::string& text) {
-  constexpr std::uint64_t last = std::numeric_limits<std::int64_t>::max() - 1;
-  const auto number = number_of(text);
-  return number && *number <= last ? number : std::nullopt;
-}
-
-// What is wrong with a parameter, or nothing.
-std::optional<std::string> read_parameter(std::string_view name, const std::string& value,
-                                          SandboxEventQuery& query) {
-  if (name == "limit") return read_limit(value, max_events, query.limit);
-  if (name == "cursor") {
-    const auto number = event_number_of(value);
-    if (!number) return "cursor: expected the next_cursor of another page, or a number of an event";
-    (query.is_newest_first ? query.before : query.after) = *number;
-  } else if (name == "kind") {
-    if (!runtime::sandbox_event_kind_named(value)) {
-      return "kind: expected one of " + runtime::sandbox_event_kind_names();
-    }
-    query.kind = value;
-  } else if (name == "sandbox") {
-    query.sandbox = value;
-  }
-  return std::nullopt;
-}
-
-// Nothing: all is well.
-std::optional<Response> read_parameters(const Call& call, SandboxEventQuery& query) {
-  for (const auto& [name, value] : call.query) {
-    if (const auto complaint = read_parameter(name, value, query)) return problem(400, *complaint);
-  }
-  return std::nullopt;
-}
 
 Response events_failed(const runtime::Services& services, const Call& call,
                        const jail::Error& error) {
@@ -186,7 +151,7 @@ awaitable<Response> follow_events(runtime::Services services, runtime::Followers
                                   FollowedEvents::End end, Begin begin) {
   const auto place = followers.take(call.principal);
   if (const auto* refusal = std::get_if<Refusal>(&place)) co_return response_of(*refusal);
-  const auto last = event_number_of(std::string(call.head.header("Last-Event-ID").value_or("")));
+  const auto last = runtime::event_number_of(call.head.header("Last-Event-ID").value_or(""));
   if (last) query.after = *last;
   const bool begins_somewhere = last || call.query.contains("cursor");
   if (begin == Begin::now && !begins_somewhere) {
@@ -206,15 +171,16 @@ awaitable<Response> list_events(runtime::Services services,
   const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
   if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
   const runtime::Sandbox& sandbox = *std::get<Sandboxes::Found>(found);
-  SandboxEventQuery query;
+  EventListQuery asked;
+  if (auto refusal = read_query(call.query, runtime::event_query_fields(), asked)) {
+    co_return std::move(*refusal);
+  }
+  SandboxEventQuery query = std::move(asked.events);
   query.owner = sandbox.owner();
   query.sandbox = sandbox.id();
-  if (auto refusal = read_parameters(call, query)) co_return std::move(*refusal);
-  auto format = follow_format(call);
-  if (auto* refusal = std::get_if<Response>(&format)) co_return std::move(*refusal);
-  if (!std::get<0>(format)) {
-    co_return co_await page_of_events(services, std::move(call), std::move(query));
-  }
+  query.after = asked.cursor.value_or(0);
+  const auto format = follow_format(call.head, asked.follows);
+  if (!format) co_return co_await page_of_events(services, std::move(call), std::move(query));
   // Where its end is known it is noted, too, since one lock holds both.
   FollowedEvents::End end;
   end.has_come = [sandboxes = services.sandboxes, id = sandbox.id(), principal = call.principal] {
@@ -223,19 +189,22 @@ awaitable<Response> list_events(runtime::Services services,
     return living == nullptr || (*living)->end().has_value();
   };
   end.reason = "sandbox_ended";
-  co_return co_await follow_events(services, *followers, std::move(call), std::move(query),
-                                   *std::get<0>(format), std::move(end), Begin::with_the_stored);
+  co_return co_await follow_events(services, *followers, std::move(call), std::move(query), *format,
+                                   std::move(end), Begin::with_the_stored);
 }
 
 // The newest first, as pages of jobs are; the oldest first where they are followed.
 awaitable<Response> list_audit(runtime::Services services,
                                std::shared_ptr<runtime::Followers> followers, Call call) {
-  auto format = follow_format(call);
-  if (auto* refusal = std::get_if<Response>(&format)) co_return std::move(*refusal);
-  SandboxEventQuery query;
+  EventListQuery asked;
+  if (auto refusal = read_query(call.query, runtime::audit_query_fields(), asked)) {
+    co_return std::move(*refusal);
+  }
+  const auto format = follow_format(call.head, asked.follows);
+  SandboxEventQuery query = std::move(asked.events);
   query.owner = call.principal.tenant;
-  query.is_newest_first = !std::get<0>(format);
-  if (auto refusal = read_parameters(call, query)) co_return std::move(*refusal);
+  query.is_newest_first = !format;
+  if (asked.cursor) (query.is_newest_first ? query.before : query.after) = *asked.cursor;
   if (query.is_newest_first) {
     co_return co_await page_of_events(services, std::move(call), std::move(query));
   }
@@ -244,8 +213,8 @@ awaitable<Response> list_audit(runtime::Services services,
     return sandboxes->is_over_for(owner);
   };
   end.reason = "server_stopping";
-  co_return co_await follow_events(services, *followers, std::move(call), std::move(query),
-                                   *std::get<0>(format), std::move(end), Begin::now);
+  co_return co_await follow_events(services, *followers, std::move(call), std::move(query), *format,
+                                   std::move(end), Begin::now);
 }
 
 }  // namespace
@@ -255,9 +224,9 @@ void add_sandbox_event_routes(RouteTable& table, const runtime::Services& servic
   using Versions = Route::Versions;
   table.add({"GET", "/v1/sandboxes/{id}/events", Access::key, Cost::record,
              bound(list_events, services, followers),
-             QueryNames{"limit", "cursor", "kind", "follow"}, Versions::plain});
+             runtime::names_of(runtime::event_query_fields()), Versions::plain});
   table.add({"GET", "/v1/audit", Access::key, Cost::record, bound(list_audit, services, followers),
-             QueryNames{"limit", "cursor", "kind", "sandbox", "follow"}, Versions::plain});
+             runtime::names_of(runtime::audit_query_fields()), Versions::plain});
 }
 
 }  // namespace server

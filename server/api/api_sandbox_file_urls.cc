@@ -75,7 +75,7 @@ std::optional<ShownGrant> grant_shown(const RequestHead& head, const RouteTable:
   const auto query = parameters_of(head.query, {expires_parameter, signature_parameter});
   auto file = path_of_file(parameter_in(path.parameters, "path"));
   if (!query || query->size() != 2 || std::holds_alternative<Response>(file)) return std::nullopt;
-  const auto expires = number_of(query->find(expires_parameter)->second);
+  const auto expires = runtime::digits_of(query->find(expires_parameter)->second);
   if (!expires) return std::nullopt;
   const bool writes = path.route->access == Access::key_or_url_to_write;
   ShownGrant shown;

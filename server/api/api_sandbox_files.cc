@@ -11,6 +11,7 @@
 #include "runtime/living/tar_tree.h"
 #include "runtime/living/tar_unpack.h"
 #include "runtime/service/sandbox_json.h"
+#include "runtime/service/sandbox_queries.h"
 #include "server/api/decode.h"
 #include "server/api/query.h"
 #include "server/api/refusals.h"
@@ -30,7 +31,6 @@ using runtime::SandboxFiles;
 constexpr std::size_t piece_bytes = 64u << 10;
 constexpr std::size_t tree_piece_bytes = 256u << 10;
 constexpr std::string_view tar_type = "application/x-tar";
-constexpr std::uint64_t max_list_depth = 16;
 
 Response response_of_file(const jail::Error& error) {
   return response_of(Sandboxes::refusal_of_file(error));
@@ -133,33 +133,22 @@ awaitable<Response> read_tree(runtime::Services services, FileTarget target, Cal
 }
 
 awaitable<Response> read_file(runtime::Services services, FileTarget target, Call call) {
-  const auto is_stat = flag_of(call.query, "stat");
-  const auto is_list = flag_of(call.query, "list");
-  const auto is_tar = flag_of(call.query, "tar");
-  if (!is_stat || !is_list || !is_tar) {
-    co_return problem(400, "stat, list, tar: expected true or false");
+  runtime::FileReadQuery query;
+  if (auto refusal = read_query(call.query, runtime::file_read_query_fields(), query)) {
+    co_return std::move(*refusal);
   }
-  std::uint64_t depth = 1;
-  if (const auto given = call.query.find("depth"); given != call.query.end()) {
-    depth = number_of(given->second).value_or(0);
-    if (depth < 1 || depth > max_list_depth) {
-      co_return problem(400, "depth: expected an integer 1 .. 16");
-    }
-    if (!*is_list) co_return problem(400, "depth: only with list=true");
-  }
-  if (*is_stat + *is_list + *is_tar > 1) {
-    co_return problem(400, "stat, list, tar: expected one of them");
-  }
-  if (*is_stat) {
+  if (const auto complaint = runtime::check_file_read(query)) co_return problem(400, *complaint);
+  if (query.is_stat) {
     auto look = [files = target.files, path = target.path] { return files.stat(path); };
     const auto entry = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(look));
     co_return answer_of(entry, 200);
   }
-  if (*is_tar || (!*is_list && wants_tar(call))) {
+  if (query.is_tar || (!query.is_list && wants_tar(call))) {
     co_return co_await read_tree(services, std::move(target), std::move(call));
   }
-  if (*is_list) {
-    co_return co_await list_files(*services.sandboxes, std::move(target), static_cast<int>(depth));
+  if (query.is_list) {
+    const int depth = static_cast<int>(query.depth.value_or(1));
+    co_return co_await list_files(*services.sandboxes, std::move(target), depth);
   }
   auto open = [files = target.files, path = target.path] { return files.open_to_read(path); };
   auto file = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(open));
@@ -177,18 +166,6 @@ awaitable<Response> read_file(runtime::Services services, FileTarget target, Cal
                                   runtime::SandboxEventKind::file_read, target.path);
   }
   co_return co_await send_file(std::move(call.head), *call.stream, std::move(answer));
-}
-
-// The mode of ?mode=0755, or a complaint.
-std::variant<std::optional<mode_t>, std::string> mode_of(const Call& call) {
-  const auto given = call.query.find("mode");
-  if (given == call.query.end()) return std::optional<mode_t>();
-  const std::string& text = given->second;
-  const bool is_octal =
-      !text.empty() && text.size() <= 4 && text.find_first_not_of("01234567") == text.npos;
-  const unsigned long mode = is_octal ? std::stoul(text, nullptr, 8) : 01000;
-  if (mode > 0777) return "mode: expected 0000 .. 0777";
-  return std::optional<mode_t>(static_cast<mode_t>(mode));
 }
 
 // Makes the files of an archive in a directory, which is made where there is none.
@@ -234,15 +211,16 @@ bool is_tar(const Call& call) {
 }
 
 awaitable<Response> write_file(runtime::Services services, FileTarget target, Call call) {
-  const auto mode = mode_of(call);
-  if (const auto* complaint = std::get_if<std::string>(&mode)) co_return problem(400, *complaint);
-  const auto given_mode = std::get<std::optional<mode_t>>(mode);
+  runtime::FileWriteQuery query;
+  if (auto refusal = read_query(call.query, runtime::file_write_query_fields(), query)) {
+    co_return std::move(*refusal);
+  }
   if (is_tar(call)) {
-    if (given_mode) co_return problem(400, "mode: an archive has its own");
+    if (query.mode) co_return problem(400, "mode: an archive has its own");
     co_return co_await write_tree(services, std::move(target), std::move(call));
   }
   Sandboxes& sandboxes = *services.sandboxes;
-  auto create = [files = target.files, path = target.path, mode = given_mode] {
+  auto create = [files = target.files, path = target.path, mode = query.mode] {
     return files.create(path, mode);
   };
   auto file = co_await sandboxes.do_file_work(*target.sandbox, std::move(create));
@@ -269,10 +247,12 @@ awaitable<Response> write_file(runtime::Services services, FileTarget target, Ca
 }
 
 awaitable<Response> remove_file(runtime::Services services, FileTarget target, Call call) {
-  const auto recursive = flag_of(call.query, "recursive");
-  if (!recursive) co_return problem(400, "recursive: expected true or false");
-  auto work = [files = target.files, path = target.path, recursive = *recursive] {
-    return files.remove(path, recursive);
+  runtime::FileRemoveQuery query;
+  if (auto refusal = read_query(call.query, runtime::file_remove_query_fields(), query)) {
+    co_return std::move(*refusal);
+  }
+  auto work = [files = target.files, path = target.path, is_recursive = query.is_recursive] {
+    return files.remove(path, is_recursive);
   };
   const auto removed = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(work));
   if (!removed) co_return response_of_file(removed.error());
@@ -312,19 +292,19 @@ void add_sandbox_file_routes(RouteTable& table, const runtime::Services& service
   using Versions = Route::Versions;
   table.add({"GET", "/v1/sandboxes/{id}/files/{path...}", Access::key_or_url_to_read, Cost::record,
              for_target<file_target>(services, read_file),
-             QueryNames{"stat", "list", "depth", "tar"}, Versions::plain});
+             runtime::names_of(runtime::file_read_query_fields()), Versions::plain});
   table.add({"PUT",
              "/v1/sandboxes/{id}/files/{path...}",
              Access::key_or_url_to_write,
              Cost::record,
              for_target<file_target>(services, write_file),
-             QueryNames{"mode"},
+             runtime::names_of(runtime::file_write_query_fields()),
              Versions::plain,
              {},
              Route::Body::pieces});
   table.add({"DELETE", "/v1/sandboxes/{id}/files/{path...}", Access::key, Cost::record,
-             for_target<file_target>(services, remove_file), QueryNames{"recursive"},
-             Versions::plain});
+             for_target<file_target>(services, remove_file),
+             runtime::names_of(runtime::file_remove_query_fields()), Versions::plain});
   table.add({"POST", "/v1/sandboxes/{id}/files/{path...}", Access::key, Cost::record,
              for_target<file_target>(services, change_file, &rules), QueryNames(),
              Versions::plain});

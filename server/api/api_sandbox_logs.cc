@@ -17,6 +17,7 @@
 #include "runtime/living/sandbox_output.h"
 #include "runtime/service/common_fields.h"
 #include "runtime/service/sandbox_json.h"
+#include "runtime/service/sandbox_queries.h"
 #include "server/api/follow_format.h"
 #include "server/api/process_events.h"
 #include "server/api/query.h"
@@ -40,66 +41,27 @@ using runtime::Stream;
 using runtime::json::Writer;
 using Living = std::shared_ptr<LivingSandbox>;
 
-constexpr std::uint32_t most_entries = 1000;
-constexpr std::uint32_t most_lines = 10'000;
-
-struct LogQuery {
-  runtime::OutputQuery output;
-  std::optional<std::uint32_t> tail;
-  OutputEncoding encoding = OutputEncoding::utf8;
+struct LogWish {
+  runtime::LogQuery query;
   std::optional<EventFormat> format;  // nothing: a page is wanted
 };
 
-// What is wrong with a parameter, or nothing.
-std::optional<std::string> read_log_parameter(std::string_view name, const std::string& value,
-                                              LogQuery& query) {
-  runtime::OutputQuery& output = query.output;
-  if (name == "from") {
-    const auto place = number_of(value);
-    if (!place) return "from: expected the next of another page, or a number of bytes";
-    output.from = *place;
-  } else if (name == "limit") {
-    std::uint32_t limit = most_entries;
-    if (auto complaint = read_limit(value, most_entries, limit)) return complaint;
-    output.max_pieces = limit;
-  } else if (name == "process") {
-    const auto pid = number_of(value);
-    if (!pid || *pid == 0 || *pid > INT32_MAX) return "process: expected the pid of a process";
-    output.filter.pid = static_cast<int>(*pid);
-  } else if (name == "stream") {
-    if (value != "stdout" && value != "stderr") return "stream: expected stdout or stderr";
-    output.filter.stream = value == "stdout" ? Stream::standard_output : Stream::standard_error;
-  } else if (name == "tail") {
-    const auto lines = number_of(value);
-    if (!lines || *lines > most_lines) {
-      return "tail: expected a number of lines, at most " + std::to_string(most_lines);
-    }
-    query.tail = static_cast<std::uint32_t>(*lines);
-  } else if (name == "encoding") {
-    return read_encoding(value, query.encoding);
+std::variant<LogWish, Response> log_wish(const Call& call) {
+  LogWish wish;
+  runtime::LogQuery& query = wish.query;
+  if (auto refusal = read_query(call.query, runtime::log_query_fields(), query)) {
+    return std::move(*refusal);
   }
-  return std::nullopt;
-}
-
-std::variant<LogQuery, Response> log_query(const Call& call) {
-  LogQuery query;
-  for (const auto& [name, value] : call.query) {
-    if (const auto complaint = read_log_parameter(name, value, query))
-      return problem(400, *complaint);
-  }
-  if (query.tail && call.query.contains("from")) {
-    return problem(400, "tail: expected without from, since either says where to begin");
-  }
-  const auto format = follow_format(call);
-  if (const auto* refusal = std::get_if<Response>(&format)) return *refusal;
-  query.format = std::get<0>(format);
+  if (const auto complaint = runtime::check_log_query(query)) return problem(400, *complaint);
+  query.output.from = query.from.value_or(0);
+  wish.format = follow_format(call.head, query.follows);
   // A client that connects again goes on where it was.
-  const auto seen = number_of(call.head.header("Last-Event-ID").value_or(""));
-  if (query.format && seen) {
+  const auto seen = runtime::digits_of(call.head.header("Last-Event-ID").value_or(""));
+  if (wish.format && seen) {
     query.output.from = *seen;
     query.tail.reset();
   }
-  return query;
+  return wish;
 }
 
 constexpr std::size_t max_held_back = 128;
@@ -172,13 +134,13 @@ Response page_answer(const OutputPage& page, OutputEncoding encoding) {
 // client that reads slowly: what the logs drop meanwhile is told as lost.
 class LogEvents {
  public:
-  LogEvents(Living living, const LogQuery& query, ResponseStream& stream, runtime::Cancel gone,
+  LogEvents(Living living, const LogWish& wish, ResponseStream& stream, runtime::Cancel gone,
             asio::any_io_executor executor)
       : living_(std::move(living)),
-        query_(query),
-        text_(query_.encoding),
+        query_(wish.query.output),
+        text_(wish.query.encoding),
         executor_(executor),
-        events_(stream, *query_.format, std::move(executor)),
+        events_(stream, *wish.format, std::move(executor)),
         gone_(std::move(gone)),
         over_(gone_.child()) {}
 
@@ -188,9 +150,9 @@ class LogEvents {
     const runtime::Cancel::Listener on_end(living_->over(), [over = over_] { over.request(); });
     for (;;) {
       const bool is_over = over_.requested();
-      const OutputPage page = living_->output(query_.output);
-      const bool is_quiet = page.next == query_.output.from;
-      query_.output.from = page.next;
+      const OutputPage page = living_->output(query_);
+      const bool is_quiet = page.next == query_.from;
+      query_.from = page.next;
       const bool is_taken = co_await say_page(page);
       if (!is_taken) co_return;
       if (gone_.requested()) {
@@ -218,7 +180,7 @@ class LogEvents {
 
   awaitable<void> wait() {
     beat_at_ = std::chrono::steady_clock::now() + silence_before_a_heartbeat;
-    co_await living_->wait_for_output(query_.output.from, beat_at_, over_);
+    co_await living_->wait_for_output(query_.from, beat_at_, over_);
   }
 
   awaitable<bool> say_page(const OutputPage& page) {
@@ -250,7 +212,7 @@ class LogEvents {
   }
 
   const Living living_;
-  LogQuery query_;
+  runtime::OutputQuery query_;
   LogText text_;
   const asio::any_io_executor executor_;
   ToldEvents events_;
@@ -262,9 +224,10 @@ class LogEvents {
 
 awaitable<Response> show_logs(runtime::Services services,
                               std::shared_ptr<runtime::Followers> followers, Call call) {
-  auto read = log_query(call);
+  auto read = log_wish(call);
   if (auto* refusal = std::get_if<Response>(&read)) co_return std::move(*refusal);
-  auto& query = std::get<LogQuery>(read);
+  auto& wish = std::get<LogWish>(read);
+  runtime::LogQuery& query = wish.query;
   const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
   if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
   const Living living = std::get<Sandboxes::Found>(found)->living();
@@ -273,11 +236,11 @@ awaitable<Response> show_logs(runtime::Services services,
                       {.code = "output_gone"});
   }
   if (query.tail) query.output.from = living->output_tail(query.output.filter, *query.tail);
-  if (!query.format) co_return page_answer(living->output(query.output), query.encoding);
+  if (!wish.format) co_return page_answer(living->output(query.output), query.encoding);
   const auto place = followers->take(call.principal);
   if (const auto* refusal = std::get_if<Refusal>(&place)) co_return response_of(*refusal);
   const LivingSandbox::Use use(living);
-  LogEvents events(living, query, *call.stream, call.gone, co_await asio::this_coro::executor);
+  LogEvents events(living, wish, *call.stream, call.gone, co_await asio::this_coro::executor);
   co_await events.tell();
   co_return Response();
 }
@@ -287,8 +250,7 @@ awaitable<Response> show_logs(runtime::Services services,
 void add_sandbox_logs_route(RouteTable& table, const runtime::Services& services,
                             const std::shared_ptr<runtime::Followers>& followers) {
   table.add({"GET", "/v1/sandboxes/{id}/logs", Access::key, Cost::record,
-             bound(show_logs, services, followers),
-             QueryNames{"from", "limit", "process", "stream", "tail", "encoding", "follow"},
+             bound(show_logs, services, followers), runtime::names_of(runtime::log_query_fields()),
              Route::Versions::plain});
 }
 

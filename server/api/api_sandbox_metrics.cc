@@ -7,6 +7,7 @@
 
 #include "runtime/json/writer.h"
 #include "runtime/service/sandbox_json.h"
+#include "runtime/service/sandbox_queries.h"
 #include "runtime/service/usage_history.h"
 #include "server/api/query.h"
 #include "server/api/refusals.h"
@@ -23,29 +24,11 @@ using runtime::SandboxUsage;
 using runtime::UsageHistory;
 using runtime::json::Writer;
 
-struct MetricsQuery {
-  UsageHistory::Time from = UsageHistory::Time::min();
-  UsageHistory::Time to = UsageHistory::Time::max();
-};
-
-std::variant<MetricsQuery, Response> metrics_query(const Call& call) {
-  MetricsQuery query;
-  for (const auto& [name, value] : call.query) {
-    const auto time = time_of(value);
-    if (!time) {
-      return problem(400, name +
-                              ": expected a time such as 2026-11-21T20:16:00Z, or seconds since "
-                              "1970");
-    }
-    (name == "from" ? query.from : query.to) = *time;
-  }
-  return query;
-}
-
 awaitable<Response> show_metrics(runtime::Services services, Call call) {
-  const auto read = metrics_query(call);
-  if (const auto* refusal = std::get_if<Response>(&read)) co_return *refusal;
-  const auto& query = std::get<MetricsQuery>(read);
+  runtime::UsageQuery query;
+  if (auto refusal = read_query(call.query, runtime::usage_query_fields(), query)) {
+    co_return std::move(*refusal);
+  }
   const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
   if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
   const auto& sandbox = std::get<Sandboxes::Found>(found);
@@ -76,7 +59,8 @@ awaitable<Response> show_metrics(runtime::Services services, Call call) {
 
 void add_sandbox_metrics_route(RouteTable& table, const runtime::Services& services) {
   table.add({"GET", "/v1/sandboxes/{id}/metrics", Access::key, Cost::record,
-             bound(show_metrics, services), QueryNames{"from", "to"}, Route::Versions::plain});
+             bound(show_metrics, services), runtime::names_of(runtime::usage_query_fields()),
+             Route::Versions::plain});
 }
 
 }  // namespace server

@@ -11,6 +11,7 @@
 #include "runtime/json/writer.h"
 #include "runtime/service/process_output.h"
 #include "runtime/service/sandbox_json.h"
+#include "runtime/service/sandbox_queries.h"
 #include "server/api/decode.h"
 #include "server/api/process_events.h"
 #include "server/api/query.h"
@@ -138,29 +139,11 @@ awaitable<Response> delete_process(runtime::Services, ProcessTarget target, Call
 }
 
 // `from` and `encoding`, or a problem.
-struct OutputQuery {
-  std::uint64_t from = 0;
-  OutputEncoding encoding = OutputEncoding::utf8;
-};
-
-std::variant<OutputQuery, Response> output_query(const Call& call) {
-  OutputQuery query;
-  if (const auto from = call.query.find("from"); from != call.query.end()) {
-    const auto place = number_of(from->second);
-    if (!place) return problem(400, "from: expected a number of bytes");
-    query.from = *place;
-  }
-  if (const auto encoding = call.query.find("encoding"); encoding != call.query.end()) {
-    const auto complaint = read_encoding(encoding->second, query.encoding);
-    if (complaint) return problem(400, *complaint);
-  }
-  return query;
-}
-
 awaitable<Response> show_output(runtime::Services services, ProcessTarget target, Call call) {
-  const auto read = output_query(call);
-  if (const auto* refusal = std::get_if<Response>(&read)) co_return *refusal;
-  const auto& query = std::get<OutputQuery>(read);
+  runtime::ProcessOutputQuery query;
+  if (auto refusal = read_query(call.query, runtime::process_output_query_fields(), query)) {
+    co_return std::move(*refusal);
+  }
   if (const auto format = event_format_of(call.head)) {
     auto events = events_of(services, target, call, *format, query.encoding,
                             co_await boost::asio::this_coro::executor);
@@ -250,8 +233,8 @@ void add_sandbox_process_routes(RouteTable& table, const runtime::Services& serv
   table.add({"DELETE", "/v1/sandboxes/{id}/processes/{pid}", Access::key, Cost::record,
              for_target<process_target>(services, delete_process), QueryNames(), Versions::plain});
   table.add({"GET", "/v1/sandboxes/{id}/processes/{pid}/output", Access::key, Cost::record,
-             for_target<process_target>(services, show_output), QueryNames{"from", "encoding"},
-             Versions::plain});
+             for_target<process_target>(services, show_output),
+             runtime::names_of(runtime::process_output_query_fields()), Versions::plain});
   table.add({"POST", "/v1/sandboxes/{id}/processes/{pid}/stdin", Access::key, Cost::record,
              for_target<active_process>(services, write_input, &rules), QueryNames(),
              Versions::plain});

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "runtime/json/writer.h"
+#include "runtime/service/sandbox_queries.h"
 #include "runtime/service/sandbox_search.h"
 #include "server/api/query.h"
 #include "server/api/refusals.h"
@@ -17,25 +18,6 @@ namespace {
 using boost::asio::awaitable;
 using runtime::Refusal;
 using runtime::SearchQuery;
-
-constexpr std::uint32_t max_matches = 1000;
-constexpr std::size_t max_query_bytes = 1024;
-
-// `query` has the default of its path. A problem where something is wrong.
-std::optional<Response> read_search(const Parameters& parameters, SearchQuery& query) {
-  if (auto refusal = read_path(parameters, query.path)) return refusal;
-  if (const auto limit = parameters.find("limit"); limit != parameters.end()) {
-    const auto complaint = read_limit(limit->second, max_matches, query.limit);
-    if (complaint) return problem(400, *complaint);
-  }
-  const auto given = parameters.find("query");
-  auto text = given == parameters.end() ? std::string() : form_decoded(given->second);
-  const bool is_text = text && !text->empty() && text->size() <= max_query_bytes &&
-                       text->find_first_of(std::string_view("\n\0", 2)) == text->npos;
-  if (!is_text) return problem(400, "query: expected 1 .. 1024 bytes without line feeds and NULs");
-  query.text = std::move(*text);
-  return std::nullopt;
-}
 
 Response answer_of(const runtime::SearchFindings& findings) {
   runtime::json::Writer writer;
@@ -51,7 +33,9 @@ Response answer_of(const runtime::SearchFindings& findings) {
 
 awaitable<Response> search(runtime::Services services, SandboxTarget target, Call call) {
   SearchQuery query{.path = target.sandbox->request().working_directory, .text = {}};
-  if (auto refusal = read_search(call.query, query)) co_return std::move(*refusal);
+  if (auto refusal = read_query(call.query, runtime::search_query_fields(), query)) {
+    co_return std::move(*refusal);
+  }
   const auto noted = call.head.method == "GET" ? runtime::Noted::yes : runtime::Noted::no;
   const auto found = co_await runtime::search_files(
       *services.sandboxes, caller_of(call), target.sandbox, std::move(query), noted, call.gone);
@@ -64,8 +48,8 @@ awaitable<Response> search(runtime::Services services, SandboxTarget target, Cal
 
 void add_sandbox_search_route(RouteTable& table, const runtime::Services& services) {
   table.add({"GET", "/v1/sandboxes/{id}/search", Access::key, Cost::record,
-             for_target<active_sandbox>(services, search), QueryNames{"path", "query", "limit"},
-             Route::Versions::plain});
+             for_target<active_sandbox>(services, search),
+             runtime::names_of(runtime::search_query_fields()), Route::Versions::plain});
 }
 
 }  // namespace server

@@ -8,6 +8,7 @@
 #include "runtime/json/reader.h"
 #include "runtime/json/writer.h"
 #include "runtime/service/sandbox_json.h"
+#include "runtime/service/sandbox_queries.h"
 #include "server/api/decode.h"
 #include "server/api/query.h"
 #include "server/api/route_groups.h"
@@ -20,38 +21,17 @@ using runtime::json::Object;
 using runtime::json::Value;
 using runtime::json::Writer;
 
-// Numbers and texts as they would stand in a body, so that the same fields read them.
-Value size_member(const std::string& text) {
-  const auto number = number_of(text);
-  if (!number) return Value(text);
-  return Value(static_cast<std::int64_t>(*number));
-}
-
-std::variant<TerminalWish, Response> read_query(const Call& call,
-                                                const runtime::RequestRules& rules) {
-  TerminalWish read;
-  Object size;
-  Object members;
-  for (const auto& [name, value] : call.query) {
-    if (name == "pid") {
-      read.pid = value;
-    } else if (name == "command") {
-      auto command = form_decoded(value);
-      if (!command) return problem(400, "command: a % is not followed by two hexadecimal digits");
-      members.emplace("command", Value(std::move(*command)));
-    } else {
-      size.emplace(name, size_member(value));
-    }
-  }
-  if (!read.pid.empty() && members.contains("command")) {
-    return problem(400, "pid, command: expected at most one of them");
-  }
-  read.has_size = !size.empty();
-  members.emplace("pty", Value(std::move(size)));
-  if (auto refusal = decode_into(members, runtime::process_fields(), rules, read.process)) {
+std::variant<TerminalWish, Response> read_wish(const Call& call) {
+  runtime::TerminalQuery query;
+  if (auto refusal = read_query(call.query, runtime::terminal_query_fields(), query)) {
     return std::move(*refusal);
   }
-  return read;
+  if (const auto complaint = runtime::check_terminal_query(query)) return problem(400, *complaint);
+  TerminalWish wish{
+      .process = std::move(query.process), .pid = std::move(query.pid), .has_size = query.has_size};
+  wish.process.terminal = {static_cast<std::uint16_t>(query.size.columns),
+                           static_cast<std::uint16_t>(query.size.rows)};
+  return wish;
 }
 
 // Bytes of the terminal in binary messages, everything else in text ones.
@@ -128,10 +108,8 @@ class PlainDialect final : public TerminalDialect {
 };
 
 // Before the connection becomes a WebSocket.
-std::optional<Response> why_no_plain_terminal(const runtime::Services& services,
-                                              const runtime::RequestRules& rules,
-                                              const Call& call) {
-  auto read = read_query(call, rules);
+std::optional<Response> why_no_plain_terminal(const runtime::Services& services, const Call& call) {
+  auto read = read_wish(call);
   if (auto* refusal = std::get_if<Response>(&read)) return std::move(*refusal);
   return why_no_terminal(services, call, std::get<TerminalWish>(read).pid);
 }
@@ -140,7 +118,7 @@ boost::asio::awaitable<void> serve_plain_terminal(runtime::Services services,
                                                   const runtime::RequestRules* rules,
                                                   Upgrade upgrade) {
   // Was fine before the handshake.
-  auto wish = std::get<TerminalWish>(read_query(upgrade.call, *rules));
+  auto wish = std::get<TerminalWish>(read_wish(upgrade.call));
   auto dialect = std::make_unique<PlainDialect>(*rules);
   return serve_terminal(services, std::move(upgrade), std::move(wish), std::move(dialect));
 }
@@ -154,7 +132,7 @@ void add_sandbox_terminal_route(RouteTable& table, const runtime::Services& serv
              Access::key,
              Cost::program,
              {},
-             QueryNames{"columns", "rows", "command", "pid"},
+             runtime::names_of(runtime::terminal_query_fields()),
              Route::Versions::plain,
              {},
              Route::Body::whole,
@@ -162,9 +140,7 @@ void add_sandbox_terminal_route(RouteTable& table, const runtime::Services& serv
              [services, rules = &rules](Upgrade upgrade) {
                return serve_plain_terminal(services, rules, std::move(upgrade));
              },
-             [services, rules = &rules](const Call& call) {
-               return why_no_plain_terminal(services, *rules, call);
-             }});
+             [services](const Call& call) { return why_no_plain_terminal(services, call); }});
 }
 
 }  // namespace server

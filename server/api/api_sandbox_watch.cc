@@ -13,6 +13,7 @@
 #include "runtime/living/directory_watch.h"
 #include "runtime/sandbox/alarm.h"
 #include "runtime/service/sandbox_json.h"
+#include "runtime/service/sandbox_queries.h"
 #include "server/api/query.h"
 #include "server/api/refusals.h"
 #include "server/api/route_groups.h"
@@ -121,23 +122,22 @@ class WatchEvents {
 };
 
 awaitable<Response> watch_directory(runtime::Services services, SandboxTarget target, Call call) {
-  const auto is_recursive = flag_of(call.query, "recursive");
-  if (!is_recursive) co_return problem(400, "recursive: expected true or false");
-  std::string path = target.sandbox->request().working_directory;
-  if (auto refusal = read_path(call.query, path)) co_return std::move(*refusal);
-  auto start = [files = target.sandbox->files(), path, is_recursive = *is_recursive,
-                bounds = target.sandbox->watch_bounds()] {
+  runtime::WatchQuery query{.path = target.sandbox->request().working_directory};
+  if (auto refusal = read_query(call.query, runtime::watch_query_fields(), query)) {
+    co_return std::move(*refusal);
+  }
+  auto start = [files = target.sandbox->files(), query, bounds = target.sandbox->watch_bounds()] {
     const auto open = [files](std::string_view directory) {
       return files.open_directory(directory);
     };
-    return DirectoryWatch::start(open, path, is_recursive, bounds);
+    return DirectoryWatch::start(open, query.path, query.is_recursive, bounds);
   };
   auto watch = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(start));
   if (!watch) co_return response_of(Sandboxes::refusal_of_file(watch.error()));
   WatchEvents events(*services.sandboxes, std::move(target), std::move(*watch), *call.stream,
                      event_format_of(call.head).value_or(EventFormat::sse),
                      co_await asio::this_coro::executor, call.gone);
-  co_await events.tell(std::move(path), *is_recursive);
+  co_await events.tell(std::move(query.path), query.is_recursive);
   co_return Response();
 }
 
@@ -145,8 +145,8 @@ awaitable<Response> watch_directory(runtime::Services services, SandboxTarget ta
 
 void add_sandbox_watch_route(RouteTable& table, const runtime::Services& services) {
   table.add({"GET", "/v1/sandboxes/{id}/watch", Access::key, Cost::record,
-             for_target<sandbox_target>(services, watch_directory), QueryNames{"path", "recursive"},
-             Route::Versions::plain});
+             for_target<sandbox_target>(services, watch_directory),
+             runtime::names_of(runtime::watch_query_fields()), Route::Versions::plain});
 }
 
 }  // namespace server

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "runtime/json/writer.h"
+#include "runtime/service/list_queries.h"
 #include "runtime/service/sandbox_json.h"
 #include "server/api/decode.h"
 #include "server/api/query.h"
@@ -17,8 +18,6 @@ namespace {
 using boost::asio::awaitable;
 using runtime::Refusal;
 using runtime::Sandboxes;
-
-constexpr std::uint32_t max_sandboxes = 200;
 
 Response answer_of(const runtime::Services& services, const runtime::Sandbox& sandbox,
                    int status = 200) {
@@ -44,33 +43,10 @@ awaitable<Response> create_sandbox(runtime::Services services, const runtime::Re
   co_return response;
 }
 
-// What is wrong with a parameter, or nothing.
-std::optional<std::string> read_parameter(std::string_view name, const std::string& value,
-                                          Sandboxes::Query& query) {
-  if (name == "limit") return read_limit(value, max_sandboxes, query.limit);
-  if (name == "cursor") {
-    const auto number = number_of(value);
-    if (!number || *number == 0) return "cursor: expected the next_cursor of another page";
-    query.before = *number;
-  } else if (name == "state") {
-    const auto state = runtime::sandbox_state_named(value);
-    if (!state) return "state: expected running, paused or ended";
-    query.states = {*state};
-  } else if (name == "metadata") {
-    const auto pair = percent_decoded(value);
-    const std::size_t colon = pair ? pair->find(':') : std::string::npos;
-    if (colon == std::string::npos) return "metadata: expected name:value";
-    query.metadata[pair->substr(0, colon)] = pair->substr(colon + 1);
-  }
-  return std::nullopt;
-}
-
 awaitable<Response> list_sandboxes(runtime::Services services, Call call) {
   Sandboxes::Query query;
-  for (const auto& [name, value] : call.query) {
-    if (const auto complaint = read_parameter(name, value, query)) {
-      co_return problem(400, *complaint);
-    }
+  if (auto refusal = read_query(call.query, runtime::sandbox_query_fields(), query)) {
+    co_return std::move(*refusal);
   }
   const auto page = services.sandboxes->list(call.principal, query);
   runtime::json::Writer writer;
@@ -132,7 +108,7 @@ void add_sandbox_routes(RouteTable& table, const runtime::Services& services,
   table.add({"POST", "/v1/sandboxes", Access::key, Cost::program,
              bound(create_sandbox, services, &rules), QueryNames(), Versions::plain});
   table.add({"GET", "/v1/sandboxes", Access::key, Cost::record, bound(list_sandboxes, services),
-             QueryNames{"state", "metadata", "limit", "cursor"}, Versions::plain});
+             runtime::names_of(runtime::sandbox_query_fields()), Versions::plain});
   table.add({"GET", "/v1/sandboxes/{id}", Access::key, Cost::record, bound(show_sandbox, services),
              QueryNames(), Versions::plain});
   table.add({"PATCH", "/v1/sandboxes/{id}", Access::key, Cost::record,

@@ -2,16 +2,17 @@
 #pragma once
 
 #include <optional>
-#include <variant>
 
-#include "server/api/routes.h"
 #include "server/events/event_format.h"
 #include "server/http/message.h"
 
 namespace server {
 
-// In which format events are to be followed; nothing: a page is wanted. A Response says what is
-// wrong.
-std::variant<std::optional<EventFormat>, Response> follow_format(const Call& call);
+// In which format events are to be followed; nothing: a page is wanted. `follows`: the query says
+// that they are.
+inline std::optional<EventFormat> follow_format(const RequestHead& head, bool follows) {
+  const auto format = event_format_of(head);
+  return follows && !format ? EventFormat::sse : format;
+}
 
 }  // namespace server

@@ -1,12 +1,16 @@
 #include "server/api/openapi.h"
 
+#include <span>
 #include <string_view>
 
 #include "runtime/service/file_url.h"
+#include "runtime/service/list_queries.h"
 #include "runtime/service/request_fields.h"
+#include "runtime/service/sandbox_queries.h"
 #include "runtime/service/sandbox_requests.h"
 #include "runtime/service/webhook_requests.h"
 #include "server/api/kubernetes_style/create_request.h"
+#include "server/api/kubernetes_style/queries.h"
 
 extern "C" const char server_openapi_begin[];
 extern "C" const char server_openapi_end[];
@@ -14,10 +18,46 @@ extern "C" const char server_openapi_end[];
 namespace server {
 namespace {
 
-// The description has each placeholder once; openapi_test.py would find one that is left.
-void fill_in(std::string& document, std::string_view name, const std::string& properties) {
+// Everywhere where the description has the placeholder; openapi_test.py would find one that is
+// left.
+void fill_in(std::string& document, std::string_view name, const std::string& text) {
   const std::string placeholder = "{\"" + std::string(name) + "\":true}";
-  document.replace(document.find(placeholder), placeholder.size(), properties);
+  for (auto at = document.find(placeholder); at != document.npos;
+       at = document.find(placeholder, at + text.size())) {
+    document.replace(at, placeholder.size(), text);
+  }
+}
+
+// The same for parameters behind the ?, in a list of parameters.
+template <class Request>
+void list_parameters(std::string& document, std::string_view name,
+                     std::span<const runtime::RequestField<Request>> fields,
+                     const runtime::RequestRules& rules) {
+  fill_in(document, name, runtime::parameter_objects(fields, rules));
+}
+
+void list_all_parameters(std::string& document, const runtime::RequestRules& rules) {
+  namespace named = kubernetes_style;
+  list_parameters(document, "x-jobs-query", runtime::job_query_fields(), rules);
+  list_parameters(document, "x-lessons-query", runtime::lesson_query_fields(), rules);
+  list_parameters(document, "x-sandboxes-query", runtime::sandbox_query_fields(), rules);
+  list_parameters(document, "x-events-query", runtime::event_query_fields(), rules);
+  list_parameters(document, "x-audit-query", runtime::audit_query_fields(), rules);
+  list_parameters(document, "x-logs-query", runtime::log_query_fields(), rules);
+  list_parameters(document, "x-output-query", runtime::process_output_query_fields(), rules);
+  list_parameters(document, "x-metrics-query", runtime::usage_query_fields(), rules);
+  list_parameters(document, "x-search-query", runtime::search_query_fields(), rules);
+  list_parameters(document, "x-watch-query", runtime::watch_query_fields(), rules);
+  list_parameters(document, "x-read-file-query", runtime::file_read_query_fields(), rules);
+  list_parameters(document, "x-write-file-query", runtime::file_write_query_fields(), rules);
+  list_parameters(document, "x-remove-file-query", runtime::file_remove_query_fields(), rules);
+  list_parameters(document, "x-terminal-query", runtime::terminal_query_fields(), rules);
+  list_parameters(document, "x-named-logs-query", named::lines_query_fields(), rules);
+  list_parameters(document, "x-named-events-query", named::events_query_fields(), rules);
+  list_parameters(document, "x-named-list-query", named::directory_query_fields(), rules);
+  list_parameters(document, "x-named-download-query", named::file_query_fields(), rules);
+  list_parameters(document, "x-named-upload-query", named::directory_query_fields(), rules);
+  list_parameters(document, "x-named-removal-query", named::removal_query_fields(), rules);
 }
 
 }  // namespace
@@ -46,6 +86,7 @@ std::string openapi_json(const runtime::RequestRules& rules) {
           properties_of(runtime::webhook_change_fields(), rules));
   fill_in(document, "x-webhook-secret-fields",
           properties_of(runtime::webhook_secret_fields(), rules));
+  list_all_parameters(document, rules);
   return document;
 }
 

@@ -30,7 +30,6 @@ using runtime::json::Object;
 using runtime::json::Writer;
 
 constexpr std::size_t most_read_bytes = 256u << 10;
-constexpr std::size_t most_path_bytes = 4096;
 
 // What the tools that work in a sandbox are told, beside what a process is started with.
 struct SandboxArguments {
@@ -54,7 +53,7 @@ constexpr RequestField<SandboxArguments> path_field = {
     {.name = "path",
      .type = Field::Type::text,
      .min = 1,
-     .max = most_path_bytes,
+     .max = runtime::max_path_bytes,
      .unit = "bytes",
      .description = "An absolute path in the sandbox."},
     runtime::read_text<&SandboxArguments::path>};
@@ -80,14 +79,14 @@ constexpr RequestField<SandboxArguments> of_listing[] = {
     {{.name = "path",
       .type = Field::Type::text,
       .min = 1,
-      .max = most_path_bytes,
+      .max = runtime::max_path_bytes,
       .unit = "bytes",
       .default_json = R"("/workspace")"},
      runtime::read_text<&SandboxArguments::path>},
     {{.name = "depth",
       .type = Field::Type::integer,
       .min = 1,
-      .max = 16,
+      .max = runtime::max_list_depth,
       .default_json = "1",
       .description = "How many levels of directories."},
      runtime::read_integer<&SandboxArguments::depth>}};

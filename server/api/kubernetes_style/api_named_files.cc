@@ -10,6 +10,7 @@
 
 #include "runtime/json/writer.h"
 #include "server/api/kubernetes_style/envelope.h"
+#include "server/api/kubernetes_style/queries.h"
 #include "server/api/kubernetes_style/table.h"
 #include "server/api/query.h"
 #include "server/api/refusals.h"
@@ -35,24 +36,6 @@ Response response_of_file(const jail::Error& error) {
   return response_of(Sandboxes::refusal_of_file(error));
 }
 
-bool has_parent_segment(std::string_view path) {
-  while (!path.empty()) {
-    const std::string_view segment = path.substr(0, path.find('/'));
-    path.remove_prefix(std::min(segment.size() + 1, path.size()));
-    if (segment == "..") return true;
-  }
-  return false;
-}
-
-// The path behind the ?, or `usual`; empty: there is none of either.
-std::variant<std::string, Response> path_of(const Call& call, std::string_view usual) {
-  std::string path(usual);
-  if (auto refusal = read_path(call.query, path)) return std::move(*refusal);
-  if (path.empty()) return problem(400, "path: expected an absolute one");
-  if (has_parent_segment(path)) return problem(400, "path: expected one without ..");
-  return path;
-}
-
 std::string last_segment(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
@@ -65,10 +48,10 @@ void write_entry(Writer& writer, const FileEntry& entry) {
 }
 
 awaitable<Response> list_named_files(runtime::Services services, SandboxTarget target, Call call) {
-  auto path = path_of(call, "/workspace");
-  if (auto* refusal = std::get_if<Response>(&path)) co_return std::move(*refusal);
-  auto work = [files = target.sandbox->files(),
-               path = std::get<std::string>(path)]() -> jail::Result<std::string> {
+  PathQuery query{.path = "/workspace"};
+  if (auto refusal = read_query(call.query, directory_query_fields(), query))
+    co_return std::move(*refusal);
+  auto work = [files = target.sandbox->files(), path = query.path]() -> jail::Result<std::string> {
     const auto list = files.list(path, 1);
     if (!list) return list.error();
     Writer writer;
@@ -102,9 +85,10 @@ std::string disposition_of(const std::string& path) {
 }
 
 awaitable<Response> download_file(runtime::Services services, SandboxTarget target, Call call) {
-  auto given = path_of(call, "");
-  if (auto* refusal = std::get_if<Response>(&given)) co_return std::move(*refusal);
-  const std::string path = std::get<std::string>(std::move(given));
+  PathQuery query;
+  if (auto refusal = read_query(call.query, file_query_fields(), query))
+    co_return std::move(*refusal);
+  const std::string& path = query.path;
   auto open = [files = target.sandbox->files(), path] { return files.open_to_read(path); };
   auto file = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(open));
   if (!file) co_return response_of_file(file.error());
@@ -121,13 +105,12 @@ awaitable<Response> download_file(runtime::Services services, SandboxTarget targ
 }
 
 awaitable<Response> delete_file(runtime::Services services, SandboxTarget target, Call call) {
-  auto given = path_of(call, "");
-  if (auto* refusal = std::get_if<Response>(&given)) co_return std::move(*refusal);
-  const std::string path = std::get<std::string>(std::move(given));
-  const auto recursive = flag_of(call.query, "recursive");
-  if (!recursive) co_return problem(400, "recursive: expected true or false");
-  auto work = [files = target.sandbox->files(), path, recursive = *recursive] {
-    return files.remove(path, recursive);
+  PathQuery query;
+  if (auto refusal = read_query(call.query, removal_query_fields(), query))
+    co_return std::move(*refusal);
+  const std::string& path = query.path;
+  auto work = [files = target.sandbox->files(), query] {
+    return files.remove(query.path, query.is_recursive);
   };
   const auto removed = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(work));
   if (!removed) co_return response_of_file(removed.error());
@@ -223,15 +206,16 @@ class Upload {
 };
 
 awaitable<Response> upload_file(runtime::Services services, SandboxTarget target, Call call) {
-  auto path = path_of(call, "/workspace/");
-  if (auto* refusal = std::get_if<Response>(&path)) co_return std::move(*refusal);
+  PathQuery query{.path = "/workspace/"};
+  if (auto refusal = read_query(call.query, directory_query_fields(), query))
+    co_return std::move(*refusal);
   const auto boundary = form_boundary(call.head.header("Content-Type").value_or(""));
   if (!boundary) {
     co_return problem(415, "Content-Type: expected multipart/form-data with a boundary");
   }
   FormReader form(*call.pieces, *boundary);
   Upload upload(*services.sandboxes, target, form);
-  auto refusal = co_await upload.receive(std::get<std::string>(std::move(path)));
+  auto refusal = co_await upload.receive(std::move(query.path));
   if (refusal) co_return std::move(*refusal);
   services.sandboxes->note_file(caller_of(call), *target.sandbox,
                                 runtime::SandboxEventKind::file_written, upload.path());
@@ -248,17 +232,18 @@ void add_file_routes(RouteTable& all, const runtime::Services& services) {
   using Versions = Route::Versions;
   Table table(all);
   table.add({"GET", "/api/v1/sandbox/files/{id}", Access::key, Cost::record,
-             for_target<active_sandbox>(services, list_named_files), QueryNames{"path"},
-             Versions::plain});
+             for_target<active_sandbox>(services, list_named_files),
+             runtime::names_of(directory_query_fields()), Versions::plain});
   table.add({"DELETE", "/api/v1/sandbox/files/{id}", Access::key, Cost::record,
-             for_target<active_sandbox>(services, delete_file), QueryNames{"path", "recursive"},
-             Versions::plain});
+             for_target<active_sandbox>(services, delete_file),
+             runtime::names_of(removal_query_fields()), Versions::plain});
   table.add({"GET", "/api/v1/sandbox/files/{id}/download", Access::key, Cost::record,
-             for_target<active_sandbox>(services, download_file), QueryNames{"path"},
-             Versions::plain});
+             for_target<active_sandbox>(services, download_file),
+             runtime::names_of(file_query_fields()), Versions::plain});
   table.add({"POST", "/api/v1/sandbox/files/{id}/upload", Access::key, Cost::record,
-             for_target<active_sandbox>(services, upload_file), QueryNames{"path"}, Versions::plain,
-             std::string_view(), Route::Body::form});
+             for_target<active_sandbox>(services, upload_file),
+             runtime::names_of(directory_query_fields()), Versions::plain, std::string_view(),
+             Route::Body::form});
 }
 
 }  // namespace server::kubernetes_style

@@ -18,6 +18,7 @@
 #include "runtime/service/sandbox_json.h"
 #include "server/api/decode.h"
 #include "server/api/kubernetes_style/envelope.h"
+#include "server/api/kubernetes_style/queries.h"
 #include "server/api/kubernetes_style/sandbox_view.h"
 #include "server/api/kubernetes_style/table.h"
 #include "server/api/query.h"
@@ -42,9 +43,6 @@ using runtime::json::Writer;
 using Clock = std::chrono::system_clock;
 
 constexpr std::chrono::minutes longest_command{5};
-constexpr std::uint32_t usual_lines = 200;
-constexpr std::uint64_t most_lines = 2000;
-constexpr std::uint32_t most_events = 500;
 constexpr std::size_t most_names = 100;
 // Of each stream: as JSON it may be six times as long.
 constexpr std::size_t most_output_bytes = 256u << 10;
@@ -128,15 +126,12 @@ awaitable<std::string> last_lines_of(std::shared_ptr<const runtime::LivingSandbo
 }
 
 awaitable<Response> show_logs(runtime::Services, SandboxTarget target, Call call) {
-  std::uint64_t lines = usual_lines;
-  if (const auto given = call.query.find("tailLines"); given != call.query.end()) {
-    lines = number_of(given->second).value_or(0);
-    if (lines < 1 || lines > most_lines) {
-      co_return problem(400, "tailLines: expected an integer 1 .. 2000");
-    }
+  LinesQuery query;
+  if (auto refusal = read_query(call.query, lines_query_fields(), query)) {
+    co_return std::move(*refusal);
   }
   std::string logs;
-  if (auto living = target.sandbox->living()) logs = co_await last_lines_of(living, lines);
+  if (auto living = target.sandbox->living()) logs = co_await last_lines_of(living, query.lines);
   Writer writer;
   writer.begin_object().key("sandbox").string(name_of(*target.sandbox));
   writer.key("pod").string(target.sandbox->id()).key("container").string("sandbox");
@@ -151,14 +146,13 @@ std::variant<runtime::SandboxEventQuery, Response> read_event_query(
   runtime::SandboxEventQuery query;
   query.owner = call.principal.tenant;
   query.is_newest_first = true;
-  if (const auto limit = call.query.find("limit"); limit != call.query.end()) {
-    if (const auto complaint = read_limit(limit->second, most_events, query.limit)) {
-      return problem(400, *complaint);
-    }
+  NamedEventsQuery asked;
+  if (auto refusal = read_query(call.query, events_query_fields(), asked)) {
+    return std::move(*refusal);
   }
-  const auto name = call.query.find("sandbox");
-  if (name == call.query.end() || name->second.empty()) return query;
-  const auto found = services.sandboxes->find(call.principal, name->second);
+  query.limit = asked.limit;
+  if (asked.sandbox.empty()) return query;
+  const auto found = services.sandboxes->find(call.principal, asked.sandbox);
   if (const auto* refusal = std::get_if<Refusal>(&found)) return response_of(*refusal);
   query.owner = std::get<Sandboxes::Found>(found)->owner();
   query.sandbox = std::get<Sandboxes::Found>(found)->id();
@@ -267,10 +261,10 @@ void add_output_routes(RouteTable& all, const runtime::Services& services,
              for_target<active_sandbox>(services, run_command, &rules), QueryNames(),
              Versions::plain});
   table.add({"GET", "/api/v1/logs/sandbox/{id}", Access::key, Cost::record,
-             for_target<sandbox_target>(services, show_logs), QueryNames{"tailLines"},
-             Versions::plain});
+             for_target<sandbox_target>(services, show_logs),
+             runtime::names_of(lines_query_fields()), Versions::plain});
   table.add({"GET", "/api/v1/events", Access::key, Cost::record, bound(list_named_events, services),
-             QueryNames{"sandbox", "limit"}, Versions::plain});
+             runtime::names_of(events_query_fields()), Versions::plain});
   table.add({"POST", "/api/v1/sandbox/metrics", Access::key, Cost::record,
              bound(show_use, services, &rules), QueryNames(), Versions::plain});
 }

@@ -23,27 +23,16 @@ using runtime::json::Object;
 using runtime::json::Value;
 using runtime::json::Writer;
 
-constexpr std::uint32_t longest_side = 1000;
-
 // What a client's messages have beside their type.
 struct Said {
   std::string data;
   runtime::ResizeRequest size{.columns = 80, .rows = 24};
 };
 
-constexpr Field side_field(std::string_view name) {
-  return {.name = name, .type = Field::Type::integer, .min = 1, .max = longest_side};
-}
-
 template <auto member>
 runtime::Complaint read_side(const Field& field, const Value& value,
                              const runtime::RequestRules& rules, Said& said) {
-  const std::int64_t* const number = value.as_integer();
-  if (number == nullptr || !runtime::is_within(field, static_cast<double>(*number), rules)) {
-    return runtime::expectation(field, rules);
-  }
-  said.size.*member = static_cast<std::uint32_t>(*number);
-  return std::nullopt;
+  return runtime::read_integer<member>(field, value, rules, said.size);
 }
 
 runtime::Complaint read_data(const Field&, const Value& value, const runtime::RequestRules&,
@@ -54,8 +43,8 @@ runtime::Complaint read_data(const Field&, const Value& value, const runtime::Re
 }
 
 constexpr RequestField<Said> size_rows[] = {
-    {side_field("cols"), read_side<&runtime::ResizeRequest::columns>},
-    {side_field("rows"), read_side<&runtime::ResizeRequest::rows>}};
+    {runtime::side_field("cols"), read_side<&runtime::ResizeRequest::columns>},
+    {runtime::side_field("rows"), read_side<&runtime::ResizeRequest::rows>}};
 constexpr RequestField<Said> input_rows[] = {{{.name = "data"}, read_data}};
 
 // Text messages alone, whose bytes that are no UTF-8 come as U+FFFD.

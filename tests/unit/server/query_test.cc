@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace server {
 namespace {
@@ -26,20 +27,26 @@ TEST(Query, PercentEncodingLeavesWhatIsPlain) {
 }
 
 TEST(Query, ANumberIsDigits) {
-  EXPECT_EQ(number_of("0"), 0u);
-  EXPECT_EQ(number_of("18446744073709551615"), 18446744073709551615u);
+  EXPECT_EQ(runtime::digits_of("0"), 0u);
+  EXPECT_EQ(runtime::digits_of("18446744073709551615"), 18446744073709551615u);
   for (const char* wrong : {"", "-1", "+1", " 1", "1 ", "0x1", "18446744073709551616"}) {
-    EXPECT_EQ(number_of(wrong), std::nullopt) << wrong;
+    EXPECT_EQ(runtime::digits_of(wrong), std::nullopt) << wrong;
   }
 }
 
-TEST(Query, AFlagIsAYesOrANo) {
-  const Parameters parameters = {{"a", "true"}, {"b", ""}, {"c", "0"}, {"d", "yes"}};
-  EXPECT_EQ(flag_of(parameters, "a"), true);
-  EXPECT_EQ(flag_of(parameters, "b"), true);
-  EXPECT_EQ(flag_of(parameters, "c"), false);
-  EXPECT_EQ(flag_of(parameters, "d"), std::nullopt);
-  EXPECT_EQ(flag_of(parameters, "e"), false);
+TEST(Query, ParametersAreDecoded) {
+  const auto parameters = parameters_of("a=b%2Fc+d&&e", {"a", "e"});
+  ASSERT_TRUE(parameters);
+  EXPECT_EQ(*parameters, (Parameters{{"a", "b/c d"}, {"e", ""}}));
+  const std::pair<const char*, const char*> wrong[] = {
+      {"a=1&a=2", "\"a\": expected once"},
+      {"b=1", "\"b\": unknown; expected a, e"},
+      {"a=%2", "a: a % is not followed by two hexadecimal digits"}};
+  for (const auto& [query, complaint] : wrong) {
+    const auto refused = parameters_of(query, {"a", "e"});
+    ASSERT_FALSE(refused) << query;
+    EXPECT_EQ(refused.error().message(), complaint);
+  }
 }
 
 }  // namespace

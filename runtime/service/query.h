@@ -1,0 +1,95 @@
+// The parameters behind the ? of a request, which are described by fields as the members of a body
+// are.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/service/field.h"
+
+namespace runtime {
+
+// By name, without %-encoding.
+using QueryTexts = std::map<std::string, std::string, std::less<>>;
+
+// A non-negative integer in decimal digits; nothing where `text` is none.
+std::optional<std::uint64_t> digits_of(std::string_view text);
+
+// A time as answers have it ("2026-11-21T20:16:00.123Z"), or in seconds since 1970; nothing where
+// `text` is none.
+std::optional<std::chrono::system_clock::time_point> time_of(const std::string& text);
+
+// What would stand in a body for it: digits are a number where the field is one; true, 1 and
+// nothing are true, false and 0 are false where it is a yes or no. Any other text is itself, which
+// the field may refuse.
+json::Value value_of_parameter(const Field& field, const std::string& text);
+
+// The complaint names the parameter.
+template <class Request>
+Complaint read_parameters(const QueryTexts& texts, std::span<const RequestField<Request>> fields,
+                          Request& request) {
+  const RequestRules rules;
+  json::Object values;
+  for (const auto& [name, text] : texts) {
+    const Field* const field = find_field(fields, name);
+    values.emplace(name, field == nullptr ? json::Value(text) : value_of_parameter(*field, text));
+  }
+  const auto nowhere_else = [](std::string_view) { return Complaint(); };
+  if (auto complaint = read_fields(values, fields, rules, +nowhere_else, request)) return complaint;
+  for (const auto& row : fields) {
+    if (!row.field.is_required || texts.contains(row.field.name)) continue;
+    return std::string(row.field.name) + ": " + expectation(row.field, rules);
+  }
+  return std::nullopt;
+}
+
+template <class Request>
+std::vector<std::string_view> names_of(std::span<const RequestField<Request>> fields) {
+  std::vector<std::string_view> names;
+  for (const auto& row : fields) names.push_back(row.field.name);
+  return names;
+}
+
+// Their Parameter Objects in OpenAPI, with commas between them.
+template <class Request>
+std::string parameter_objects(std::span<const RequestField<Request>> fields,
+                              const RequestRules& rules) {
+  std::string objects;
+  for (const auto& row : fields) {
+    objects += (objects.empty() ? "" : ",") + parameter_object(row.field, rules);
+  }
+  return objects;
+}
+
+// Fields that several routes have.
+constexpr Field limit_field(std::uint32_t max, std::string_view default_json,
+                            std::string_view description = "Of a page.") {
+  return {.name = "limit",
+          .type = Field::Type::integer,
+          .min = 1,
+          .max = static_cast<double>(max),
+          .default_json = default_json,
+          .description = description};
+}
+
+constexpr Field cursor_field(std::string_view description, std::string_view expected) {
+  return {.name = "cursor",
+          .type = Field::Type::text,
+          .expected = expected,
+          .description = description};
+}
+
+constexpr Field flag_field(std::string_view name, std::string_view description) {
+  return {.name = name,
+          .type = Field::Type::boolean,
+          .default_json = "false",
+          .description = description};
+}
+
+}  // namespace runtime

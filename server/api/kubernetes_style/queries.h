@@ -1,0 +1,33 @@
+// The parameters of these routes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "runtime/service/field.h"
+
+namespace server::kubernetes_style {
+
+struct LinesQuery {
+  std::uint32_t lines = 200;  // the latest
+};
+
+struct NamedEventsQuery {
+  std::string sandbox;  // a name or an id; empty: all of the caller's
+  std::uint32_t limit = 100;
+};
+
+struct PathQuery {
+  std::string path;  // absolute, without ..
+  bool is_recursive = false;
+};
+
+std::span<const runtime::RequestField<LinesQuery>> lines_query_fields() noexcept;
+std::span<const runtime::RequestField<NamedEventsQuery>> events_query_fields() noexcept;
+// Of a directory, which may be left out; of a file; and of what is removed.
+std::span<const runtime::RequestField<PathQuery>> directory_query_fields() noexcept;
+std::span<const runtime::RequestField<PathQuery>> file_query_fields() noexcept;
+std::span<const runtime::RequestField<PathQuery>> removal_query_fields() noexcept;
+
+}  // namespace server::kubernetes_style
