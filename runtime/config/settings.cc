@@ -384,7 +384,7 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
       integer<std::uint32_t>(&Config::sandbox_max_living, 0, 10'000));
   add("SANDBOX_MAX_LIFETIME_SECONDS", "a number of seconds 1 .. 2592000",
       [](Config& config, std::string_view text) {
-        const auto value = seconds(text, 2'592'000);
+        const auto value = seconds(text, longest_lifetime.count());
         if (value) config.sandbox_max_lifetime = *value;
         return value && *value >= std::chrono::seconds(1);
       });

@@ -39,10 +39,6 @@ void add_model(CLI::App& command, RawAgentArguments& raw) {
   command.add_option("--model", raw.model, "Which of its models [as configured]")->type_name("M");
 }
 
-CLI::Range within(const runtime::Field& field) {
-  return {static_cast<std::uint32_t>(field.min), static_cast<std::uint32_t>(field.max)};
-}
-
 void add_attempts(CLI::App& command, RawAgentArguments& raw) {
   const runtime::Field& field = *runtime::find_field(runtime::task_fields(), "max_attempts");
   command
@@ -94,7 +90,7 @@ CLI::App& define_benchmark(CLI::App& app, RawAgentArguments& raw) {
       ->type_name("S");
   benchmark.add_option("--limit", raw.limit, "Only the first N tasks")
       ->type_name("N")
-      ->check(CLI::Range(1u, 100'000u));
+      ->check(within(*runtime::find_field(runtime::benchmark_fields(), "max_problems")));
   add_attempts(benchmark, raw);
   add_model(benchmark, raw);
   auto* json = benchmark.add_flag("--json", raw.json, "For machines");
@@ -122,6 +118,16 @@ LessonCommands define_lessons(CLI::App& app, RawAgentArguments& raw) {
   return commands;
 }
 
+// What is wrong with the name of a model, or nothing.
+std::optional<Finished> check_model(const CLI::App& command, const RawAgentArguments& raw) {
+  if (command.count("--model") == 0) return std::nullopt;
+  const auto& row = *runtime::find_row(runtime::task_fields(), "model");
+  agent::TaskRequest request;
+  const auto complaint = row.read(row.field, runtime::json::Value(raw.model), {}, request);
+  if (!complaint) return std::nullopt;
+  return usage("--model: " + *complaint);
+}
+
 Command run_options(const CLI::App& run, const RawAgentArguments& raw) {
   RunTaskOptions options;
   if (raw.task.empty()) return usage("run: expected TASK, or - to read it from standard input");
@@ -130,6 +136,7 @@ Command run_options(const CLI::App& run, const RawAgentArguments& raw) {
                  " characters");
   }
   options.task = raw.task;
+  if (auto mistake = check_model(run, raw)) return *mistake;
   if (run.count("--attempts") > 0) options.max_attempts = raw.attempts;
   options.candidates = raw.candidates;
   options.tests_file = raw.tests;
@@ -147,6 +154,7 @@ Command run_options(const CLI::App& run, const RawAgentArguments& raw) {
 }
 
 Command benchmark_options(const CLI::App& benchmark, const RawAgentArguments& raw) {
+  if (auto mistake = check_model(benchmark, raw)) return *mistake;
   BenchmarkOptions options;
   if (!raw.suite.empty()) options.suite = raw.suite;
   if (benchmark.count("--limit") > 0) options.max_problems = raw.limit;

@@ -160,6 +160,20 @@ std::optional<T> given(const CLI::App& command, const char* name, T value) {
   return value;
 }
 
+// What there are too many of for the field of programs that is called `field`, or nothing.
+std::optional<Finished> check_count(const std::string& option, std::string_view field,
+                                    std::size_t count) {
+  const runtime::Field& bounds = *runtime::find_field(runtime::program_fields(), field);
+  if (runtime::is_within(bounds, static_cast<double>(count), {})) return std::nullopt;
+  return usage(option + ": " + runtime::expectation(bounds, {}));
+}
+
+std::optional<Finished> check_counts(const Raw& raw, const std::vector<std::string>& args) {
+  if (auto mistake = check_count("exec: arguments behind --", "args", args.size())) return mistake;
+  if (auto mistake = check_count("--env", "env", raw.env.size())) return mistake;
+  return check_count("--artifact", "artifacts", raw.artifacts.size());
+}
+
 Command exec_options(const Commands& commands, std::vector<std::string> args) {
   const Raw& raw = commands.raw;
   const CLI::App& exec = *commands.exec;
@@ -176,6 +190,7 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
     }
   }
   if (auto mistake = read_program_arguments(exec, raw.program, options.program)) return *mistake;
+  if (auto mistake = check_counts(raw, args)) return *mistake;
   for (const std::string& entry : raw.env) {
     const std::size_t equals = entry.find('=');
     if (equals == 0 || entry.empty()) return usage("--env: expected NAME=VALUE, or NAME");

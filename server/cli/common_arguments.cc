@@ -63,6 +63,12 @@ Finished usage(const std::string& text) {
   return {.exit_code = exit_usage, .output = {}, .error = "agent-sandbox: " + text + "\n"};
 }
 
+CLI::Range within(const runtime::Field& field, const runtime::RequestRules& rules) {
+  const double max = runtime::max_of(field, rules);
+  if (field.type == runtime::Field::Type::number) return {field.min, max};
+  return {static_cast<std::uint32_t>(field.min), static_cast<std::uint32_t>(max)};
+}
+
 void add_program_arguments(CLI::App& command, ProgramArguments& raw) {
   command
       .add_option("--timeout", raw.timeout, "Seconds until a program is ended; or 500ms, 2m, 1h")

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "runtime/config/config.h"
+#include "runtime/service/field.h"
 #include "server/cli/arguments.h"
 
 namespace CLI {
 class App;
+class Range;
 class Validator;
 }  // namespace CLI
 
@@ -28,6 +30,9 @@ CLI::Validator in_megabytes();
 // The operator's ceilings are for clients. Whoever types --timeout and --memory is the operator.
 inline constexpr runtime::Ceilings typed_ceilings{.timeout = std::chrono::hours(24),
                                                   .memory_limit_mb = 1u << 20};
+
+// The check that a number is within the bounds of `field`.
+CLI::Range within(const runtime::Field& field, const runtime::RequestRules& rules = {});
 
 // As CLI11 hands them over; they outlive its parse().
 struct ProgramArguments {

@@ -13,6 +13,7 @@
 
 #include "runtime/json/utc_text.h"
 #include "runtime/service/caller_lessons.h"
+#include "runtime/service/list_queries.h"
 #include "server/api/encode_lessons.h"
 #include "server/cli/agent_parts.h"
 #include "server/cli/drop_privileges.h"
@@ -26,7 +27,6 @@ namespace {
 namespace agent = runtime::agent;
 namespace asio = boost::asio;
 
-constexpr std::uint32_t page_size = 200;
 constexpr std::size_t field_characters = 200;
 
 // A future's value has a default.
@@ -59,7 +59,8 @@ int refused(const runtime::Refusal& refusal) {
 
 // All pages; as JSON each is one line, as GET /lessons answers it.
 int list(runtime::LessonParts parts, asio::thread_pool& pool, LessonsOptions::Format format) {
-  runtime::LessonQuery query{.limit = page_size, .cursor = {}};
+  const runtime::Field& limit = *runtime::find_field(runtime::lesson_query_fields(), "limit");
+  runtime::LessonQuery query{.limit = static_cast<std::uint32_t>(limit.max), .cursor = {}};
   do {
     const auto listed = wait_for(pool, runtime::list_lessons(parts, {}, query));
     if (const auto* refusal = std::get_if<runtime::Refusal>(&listed)) return refused(*refusal);

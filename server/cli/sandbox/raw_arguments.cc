@@ -1,8 +1,19 @@
 #include "server/cli/sandbox/raw_arguments.h"
 
+#include "runtime/service/sandbox_queries.h"
 #include "server/cli/common_arguments.h"
 
 namespace server::client {
+
+const runtime::RequestRules& rules_of_any_server() {
+  static const runtime::RequestRules rules = [] {
+    runtime::RequestRules widest;
+    widest.ceilings = typed_ceilings;
+    widest.most_lifetime = runtime::longest_lifetime;
+    return widest;
+  }();
+  return rules;
+}
 
 void add_json(CLI::App& command, RawSandboxArguments& raw) {
   command.add_flag("--json", raw.json, "Print what the server answers");
@@ -15,7 +26,7 @@ void add_id(CLI::App& command, RawSandboxArguments& raw) {
 void add_pid(CLI::App& command, RawSandboxArguments& raw) {
   command.add_option("pid", raw.pid, "Of the process, as ps shows it")
       ->type_name("PID")
-      ->check(CLI::Range(1u, 1u << 30));
+      ->check(within(*runtime::find_field(runtime::terminal_query_fields(), "pid")));
 }
 
 // One a time: the next word may be something else.
@@ -25,8 +36,10 @@ void add_many(CLI::App& command, const char* name, std::vector<std::string>& val
 }
 
 void add_number(CLI::App& command, const char* name, std::uint32_t& value, const char* type,
-                std::uint32_t min, std::uint32_t max, const char* description) {
-  command.add_option(name, value, description)->type_name(type)->check(CLI::Range(min, max));
+                const runtime::Field& bounds, const char* description) {
+  command.add_option(name, value, description)
+      ->type_name(type)
+      ->check(within(bounds, rules_of_any_server()));
 }
 
 void add_env_and_directory(CLI::App& command, RawSandboxArguments& raw) {

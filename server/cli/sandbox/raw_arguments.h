@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/service/field.h"
 #include "server/cli/arguments.h"
 
 namespace server::client {
@@ -49,6 +50,10 @@ struct RawSandboxArguments {
   bool no_network = false;
 };
 
+// The bounds of any server that this client may speak with: each says itself what its operator
+// allows of them.
+const runtime::RequestRules& rules_of_any_server();
+
 using Parsed = std::variant<Options, Finished>;
 
 // The options and arguments that several of them have.
@@ -58,7 +63,7 @@ void add_pid(CLI::App& command, RawSandboxArguments& raw);
 void add_many(CLI::App& command, const char* name, std::vector<std::string>& values,
               const char* type, const char* description);
 void add_number(CLI::App& command, const char* name, std::uint32_t& value, const char* type,
-                std::uint32_t min, std::uint32_t max, const char* description);
+                const runtime::Field& bounds, const char* description);
 void add_env_and_directory(CLI::App& command, RawSandboxArguments& raw);
 
 // Nothing where the command line does not name it.

@@ -6,6 +6,9 @@
 
 #include "jail/egress.h"
 #include "runtime/json/writer.h"
+#include "runtime/service/list_queries.h"
+#include "runtime/service/sandbox_queries.h"
+#include "runtime/service/sandbox_requests.h"
 #include "server/cli/common_arguments.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/sandbox/file_arguments.h"
@@ -16,10 +19,6 @@ namespace {
 
 // What is sent as JSON would become something else.
 constexpr const char* not_utf8 = ": expected UTF-8";
-// This is the most that SANDBOX_MAX_LIFETIME_SECONDS can be. The server says what its operator
-// allows of it.
-constexpr std::uint32_t most_seconds = 30 * 86'400;
-constexpr std::uint32_t most_memory_mb = 1u << 20;
 
 // One `sandbox` subcommand: how it is written, and how it becomes values.
 struct Row {
@@ -28,6 +27,19 @@ struct Row {
   void (*define)(CLI::App& command, RawSandboxArguments& raw);
   Parsed (*parsed)(const CLI::App& command, const RawSandboxArguments& raw);
 };
+
+const runtime::Field& limit_of(std::string_view name) {
+  return *runtime::find_field(runtime::sandbox_limit_fields(), name);
+}
+
+const runtime::Field& member_of(std::string_view name) {
+  return *runtime::find_field(runtime::sandbox_fields(), name);
+}
+
+// The check that a word is one of those that `field` has.
+CLI::IsMember one_of(const runtime::Field& field) {
+  return CLI::IsMember(field.words(rules_of_any_server()));
+}
 
 std::optional<std::pair<std::string, std::string>> parted(const std::string& entry) {
   const std::size_t equals = entry.find('=');
@@ -53,17 +65,18 @@ void define_create(CLI::App& command, RawSandboxArguments& raw) {
   command.add_option("--workdir", raw.working_directory, "Where processes start [/workspace]")
       ->type_name("DIR");
   add_many(command, "--metadata", raw.metadata, "NAME=VALUE", "A note to find it by; may repeat");
-  add_number(command, "--memory", raw.memory, "MB", 8, most_memory_mb, "Memory limit in MB");
-  add_number(command, "--processes", raw.processes, "N", 1, 1024,
+  add_number(command, "--memory", raw.memory, "MB", limit_of("memory_mb"), "Memory limit in MB");
+  add_number(command, "--processes", raw.processes, "N", limit_of("processes"),
              "Processes and threads at once [128]");
-  add_number(command, "--disk", raw.disk, "MB", 1, 1024, "For /workspace and /tmp, each [64]");
-  add_number(command, "--timeout", raw.lifetime, "S", 1, most_seconds,
+  add_number(command, "--disk", raw.disk, "MB", limit_of("disk_mb"),
+             "For /workspace and /tmp, each [64]");
+  add_number(command, "--timeout", raw.lifetime, "S", member_of("timeout_seconds"),
              "Seconds that it lives [3600]");
-  add_number(command, "--idle", raw.idle, "S", 1, most_seconds,
+  add_number(command, "--idle", raw.idle, "S", member_of("idle_seconds"),
              "End it when it was of no use for so many seconds");
   command.add_option("--on-timeout", raw.on_timeout, "delete, or pause it in place of ending it")
       ->type_name("WHAT")
-      ->check(CLI::IsMember({"delete", "pause"}));
+      ->check(one_of(member_of("on_timeout")));
   command.add_flag("--no-auto-resume", raw.no_auto_resume,
                    "Let nothing but resume wake it from a pause");
   add_many(command, "--allow", raw.allow, "HOST:PORT",
@@ -103,7 +116,7 @@ Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
 void define_list(CLI::App& command, RawSandboxArguments& raw) {
   command.add_option("--state", raw.state, "Only those that are running, paused or ended")
       ->type_name("STATE")
-      ->check(CLI::IsMember({"running", "paused", "ended"}));
+      ->check(one_of(*runtime::find_field(runtime::sandbox_query_fields(), "state")));
   command.add_option("--metadata", raw.one_metadata, "Only those that have this note")
       ->type_name("NAME=VALUE");
   add_json(command, raw);
@@ -134,7 +147,7 @@ void define_exec(CLI::App& command, RawSandboxArguments& raw) {
   add_env_and_directory(command, raw);
   command.add_option("--timeout", raw.timeout, "Seconds until it is ended [the sandbox's end]")
       ->type_name("S")
-      ->check(CLI::Range(0.05, static_cast<double>(most_seconds)));
+      ->check(within(*runtime::find_field(runtime::process_fields(), "timeout_seconds")));
   command.add_flag("--background", raw.background, "Print its pid and leave it running");
   command.add_flag("--json", raw.json, "Print how it ended, and its output, as JSON");
   command.footer(
@@ -196,7 +209,9 @@ void define_logs(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);
   add_pid(command, raw);
   command.add_flag("-f,--follow", raw.follow, "Go on until it ends");
-  add_number(command, "--tail", raw.tail, "N", 0, 10'000, "Begin with the latest N lines");
+  add_number(command, "--tail", raw.tail, "N",
+             *runtime::find_field(runtime::log_query_fields(), "tail"),
+             "Begin with the latest N lines");
   command.footer(
       "Without a PID, of all processes of the sandbox, in the order in which they wrote.");
 }
@@ -247,7 +262,7 @@ Parsed parsed_port(const CLI::App& command, const RawSandboxArguments& raw) {
 
 void define_renew(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);
-  add_number(command, "seconds", raw.seconds, "SECONDS", 1, most_seconds,
+  add_number(command, "seconds", raw.seconds, "SECONDS", member_of("timeout_seconds"),
              "How long it lives, from now on");
 }
 
@@ -261,9 +276,9 @@ void define_change(CLI::App& command, RawSandboxArguments& raw) {
   add_many(command, "--allow", raw.allow, "HOST:PORT",
            "Let it reach HOST:PORT in place of what it may now; may repeat");
   command.add_flag("--no-network", raw.no_network, "Let it reach nothing");
-  add_number(command, "--timeout", raw.lifetime, "S", 1, most_seconds,
+  add_number(command, "--timeout", raw.lifetime, "S", member_of("timeout_seconds"),
              "Seconds that it lives, from now on");
-  add_number(command, "--idle", raw.idle, "S", 1, most_seconds,
+  add_number(command, "--idle", raw.idle, "S", member_of("idle_seconds"),
              "End it when it was of no use for so many seconds");
   add_json(command, raw);
 }

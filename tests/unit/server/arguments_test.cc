@@ -158,6 +158,20 @@ TEST(Arguments, ArtifactsReplaceNothingUnlessAsked) {
   EXPECT_TRUE(exec_of({"exec", "-c", "x", "--artifact", "*:out", "--overwrite"}).overwrite);
 }
 
+TEST(Arguments, AProgramHasAsManyArgumentsAsARequestMayHave) {
+  std::vector<std::string> args = {"exec", "-c", "x", "--"};
+  args.resize(args.size() + 256, "a");
+  EXPECT_EQ(exec_of(args).args.size(), 256u);
+  args.push_back("a");
+  EXPECT_THAT(finished_of(args).error, HasSubstr("a list of at most 256 strings"));
+  std::vector<std::string> variables = {"exec", "-c", "x"};
+  std::vector<std::string> globs = variables;
+  for (int count = 0; count < 257; ++count) variables.insert(variables.end(), {"--env", "A=b"});
+  EXPECT_THAT(finished_of(variables).error, HasSubstr("--env: expected a map of at most 256"));
+  for (int count = 0; count < 65; ++count) globs.insert(globs.end(), {"--artifact", "*:d"});
+  EXPECT_THAT(finished_of(globs).error, HasSubstr("--artifact: expected a list of at most 64"));
+}
+
 TEST(Arguments, HelpAndVersionSucceed) {
   EXPECT_EQ(finished_of({"--version"}).output, "agent-sandbox 1.2.3\n");
   EXPECT_EQ(finished_of({"version"}).output, "agent-sandbox 1.2.3\n");
