@@ -58,7 +58,7 @@ class Layers(tree.RuleTest):
             "runtime/observe/a.cc": "#include <spdlog/spdlog.h>\n",
             "runtime/sandbox/c.cc": "#include <sqlite3.h>\n#include <openssl/evp.h>\n#include <curl/curl.h>\n",
             "server/http/a.cc": "#include <boost/beast.hpp>\n#include <simdjson.h>\n#include <spdlog/spdlog.h>\n",
-            "server/cli/a.cc": '#include "server/api/decode_execute.h"\n',
+            "server/cli/a.cc": '#include "server/api/decode.h"\n',
             "server/http/b.cc": "#include <netlink/netlink.h>\n#include <curl/curl.h>\n",
             "jail/examples/a/main.cc": "#include <boost/asio.hpp>\n",
             "tests/unit/a_test.cc": "#include <nlohmann/json.hpp>\n",
@@ -66,5 +66,5 @@ class Layers(tree.RuleTest):
         self.assert_rule_finds(
             wrong_includes, planted, "a.cc:1 includes runtime/sandbox/runner.h", "a.cc:2 includes boost/asio.hpp",
             "a.h:1 includes seccomp.h", "c.cc:1 includes sqlite3.h", "c.cc:2 includes openssl/", "c.cc:3 includes curl/curl.h", "includes server/api/a.h", "includes jail/src/plan/plan.h",
-            "includes ../../jail/fd.h", "includes boost/beast/http.hpp", "includes server/api/decode_execute.h", "server/http/a.cc:2 includes simdjson.h",
+            "includes ../../jail/fd.h", "includes boost/beast/http.hpp", "includes server/api/decode.h", "server/http/a.cc:2 includes simdjson.h",
             "server/http/a.cc:3 includes spdlog", "includes netlink/netlink.h", "includes curl/curl.h", "includes nlohmann")
