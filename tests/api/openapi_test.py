@@ -69,6 +69,7 @@ EXCLUDED = {
         "ServerEnds": "servers that start and end",
     },
     "sandbox_metrics": {"Metrics.test_samples": "it waits for them"},
+    "strangers": {},
     "webhook_secret": {"Kept": "servers that start and end"},
     "webhooks": {
         "Delivered.test_a_slow_receiver_keeps_nobody_else_waiting": "it is about who waits",
@@ -248,6 +249,9 @@ class Answers(unittest.TestCase):
 
     def test_sandbox_metrics(self):
         self.through_the_proxy("sandbox_metrics")
+
+    def test_strangers(self):
+        self.through_the_proxy("strangers")
 
     def test_webhook_secret(self):
         self.through_the_proxy("webhook_secret")
