@@ -20,20 +20,28 @@ namespace {
 
 // Everywhere where the description has the placeholder; openapi_test.py would find one that is
 // left.
-void fill_in(std::string& document, std::string_view name, const std::string& text) {
-  const std::string placeholder = "{\"" + std::string(name) + "\":true}";
+void fill_in(std::string& document, const std::string& placeholder, const std::string& text) {
   for (auto at = document.find(placeholder); at != document.npos;
        at = document.find(placeholder, at + text.size())) {
     document.replace(at, placeholder.size(), text);
   }
 }
 
-// The same for parameters behind the ?, in a list of parameters.
+// The fields of a body: properties of its schema.
+template <class Request>
+void list_fields(std::string& document, std::string_view name,
+                 std::span<const runtime::RequestField<Request>> fields,
+                 const runtime::RequestRules& rules) {
+  fill_in(document, "{\"" + std::string(name) + "\":true}", properties_of(fields, rules));
+}
+
+// Parameters behind the ?: several in place of one.
 template <class Request>
 void list_parameters(std::string& document, std::string_view name,
                      std::span<const runtime::RequestField<Request>> fields,
                      const runtime::RequestRules& rules) {
-  fill_in(document, name, runtime::parameter_objects(fields, rules));
+  fill_in(document, "{\"name\":\"" + std::string(name) + R"(","in":"query","schema":true})",
+          runtime::parameter_objects(fields, rules));
 }
 
 void list_all_parameters(std::string& document, const runtime::RequestRules& rules) {
@@ -64,28 +72,21 @@ void list_all_parameters(std::string& document, const runtime::RequestRules& rul
 
 std::string openapi_json(const runtime::RequestRules& rules) {
   std::string document(server_openapi_begin, server_openapi_end);
-  fill_in(document, "x-code-fields", properties_of(runtime::program_fields(), rules));
-  fill_in(document, "x-task-fields", properties_of(runtime::task_fields(), rules));
-  fill_in(document, "x-benchmark-fields", properties_of(runtime::benchmark_fields(), rules));
-  fill_in(document, "x-sandbox-fields", properties_of(runtime::sandbox_fields(), rules));
-  fill_in(document, "x-named-sandbox-fields",
-          properties_of(kubernetes_style::create_fields(), rules));
-  fill_in(document, "x-sandbox-change-fields",
-          properties_of(runtime::sandbox_change_fields(), rules));
-  fill_in(document, "x-process-fields", properties_of(runtime::process_fields(), rules));
-  fill_in(document, "x-process-input-fields",
-          properties_of(runtime::process_input_fields(), rules));
-  fill_in(document, "x-process-signal-fields",
-          properties_of(runtime::process_signal_fields(), rules));
-  fill_in(document, "x-process-resize-fields",
-          properties_of(runtime::process_resize_fields(), rules));
-  fill_in(document, "x-file-action-fields", properties_of(runtime::file_action_fields(), rules));
-  fill_in(document, "x-file-url-fields", properties_of(runtime::file_url_fields(), rules));
-  fill_in(document, "x-webhook-fields", properties_of(runtime::webhook_fields(), rules));
-  fill_in(document, "x-webhook-change-fields",
-          properties_of(runtime::webhook_change_fields(), rules));
-  fill_in(document, "x-webhook-secret-fields",
-          properties_of(runtime::webhook_secret_fields(), rules));
+  list_fields(document, "x-code-fields", runtime::program_fields(), rules);
+  list_fields(document, "x-task-fields", runtime::task_fields(), rules);
+  list_fields(document, "x-benchmark-fields", runtime::benchmark_fields(), rules);
+  list_fields(document, "x-sandbox-fields", runtime::sandbox_fields(), rules);
+  list_fields(document, "x-named-sandbox-fields", kubernetes_style::create_fields(), rules);
+  list_fields(document, "x-sandbox-change-fields", runtime::sandbox_change_fields(), rules);
+  list_fields(document, "x-process-fields", runtime::process_fields(), rules);
+  list_fields(document, "x-process-input-fields", runtime::process_input_fields(), rules);
+  list_fields(document, "x-process-signal-fields", runtime::process_signal_fields(), rules);
+  list_fields(document, "x-process-resize-fields", runtime::process_resize_fields(), rules);
+  list_fields(document, "x-file-action-fields", runtime::file_action_fields(), rules);
+  list_fields(document, "x-file-url-fields", runtime::file_url_fields(), rules);
+  list_fields(document, "x-webhook-fields", runtime::webhook_fields(), rules);
+  list_fields(document, "x-webhook-change-fields", runtime::webhook_change_fields(), rules);
+  list_fields(document, "x-webhook-secret-fields", runtime::webhook_secret_fields(), rules);
   list_all_parameters(document, rules);
   return document;
 }

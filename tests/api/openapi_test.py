@@ -146,6 +146,9 @@ class Description(live_server.ServerTest):
              HERE / "spectral.yaml", path], capture_output=True, text=True, check=False)
         self.assertEqual(1, finished.returncode, finished.stdout + finished.stderr)
 
+    def test_nothing_is_left_to_fill_in(self):
+        self.assertEqual([], re.findall(r'"x-[a-z-]+-(?:fields|query)"', json.dumps(self.document)))
+
     def test_every_described_path_is_there(self):
         for path, methods in self.document["paths"].items():
             for method in METHODS & set(methods):
