@@ -1,0 +1,148 @@
+"""Sandboxes that live between requests."""
+from __future__ import annotations
+
+from typing import AsyncIterator, List, Mapping, Optional, Type, Union
+
+from ..address import segment
+from ..events import FOLLOWED
+from ..fields import UNSET, Unset, request_fields
+from ..sandbox_answers import SandboxDetails, SandboxEventPage, SandboxLogPage, SandboxMetrics, SandboxPage
+from .files import AsyncFiles
+from .processes import AsyncProcesses
+from .session import AsyncEventStream, AsyncSession, Request
+
+Network = Union[str, Mapping[str, List[str]]]
+_NULLABLE = ("timeout_seconds", "idle_seconds")
+
+
+class AsyncSandboxes:
+    def __init__(self, session: AsyncSession) -> None:
+        self._session = session
+
+    async def create(self, *, template: Optional[str] = None, name: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+                     working_directory: Optional[str] = None, metadata: Optional[Mapping[str, str]] = None,
+                     limits: Optional[Mapping[str, float]] = None, timeout_seconds: Union[float, None, Unset] = UNSET,
+                     idle_seconds: Union[float, None, Unset] = UNSET, on_timeout: Optional[str] = None,
+                     auto_resume: Optional[bool] = None, network: Optional[Network] = None) -> AsyncSandbox:
+        """A sandbox that lives for `timeout_seconds` (None: as long as the operator allows). Entered by `with` it is deleted at its end."""
+        fields = request_fields(locals(), _NULLABLE)
+        return AsyncSandbox(self._session, SandboxDetails.of(await self._session.json(Request("POST", "/v1/sandboxes", body=fields))))
+
+    async def get(self, sandbox_id: str) -> AsyncSandbox:
+        """By its id, or by its name while it lives."""
+        details = await self._session.json(Request("GET", f"/v1/sandboxes/{segment(sandbox_id)}"))
+        return AsyncSandbox(self._session, SandboxDetails.of(details))
+
+    async def list(self, *, state: Optional[str] = None, metadata: Optional[str] = None, limit: Optional[int] = None,
+                   cursor: Optional[str] = None) -> SandboxPage:
+        """One page, newest first. `metadata` is `name:value`."""
+        return SandboxPage.of(await self._session.json(Request("GET", "/v1/sandboxes", request_fields(locals()))))
+
+    async def iterate(self, *, state: Optional[str] = None, metadata: Optional[str] = None) -> AsyncIterator[SandboxDetails]:
+        """All pages."""
+        page = await self.list(state=state, metadata=metadata, limit=200)
+        while True:
+            for details in page.sandboxes:
+                yield details
+            if page.next_cursor is None:
+                return
+            page = await self.list(state=state, metadata=metadata, limit=200, cursor=page.next_cursor)
+
+
+class AsyncSandbox:
+    """One sandbox. `details` is how it stood when it was last asked for; `refresh()` asks again."""
+
+    def __init__(self, session: AsyncSession, details: SandboxDetails) -> None:
+        self._session = session
+        self.details = details
+        self.path = f"/v1/sandboxes/{details.id}"
+        self.files = AsyncFiles(session, self.path)
+        self.processes = AsyncProcesses(session, self.path)
+        self.run = self.processes.run
+        self.run_stream = self.processes.run_stream
+        self.start = self.processes.start
+        self.terminal = self.processes.terminal
+
+    async def __aenter__(self) -> AsyncSandbox:
+        return self
+
+    async def __aexit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: object) -> None:
+        await self.delete()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.details.name or self.id} {self.state}>"
+
+    @property
+    def id(self) -> str:
+        return self.details.id
+
+    @property
+    def name(self) -> Optional[str]:
+        return self.details.name
+
+    @property
+    def state(self) -> str:
+        return self.details.state
+
+    async def refresh(self) -> SandboxDetails:
+        return await self._changed(Request("GET", self.path))
+
+    async def change(self, *, timeout_seconds: Union[float, None, Unset] = UNSET, idle_seconds: Union[float, None, Unset] = UNSET,
+                     metadata: Optional[Mapping[str, str]] = None, network: Optional[Network] = None) -> SandboxDetails:
+        """What is left out stays. The lifetime counts from now on, and the network is another one at once."""
+        return await self._changed(Request("PATCH", self.path, body=request_fields(locals(), _NULLABLE)))
+
+    async def renew(self, timeout_seconds: Optional[float]) -> SandboxDetails:
+        """Lets it live so long from now on."""
+        return await self.change(timeout_seconds=timeout_seconds)
+
+    async def pause(self) -> SandboxDetails:
+        """Stops all that runs in it. The next request that needs it resumes it, unless `auto_resume` is false."""
+        return await self._changed(Request("POST", f"{self.path}/pause"))
+
+    async def resume(self) -> SandboxDetails:
+        return await self._changed(Request("POST", f"{self.path}/resume"))
+
+    async def renew_token(self) -> SandboxDetails:
+        """Another access token, in place of the old one."""
+        return await self._changed(Request("POST", f"{self.path}/token"))
+
+    async def delete(self) -> None:
+        """Ends it, or forgets one that has ended."""
+        await self._session.done(Request("DELETE", self.path))
+
+    async def events(self, *, kind: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None) -> SandboxEventPage:
+        """What happened in it, oldest first."""
+        return SandboxEventPage.of(await self._session.json(Request("GET", f"{self.path}/events", request_fields(locals()))))
+
+    def events_stream(self, *, kind: Optional[str] = None, cursor: Optional[str] = None) -> AsyncEventStream:
+        """The same and then what happens, until it has ended."""
+        return AsyncEventStream(self._session, Request("GET", f"{self.path}/events", request_fields(locals())), FOLLOWED)
+
+    async def logs(self, *, start: Optional[int] = None, tail: Optional[int] = None, limit: Optional[int] = None,
+                   process: Optional[int] = None, stream: Optional[str] = None, encoding: Optional[str] = None) -> SandboxLogPage:
+        """What all its processes printed, in the order in which it came: from the byte `start` on, or the latest `tail` lines."""
+        return SandboxLogPage.of(await self._session.json(Request("GET", f"{self.path}/logs", request_fields(locals()))))
+
+    def logs_stream(self, *, start: Optional[int] = None, tail: Optional[int] = None, process: Optional[int] = None,
+                    stream: Optional[str] = None, encoding: Optional[str] = None) -> AsyncEventStream:
+        """The same and then what is printed, until it has ended."""
+        return AsyncEventStream(self._session, Request("GET", f"{self.path}/logs", request_fields(locals())), FOLLOWED)
+
+    async def metrics(self, *, start: Union[str, float, None] = None, end: Union[str, float, None] = None) -> SandboxMetrics:
+        """What it uses now, and what it used between two times (RFC 3339, or seconds since 1970)."""
+        return SandboxMetrics.of(await self._session.json(Request("GET", f"{self.path}/metrics", request_fields(locals()))))
+
+    def port_url(self, port: int, path: str = "/", *, with_token: bool = False) -> str:
+        """Where a server in it is reached that listens on `port`. With its access token the address opens it without a key."""
+        base = self._session.address.of_port(self.id, self.details.domain, port) or f"{self._session.address.url}{self.path}/ports/{port}"
+        url = base + "/" + path.lstrip("/")
+        if with_token and self.details.access_token:
+            url += f"{'&' if '?' in path else '?'}access_token={self.details.access_token}"
+        return url
+
+    async def _changed(self, request: Request) -> SandboxDetails:
+        self.details = SandboxDetails.of(await self._session.json(request))
+        return self.details
+
+

@@ -1,0 +1,50 @@
+"""Events of sandboxes, sent to where their owner says."""
+from __future__ import annotations
+
+from typing import List, Optional
+
+from ..address import segment
+from ..fields import request_fields
+from ..sandbox_answers import CreatedWebhook, Webhook, WebhookList, WebhookTry
+from .session import AsyncSession, Request
+
+_LONGEST_TEST_SECONDS = 10.0  # as the server has it
+
+
+class AsyncWebhooks:
+    def __init__(self, session: AsyncSession) -> None:
+        self._session = session
+
+    async def create(self, url: str, events: List[str], *, name: Optional[str] = None) -> CreatedWebhook:
+        """Its `secret` is shown this once."""
+        fields = request_fields(locals())
+        return CreatedWebhook.of(await self._session.json(Request("POST", "/v1/webhooks", body=fields)))
+
+    async def list(self) -> List[Webhook]:
+        return WebhookList.of(await self._session.json(Request("GET", "/v1/webhooks"))).webhooks
+
+    async def get(self, webhook_id: str) -> Webhook:
+        return Webhook.of(await self._session.json(Request("GET", self._path(webhook_id))))
+
+    async def change(self, webhook_id: str, *, url: Optional[str] = None, events: Optional[List[str]] = None,
+                     name: Optional[str] = None, enabled: Optional[bool] = None) -> Webhook:
+        """What is left out stays. `enabled` False stops it, True lets it go on."""
+        fields = request_fields(locals())
+        return Webhook.of(await self._session.json(Request("PATCH", self._path(webhook_id), body=fields)))
+
+    async def delete(self, webhook_id: str) -> None:
+        await self._session.done(Request("DELETE", self._path(webhook_id)))
+
+    async def replace_secret(self, webhook_id: str, *, previous_seconds: Optional[float] = None) -> CreatedWebhook:
+        """Another secret, beside which the one before signs for `previous_seconds`, by default a day."""
+        fields = request_fields(locals())
+        return CreatedWebhook.of(await self._session.json(Request("POST", f"{self._path(webhook_id)}/secret", body=fields)))
+
+    async def test(self, webhook_id: str) -> WebhookTry:
+        """Sends a message of type test once, and returns what became of it."""
+        longest = self._session.answer_seconds + _LONGEST_TEST_SECONDS
+        return WebhookTry.of(await self._session.json(Request("POST", f"{self._path(webhook_id)}/test", answer_seconds=longest)))
+
+    @staticmethod
+    def _path(webhook_id: str) -> str:
+        return f"/v1/webhooks/{segment(webhook_id)}"

@@ -1,0 +1,59 @@
+"""What streams of events are made of."""
+from __future__ import annotations
+
+import datetime
+import json
+from dataclasses import dataclass
+from typing import Any, Callable, Mapping, NamedTuple, Optional
+
+from .answers import Answer, Job, RunResult, TaskResult
+from .errors import UnexpectedAnswer, of_problem
+from .sandbox_answers import ProcessDetails, SandboxEvent, SandboxLogEntry
+
+NDJSON = "application/x-ndjson"
+
+
+@dataclass(frozen=True)
+class Event(Answer):
+    """`data` is text for stdout, stderr and token, a value such as RunResult where `type` has one, and else what JSON has."""
+
+    type: str
+    data: Any
+    timestamp: datetime.datetime
+    seq: int
+
+
+@dataclass(frozen=True)
+class FileChange(Answer):
+    """`from_` is there where a file was moved."""
+
+    path: str
+    directory: bool
+    from_: Optional[str] = None
+
+
+class StreamKind(NamedTuple):
+    """Which event is the last one of a stream, and what the data of its events are."""
+
+    last: str
+    values: Mapping[str, Callable[[Any], Any]]
+
+    def read(self, line: bytes) -> Event:
+        """One event. That of an error is raised."""
+        try:
+            event = Event.of(json.loads(line))
+        except ValueError:
+            raise UnexpectedAnswer(f"no event: {line[:100]!r}") from None
+        if event.type == "error":
+            problem = event.data if isinstance(event.data, dict) else {"detail": str(event.data)}
+            raise of_problem(int(problem.get("status", 500)), problem)
+        value = self.values.get(event.type)
+        return event if value is None else Event(event.raw, event.type, value(event.data), event.timestamp, event.seq)
+
+
+CODE = StreamKind("complete", {"execution_result": RunResult.of})
+TASK = StreamKind("complete", {"complete": TaskResult.of})
+JOB = StreamKind("complete", {"complete": Job.of})
+PROCESS = StreamKind("exit", {"started": ProcessDetails.of, "exit": ProcessDetails.of})
+FOLLOWED = StreamKind("end", {"log": SandboxLogEntry.of, "event": SandboxEvent.of})
+WATCHED = StreamKind("end", {kind: FileChange.of for kind in ("created", "written", "attributes", "moved", "removed")})

@@ -1,0 +1,57 @@
+# Written by write_synchronous.py from asynchronous/jobs.py.
+"""Past and present runs, and what was learnt from tasks."""
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from ..address import segment
+from ..answers import Job, JobPage, JobSummary, LessonPage
+from ..events import JOB
+from ..fields import request_fields
+from ..sandbox_answers import Erased
+from .session import EventStream, Session, Request
+
+
+class Jobs:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def list(self, *, status: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None) -> JobPage:
+        """One page, newest first."""
+        return JobPage.of(self._session.json(Request("GET", "/jobs", request_fields(locals()))))
+
+    def iterate(self, *, status: Optional[str] = None) -> Iterator[JobSummary]:
+        """All pages."""
+        page = self.list(status=status, limit=200)
+        while True:
+            for job in page.jobs:
+                yield job
+            if page.next_cursor is None:
+                return
+            page = self.list(status=status, limit=200, cursor=page.next_cursor)
+
+    def get(self, job_id: str) -> Job:
+        return Job.of(self._session.json(Request("GET", f"/jobs/{segment(job_id)}")))
+
+    def stream(self, job_id: str) -> EventStream:
+        """What happens in a job from now on, up to complete with the Job and its result."""
+        return EventStream(self._session, Request("GET", f"/jobs/{segment(job_id)}"), JOB)
+
+    def cancel(self, job_id: str) -> None:
+        """Its caller is answered with status cancelled. One that has ended is a Conflict."""
+        self._session.done(Request("DELETE", f"/jobs/{segment(job_id)}"))
+
+
+class Lessons:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> LessonPage:
+        return LessonPage.of(self._session.json(Request("GET", "/lessons", request_fields(locals()))))
+
+    def erase(self, lesson_id: str) -> int:
+        """Forgets one. Returns how many are gone."""
+        return Erased.of(self._session.json(Request("DELETE", f"/lessons/{segment(lesson_id)}"))).erased
+
+    def erase_all(self) -> int:
+        return Erased.of(self._session.json(Request("DELETE", "/lessons"))).erased
