@@ -46,10 +46,10 @@ struct ProviderConfig {
 // Those behind HTTP.
 std::vector<ProviderConfig> known_providers();
 
-// A model's name, and nothing that would lead to another place in a URL or a log.
 // The most that an operator may allow a sandbox to live.
 inline constexpr std::chrono::seconds longest_lifetime{2'592'000};
 
+// A model's name, and nothing that would lead to another place in a URL or a log.
 bool is_model_name(std::string_view name);
 
 // Comments stand above their fields here: behind them, a new field would have its neighbours'

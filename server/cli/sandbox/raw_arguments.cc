@@ -37,9 +37,13 @@ void add_many(CLI::App& command, const char* name, std::vector<std::string>& val
 
 void add_number(CLI::App& command, const char* name, std::uint32_t& value, const char* type,
                 const runtime::Field& bounds, const char* description) {
-  command.add_option(name, value, description)
-      ->type_name(type)
-      ->check(within(bounds, rules_of_any_server()));
+  CLI::Option* const option = command.add_option(name, value, description);
+  option->type_name(type)->check(within(bounds, rules_of_any_server()));
+  if (type == std::string_view("S") || type == std::string_view("SECONDS")) {
+    option->transform(in_seconds());
+  } else if (type == std::string_view("MB")) {
+    option->transform(in_megabytes());
+  }
 }
 
 void add_env_and_directory(CLI::App& command, RawSandboxArguments& raw) {

@@ -147,7 +147,8 @@ void define_exec(CLI::App& command, RawSandboxArguments& raw) {
   add_env_and_directory(command, raw);
   command.add_option("--timeout", raw.timeout, "Seconds until it is ended [the sandbox's end]")
       ->type_name("S")
-      ->check(within(*runtime::find_field(runtime::process_fields(), "timeout_seconds")));
+      ->check(within(*runtime::find_field(runtime::process_fields(), "timeout_seconds")))
+      ->transform(in_seconds());
   command.add_flag("--background", raw.background, "Print its pid and leave it running");
   command.add_flag("--json", raw.json, "Print how it ended, and its output, as JSON");
   command.footer(
