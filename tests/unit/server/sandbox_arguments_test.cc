@@ -60,6 +60,18 @@ TEST(SandboxArguments, CreateTakesEveryOption) {
   EXPECT_EQ(options.format, Format::json);
 }
 
+TEST(SandboxArguments, TimesAndSizesMayHaveUnits) {
+  const auto options = parsed_as<CreateOptions>(
+      {"create", "--memory", "1g", "--disk", "128m", "--timeout", "2h", "--idle", "90s"});
+  EXPECT_EQ(options.memory_mb, 1024u);
+  EXPECT_EQ(options.disk_mb, 128u);
+  EXPECT_EQ(options.timeout_seconds, 7200u);
+  EXPECT_EQ(options.idle_seconds, 90u);
+  EXPECT_EQ(
+      parsed_as<ExecOptions>({"exec", "box", "--timeout", "500ms", "--", "true"}).timeout_seconds,
+      0.5);
+}
+
 TEST(SandboxArguments, ListAndGet) {
   const auto list =
       parsed_as<ListOptions>({"list", "--state", "ended", "--metadata", "a=b=c", "--json"});
