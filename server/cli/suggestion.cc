@@ -42,11 +42,18 @@ const CLI::App* subcommand_named(const CLI::App& app, const std::string& name) {
   return found.empty() ? &app : found.front();
 }
 
-std::string unknown_text(const CLI::App& app, const std::string& name) {
+// Whether it starts a program, whose own arguments follow after --.
+bool takes_program(const CLI::App& command) {
+  return command.get_name() == "exec" || command.get_name() == "shell";
+}
+
+// `has_argument`: one stood before it, so that it may be meant for a program.
+std::string unknown_text(const CLI::App& command, const std::string& name, bool has_argument) {
   std::string text = "unknown option " + name;
-  if (const auto meant = nearest_word(name, option_names(app))) {
+  if (const auto meant = nearest_word(name, option_names(command))) {
     text += "; did you mean " + *meant + "?";
   }
+  if (has_argument && takes_program(command)) text += "; what is the program's follows after --";
   return text;
 }
 
@@ -76,18 +83,21 @@ std::optional<std::string> nearest_word(std::string_view word,
 std::optional<UnknownOption> unknown_option(const CLI::App& app,
                                             const std::vector<std::string>& args) {
   const CLI::App* command = &app;
+  bool has_argument = false;
   for (std::size_t i = 0; i < args.size(); ++i) {
     const std::string& word = args[i];
     if (word == "--") return std::nullopt;
     if (word.size() < 2 || word[0] != '-') {
-      command = subcommand_named(*command, word);
+      const CLI::App* const named = subcommand_named(*command, word);
+      has_argument = named == command;
+      command = named;
       continue;
     }
     const std::size_t equals = word.find('=');
     const CLI::Option* option = command->get_option_no_throw(word.substr(0, equals));
     if (option == nullptr) {
       if (is_short_with_value(*command, word)) continue;
-      return UnknownOption{unknown_text(*command, word.substr(0, equals)), command};
+      return UnknownOption{unknown_text(*command, word.substr(0, equals), has_argument), command};
     }
     // Its value may look like an option itself.
     if (equals == word.npos && option->get_items_expected_max() > 0) ++i;
