@@ -8,11 +8,11 @@
 namespace runtime {
 namespace {
 
-// With those that a filter leaves out.
+// The most pieces that are looked at for one page, those that the filter leaves out included.
 constexpr std::size_t max_looked_at = 1024;
 
-// Takes pieces from several logs, the one that was printed first comes first. What a log drops
-// meanwhile is lost.
+// Merges the pieces of several logs into one page, in the order in which they were printed. Bytes
+// that a log has dropped are counted as lost.
 template <class Sources>
 class Merge {
  public:

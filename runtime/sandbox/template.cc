@@ -22,7 +22,8 @@ using jail::Result;
 using json::Object;
 using json::Value;
 
-using Complaint = std::optional<std::string>;  // "name: expected ..."
+// What is wrong with a field, as in "name: expected ..."; nothing where it is right.
+using Complaint = std::optional<std::string>;
 
 constexpr std::size_t max_file_bytes = 256u << 10;
 constexpr std::size_t max_imports = 64;
@@ -30,21 +31,23 @@ constexpr std::size_t max_name = 32;
 constexpr std::uint32_t least_memory_mb = 32;
 constexpr std::uint32_t most_memory_mb = 1u << 20;
 
-bool is_one_of(char c, std::string_view others) {
+bool is_lower_digit_or(char c, std::string_view others) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || others.find(c) != others.npos;
 }
 
 bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= max_name &&
-         std::all_of(text.begin(), text.end(), [](char c) { return is_one_of(c, "-_"); });
+         std::all_of(text.begin(), text.end(), [](char c) { return is_lower_digit_or(c, "-_"); });
 }
 
-// "matplotlib.pyplot": it is pasted into Python, so nothing else may be in it.
+// Whether `text` is a dotted module name, such as matplotlib.pyplot. It is pasted into Python
+// source, so any other character is refused.
 bool is_module(std::string_view text) {
   bool starts = true;
   for (const char c : text) {
     const bool digit = c >= '0' && c <= '9';
-    if (c == '.' ? starts : !(is_one_of(c, "_") || (c >= 'A' && c <= 'Z')) || (starts && digit)) {
+    if (c == '.' ? starts
+                 : !(is_lower_digit_or(c, "_") || (c >= 'A' && c <= 'Z')) || (starts && digit)) {
       return false;
     }
     starts = c == '.';
@@ -191,7 +194,7 @@ Complaint read_object(const Object& object, std::span<const Field> fields,
   return std::nullopt;
 }
 
-// What holds between fields.
+// Rules that concern several fields at once.
 Complaint check_together(const Object& fields, const Template& what) {
   for (const char* needed : {"name", "language", "warmth"}) {
     if (!fields.contains(needed)) return std::string(needed) + ": missing";

@@ -1,4 +1,4 @@
-// Sandboxes: pausing one, letting it go on, and who needs it to run.
+// Sandboxes: pausing and resuming one, also by a request that needs it to run.
 #include <chrono>
 
 #include "runtime/service/sandboxes.h"
@@ -24,7 +24,8 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_active(const Principal& principa
   return found;
 }
 
-// One that is ending says so where its processes and files are asked for.
+// Refuses only where auto_resume is false. A sandbox that is ending is let through: the operation
+// itself says that it ends.
 std::optional<Refusal> Sandboxes::resume_on_demand(const Sandbox& sandbox) {
   const auto active = sandbox.living()->resume_on_demand();
   if (active || active.error().kind != jail::ErrorKind::refused) return std::nullopt;

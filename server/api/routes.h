@@ -1,4 +1,4 @@
-// Which request is whose: the table of routes.
+// The table of routes: which handler answers which request, and who may call it.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

@@ -53,9 +53,15 @@ CLI::Validator in_seconds() {
   return CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE);
 }
 
+CLI::Validator in_whole_seconds() {
+  static const std::map<std::string, std::uint32_t> units = {
+      {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86'400}};
+  return CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE);
+}
+
 CLI::Validator in_megabytes() {
-  static const std::map<std::string, double> units = {{"m", 1},    {"mb", 1},    {"mib", 1},
-                                                      {"g", 1024}, {"gb", 1024}, {"gib", 1024}};
+  static const std::map<std::string, std::uint32_t> units = {
+      {"m", 1}, {"mb", 1}, {"mib", 1}, {"g", 1024}, {"gb", 1024}, {"gib", 1024}};
   return CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_INSENSITIVE);
 }
 
@@ -71,7 +77,8 @@ CLI::Range within(const runtime::Field& field, const runtime::RequestRules& rule
 
 void add_program_arguments(CLI::App& command, ProgramArguments& raw) {
   command
-      .add_option("--timeout", raw.timeout, "Seconds until a program is ended; or 500ms, 2m, 1h")
+      .add_option("--timeout", raw.timeout,
+                  "Seconds until a program is ended; or 500ms, 2m, 1h, 1d")
       ->type_name("S")
       ->transform(in_seconds());
   command.add_option("--memory", raw.memory, "Memory limit in MB; or 512m, 2g")

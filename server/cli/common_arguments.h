@@ -22,9 +22,11 @@ namespace server {
 // A mistake on the command line. parse_arguments() adds where to read more.
 Finished usage(const std::string& text);
 
-// For Option::transform(): a number with or without a unit (90, 500ms, 2m, 1h, 1d) as seconds, and
-// (512, 512m, 2g) as megabytes of 1024 * 1024 bytes, as everywhere in this program.
+// For Option::transform(): a number with or without a unit (90, 500ms, 2m, 1h, 1d) as seconds,
+// whole ones where the option's value is an integer, and (512, 512m, 2g) as megabytes of
+// 1024 * 1024 bytes, as everywhere in this program.
 CLI::Validator in_seconds();
+CLI::Validator in_whole_seconds();
 CLI::Validator in_megabytes();
 
 // The operator's ceilings are for clients. Whoever types --timeout and --memory is the operator.

@@ -1,4 +1,4 @@
-"""Who writes to the files of a sandbox without end, and a ledger of what the server has acknowledged of it."""
+"""A thread that keeps changing files in a sandbox, and a record of the changes that the server has acknowledged."""
 import collections
 import http.client
 import io
@@ -10,7 +10,7 @@ import threading
 import time_scale
 from living_sandbox import Sandbox
 
-# One byte after the other, so that it can be killed in the middle.
+# It writes single bytes, so that a kill can leave a part of the content.
 APPENDER = "dd bs=1 status=none"
 APPEND = ["sh", "-c", f'exec {APPENDER} >> "$1"', "sh"]
 

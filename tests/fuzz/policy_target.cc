@@ -22,11 +22,11 @@ using jail::Policy;
 using jail::Rule;
 using jail::test::Arguments;
 
-constexpr int numbers_asked = 512;  // more than there are
+constexpr int numbers_asked = 512;  // more than Linux has system calls
 constexpr std::uint32_t x32_bit = 0x40000000;
 constexpr std::uint32_t arch_i386 = 0x40000003;
 
-// The rules of one call, under whichever of its names.
+// Rules by the number of their call, since one call may be named twice.
 using Table = std::map<int, Policy>;
 
 Table by_number(const Policy& policy) {
@@ -43,7 +43,7 @@ Table by_number(const Policy& policy) {
   return table;
 }
 
-// With the fault that one more refusal lets calls pass.
+// The filter with a planted fault: its first refusal permits the call, so the target must find it.
 jail::FilterProgram faulty(jail::FilterProgram filter) {
   for (std::uint64_t& word : filter.instructions) {
     auto instruction = std::bit_cast<sock_filter>(word);

@@ -8,7 +8,7 @@ namespace jail::child {
 constexpr std::uint64_t larger(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
 constexpr std::uint64_t smaller(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
 
-// What `all` has more than `part`; 0 where it has less.
+// `all` minus `part`, or 0 where that would be negative.
 constexpr std::uint64_t beyond(std::uint64_t all, std::uint64_t part) {
   return all > part ? all - part : 0;
 }

@@ -1,11 +1,12 @@
-// A plan in memory: what its bytes say of places in it becomes addresses.
+// Relocation of a mapped plan: offsets into the plan become addresses.
 #pragma once
 
 #include "child/wire.h"
 
 namespace jail::child {
 
-// `base` is the start of the mapped plan, writable and this process's own. Once for each mapping.
+// `base` is the start of a private, writable mapping of a plan. It is called exactly once for each
+// mapping.
 inline void relocate(char* base) {
   const auto* plan = reinterpret_cast<const wire::PlanHeader*>(base);
   const auto* offsets = reinterpret_cast<const std::uint64_t*>(base + plan->relocations_offset);

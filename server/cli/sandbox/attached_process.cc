@@ -15,7 +15,7 @@ namespace {
 namespace json = runtime::json;
 namespace llm = runtime::llm;
 
-// So much of what was typed or comes from a file goes with one request.
+// The most bytes of input that one request carries.
 constexpr std::size_t most_input_bytes = 96u << 10;
 
 std::string input_request(std::string_view bytes, bool is_last) {
@@ -26,8 +26,8 @@ std::string input_request(std::string_view bytes, bool is_last) {
   return std::move(writer).take();
 }
 
-// A process that has ended, or reads no more, is not a failure of who writes to it. That somebody
-// else writes to it at the same time is one: what we have is not written.
+// Whether a refusal means that the process has ended or has closed its input, which is no failure
+// of the writer. `input_busy` is one: somebody else writes, and our input was not taken.
 bool means_that_nobody_reads(const llm::PolledCall& call) {
   const auto* const reply = std::get_if<llm::HttpReply>(call.outcome());
   if (reply == nullptr || (reply->status != 409 && reply->status != 404)) return false;

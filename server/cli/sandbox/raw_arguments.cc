@@ -29,7 +29,7 @@ void add_pid(CLI::App& command, RawSandboxArguments& raw) {
       ->check(within(*runtime::find_field(runtime::terminal_query_fields(), "pid")));
 }
 
-// One a time: the next word may be something else.
+// An option takes one value each time, since the next word may be the sandbox's id.
 void add_many(CLI::App& command, const char* name, std::vector<std::string>& values,
               const char* type, const char* description) {
   command.add_option(name, values, description)->type_name(type)->allow_extra_args(false);
@@ -40,7 +40,7 @@ void add_number(CLI::App& command, const char* name, std::uint32_t& value, const
   CLI::Option* const option = command.add_option(name, value, description);
   option->type_name(type)->check(within(bounds, rules_of_any_server()));
   if (type == std::string_view("S") || type == std::string_view("SECONDS")) {
-    option->transform(in_seconds());
+    option->transform(in_whole_seconds());
   } else if (type == std::string_view("MB")) {
     option->transform(in_megabytes());
   }

@@ -50,8 +50,8 @@ struct RawSandboxArguments {
   bool no_network = false;
 };
 
-// The bounds of any server that this client may speak with: each says itself what its operator
-// allows of them.
+// The widest bounds that any server can have. The server itself refuses what its operator does not
+// allow.
 const runtime::RequestRules& rules_of_any_server();
 
 using Parsed = std::variant<Options, Finished>;

@@ -67,6 +67,9 @@ TEST(SandboxArguments, TimesAndSizesMayHaveUnits) {
   EXPECT_EQ(options.disk_mb, 128u);
   EXPECT_EQ(options.timeout_seconds, 7200u);
   EXPECT_EQ(options.idle_seconds, 90u);
+  // A million and more is written without an exponent.
+  EXPECT_EQ(parsed_as<CreateOptions>({"create", "--timeout", "30d"}).timeout_seconds, 2'592'000u);
+  EXPECT_EQ(parsed_as<CreateOptions>({"create", "--memory", "1000g"}).memory_mb, 1'024'000u);
   EXPECT_EQ(
       parsed_as<ExecOptions>({"exec", "box", "--timeout", "500ms", "--", "true"}).timeout_seconds,
       0.5);
