@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "jail/fd.h"
+#include "runtime/config/edit_distance.h"
 #include "runtime/config/settings.h"
 #include "runtime/config/text_file.h"
 #include "runtime/json/reader.h"
@@ -34,25 +35,11 @@ Failure apply(const Setting& setting, Config& config, std::string_view text,
   return not_allowed(setting, place, text);
 }
 
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 jail::Error unknown_key(const std::vector<Setting>& settings, const std::string& path,
                         const std::string& key) {
   const auto nearest =
       std::min_element(settings.begin(), settings.end(), [&](const Setting& a, const Setting& b) {
-        return distance(key, a.key) < distance(key, b.key);
+        return edit_distance(key, a.key) < edit_distance(key, b.key);
       });
   return jail::invalid(path + ": unknown key " + json::quoted(key) +
                        "; the nearest known one is \"" + nearest->key + "\"");

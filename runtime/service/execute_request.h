@@ -13,7 +13,7 @@
 namespace runtime {
 
 // The refusals: a field that is wrong, and, where nothing is, that there is no provider for it.
-// Nothing in `body` is ever ignored.
+// Every member of `body` is read or refused.
 
 // A program where `body` has `code`, a task where it has `task`; it has one of the two.
 using ExecuteRead = std::variant<RunRequest, agent::TaskRequest, Refusal>;

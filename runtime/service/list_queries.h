@@ -23,7 +23,7 @@ struct EventListQuery {
 std::span<const RequestField<JobQuery>> job_query_fields() noexcept;
 std::span<const RequestField<LessonQuery>> lesson_query_fields() noexcept;
 std::span<const RequestField<Sandboxes::Query>> sandbox_query_fields() noexcept;
-// Of one sandbox, and of all of a caller's.
+// These list the events of one sandbox, and those of all sandboxes of a caller.
 std::span<const RequestField<EventListQuery>> event_query_fields() noexcept;
 std::span<const RequestField<EventListQuery>> audit_query_fields() noexcept;
 

@@ -24,7 +24,7 @@ struct LogQuery {
   bool follows = false;
 };
 
-// Of one process.
+// What is asked of the output of one process.
 struct ProcessOutputQuery {
   std::uint64_t from = 0;
   OutputEncoding encoding = OutputEncoding::utf8;

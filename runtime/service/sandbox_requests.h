@@ -82,7 +82,7 @@ struct FileRequest {
 };
 
 std::span<const RequestField<SandboxRequest>> sandbox_fields() noexcept;
-// Of the member `limits` of these.
+// The fields in the member `limits` of sandbox_fields().
 std::span<const RequestField<SandboxRequest>> sandbox_limit_fields() noexcept;
 std::span<const RequestField<SandboxChange>> sandbox_change_fields() noexcept;
 std::span<const RequestField<ProcessRequest>> process_fields() noexcept;

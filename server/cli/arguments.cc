@@ -130,7 +130,7 @@ void define_doctor(Commands& commands) {
   commands.doctor = &doctor;
 }
 
-// Nothing for a word that names no language.
+// The language that the user typed, in full or short. A word that names none gives nothing.
 std::optional<runtime::Language> typed_language(std::string_view word) {
   constexpr std::pair<std::string_view, runtime::Language> short_words[] = {
       {"py", runtime::Language::python},       {"python3", runtime::Language::python},

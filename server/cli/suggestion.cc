@@ -4,25 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "runtime/config/edit_distance.h"
+
 namespace server {
 namespace {
-
-// Optimal string alignment: a transposed pair of letters counts as one mistake.
-std::size_t mistakes_between(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
-  for (std::size_t j = 0; j <= b.size(); ++j) cost[0][j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      cost[i][j] = std::min({changed, cost[i - 1][j] + 1, cost[i][j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return cost[a.size()][b.size()];
-}
 
 constexpr std::size_t longest_word = 64;
 
@@ -70,7 +55,7 @@ std::optional<std::string> nearest_word(std::string_view word,
   std::optional<std::string> nearest;
   std::size_t fewest = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : known) {
-    const std::size_t mistakes = mistakes_between(word, candidate);
+    const std::size_t mistakes = runtime::edit_distance(word, candidate);
     // A word of which nothing is left was not meant.
     if (mistakes >= fewest || mistakes >= candidate.size() - candidate.find_first_not_of('-'))
       continue;

@@ -25,7 +25,7 @@ struct PathQuery {
 
 std::span<const runtime::RequestField<LinesQuery>> lines_query_fields() noexcept;
 std::span<const runtime::RequestField<NamedEventsQuery>> events_query_fields() noexcept;
-// Of a directory, which may be left out; of a file; and of what is removed.
+// Each has the path: of a directory, which may be left out; of a file; of what is to be removed.
 std::span<const runtime::RequestField<PathQuery>> directory_query_fields() noexcept;
 std::span<const runtime::RequestField<PathQuery>> file_query_fields() noexcept;
 std::span<const runtime::RequestField<PathQuery>> removal_query_fields() noexcept;

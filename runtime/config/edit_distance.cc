@@ -1,0 +1,29 @@
+#include "runtime/config/edit_distance.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace runtime {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  // Rows of the table of distances between the beginnings of both; only the last three are needed.
+  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> above(b.size() + 1);
+  std::vector<std::size_t> two_above(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) above[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t changed = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({changed, above[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], two_above[j - 2] + 1);
+      }
+    }
+    two_above.swap(above);
+    above.swap(row);
+  }
+  return above.back();
+}
+
+}  // namespace runtime
