@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -59,6 +60,12 @@ process.current_process().authkey = os.urandom(32)
   std::fprintf(stderr, "zygote: %s%s\n", why, what);
   std::fflush(stderr);
   ::_exit(1);
+}
+
+// Whether whoever asked has given up meanwhile.
+bool is_abandoned(int channel) {
+  pollfd other_end{channel, 0, 0};
+  return ::poll(&other_end, 1, 0) > 0;
 }
 
 // Maps a whole sealed file, for this process to change its own copy of.
@@ -278,6 +285,9 @@ class Zygote {
       fds.invocation = received[next++];
     }
     if (request.namespaces > count - next) return;
+    // A zygote that could not run for a while would fork all that nobody waits for any more at
+    // once, and their memory would count in a jail where others run.
+    if (request.namespaces > 0 && is_abandoned(fds.channel)) return;
     python_.PyOS_BeforeFork();
     if (fork_into({fds.channel, fds.cgroup, fds.init, received + next, request.namespaces})) {
       become_guest(python_, program_, guest_, {request.work, fds});
