@@ -222,7 +222,7 @@ class Loop {
     double next = gap(source);
     std::deque<Clock::time_point> waiting;
     std::size_t running = 0;
-    std::size_t most_waiting = 0;
+    std::size_t max_waiting = 0;
     const auto moment = [&](double at) {
       return begun + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(at));
     };
@@ -237,7 +237,7 @@ class Loop {
         waiting.pop_front();
         ++running;
       }
-      most_waiting = std::max(most_waiting, waiting.size());
+      max_waiting = std::max(max_waiting, waiting.size());
       timespec pause{};
       if (next < seconds) {
         const auto left = std::max(moment(next) - Clock::now(), Clock::duration::zero());
@@ -250,7 +250,7 @@ class Loop {
       });
     }
     return tally_.line(microseconds(Clock::now() - begun) / 1e6)
-        .number("most_waiting", static_cast<double>(most_waiting));
+        .number("max_waiting", static_cast<double>(max_waiting));
   }
 
  private:

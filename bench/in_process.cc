@@ -2,7 +2,7 @@
 //
 //   bench_in_process --code CODE --expect TEXT [--cold] [--root host|DIR] [--template NAME]
 //                    [--imports A,B] [--warm-up PYTHON] [--after-fork PYTHON] [--rehearsal PYTHON]
-//                    [--state-mb N] [--ready N] [--memory-mb N] [--uid N] [--without LEVER]...
+//                    [--state-mb N] [--ready N] [--memory-mb N] [--uid N] [--without NAME]...
 //
 // Started as root it becomes the user --uid first: no jail runs as root.
 //
@@ -38,8 +38,8 @@ namespace {
 using bench::Clock;
 using bench::Failure;
 using bench::Line;
+using bench::max_ms;
 using bench::microseconds;
-using bench::most_ms;
 using bench::Phases;
 using bench::Program;
 using bench::Request;
@@ -66,7 +66,7 @@ void fill(Source& source) {
     const jail::PoolState state = source.state();
     return state.ready >= state.target;
   };
-  if (!serve_pool(source, Clock::now() + std::chrono::milliseconds(most_ms), full)) {
+  if (!serve_pool(source, Clock::now() + std::chrono::milliseconds(max_ms), full)) {
     throw Failure("the pool does not fill up: " + source.state().trouble);
   }
 }
@@ -151,7 +151,7 @@ Line run(Source& source, const Program& program, std::size_t count, double pause
     for (bool done = false; !done;) {
       std::vector<pollfd> polls;
       request.add_to(polls);
-      if (::poll(polls.data(), polls.size(), most_ms) <= 0) throw Failure("a request hangs");
+      if (::poll(polls.data(), polls.size(), max_ms) <= 0) throw Failure("a request hangs");
       done = request.advance(polls[0].revents, polls[1].revents);
     }
     request.note(phases);
@@ -186,13 +186,13 @@ Line all(Source& source, const Program& program, std::size_t count) {
   const auto misses = source.state().misses;
   while (crowd.running() > 0) {
     crowd.wait(std::chrono::milliseconds(10));
-    if (Clock::now() - begun > std::chrono::milliseconds(most_ms)) throw Failure("a request hangs");
+    if (Clock::now() - begun > std::chrono::milliseconds(max_ms)) throw Failure("a request hangs");
   }
   return crowd.line(begun).number("answered", static_cast<double>(crowd.done() - misses));
 }
 
 Line open(Source& source, const Program& program, double rate, double seconds) {
-  constexpr std::size_t most_running = 64;
+  constexpr std::size_t max_running = 64;
   std::mt19937 random(1);  // the same arrivals each time
   std::exponential_distribution<double> gap(rate);
   Crowd crowd(source, program, source.event_fd());
@@ -206,7 +206,7 @@ Line open(Source& source, const Program& program, double rate, double seconds) {
     for (; next < seconds && moment(next) <= Clock::now(); next += gap(random)) {
       waiting.push_back(moment(next));
     }
-    while (!waiting.empty() && crowd.running() < most_running && crowd.begin(waiting.front())) {
+    while (!waiting.empty() && crowd.running() < max_running && crowd.begin(waiting.front())) {
       waiting.pop_front();
     }
     const auto left = next < seconds ? moment(next) - Clock::now() : std::chrono::milliseconds(10);
@@ -266,18 +266,18 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
-// What one of the levers is worth: the same measured without it.
-void leave_out(jail::Levers& levers, const std::string& name) {
+// What one of the optimizations is worth: the same measured without it.
+void turn_off(jail::ForkOptimizations& optimizations, const std::string& name) {
   if (name == "rehearsal") {
-    levers.rehearsal = jail::Lever::off;
+    optimizations.rehearsal = jail::Optimization::off;
   } else if (name == "early-end") {
-    levers.early_end = jail::Lever::off;
+    optimizations.early_end = jail::Optimization::off;
   } else if (name == "network-reuse") {
-    levers.network_reuse = jail::Lever::off;
+    optimizations.network_reuse = jail::Optimization::off;
   } else if (name == "frozen-heap") {
-    levers.frozen_heap = jail::FrozenHeap::never;
+    optimizations.frozen_heap = jail::FrozenHeap::never;
   } else {
-    throw Failure("no lever " + name);
+    throw Failure("no optimization " + name);
   }
 }
 
@@ -317,7 +317,7 @@ Options parse(const std::vector<std::string>& arguments) {
     } else if (name == "--uid") {
       options.uid = number;
     } else if (name == "--without") {
-      leave_out(options.source.levers, value);
+      turn_off(options.source.optimizations, value);
     } else {
       throw Failure("no option " + name);
     }

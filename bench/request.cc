@@ -105,7 +105,7 @@ void Request::note(Phases& phases) const {
 
 double Request::wait_until_gone() {
   pollfd init{jail_->process_fd(), POLLIN, 0};
-  if (::poll(&init, 1, most_ms) != 1) throw Failure("a jail did not die");
+  if (::poll(&init, 1, max_ms) != 1) throw Failure("a jail did not die");
   jail_.reset();
   return microseconds(Clock::now() - reported_);
 }

@@ -25,7 +25,7 @@ T take(jail::Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-inline constexpr int most_ms = 120'000;  // that anything at all may take
+inline constexpr int max_ms = 120'000;  // that anything at all may take
 
 struct Program {
   std::string code;

@@ -99,7 +99,7 @@ Result<std::unique_ptr<Source>> open_pool(const SourceOptions& options) {
   wanted.warm_up = options.warm_up;
   wanted.after_fork = options.after_fork;
   wanted.rehearsal = options.rehearsal;
-  wanted.levers = options.levers;
+  wanted.optimizations = options.optimizations;
   if (options.state_mb > 0) wanted.warm_up += snippet_with_state(options.state_mb);
   jail::PoolOptions pool_options;
   if (options.ready > 0) {

@@ -21,7 +21,7 @@ struct SourceOptions {
   std::uint64_t state_mb = 0;        // Python objects that the zygote has beside
   std::uint32_t ready = 0;           // how many jails wait, no more, no fewer; 0: the pool adapts
   std::uint32_t memory_mb = 256;     // what each run may use
-  jail::Levers levers;
+  jail::ForkOptimizations optimizations;
 };
 
 class Source {

@@ -26,21 +26,21 @@ class TextBody final : public RequestBody {
     const std::size_t count = std::min({room.size(), piece_bytes_, text_.size() - at_});
     std::memcpy(room.data(), text_.data() + at_, count);
     at_ += count;
-    most_room_ = std::max(most_room_, room.size());
+    max_room_ = std::max(max_room_, room.size());
     if (at_ == text_.size() && end_ == End::whole) co_return Piece{count, Piece::State::whole};
     co_return Piece{count, count > 0 ? Piece::State::more : Piece::State::failed};
   }
   void stop() override {}
   Response refusal() const override { return problem(408, "too slow"); }
 
-  std::size_t most_room() const { return most_room_; }
+  std::size_t max_room() const { return max_room_; }
 
  private:
   const std::string text_;
   const std::size_t piece_bytes_;
   const End end_;
   std::size_t at_ = 0;
-  std::size_t most_room_ = 0;
+  std::size_t max_room_ = 0;
 };
 
 struct ReadPart {

@@ -7,7 +7,7 @@
 namespace runtime::agent {
 namespace {
 
-constexpr std::array<std::string_view, most_candidates> biases = {
+constexpr std::array<std::string_view, max_candidates> biases = {
     "",
     "Prefer the plainest code that is correct, even if it is slower.",
     "Think of the edge cases first: empty, huge, negative, duplicate, malformed.",

@@ -9,7 +9,7 @@ namespace {
 using Lines = std::vector<std::string_view>;
 
 // Cells of the table: programs of some 2,000 changed lines each.
-constexpr std::size_t most_work = 4'000'000;
+constexpr std::size_t max_work = 4'000'000;
 
 Lines lines_of(std::string_view text) {
   Lines lines;
@@ -46,7 +46,7 @@ class CommonLines {
 };
 
 void diff_of_middle(const Lines& old, const Lines& now, std::vector<DiffLine>& diff) {
-  if (old.size() * now.size() > most_work) {
+  if (old.size() * now.size() > max_work) {
     append(diff, LineIs::dropped, old, 0, old.size());
     append(diff, LineIs::added, now, 0, now.size());
     return;

@@ -12,7 +12,7 @@ namespace asio = boost::asio;
 
 constexpr int max_repeats = 2;
 // Less room than this for an answer is none.
-constexpr std::uint64_t least_answer_tokens = 64;
+constexpr std::uint64_t min_answer_tokens = 64;
 // Of an answer that must be repeated: enough for the model to see what it did.
 constexpr std::size_t repeated_bytes = 6000;
 
@@ -65,7 +65,7 @@ std::optional<Stop> ModelCalls::allow(llm::ChatRequest& request) const {
   const std::uint64_t prompt = estimate(request);
   const std::uint64_t free = scope_.tokens_left();
   const std::uint64_t left = free - std::min(free, promised_);
-  if (left < prompt + least_answer_tokens) {
+  if (left < prompt + min_answer_tokens) {
     return Stop{.error = "the task's " + std::to_string(scope_.request().budget.tokens) +
                          " tokens are used up"};
   }

@@ -59,8 +59,8 @@ ReflexionLoop::ReflexionLoop(const asio::any_io_executor& executor, const AgentP
       scope_(executor, std::move(request), std::move(options)),
       calls_(scope_, provider),
       swarm_(calls_, scope_.events()),
-      rounds_(std::clamp(scope_.request().max_attempts, 1u, most_attempts)),
-      candidates_(std::clamp(scope_.request().candidates, 1u, most_candidates)) {}
+      rounds_(std::clamp(scope_.request().max_attempts, 1u, max_allowed_attempts)),
+      candidates_(std::clamp(scope_.request().candidates, 1u, max_candidates)) {}
 
 asio::awaitable<TaskResult> ReflexionLoop::run() {
   State state = Recalling{};

@@ -58,7 +58,7 @@ asio::awaitable<Drafted> Swarm::draft(DraftOrder order) {
   session.order = std::move(order);
   const Place place = session.order.place;
   if (auto stop = co_await plan(session)) co_return std::move(*stop);
-  for (; session.round <= most_rounds; ++session.round) {
+  for (; session.round <= max_rounds; ++session.round) {
     if (auto stop = co_await write(session)) co_return std::move(*stop);
     session.draft.votes.clear();
     session.findings.clear();
@@ -66,7 +66,7 @@ asio::awaitable<Drafted> Swarm::draft(DraftOrder order) {
     if (auto stop = co_await optimize(session)) co_return std::move(*stop);
     const double approval = approval_of(session.draft.votes);
     const bool agreed = approval >= consensus_from;
-    const bool last = session.round == most_rounds;
+    const bool last = session.round == max_rounds;
     events_.swarm_votes(place, session.round, approval,
                         agreed ? "run" : (last ? "run without consensus" : "revise"));
     if (agreed) break;

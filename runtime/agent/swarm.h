@@ -15,7 +15,7 @@
 namespace runtime::agent {
 
 inline constexpr double consensus_from = 0.7;
-inline constexpr std::uint32_t most_rounds = 2;
+inline constexpr std::uint32_t max_rounds = 2;
 
 // The confidence of those who approve as a share of all; 0 where nobody is sure of anything.
 double approval_of(const std::vector<Vote>& votes) noexcept;

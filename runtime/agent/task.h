@@ -16,8 +16,8 @@
 namespace runtime::agent {
 
 inline constexpr std::size_t max_task_bytes = 40'000;  // of 10,000 characters
-inline constexpr std::uint32_t most_attempts = 10;
-inline constexpr std::uint32_t most_candidates = 8;
+inline constexpr std::uint32_t max_allowed_attempts = 10;
+inline constexpr std::uint32_t max_candidates = 8;
 
 enum class Team : std::uint8_t { coder, swarm };
 // Whether a model writes tests before anything is solved, where the caller sent none.

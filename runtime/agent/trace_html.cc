@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t longest_line_text = 2000;     // of one event
 constexpr std::size_t longest_block_text = 32'768;  // of one stream or program
-constexpr std::size_t most_rows = 2000;
+constexpr std::size_t max_rows = 2000;
 
 // The policy says again that nothing is loaded or run, for whatever escaping would miss.
 constexpr std::string_view page_head = R"html(<!doctype html>
@@ -181,7 +181,7 @@ std::vector<Row> rows_of(const std::vector<TracedEvent>& events) {
     }
     // What takes time is announced before it begins, so it lasts until something else is said.
     if (!rows.empty() && !comes_in_pieces(rows.back().type)) rows.back().to = traced.at;
-    if (rows.size() == most_rows) break;
+    if (rows.size() == max_rows) break;
     rows.push_back({type, traced.at, traced.at, std::move(text)});
   }
   return rows;
@@ -202,7 +202,7 @@ void timeline(std::string& html, const std::vector<TracedEvent>& events) {
             escaped(row.text, longest_line_text) + "</div></td></tr>\n";
   }
   html += "</table>\n";
-  if (rows.size() == most_rows) html += "<p class=\"soft\">Later events are left out.</p>\n";
+  if (rows.size() == max_rows) html += "<p class=\"soft\">Later events are left out.</p>\n";
 }
 
 // --- the attempts

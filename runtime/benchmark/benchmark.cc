@@ -24,7 +24,7 @@ std::chrono::milliseconds since(Clock::time_point start) {
 }
 
 std::uint32_t attempts_of(const BenchmarkOptions& options) {
-  return std::clamp(options.max_attempts, 1u, agent::most_attempts);
+  return std::clamp(options.max_attempts, 1u, agent::max_allowed_attempts);
 }
 
 // What the workers share. All of them are on one strand; only the end may be asked for elsewhere.
@@ -169,8 +169,8 @@ TaskScore score_of(const std::string& id, const agent::TaskResult& result,
 }
 
 awaitable<BenchmarkReport> run_benchmark(Suite suite, BenchmarkOptions options, Solve solve) {
-  if (options.most_tasks && *options.most_tasks < suite.tasks.size()) {
-    suite.tasks.resize(*options.most_tasks);
+  if (options.max_tasks && *options.max_tasks < suite.tasks.size()) {
+    suite.tasks.resize(*options.max_tasks);
   }
   const Strand strand = asio::make_strand(co_await asio::this_coro::executor);
   auto running = run_on_strand(strand, std::move(suite), std::move(options), std::move(solve));

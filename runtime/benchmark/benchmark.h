@@ -40,7 +40,7 @@ struct BenchmarkReport {
 };
 
 struct BenchmarkOptions {
-  std::optional<std::uint32_t> most_tasks;  // from the beginning of the suite
+  std::optional<std::uint32_t> max_tasks;  // from the beginning of the suite
   std::uint32_t max_attempts = 3;
   std::uint32_t at_once = 4;
   std::chrono::milliseconds timeout{20'000};  // of each program with its tests

@@ -148,10 +148,10 @@ bool apply_webhooks_allow(Config& config, std::string_view text) {
 
 // Labels of letters, digits and hyphens. In front of it stand a port and an id, of 33 bytes.
 bool apply_ports_domain(Config& config, std::string_view text) {
-  constexpr std::size_t most_bytes = 200;
+  constexpr std::size_t max_bytes = 200;
   config.sandbox_ports_domain = lower(text);
   std::string_view rest = config.sandbox_ports_domain;
-  if (rest.empty() || rest.size() > most_bytes || rest.ends_with('.')) return false;
+  if (rest.empty() || rest.size() > max_bytes || rest.ends_with('.')) return false;
   while (!rest.empty()) {
     const std::string_view label = rest.substr(0, rest.find('.'));
     constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789-";

@@ -225,7 +225,7 @@ Result<void> LessonTable::drop_beyond(std::uint32_t bound, const std::optional<s
 
 Result<agent::LessonPage> LessonTable::list(const std::string& owner, std::uint32_t limit,
                                             const std::optional<std::string>& cursor) {
-  limit = std::clamp(limit, 1u, most_listed);
+  limit = std::clamp(limit, 1u, max_listed);
   auto statement =
       database_.prepare("SELECT " + std::string(columns) +
                         " FROM lessons WHERE owner = ?1 AND (?2 IS NULL OR (learnt, id) < (?2, ?3))"

@@ -23,7 +23,7 @@ inline constexpr std::size_t max_error_text = 1024;
 inline constexpr std::size_t max_advice_text = 2048;
 inline constexpr std::size_t max_code_text = 8192;
 
-inline constexpr std::uint32_t most_listed = 1000;
+inline constexpr std::uint32_t max_listed = 1000;
 
 // `lesson` as it is kept.
 agent::Lesson bounded(agent::Lesson lesson);

@@ -21,8 +21,8 @@ using jail::Result;
 using namespace qdrant;
 
 constexpr std::int64_t latest = 8'000'000'000'000'000;  // microseconds: in the year 2223
-constexpr std::int64_t most_seen = 4'000'000'000;
-constexpr std::int64_t most_points = 1'000'000'000'000;
+constexpr std::int64_t max_seen = 4'000'000'000;
+constexpr std::int64_t max_points = 1'000'000'000'000;
 
 // The same lesson of the same owner always is the same point.
 std::string point_id(const std::string& owner, const Lesson& lesson) {
@@ -63,7 +63,7 @@ Lesson lesson_of(const json::Value& point) {
   lesson.advice = text_at(point, "payload.advice");
   lesson.code = text_at(point, "payload.code");
   lesson.learnt = from_microseconds(number_at(point, "payload.learnt", latest));
-  lesson.seen = static_cast<std::uint32_t>(number_at(point, "payload.seen", most_seen));
+  lesson.seen = static_cast<std::uint32_t>(number_at(point, "payload.seen", max_seen));
   return bounded(std::move(lesson));
 }
 
@@ -181,7 +181,7 @@ awaitable<Result<std::vector<Lesson>>> QdrantLessons::recall(std::string owner, 
   filter.must.push_back(owned_by(owner));
   const auto reply =
       co_await call("POST", "/points/query",
-                    query_body(*vector, filter.text(), limit, options_.least_score), cancel);
+                    query_body(*vector, filter.text(), limit, options_.min_score), cancel);
   if (!reply) co_return reply.error();
   if (reply->status == 404) co_return std::vector<Lesson>();
   auto lessons = lessons_at(*reply->value, "result.points");
@@ -237,7 +237,7 @@ awaitable<Result<void>> QdrantLessons::keep(std::string owner, Lesson lesson,
 awaitable<Result<std::uint64_t>> QdrantLessons::count(std::string filter, Cancel cancel) {
   const auto reply = co_await call("POST", "/points/count", count_body(filter), cancel);
   if (!reply) co_return reply.error();
-  co_return static_cast<std::uint64_t>(number_at(*reply->value, "result.count", most_points));
+  co_return static_cast<std::uint64_t>(number_at(*reply->value, "result.count", max_points));
 }
 
 // `filter` leaves out the one that was just learnt, which is one of `bound`.
@@ -263,7 +263,7 @@ awaitable<Result<void>> QdrantLessons::trim(std::uint32_t bound, std::string fil
 
 awaitable<Result<LessonPage>> QdrantLessons::list(std::string owner, std::uint32_t limit,
                                                   std::optional<std::string> cursor) {
-  limit = std::clamp(limit, 1u, most_listed);
+  limit = std::clamp(limit, 1u, max_listed);
   Filter filter;
   filter.must.push_back(owned_by(owner));
   const auto before = cursor ? read_cursor(*cursor) : std::nullopt;

@@ -20,7 +20,7 @@ struct QdrantOptions {
   std::string api_key;                               // empty: none is sent
   std::string collection = "agent_sandbox_lessons";  // and the model: each has one of its own
   LessonBounds bounds;
-  double least_score = 0.35;  // of the cosine; what is less alike is no match
+  double min_score = 0.35;  // of the cosine; what is less alike is no match
 };
 
 // Thread-safe. Must outlive its calls; so must `client`. The collection and its indexes are made

@@ -14,7 +14,7 @@ namespace {
 
 // What was seen more often is kept longer; of what was seen as often, what was learnt later.
 constexpr std::int64_t rank_of_seen = 10'000'000'000'000;
-constexpr std::int64_t most_seen = 500;  // with the rank below 2^53, which all readers of JSON hold
+constexpr std::int64_t max_seen = 500;  // with the rank below 2^53, which all readers of JSON hold
 
 }  // namespace
 
@@ -69,7 +69,7 @@ std::string upsert_body(const std::string& owner, const agent::Lesson& lesson,
   writer.key("code").string(lesson.code);
   writer.key("learnt").integer(learnt);
   writer.key("seen").integer(lesson.seen);
-  writer.key("rank").integer(std::min<std::int64_t>(lesson.seen, most_seen) * rank_of_seen +
+  writer.key("rank").integer(std::min<std::int64_t>(lesson.seen, max_seen) * rank_of_seen +
                              learnt / 1000);
   writer.end_object().end_object().end_array().end_object();
   return std::move(writer).take();
@@ -116,7 +116,7 @@ std::string index_body(const std::string& field, const std::string& kind) {
 }
 
 std::string query_body(const std::vector<float>& vector, const std::string& filter,
-                       std::uint32_t limit, double least_score) {
+                       std::uint32_t limit, double min_score) {
   Writer writer;
   writer.begin_object().key("query").begin_array();
   for (const float number : vector) writer.number(static_cast<double>(number));
@@ -124,7 +124,7 @@ std::string query_body(const std::vector<float>& vector, const std::string& filt
   writer.key("filter").json(filter);
   writer.key("limit").integer(limit);
   writer.key("with_payload").boolean(true);
-  writer.key("score_threshold").number(least_score);
+  writer.key("score_threshold").number(min_score);
   writer.end_object();
   return std::move(writer).take();
 }

@@ -28,7 +28,7 @@ std::string index_body(const std::string& field, const std::string& kind);
 std::string upsert_body(const std::string& owner, const agent::Lesson& lesson,
                         const std::vector<float>& vector);
 std::string query_body(const std::vector<float>& vector, const std::string& filter,
-                       std::uint32_t limit, double least_score);
+                       std::uint32_t limit, double min_score);
 std::string scroll_body(const std::string& filter, std::uint32_t limit, std::string_view order,
                         std::string_view direction);
 std::string count_body(const std::string& filter);

@@ -44,7 +44,7 @@ bool is_telling(std::string_view word) {
 std::vector<std::string> telling_words(std::string_view text) {
   std::vector<std::string> words;
   std::string word;
-  for (std::size_t i = 0; i <= text.size() && words.size() < most_words; ++i) {
+  for (std::size_t i = 0; i <= text.size() && words.size() < max_words; ++i) {
     if (i < text.size() && is_word_byte(text[i])) {
       word += lower(text[i]);
       continue;

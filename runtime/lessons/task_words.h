@@ -8,7 +8,7 @@
 
 namespace runtime::lessons {
 
-inline constexpr std::size_t most_words = 32;
+inline constexpr std::size_t max_words = 32;
 
 // Lower case, without those that say nothing about a task ("write", "the", "function"), each once,
 // in their order. Each is letters, digits and bytes beyond ASCII alone: nothing in them means

@@ -28,15 +28,15 @@ constexpr std::uint32_t watched_events = IN_CREATE | IN_DELETE | IN_MODIFY | IN_
                                          IN_MOVE_SELF | IN_ONLYDIR | IN_EXCL_UNLINK;
 // How many entries of a directory are looked at, and how many of new directories are told in one
 // call.
-constexpr std::size_t most_looked_at = 32768;  // more than a disk of a sandbox may have
-constexpr std::size_t most_told = 4096;
+constexpr std::size_t max_looked_at = 32768;  // more than a disk of a sandbox may have
+constexpr std::size_t max_told = 4096;
 // An event with the longest name fits several times.
 constexpr std::size_t read_bytes = 2u << 10;
 // Others wait for the thread meanwhile.
-constexpr std::chrono::milliseconds most_time_of_a_read{10};
+constexpr std::chrono::milliseconds max_time_of_a_read{10};
 // A rename is two events, and a name is there before its event is: how long the second one of each
 // is waited for. Whoever makes them may lose its processor in between.
-constexpr std::chrono::milliseconds most_time_between{50};
+constexpr std::chrono::milliseconds max_time_between{50};
 
 bool is_below(const std::string& path, const std::string& directory) {
   return path.size() > directory.size() && path.starts_with(directory) &&
@@ -208,7 +208,7 @@ void DirectoryWatch::look_into(Fd fd, const std::string& path, bool is_new,
   std::size_t looked_at = 0;
   while (const char* name = below::next_name(directory.get())) {
     ++looked_at;
-    if (looked_at > most_looked_at || (is_told && events.events.size() > most_told)) {
+    if (looked_at > max_looked_at || (is_told && events.events.size() > max_told)) {
       say_overflow(events);
       return;
     }
@@ -218,8 +218,8 @@ void DirectoryWatch::look_into(Fd fd, const std::string& path, bool is_new,
     const bool is_directory = entry->type == FileEntry::Type::directory;
     if (is_told) {
       say(Type::created, inner, is_directory, events);
-      if (told_.size() < most_told) told_.insert(inner);
-      settled_at_ = std::chrono::steady_clock::now() + most_time_between;
+      if (told_.size() < max_told) told_.insert(inner);
+      settled_at_ = std::chrono::steady_clock::now() + max_time_between;
     }
     if (is_directory) more.push_back(inner);
   }
@@ -235,9 +235,9 @@ DirectoryWatch::Events DirectoryWatch::read() {
 
 DirectoryWatch::Events DirectoryWatch::read_some() {
   Events events;
-  const auto until = std::chrono::steady_clock::now() + most_time_of_a_read;
+  const auto until = std::chrono::steady_clock::now() + max_time_of_a_read;
   alignas(inotify_event) std::array<char, read_bytes> buffer;
-  while (events.events.size() < most_events && !events.is_over &&
+  while (events.events.size() < max_events && !events.is_over &&
          std::chrono::steady_clock::now() < until) {
     const ssize_t got = ::read(inotify_.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
@@ -306,7 +306,7 @@ void DirectoryWatch::take_one(int number, std::uint32_t mask, std::uint32_t cook
   if ((mask & IN_MOVED_FROM) != 0) {
     told_.erase(path);
     moved_ = Moved{.path = path, .is_directory = is_directory, .cookie = cookie};
-    settled_at_ = std::chrono::steady_clock::now() + most_time_between;
+    settled_at_ = std::chrono::steady_clock::now() + max_time_between;
     return;
   }
   take_name(path, mask, events);

@@ -62,7 +62,7 @@ class DirectoryWatch {
   };
 
   // At most so many events at a time.
-  static constexpr std::size_t most_events = 512;
+  static constexpr std::size_t max_events = 512;
 
   // Watches the directory that has `path`, through whatever links lead there; `is_recursive`: and
   // those below it, all of which must fit. Errors: as `open`; exhausted without an errno where

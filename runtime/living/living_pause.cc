@@ -39,7 +39,7 @@ void LivingSandbox::note_paused(Time now) {
   pause_->began = now;
   pause_->since = std::chrono::system_clock::now();
   pause_->left = time_left(now);
-  set_end(now + pausing_.most_paused);
+  set_end(now + pausing_.max_paused);
   has_resisted_ = false;
   for_its_pause_.ring();
   if (news_.on_paused) news_.on_paused(pause_->why);

@@ -352,7 +352,7 @@ void LivingSandbox::set_idle(std::optional<std::chrono::milliseconds> idle) {
 
 // The jail has a limit of its own, which counts from its beginning but for pauses.
 LivingSandbox::Time LivingSandbox::last_end() const {
-  return began_ + all_pauses_ + times_.most_lifetime;
+  return began_ + all_pauses_ + times_.max_lifetime;
 }
 
 void LivingSandbox::set_end(Time at) {

@@ -47,12 +47,12 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   struct Times {
     std::chrono::milliseconds lifetime{};             // from its start on
     std::optional<std::chrono::milliseconds> idle{};  // how long nothing may use it; none: for ever
-    std::chrono::milliseconds most_lifetime{std::chrono::hours(24)};  // however it is renewed
+    std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};  // however it is renewed
   };
   struct Pausing {
     bool in_place_of_end = false;   // when its lifetime is over, or it is idle
     bool resumes_on_demand = true;  // by whatever needs its processes
-    std::chrono::milliseconds most_paused{std::chrono::hours(24)};  // it ends then
+    std::chrono::milliseconds max_paused{std::chrono::hours(24)};  // it ends then
   };
   // What happens on the way. Called on any thread, within a call or a coroutine of the sandbox, of
   // which nothing is to be called back.

@@ -18,7 +18,7 @@ namespace {
 
 using jail::Fd;
 
-constexpr std::size_t most_file_bytes = 64u << 10;
+constexpr std::size_t max_file_bytes = 64u << 10;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::optional<std::string> text_of(const std::string& path) {
   if (!file.valid()) return std::nullopt;
   std::string text;
   std::array<char, 4096> buffer;
-  while (text.size() < most_file_bytes) {
+  while (text.size() < max_file_bytes) {
     const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return std::nullopt;

@@ -22,7 +22,7 @@ using jail::Fd;
 using jail::Result;
 
 // A guest chooses how many processes and threads there are.
-constexpr std::size_t most_tasks = 1024;
+constexpr std::size_t max_tasks = 1024;
 
 Error has_ended() { return {ErrorKind::closed, "the sandbox has ended", 0, {}}; }
 
@@ -85,7 +85,7 @@ class ProcessWalk {
     add_memory(process, usage);
     add_time(process, usage);
     for (const std::string& thread : threads_of(process)) {
-      if (tasks_ >= most_tasks) {
+      if (tasks_ >= max_tasks) {
         is_complete_ = false;
         return;
       }

@@ -7,7 +7,7 @@ namespace runtime::llm {
 namespace {
 
 constexpr std::size_t max_bytes = 4u << 20;
-constexpr int most_candidates = 64;
+constexpr int max_candidates = 64;
 constexpr int max_nesting = json::max_depth + 1;  // one more, so that the reader says so
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -202,7 +202,7 @@ class Search {
  public:
   void look_in(std::string_view text) {
     std::size_t at = text.find('{');
-    for (int tried = 0; at != text.npos && tried < most_candidates; ++tried) {
+    for (int tried = 0; at != text.npos && tried < max_candidates; ++tried) {
       Mender mender(text.substr(at));
       const Mender::End end = mender.object();
       const std::size_t size = mender.taken();

@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 // In less than this no provider answers, so that a try would only hide why the last one failed.
 constexpr milliseconds shortest_try{100};
 constexpr milliseconds longest_deadline{24 * 3'600'000};
-constexpr std::size_t most_refusing_models = 1'000;
+constexpr std::size_t max_refusing_models = 1'000;
 
 bool is_object(const std::string& text) {
   const auto value = json::parse(text, "it");
@@ -147,13 +147,13 @@ asio::awaitable<Outcome<Value>> HttpProvider::repeat(Call call, Try<Value> attem
   std::optional<Failure> before;
   for (;;) {
     ++call.story.tries;
-    Tried<Value> tried = co_await attempt(call);
+    Attempt<Value> tried = co_await attempt(call);
     if (auto* value = std::get_if<Value>(&tried)) co_return std::move(*value);
-    Stumble& last = std::get<Stumble>(tried);
+    FailedAttempt& last = std::get<FailedAttempt>(tried);
     if (last.failure.fault == Fault::timed_out && before) {
       last.failure.message += "; the try before it: " + before->message;
     }
-    if (last.then == Stumble::Then::give_up || call.story.tries >= rules.tries) {
+    if (last.then == FailedAttempt::Then::give_up || call.story.tries >= rules.tries) {
       co_return std::move(last.failure);
     }
     const auto wait = wait_before(call.story.tries - 1, chance(), last.asked, rules.backoff);
@@ -167,46 +167,46 @@ asio::awaitable<Outcome<Value>> HttpProvider::repeat(Call call, Try<Value> attem
   }
 }
 
-asio::awaitable<HttpProvider::Tried<ChatResponse>> HttpProvider::try_chat(
+asio::awaitable<HttpProvider::Attempt<ChatResponse>> HttpProvider::try_chat(
     std::shared_ptr<const Chat> chat, Call call) {
-  const auto hearing = std::make_shared<Hearing>();
-  hearing->schema_use = schema_use(chat->request.model);
+  const auto state = std::make_shared<ResponseState>();
+  state->schema_use = schema_use(chat->request.model);
   FetchOptions fetch;
   fetch.deadline = call.deadline;
   fetch.cancel = call.cancel;
-  if (chat->on_text) listen(chat, hearing, fetch);
+  if (chat->on_text) listen(chat, state, fetch);
   const Delivery delivery = chat->on_text ? Delivery::streamed : Delivery::whole;
-  HttpRequest http = format_->encode(chat->request, endpoint_, delivery, hearing->schema_use);
+  HttpRequest http = format_->encode(chat->request, endpoint_, delivery, state->schema_use);
   const HttpOutcome outcome = co_await client_.fetch(std::move(http), std::move(fetch));
-  co_return judge(*chat, call, *hearing, outcome);
+  co_return judge(*chat, call, *state, outcome);
 }
 
 void HttpProvider::listen(const std::shared_ptr<const Chat>& chat,
-                          const std::shared_ptr<Hearing>& hearing, FetchOptions& fetch) const {
-  hearing->decoder = format_->stream_decoder();
-  hearing->say = [chat, said = &hearing->said](std::string_view text) {
-    *said = Said::something;
+                          const std::shared_ptr<ResponseState>& state, FetchOptions& fetch) const {
+  state->decoder = format_->stream_decoder();
+  state->say = [chat, delivered = &state->delivered](std::string_view text) {
+    *delivered = Delivered::something;
     chat->on_text(text);
   };
-  fetch.on_body = [hearing](int status, std::string_view bytes) {
-    if (is_success(status)) hearing->decoder->add(bytes, hearing->say);
+  fetch.on_body = [state](int status, std::string_view bytes) {
+    if (is_success(status)) state->decoder->add(bytes, state->say);
   };
-  fetch.has_enough = [hearing] { return hearing->decoder->done(); };
+  fetch.has_enough = [state] { return state->decoder->done(); };
 }
 
-HttpProvider::Tried<ChatResponse> HttpProvider::judge(const Chat& chat, const Call& call,
-                                                      Hearing& hearing,
-                                                      const HttpOutcome& outcome) {
+HttpProvider::Attempt<ChatResponse> HttpProvider::judge(const Chat& chat, const Call& call,
+                                                        ResponseState& state,
+                                                        const HttpOutcome& outcome) {
   // A connection that broke after the answer's last word, or its error, takes nothing away, and
   // neither does one that stays open for ever.
   const auto* broken = std::get_if<HttpFault>(&outcome);
   const bool ended = broken != nullptr && (broken->kind == HttpFault::interrupted ||
                                            broken->kind == HttpFault::timed_out);
-  const bool heard = ended && is_success(broken->status) && hearing.decoder;
-  if (broken != nullptr && !heard) return stumble(call, *broken, hearing.said);
+  const bool heard = ended && is_success(broken->status) && state.decoder;
+  if (broken != nullptr && !heard) return failed_attempt(call, *broken, state.delivered);
   const HttpReply no_reply;
   const HttpReply& reply = heard ? no_reply : std::get<HttpReply>(outcome);
-  Answer answer = read(hearing, reply);
+  Answer answer = read(state, reply);
   if (auto* response = std::get_if<ChatResponse>(&answer)) {
     response->request_id = foreign_text(request_id_of(reply), endpoint_.api_key);
     if (response->model.empty()) response->model = chat.request.model;
@@ -215,58 +215,60 @@ HttpProvider::Tried<ChatResponse> HttpProvider::judge(const Chat& chat, const Ca
     return std::move(*response);
   }
   auto& fault = std::get<ProviderFault>(answer);
-  if (heard && fault.status == 0) return stumble(call, *broken, hearing.said);
-  const bool refused_schema = chat.request.schema && hearing.schema_use == SchemaUse::enforced &&
-                              hearing.said == Said::nothing && refuses_schema(fault);
-  Stumble result = stumble(call, std::move(fault), reply, hearing.said);
+  if (heard && fault.status == 0) return failed_attempt(call, *broken, state.delivered);
+  const bool refused_schema = chat.request.schema && state.schema_use == SchemaUse::enforced &&
+                              state.delivered == Delivered::nothing && refuses_schema(fault);
+  FailedAttempt result = failed_attempt(call, std::move(fault), reply, state.delivered);
   if (refused_schema) {
     ask_for_schema(chat.request.model);
-    result.then = Stumble::Then::repeat;
+    result.then = FailedAttempt::Then::repeat;
     result.asked = milliseconds(0);
   }
   return result;
 }
 
-Answer HttpProvider::read(Hearing& hearing, const HttpReply& reply) const {
+Answer HttpProvider::read(ResponseState& state, const HttpReply& reply) const {
   if (reply.status != 0 && !is_success(reply.status)) {
     return format_->decode_error(reply.status, reply.body);
   }
-  return hearing.decoder ? hearing.decoder->finish(hearing.say) : format_->decode_reply(reply.body);
+  return state.decoder ? state.decoder->finish(state.say) : format_->decode_reply(reply.body);
 }
 
-asio::awaitable<HttpProvider::Tried<std::vector<std::string>>> HttpProvider::try_models(Call call) {
+asio::awaitable<HttpProvider::Attempt<std::vector<std::string>>> HttpProvider::try_models(
+    Call call) {
   FetchOptions fetch;
   fetch.deadline = call.deadline;
   fetch.cancel = call.cancel;
   HttpRequest http = format_->encode_models(endpoint_);
   const HttpOutcome outcome = co_await client_.fetch(std::move(http), std::move(fetch));
   if (const auto* broken = std::get_if<HttpFault>(&outcome)) {
-    co_return stumble(call, *broken, Said::nothing);
+    co_return failed_attempt(call, *broken, Delivered::nothing);
   }
   const HttpReply& reply = std::get<HttpReply>(outcome);
   Models models = is_success(reply.status)
                       ? format_->decode_models(reply.body)
                       : Models(format_->decode_error(reply.status, reply.body));
   if (auto* fault = std::get_if<ProviderFault>(&models)) {
-    co_return stumble(call, std::move(*fault), reply, Said::nothing);
+    co_return failed_attempt(call, std::move(*fault), reply, Delivered::nothing);
   }
   co_return std::move(std::get<0>(models));
 }
 
-HttpProvider::Stumble HttpProvider::stumble(const Call& call, const HttpFault& fault,
-                                            Said said) const {
-  Stumble result;
+HttpProvider::FailedAttempt HttpProvider::failed_attempt(const Call& call, const HttpFault& fault,
+                                                         Delivered delivered) const {
+  FailedAttempt result;
   result.failure = failure_of(endpoint_, call.story, fault);
   const bool waits_for_it = format_->retry_rules().unreachable == RetryRules::Unreachable::repeated;
   const bool passing = fault.kind == HttpFault::interrupted ||
                        (fault.kind == HttpFault::unreachable && waits_for_it);
-  if (passing && said == Said::nothing) result.then = Stumble::Then::repeat;
+  if (passing && delivered == Delivered::nothing) result.then = FailedAttempt::Then::repeat;
   return result;
 }
 
-HttpProvider::Stumble HttpProvider::stumble(const Call& call, ProviderFault fault,
-                                            const HttpReply& reply, Said said) const {
-  Stumble result;
+HttpProvider::FailedAttempt HttpProvider::failed_attempt(const Call& call, ProviderFault fault,
+                                                         const HttpReply& reply,
+                                                         Delivered delivered) const {
+  FailedAttempt result;
   result.asked = asked_wait(reply, std::chrono::system_clock::now());
   if (!result.asked) result.asked = fault.wait;
   if (fault.fault == Fault::malformed && !reply.body.empty()) {
@@ -277,8 +279,8 @@ HttpProvider::Stumble HttpProvider::stumble(const Call& call, ProviderFault faul
   const bool spent = fault.code == "insufficient_quota";
   bool repeated = fault.fault == Fault::interrupted;
   if (fault.status != 0) repeated = (format_->repeats(fault.status) || invited) && !spent;
-  if (said == Said::nothing && should_retry(reply).value_or(repeated)) {
-    result.then = Stumble::Then::repeat;
+  if (delivered == Delivered::nothing && should_retry(reply).value_or(repeated)) {
+    result.then = FailedAttempt::Then::repeat;
   }
   if (fault.status == 0) fault.status = reply.status;
   result.failure = failure_of(endpoint_, call.story, fault, result.asked);
@@ -297,7 +299,7 @@ SchemaUse HttpProvider::schema_use(const std::string& model) {
 
 void HttpProvider::ask_for_schema(const std::string& model) {
   const std::lock_guard lock(mutex_);
-  if (without_schemas_.size() < most_refusing_models) without_schemas_.insert(model);
+  if (without_schemas_.size() < max_refusing_models) without_schemas_.insert(model);
 }
 
 }  // namespace runtime::llm

@@ -49,23 +49,23 @@ class HttpProvider final : public Provider {
     Cancel cancel;
   };
   // A try that came to nothing.
-  struct Stumble {
+  struct FailedAttempt {
     Failure failure;
     enum class Then : std::uint8_t { give_up, repeat } then = Then::give_up;
     std::optional<std::chrono::milliseconds> asked;  // to wait, by the provider
   };
   template <class Value>
-  using Tried = std::variant<Value, Stumble>;
+  using Attempt = std::variant<Value, FailedAttempt>;
   template <class Value>
-  using Try = std::function<boost::asio::awaitable<Tried<Value>>(Call)>;
+  using Try = std::function<boost::asio::awaitable<Attempt<Value>>(Call)>;
   // Whether some of the answer has reached the caller, who would get it twice.
-  enum class Said : std::uint8_t { nothing, something };
+  enum class Delivered : std::uint8_t { nothing, something };
   // What has come of an answer so far.
-  struct Hearing {
+  struct ResponseState {
     SchemaUse schema_use = SchemaUse::enforced;
     std::unique_ptr<StreamDecoder> decoder;  // none: the answer comes whole
     OnText say;
-    Said said = Said::nothing;
+    Delivered delivered = Delivered::nothing;
   };
 
   Call begin(const CallOptions& options, std::string model) const;
@@ -73,16 +73,18 @@ class HttpProvider final : public Provider {
   boost::asio::awaitable<Outcome<Value>> repeat(Call call, Try<Value> attempt);
   boost::asio::awaitable<Outcome<ChatResponse>> converse(std::shared_ptr<const Chat> chat,
                                                          CallOptions options);
-  boost::asio::awaitable<Tried<ChatResponse>> try_chat(std::shared_ptr<const Chat> chat, Call call);
-  void listen(const std::shared_ptr<const Chat>& chat, const std::shared_ptr<Hearing>& hearing,
+  boost::asio::awaitable<Attempt<ChatResponse>> try_chat(std::shared_ptr<const Chat> chat,
+                                                         Call call);
+  void listen(const std::shared_ptr<const Chat>& chat, const std::shared_ptr<ResponseState>& state,
               FetchOptions& fetch) const;
-  Tried<ChatResponse> judge(const Chat& chat, const Call& call, Hearing& hearing,
-                            const HttpOutcome& outcome);
-  Answer read(Hearing& hearing, const HttpReply& reply) const;
-  boost::asio::awaitable<Tried<std::vector<std::string>>> try_models(Call call);
+  Attempt<ChatResponse> judge(const Chat& chat, const Call& call, ResponseState& state,
+                              const HttpOutcome& outcome);
+  Answer read(ResponseState& state, const HttpReply& reply) const;
+  boost::asio::awaitable<Attempt<std::vector<std::string>>> try_models(Call call);
 
-  Stumble stumble(const Call& call, const HttpFault& fault, Said said) const;
-  Stumble stumble(const Call& call, ProviderFault fault, const HttpReply& reply, Said said) const;
+  FailedAttempt failed_attempt(const Call& call, const HttpFault& fault, Delivered delivered) const;
+  FailedAttempt failed_attempt(const Call& call, ProviderFault fault, const HttpReply& reply,
+                               Delivered delivered) const;
   double chance();
   SchemaUse schema_use(const std::string& model);
   void ask_for_schema(const std::string& model);

@@ -16,7 +16,7 @@ namespace {
 constexpr long connect_milliseconds = 10'000;
 // libcurl knows its own times; this only bounds a wait for nothing.
 constexpr int longest_wait_milliseconds = 60'000;
-constexpr std::size_t most_head_bytes = 256u << 10;
+constexpr std::size_t max_head_bytes = 256u << 10;
 
 struct EasyEnd {
   void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
@@ -162,7 +162,7 @@ std::size_t PolledCall::Transfer::on_header(char* line, std::size_t size, std::s
   auto& transfer = *static_cast<Transfer*>(self);
   const std::size_t length = size * count;
   transfer.head_bytes += length;
-  transfer.too_large = transfer.head_bytes > most_head_bytes;
+  transfer.too_large = transfer.head_bytes > max_head_bytes;
   if (transfer.too_large) return 0;
   transfer.head.feed({line, length});
   transfer.multi.progressed = true;

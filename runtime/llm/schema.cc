@@ -13,7 +13,7 @@
 namespace runtime::llm {
 namespace {
 
-constexpr std::size_t most_errors = 5;
+constexpr std::size_t max_errors = 5;
 
 std::optional<double> number_of(const json::Value& value) {
   if (const auto* integer = value.as_integer()) return static_cast<double>(*integer);
@@ -55,7 +55,7 @@ std::string short_text(const json::Value& value) {
 class Check {
  public:
   void value(const json::Value& value, const json::Value& schema, const std::string& place) {
-    if (errors_.size() >= most_errors || !check_type(value, schema, place)) return;
+    if (errors_.size() >= max_errors || !check_type(value, schema, place)) return;
     check_listed(value, schema, place);
     check_range(value, schema, place);
     if (const json::Array* array = value.as_array()) check_array(*array, schema, place);
@@ -66,7 +66,7 @@ class Check {
 
  private:
   void wrong(const std::string& place, const std::string& what) {
-    if (errors_.size() < most_errors) errors_.push_back(place + ": " + what);
+    if (errors_.size() < max_errors) errors_.push_back(place + ": " + what);
   }
 
   // One name or a list of them. What is of the wrong type is wrong in nothing else.

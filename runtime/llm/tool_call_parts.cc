@@ -12,7 +12,7 @@ namespace runtime::llm {
 namespace {
 
 constexpr std::string_view made_prefix = "made_call_";
-constexpr std::size_t most_calls = 256;
+constexpr std::size_t max_calls = 256;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ ToolCall& ToolCallParts::at(std::optional<std::int64_t> index, const std::string
     return found->call;
   }
   // finish() refuses them all; looking through ever more of them would hold the thread up.
-  if (parts_.size() > most_calls) return parts_.back().call;
+  if (parts_.size() > max_calls) return parts_.back().call;
   Part part;
   part.index = index ? *index : static_cast<std::int64_t>(parts_.size());
   part.call.id = id;
@@ -40,7 +40,7 @@ ToolCall& ToolCallParts::at(std::optional<std::int64_t> index, const std::string
 }
 
 std::variant<std::vector<ToolCall>, ProviderFault> ToolCallParts::finish() {
-  if (parts_.size() > most_calls) return malformed("the answer has too many tool calls");
+  if (parts_.size() > max_calls) return malformed("the answer has too many tool calls");
   std::set<std::string> ids;
   for (const Part& part : parts_) ids.insert(part.call.id);
   std::set<std::string> taken;

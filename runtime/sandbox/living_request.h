@@ -20,7 +20,7 @@ struct LivingRequest {
   std::uint32_t processes = 128;     // with their threads
   std::uint32_t disk_limit_mb = 64;  // of the working directory, and as much of /tmp; at most
                                      // memory_limit_mb
-  std::chrono::milliseconds most_lifetime{std::chrono::hours(24)};  // it ends by itself then
+  std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};  // it ends by itself then
   jail::Network network = {};
   // The launcher that was asked before and died meanwhile; another one makes the jail. Null: none
   // was asked.

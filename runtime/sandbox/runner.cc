@@ -263,7 +263,7 @@ class JailRunner final : public Runner {
     return {
         .output_cap_bytes = options_.output_cap_bytes,
         .cpu_percent = options_.cpu_percent,
-        .ceilings = {.timeout = options_.most_timeout, .memory_limit_mb = options_.most_memory_mb},
+        .ceilings = {.timeout = options_.max_timeout, .memory_limit_mb = options_.max_memory_mb},
         .clock = clock_,
         .admission = admission_,
         .launch =
@@ -326,8 +326,8 @@ class JailRunner final : public Runner {
     spec.life = jail::Life::until_ended;
     spec.root = *ground.root;
     spec.filter = living_filter(ground);
-    spec.limits.wall = request.most_lifetime;
-    spec.limits.cpu = cpu_of(request.most_lifetime);
+    spec.limits.wall = request.max_lifetime;
+    spec.limits.cpu = cpu_of(request.max_lifetime);
     spec.limits.cpu_percent = options_.cpu_percent;
     spec.limits.memory_bytes = std::uint64_t{request.memory_limit_mb} << 20;
     spec.limits.processes = request.processes;
@@ -352,14 +352,14 @@ class JailRunner final : public Runner {
     RunRequest plain;
     plain.language = what.language;
     plain.memory_limit_mb = options_.usual_memory_mb;
-    const std::uint32_t most_mb =
-        what.memory_limit_mb == 0 ? options_.most_memory_mb : what.memory_limit_mb;
+    const std::uint32_t max_mb =
+        what.memory_limit_mb == 0 ? options_.max_memory_mb : what.memory_limit_mb;
     jail::TemplateSpec spec;
     spec.name = what.name;
     spec.warmth = what.warmth;
     spec.jail = spec_of(plain, ground);
-    spec.most_memory_bytes = std::uint64_t{most_mb} << 20;
-    spec.most_cpu = cpu_of(options_.most_timeout);
+    spec.max_memory_bytes = std::uint64_t{max_mb} << 20;
+    spec.max_cpu = cpu_of(options_.max_timeout);
     spec.imports = what.imports;
     spec.warm_up = what.warm_up;
     spec.after_fork = what.after_fork;

@@ -50,8 +50,8 @@ struct RunnerOptions {
   std::vector<Template> templates;
   // What most requests ask for, and the most that any may ask for.
   std::uint32_t usual_memory_mb = 256;
-  std::uint32_t most_memory_mb = 2048;
-  std::chrono::milliseconds most_timeout{60'000};
+  std::uint32_t max_memory_mb = 2048;
+  std::chrono::milliseconds max_timeout{60'000};
   // Called on the runner's executor when a template can have no jails, with the reason; with
   // nothing when that is over. Empty: nobody asks.
   std::function<void(std::string_view name, std::string_view reason)> on_pool_trouble;

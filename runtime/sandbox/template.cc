@@ -28,8 +28,8 @@ using Complaint = std::optional<std::string>;
 constexpr std::size_t max_file_bytes = 256u << 10;
 constexpr std::size_t max_imports = 64;
 constexpr std::size_t max_name = 32;
-constexpr std::uint32_t least_memory_mb = 32;
-constexpr std::uint32_t most_memory_mb = 1u << 20;
+constexpr std::uint32_t min_memory_mb = 32;
+constexpr std::uint32_t max_memory_mb = 1u << 20;
 
 bool is_lower_digit_or(char c, std::string_view others) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || others.find(c) != others.npos;
@@ -136,14 +136,14 @@ bool read_automatic(const Value& value, Template& into) {
 }
 
 bool read_memory(const Value& value, Template& into) {
-  const auto mb = integer_in(value, least_memory_mb, most_memory_mb);
+  const auto mb = integer_in(value, min_memory_mb, max_memory_mb);
   if (mb) into.memory_limit_mb = *mb;
   return mb.has_value();
 }
 
 template <std::uint32_t PoolSize::*member>
 bool read_size(const Value& value, Template& into) {
-  const auto size = integer_in(value, 0, most_pool_size);
+  const auto size = integer_in(value, 0, max_pool_size);
   if (size) into.pool.*member = *size;
   return size.has_value();
 }

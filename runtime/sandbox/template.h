@@ -19,7 +19,7 @@ struct PoolSize {
   std::uint32_t most = 16;
 };
 
-inline constexpr std::uint32_t most_pool_size = 64;
+inline constexpr std::uint32_t max_pool_size = 64;
 
 struct Template {
   std::string name;

@@ -29,10 +29,10 @@ bool is_read_at_start(std::string_view variable) noexcept {
 
 WarmFit warm_fit(const jail::TemplateSpec& spec, const RunRequest& request,
                  std::chrono::milliseconds cpu) {
-  if (std::uint64_t{request.memory_limit_mb} << 20 > spec.most_memory_bytes) return WarmFit::cold;
+  if (std::uint64_t{request.memory_limit_mb} << 20 > spec.max_memory_bytes) return WarmFit::cold;
   if (request.network.kind != spec.jail.network.kind) return WarmFit::cold;
   if (request.network.kind == jail::Network::Kind::egress) return WarmFit::cold;
-  if (cpu > spec.most_cpu) return WarmFit::cold;
+  if (cpu > spec.max_cpu) return WarmFit::cold;
   const bool same_env = request.env.empty() || environment_of(request) == spec.jail.env;
   // An interpreter that waits for its program has looked for this already.
   const bool late_package = spec.warmth == jail::Warmth::started && brings_package(request);

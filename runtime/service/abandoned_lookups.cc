@@ -13,7 +13,7 @@ bool AbandonedLookups::has_too_many(const std::string& owner, Clock::time_point 
   const std::lock_guard lock(mutex_);
   forget_what_ended(now);
   const auto found = count_.find(owner);
-  return found != count_.end() && found->second >= most_of_an_owner;
+  return found != count_.end() && found->second >= max_per_owner;
 }
 
 void AbandonedLookups::forget_what_ended(Clock::time_point now) {

@@ -17,7 +17,7 @@ class AbandonedLookups {
  public:
   using Clock = std::chrono::steady_clock;
 
-  static constexpr std::size_t most_of_an_owner = 16;
+  static constexpr std::size_t max_per_owner = 16;
   // The resolver gives up within this: 5 s, twice, for each of three name servers.
   static constexpr std::chrono::seconds longest_lookup{30};
 

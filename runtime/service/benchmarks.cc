@@ -12,7 +12,7 @@ namespace {
 benchmark::BenchmarkOptions options_of(BenchmarkRequest request, const Ceilings& ceilings,
                                        BenchmarkCourse course) {
   benchmark::BenchmarkOptions options;
-  options.most_tasks = request.max_problems;
+  options.max_tasks = request.max_problems;
   options.max_attempts = request.max_attempts;
   options.timeout = std::min(options.timeout, ceilings.timeout);
   options.memory_limit_mb = std::min(options.memory_limit_mb, ceilings.memory_limit_mb);

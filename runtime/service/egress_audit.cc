@@ -8,19 +8,19 @@ namespace {
 
 constexpr std::chrono::seconds together_for{30};
 constexpr double told_per_second = 0.5;
-constexpr std::size_t most_destinations = 8;  // that are counted each by itself
-constexpr std::size_t most_refused = 64;
-constexpr std::size_t most_destination_bytes = 300;
-constexpr std::size_t most_reason_bytes = 300;
+constexpr std::size_t max_counted_destinations = 8;  // that are counted each by itself
+constexpr std::size_t max_refused = 64;
+constexpr std::size_t max_destination_bytes = 300;
+constexpr std::size_t max_reason_bytes = 300;
 
 EgressNews news_of(const jail::EgressDecision& decision) {
   using Kind = EgressNews::Kind;
   EgressNews news;
   news.kind = decision.allowed ? Kind::allowed : Kind::refused;
   if (decision.event == jail::EgressEvent::ended) news.kind = Kind::ended;
-  news.destination = decision.destination.substr(0, most_destination_bytes);
+  news.destination = decision.destination.substr(0, max_destination_bytes);
   news.address = decision.address;
-  news.reason = decision.reason.substr(0, most_reason_bytes);
+  news.reason = decision.reason.substr(0, max_reason_bytes);
   news.sent = decision.sent;
   news.received = decision.received;
   news.lasted = decision.lasted;
@@ -47,7 +47,8 @@ bool EgressAudit::may_tell(OfKind& of_kind, Time now) {
 void EgressAudit::count(EgressNews news, Time now) {
   auto& together = of_kinds_[static_cast<std::size_t>(news.kind)].together;
   together_since_ = std::min(together_since_, now);
-  const bool has_place = together.contains(news.destination) || together.size() < most_destinations;
+  const bool has_place =
+      together.contains(news.destination) || together.size() < max_counted_destinations;
   if (!has_place) {
     news.destination.clear();
     news.reason.clear();
@@ -75,7 +76,7 @@ std::vector<EgressNews> EgressAudit::add(const jail::EgressDecision& decision, T
   std::vector<EgressNews> told = take(now - together_for);
   EgressNews news = news_of(decision);
   count_use(news);
-  if (now - refused_since_ > together_for || refused_.size() >= most_refused) {
+  if (now - refused_since_ > together_for || refused_.size() >= max_refused) {
     refused_.clear();
     refused_since_ = now;
   }

@@ -19,10 +19,10 @@ Refusal too_many_followers(Refusal::Reason reason, std::string detail, std::uint
 
 std::variant<Followers::Place, Refusal> Followers::take(const Principal& principal) {
   const std::lock_guard lock(mutex_);
-  if (of_keys_[principal.key] >= most_of_a_key) {
+  if (of_keys_[principal.key] >= max_per_key) {
     return too_many_followers(Refusal::Reason::caller_limit,
                               "this caller follows as many sandboxes at a time as it may",
-                              most_of_a_key);
+                              max_per_key);
   }
   if (all_ >= most) {
     return too_many_followers(Refusal::Reason::busy, "as many follow sandboxes at a time as may",

@@ -20,7 +20,7 @@ class Followers : public std::enable_shared_from_this<Followers> {
   // Room is left for other connections, and for other keys. Where no keys are configured everybody
   // is one key.
   static constexpr std::uint32_t most = 128;
-  static constexpr std::uint32_t most_of_a_key = 32;
+  static constexpr std::uint32_t max_per_key = 32;
 
   // A place, as long as it is held.
   using Place = std::shared_ptr<void>;

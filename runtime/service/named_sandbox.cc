@@ -8,12 +8,12 @@
 namespace runtime {
 namespace {
 
-constexpr std::size_t most_template_bytes = 24;  // in a name, which has at most 50
-constexpr int most_tries = 200;                  // for sandboxes that are made in one second
+constexpr std::size_t max_template_bytes = 24;  // in a name, which has at most 50
+constexpr int max_tries = 200;                  // for sandboxes that are made in one second
 
 // What a name may have of a template's name.
 std::string word_of(const std::string& template_name) {
-  std::string word = template_name.empty() ? "none" : template_name.substr(0, most_template_bytes);
+  std::string word = template_name.empty() ? "none" : template_name.substr(0, max_template_bytes);
   for (char& letter : word) {
     if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
     const bool is_fine = (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9');
@@ -40,7 +40,7 @@ boost::asio::awaitable<Sandboxes::Or<Sandboxes::Found>> create_named(Sandboxes& 
     auto made = co_await sandboxes.create(caller, std::move(named));
     const auto* const refusal = std::get_if<Refusal>(&made);
     const bool is_taken = refusal != nullptr && refusal->code == "name_taken";
-    if (!is_taken || number == most_tries) co_return made;
+    if (!is_taken || number == max_tries) co_return made;
   }
 }
 

@@ -91,7 +91,7 @@ constexpr Field attempts_field = {
     .name = "max_attempts",
     .type = Type::integer,
     .min = 1,
-    .max = agent::most_attempts,
+    .max = agent::max_allowed_attempts,
     .operator_default = [](const RequestRules& rules) -> double {
       return rules.tasks.default_max_attempts;
     },
@@ -221,7 +221,7 @@ constexpr RequestField<TaskRequest> task_rows[] = {
     {{.name = "candidates",
       .type = Type::integer,
       .min = 1,
-      .max = agent::most_candidates,
+      .max = agent::max_candidates,
       .default_json = "1",
       .description = "So many programs are written and run side by side, and the best is taken."},
      read_integer<&TaskRequest::candidates>},

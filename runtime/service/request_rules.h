@@ -40,7 +40,7 @@ struct RequestRules {
   std::uint32_t default_memory_limit_mb = 256;
   Ceilings ceilings;
   // How long a sandbox may live.
-  std::chrono::milliseconds most_lifetime{std::chrono::hours(24)};
+  std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};
   std::vector<std::string> network = {};  // what egress a request may name; empty: none
   // Why programs of a language cannot run here; the others can.
   std::map<Language, std::string> why_no_language;

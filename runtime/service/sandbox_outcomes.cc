@@ -11,7 +11,7 @@ namespace {
 
 using Reason = Refusal::Reason;
 
-constexpr std::chrono::seconds most_idle{86400};
+constexpr std::chrono::seconds max_idle{86400};
 
 Outcome plain(std::string_view code, std::string cause) {
   Outcome outcome;
@@ -34,11 +34,11 @@ Outcome of_time(std::string_view code, std::string cause, RequestLimit met,
 Outcome Sandboxes::outcome_of_process(const Sandbox& sandbox, const LivingProcess& process,
                                       const jail::ExitReport& report) const {
   RunRequest limits;
-  limits.timeout = process.command().timeout.value_or(options_.most_lifetime);
+  limits.timeout = process.command().timeout.value_or(options_.max_lifetime);
   limits.memory_limit_mb = sandbox.request().memory_mb;
   return runtime::outcome_of(
-      limits, report, options_.most_lifetime,
-      {.timeout = options_.most_lifetime, .memory_limit_mb = options_.most_memory_mb});
+      limits, report, options_.max_lifetime,
+      {.timeout = options_.max_lifetime, .memory_limit_mb = options_.max_memory_mb});
 }
 
 Outcome Sandboxes::outcome_of_a_server_that_ended() {
@@ -52,10 +52,10 @@ Outcome Sandboxes::outcome_of(const Sandbox& sandbox, const LivingSandbox::Endin
       return plain("deleted", "it was deleted");
     case Cause::lifetime:
       return of_time("lifetime", "its time was over", RequestLimit::time,
-                     sandbox.living()->lifetime(), options_.most_lifetime);
+                     sandbox.living()->lifetime(), options_.max_lifetime);
     case Cause::idle:
       return of_time("idle", "nothing used it for as long as it may be idle", RequestLimit::idle,
-                     sandbox.idle().value_or(std::chrono::milliseconds(0)), most_idle);
+                     sandbox.idle().value_or(std::chrono::milliseconds(0)), max_idle);
     case Cause::pause:
       return plain("lifetime", "it was paused for as long as a sandbox is kept");
     case Cause::stopping:
@@ -76,7 +76,7 @@ Outcome Sandboxes::outcome_of(const Sandbox& sandbox, const LivingSandbox::Endin
   outcome.met = RequestLimit::memory;
   outcome.limit = outcome.asked = sandbox.request().memory_mb;
   outcome.used = static_cast<double>(ending.report.usage.memory_peak_bytes) / (1u << 20);
-  outcome.ceiling = options_.most_memory_mb;
+  outcome.ceiling = options_.max_memory_mb;
   return outcome;
 }
 

@@ -67,8 +67,8 @@ asio::awaitable<Sandboxes::Or<PortConnection>> Sandboxes::connect(
   }
   if (auto refusal = resume_on_demand(*sandbox)) co_return std::move(*refusal);
   const auto places = std::make_shared<Places>(port_connections_);
-  if (!places->is_within(options_.most_port_connections)) {
-    const std::int64_t most = options_.most_port_connections;
+  if (!places->is_within(options_.max_port_connections)) {
+    const std::int64_t most = options_.max_port_connections;
     co_return Refusal{.reason = Reason::busy,
                       .detail = "too many connections to ports of sandboxes are open; try again",
                       .limit = most,

@@ -29,11 +29,11 @@ constexpr std::uint32_t max_processes = 1024;
 constexpr std::uint32_t max_disk_mb = 1024;
 constexpr double max_process_seconds = 86400;
 
-double most_lifetime(const RequestRules& rules) {
-  return std::chrono::duration<double>(rules.most_lifetime).count();
+double max_lifetime(const RequestRules& rules) {
+  return std::chrono::duration<double>(rules.max_lifetime).count();
 }
 
-double usual_lifetime(const RequestRules& rules) { return std::min(3600.0, most_lifetime(rules)); }
+double usual_lifetime(const RequestRules& rules) { return std::min(3600.0, max_lifetime(rules)); }
 
 Words timeout_words(const RequestRules&) { return {"delete", "pause"}; }
 
@@ -95,7 +95,7 @@ Complaint read_seconds_or_null(const Field& field, const Value& value, const Req
 template <auto member, class Request>
 Complaint read_lifetime(const Field& field, const Value& value, const RequestRules& rules,
                         Request& request) {
-  return read_seconds_or_null<member>(field, value, rules, request, rules.most_lifetime);
+  return read_seconds_or_null<member>(field, value, rules, request, rules.max_lifetime);
 }
 
 template <auto member, class Request>
@@ -143,7 +143,7 @@ Complaint read_limits(const Field& field, const Value& value, const RequestRules
 constexpr Field lifetime_field = {
     .name = "timeout_seconds",
     .min = 1,
-    .operator_max = most_lifetime,
+    .operator_max = max_lifetime,
     .operator_default = usual_lifetime,
     .description =
         "How long it may live, without the time in which it is paused; null: as long as the "
@@ -422,7 +422,7 @@ std::span<const RequestField<FileRequest>> file_action_fields() noexcept { retur
 SandboxRequest default_sandbox(const RequestRules& rules) {
   SandboxRequest request;
   request.memory_mb = rules.default_memory_limit_mb;
-  request.timeout = std::min(request.timeout, rules.most_lifetime);
+  request.timeout = std::min(request.timeout, rules.max_lifetime);
   return request;
 }
 

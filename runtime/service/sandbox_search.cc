@@ -6,7 +6,7 @@
 namespace runtime {
 namespace {
 
-constexpr std::chrono::seconds most_time_of_a_search{10};
+constexpr std::chrono::seconds max_time_of_a_search{10};
 // Others have their turn with files in between.
 constexpr std::chrono::milliseconds time_of_a_turn{50};
 
@@ -29,7 +29,7 @@ boost::asio::awaitable<std::variant<SearchFindings, Refusal>> search_files(
     sandboxes.note_file(caller, *sandbox, SandboxEventKind::file_read, query.path);
   }
   TextSearch search(std::move(*directory), query.text, query.limit);
-  const auto deadline = std::chrono::steady_clock::now() + most_time_of_a_search;
+  const auto deadline = std::chrono::steady_clock::now() + max_time_of_a_search;
   bool is_late = false;
   for (bool has_more = true; has_more && !is_late;) {
     auto run = [search = &search] {

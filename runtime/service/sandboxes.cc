@@ -23,8 +23,8 @@ using Reason = Refusal::Reason;
 // An owner can still look up this many of their sandboxes that have ended.
 constexpr std::ptrdiff_t known_ended = 100;
 // These are the bounds that jail::Jail::spawn() has.
-constexpr std::uint32_t most_processes = 64;
-constexpr std::uint32_t most_left_behind = 256;
+constexpr std::uint32_t max_running = 64;
+constexpr std::uint32_t max_left_behind = 256;
 // Of one sandbox.
 
 Refusal not_found(std::string_view what) {
@@ -113,10 +113,10 @@ std::optional<Refusal> Sandboxes::reserve(const Principal& principal,
   if (alive >= options_.most) {
     return busy("too many sandboxes live; try again when one has ended", options_.most);
   }
-  if (own >= options_.most_of_an_owner) {
+  if (own >= options_.max_per_owner) {
     return Refusal{.reason = Reason::caller_limit,
                    .detail = "too many sandboxes of this caller live; delete one",
-                   .limit = std::int64_t{options_.most_of_an_owner},
+                   .limit = std::int64_t{options_.max_per_owner},
                    .used = std::int64_t{own}};
   }
   under_way_.emplace_back(principal.tenant, request.name);
@@ -130,14 +130,14 @@ asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> Sandboxes::launch(
   wanted.memory_limit_mb = request.memory_mb;
   wanted.processes = request.processes;
   wanted.disk_limit_mb = request.disk_mb;
-  wanted.most_lifetime = options_.most_lifetime;
+  wanted.max_lifetime = options_.max_lifetime;
   wanted.network = request.network;
   wanted.network.label = sandbox->id_;
   const LivingSandbox::Times times{
-      .lifetime = request.timeout, .idle = request.idle, .most_lifetime = options_.most_lifetime};
+      .lifetime = request.timeout, .idle = request.idle, .max_lifetime = options_.max_lifetime};
   const LivingSandbox::Pausing pausing{.in_place_of_end = request.pauses_at_its_end,
                                        .resumes_on_demand = request.resumes_on_demand,
-                                       .most_paused = options_.most_paused};
+                                       .max_paused = options_.max_paused};
   for (bool is_first = true;; is_first = false) {
     auto jail = runner_.launch_living(wanted);
     if (!jail) co_return jail.error();
@@ -327,10 +327,10 @@ asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> Sandboxes::spawn(
 
 asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_process(
     Caller caller, Found sandbox, ProcessRequest request, Cancel cancel) {
-  if (sandbox->living()->running() >= most_processes) {
+  if (sandbox->living()->running() >= max_running) {
     co_return busy(
-        "as many processes run in this sandbox as there may be: " + std::to_string(most_processes),
-        most_processes);
+        "as many processes run in this sandbox as there may be: " + std::to_string(max_running),
+        max_running);
   }
   auto process = co_await spawn(std::move(caller), sandbox, std::move(request), cancel);
   if (process) co_return std::move(*process);
@@ -342,8 +342,8 @@ asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_
   // Init's table is full: others have left processes behind that go on.
   if (error.kind == jail::ErrorKind::exhausted && error.sys_errno == EAGAIN) {
     co_return busy("as many processes are left in this sandbox as there may be: " +
-                       std::to_string(most_left_behind),
-                   most_left_behind);
+                       std::to_string(max_left_behind),
+                   max_left_behind);
   }
   if (is_of_the_program(error)) {
     co_return Refusal{.reason = Reason::invalid, .detail = "command: " + error.message()};
@@ -404,7 +404,7 @@ void Sandboxes::forget_ended_of(const std::string& owner) {
 
 Admission& Sandboxes::file_turns_of(const std::string& owner) {
   const std::lock_guard lock(mutex_);
-  return file_turns_of_.try_emplace(owner, file_threads_of_an_owner, most_waiting_file_work)
+  return file_turns_of_.try_emplace(owner, file_threads_of_an_owner, max_waiting_file_work)
       .first->second;
 }
 

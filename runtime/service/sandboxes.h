@@ -116,14 +116,14 @@ class Sandbox {
 class Sandboxes {
  public:
   struct Options {
-    std::uint32_t most = 100;                                         // that live at a time
-    std::uint32_t most_of_an_owner = 100;                             // of these
-    std::chrono::milliseconds most_lifetime{std::chrono::hours(24)};  // but for pauses
-    std::chrono::milliseconds most_paused{std::chrono::hours(24)};
-    std::uint32_t most_memory_mb = 2048;        // what requests may ask for, as remedies say
-    double cores = 1;                           // of processor time that each may use
-    std::uint32_t most_port_connections = 256;  // of all sandboxes together
-    std::string ports_domain = {};              // where ports have host names; empty: nowhere
+    std::uint32_t most = 100;                                        // that live at a time
+    std::uint32_t max_per_owner = 100;                               // of these
+    std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};  // but for pauses
+    std::chrono::milliseconds max_paused{std::chrono::hours(24)};
+    std::uint32_t max_memory_mb = 2048;        // what requests may ask for, as remedies say
+    double cores = 1;                          // of processor time that each may use
+    std::uint32_t max_port_connections = 256;  // of all sandboxes together
+    std::string ports_domain = {};             // where ports have host names; empty: nowhere
   };
 
   // Those of an earlier server are known as ended.
@@ -254,7 +254,7 @@ class Sandboxes {
   // for one owner.
   static constexpr std::uint32_t file_threads = 4;
   static constexpr std::uint32_t file_threads_of_an_owner = 2;
-  static constexpr std::uint32_t most_waiting_file_work = 512;
+  static constexpr std::uint32_t max_waiting_file_work = 512;
 
   // A thread that works with files, of those that the owner may have.
   struct FileTurn {
@@ -313,7 +313,7 @@ class Sandboxes {
   SandboxHistory& history_;
   const Options options_;
   WatchBounds watch_bounds_;  // with mutex_ held
-  Admission file_turns_{file_threads, most_waiting_file_work};
+  Admission file_turns_{file_threads, max_waiting_file_work};
   std::map<std::string, Admission, std::less<>> file_turns_of_;  // of each owner
   boost::asio::thread_pool file_workers_{file_threads};
   boost::asio::strand<boost::asio::thread_pool::executor_type> sampling_{

@@ -20,7 +20,7 @@ SandboxUsage UsageHistory::completed_locked(SandboxUsage usage) {
 void UsageHistory::add(SandboxUsage usage) {
   const std::lock_guard lock(mutex_);
   samples_.push_back(completed_locked(usage));
-  if (samples_.size() > most_samples) samples_.pop_front();
+  if (samples_.size() > max_samples) samples_.pop_front();
 }
 
 std::vector<SandboxUsage> UsageHistory::between(Time from, Time to) const {

@@ -19,7 +19,7 @@ class UsageHistory {
 
   // One sample in so much time, of the last hour that it ran.
   static constexpr std::chrono::seconds interval{10};
-  static constexpr std::size_t most_samples = 360;
+  static constexpr std::size_t max_samples = 360;
 
   // The same with what earlier looks know: the highest memory that was seen, where the kernel does
   // not say, and no less processor time than before, where processes took theirs along.

@@ -18,12 +18,12 @@ using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
 // So few are held by each webhook that waits for its receiver, as they may be large.
-constexpr std::uint32_t most_of_a_page = 20;
+constexpr std::uint32_t max_per_page = 20;
 // One look at the store for all that happens meanwhile.
 constexpr std::chrono::milliseconds rest_between_looks{50};
 constexpr std::chrono::seconds rest_of_a_store_that_fails{10};
 // A restart looks at so many events again, at most, that no webhook wanted.
-constexpr std::uint64_t most_unstored = 256;
+constexpr std::uint64_t max_unstored = 256;
 
 // Until then, or until `cancel` is requested.
 awaitable<void> rest_until(steady_clock::time_point time, Cancel cancel) {
@@ -63,7 +63,7 @@ awaitable<void> Webhooks::deliver(Found webhook, Cancel stop) {
     const std::uint64_t seen = news.count(owner);
     SandboxEventQuery query;
     query.owner = owner;
-    query.limit = most_of_a_page;
+    query.limit = max_per_page;
     {
       const std::lock_guard lock(mutex_);
       query.after = webhook->row.cursor;
@@ -140,7 +140,7 @@ void Webhooks::note_missed(Webhook& webhook, const SandboxEventPage& page) {
 void Webhooks::skip(const Found& webhook, std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   webhook->row.cursor = number;
-  if (++webhook->unstored >= most_unstored) store_locked(webhook);
+  if (++webhook->unstored >= max_unstored) store_locked(webhook);
 }
 
 void Webhooks::note_sent(const Found& webhook, const SandboxEvent& event, const WebhookSent& sent,

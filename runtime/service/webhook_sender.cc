@@ -20,8 +20,8 @@ namespace asio = boost::asio;
 using std::chrono::system_clock;
 
 constexpr std::chrono::milliseconds connect_timeout{5'000};
-constexpr std::size_t most_head_bytes = 16u << 10;
-constexpr std::size_t most_body_bytes = 64u << 10;
+constexpr std::size_t max_head_bytes = 16u << 10;
+constexpr std::size_t max_body_bytes = 64u << 10;
 constexpr int gone = 410;
 
 bool is_success(int status) { return status >= 200 && status < 300; }
@@ -31,8 +31,8 @@ llm::HttpClientOptions client_options(const WebhookDestinations& destinations) {
   options.user_agent = "agent-sandbox-webhooks";
   options.connect_timeout = connect_timeout;
   options.heads_only = true;
-  options.max_head_bytes = most_head_bytes;
-  options.max_reply_bytes = most_body_bytes;
+  options.max_head_bytes = max_head_bytes;
+  options.max_reply_bytes = max_body_bytes;
   options.may_connect = [&destinations](const sockaddr& address) {
     return destinations.may_connect(address);
   };
@@ -101,10 +101,10 @@ struct WebhookSender::Turns {
 
   Admission& of(const std::string& owner) {
     const std::lock_guard lock(mutex);
-    return of_owners.try_emplace(owner, most_of_an_owner, no_bound).first->second;
+    return of_owners.try_emplace(owner, max_per_owner, no_bound).first->second;
   }
 
-  Admission all{most_at_once, no_bound};
+  Admission all{max_at_once, no_bound};
   std::mutex mutex;
   std::map<std::string, Admission> of_owners;  // as many as there are keys
 };
@@ -144,7 +144,7 @@ asio::awaitable<WebhookSent> WebhookSender::send(std::string owner, std::string 
   request.headers = webhook_headers(message, secrets, sent.attempt.at);
   request.body = std::move(message.body);
   llm::FetchOptions options;
-  options.deadline = std::chrono::steady_clock::now() + most_time;
+  options.deadline = std::chrono::steady_clock::now() + max_time;
   options.cancel = std::move(cancel);
   const llm::HttpOutcome outcome = co_await client_.fetch(std::move(request), std::move(options));
   if (lookup && !was_broken_off(outcome)) lookup->is_over();

@@ -21,12 +21,12 @@ namespace runtime {
 class WebhookSender {
  public:
   // An owner may have one try of each of its webhooks under way, and two tests.
-  static constexpr std::uint32_t most_of_an_owner = 12;
+  static constexpr std::uint32_t max_per_owner = 12;
   // All owners together may have so many tries under way, and they take turns. More than forty
   // owners are needed to keep another one waiting.
-  static constexpr std::uint32_t most_at_once = 512;
+  static constexpr std::uint32_t max_at_once = 512;
   // From looking the name up to the end of the answer's head.
-  static constexpr std::chrono::seconds most_time{10};
+  static constexpr std::chrono::seconds max_time{10};
 
   // `destinations` outlives it. std::system_error where the host has no threads or descriptors
   // left.

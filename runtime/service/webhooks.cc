@@ -158,10 +158,10 @@ std::optional<Refusal> Webhooks::reserve(const std::string& owner) {
   const std::lock_guard lock(mutex_);
   auto own = static_cast<std::size_t>(std::count(under_way_.begin(), under_way_.end(), owner));
   for (const Found& webhook : webhooks_) own += webhook->row.owner == owner ? 1 : 0;
-  if (own >= most_of_an_owner) {
+  if (own >= max_per_owner) {
     return Refusal{.reason = Reason::caller_limit,
                    .detail = "too many webhooks of this caller; delete one",
-                   .limit = std::int64_t{most_of_an_owner},
+                   .limit = std::int64_t{max_per_owner},
                    .used = static_cast<std::int64_t>(own)};
   }
   under_way_.push_back(owner);
@@ -307,8 +307,8 @@ awaitable<Webhooks::Or<WebhookTry>> Webhooks::test(Caller caller, std::string id
   if (!claim) {
     co_return Refusal{.reason = Reason::caller_limit,
                       .detail = "tests of this caller's webhooks are under way; wait for an answer",
-                      .limit = std::int64_t{most_tests_of_an_owner},
-                      .used = std::int64_t{most_tests_of_an_owner}};
+                      .limit = std::int64_t{max_tests_per_owner},
+                      .used = std::int64_t{max_tests_per_owner}};
   }
   const Cancel cancel = removed.child();
   const Cancel::Listener on_gone(std::move(gone), [cancel] { cancel.request(); });

@@ -46,8 +46,8 @@ class Webhooks {
     std::vector<Secret> keys{};   // whose owners there are; empty: everybody is one owner
   };
 
-  static constexpr std::size_t most_of_an_owner = 10;
-  static constexpr std::uint32_t most_tests_of_an_owner = 2;  // at once
+  static constexpr std::size_t max_per_owner = 10;
+  static constexpr std::uint32_t max_tests_per_owner = 2;  // at once
 
   // What is passed by reference outlives it, and it outlives what uses it. Waits for the disk.
   // std::system_error where the host has no threads or descriptors left.
@@ -136,7 +136,7 @@ class Webhooks {
   const Cancel end_;
   const Cancel draining_;
   // Counts tests.
-  Admission tests_{0, 0, most_tests_of_an_owner};
+  Admission tests_{0, 0, max_tests_per_owner};
 
   mutable std::mutex mutex_;
   std::vector<Found> webhooks_;         // the oldest first

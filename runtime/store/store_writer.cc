@@ -10,7 +10,7 @@ using jail::Result;
 // What nobody waits for is written this much later.
 constexpr std::chrono::milliseconds gathering{5};
 // So often the writer looks again by itself before it sleeps until it is woken.
-constexpr int most_idle_turns = 20;
+constexpr int max_idle_turns = 20;
 // What waits for a slow disk.
 constexpr std::size_t max_waiting_bytes = 64u << 20;
 
@@ -73,7 +73,7 @@ void StoreWriter::add_task(Task task) {
 // processor with either. While jobs come one after the other nobody wakes the writer: that would
 // take a turn of the processor from a program that is about to start.
 void StoreWriter::gather(std::unique_lock<std::mutex>& lock) {
-  if (idle_turns_ >= most_idle_turns) {
+  if (idle_turns_ >= max_idle_turns) {
     asleep_ = true;
     changed_.wait(lock, [this] { return closing_ || !tasks_.empty(); });
     asleep_ = false;

@@ -45,9 +45,9 @@ constexpr std::chrono::milliseconds time_between_tries{20};
 // For the messages that end the connection, where the client does not read.
 constexpr std::chrono::seconds patience_with_the_client{5};
 constexpr std::size_t output_bytes = 64u << 10;
-constexpr std::size_t most_message_bytes = 256u << 10;
+constexpr std::size_t max_message_bytes = 256u << 10;
 // What was typed and not read by the guest; nothing more is read from the client meanwhile.
-constexpr std::size_t most_typed_bytes = 64u << 10;
+constexpr std::size_t max_typed_bytes = 64u << 10;
 
 std::variant<Process, Response> process_to_attach_to(const runtime::Sandbox& sandbox,
                                                      const std::string& pid) {
@@ -70,7 +70,7 @@ class TerminalSession final {
         wish_(std::move(wish)),
         call_(std::move(upgrade.call)),
         channel_(
-            Channel::create(std::move(upgrade.socket), {.max_message_bytes = most_message_bytes})),
+            Channel::create(std::move(upgrade.socket), {.max_message_bytes = max_message_bytes})),
         share_(upgrade.budget),
         over_(call_.gone.child()),
         has_typed_(Bell::create(channel_->executor())),
@@ -247,7 +247,7 @@ class TerminalSession final {
   }
 
   awaitable<void> keep_typed(const std::string& bytes) {
-    while (typed_.size() >= most_typed_bytes && !over_.requested()) co_await has_room_->wait();
+    while (typed_.size() >= max_typed_bytes && !over_.requested()) co_await has_room_->wait();
     typed_ += bytes;
     Bell::ring(has_typed_);
   }

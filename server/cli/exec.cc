@@ -273,8 +273,8 @@ int exec(ExecOptions options, runtime::Environment environment) {
   }
   asio::thread_pool pool(2);
   runtime::RunnerOptions limits = runner_options(*started);
-  limits.most_timeout = typed_ceilings.timeout;
-  limits.most_memory_mb = typed_ceilings.memory_limit_mb;
+  limits.max_timeout = typed_ceilings.timeout;
+  limits.max_memory_mb = typed_ceilings.memory_limit_mb;
   const ExecOptions::Mode mode = options.mode;
   auto request = request_of(std::move(options), *language, std::move(program->code), *jail_file,
                             started->config);

@@ -19,8 +19,8 @@
 namespace server {
 namespace {
 
-constexpr int least_major = 6;
-constexpr int least_minor = 1;
+constexpr int min_major = 6;
+constexpr int min_minor = 1;
 
 std::string error_text(int number) {
   char room[128];
@@ -60,7 +60,7 @@ Check check_kernel(std::string_view release) {
   if (first.ec == std::errc() && first.ptr != end && *first.ptr == '.') {
     std::from_chars(first.ptr + 1, end, minor);
   }
-  if (major < least_major || (major == least_major && minor < least_minor)) {
+  if (major < min_major || (major == min_major && minor < min_minor)) {
     check.state = Check::State::missing;
     check.advice = "Linux 6.1 or newer is needed";
   }
@@ -157,15 +157,15 @@ Check check_pool_bounds(const PoolBounds& bounds) {
   check.found = first.empty() ? "no bound on how many jails there can be"
                               : "room for " + std::to_string(jails) + " jails at once, by " +
                                     std::string(first);
-  constexpr std::uint64_t least_keys = 50;
-  if (bounds.keys && *bounds.keys < least_keys) {
+  constexpr std::uint64_t min_keys = 50;
+  if (bounds.keys && *bounds.keys < min_keys) {
     check.state = Check::State::notice;
     check.found += "; " + std::to_string(*bounds.keys) + " keys";
     check.advice += (check.advice.empty() ? "" : "; ") +
                     std::string("raise sysctl kernel.keys.maxkeys, each zygote has a keyring");
   }
   // What the default template may keep, and as many that run.
-  if (jails < 2 * runtime::most_pool_size) {
+  if (jails < 2 * runtime::max_pool_size) {
     check.state = Check::State::notice;
   } else if (check.state == Check::State::good) {
     check.advice.clear();

@@ -32,20 +32,20 @@ using Clock = std::chrono::steady_clock;
 
 // A kind of work is done in batches that are shorter than a turn on the processor, until there are
 // enough of them or its time is over: on an emulated processor everything is slower by far.
-constexpr std::size_t most_batches = 25;
-constexpr std::size_t least_batches = 5;
-constexpr std::chrono::milliseconds most_time{100};
+constexpr std::size_t max_batches = 25;
+constexpr std::size_t min_batches = 5;
+constexpr std::chrono::milliseconds max_time{100};
 constexpr std::size_t pages_a_batch = 32;
 constexpr std::size_t round_trips_a_batch = 20;
 constexpr std::size_t calls_a_batch = 500;
 
 // Plain, since a child fills it in memory that it shares.
 struct Batches {
-  std::array<double, most_batches> microseconds;  // for one piece of work
+  std::array<double, max_batches> microseconds;  // for one piece of work
   std::size_t count;
 
   double median() const {
-    std::array<double, most_batches> sorted = microseconds;
+    std::array<double, max_batches> sorted = microseconds;
     std::sort(sorted.begin(), sorted.begin() + count);
     return sorted[count / 2];
   }
@@ -59,9 +59,9 @@ double microseconds_between(Clock::time_point from, Clock::time_point to) {
 template <class Work>
 bool measure(Batches& batches, std::size_t pieces, Work batch) {
   const Clock::time_point started = Clock::now();
-  for (batches.count = 0; batches.count < most_batches; ++batches.count) {
+  for (batches.count = 0; batches.count < max_batches; ++batches.count) {
     const Clock::time_point before = Clock::now();
-    if (batches.count >= least_batches && before - started > most_time) break;
+    if (batches.count >= min_batches && before - started > max_time) break;
     if (!batch(batches.count)) return false;
     batches.microseconds[batches.count] =
         microseconds_between(before, Clock::now()) / static_cast<double>(pieces);
@@ -167,7 +167,7 @@ void write_to_pages(volatile char* pages, std::size_t page_size, char value) {
 std::optional<jail::Error> measure_pages(HostSpeed& speed) {
   const auto page_size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t batch_size = pages_a_batch * page_size;
-  const Mapping fresh(most_batches * batch_size, MAP_PRIVATE);
+  const Mapping fresh(max_batches * batch_size, MAP_PRIVATE);
   const Mapping shared(sizeof(Batches), MAP_SHARED);
   if (!fresh.valid() || !shared.valid()) return failed("map memory");
   if (!fresh.keep_pages_small()) return failed("ask for small pages");
@@ -178,7 +178,7 @@ std::optional<jail::Error> measure_pages(HostSpeed& speed) {
     return true;
   });
   // A page that nobody has written cannot be copied.
-  for (std::size_t i = touched.count; i < most_batches; ++i) {
+  for (std::size_t i = touched.count; i < max_batches; ++i) {
     write_to_pages(pages + i * batch_size, page_size, 1);
   }
   auto* const copied = new (shared.start()) Batches{};
@@ -190,7 +190,7 @@ std::optional<jail::Error> measure_pages(HostSpeed& speed) {
   });
   if (!child.valid()) return failed("fork");
   child.wait();
-  if (copied->count < least_batches) {
+  if (copied->count < min_batches) {
     errno = ECHILD;
     return failed("let a child write to pages");
   }
@@ -201,9 +201,9 @@ std::optional<jail::Error> measure_pages(HostSpeed& speed) {
 
 std::optional<jail::Error> measure_forks(HostSpeed& speed) {
   Batches forks{};
-  for (const Clock::time_point started = Clock::now(); forks.count < most_batches; ++forks.count) {
+  for (const Clock::time_point started = Clock::now(); forks.count < max_batches; ++forks.count) {
     const Clock::time_point before = Clock::now();
-    if (forks.count >= least_batches && before - started > most_time) break;
+    if (forks.count >= min_batches && before - started > max_time) break;
     const Child child([] {});
     const Clock::time_point after = Clock::now();
     if (!child.valid()) return failed("fork");

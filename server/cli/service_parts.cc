@@ -63,12 +63,12 @@ jail::Result<std::unique_ptr<Service>> start_service(StartRequest request) {
 runtime::Sandboxes::Options sandbox_options(const runtime::Config& config) {
   const std::uint32_t most = config.sandbox_max_living;
   return {.most = most,
-          .most_of_an_owner = config.api_keys.size() > 1 ? (most + 1) / 2 : most,
-          .most_lifetime = config.sandbox_max_lifetime,
-          .most_paused = config.sandbox_max_paused,
-          .most_memory_mb = config.ceilings.memory_limit_mb,
+          .max_per_owner = config.api_keys.size() > 1 ? (most + 1) / 2 : most,
+          .max_lifetime = config.sandbox_max_lifetime,
+          .max_paused = config.sandbox_max_paused,
+          .max_memory_mb = config.ceilings.memory_limit_mb,
           .cores = config.sandbox_cpu_limit,
-          .most_port_connections = std::max(1u, config.api_max_connections / 2),
+          .max_port_connections = std::max(1u, config.api_max_connections / 2),
           .ports_domain = config.sandbox_ports_domain};
 }
 

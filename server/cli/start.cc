@@ -94,8 +94,8 @@ runtime::RunnerOptions runner_options(const Start& start) {
   options.max_of_a_caller = config.api_key_concurrency;
   options.cpu_percent = static_cast<std::uint32_t>(std::lround(config.sandbox_cpu_limit * 100));
   options.usual_memory_mb = config.sandbox_memory_limit_mb;
-  options.most_memory_mb = config.ceilings.memory_limit_mb;
-  options.most_timeout = config.ceilings.timeout;
+  options.max_memory_mb = config.ceilings.memory_limit_mb;
+  options.max_timeout = config.ceilings.timeout;
   options.cgroups = start.cgroup.tree;
   options.root = std::make_shared<const jail::Root>(start.root.view);
   return options;

@@ -22,7 +22,7 @@ class TaskTrace {
     const auto now = std::chrono::steady_clock::now();
     const auto at = std::chrono::duration_cast<std::chrono::milliseconds>(now - began_);
     pieces_ = comes_in_pieces(event.type) ? pieces_ + event.data.size() : 0;
-    if (pieces_ > most_pieces && !events_.empty()) {
+    if (pieces_ > max_pieces && !events_.empty()) {
       events_.back().at = at;
       return;
     }
@@ -38,7 +38,7 @@ class TaskTrace {
  private:
   // Of what a model or a program says without a pause. The page shows less of it, and a program may
   // write as much as its time allows.
-  static constexpr std::size_t most_pieces = 1u << 20;
+  static constexpr std::size_t max_pieces = 1u << 20;
 
   static bool comes_in_pieces(runtime::agent::EventType type) {
     using runtime::agent::EventType;

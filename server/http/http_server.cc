@@ -62,7 +62,7 @@ void HttpServer::listen(Listener listener) {
 
 asio::awaitable<void> HttpServer::accept_loop() {
   while (acceptor_.is_open()) {
-    Worker& worker = least_busy();
+    Worker& worker = idlest();
     auto [error, socket] = co_await acceptor_.async_accept(worker.executor, as_values);
     if (error == asio::error::operation_aborted) co_return;
     if (!error) {
@@ -76,7 +76,7 @@ asio::awaitable<void> HttpServer::accept_loop() {
   }
 }
 
-HttpServer::Worker& HttpServer::least_busy() {
+HttpServer::Worker& HttpServer::idlest() {
   return *std::min_element(workers_.begin(), workers_.end(), [](const Worker& a, const Worker& b) {
     return a.connections < b.connections;
   });
@@ -128,7 +128,7 @@ void HttpServer::empty_backlog() {
   error_code error;
   acceptor_.non_blocking(true, error);
   for (int left = max_backlog; left > 0 && !error; --left) {
-    Worker& worker = least_busy();
+    Worker& worker = idlest();
     Socket socket = acceptor_.accept(worker.executor, error);
     if (!error) start_session(std::move(socket), worker);
   }

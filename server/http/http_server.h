@@ -44,7 +44,7 @@ class HttpServer {
   };
 
   boost::asio::awaitable<void> accept_loop();
-  Worker& least_busy();
+  Worker& idlest();
   void start_session(Socket socket, Worker& worker);
   void empty_backlog();
   void give_back_memory_later();

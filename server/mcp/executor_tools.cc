@@ -25,7 +25,7 @@ using runtime::json::Object;
 using runtime::json::Value;
 using runtime::json::Writer;
 
-constexpr std::uint32_t most_listed = 1000;
+constexpr std::uint32_t max_listed = 1000;
 
 struct NamedArguments {
   std::string name;
@@ -136,7 +136,7 @@ awaitable<ToolResult> list_names(ToolContext context, Object arguments) {
   if (!arguments.empty()) co_return failed("expected no arguments");
   Sandboxes::Query query;
   query.states = {runtime::Sandbox::State::running, runtime::Sandbox::State::paused};
-  query.limit = most_listed;
+  query.limit = max_listed;
   const auto page = context.services.sandboxes->list(context.caller.principal, query);
   Writer writer;
   writer.begin_object().key("sandboxes").begin_array();

@@ -29,7 +29,7 @@ using runtime::Sandboxes;
 using runtime::json::Object;
 using runtime::json::Writer;
 
-constexpr std::size_t most_read_bytes = 256u << 10;
+constexpr std::size_t max_read_bytes = 256u << 10;
 
 // What the tools that work in a sandbox are told, beside what a process is started with.
 struct SandboxArguments {
@@ -195,7 +195,7 @@ awaitable<ToolResult> run_command(ToolContext context, Object arguments) {
       context.caller, sandbox, std::move(request), context.cancel);
   if (const auto* refusal = std::get_if<Refusal>(&started)) co_return failed(*refusal);
   const auto process = std::get<std::shared_ptr<runtime::LivingProcess>>(started);
-  const auto output = co_await runtime::output_to_the_end(process, context.cancel, most_read_bytes);
+  const auto output = co_await runtime::output_to_the_end(process, context.cancel, max_read_bytes);
   if (!output.has_ended) co_return failed("cancelled");
   co_await Sandboxes::settle(sandbox, *process);
   Writer writer;
@@ -220,7 +220,7 @@ awaitable<ToolResult> read_file(ToolContext context, Object arguments) {
                                         runtime::SandboxEventKind::file_read, given.path);
   struct stat status {};
   ::fstat(file->get(), &status);
-  std::string content(std::min<std::size_t>(most_read_bytes, status.st_size), '\0');
+  std::string content(std::min<std::size_t>(max_read_bytes, status.st_size), '\0');
   std::size_t had = 0;
   while (had < content.size()) {
     const ssize_t got = ::read(file->get(), content.data() + had, content.size() - had);

@@ -30,7 +30,7 @@ constexpr int internal_error = -32603;
 constexpr int header_mismatch = -32020;
 constexpr int unsupported_version = -32022;
 
-constexpr std::size_t most_structured_bytes = 256u << 10;
+constexpr std::size_t max_structured_bytes = 256u << 10;
 
 bool is_known(std::string_view version) {
   return version == stateless || std::find(std::begin(session_versions), std::end(session_versions),
@@ -196,7 +196,7 @@ awaitable<McpAnswer> Mcp::answer_request(runtime::Caller caller, const Message& 
   writer.begin_object().key("content").begin_array().begin_object();
   writer.key("type").string("text").key("text").string(done.json).end_object().end_array();
   // Once is enough of what is large.
-  const bool is_small = done.json.size() <= most_structured_bytes;
+  const bool is_small = done.json.size() <= max_structured_bytes;
   if (!done.is_error && is_small) writer.key("structuredContent").json(done.json);
   writer.key("isError").boolean(done.is_error);
   if (message.is_stateless) write_server(writer);

@@ -114,7 +114,7 @@ void McpPipe::run() {
     const std::size_t in_progress = state_->in_progress();
     const bool is_over = input_ended_ || state_->is_stopping();
     if (is_over && in_progress == 0) break;
-    const bool takes_more = !is_over && in_progress < most_at_once;
+    const bool takes_more = !is_over && in_progress < max_at_once;
     // A descriptor below 0 is left out. Of the output only that it was closed is of interest.
     pollfd polled[] = {{.fd = takes_more ? in_ : -1, .events = POLLIN, .revents = 0},
                        {.fd = state_->wake.get(), .events = POLLIN, .revents = 0},
@@ -141,13 +141,13 @@ void McpPipe::take_input() {
   for (;;) {
     const std::size_t end = bytes.find('\n', from);
     const std::size_t length = std::min(end, bytes.size()) - from;
-    if (!is_skipping_ && line_.size() + length > most_line_bytes) {
+    if (!is_skipping_ && line_.size() + length > max_line_bytes) {
       is_skipping_ = true;
       std::string().swap(line_);
       {
         const std::lock_guard hold(state_->mutex);
         state_->answers.push_back(
-            mcp_refusal("a line is at most " + std::to_string(most_line_bytes) + " bytes") + '\n');
+            mcp_refusal("a line is at most " + std::to_string(max_line_bytes) + " bytes") + '\n');
       }
       state_->ring();
     }

@@ -17,9 +17,9 @@ namespace server {
 class McpPipe {
  public:
   // Longer lines are refused, and what follows them is read.
-  static constexpr std::size_t most_line_bytes = 16u << 20;
+  static constexpr std::size_t max_line_bytes = 16u << 20;
   // Messages that are dealt with at a time; the others wait in the stream.
-  static constexpr std::size_t most_at_once = 64;
+  static constexpr std::size_t max_at_once = 64;
 
   // Messages are dealt with by `executors` in turn, which others run. The streams and what is
   // passed by reference outlive it. Throws std::system_error where no descriptor is left.

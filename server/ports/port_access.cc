@@ -8,7 +8,7 @@
 namespace server {
 namespace {
 
-constexpr std::size_t most_cookies_of_ours = 8;
+constexpr std::size_t max_cookies_of_ours = 8;
 
 // The value of "name=value"; nothing where it is another name.
 std::optional<std::string_view> value_in(std::string_view pair, std::string_view name) {
@@ -72,7 +72,7 @@ std::vector<std::string> tokens_in_cookies(const RequestHead& head) {
     if (!equal_ignoring_case(header.name, "Cookie")) continue;
     for_each_part(header.value, ';', [&](std::string_view part) {
       const auto value = value_in(trimmed(part), access_token_cookie);
-      if (value && tokens.size() < most_cookies_of_ours) tokens.emplace_back(*value);
+      if (value && tokens.size() < max_cookies_of_ours) tokens.emplace_back(*value);
     });
   }
   return tokens;

@@ -113,7 +113,7 @@ class Languages(live_server.ServerTest):
                 "new Worker(\"require('worker_threads').parentPort.postMessage(7)\", { eval: true }).on('message', m => console.log(m, child))")
         self.succeeds(self.javascript(code), "7 42\n")
 
-    def test_least_memory(self):
+    def test_min_memory(self):
         for run in (self.javascript, self.typescript):
             self.succeeds(run("console.log([1, 2, 3].map(n => n * 2).join())", memory_limit_mb=64), "2,4,6\n")
 

@@ -29,7 +29,7 @@ class Writer(threading.Thread):
     there by what was acknowledged. What was refused has changed nothing; what broke off is looked up, and must be what
     the operation may have come to."""
 
-    def __init__(self, server, sandbox, seed, most_bytes=40_000, runs_commands=True):
+    def __init__(self, server, sandbox, seed, max_bytes=40_000, runs_commands=True):
         super().__init__(daemon=True)
         self.client = server.client()
         self.sandbox = Sandbox(self.client, sandbox.made)
@@ -38,7 +38,7 @@ class Writer(threading.Thread):
         self.refusals, self.cut_short = collections.Counter(), collections.Counter()
         self.failure = None  # what no fault explains
         self._random, self._is_over = random.Random(seed), threading.Event()
-        self._most_bytes, self._runs_commands = most_bytes, runs_commands
+        self._max_bytes, self._runs_commands = max_bytes, runs_commands
         answer = self.sandbox.act(self.directory, make_directory=True)
         if answer.status != 201:
             raise AssertionError(f"expected 201: {answer}")
@@ -96,7 +96,7 @@ class Writer(threading.Thread):
     def _content(self, number):
         """Never the same twice, and of letters, as what a command reads has to be text."""
         line = f"{self.directory} {number} {self._random.random()}\n".encode()
-        return (line * (self._most_bytes // len(line)))[:self._random.randrange(self._most_bytes)]
+        return (line * (self._max_bytes // len(line)))[:self._random.randrange(self._max_bytes)]
 
     def _path(self, name):
         return f"{self.directory}/{name}"

@@ -344,25 +344,25 @@ class Output(NamedTest):
 
 class Files(NamedTest):
     def test_up_down_list_and_delete(self):
-        self.made("shelf")
+        self.made("shelves")
         content = random.Random(7).randbytes(300_000)
-        up = self.done(self.upload("shelf", form(("file", "a b.bin", content))))
+        up = self.done(self.upload("shelves", form(("file", "a b.bin", content))))
         self.assertEqual({"name": "a b.bin", "path": "/workspace/a b.bin", "size": len(content)}, up)
-        down = self.download("shelf", "/workspace/a b.bin")
+        down = self.download("shelves", "/workspace/a b.bin")
         self.assertEqual((200, "application/octet-stream", content), (down.status, down.headers["Content-Type"], down.body))
         self.assertEqual("attachment; filename*=UTF-8''a%20b.bin", down.headers["Content-Disposition"])
-        head = self.download("shelf", "/workspace/a b.bin", "HEAD")
+        head = self.download("shelves", "/workspace/a b.bin", "HEAD")
         self.assertEqual((200, str(len(content)), b""), (head.status, head.headers["Content-Length"], head.body))
-        self.run_in("shelf", "mkdir d; echo x > d/y")
+        self.run_in("shelves", "mkdir d; echo x > d/y")
         self.assertEqual([{"name": "a b.bin", "path": "/workspace/a b.bin", "isDir": False, "size": len(content)}],
-                         [entry for entry in self.files_of("shelf")["entries"] if not entry["isDir"]])
-        self.assertEqual(["d"], [entry["name"] for entry in self.files_of("shelf")["entries"] if entry["isDir"]])
-        gone = self.client.send("DELETE", "/api/v1/sandbox/files/shelf?path=/workspace/a%20b.bin")
+                         [entry for entry in self.files_of("shelves")["entries"] if not entry["isDir"]])
+        self.assertEqual(["d"], [entry["name"] for entry in self.files_of("shelves")["entries"] if entry["isDir"]])
+        gone = self.client.send("DELETE", "/api/v1/sandbox/files/shelves?path=/workspace/a%20b.bin")
         self.assertEqual("File /workspace/a b.bin deleted successfully", self.done(gone))
-        self.refused(404, self.download("shelf", "/workspace/a b.bin"), "no such file")
-        self.refused(409, self.client.send("DELETE", "/api/v1/sandbox/files/shelf?path=/workspace/d"))
-        self.done(self.client.send("DELETE", "/api/v1/sandbox/files/shelf?path=/workspace/d&recursive=true"))
-        self.assertEqual([], self.files_of("shelf")["entries"])
+        self.refused(404, self.download("shelves", "/workspace/a b.bin"), "no such file")
+        self.refused(409, self.client.send("DELETE", "/api/v1/sandbox/files/shelves?path=/workspace/d"))
+        self.done(self.client.send("DELETE", "/api/v1/sandbox/files/shelves?path=/workspace/d&recursive=true"))
+        self.assertEqual([], self.files_of("shelves")["entries"])
 
     def test_where_an_upload_goes(self):
         self.made("places")

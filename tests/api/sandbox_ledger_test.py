@@ -218,7 +218,7 @@ class Zygotes(live_server.SteadyPools, LedgerTest):
 class Full(LedgerTest):
     def test_a_disk_that_is_full_again_and_again(self):
         sandbox, other = self.make(limits={"disk_mb": 1}), self.make()
-        writers = self.write_to(sandbox, 2, most_bytes=200_000)
+        writers = self.write_to(sandbox, 2, max_bytes=200_000)
         self.write_to(other)
 
         def often():

@@ -27,7 +27,7 @@ class HostileLeaf : public Cgroup {
     spec.jail = program({"/usr/bin/python3", "/workspace/main.py"});
     spec.jail.limits.wall = spec.jail.limits.cpu = patience;
     spec.jail.limits.processes = 48;
-    spec.most_cpu = patience;
+    spec.max_cpu = patience;
     pool_ = std::make_unique<DrivenPool>(*launcher_, spec,
                                          PoolOptions{.least = 1, .usual = 1, .most = 1});
     ASSERT_TRUE(pool_->until_ready(1, 6 * patience)) << (*pool_)->state().trouble;

@@ -49,7 +49,7 @@ struct Counts {
 volatile Counts* counts = nullptr;
 // These are the sums over all episodes whose counts can be true.
 Counts totals{};
-constexpr std::uint64_t most_in_an_episode = 10'000;
+constexpr std::uint64_t max_in_an_episode = 10'000;
 
 // --- calls
 
@@ -273,7 +273,7 @@ void add_counts() {
     counts->made[i] = 0;
     counts->returned[i] = 0;
     is_plausible =
-        is_plausible && own.made[i] <= most_in_an_episode && own.returned[i] <= own.made[i];
+        is_plausible && own.made[i] <= max_in_an_episode && own.returned[i] <= own.made[i];
   }
   for (std::size_t i = 0; is_plausible && i < description_count; ++i) {
     totals.made[i] += own.made[i];

@@ -67,7 +67,7 @@ class HostMemory(live_server.ServerTest):
         """What the host may lose by it, in MB."""
         return attack.memory + attack.beyond
 
-    def least_lost_by(self, attack, template):
+    def smallest_loss(self, attack, template):
         least = self.lost_by(attack, template)
         for look in range(1, MAX_LOOKS):
             if look >= self.looks and least <= self.most(attack):
@@ -78,7 +78,7 @@ class HostMemory(live_server.ServerTest):
     def check(self, template):
         self.wait_until_warm()
         self.assertGreaterEqual(len(ON_MEMORY), 10)
-        losses = {attack.name: self.least_lost_by(attack, template) for attack in ON_MEMORY}
+        losses = {attack.name: self.smallest_loss(attack, template) for attack in ON_MEMORY}
         print("loss in MB:", losses, flush=True)
         self.assertEqual({}, {attack.name: losses[attack.name] for attack in ON_MEMORY
                               if losses[attack.name] > self.most(attack)})

@@ -24,7 +24,7 @@ namespace {
 
 namespace wire = jail::wire;
 
-constexpr std::size_t most_sent = 16;  // more than anybody takes
+constexpr std::size_t max_sent = 16;  // more than anybody takes
 constexpr std::size_t longest_datagram = 512;
 
 }  // namespace
@@ -58,12 +58,12 @@ FalseLauncher::FalseLauncher() {
 void FalseLauncher::take_order(int socket, std::vector<Order>& orders) {
   for (;;) {
     wire::LaunchRequest request{};
-    int received[jail::child::most_fds];
+    int received[jail::child::max_fds];
     std::size_t count = 0;
     const long got = jail::child::receive(socket, &request, sizeof request, received,
-                                          jail::child::most_fds, &count, MSG_DONTWAIT);
+                                          jail::child::max_fds, &count, MSG_DONTWAIT);
     if (got <= 0 && count == 0) return;
-    require(count <= jail::child::most_fds, "more descriptors than there is room for");
+    require(count <= jail::child::max_fds, "more descriptors than there is room for");
     jail::child::LaunchFds fds;
     if (got != sizeof request || request.magic != wire::plan_magic ||
         !jail::child::sort_fds(request, received, count, fds)) {
@@ -115,7 +115,7 @@ bool Frames::send(char type, int socket, Choices& from) {
 
 void Frames::send_bytes(int socket, std::string_view bytes, std::size_t count) const {
   std::vector<int> fds;
-  for (std::size_t i = 0; i < std::min(count, most_sent); ++i) {
+  for (std::size_t i = 0; i < std::min(count, max_sent); ++i) {
     fds.push_back(lent_[i % lent_.size()].get());
   }
   static_cast<void>(jail::send_with_fds(socket, bytes.substr(0, longest_datagram), fds));

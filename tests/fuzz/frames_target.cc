@@ -21,7 +21,7 @@ using jail::Ended;
 using jail::Jail;
 using jail::Phase;
 
-constexpr int most_steps = 64;
+constexpr int max_steps = 64;
 
 const jail::TemplatePlans& plans() {
   static const auto made =
@@ -115,7 +115,7 @@ void drive_jail(Choices& from, Frames& frames) {
   require(jail.has_value(), "a jail cannot be ordered");
   Order order = order_at(launcher);
   Watched watched(std::move(*jail));
-  for (int steps = 0; steps < most_steps && !from.is_empty(); ++steps) {
+  for (int steps = 0; steps < max_steps && !from.is_empty(); ++steps) {
     const auto step = static_cast<char>(from.byte());
     if (order.control.valid() && frames.send(step, order.control.get(), from)) continue;
     if (step == 'q') order.control.reset();
@@ -130,7 +130,7 @@ void drive_host(Choices& from, Frames& frames) {
   require(host.has_value(), "a host cannot be ordered");
   Order order = order_at(launcher);
   bool was_ready = false;
-  for (int steps = 0; steps < most_steps && !from.is_empty(); ++steps) {
+  for (int steps = 0; steps < max_steps && !from.is_empty(); ++steps) {
     const auto step = static_cast<char>(from.byte());
     if (order.control.valid() && frames.send(step, order.control.get(), from)) continue;
     if (step == 'q') order.control.reset();
@@ -153,7 +153,7 @@ void drive_host(Choices& from, Frames& frames) {
 void drive_launcher(Choices& from, const Frames& frames) {
   FalseLauncher launcher;
   std::vector<Order> orders;
-  for (int steps = 0; steps < most_steps && !from.is_empty(); ++steps) {
+  for (int steps = 0; steps < max_steps && !from.is_empty(); ++steps) {
     const std::size_t descriptors = from.byte() % 17;
     frames.send_bytes(launcher.socket().get(), from.piece(), descriptors);
     launcher.take_orders(orders);

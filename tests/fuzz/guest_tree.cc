@@ -13,8 +13,8 @@
 namespace fuzz {
 namespace {
 
-constexpr std::size_t most_lines = 64;
-constexpr std::size_t most_components = 40;  // more than a collection goes down
+constexpr std::size_t max_lines = 64;
+constexpr std::size_t max_components = 40;  // more than a collection goes down
 constexpr std::size_t longest_name = 255;
 constexpr std::size_t longest_content = 4096;
 constexpr std::uint64_t largest_file = std::uint64_t{1} << 40;
@@ -28,7 +28,7 @@ std::string_view taken(std::string_view& text, char mark) {
 
 std::vector<std::string> components_of(std::string_view path) {
   std::vector<std::string> components;
-  while (!path.empty() && components.size() < most_components) {
+  while (!path.empty() && components.size() < max_components) {
     std::string name(taken(path, '/').substr(0, longest_name));
     name.resize(std::min(name.find('\0'), name.size()));
     if (!name.empty() && name != "." && name != "..") components.push_back(std::move(name));
@@ -44,7 +44,7 @@ GuestTree::GuestTree(const std::string& directory, const std::string& outside,
   const bool made = ::mkdir(root_.c_str(), 0755) == 0;
   directory_.reset(::open(root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   require(made && directory_.valid(), "there is no room for a tree");
-  for (std::size_t count = 0; count < most_lines && !lines.empty(); ++count) {
+  for (std::size_t count = 0; count < max_lines && !lines.empty(); ++count) {
     const std::string_view line = taken(lines, '\n');
     if (line.size() > 2) make(line[0], line.substr(2));
   }

@@ -26,7 +26,7 @@ namespace asio = boost::asio;
 using server::RequestHead;
 using server::Response;
 
-constexpr std::size_t most_pieces = 6;
+constexpr std::size_t max_pieces = 6;
 constexpr std::size_t longest_input = 16'000;  // what the socket takes at once
 
 // What the server made of one client's bytes.
@@ -187,7 +187,7 @@ Outcome serve(const std::vector<std::string_view>& pieces) {
 std::vector<std::string_view> cut(std::string_view bytes) {
   std::uint64_t hash = hash_of(bytes);
   std::vector<std::string_view> pieces;
-  while (pieces.size() < most_pieces && bytes.size() > 1) {
+  while (pieces.size() < max_pieces && bytes.size() > 1) {
     const std::size_t head = bytes.find("\r\n\r\n");
     const bool behind_head = head != bytes.npos && (hash >> 40 & 1) == 0;
     const std::size_t anywhere = 1 + hash % std::min<std::size_t>(bytes.size(), 96);

@@ -17,8 +17,8 @@ using jail::Phase;
 using jail::Pool;
 using jail::Warmth;
 
-constexpr int most_steps = 64;
-constexpr std::size_t most_leased = 8;
+constexpr int max_steps = 64;
+constexpr std::size_t max_leased = 8;
 constexpr jail::PoolOptions options{.least = 1, .usual = 2, .most = 4, .forks_per_zygote = 8};
 
 jail::Launcher launcher_with(jail::Fd socket) {
@@ -49,8 +49,8 @@ class Driven {
       if (step == 'v') static_cast<void>(jail->advance());
       if (step == 'd') leased_.erase(leased_.begin() + (jail - leased_.data()));
     }
-    if (step == 'l' && leased_.size() < most_leased) keep(pool_.lease());
-    if (step == 'i' && leased_.size() < most_leased) keep(pool_.launch({{"x"}, {"A=b"}}));
+    if (step == 'l' && leased_.size() < max_leased) keep(pool_.lease());
+    if (step == 'i' && leased_.size() < max_leased) keep(pool_.launch({{"x"}, {"A=b"}}));
     if (step == 'Q') other_side_.leave();
     if (step == 'a') pool_.advance();
     other_side_.take_orders(orders_);
@@ -94,7 +94,7 @@ void try_input(std::string_view bytes) {
     auto pool = Pool::open(launcher, template_spec(warmth_of(from.byte())), options);
     require(pool.has_value(), "the pool cannot be opened");
     Driven driven(std::move(*pool), other_side);
-    for (int steps = 0; steps < most_steps && !from.is_empty(); ++steps) {
+    for (int steps = 0; steps < max_steps && !from.is_empty(); ++steps) {
       driven.step(static_cast<char>(from.byte()), from, frames);
     }
   }

@@ -32,9 +32,9 @@ using jail::child::Watch;
 // Beyond the largest number that a process of the host can have, since some are asked for by it.
 constexpr std::uint64_t first_pid = 5'000'000;
 constexpr std::uint64_t page_bytes = 4096;
-constexpr std::uint64_t most_mappings = 65'530;
+constexpr std::uint64_t mappings_bound = 65'530;
 constexpr std::uint64_t ns_per_tick = 10'000'000;
-constexpr std::size_t most_lines = 40;
+constexpr std::size_t max_lines = 40;
 constexpr std::size_t longest_name = 15;
 // So that no sum of all that an input says passes 64 bits.
 constexpr std::uint64_t largest_number = std::uint64_t{1} << 32;
@@ -332,7 +332,7 @@ class Jail {
 
   ProcDirectory proc_;
   const jail::child::Budget ample_{60'000 * jail::child::ns_per_ms};
-  Watch watch_{proc_.get(), -1, -1, page_bytes, most_mappings};
+  Watch watch_{proc_.get(), -1, -1, page_bytes, mappings_bound};
   std::map<std::uint64_t, Process> processes_;
   std::map<std::uint64_t, std::uint64_t> seen_;
   std::uint64_t limit_ = 64 << 20;
@@ -346,7 +346,7 @@ class Jail {
 
 void check(std::string_view text) {
   Jail jail;
-  for (std::size_t count = 0; count < most_lines && !text.empty(); ++count) {
+  for (std::size_t count = 0; count < max_lines && !text.empty(); ++count) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     jail.take(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));

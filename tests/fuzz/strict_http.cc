@@ -10,7 +10,7 @@ namespace {
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::string_view token_signs = "!#$%&'*+-.^_`|~";
-constexpr std::size_t most_digits = 18;
+constexpr std::size_t max_digits = 18;
 
 bool is_token(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
@@ -103,7 +103,7 @@ std::optional<Framing> framing_of(const StrictRequest& request) {
   if (!lengths.empty()) {
     const std::string_view digits = lengths.front();
     const char* end = digits.data() + digits.size();
-    if (digits.empty() || digits.size() > most_digits) return std::nullopt;
+    if (digits.empty() || digits.size() > max_digits) return std::nullopt;
     const auto [stopped, fault] = std::from_chars(digits.data(), end, framing.length);
     if (fault != std::errc() || stopped != end) return std::nullopt;
   }

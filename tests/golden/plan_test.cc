@@ -122,7 +122,7 @@ TEST(GoldenPlan, HostOfATemplate) {
 }
 
 TEST(GoldenPlan, JailThatAHostMakes) {
-  const auto plan = compile_forked(forked_spec(), fixed_host(), Lever::on);
+  const auto plan = compile_forked(forked_spec(), fixed_host(), Optimization::on);
   ASSERT_TRUE(plan) << plan.error().message();
   expect_golden("forked", to_text(*plan));
 }
@@ -168,7 +168,7 @@ TEST(GoldenPlan, HostOfATemplateWithGrants) {
 }
 
 TEST(GoldenPlan, JailWithGrantsThatAHostMakes) {
-  const auto plan = compile_forked(granted_spec(), fixed_host(), Lever::on);
+  const auto plan = compile_forked(granted_spec(), fixed_host(), Optimization::on);
   ASSERT_TRUE(plan) << plan.error().message();
   expect_golden("granted_forked", to_text(*plan));
 }

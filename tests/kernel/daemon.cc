@@ -62,7 +62,7 @@ jail::TemplateSpec shell_template() {
   spec.name = "shell";
   spec.warmth = jail::Warmth::prepared;
   spec.jail = shell_spec();
-  spec.most_cpu = patience;
+  spec.max_cpu = patience;
   return spec;
 }
 
@@ -70,7 +70,7 @@ jail::TemplateSpec python_template() {
   jail::TemplateSpec spec;
   spec.name = "python";
   spec.jail = spec_for({"/usr/bin/python3", "/workspace/main"});
-  spec.most_cpu = patience;
+  spec.max_cpu = patience;
   return spec;
 }
 

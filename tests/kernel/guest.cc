@@ -44,8 +44,8 @@ Result<Jail> ready_jail(const JailSpec& spec) {
 }
 
 Outcome collect(Jail& jail, const std::string& input) {
-  constexpr std::uint64_t most_bytes = 64u << 20;
-  auto output = jail.communicate(input, most_bytes);
+  constexpr std::uint64_t max_bytes = 64u << 20;
+  auto output = jail.communicate(input, max_bytes);
   if (!output) {
     ADD_FAILURE() << output.error().message();
     return {};

@@ -99,16 +99,16 @@ while True: blocks.append(b'x' * (1 << 20))
 // By the best of some runs, since in each one init may have to wait for a turn on a processor.
 void expect_seen_in_time(const std::string& before) {
   constexpr std::uint64_t limit = 512u << 20;
-  constexpr std::uint64_t most_peak = limit + limit / 16;
-  std::uint64_t least_peak = ~std::uint64_t{0};
-  for (int run = 0; run < 20 && least_peak >= most_peak; ++run) {
+  constexpr std::uint64_t max_peak = limit + limit / 16;
+  std::uint64_t min_peak = ~std::uint64_t{0};
+  for (int run = 0; run < 20 && min_peak >= max_peak; ++run) {
     const Outcome outcome =
         run_python(before + "blocks = []\nwhile True: blocks.append(b'x' * (1 << 16))",
                    [](jail::JailSpec& spec) { spec.limits.memory_bytes = limit; });
     ASSERT_EQ(outcome.report.ended, Ended::out_of_memory);
-    least_peak = std::min(least_peak, outcome.report.usage.memory_peak_bytes);
+    min_peak = std::min(min_peak, outcome.report.usage.memory_peak_bytes);
   }
-  EXPECT_LT(least_peak, most_peak);
+  EXPECT_LT(min_peak, max_peak);
 }
 
 TEST(Limits, AWriterAtFullSpeedIsSeenInTime) { expect_seen_in_time(""); }

@@ -41,7 +41,7 @@ os._exit(7)
 
 TEST(PoolMemory, AFrozenHeapGrowsAndShrinksAsAnyOther) {
   jail::TemplateSpec spec = python_template();
-  spec.levers.frozen_heap = jail::FrozenHeap::always;
+  spec.optimizations.frozen_heap = jail::FrozenHeap::always;
   spec.imports = {"ctypes", "subprocess", "threading", "decimal"};
   spec.warm_up = "import decimal; decimal.kept = list(range(300000))";
   DrivenPool pool(spec);
@@ -82,7 +82,7 @@ except MemoryError:
 TEST(PoolMemory, InheritedMemoryCountsFromWhenItIsWritten) {
   for (const jail::FrozenHeap frozen : {jail::FrozenHeap::never, jail::FrozenHeap::always}) {
     jail::TemplateSpec spec = python_template();
-    spec.levers.frozen_heap = frozen;
+    spec.optimizations.frozen_heap = frozen;
     spec.imports = {"json"};
     spec.warm_up = "import json; json.kept = bytearray(b'x') * (80 << 20)";
     DrivenPool pool(spec);

@@ -379,20 +379,28 @@ TEST(Pool, ANetworkThatWasNotUsedServesAgainButNeverTwoAtOnce) {
   EXPECT_LT(distinct.size(), 16u);
 }
 
-TEST(Pool, EveryLeverCanBeTurnedOff) {
-  using Turn = std::function<void(jail::Levers&)>;
-  const Turn turns[] = {
-      [](jail::Levers& levers) { levers.rehearsal = jail::Lever::off; },
-      [](jail::Levers& levers) { levers.early_end = jail::Lever::off; },
-      [](jail::Levers& levers) { levers.network_reuse = jail::Lever::off; },
-      [](jail::Levers& levers) { levers.frozen_heap = jail::FrozenHeap::always; },
-      [](jail::Levers& levers) {
-        levers = {jail::Lever::off, jail::Lever::off, jail::Lever::off, jail::FrozenHeap::never};
-      }};
+TEST(Pool, EveryOptimizationCanBeTurnedOff) {
+  using Turn = std::function<void(jail::ForkOptimizations&)>;
+  const Turn turns[] = {[](jail::ForkOptimizations& optimizations) {
+                          optimizations.rehearsal = jail::Optimization::off;
+                        },
+                        [](jail::ForkOptimizations& optimizations) {
+                          optimizations.early_end = jail::Optimization::off;
+                        },
+                        [](jail::ForkOptimizations& optimizations) {
+                          optimizations.network_reuse = jail::Optimization::off;
+                        },
+                        [](jail::ForkOptimizations& optimizations) {
+                          optimizations.frozen_heap = jail::FrozenHeap::always;
+                        },
+                        [](jail::ForkOptimizations& optimizations) {
+                          optimizations = {jail::Optimization::off, jail::Optimization::off,
+                                           jail::Optimization::off, jail::FrozenHeap::never};
+                        }};
   for (const Turn& turn : turns) {
     jail::TemplateSpec spec = python_template();
     spec.imports = {"json"};
-    turn(spec.levers);
+    turn(spec.optimizations);
     DrivenPool pool(spec);
     ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
     EXPECT_EQ(run_warm(pool, "import json; print(json.loads('42'))").out, "42\n");

@@ -58,7 +58,7 @@ class RunnerTest : public testing::Test {
 // With time to end on a slow host, up to the longest that a runner grants.
 inline runtime::RunRequest python(std::string code) {
   runtime::RunRequest request;
-  request.timeout = std::min(scaled(request.timeout), runtime::RunnerOptions().most_timeout);
+  request.timeout = std::min(scaled(request.timeout), runtime::RunnerOptions().max_timeout);
   request.code = std::move(code);
   return request;
 }

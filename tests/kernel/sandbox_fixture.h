@@ -73,7 +73,7 @@ class LivingSandboxTest : public testing::Test {
     EXPECT_TRUE(jail) << jail.error().message();
     if (!jail) co_return;
     const LivingSandbox::Times times{
-        .lifetime = lifetime, .idle = idle, .most_lifetime = most_lifetime_};
+        .lifetime = lifetime, .idle = idle, .max_lifetime = max_lifetime_};
     LivingSandbox::News news{.on_end = [this](const LivingSandbox::Ending&) { ++ends_; },
                              .on_paused = [this](auto why) { pauses_.push_back(why); },
                              .on_resumed = [this] { ++resumptions_; }};
@@ -197,7 +197,7 @@ class LivingSandboxTest : public testing::Test {
   std::unique_ptr<Runner> runner_;
   Found sandbox_;
   int ends_ = 0;
-  milliseconds most_lifetime_{std::chrono::hours(24)};
+  milliseconds max_lifetime_{std::chrono::hours(24)};
   LivingSandbox::Pausing pausing_;
   std::vector<std::optional<LivingSandbox::Cause>> pauses_;
   std::atomic<int> resumptions_ = 0;

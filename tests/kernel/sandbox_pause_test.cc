@@ -101,14 +101,14 @@ TEST_F(SandboxPauseTest, AnIdleOneIsPausedAndCanBeIdleAgain) {
 
 TEST_F(SandboxPauseTest, WhatItMayLiveInAllIsNotPaused) {
   pausing_.in_place_of_end = true;
-  most_lifetime_ = milliseconds(500);
+  max_lifetime_ = milliseconds(500);
   begin();
   ASSERT_TRUE(ends_within(scaled(seconds(10))));
   EXPECT_EQ(sandbox_->ending()->cause, LivingSandbox::Cause::lifetime);
 }
 
 TEST_F(SandboxPauseTest, ItIsNotKeptPausedForEver) {
-  pausing_.most_paused = milliseconds(400);
+  pausing_.max_paused = milliseconds(400);
   begin();
   const Process process = started(shell("sleep 60"));
   EXPECT_EQ(pause(), std::nullopt);

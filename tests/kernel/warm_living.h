@@ -20,7 +20,7 @@ inline jail::TemplateSpec decimal_template() {
   spec.name = "python";
   spec.jail = spec_for({"/usr/bin/python3", "/workspace/main.py"});
   spec.jail.limits.wall = spec.jail.limits.cpu = scaled(std::chrono::seconds(60));
-  spec.most_cpu = spec.jail.limits.cpu;
+  spec.max_cpu = spec.jail.limits.cpu;
   spec.imports = {"decimal"};
   spec.after_fork = "import sys; sys.told_after_fork = True";
   return spec;

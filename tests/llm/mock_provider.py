@@ -23,15 +23,15 @@ BASES = {"openai": "/v1", "groq": "/openai/v1", "openrouter": "/api/v1", "cerebr
          "google": "/v1beta", "ollama": ""}
 
 
-def obstacle(package="aimock", entry=".bin/llmock", least_node=(20, 15)):
+def obstacle(package="aimock", entry=".bin/llmock", min_node=(20, 15)):
     """Why `package` cannot be used here; None: it can. `entry` is a file of it."""
     node = shutil.which("node")
     if node is None:
         return "node is missing (Debian: nodejs)"
     said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
     version = tuple(int(part) for part in re.findall(r"\d+", said)[:2])
-    if version < least_node:
-        return f"node is {said.strip()}, and {package} needs {least_node[0]}.{least_node[1]}"
+    if version < min_node:
+        return f"node is {said.strip()}, and {package} needs {min_node[0]}.{min_node[1]}"
     if not (NODE_MODULES / entry).exists():
         return f"{package} is not in {NODE_MODULES}; ./dev test installs it"
     return None

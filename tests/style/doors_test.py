@@ -17,19 +17,19 @@ OWN = {
     "server/api/kubernetes_style/": "a dialect, whose fields and bounds stand beside each other",
     "server/ports/": "HTTP with servers in sandboxes",
     "server/api/api_sandbox_logs.cc max_held_back": "memory for halves of characters",
-    "server/api/terminal_session.cc most_message_bytes": "a message of a WebSocket",
-    "server/api/terminal_session.cc most_typed_bytes": "memory for what a client types",
-    "server/mcp/mcp.cc most_structured_bytes": "an answer that is told twice",
-    "server/mcp/in_sandbox_tools.cc most_read_bytes": "what a model can read",
-    "server/mcp/executor_tools.cc most_listed": "what a model can read",
-    "server/mcp/pipe.h most_line_bytes": "a message on the pipe",
-    "server/mcp/pipe.h most_at_once": "messages on the pipe",
-    "server/cli/sandbox/sandbox_text.cc most_characters": "text on a terminal",
-    "server/cli/sandbox/json_text.cc most_shown_characters": "text on a terminal",
-    "server/cli/sandbox/followed_events.cc most_shown_of_an_error": "text on a terminal",
-    "server/cli/sandbox/server_client.cc most_message_characters": "text on a terminal",
-    "server/cli/sandbox/attached_process.cc most_input_bytes": "a piece of what is typed",
-    "server/cli/sandbox/run_process.cc most_json_output": "what is held to be printed at once",
+    "server/api/terminal_session.cc max_message_bytes": "a message of a WebSocket",
+    "server/api/terminal_session.cc max_typed_bytes": "memory for what a client types",
+    "server/mcp/mcp.cc max_structured_bytes": "an answer that is told twice",
+    "server/mcp/in_sandbox_tools.cc max_read_bytes": "what a model can read",
+    "server/mcp/executor_tools.cc max_listed": "what a model can read",
+    "server/mcp/pipe.h max_line_bytes": "a message on the pipe",
+    "server/mcp/pipe.h max_at_once": "messages on the pipe",
+    "server/cli/sandbox/sandbox_text.cc max_characters": "text on a terminal",
+    "server/cli/sandbox/json_text.cc max_shown_characters": "text on a terminal",
+    "server/cli/sandbox/followed_events.cc max_shown_of_an_error": "text on a terminal",
+    "server/cli/sandbox/server_client.cc max_message_characters": "text on a terminal",
+    "server/cli/sandbox/attached_process.cc max_input_bytes": "a piece of what is typed",
+    "server/cli/sandbox/run_process.cc max_json_output": "what is held to be printed at once",
     "server/cli/sandbox/copy_file.cc usual_mode": "of a file on this host",
 }
 
@@ -101,12 +101,12 @@ class Doors(tree.RuleTest):
     def test_control_of_bounds(self):
         planted = {
             "server/api/a.cc": "constexpr std::uint32_t max_jobs = 200;\n// constexpr int max_none = 1;\n",
-            "server/mcp/a.h": "static constexpr std::size_t most_things{5};\nint max_depth = 3;\n",
-            "server/api/kubernetes_style/a.cc": "constexpr std::size_t most_names = 100;\n",
+            "server/mcp/a.h": "static constexpr std::size_t max_things{5};\nint max_depth = 3;\n",
+            "server/api/kubernetes_style/a.cc": "constexpr std::size_t max_names = 100;\n",
             "server/http/a.cc": "constexpr std::size_t max_head_bytes = 1;\n",
-            "server/api/terminal_session.cc": "constexpr std::size_t most_typed_bytes = 1;\n",
+            "server/api/terminal_session.cc": "constexpr std::size_t max_typed_bytes = 1;\n",
         }
-        self.assert_rule_finds(own_bounds, planted, "api/a.cc:1 max_jobs", "mcp/a.h:1 most_things")
+        self.assert_rule_finds(own_bounds, planted, "api/a.cc:1 max_jobs", "mcp/a.h:1 max_things")
 
     def test_control_of_the_command_line(self):
         planted = {

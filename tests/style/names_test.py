@@ -13,6 +13,12 @@ PYTHON_TYPE = re.compile(r"^\s*class\s+(\w+)", re.MULTILINE)
 NOT_NAMED_BY_US = {"README.md", "CMakeLists.txt", "LICENSE", "data.json"}
 
 
+# One word for one idea: a bound is max_ or min_, and each name on the left has a better one.
+IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*")
+BETTER_NAMES = {"Asker": "Principal", "Hearing": "ResponseState", "Lever": "Optimization", "Levers": "Optimizations",
+                "Ran": "RunOutcome", "Stumble": "FailedAttempt", "shelf": "layer"}
+
+
 def words(name):
     return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)}
 
@@ -39,9 +45,41 @@ def empty_names(root):
     return violations
 
 
+def better_name(name):
+    bare = name.lstrip("_")
+    for habit, bound in (("most_", "max_"), ("least_", "min_")):
+        if bare.startswith(habit):
+            return bound + bare.removeprefix(habit)
+    return BETTER_NAMES.get(bare)
+
+
+def private_words(root):
+    violations = []
+    for path in tree.files(root):
+        if path.suffix not in (*tree.CODE, ".py") or path.name == "names_test.py":
+            continue
+        source = tree.without_comments_and_strings(tree.text_of(path)) if path.suffix in tree.CODE \
+            else tree.text_of(path)
+        for match in IDENTIFIER.finditer(source):
+            if better := better_name(match.group()):
+                line = tree.line_of(source, match.start())
+                where = path.relative_to(root).as_posix()
+                violations.append(f"{where}:{line} {match.group()}: call it {better}")
+    return violations
+
+
 class Names(tree.RuleTest):
     def test_project(self):
         self.assert_project_keeps(empty_names)
+
+    def test_project_uses_the_words_of_the_field(self):
+        self.assert_project_keeps(private_words)
+
+    def test_control_private_words(self):
+        planted = {"jail/src/a.cc": "int most_bytes = 1;  // most_other\nbool is_at_most_two(int at_most);\n",
+                   "runtime/a.h": "struct Asker;\n", "tests/a.py": "least_width = 3\n"}
+        self.assert_rule_finds(private_words, planted, "a.cc:1 most_bytes: call it max_bytes",
+                               "a.h:1 Asker: call it Principal", "a.py:1 least_width: call it min_width")
 
     def test_control(self):
         planted = {

@@ -33,7 +33,7 @@ static jail_status lease(jail_pool* jails, jail_jail** jail, jail_error* error) 
 
 static void read_output(struct run* run) {
   struct mod_jail_answer* answer = run->answer;
-  const apr_size_t room = run->program->most_output - answer->size;
+  const apr_size_t room = run->program->max_output - answer->size;
   char beyond;
   const ssize_t got = read(run->output, room > 0 ? run->buffer + answer->size : &beyond,
                            room > 0 ? room : sizeof beyond);
@@ -97,7 +97,7 @@ jail_status mod_jail_run(jail_pool* jails, const struct mod_jail_program* progra
   struct run run = {.program = program, .answer = answer, .output = -1};
   memset(answer, 0, sizeof *answer);
   answer->report.size = sizeof answer->report;
-  answer->output = run.buffer = apr_palloc(pool, program->most_output);
+  answer->output = run.buffer = apr_palloc(pool, program->max_output);
   jail_status status = lease(jails, &run.jail, error);
   if (status != JAIL_OK) return status;
   status = start(&run, error);

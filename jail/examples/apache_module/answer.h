@@ -8,7 +8,7 @@ struct mod_jail_program {
   const char* text;
   apr_size_t size;
   uint64_t wall_ms;
-  apr_size_t most_output;
+  apr_size_t max_output;
   int client;  // the client's socket: the jail ends when its end is seen there
 };
 

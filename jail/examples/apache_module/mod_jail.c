@@ -101,7 +101,7 @@ static int handle(request_rec* request) {
   if (server->child == NULL) return HTTP_SERVICE_UNAVAILABLE;
   struct mod_jail_program program = {
       .wall_ms = (uint64_t)(here->seconds > 0 ? here->seconds : 5) * 1000,
-      .most_output = MOST_OUTPUT,
+      .max_output = MOST_OUTPUT,
       .client = socket_of(request)};
   if (here->python != NULL) {
     program.text = here->python;

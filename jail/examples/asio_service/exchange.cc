@@ -23,10 +23,10 @@ namespace {
 // Errors as values: a client that leaves is not exceptional.
 constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
 
-constexpr std::uint64_t most_program_bytes = 1u << 20;
-constexpr seconds most_to_send{10};
-constexpr seconds most_wall{5};
-constexpr seconds most_to_ready{10};
+constexpr std::uint64_t max_program_bytes = 1u << 20;
+constexpr seconds max_to_send{10};
+constexpr seconds max_wall{5};
+constexpr seconds max_to_ready{10};
 // Init holds the deadline of a run. This is for an init that does not, and for a client that takes
 // its answer too slowly.
 constexpr seconds grace{5};
@@ -116,8 +116,8 @@ asio::awaitable<void> end_answer(tcp::socket& client, const jail::ExitReport& re
 jail::Result<void> start(jail::Jail& jail, const std::string& program) {
   if (auto put = jail.write_file("main.py", program, 0644); !put) return put;
   jail::RunLimits limits;
-  limits.wall = most_wall;
-  limits.cpu = most_wall;
+  limits.wall = max_wall;
+  limits.cpu = max_wall;
   return jail.start(limits);
 }
 
@@ -131,8 +131,8 @@ asio::awaitable<bool> Watched::readable() {
 
 asio::awaitable<std::optional<std::string>> receive(tcp::socket& client) {
   Parser parser;
-  parser.body_limit(most_program_bytes);
-  const auto came = co_await (read_request(client, parser) || expire(most_to_send));
+  parser.body_limit(max_program_bytes);
+  const auto came = co_await (read_request(client, parser) || expire(max_to_send));
   if (came.index() == 1 || !std::get<0>(came)) {
     co_await refuse(client, 400, "not a request of at most 1 MiB within 10 s");
     co_return std::nullopt;
@@ -145,7 +145,7 @@ asio::awaitable<std::optional<std::string>> receive(tcp::socket& client) {
 }
 
 asio::awaitable<void> run_for(tcp::socket& client, jail::Jail jail, std::string program) {
-  const auto trouble = co_await (become_ready(jail) || leave(client) || expire(most_to_ready));
+  const auto trouble = co_await (become_ready(jail) || leave(client) || expire(max_to_ready));
   if (trouble.index() == 1) co_return;  // ~Jail ends it, here and below
   if (trouble.index() == 2) co_return co_await refuse(client, 503, "no jail in time");
   if (std::get<0>(trouble)) {
@@ -158,7 +158,7 @@ asio::awaitable<void> run_for(tcp::socket& client, jail::Jail jail, std::string 
   asio::posix::stream_descriptor output(client.get_executor(), jail.take_stdout().release());
   jail.take_stdin().reset();  // programs here have no input: end of file
   const auto first = co_await ((stream(output, client) && become_ended(jail)) || leave(client) ||
-                               expire(most_wall + grace));
+                               expire(max_wall + grace));
   if (first.index() == 1) co_return;
   if (jail.phase() != jail::Phase::ended) jail.kill(jail::Ended::timed_out);
   // A client that would not take its answer in time does not get the end of it either.

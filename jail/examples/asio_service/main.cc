@@ -37,7 +37,7 @@ jail::TemplateSpec python(jail::FilterProgram filter) {
   python.jail.env = {"PATH=/usr/bin", "LANG=C.UTF-8", "HOME=/tmp", "PYTHONUNBUFFERED=1"};
   python.jail.root = jail::host_root();
   python.jail.filter = std::move(filter);
-  python.most_cpu = std::chrono::seconds(10);
+  python.max_cpu = std::chrono::seconds(10);
   python.imports = {"json", "re", "random", "datetime"};
   // One stream for both, in the order in which they are written.
   python.after_fork = "import os\nos.dup2(1, 2)\n";

@@ -21,8 +21,8 @@ namespace {
 constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
 
 // A jail may use 256 MiB: this is what the machine must be able to give.
-constexpr unsigned most_clients = 32;
-constexpr seconds most_to_lease{5};
+constexpr unsigned max_clients = 32;
+constexpr seconds max_to_lease{5};
 
 // A coroutine that ends by an exception meets a fault of this program. It says so and takes nobody
 // else along.
@@ -94,7 +94,7 @@ asio::awaitable<void> Service::serve(tcp::socket client) {
 
 // A pool makes a bounded number of jails at once. Who comes in a rush waits for a moment.
 asio::awaitable<jail::Result<jail::Jail>> Service::lease() {
-  const auto deadline = std::chrono::steady_clock::now() + most_to_lease;
+  const auto deadline = std::chrono::steady_clock::now() + max_to_lease;
   for (;;) {
     auto jail = pool_.lease();
     const bool again = !jail && jail.error().kind == jail::ErrorKind::exhausted &&
@@ -105,7 +105,7 @@ asio::awaitable<jail::Result<jail::Jail>> Service::lease() {
 }
 
 asio::awaitable<void> Service::answer(tcp::socket& client) {
-  if (clients_ > most_clients) co_return co_await refuse(client, 503, "too many clients");
+  if (clients_ > max_clients) co_return co_await refuse(client, 503, "too many clients");
   auto program = co_await receive(client);
   if (!program) co_return;
   auto jail = co_await lease();

@@ -27,8 +27,8 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr std::size_t most_input = 32u << 20;
-constexpr std::size_t most_complaints = 4096;
+constexpr std::size_t max_input = 32u << 20;
+constexpr std::size_t max_complaints = 4096;
 constexpr std::string_view png_signature = "\x89PNG\r\n\x1a\n";
 
 // Reports and gives the status to exit with.
@@ -57,7 +57,7 @@ jail::Result<std::string> read_file(const std::string& path) {
     if (got < 0) return failed("read " + path);
     if (got == 0) return content;
     content.append(room.data(), static_cast<std::size_t>(got));
-    if (content.size() > most_input) {
+    if (content.size() > max_input) {
       return jail::Error{jail::ErrorKind::invalid, "read " + path + ": it is too large", 0, {}};
     }
   }
@@ -106,7 +106,7 @@ int convert(const std::string& input, const std::string& result, const std::stri
   if (auto started = jail->start(); !started) return here(started.error().message());
   // It reads its input from a file. When this returns its last process is dead, and nobody writes
   // into the working directory any more.
-  const auto output = jail->communicate({}, most_complaints);
+  const auto output = jail->communicate({}, max_complaints);
   if (!output) return here(output.error().message());
   const jail::ExitReport& report = jail->report();
   if (report.ended != jail::Ended::exited || report.exit_code != 0) {

@@ -112,7 +112,7 @@ class EgressProxy {
   // the jail's network, such as Jail::take_socket() makes, bound to 127.0.0.1:egress_port, and it
   // listens; nobody in the jail may have a copy of it, nor of what is returned, by which rules are
   // changed. That is to be closed no later than the jail ends: its network may serve another one
-  // then, where jails are forked with Levers::network_reuse. Does not wait. Thread-safe.
+  // then, where jails are forked with ForkOptimizations::network_reuse. Does not wait. Thread-safe.
   // Errors: as admit().
   Result<Fd> serve(const Fd& listener, const std::vector<std::string>& rules,
                    std::string_view label) const;

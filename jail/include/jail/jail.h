@@ -77,7 +77,7 @@ class Jail {
   Result<void> start();
 
   // The same with limits of this run's own, no larger than the jail was made for (of a pool:
-  // TemplateSpec::most_memory_bytes and most_cpu). Errors: invalid, closed, kernel.
+  // TemplateSpec::max_memory_bytes and max_cpu). Errors: invalid, closed, kernel.
   Result<void> start(const RunLimits& limits);
 
   // Starts a process in a living jail, in Phase::running; up to 64 that have not ended at a time,
@@ -152,10 +152,10 @@ class Jail {
   // Gives the guest `input`, reads what it writes, and returns when every process of the jail is
   // dead: then phase() is ended and the working directory at rest. Blocks as long as the guest may
   // run (Limits::wall) and, where init reports nothing, ten seconds more, after which the jail is
-  // killed as timed_out. Keeps up to `most_bytes` of each output. After start(), with the streams
+  // killed as timed_out. Keeps up to `max_bytes` of each output. After start(), with the streams
   // in their place. Raises no SIGPIPE. Errors: as advance(), invalid, and timed_out where the
   // kernel has not ended a killed jail in ten seconds.
-  Result<Output> communicate(std::string_view input = {}, std::uint64_t most_bytes = 1u << 20);
+  Result<Output> communicate(std::string_view input = {}, std::uint64_t max_bytes = 1u << 20);
 
   // Only in Phase::ended.
   const ExitReport& report() const noexcept;

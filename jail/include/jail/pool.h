@@ -26,19 +26,19 @@ enum class Warmth : std::uint8_t {
 
 // What makes forked jails cheap. Each stands for itself and can be turned off, to measure it or to
 // live with a program that it does not suit.
-enum class Lever : std::uint8_t { on, off };
+enum class Optimization : std::uint8_t { on, off };
 // For which zygotes the memory is moved into a file.
 enum class FrozenHeap : std::uint8_t { if_large, never, always };
-// One lever each; the defaults are the fast ones.
-struct Levers {
+// One optimization each; the defaults are the fast ones.
+struct ForkOptimizations {
   // A fork runs a small program before it is ready, so that the pages which every program writes
   // are its own when the real one comes. Not where somebody waits for the jail: it costs more than
   // it saves the one program.
-  Lever rehearsal = Lever::on;
+  Optimization rehearsal = Optimization::on;
   // The end of a program is reported when it calls exit_group(), before its memory is taken apart.
-  Lever early_end = Lever::on;
+  Optimization early_end = Optimization::on;
   // A network namespace that no packet has passed serves another jail.
-  Lever network_reuse = Lever::on;
+  Optimization network_reuse = Optimization::on;
   // The zygote's memory is moved into a file that its forks map: a fork then costs the same
   // whatever the zygote holds. A small one is cheaper to fork as it is.
   FrozenHeap frozen_heap = FrozenHeap::if_large;
@@ -53,8 +53,8 @@ struct TemplateSpec {
   // that has to be written before start(). The limits are those that jails wait
   // with; start() sets a run's own.
   JailSpec jail;
-  std::uint64_t most_memory_bytes = 2048u << 20;  // that a start() may ask for
-  std::chrono::milliseconds most_cpu{60'000};     // the same
+  std::uint64_t max_memory_bytes = 2048u << 20;  // that a start() may ask for
+  std::chrono::milliseconds max_cpu{60'000};     // the same
   // With Warmth::forked, what the zygote does before it forks anything. Trusted code.
   std::vector<std::string> imports;  // modules, in this order
   std::string warm_up;               // Python, run once after the imports
@@ -63,7 +63,7 @@ struct TemplateSpec {
   // Python that touches what programs use and changes nothing: run in the zygote, and before it is
   // ready in each jail that nobody waits for.
   std::string rehearsal;
-  Levers levers;
+  ForkOptimizations optimizations;
 };
 
 // How many jails wait, and how long a zygote lives.

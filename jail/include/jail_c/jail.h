@@ -87,7 +87,7 @@ jail_status jail_jail_wait(jail_jail* jail, jail_phase phase, uint64_t at_most_m
 jail_status jail_jail_write_file(jail_jail* jail, const char* path, const void* content,
                                  size_t length, uint32_t mode, jail_error* error);
 // Runs the guest; only in JAIL_PHASE_READY. `limits` may be NULL, and are no larger than the jail
-// was made for (of a pool: jail_template_set_most()).
+// was made for (of a pool: jail_template_set_max()).
 jail_status jail_jail_start(jail_jail* jail, const jail_run_limits* limits, jail_error* error);
 // Whether the processes of a living jail run; see jail::Activity.
 typedef enum jail_activity {
@@ -118,16 +118,16 @@ typedef struct jail_output jail_output;
 
 // Gives the guest `input`, reads what it writes, and returns when every process of the jail is
 // dead. Blocks as long as the guest may run and, where init reports nothing, ten seconds more,
-// after which the jail is killed as TIMED_OUT. Keeps up to `most_bytes` of each output; 0: 1 MiB.
+// after which the jail is killed as TIMED_OUT. Keeps up to `max_bytes` of each output; 0: 1 MiB.
 // After jail_jail_start(), with the streams in their place. Raises no SIGPIPE. `input` may be NULL
 // where `length` is 0.
 jail_status jail_jail_communicate(jail_jail* jail, const void* input, size_t length,
-                                  uint64_t most_bytes, jail_output** output, jail_error* error);
+                                  uint64_t max_bytes, jail_output** output, jail_error* error);
 void jail_output_destroy(jail_output* output);
 // Bytes as the guest wrote them, with a NUL behind them; owned by `output`. `length` may be NULL.
 const char* jail_output_out(const jail_output* output, size_t* length);  // NULL with NULL
 const char* jail_output_err(const jail_output* output, size_t* length);
-uint64_t jail_output_out_lost_bytes(const jail_output* output);  // beyond `most_bytes`
+uint64_t jail_output_out_lost_bytes(const jail_output* output);  // beyond `max_bytes`
 uint64_t jail_output_err_lost_bytes(const jail_output* output);
 
 // Only in JAIL_PHASE_ENDED, else JAIL_INVALID.

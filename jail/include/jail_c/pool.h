@@ -19,7 +19,10 @@ typedef enum jail_warmth {
   JAIL_WARMTH_FORKED = 2     // a fork of a warm CPython waits before its first line
 } jail_warmth;
 
-typedef enum jail_lever { JAIL_LEVER_ON = 0, JAIL_LEVER_OFF = 1 } jail_lever;
+typedef enum jail_optimization {
+  JAIL_OPTIMIZATION_ON = 0,
+  JAIL_OPTIMIZATION_OFF = 1
+} jail_optimization;
 typedef enum jail_frozen_heap {
   JAIL_FROZEN_HEAP_IF_LARGE = 0,
   JAIL_FROZEN_HEAP_NEVER = 1,
@@ -27,21 +30,21 @@ typedef enum jail_frozen_heap {
 } jail_frozen_heap;
 
 // What makes forked jails cheap, to be turned off one by one; see pool.h.
-typedef struct jail_levers {
+typedef struct jail_fork_optimizations {
   size_t size;
-  jail_lever rehearsal;
-  jail_lever early_end;
-  jail_lever network_reuse;
+  jail_optimization rehearsal;
+  jail_optimization early_end;
+  jail_optimization network_reuse;
   jail_frozen_heap frozen_heap;
-} jail_levers;
+} jail_fork_optimizations;
 
 // `name` is 1 to 32 of a-z, 0-9, '-' and '_'; `spec` as for a cold launch of the same program.
 jail_status jail_template_new(const char* name, jail_warmth warmth, const jail_spec* spec,
                               jail_template** templ, jail_error* error);
 void jail_template_destroy(jail_template* templ);
 // What a start may ask for; 0: 2 GiB, a minute.
-jail_status jail_template_set_most(jail_template* templ, uint64_t memory_bytes, uint64_t cpu_ms,
-                                   jail_error* error);
+jail_status jail_template_set_max(jail_template* templ, uint64_t memory_bytes, uint64_t cpu_ms,
+                                  jail_error* error);
 // Trusted Python of a forked template: modules, code after them, code in each jail before it is
 // ready, code that touches what programs use and changes nothing. NULL: none.
 jail_status jail_template_set_imports(jail_template* templ, const char* const* modules,
@@ -51,8 +54,9 @@ jail_status jail_template_set_after_fork(jail_template* templ, const char* pytho
                                          jail_error* error);
 jail_status jail_template_set_rehearsal(jail_template* templ, const char* python,
                                         jail_error* error);
-jail_status jail_template_set_levers(jail_template* templ, const jail_levers* levers,
-                                     jail_error* error);
+jail_status jail_template_set_optimizations(jail_template* templ,
+                                            const jail_fork_optimizations* optimizations,
+                                            jail_error* error);
 
 #define JAIL_POOL_NONE UINT32_MAX  // for least and usual, where 0 is the default
 typedef struct jail_pool_options {

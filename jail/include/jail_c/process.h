@@ -90,7 +90,7 @@ jail_status jail_process_resize(jail_process* process, uint32_t columns, uint32_
 // Gives the process `input`, reads what it writes, and returns when it has ended, with what was
 // written by then; otherwise as jail_jail_communicate().
 jail_status jail_process_communicate(jail_process* process, const void* input, size_t length,
-                                     uint64_t most_bytes, jail_output** output, jail_error* error);
+                                     uint64_t max_bytes, jail_output** output, jail_error* error);
 // Only in JAIL_PROCESS_ENDED, else JAIL_INVALID. The time that it ran is 0 where it was ended
 // before its program began, and otherwise it is not.
 jail_status jail_process_report(const jail_process* process, jail_report* report,

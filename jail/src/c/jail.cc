@@ -153,12 +153,12 @@ int jail_jail_take_stderr(jail_jail* jail) {
 }
 
 jail_status jail_jail_communicate(jail_jail* jail, const void* input, size_t length,
-                                  uint64_t most_bytes, jail_output** output, jail_error* error) {
+                                  uint64_t max_bytes, jail_output** output, jail_error* error) {
   return guarded(__func__, {{"jail", jail}, {"output", output}}, error, [&]() -> Result<void> {
     const auto bytes = jail::c::bytes_of("input", input, length);
     if (!bytes) return bytes.error();
-    auto told = most_bytes == 0 ? jail->jail.communicate(*bytes)
-                                : jail->jail.communicate(*bytes, most_bytes);
+    auto told =
+        max_bytes == 0 ? jail->jail.communicate(*bytes) : jail->jail.communicate(*bytes, max_bytes);
     if (!told) return told.error();
     *output = new jail_output{std::move(*told)};
     return {};

@@ -9,27 +9,31 @@ namespace {
 static_assert(static_cast<int>(Warmth::prepared) == JAIL_WARMTH_PREPARED);
 static_assert(static_cast<int>(Warmth::started) == JAIL_WARMTH_STARTED);
 static_assert(static_cast<int>(Warmth::forked) == JAIL_WARMTH_FORKED);
-static_assert(static_cast<int>(Lever::on) == JAIL_LEVER_ON);
-static_assert(static_cast<int>(Lever::off) == JAIL_LEVER_OFF);
+static_assert(static_cast<int>(Optimization::on) == JAIL_OPTIMIZATION_ON);
+static_assert(static_cast<int>(Optimization::off) == JAIL_OPTIMIZATION_OFF);
 static_assert(static_cast<int>(FrozenHeap::if_large) == JAIL_FROZEN_HEAP_IF_LARGE);
 static_assert(static_cast<int>(FrozenHeap::never) == JAIL_FROZEN_HEAP_NEVER);
 static_assert(static_cast<int>(FrozenHeap::always) == JAIL_FROZEN_HEAP_ALWAYS);
 
-Result<Levers> levers_of(const jail_levers* given) {
-  const Result<jail_levers> read = read_struct("jail_levers", given);
+Result<ForkOptimizations> optimizations_of(const jail_fork_optimizations* given) {
+  const Result<jail_fork_optimizations> read = read_struct("jail_fork_optimizations", given);
   if (!read) return read.error();
-  const auto rehearsal = mirrored("jail_levers.rehearsal", read->rehearsal, Lever::off);
+  const auto rehearsal =
+      mirrored("jail_fork_optimizations.rehearsal", read->rehearsal, Optimization::off);
   if (!rehearsal) return rehearsal.error();
-  const auto early_end = mirrored("jail_levers.early_end", read->early_end, Lever::off);
+  const auto early_end =
+      mirrored("jail_fork_optimizations.early_end", read->early_end, Optimization::off);
   if (!early_end) return early_end.error();
-  const auto reuse = mirrored("jail_levers.network_reuse", read->network_reuse, Lever::off);
+  const auto reuse =
+      mirrored("jail_fork_optimizations.network_reuse", read->network_reuse, Optimization::off);
   if (!reuse) return reuse.error();
-  const auto frozen = mirrored("jail_levers.frozen_heap", read->frozen_heap, FrozenHeap::always);
+  const auto frozen =
+      mirrored("jail_fork_optimizations.frozen_heap", read->frozen_heap, FrozenHeap::always);
   if (!frozen) return frozen.error();
-  return Levers{.rehearsal = *rehearsal,
-                .early_end = *early_end,
-                .network_reuse = *reuse,
-                .frozen_heap = *frozen};
+  return ForkOptimizations{.rehearsal = *rehearsal,
+                           .early_end = *early_end,
+                           .network_reuse = *reuse,
+                           .frozen_heap = *frozen};
 }
 
 std::uint32_t or_none(std::uint32_t given, std::uint32_t standard) {
@@ -109,14 +113,14 @@ jail_status jail_template_new(const char* name, jail_warmth warmth, const jail_s
 
 void jail_template_destroy(jail_template* templ) { delete templ; }
 
-jail_status jail_template_set_most(jail_template* templ, uint64_t memory_bytes, uint64_t cpu_ms,
-                                   jail_error* error) {
+jail_status jail_template_set_max(jail_template* templ, uint64_t memory_bytes, uint64_t cpu_ms,
+                                  jail_error* error) {
   return guarded(__func__, {{"templ", templ}}, error, [&]() -> Result<void> {
     const auto cpu = jail::c::checked_time("cpu_ms", cpu_ms);
     if (!cpu) return cpu.error();
     const TemplateSpec standard;
-    templ->spec.most_memory_bytes = jail::c::or_default(memory_bytes, standard.most_memory_bytes);
-    templ->spec.most_cpu = cpu->count() > 0 ? *cpu : standard.most_cpu;
+    templ->spec.max_memory_bytes = jail::c::or_default(memory_bytes, standard.max_memory_bytes);
+    templ->spec.max_cpu = cpu->count() > 0 ? *cpu : standard.max_cpu;
     return {};
   });
 }
@@ -143,14 +147,16 @@ jail_status jail_template_set_rehearsal(jail_template* templ, const char* python
   return jail::c::set_text(__func__, templ, &TemplateSpec::rehearsal, python, error);
 }
 
-jail_status jail_template_set_levers(jail_template* templ, const jail_levers* levers,
-                                     jail_error* error) {
-  return guarded(__func__, {{"templ", templ}, {"levers", levers}}, error, [&]() -> Result<void> {
-    const Result<jail::Levers> read = jail::c::levers_of(levers);
-    if (!read) return read.error();
-    templ->spec.levers = *read;
-    return {};
-  });
+jail_status jail_template_set_optimizations(jail_template* templ,
+                                            const jail_fork_optimizations* optimizations,
+                                            jail_error* error) {
+  return guarded(
+      __func__, {{"templ", templ}, {"optimizations", optimizations}}, error, [&]() -> Result<void> {
+        const Result<jail::ForkOptimizations> read = jail::c::optimizations_of(optimizations);
+        if (!read) return read.error();
+        templ->spec.optimizations = *read;
+        return {};
+      });
 }
 
 jail_status jail_pool_open(const jail_launcher* launcher, const jail_template* templ,

@@ -161,13 +161,13 @@ jail_status jail_process_resize(jail_process* process, uint32_t columns, uint32_
 }
 
 jail_status jail_process_communicate(jail_process* process, const void* input, size_t length,
-                                     uint64_t most_bytes, jail_output** output, jail_error* error) {
+                                     uint64_t max_bytes, jail_output** output, jail_error* error) {
   return guarded(__func__, {{"process", process}, {"output", output}}, error,
                  [&]() -> Result<void> {
                    const auto bytes = jail::c::bytes_of("input", input, length);
                    if (!bytes) return bytes.error();
-                   auto told = most_bytes == 0 ? process->process.communicate(*bytes)
-                                               : process->process.communicate(*bytes, most_bytes);
+                   auto told = max_bytes == 0 ? process->process.communicate(*bytes)
+                                              : process->process.communicate(*bytes, max_bytes);
                    if (!told) return told.error();
                    *output = new jail_output{std::move(*told)};
                    return {};

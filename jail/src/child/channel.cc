@@ -19,7 +19,7 @@ constexpr timespec pause_for_room{0, 1'000'000};
 
 long send_bytes(int socket, const void* bytes, std::size_t size, const int* fds, std::size_t count,
                 int flags) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * most_fds)] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * max_fds)] = {};
   iovec part{const_cast<void*>(bytes), size};
   msghdr header{};
   header.msg_iov = &part;
@@ -63,15 +63,23 @@ void send_failure(int socket, std::uint32_t phase, std::int32_t index, std::int3
 
 long receive(int socket, void* buffer, std::size_t size, int* fds, std::size_t fd_capacity,
              std::size_t* fd_count, int flags) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * most_fds)] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * max_fds)] = {};
   iovec part{buffer, size};
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  const long received =
-      raw::call(SYS_recvmsg, socket, raw::address(&header), flags | MSG_CMSG_CLOEXEC);
+  const auto take = [&](int mode) {
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+    return raw::call(SYS_recvmsg, socket, raw::address(&header), mode | MSG_CMSG_CLOEXEC);
+  };
+  long received = take(flags);
+  // The kernel looks for a message first, and whether the other end was closed second. What was
+  // sent between the two is there now.
+  if (received == 0 && header.msg_controllen == 0) {
+    const long sent_meanwhile = take(flags | MSG_DONTWAIT);
+    if (sent_meanwhile > 0) received = sent_meanwhile;
+  }
   if (fd_count != nullptr) *fd_count = 0;
   if (received < 0 || header.msg_controllen < sizeof(cmsghdr)) return received;
   const auto* rights = reinterpret_cast<const cmsghdr*>(control);

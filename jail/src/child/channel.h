@@ -19,9 +19,9 @@ long send_message(int socket, const wire::Message& message, int fd = -1);
 // the plan's.
 void send_failure(int socket, std::uint32_t phase, std::int32_t index, std::int32_t error);
 
-// Any message with any number of descriptors, at most most_fds.
-inline constexpr std::size_t most_fds = wire::most_guest_fds;
-static_assert(most_fds >= wire::launch_fd_kinds);
+// Any message with any number of descriptors, at most max_fds.
+inline constexpr std::size_t max_fds = wire::max_guest_fds;
+static_assert(max_fds >= wire::launch_fd_kinds);
 // `flags` as for sendmsg(2), beside MSG_NOSIGNAL.
 long send_bytes(int socket, const void* bytes, std::size_t size, const int* fds, std::size_t count,
                 int flags = 0);

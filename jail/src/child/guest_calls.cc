@@ -20,7 +20,7 @@ void tell_about_system(Notices& notices, Watch& watch, const Notice& notice) {
     notices.tell_about_system(notice);
     for (;;) raw::call(SYS_exit_group, 0);
   }
-  if (pid > 0 && watch.leave_out(static_cast<int>(pid))) return;
+  if (pid > 0 && watch.exclude(static_cast<int>(pid))) return;
   notices.refuse(notice, EAGAIN);
   if (pid > 0) raw::call(SYS_kill, pid, SIGKILL);
 }

@@ -21,7 +21,7 @@ struct [[gnu::packed]] BeneathRule {
 };
 
 // The first version cannot rename between directories.
-inline constexpr int least_version = 2;
+inline constexpr int min_version = 2;
 
 inline constexpr unsigned ask_for_version = 1;  // flag of landlock_create_ruleset(2)
 inline constexpr unsigned path_beneath = 1;     // kind of rule of landlock_add_rule(2)

@@ -226,10 +226,10 @@ void launch(LaunchFds& fds, std::uint32_t guest_work) {
 void serve() {
   for (;;) {
     wire::LaunchRequest request{};
-    int received[most_fds];
+    int received[max_fds];
     std::size_t count = 0;
     const long got =
-        receive(request_socket, &request, sizeof request, received, most_fds, &count, 0);
+        receive(request_socket, &request, sizeof request, received, max_fds, &count, 0);
     if (got == -EINTR) continue;
     if (got <= 0) return;  // the parent is gone
     LaunchFds fds;

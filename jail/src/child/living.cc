@@ -32,10 +32,10 @@ namespace jail::child {
 namespace {
 
 // Processes of the owner's at a time; how many each of them makes is Limits::processes.
-constexpr int most_spawned = Watch::most_starting;
+constexpr int max_spawned = Watch::max_starting;
 constexpr int polled_of_process = 2;
 // Forks of a zygote on their way in. Each has two copies of its page tables there.
-constexpr int most_joining = 4;
+constexpr int max_joining = 4;
 
 void close_all(const int* fds, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -194,7 +194,7 @@ class Living {
   void await_events(std::uint64_t pause_ns) {
     timespec timeout{static_cast<time_t>(pause_ns / 1'000'000'000u),
                      static_cast<long>(pause_ns % 1'000'000'000u)};
-    pollfd watched[2 + most_spawned * polled_of_process + Listeners::most];
+    pollfd watched[2 + max_spawned * polled_of_process + Listeners::most];
     watched[0] = {control_, POLLIN, 0};
     watched[1] = {signals_, POLLIN, 0};
     const int processes = places_used_;
@@ -369,11 +369,11 @@ class Living {
         next = &process;
       }
     }
-    return joining < most_joining ? next : nullptr;
+    return joining < max_joining ? next : nullptr;
   }
 
   SpawnedProcess* free_place() {
-    for (int i = 0; i < most_spawned; ++i) {
+    for (int i = 0; i < max_spawned; ++i) {
       if (!processes_[i].is_free()) continue;
       if (i >= places_used_) places_used_ = i + 1;
       return &processes_[i];
@@ -481,7 +481,7 @@ class Living {
   bool has_processes_ = false;
   int signals_ = -1;
   ZygoteRequest zygote_;
-  SpawnedProcess processes_[most_spawned];
+  SpawnedProcess processes_[max_spawned];
   Listeners listeners_;
   int places_used_ = 0;  // none beyond is in use
   std::uint64_t begin_ns_ = 0;

@@ -68,8 +68,8 @@ constexpr const char* traces[] = {
 
 // The counters of the first namespace before anybody was in it. Negative: they cannot be read, and
 // none is used again.
-constexpr std::size_t most_counters = 24u << 10;
-char new_counters[most_counters];
+constexpr std::size_t max_counters = 24u << 10;
+char new_counters[max_counters];
 long size_of_new = 0;
 
 long read_into(const char* path, char* buffer, std::size_t size) {
@@ -89,15 +89,15 @@ long read_into(const char* path, char* buffer, std::size_t size) {
 long read_counters(char* text) {
   std::size_t filled = 0;
   for (const char* path : traces) {
-    const long got = read_into(path, text + filled, most_counters - filled);
+    const long got = read_into(path, text + filled, max_counters - filled);
     if (got < 0) return got;
     filled += static_cast<std::size_t>(got);
   }
-  return filled < most_counters ? static_cast<long>(filled) : -ENOSPC;
+  return filled < max_counters ? static_cast<long>(filled) : -ENOSPC;
 }
 
 bool is_as_new() {
-  char text[most_counters];
+  char text[max_counters];
   return size_of_new > 0 && read_counters(text) == size_of_new &&
          __builtin_memcmp(text, new_counters, static_cast<std::size_t>(size_of_new)) == 0;
 }

@@ -63,7 +63,7 @@ bool ProgramEnd::is_alone() {
 }
 
 bool ProgramEnd::kill_threads() {
-  if (threads_ < 2 || threads_ > most_threads || !is_inits_only_child()) return false;
+  if (threads_ < 2 || threads_ > max_threads || !is_inits_only_child()) return false;
   // From here on none of them makes another thread or process: the kernel looks for this signal
   // before it adds one.
   if (raw::call(SYS_kill, pid_, SIGKILL) != 0) return false;

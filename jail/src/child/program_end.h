@@ -27,7 +27,7 @@ class ProgramEnd {
 
  private:
   static constexpr std::uint64_t longest_leave_ns = 2'000'000;
-  static constexpr std::uint64_t most_threads = 64;
+  static constexpr std::uint64_t max_threads = 64;
 
   enum class Left : std::uint8_t { all_threads, some_threads, children };
 

@@ -10,7 +10,7 @@
 namespace jail::child {
 namespace {
 
-constexpr long most_at_once = 1 << 30;
+constexpr long max_at_once = 1 << 30;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ long ProgramPipe::begin_pouring() {
 
 void ProgramPipe::pour() {
   for (;;) {
-    const long sent = raw::call(SYS_sendfile, pipe_, file_, 0, most_at_once);
+    const long sent = raw::call(SYS_sendfile, pipe_, file_, 0, max_at_once);
     if (sent == -EINTR || sent > 0) continue;
     if (sent != -EAGAIN) close();  // its end, or an interpreter that is gone
     return;

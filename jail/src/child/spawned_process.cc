@@ -28,7 +28,7 @@ constexpr std::uint64_t last_try_ns = ~std::uint64_t{0};
 constexpr std::uint64_t pause_between_cpu_looks_ns = 20 * ns_per_ms;
 
 // That a program has run shows in a report that counts microseconds.
-constexpr std::uint64_t least_run_ns = 1000;
+constexpr std::uint64_t min_run_ns = 1000;
 
 constexpr int highest_signal = 64;
 
@@ -318,7 +318,7 @@ void SpawnedProcess::note_end(const siginfo_t& ended, const rusage& usage, std::
   message.memory_peak_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
   const bool has_run = exec_ns_ != 0;
   message.started_ns = beyond(has_run ? exec_ns_ : now, begin_ns_);
-  message.ran_ns = has_run ? larger(beyond(now, exec_ns_), least_run_ns) : 0;
+  message.ran_ns = has_run ? larger(beyond(now, exec_ns_), min_run_ns) : 0;
   send(message);
   close(control_);
   pid_ = 0;

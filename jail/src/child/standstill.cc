@@ -30,7 +30,7 @@ std::uint64_t rest_after(std::uint64_t cost_ns) { return 100 * cost_ns; }
 // What a process may use in a whole pause without having run: the kernel ends what it had begun for
 // it.
 constexpr std::uint64_t unseen_cpu_ns = 10 * ns_per_ms;
-constexpr int most_strikes = 4;
+constexpr int max_strikes = 4;
 
 constexpr std::uint64_t never_ns = ~std::uint64_t{0};
 
@@ -70,8 +70,8 @@ class SeenProcesses {
 SeenProcesses seen_processes;
 
 // For end(), which begins with the last one.
-constexpr int most_numbers = 4096;
-int numbers[most_numbers];
+constexpr int max_numbers = 4096;
+int numbers[max_numbers];
 
 void pause_for(long ns) {
   const timespec pause{0, ns};
@@ -96,7 +96,7 @@ void Standstill::begin(std::uint64_t now) {
   next_look_ns_ = 0;
   last_ = {};
   last_.is_still = false;
-  strikes_left_ = most_strikes;
+  strikes_left_ = max_strikes;
   attempts_ = 0;
   note_stopped_ones();
   stop_in_order(now);
@@ -219,7 +219,7 @@ void Standstill::end() {
   };
   int count = 0;
   each_process(proc_, [&](const char*, int pid) {
-    if (count < most_numbers) {
+    if (count < max_numbers) {
       numbers[count++] = pid;
     } else {
       continue_one(pid);

@@ -53,7 +53,7 @@ class Init {
     ready.type = wire::message_ready;
     const long sent = send_message(control_, ready, static_cast<int>(slots_[wire::slot_workspace]));
     if (sent < 0) {
-      refused(sent);
+      report_errno(sent);
       return;
     }
     if (!await_order() || !release()) return;
@@ -128,10 +128,10 @@ class Init {
     wire::GuestRequest request{wire::plan_magic, 0, guest_work_, 0};
     const long self = raw::call(SYS_pidfd_open, raw::call(SYS_getpid), 0);
     if (self < 0) return self;
-    int fds[wire::most_guest_fds] = {
+    int fds[wire::max_guest_fds] = {
         static_cast<int>(self), channel, static_cast<int>(slots_[wire::slot_stdin]),
         static_cast<int>(slots_[wire::slot_stdout]), static_cast<int>(slots_[wire::slot_stderr])};
-    std::size_t count = wire::least_guest_fds;
+    std::size_t count = wire::min_guest_fds;
     if (slots_[wire::slot_cgroup] >= 0) {
       request.fds |= wire::launch_cgroup;
       fds[count++] = static_cast<int>(slots_[wire::slot_cgroup]);
@@ -191,7 +191,7 @@ class Init {
     const char go = 1;
     if (done == 0) done = send_bytes(channel_, &go, sizeof go, nullptr, 0);
     raw::call(SYS_close, channel_);
-    return done >= 0 || refused(done);
+    return done >= 0 || report_errno(done);
   }
 
   // Starts the guest before there is an order, up to the point where it wants its program. False:
@@ -199,7 +199,7 @@ class Init {
   bool spawn_early() {
     const auto* name = base_ + plan_.program_offset;
     const long made = program_.make(static_cast<int>(slots_[wire::slot_workspace]), name);
-    if (made < 0) return refused(made);
+    if (made < 0) return report_errno(made);
     if (!spawn_guest()) return false;
     const std::uint64_t deadline = now_ns() + longest_start_ns;
     long met = 0;
@@ -219,7 +219,7 @@ class Init {
       if (met == 0 && guest_ended_) met = -ECHILD;
       if (met == 0 && now_ns() > deadline) met = -ETIMEDOUT;
     }
-    return met > 0 || refused(met);
+    return met > 0 || report_errno(met);
   }
 
   // Gives the waiting guest its program.
@@ -228,7 +228,7 @@ class Init {
     long done = lower_limits();
     begin_watch();
     if (done == 0) done = program_.begin_pouring();
-    return done >= 0 || refused(done);
+    return done >= 0 || report_errno(done);
   }
 
   // The sum: its parts are taken to be as in the whole run, see split_use_before().
@@ -241,7 +241,7 @@ class Init {
       pollfd watched[2] = {{control_, POLLIN, 0}, {signals_, POLLIN, 0}};
       raw::call(SYS_ppoll, raw::address(watched), guest_ != 0 ? 2 : 1, 0, 0);
       if (watched[1].revents != 0) reap_ended();
-      if (guest_ended_) return refused(-ECHILD);
+      if (guest_ended_) return report_errno(-ECHILD);
       if (watched[0].revents == 0) continue;
       const long got = receive(control_, &order_, sizeof order_, nullptr, 0, nullptr, 0);
       if (got == -EINTR) continue;
@@ -272,7 +272,7 @@ class Init {
   bool spawn_guest() {
     const long pid = fork_guest(start_report_,
                                 [this](int report) { start_guest(plan_, base_, slots_, report); });
-    if (pid < 0 || signals_ < 0) return refused(pid < 0 ? pid : signals_);
+    if (pid < 0 || signals_ < 0) return report_errno(pid < 0 ? pid : signals_);
     guest_ = pid;
     drop_lent();
     return true;
@@ -325,7 +325,7 @@ class Init {
   }
 
   // By the kernel, in no call of the plan. Tells the owner; false, for whoever returns it.
-  bool refused(long result) {
+  bool report_errno(long result) {
     send_failure(control_, 1, -1, static_cast<std::int32_t>(-result));
     return false;
   }

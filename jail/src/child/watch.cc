@@ -39,7 +39,7 @@ constexpr std::uint64_t mapped_bytes_of_a_table_byte = 512;
 // A place for a descriptor, beyond those that every process has: half of a pipe of two pages.
 constexpr std::uint64_t bytes_of_a_descriptor = 4u << 10;
 constexpr std::uint64_t free_places = 64;
-constexpr std::uint64_t most_of_a_kernel = 1u << 30;
+constexpr std::uint64_t max_of_a_kernel = 1u << 30;
 // An epoll instance may watch every descriptor of its process.
 constexpr std::uint64_t bytes_of_a_watch = 224;
 // An open file of /proc keeps a buffer as long as its longest line, or where it has one part, as
@@ -64,7 +64,7 @@ constexpr std::uint64_t many_inodes = 1000;
 // long as it takes to change all of its page tables. So nothing that waits is read of a process
 // that has more pages, files among them, than it can have that fills its limit twice, beside what
 // it has inherited; or than this.
-constexpr std::uint64_t most_that_is_waited_for = 128u << 20;
+constexpr std::uint64_t max_that_is_waited_for = 128u << 20;
 
 constexpr SizeFile whole = {"/status", "RssAnon:", "RssShmem:"};
 constexpr SizeFile proportional = {"/smaps_rollup", "Pss_Anon:", "Pss_Shmem:"};
@@ -122,7 +122,7 @@ struct Watch::Scan {
   std::uint64_t processes = 0;
   std::uint64_t threads = 0;
   std::uint64_t resident = 0;  // bytes, like the next
-  std::uint64_t most_mappings = 0;
+  std::uint64_t mappings_bound = 0;
 };
 
 bool Watch::is_thread_of(int thread, int pid) const {
@@ -135,7 +135,7 @@ bool Watch::is_thread_of(int thread, int pid) const {
           find_number(text.bytes, "Tgid:", process) && process == static_cast<std::uint64_t>(pid));
 }
 
-bool Watch::leave_out(int pid) { return left_out_.add(pid); }
+bool Watch::exclude(int pid) { return excluded_.add(pid); }
 
 bool Watch::note_starting(int pid) { return starting_.add(pid); }
 
@@ -146,19 +146,19 @@ void Watch::note_started(int pid) {
 
 void Watch::note_reaped(int pid) {
   is_still_ = false;
-  left_out_.remove(pid);
+  excluded_.remove(pid);
   starting_.remove(pid);
 }
 
-bool Watch::is_left_out(int pid) const { return left_out_.has(pid) || starting_.has(pid); }
+bool Watch::is_excluded(int pid) const { return excluded_.has(pid) || starting_.has(pid); }
 
 bool Watch::is_small(int thread) const {
-  constexpr std::uint64_t most_tables = 512u << 10;
+  constexpr std::uint64_t max_tables = 512u << 10;
   Text text;
   std::uint64_t tables = 0;
   return read_text(proc_, joined({Number(static_cast<std::uint64_t>(thread)).text, "/status"}).text,
                    text) &&
-         find_size(text.bytes, "VmPTE:", tables) && tables <= most_tables;
+         find_size(text.bytes, "VmPTE:", tables) && tables <= max_tables;
 }
 
 // visit(process, stat). A first thread that left by exit(2) shows no memory, although the others
@@ -170,7 +170,7 @@ void Watch::each_process(Visit visit) const {
   std::uint64_t pid = 0;
   while (processes.next(name, pid)) {
     ProcessStat stat;
-    if (pid <= 1 || is_left_out(static_cast<int>(pid)) || !read_stat(proc_, name, stat)) continue;
+    if (pid <= 1 || is_excluded(static_cast<int>(pid)) || !read_stat(proc_, name, stat)) continue;
     Process process{static_cast<int>(pid), static_cast<int>(pid)};
     if (stat.has_ended() && stat.threads > 1) find_memory(process, stat);
     visit(process, stat);
@@ -210,12 +210,12 @@ std::uint64_t Watch::bytes_of_places(std::uint64_t places) const {
 }
 
 bool Watch::is_large(const ProcessStat& stat, std::uint64_t memory_limit) const {
-  constexpr std::uint64_t most_inherited = 1u << 30;
+  constexpr std::uint64_t max_inherited = 1u << 30;
   return stat.resident_pages * page_bytes_ >
-         larger(most_that_is_waited_for, 2 * memory_limit) + smaller(inherited_, most_inherited);
+         larger(max_that_is_waited_for, 2 * memory_limit) + smaller(inherited_, max_inherited);
 }
 
-std::uint64_t Watch::most_mappings(const ProcessStat& stat) const {
+std::uint64_t Watch::mappings_bound(const ProcessStat& stat) const {
   return smaller(stat.mapped_bytes / page_bytes_, max_mappings_);
 }
 
@@ -234,7 +234,7 @@ bool Watch::count_descriptors(const Process& process, std::uint64_t places,
   counts.descriptor_bytes =
       beyond(places, free_places) * bytes_of_a_descriptor +
       found.epolls * places * bytes_of_a_watch + found.proc_files * bytes_of_a_proc_file() +
-      found.in_flight * larger(most_places_ * bytes_of_a_watch, bytes_of_a_proc_file());
+      found.in_flight * larger(max_places_ * bytes_of_a_watch, bytes_of_a_proc_file());
   return true;
 }
 
@@ -255,7 +255,7 @@ bool Watch::count_mappings(const Process& process, std::uint64_t& out) const {
 void Watch::count(const Process& process, const ProcessStat& stat, std::uint64_t memory_limit,
                   KnownProcesses::Counts& counts) {
   Text text;
-  std::uint64_t places = most_places_;
+  std::uint64_t places = max_places_;
   if (read_text(proc_, joined({process.name().text, "/status"}).text, text)) {
     find_number(text.bytes, "FDSize:", places);
   }
@@ -270,7 +270,7 @@ void Watch::count(const Process& process, const ProcessStat& stat, std::uint64_t
   counts.was_unreadable = !is_read;
   is_read =
       !counts.is_dear && !is_large(stat, memory_limit) && count_mappings(process, counts.mappings);
-  if (!is_read) counts.mappings = most_mappings(stat);
+  if (!is_read) counts.mappings = mappings_bound(stat);
   if (own_cpu_ns() - before > budget_of_a_look_ns / 2) counts.is_dear = true;
   counts.is_counted = true;
   // Peers send descriptors to sockets of who stands still.
@@ -312,8 +312,8 @@ Watch::Kept Watch::counted(std::uint64_t memory_limit, std::uint64_t room) {
     if (stat.has_ended()) return;
     const KnownProcesses::Counts* counts = known_.counts_of(process.pid);
     if (counts == nullptr && !known_.has_room()) {
-      most.descriptors += bytes_of_places(most_places_);
-      most.mappings += most_mappings(stat);
+      most.descriptors += bytes_of_places(max_places_);
+      most.mappings += mappings_bound(stat);
     } else if (counts != nullptr && counts->is_counted) {
       ++known_processes;
       known.descriptors += counts->descriptor_bytes;
@@ -339,7 +339,7 @@ Watch::Statuses Watch::read_statuses() {
     Sizes own;
     // Where so many groups stand before them that they are not found.
     std::uint64_t tables = stat.mapped_bytes / mapped_bytes_of_a_table_byte;
-    std::uint64_t places = most_places_;
+    std::uint64_t places = max_places_;
     bool is_read = read_text(proc_, joined({process.name().text, whole.name}).text, text);
     if (is_read) {
       find_size(text.bytes, "VmPTE:", tables);
@@ -389,7 +389,7 @@ void Watch::note_inherited_by(int pid) {
 void Watch::note_open_files(int pid) {
   std::uint64_t limits[2] = {};
   if (raw::call(SYS_prlimit64, pid, RLIMIT_NOFILE, 0, raw::address(limits)) != 0) return;
-  while (most_places_ < limits[0] && most_places_ < most_of_a_kernel) most_places_ *= 2;
+  while (max_places_ < limits[0] && max_places_ < max_of_a_kernel) max_places_ *= 2;
 }
 
 Watch::Scan Watch::scan(std::uint64_t reaped_ns) {
@@ -402,7 +402,7 @@ Watch::Scan Watch::scan(std::uint64_t reaped_ns) {
     ++all.processes;
     all.threads += stat.threads;
     all.resident += stat.resident_pages * page_bytes_;
-    all.most_mappings += most_mappings(stat);
+    all.mappings_bound += mappings_bound(stat);
   });
   known_.end(reaped_ns / ns_per_tick);
   all.ticks += known_.lost_ticks();
@@ -441,7 +441,7 @@ WatchedUsage Watch::measure(std::uint64_t memory_limit, std::uint64_t reaped_ns)
   const std::uint64_t fixed = all.processes * bytes_of_a_process + all.threads * bytes_of_a_thread +
                               inodes_ * bytes_of_an_inode + statuses.tables;
   std::uint64_t descriptors = statuses.descriptors;
-  std::uint64_t mappings = bytes_of_mappings(all.most_mappings, known_.generations());
+  std::uint64_t mappings = bytes_of_mappings(all.mappings_bound, known_.generations());
   // Mapped files of the tmpfs are in both figures, so the larger one stands for both.
   const std::uint64_t pages = statuses.anonymous + larger(statuses.other, files_);
   const auto most = [&] { return pages + sockets_now_ + fixed + descriptors + mappings; };

@@ -65,14 +65,14 @@ class Watch {
 
   // A process of init's own, which runs nothing of a guest in memory that no guest can write to, is
   // none of the jail's until it is reaped. False: there are too many already.
-  bool leave_out(int pid);
+  bool exclude(int pid);
   void note_reaped(int pid);
 
   // A child of init's is a copy of it until its execve, and counts from then on alone: another
   // process of the jail can stop it before, for as long as it likes. False: there are too many.
   bool note_starting(int pid);
   void note_started(int pid);
-  static constexpr int most_starting = 64;
+  static constexpr int max_starting = 64;
 
   // Whether the thread's process has so few page tables that changing all of them takes no time
   // that counts.
@@ -130,7 +130,7 @@ class Watch {
   void each_process(Visit visit) const;
   void find_memory(Process& process, ProcessStat& stat) const;
   Scan scan(std::uint64_t reaped_ns);
-  bool is_left_out(int pid) const;
+  bool is_excluded(int pid) const;
   Statuses read_statuses();
   void count(const Process& process, const ProcessStat& stat, std::uint64_t memory_limit,
              KnownProcesses::Counts& counts);
@@ -140,7 +140,7 @@ class Watch {
                          KnownProcesses::Counts& counts) const;
   bool count_mappings(const Process& process, std::uint64_t& out) const;
   Kept counted(std::uint64_t memory_limit, std::uint64_t room);
-  std::uint64_t most_mappings(const ProcessStat& stat) const;
+  std::uint64_t mappings_bound(const ProcessStat& stat) const;
   std::uint64_t bytes_of_places(std::uint64_t places) const;
   std::uint64_t bytes_of_a_proc_file() const;
   bool is_dear(int pid);
@@ -169,12 +169,12 @@ class Watch {
   bool kernel_is_counted_ = false;  // and not only the most that it can be
   bool is_still_ = false;           // nobody had moved when measure() began
   std::uint64_t threads_ = 0;
-  static constexpr int most_left_out = 8;
-  PidSet<most_left_out> left_out_;
-  PidSet<most_starting> starting_;
-  int counted_until_ = 0;           // the last process that a count has come to
-  int walked_until_ = 0;            // the last process that a walk has come to
-  std::uint64_t most_places_ = 64;  // for descriptors, in one process
+  static constexpr int max_excluded = 8;
+  PidSet<max_excluded> excluded_;
+  PidSet<max_starting> starting_;
+  int counted_until_ = 0;          // the last process that a count has come to
+  int walked_until_ = 0;           // the last process that a walk has come to
+  std::uint64_t max_places_ = 64;  // for descriptors, in one process
   SocketMemory sockets_;
   KnownProcesses known_;
 };

@@ -172,9 +172,9 @@ struct GuestRequest {
   std::uint32_t work;  // GuestWork bits
   std::uint32_t namespaces;
 };
-inline constexpr std::size_t least_guest_fds = 5;
-inline constexpr std::size_t most_namespaces = 7;
-inline constexpr std::size_t most_guest_fds = 7 + most_namespaces;
+inline constexpr std::size_t min_guest_fds = 5;
+inline constexpr std::size_t max_namespaces = 7;
+inline constexpr std::size_t max_guest_fds = 7 + max_namespaces;
 
 // From a guest to init, with the descriptor where init hears of some of its calls (notices.h).
 struct Listener {

@@ -13,9 +13,9 @@ namespace jail::child {
 
 long ZygoteRequest::open_namespaces(int proc) {
   // The first one gives the right to join the others.
-  constexpr const char* names[wire::most_namespaces] = {"user", "pid", "mnt",   "net",
-                                                        "ipc",  "uts", "cgroup"};
-  for (std::size_t i = 0; i < wire::most_namespaces; ++i) {
+  constexpr const char* names[wire::max_namespaces] = {"user", "pid", "mnt",   "net",
+                                                       "ipc",  "uts", "cgroup"};
+  for (std::size_t i = 0; i < wire::max_namespaces; ++i) {
     const long fd = raw::call(SYS_openat, proc, raw::address(joined({"1/ns/", names[i]}).text),
                               O_RDONLY | O_CLOEXEC);
     if (fd < 0) return fd;
@@ -53,12 +53,12 @@ long ZygoteRequest::fork_waiting(int proc, const int* streams, wire::GuestReport
 }
 
 long ZygoteRequest::ask(int channel, int invocation, const int* streams, std::uint32_t work) const {
-  wire::GuestRequest request{wire::plan_magic, 0, work, wire::most_namespaces};
+  wire::GuestRequest request{wire::plan_magic, 0, work, wire::max_namespaces};
   const long self = raw::call(SYS_pidfd_open, raw::call(SYS_getpid), 0);
   if (self < 0) return self;
-  int fds[wire::most_guest_fds] = {static_cast<int>(self), channel, streams[0], streams[1],
-                                   streams[2]};
-  std::size_t count = wire::least_guest_fds;
+  int fds[wire::max_guest_fds] = {static_cast<int>(self), channel, streams[0], streams[1],
+                                  streams[2]};
+  std::size_t count = wire::min_guest_fds;
   if (cgroup_ >= 0) {
     request.fds |= wire::launch_cgroup;
     fds[count++] = cgroup_;

@@ -28,7 +28,7 @@ class ZygoteRequest {
 
   int zygote_;
   int cgroup_;
-  int namespaces_[wire::most_namespaces] = {};
+  int namespaces_[wire::max_namespaces] = {};
 };
 
 }  // namespace jail::child

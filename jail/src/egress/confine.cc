@@ -20,7 +20,7 @@
 namespace jail::egress {
 namespace {
 
-constexpr rlim_t most_descriptors = 16'384;  // two for each connection of the proxy
+constexpr rlim_t max_descriptors = 16'384;  // two for each connection of the proxy
 
 void limit(auto resource, rlim_t most) {
   rlimit limits{};
@@ -64,7 +64,7 @@ Confinement failed(const char* doing) { return {errno, doing}; }
 }  // namespace
 
 Confinement confine(std::string_view filter, Files files) {
-  limit(RLIMIT_NOFILE, most_descriptors);
+  limit(RLIMIT_NOFILE, max_descriptors);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, 0);
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failed("set no_new_privs");

@@ -21,7 +21,7 @@ constexpr seconds head_time{10};
 constexpr seconds parting_time{2};
 constexpr std::size_t read_at_once = 16 << 10;     // of a head
 constexpr std::size_t bytes_per_turn = 256 << 10;  // of each direction
-constexpr std::size_t most_addresses = 8;
+constexpr std::size_t max_addresses = 8;
 
 void reset_at_close(const Fd& fd) {
   const linger at_once{1, 0};
@@ -181,7 +181,7 @@ void Connection::take(Found found, Time now) {
 
 Connection::State Connection::admit_addresses(const std::vector<Address>& addresses, Time now) {
   for (const Address& address : addresses) {
-    if (addresses_.size() < most_addresses && allows_address(address)) {
+    if (addresses_.size() < max_addresses && allows_address(address)) {
       addresses_.push_back(address);
     }
   }

@@ -7,10 +7,10 @@
 
 namespace jail::egress {
 
-// Decimal digits, at most `most_digits` (9 or less) of them, without a leading zero before others.
+// Decimal digits, at most `max_digits` (9 or less) of them, without a leading zero before others.
 constexpr std::optional<std::uint32_t> parse_decimal(std::string_view text,
-                                                     std::size_t most_digits) {
-  if (text.empty() || text.size() > most_digits || (text.size() > 1 && text[0] == '0')) {
+                                                     std::size_t max_digits) {
+  if (text.empty() || text.size() > max_digits || (text.size() > 1 && text[0] == '0')) {
     return std::nullopt;
   }
   std::uint32_t number = 0;

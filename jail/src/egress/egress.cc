@@ -23,16 +23,16 @@ namespace {
 
 using egress::Settings;
 
-constexpr std::size_t most_decisions = 1024;
-constexpr std::uint32_t most_connections = 4096;
+constexpr std::size_t max_decisions = 1024;
+constexpr std::uint32_t max_connections = 4096;
 constexpr std::chrono::seconds longest{24 * 60 * 60};
 // It takes milliseconds; who waits longer waits for a host that stands still.
 constexpr std::chrono::milliseconds confinement_patience{30'000};
-constexpr std::size_t most_confinement_bytes = 256;
+constexpr std::size_t max_confinement_bytes = 256;
 
 Result<Settings> settings_of(const EgressOptions& options) {
-  if (options.connections_per_jail < 1 || options.connections_per_jail > most_connections) {
-    return invalid("connections_per_jail: from 1 to " + std::to_string(most_connections));
+  if (options.connections_per_jail < 1 || options.connections_per_jail > max_connections) {
+    return invalid("connections_per_jail: from 1 to " + std::to_string(max_connections));
   }
   for (const auto& [name, time] : {std::pair{"idle", options.idle}, {"connect", options.connect}}) {
     if (time < std::chrono::seconds(1) || time > longest) {
@@ -71,8 +71,8 @@ Result<void> await_confinement(const char* name, const Fd& socket) {
     ready = ::poll(&said, 1, static_cast<int>(confinement_patience.count()));
   } while (ready < 0 && errno == EINTR);
   if (ready < 0) return system_error(doing);
-  char datagram[most_confinement_bytes];
-  const ssize_t got = ::recv(socket.get(), datagram, sizeof datagram, MSG_DONTWAIT);
+  char datagram[max_confinement_bytes];
+  const ssize_t got = receive_message(socket.get(), datagram);
   if (got < 0 && errno == EAGAIN) return Error{ErrorKind::kernel, doing, ETIMEDOUT, {}};
   const auto confinement =
       egress::parse_confinement({datagram, static_cast<std::size_t>(std::max<ssize_t>(got, 0))});
@@ -119,7 +119,7 @@ class ProxyProcess {
 };
 
 Result<void> check_rules(const std::vector<std::string>& rules) {
-  if (rules.size() > egress::most_rules) return invalid("egress rules: at most 256");
+  if (rules.size() > egress::max_rules) return invalid("egress rules: at most 256");
   for (const std::string& rule : rules) {
     if (auto checked = check_egress_rule(rule); !checked) return checked;
   }
@@ -129,7 +129,7 @@ Result<void> check_rules(const std::vector<std::string>& rules) {
 // The other end of the jail's socket pair.
 Result<Fd> admit_to(const Fd& proxy, const egress::Admission& admission) {
   const std::string& label = admission.label;
-  if (label.size() > egress::most_label_bytes || label.find('\0') != label.npos) {
+  if (label.size() > egress::max_label_bytes || label.find('\0') != label.npos) {
     return invalid("label: at most 256 bytes, none of them 0");
   }
   if (auto checked = check_rules(admission.rules); !checked) return checked.error();
@@ -228,10 +228,9 @@ int EgressProxy::process_fd() const noexcept { return state_->proxy.pidfd.get();
 
 Result<std::vector<EgressDecision>> EgressProxy::decisions() {
   std::vector<EgressDecision> decisions;
-  char datagram[egress::most_decision_bytes];
-  while (decisions.size() < most_decisions) {
-    const ssize_t got = ::recv(state_->proxy.socket.get(), datagram, sizeof datagram, MSG_DONTWAIT);
-    if (got < 0 && errno == EINTR) continue;
+  char datagram[egress::max_decision_bytes];
+  while (decisions.size() < max_decisions) {
+    const ssize_t got = receive_message(state_->proxy.socket.get(), datagram);
     if (got < 0 && errno == EAGAIN) break;
     const bool over = got == 0 || (got < 0 && errno == ECONNRESET);
     if (over && !decisions.empty()) break;  // the next call says so
@@ -275,10 +274,7 @@ Result<void> EgressProxy::request_change(int served, const std::vector<std::stri
 Result<bool> EgressProxy::take_change(int served) {
   constexpr const char* doing = "change rules of egress";
   char done = 0;
-  ssize_t got;
-  do {
-    got = ::recv(served, &done, sizeof done, MSG_DONTWAIT);
-  } while (got < 0 && errno == EINTR);
+  const ssize_t got = receive_message(served, {&done, sizeof done});
   if (got < 0 && errno == EAGAIN) return false;
   if (got == 0 || (got < 0 && errno == ECONNRESET)) {
     return Error{ErrorKind::closed, std::string(doing) + ": the way out is closed", 0, {}};

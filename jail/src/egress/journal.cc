@@ -12,7 +12,7 @@
 namespace jail::egress {
 
 void Journal::write(std::uint64_t jail, EgressDecision decision) {
-  if (waiting_.size() >= most_waiting) drop_one();
+  if (waiting_.size() >= max_waiting) drop_one();
   waiting_.push_back({jail, std::move(decision)});
   ++by_jail_[jail];
   // One by one while they go out; else all together when there is room.

@@ -12,7 +12,7 @@ namespace jail::egress {
 
 class Journal {
  public:
-  static constexpr std::size_t most_waiting = 4096;
+  static constexpr std::size_t max_waiting = 4096;
 
   // `socket` is not owned. `jail` tells apart whose decision it is.
   explicit Journal(int socket) : socket_(socket) {}

@@ -12,7 +12,7 @@ namespace jail::egress {
 namespace {
 
 void serve(int socket, const LookUp& look_up) {
-  char datagram[most_question_bytes];
+  char datagram[max_question_bytes];
   for (;;) {
     const ssize_t got = ::recv(socket, datagram, sizeof datagram, 0);
     if (got < 0 && errno == EINTR) continue;

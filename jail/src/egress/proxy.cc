@@ -10,7 +10,7 @@
 namespace jail::egress {
 namespace {
 
-constexpr std::size_t room_bytes = most_admission_bytes;
+constexpr std::size_t room_bytes = max_admission_bytes;
 // Connections beyond a jail's bound that are told so. What comes beyond these waits in the kernel.
 constexpr std::size_t refused_at_once = 16;
 constexpr std::size_t accepted_per_turn = 32;

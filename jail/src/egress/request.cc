@@ -64,7 +64,7 @@ void RequestReader::read_http() {
   const std::size_t size = end == bytes_.npos ? bytes_.size() : end + head_end.size();
   if (has_bare_line_feed(std::string_view(bytes_).substr(0, size), known)) {
     reading_ = refused(Why::unreadable, "it has a line that does not end in CR LF");
-  } else if (size > most_head_bytes) {
+  } else if (size > max_head_bytes) {
     reading_ = refused(Why::head_too_large, "its head is longer than 64 KiB");
   } else if (end != bytes_.npos) {
     const std::string_view all = bytes_;

@@ -53,7 +53,7 @@ struct Reading {
   Refusal refusal;  // State::refused
 };
 
-inline constexpr std::size_t most_head_bytes = 64 << 10;
+inline constexpr std::size_t max_head_bytes = 64 << 10;
 
 // Takes the bytes of one connection in pieces of any size.
 class RequestReader {

@@ -9,7 +9,7 @@
 namespace jail::egress {
 
 bool Resolver::ask(std::uint64_t ticket, std::uint64_t jail, std::string name) {
-  if (waiting_ >= most_waiting) return false;
+  if (waiting_ >= max_waiting) return false;
   queues_[jail].waiting.push_back({ticket, std::move(name)});
   ++waiting_;
   begin_some();
@@ -26,7 +26,7 @@ void Resolver::drop(std::uint64_t ticket, std::uint64_t jail) {
 
 std::optional<std::vector<Resolver::Resolved>> Resolver::answers() {
   std::vector<Resolved> all;
-  char datagram[most_answer_bytes];
+  char datagram[max_answer_bytes];
   for (;;) {
     const ssize_t got = ::recv(socket_.get(), datagram, sizeof datagram, MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;

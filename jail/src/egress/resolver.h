@@ -23,7 +23,7 @@ class Resolver {
     Found found;
   };
   static constexpr std::size_t at_once_per_jail = 2;
-  static constexpr std::size_t most_waiting = 4096;
+  static constexpr std::size_t max_waiting = 4096;
 
   // The other end of `socket` is where names are looked up (look_up.h).
   explicit Resolver(Fd socket) : socket_(std::move(socket)) {}

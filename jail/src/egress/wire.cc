@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::size_t texts = 4;
 constexpr std::size_t longest_text = 450;
-constexpr std::size_t most_digits = 9;  // of a number
-constexpr std::size_t most_addresses = 64;
+constexpr std::size_t max_digits = 9;  // of a number
+constexpr std::size_t max_addresses = 64;
 constexpr std::size_t longest_address = 45;
-static_assert(2 + longest_text + 1 + most_addresses * (longest_address + 1) <= most_answer_bytes);
+static_assert(2 + longest_text + 1 + max_addresses * (longest_address + 1) <= max_answer_bytes);
 
 struct DecisionHead {
   std::uint64_t sent;
@@ -26,7 +26,7 @@ struct DecisionHead {
   std::uint8_t allowed;
   std::uint8_t unused[6];
 };
-static_assert(sizeof(DecisionHead) + texts * longest_text <= most_decision_bytes);
+static_assert(sizeof(DecisionHead) + texts * longest_text <= max_decision_bytes);
 
 // Up to the next `end`, which goes too.
 std::string_view take(std::string_view& rest, char end) {
@@ -56,7 +56,7 @@ std::vector<std::string> take_rules(std::string_view rest) {
 }
 
 std::optional<std::uint32_t> parse_slot(std::string_view text) {
-  const auto slot = parse_decimal(text, most_digits);
+  const auto slot = parse_decimal(text, max_digits);
   return slot && *slot < look_ups_at_once ? slot : std::nullopt;
 }
 
@@ -74,9 +74,9 @@ std::string to_text(const Settings& settings) {
 
 std::optional<Settings> parse_settings(std::string_view text) {
   std::string_view first = take(text, '\n');
-  const auto connections = parse_decimal(take(first, ' '), most_digits);
-  const auto idle = parse_decimal(take(first, ' '), most_digits);
-  const auto connect = parse_decimal(first, most_digits);
+  const auto connections = parse_decimal(take(first, ' '), max_digits);
+  const auto idle = parse_decimal(take(first, ' '), max_digits);
+  const auto connect = parse_decimal(first, max_digits);
   if (!connections || !idle || !connect) return std::nullopt;
   Settings settings{{}, *connections, std::chrono::seconds(*idle), std::chrono::seconds(*connect)};
   while (!text.empty()) {
@@ -94,7 +94,7 @@ std::string to_datagram(const Confinement& confinement) {
 }
 
 std::optional<Confinement> parse_confinement(std::string_view datagram) {
-  const auto error = parse_decimal(take(datagram, ' '), most_digits);
+  const auto error = parse_decimal(take(datagram, ' '), max_digits);
   if (!error) return std::nullopt;
   return Confinement{static_cast<int>(*error), std::string(datagram)};
 }
@@ -132,7 +132,7 @@ std::optional<Question> parse_question(std::string_view datagram) {
 std::string to_datagram(const Answer& answer) {
   std::string datagram =
       std::to_string(answer.slot) + "\n" + printable(answer.found.trouble, longest_text) + "\n";
-  std::size_t room = most_addresses;
+  std::size_t room = max_addresses;
   for (const Address& address : answer.found.addresses) {
     if (room-- == 0) break;
     datagram += to_text(address) + "\n";
@@ -146,7 +146,7 @@ std::optional<Answer> parse_answer(std::string_view datagram) {
   Answer answer{*slot, {{}, printable(take(datagram, '\n'), longest_text)}};
   while (!datagram.empty()) {
     const auto address = parse_address(take(datagram, '\n'));
-    if (!address || answer.found.addresses.size() == most_addresses) return std::nullopt;
+    if (!address || answer.found.addresses.size() == max_addresses) return std::nullopt;
     answer.found.addresses.push_back(*address);
   }
   if (answer.found.addresses.empty() && answer.found.trouble.empty()) return std::nullopt;

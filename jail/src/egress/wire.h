@@ -44,9 +44,9 @@ struct Confinement {
 std::string to_datagram(const Confinement& confinement);
 std::optional<Confinement> parse_confinement(std::string_view datagram);
 
-inline constexpr std::size_t most_rules = 256;
-inline constexpr std::size_t most_label_bytes = 256;
-inline constexpr std::size_t most_admission_bytes = 128 << 10;
+inline constexpr std::size_t max_rules = 256;
+inline constexpr std::size_t max_label_bytes = 256;
+inline constexpr std::size_t max_admission_bytes = 128 << 10;
 
 // Whether other rules may come by the jail's socket pair. Not where the jail's init has the end.
 enum class RuleChange : std::uint8_t { never, by_owner };
@@ -70,8 +70,8 @@ std::optional<NewRules> parse_new_rules(std::string_view datagram);
 
 // Names that are looked up at one time.
 inline constexpr std::size_t look_ups_at_once = 4;
-inline constexpr std::size_t most_question_bytes = 512;
-inline constexpr std::size_t most_answer_bytes = 4096;
+inline constexpr std::size_t max_question_bytes = 512;
+inline constexpr std::size_t max_answer_bytes = 4096;
 
 struct Question {
   std::uint32_t slot;  // one of `look_ups_at_once`, which no other question has until the answer
@@ -93,7 +93,7 @@ struct Answer {
 std::string to_datagram(const Answer& answer);
 std::optional<Answer> parse_answer(std::string_view datagram);
 
-inline constexpr std::size_t most_decision_bytes = 2048;
+inline constexpr std::size_t max_decision_bytes = 2048;
 
 std::string to_datagram(const EgressDecision& decision);
 // Nothing where it is none. Whatever the bytes are, text in it can be printed.

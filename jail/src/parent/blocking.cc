@@ -70,8 +70,8 @@ class BrokenPipeIsAnError {
 // One of the guest's outputs: kept up to a bound, and read beyond it, so that the guest goes on.
 class Collected {
  public:
-  Collected(Fd stream, std::string& text, std::uint64_t most_bytes, std::uint64_t& lost_bytes)
-      : stream_(std::move(stream)), text_(text), most_(most_bytes), lost_(lost_bytes) {}
+  Collected(Fd stream, std::string& text, std::uint64_t max_bytes, std::uint64_t& lost_bytes)
+      : stream_(std::move(stream)), text_(text), max_(max_bytes), lost_(lost_bytes) {}
 
   int fd() const { return stream_.get(); }  // -1 at its end
 
@@ -100,7 +100,7 @@ class Collected {
     }
     const auto bytes = static_cast<std::size_t>(got);
     const auto kept =
-        static_cast<std::size_t>(std::min<std::uint64_t>(bytes, most_ - text_.size()));
+        static_cast<std::size_t>(std::min<std::uint64_t>(bytes, max_ - text_.size()));
     text_.append(room_.data(), kept);
     lost_ += bytes - kept;
     return bytes;
@@ -108,7 +108,7 @@ class Collected {
 
   Fd stream_;
   std::string& text_;
-  std::uint64_t most_;
+  std::uint64_t max_;
   std::uint64_t& lost_;
   std::array<char, 8192> room_;  // small, since threads of a daemon may have small stacks
 };
@@ -182,7 +182,7 @@ bool Jail::State::dies_within(milliseconds at_most) {
   return false;
 }
 
-Result<Output> Jail::communicate(std::string_view input, std::uint64_t most_bytes) {
+Result<Output> Jail::communicate(std::string_view input, std::uint64_t max_bytes) {
   State& state = *state_;
   if (state.failure) return *state.failure;
   if (state.phase < Phase::running) return cannot_communicate("it was not started");
@@ -191,8 +191,8 @@ Result<Output> Jail::communicate(std::string_view input, std::uint64_t most_byte
   }
   if (!input.empty() && !state.streams[0].valid()) return cannot_communicate("its input was taken");
   Output output;
-  Collected out(take_stdout(), output.out, most_bytes, output.out_lost_bytes);
-  Collected err(take_stderr(), output.err, most_bytes, output.err_lost_bytes);
+  Collected out(take_stdout(), output.out, max_bytes, output.out_lost_bytes);
+  Collected err(take_stderr(), output.err, max_bytes, output.err_lost_bytes);
   Fed in(take_stdin(), input);
   const BrokenPipeIsAnError guard;
   Deadline deadline = steady_clock::now() + state.limits.wall + patience_with_init;

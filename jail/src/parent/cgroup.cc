@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t cpu_period_us = 100'000;
-constexpr std::uint64_t least_cpu_quota_us = 1'000;  // the kernel refuses less
+constexpr std::uint64_t min_cpu_quota_us = 1'000;  // the kernel refuses less
 constexpr milliseconds last_wait{1000};
 
 // A name may be taken by a leaf of a process that had this one's number and was killed.
@@ -111,8 +111,7 @@ Result<CgroupLeaf> CgroupTree::make_leaf(const LeafLimits& limits) const {
   Fd leaf_directory(::openat(directory, name->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   CgroupLeaf leaf(tree_, std::move(*name), std::move(leaf_directory));
   if (leaf.directory() < 0) return cgroup_error("open a cgroup", errno);
-  const std::uint64_t quota =
-      std::max(least_cpu_quota_us, cpu_period_us * limits.cpu_percent / 100);
+  const std::uint64_t quota = std::max(min_cpu_quota_us, cpu_period_us * limits.cpu_percent / 100);
   const std::pair<const char*, std::string> settings[] = {
       {"memory.max", std::to_string(limits.memory_bytes)},
       {"memory.oom.group", "1"},

@@ -3,21 +3,50 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace jail {
 namespace {
 
-constexpr std::size_t most_fds = 253;  // the kernel's SCM_MAX_FD
+constexpr std::size_t max_fds = 253;  // the kernel's SCM_MAX_FD
+
+template <class Take>
+ssize_t repeat_if_interrupted(Take take) {
+  ssize_t got;
+  do {
+    got = take();
+  } while (got < 0 && errno == EINTR);
+  return got;
+}
+
+// The kernel looks for a message first, and whether the other end was closed second. What was sent
+// between the two is there when it says that there is nothing more. An empty message is none.
+template <class Take>
+ssize_t receive_before_end(Take take) {
+  const ssize_t got = repeat_if_interrupted(take);
+  if (got != 0) return got;
+  return std::max<ssize_t>(repeat_if_interrupted(take), 0);
+}
+
+int received_descriptor(msghdr& header) {
+  for (cmsghdr* at = CMSG_FIRSTHDR(&header); at != nullptr; at = CMSG_NXTHDR(&header, at)) {
+    if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS) continue;
+    int opened = -1;
+    std::memcpy(&opened, CMSG_DATA(at), sizeof opened);
+    return opened;
+  }
+  return -1;
+}
 
 }  // namespace
 
 bool send_with_fds(int socket, std::string_view bytes, std::span<const int> fds) noexcept {
-  if (fds.size() > most_fds) {
+  if (fds.size() > max_fds) {
     errno = EINVAL;
     return false;
   }
-  alignas(cmsghdr) char control[CMSG_SPACE(most_fds * sizeof(int))];
+  alignas(cmsghdr) char control[CMSG_SPACE(max_fds * sizeof(int))];
   iovec part{const_cast<char*>(bytes.data()), bytes.size()};
   msghdr header{};
   header.msg_iov = &part;
@@ -31,11 +60,13 @@ bool send_with_fds(int socket, std::string_view bytes, std::span<const int> fds)
     rights->cmsg_len = CMSG_LEN(fds.size_bytes());
     std::memcpy(CMSG_DATA(rights), fds.data(), fds.size_bytes());
   }
-  ssize_t sent;
-  do {
-    sent = ::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
-  } while (sent < 0 && errno == EINTR);
+  const ssize_t sent = repeat_if_interrupted(
+      [&] { return ::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT); });
   return sent >= 0;
+}
+
+ssize_t receive_message(int socket, std::span<char> room) noexcept {
+  return receive_before_end([&] { return ::recv(socket, room.data(), room.size(), MSG_DONTWAIT); });
 }
 
 ssize_t receive_with_fd(int socket, std::span<char> room, Fd& fd, int& flags) noexcept {
@@ -46,21 +77,15 @@ ssize_t receive_with_fd(int socket, std::span<char> room, Fd& fd, int& flags) no
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  ssize_t got;
-  do {
-    got = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
-  flags = header.msg_flags;
-  if (got < 0) return got;
-  for (cmsghdr* at = CMSG_FIRSTHDR(&header); at != nullptr; at = CMSG_NXTHDR(&header, at)) {
-    if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS) continue;
-    int opened = -1;
-    std::memcpy(&opened, CMSG_DATA(at), sizeof opened);
-    fd.reset(opened);
-  }
-  return got;
+  return receive_before_end([&] {
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+    fd.reset();
+    const ssize_t got = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    flags = header.msg_flags;
+    if (got >= 0) fd.reset(received_descriptor(header));
+    return got;
+  });
 }
 
 }  // namespace jail

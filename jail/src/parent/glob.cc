@@ -10,7 +10,7 @@ namespace jail {
 namespace {
 
 constexpr std::size_t longest_glob = 512;
-constexpr std::size_t most_components = 32;  // bits of a position set
+constexpr std::size_t max_components = 32;  // bits of a position set
 constexpr std::string_view any_depth = "**";
 
 std::vector<std::string> split(std::string_view path) {
@@ -34,7 +34,7 @@ Result<void> check_glob(std::string_view glob) {
   if (glob.find('\0') != glob.npos) return wrong("with a NUL in it");
   if (glob.front() == '/') return wrong("that begins with /; it is relative to the directory");
   const std::vector<std::string> components = split(glob);
-  if (components.size() > most_components) return wrong("of more than 32 components");
+  if (components.size() > max_components) return wrong("of more than 32 components");
   for (const std::string& component : components) {
     if (component.empty()) return wrong("with an empty component");
     if (component == "." || component == "..") return wrong("with . or .. as a component");

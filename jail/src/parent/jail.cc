@@ -204,10 +204,10 @@ Result<void> Jail::start(const RunLimits& limits) {
     return Error{ErrorKind::invalid, "start a jail that is not ready", 0, {}};
   }
   if (auto checked = check_limits(wanted); !checked) return checked;
-  if (wanted.memory_bytes > state.most_memory_bytes || wanted.cpu > state.most_cpu) {
+  if (wanted.memory_bytes > state.max_memory_bytes || wanted.cpu > state.max_cpu) {
     return Error{ErrorKind::invalid,
                  std::string("start a jail: more ") +
-                     (wanted.cpu > state.most_cpu ? "processor time" : "memory") +
+                     (wanted.cpu > state.max_cpu ? "processor time" : "memory") +
                      " than it was made for",
                  0,
                  {}};

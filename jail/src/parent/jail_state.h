@@ -43,8 +43,8 @@ struct Jail::State {
   std::shared_ptr<const Plan> plan;  // kept for the names of its steps
   Limits limits;
   // That start() may ask for.
-  std::uint64_t most_memory_bytes = limits.memory_bytes;
-  std::chrono::milliseconds most_cpu = limits.cpu;
+  std::uint64_t max_memory_bytes = limits.memory_bytes;
+  std::chrono::milliseconds max_cpu = limits.cpu;
   Fd control;
   Fd process;    // pidfd of init, once the launcher sent it
   Fd workspace;  // directory of the working tmpfs, once init is ready

@@ -124,8 +124,8 @@ Result<Jail> order_jail(const JailOrder& order) {
   }
   state->plan = order.plan;
   state->limits = order.limits;
-  state->most_memory_bytes = std::max(order.most_memory_bytes, order.limits.memory_bytes);
-  state->most_cpu = std::max(order.most_cpu, order.limits.cpu);
+  state->max_memory_bytes = std::max(order.max_memory_bytes, order.limits.memory_bytes);
+  state->max_cpu = std::max(order.max_cpu, order.limits.cpu);
   state->control = std::move(control->first);
   state->streams = std::move(streams->owner);
   if (order.living != nullptr) {

@@ -52,8 +52,8 @@ struct JailOrder {
   std::shared_ptr<const Plan> plan;
   Limits limits;
   // That a start() may ask for instead.
-  std::uint64_t most_memory_bytes = 0;
-  std::chrono::milliseconds most_cpu{0};
+  std::uint64_t max_memory_bytes = 0;
+  std::chrono::milliseconds max_cpu{0};
   const CgroupTree* cgroups = nullptr;  // where the jail gets a leaf; null: nowhere
   int invocation = -1;                  // of wire::Invocation; -1: the template's own
   std::uint32_t guest_work = 0;         // wire::GuestWork bits, of a forked jail

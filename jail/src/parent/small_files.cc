@@ -17,8 +17,8 @@
 namespace jail {
 namespace {
 
-constexpr std::size_t most_bytes = 1u << 20;
-constexpr std::size_t most_entries = 2000;
+constexpr std::size_t max_bytes = 1u << 20;
+constexpr std::size_t max_entries = 2000;
 // The mode that a copy has, write bits aside.
 constexpr mode_t copied_mode = 0444;
 
@@ -38,7 +38,7 @@ class Copy {
     while (const dirent* entry = ::readdir(list.get())) {
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
-      if (++entries_ > most_entries) return false;
+      if (++entries_ > max_entries) return false;
       if (!node(fd, entry->d_name, target + "/" + entry->d_name)) return false;
     }
     return entries_ > before;
@@ -65,7 +65,7 @@ class Copy {
     if (!file) return false;
     bytes_ += file->text.size();
     files_.push_back(std::move(*file));
-    return bytes_ <= most_bytes;
+    return bytes_ <= max_bytes;
   }
 
   bool link(int parent, const char* name, const std::string& target) {
@@ -100,7 +100,7 @@ std::optional<TextFile> small_file(const Fd& file, const std::string& target) {
     return std::nullopt;
   }
   // One byte more than there should be shows that there is more.
-  std::string text(most_bytes + 1, '\0');
+  std::string text(max_bytes + 1, '\0');
   std::size_t size = 0;
   for (;;) {
     const ssize_t got =
@@ -109,7 +109,7 @@ std::optional<TextFile> small_file(const Fd& file, const std::string& target) {
     if (got < 0) return std::nullopt;
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
-    if (size > most_bytes) return std::nullopt;
+    if (size > max_bytes) return std::nullopt;
   }
   text.resize(size);
   text.shrink_to_fit();

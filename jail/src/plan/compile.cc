@@ -90,7 +90,7 @@ std::optional<std::uint64_t> number_in(const char* path) {
 LandlockReach landlock_reach() noexcept {
   const auto version = static_cast<int>(
       ::syscall(SYS_landlock_create_ruleset, nullptr, 0, landlock::ask_for_version));
-  if (version < landlock::least_version) return {};
+  if (version < landlock::min_version) return {};
   return {.version = version, .signals = (landlock::known_scopes(version) & landlock::signal) != 0};
 }
 
@@ -119,14 +119,14 @@ Result<Plan> compile(const JailSpec& given, const HostFacts& host) {
   plan.max_mappings = host.max_mappings;
   Builder builder(plan);
   add_identity(builder, host);
-  add_oom_offer(builder);
+  add_oom_score(builder);
   add_session(builder, spec);
   add_network(builder, spec.network);
   add_mounts(builder, spec);
   const bool lives = spec.life == Life::until_ended;
   const auto ruleset = add_ruleset(builder, spec, host, GuestProgram::executed);
   add_init_privileges(builder, host);
-  add_untouchable(builder);
+  add_not_dumpable(builder);
   // Processes in domains of their own could neither signal nor see each other in /proc: those of a
   // living jail have init's.
   if (lives) add_domain(builder, ruleset, host);
@@ -163,7 +163,7 @@ Result<Plan> compile_living_in_host(const JailSpec& given, const HostFacts& host
   add_network(builder, spec.network);
   add_mounts_in_host(builder, as_seen_in_host(spec));
   add_init_privileges(builder, inside);
-  add_untouchable(builder);
+  add_not_dumpable(builder);
   builder.begin_guest();
   add_spawned_guest(builder, plan, spec, host,
                     add_ruleset(builder, spec, host, GuestProgram::executed));
@@ -198,7 +198,7 @@ Result<Plan> compile_host(const JailSpec& given, const HostFacts& host) {
   plan.max_mappings = host.max_mappings;
   Builder builder(plan);
   add_identity(builder, host);
-  add_oom_offer(builder);
+  add_oom_score(builder);
   add_session(builder, spec);
   add_network(builder, Network::loopback());  // the way out is each jail's own
   add_mounts_of_host(builder, spec);
@@ -215,7 +215,8 @@ Result<Plan> compile_host(const JailSpec& given, const HostFacts& host) {
   return finished(builder, std::move(plan));
 }
 
-Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host, Lever network_reuse) {
+Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host,
+                            Optimization network_reuse) {
   // Ids inside of the host are what a guest sees already: this user namespace maps them once more.
   HostFacts inside = host;
   if (Result<void> checked = check_one_program(given); !checked) return checked.error();
@@ -227,7 +228,7 @@ Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host, Lever 
   plan.kind = wire::plan_forked;
   plan.clone_flags = own_namespaces | CLONE_NEWCGROUP;
   // Its host has joined one for it.
-  const bool joins = network_reuse == Lever::on && fits_reused_network(spec.network);
+  const bool joins = network_reuse == Optimization::on && fits_reused_network(spec.network);
   if (joins) plan.clone_flags &= ~std::uint64_t{CLONE_NEWNET};
   plan.page_bytes = host.page_bytes;
   plan.max_mappings = host.max_mappings;

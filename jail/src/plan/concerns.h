@@ -32,14 +32,14 @@ std::vector<std::string> with_way_out(std::vector<std::string> env,
 
 // Init's part.
 void add_identity(Builder& builder, const HostFacts& host);         // identity.cc
-void add_oom_offer(Builder& builder);                               // identity.cc
+void add_oom_score(Builder& builder);                               // identity.cc
 void add_session(Builder& builder, const JailSpec& spec);           // identity.cc
 void add_mounts(Builder& builder, const JailSpec& spec);            // mounts.cc
 void add_mounts_in_host(Builder& builder, const JailSpec& spec);    // mounts.cc
 void add_mounts_of_host(Builder& builder, const JailSpec& spec);    // mounts.cc
 void add_network(Builder& builder, const Network& network);         // network.cc
 void add_init_privileges(Builder& builder, const HostFacts& host);  // privileges.cc
-void add_untouchable(Builder& builder);                             // privileges.cc
+void add_not_dumpable(Builder& builder);                            // privileges.cc
 
 // What a guest runs: what it executes itself, or what its zygote has executed before it.
 enum class GuestProgram : std::uint8_t { executed, of_zygote };

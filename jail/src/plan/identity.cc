@@ -34,7 +34,7 @@ void add_identity(Builder& builder, const HostFacts& host) {
   write_proc_file(builder, "/proc/self/uid_map", one_id_map(guest_uid, host.uid), "map the user");
 }
 
-void add_oom_offer(Builder& builder) {
+void add_oom_score(Builder& builder) {
   // When the host runs out of memory, a jail goes before the server does.
   write_proc_file(builder, "/proc/self/oom_score_adj", "1000", "offer the jail to the OOM killer");
 }

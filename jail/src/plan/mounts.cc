@@ -25,12 +25,12 @@ namespace {
 constexpr char place_of_new_root[] = "/tmp";
 
 // The kernel keeps some 10 KB for each, as long as any process has it open.
-constexpr char most_terminals[] = "64";
+constexpr char max_terminals[] = "64";
 
 // In a template's host.
-constexpr char shelf_place[] = "/run";
-constexpr char shelf_root[] = "/run/root";
-constexpr char shelf_empty[] = "/run/empty";
+constexpr char layer_place[] = "/run";
+constexpr char layer_root[] = "/run/root";
+constexpr char layer_empty[] = "/run/empty";
 
 void attach_writable(Builder& builder, MountWriter& mounts, SlotRef root, const std::string& path,
                      std::uint8_t slot, const std::vector<MountOption>& options) {
@@ -86,7 +86,7 @@ void attach_proc_of_host(Builder& builder, MountWriter& mounts, SlotRef root) {
 // changes no mode, though it owns them: it is read-only, and a device covers what makes them.
 void attach_terminals(Builder& builder, MountWriter& mounts, SlotRef root) {
   const SlotRef own =
-      mounts.make("devpts", {{"mode", "0000"}, {"ptmxmode", "0600"}, {"max", most_terminals}},
+      mounts.make("devpts", {{"mode", "0000"}, {"ptmxmode", "0600"}, {"max", max_terminals}},
                   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
   mounts.attach(own, Builder::slot(root), "dev/pts", "init's own /dev/pts");
   builder
@@ -148,24 +148,25 @@ SlotRef attach_new_root(MountWriter& mounts, const JailSpec& spec) {
 
 // What the roots of all jails of a template are a view of: below the host's root, where no jail
 // has a path to it.
-void put_up_shelf(Builder& builder, MountWriter& mounts, SlotRef host_root, const JailSpec& spec) {
-  const SlotRef shelf = mounts.make("tmpfs", skeleton_options(spec), restricted);
+void mount_template_layer(Builder& builder, MountWriter& mounts, SlotRef host_root,
+                          const JailSpec& spec) {
+  const SlotRef layer = mounts.make("tmpfs", skeleton_options(spec), restricted);
   builder.call(JAIL_CALL(mkdirat),
-               {Builder::slot(shelf), builder.text("empty"), Builder::value(0555)},
-               std::string("make directory ") + shelf_empty);
+               {Builder::slot(layer), builder.text("empty"), Builder::value(0555)},
+               std::string("make directory ") + layer_empty);
   builder.call(JAIL_CALL(mkdirat),
-               {Builder::slot(shelf), builder.text("root"), Builder::value(0755)},
-               std::string("make directory ") + shelf_root);
-  const SlotRef top = open_directory(builder, Builder::slot(shelf), "root", shelf_root);
+               {Builder::slot(layer), builder.text("root"), Builder::value(0755)},
+               std::string("make directory ") + layer_root);
+  const SlotRef top = open_directory(builder, Builder::slot(layer), "root", layer_root);
   Skeleton skeleton(builder, top);
   lay_out(skeleton, spec);
-  builder.close(top, shelf_root);
-  Skeleton beside(builder, shelf);
+  builder.close(top, layer_root);
+  Skeleton beside(builder, layer);
   lay_out_covers(beside, spec.root, "");
-  mounts.set_attributes(shelf, MOUNT_ATTR_RDONLY, 0,
-                        std::string("make ") + shelf_place + " read-only");
-  mounts.attach(shelf, Builder::slot(host_root), std::string(shelf_place).substr(1), shelf_place);
-  builder.close(shelf, shelf_place);
+  mounts.set_attributes(layer, MOUNT_ATTR_RDONLY, 0,
+                        std::string("make ") + layer_place + " read-only");
+  mounts.attach(layer, Builder::slot(host_root), std::string(layer_place).substr(1), layer_place);
+  builder.close(layer, layer_place);
 }
 
 }  // namespace
@@ -197,10 +198,10 @@ void add_mounts_of_host(Builder& builder, const JailSpec& spec) {
   const SlotRef root = attach_new_root(mounts, spec);
   Skeleton skeleton(builder, root);
   lay_out(skeleton, spec);
-  skeleton.directory(shelf_place);
+  skeleton.directory(layer_place);
   sources.attach_to(root);
   attach_writables(builder, mounts, root, spec.limits);
-  put_up_shelf(builder, mounts, root, spec);
+  mount_template_layer(builder, mounts, root, spec);
   attach_proc_of_host(builder, mounts, root);
   mounts.set_attributes(root, MOUNT_ATTR_RDONLY, 0, "make / read-only");
   enter_root(builder, root);
@@ -209,11 +210,11 @@ void add_mounts_of_host(Builder& builder, const JailSpec& spec) {
 void add_mounts_in_host(Builder& builder, const JailSpec& spec) {
   MountWriter mounts(builder);
   make_mounts_private(builder);
-  Sources sources(builder, mounts, spec, Layers{shelf_empty, shelf_place});
-  const SlotRef shelf = open_directory(builder, Builder::value(AT_FDCWD), shelf_root, shelf_root);
+  Sources sources(builder, mounts, spec, Layers{layer_empty, layer_place});
+  const SlotRef layer = open_directory(builder, Builder::value(AT_FDCWD), layer_root, layer_root);
   const SlotRef root =
-      mounts.overlay(shelf, std::string(".:") + shelf_empty, "the template's root");
-  builder.close(shelf, shelf_root);
+      mounts.overlay(layer, std::string(".:") + layer_empty, "the template's root");
+  builder.close(layer, layer_root);
   mounts.attach(root, Builder::value(AT_FDCWD), "/", "the new root");
   sources.attach_to(root);
   attach_writables(builder, mounts, root, spec.limits);
@@ -222,7 +223,7 @@ void add_mounts_in_host(Builder& builder, const JailSpec& spec) {
 }
 
 void add_zygote_mounts(Builder& builder, const JailSpec& spec) {
-  add_covers(builder, spec.root, shelf_empty);
+  add_covers(builder, spec.root, layer_empty);
 }
 
 }  // namespace jail

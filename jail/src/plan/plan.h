@@ -67,7 +67,8 @@ Result<Plan> compile_started(const JailSpec& spec, const HostFacts& host);
 // The two plans of a template whose jails are forked from a zygote: that of the host, which makes
 // what its jails share and executes the zygote, and that of each jail in it.
 Result<Plan> compile_host(const JailSpec& given, const HostFacts& host);
-Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host, Lever network_reuse);
+Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host,
+                            Optimization network_reuse);
 
 // That of a living jail in such a host, into which the zygote forks processes beside those that are
 // executed. Each is in a Landlock domain of its own, so they neither signal nor see each other, and

@@ -57,9 +57,9 @@ void add_init_privileges(Builder& builder, const HostFacts& host) {
                "name init");
 }
 
-void add_untouchable(Builder& builder) {
+void add_not_dumpable(Builder& builder) {
   // Same uid as the guest: without this the guest could write to /proc/1/mem.
-  add_prctl(builder, PR_SET_DUMPABLE, 0, "make init untouchable");
+  add_prctl(builder, PR_SET_DUMPABLE, 0, "make init not dumpable");
 }
 
 // A fork joins the jail's user namespace with everything in it; init's bounding set is not its own.

@@ -14,7 +14,7 @@ namespace {
 // has the same bounds, as long as they are enough.
 constexpr std::uint64_t root_bytes = 16u << 20;
 constexpr std::uint64_t root_inodes = 16384;
-constexpr std::uint64_t most_inodes_a_path = 4;
+constexpr std::uint64_t max_inodes_per_path = 4;
 constexpr std::uint64_t page_bytes = 4096;
 
 void lay_out_bind(Skeleton& skeleton, const ReadOnlyBind& bind) {
@@ -107,7 +107,7 @@ std::vector<MountOption> skeleton_options(const JailSpec& spec) {
   const std::uint64_t paths = root.binds.size() + root.files.size() + root.links.size() +
                               spec.binds.size() + spec.volumes.size() + spec.devices.size();
   return tmpfs_options(std::max(root_bytes, 2 * bytes),
-                       std::max(root_inodes, most_inodes_a_path * paths), "0755");
+                       std::max(root_inodes, max_inodes_per_path * paths), "0755");
 }
 
 void lay_out(Skeleton& skeleton, const JailSpec& spec) {

@@ -41,7 +41,7 @@ void append_load(const Loaded& wanted, std::vector<sock_filter>& program) {
 using Group = std::span<const Rule* const>;
 
 // A jump inside of a group passes over all its comparisons, in a byte.
-constexpr std::size_t most_in_group = 200;
+constexpr std::size_t max_in_group = 200;
 
 bool belong_together(const Rule& one, const Rule& other) {
   if (one.tests.empty() || one.tests.size() != other.tests.size() ||
@@ -57,7 +57,7 @@ bool belong_together(const Rule& one, const Rule& other) {
 
 Group first_group(Group rules) {
   std::size_t size = 1;
-  while (size < rules.size() && size < most_in_group && belong_together(*rules[0], *rules[size])) {
+  while (size < rules.size() && size < max_in_group && belong_together(*rules[0], *rules[size])) {
     ++size;
   }
   return rules.first(size);

@@ -15,13 +15,13 @@ constexpr double seconds_to_shrink = 5;
 }  // namespace
 
 Demand::Demand(std::uint32_t least, std::uint32_t usual, std::uint32_t most)
-    : least_(least), most_(most), target_(usual) {}
+    : min_(least), max_(most), target_(usual) {}
 
 void Demand::made(double seconds) { make_time_ += smoothing * (seconds - make_time_); }
 
 void Demand::content_with(std::size_t count) {
   const auto enough = static_cast<std::uint32_t>(std::min<std::size_t>(count, target_));
-  target_ = std::max(enough, least_);
+  target_ = std::max(enough, min_);
   quiet_ = 0;
 }
 
@@ -30,10 +30,10 @@ void Demand::tick(double seconds) {
   const double now = leases_ / seconds;
   // Up at once, down slowly.
   rate_ = now > rate_ ? now : rate_ + smoothing * (now - rate_);
-  const double needed = least_ + rate_ * std::min(make_time_, 0.1) * refill_times;
-  std::uint32_t wanted = needed >= most_ ? most_ : static_cast<std::uint32_t>(std::ceil(needed));
+  const double needed = min_ + rate_ * std::min(make_time_, 0.1) * refill_times;
+  std::uint32_t wanted = needed >= max_ ? max_ : static_cast<std::uint32_t>(std::ceil(needed));
   if (misses_ > 0) wanted = std::max(wanted, target_ + std::max(1u, target_ / 2));
-  wanted = std::clamp(wanted, least_, most_);
+  wanted = std::clamp(wanted, min_, max_);
   if (wanted >= target_) {
     target_ = wanted;
     quiet_ = 0;

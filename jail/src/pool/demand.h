@@ -20,8 +20,8 @@ class Demand {
   std::size_t target() const { return target_; }
 
  private:
-  const std::uint32_t least_;
-  const std::uint32_t most_;
+  const std::uint32_t min_;
+  const std::uint32_t max_;
   std::uint32_t target_;
   std::uint32_t leases_ = 0;
   std::uint32_t misses_ = 0;

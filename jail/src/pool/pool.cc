@@ -284,9 +284,10 @@ Result<int> Pool::State::order_socket() const {
 
 std::uint32_t Pool::State::guest_work(Waited waited) const {
   std::uint32_t work = 0;
-  const bool rehearses = spec.levers.rehearsal == Lever::on && waited == Waited::for_none;
+  const bool rehearses =
+      spec.optimizations.rehearsal == Optimization::on && waited == Waited::for_none;
   if (rehearses) work |= wire::guest_rehearses;
-  if (spec.levers.early_end == Lever::on) work |= wire::guest_ends_early;
+  if (spec.optimizations.early_end == Optimization::on) work |= wire::guest_ends_early;
   return work;
 }
 
@@ -306,8 +307,8 @@ Result<Jail> Pool::State::make(Lock& lock, Waited waited, int invocation, Life l
   order.living = lives ? &spec.jail : nullptr;
   order.forks = lives;
   order.limits = spec.jail.limits;
-  order.most_memory_bytes = spec.most_memory_bytes;
-  order.most_cpu = spec.most_cpu;
+  order.max_memory_bytes = spec.max_memory_bytes;
+  order.max_cpu = spec.max_cpu;
   order.cgroups = launcher->cgroups ? &*launcher->cgroups : nullptr;
   order.invocation = invocation;
   order.guest_work = guest_work(waited);

@@ -28,7 +28,7 @@ std::string setup_text(const TemplateSpec& spec) {
   head.after_fork_bytes = static_cast<std::uint32_t>(spec.after_fork.size() + 1);
   head.rehearsal_bytes = static_cast<std::uint32_t>(spec.rehearsal.size() + 1);
   head.program_bytes = static_cast<std::uint32_t>(spec.jail.argv.back().size() + 1);
-  switch (spec.levers.frozen_heap) {
+  switch (spec.optimizations.frozen_heap) {
     case FrozenHeap::if_large:
       head.frozen_heap = wire::frozen_if_large;
       break;
@@ -51,8 +51,8 @@ std::string setup_text(const TemplateSpec& spec) {
 // A start() may lower what a jail was made with, and never raise it.
 JailSpec with_most(const TemplateSpec& spec) {
   JailSpec most = spec.jail;
-  most.limits.memory_bytes = std::max(spec.most_memory_bytes, spec.jail.limits.memory_bytes);
-  most.limits.cpu = std::max(spec.most_cpu, spec.jail.limits.cpu);
+  most.limits.memory_bytes = std::max(spec.max_memory_bytes, spec.jail.limits.memory_bytes);
+  most.limits.cpu = std::max(spec.max_cpu, spec.jail.limits.cpu);
   return most;
 }
 
@@ -60,7 +60,7 @@ Result<Plan> compile_jail(const TemplateSpec& spec, const HostFacts& facts) {
   const JailSpec most = with_most(spec);
   switch (spec.warmth) {
     case Warmth::forked:
-      return compile_forked(most, facts, spec.levers.network_reuse);
+      return compile_forked(most, facts, spec.optimizations.network_reuse);
     case Warmth::started:
       return compile_started(most, facts);
     case Warmth::prepared:

@@ -310,7 +310,7 @@ void Program::remember_modules() {
   long position = 0;
   PyObject* name;
   PyObject* module;
-  while (module_count_ < most_modules &&
+  while (module_count_ < max_modules &&
          python_.PyDict_Next(modules, &position, &name, &module) != 0) {
     if (module != main) modules_[module_count_] = {name, module};
     ++module_count_;

@@ -54,14 +54,14 @@ class Program {
   void drop_error() { python_.PyErr_Clear(); }
 
   PythonApi& python_;
-  static constexpr std::size_t most_modules = 4096;
+  static constexpr std::size_t max_modules = 4096;
   struct Module {
     PyObject* name;
     PyObject* module;
   };
 
-  PyObject* preloaded_ = nullptr;      // copy of sys.modules
-  Module modules_[most_modules] = {};  // the first of them in their order, without __main__
+  PyObject* preloaded_ = nullptr;     // copy of sys.modules
+  Module modules_[max_modules] = {};  // the first of them in their order, without __main__
   std::size_t module_count_ = 0;
   unsigned long long libraries_before_ = 0;
   PyObject* builtins_ = nullptr;  // copy of its names

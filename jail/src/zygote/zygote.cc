@@ -263,14 +263,14 @@ class Zygote {
     ::pthread_sigmask(SIG_BLOCK, &all, &before);
     for (;;) {
       wire::GuestRequest request{};
-      int received[child::most_fds];
+      int received[child::max_fds];
       std::size_t count = 0;
       const long got = child::receive(wire::zygote_requests_fd, &request, sizeof request, received,
-                                      child::most_fds, &count, 0);
+                                      child::max_fds, &count, 0);
       if (got == -EINTR) continue;
       if (got <= 0) ::_exit(0);  // the host is gone
       if (got == sizeof request && request.magic == wire::plan_magic &&
-          count >= wire::least_guest_fds) {
+          count >= wire::min_guest_fds) {
         fork_guest(request, received, count);
       }
       for (std::size_t i = 0; i < count; ++i) ::close(received[i]);
@@ -279,7 +279,7 @@ class Zygote {
 
   void fork_guest(const wire::GuestRequest& request, const int* received, std::size_t count) {
     GuestFds fds{received[0], received[1], {received[2], received[3], received[4]}, -1, -1};
-    std::size_t next = wire::least_guest_fds;
+    std::size_t next = wire::min_guest_fds;
     if ((request.fds & wire::launch_cgroup) != 0 && next < count) fds.cgroup = received[next++];
     if ((request.fds & wire::launch_invocation) != 0 && next < count) {
       fds.invocation = received[next++];

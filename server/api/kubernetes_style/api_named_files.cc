@@ -29,8 +29,8 @@ using runtime::SandboxFiles;
 using runtime::json::Writer;
 
 constexpr std::size_t piece_bytes = 64u << 10;
-constexpr std::uint64_t most_upload_bytes = 100u << 20;
-constexpr std::size_t most_file_name_bytes = 255;
+constexpr std::uint64_t max_upload_bytes = 100u << 20;
+constexpr std::size_t max_file_name_bytes = 255;
 
 Response response_of_file(const jail::Error& error) {
   return response_of(Sandboxes::refusal_of_file(error));
@@ -124,7 +124,7 @@ awaitable<Response> delete_file(runtime::Services services, SandboxTarget target
 std::string file_name_of(const FormReader::Part& part) {
   std::string name = part.filename.value_or("");
   name.erase(0, name.find_last_of("/\\") + 1);
-  const bool is_fine = name != "." && name != ".." && name.size() <= most_file_name_bytes &&
+  const bool is_fine = name != "." && name != ".." && name.size() <= max_file_name_bytes &&
                        name.find('\0') == name.npos;
   return is_fine ? name : std::string();
 }
@@ -181,7 +181,7 @@ class Upload {
       const std::size_t count = co_await form_.read(*room);
       if (count == 0) break;
       size_ += count;
-      if (size_ > most_upload_bytes) {
+      if (size_ > max_upload_bytes) {
         co_return problem(413,
                           "file: expected at most 104857600 bytes; PUT "
                           "/v1/sandboxes/{id}/files/{path} takes larger ones");

@@ -43,11 +43,11 @@ using runtime::json::Writer;
 using Clock = std::chrono::system_clock;
 
 constexpr std::chrono::minutes longest_command{5};
-constexpr std::size_t most_names = 100;
+constexpr std::size_t max_names = 100;
 // Of each stream: as JSON it may be six times as long.
-constexpr std::size_t most_output_bytes = 256u << 10;
+constexpr std::size_t max_output_bytes = 256u << 10;
 
-constexpr std::size_t most_log_bytes = 1u << 20;
+constexpr std::size_t max_log_bytes = 1u << 20;
 
 std::string now_text() { return runtime::json::utc_text(Clock::now()); }
 
@@ -89,7 +89,7 @@ awaitable<Response> run_command(runtime::Services services, const RequestRules* 
                                                                   std::move(request), call.gone);
   if (const auto* refusal = std::get_if<Refusal>(&started)) co_return response_of(*refusal);
   const auto process = std::get<std::shared_ptr<runtime::LivingProcess>>(started);
-  const auto output = co_await runtime::output_to_the_end(process, call.gone, most_output_bytes);
+  const auto output = co_await runtime::output_to_the_end(process, call.gone, max_output_bytes);
   if (!output.has_ended) co_return stopping();
   co_await Sandboxes::settle(target.sandbox, *process);
   const auto report = process->state().report;
@@ -113,7 +113,7 @@ awaitable<std::string> last_lines_of(std::shared_ptr<const runtime::LivingSandbo
   const auto executor = co_await boost::asio::this_coro::executor;
   const std::uint64_t end = living->output({.from = UINT64_MAX}).next;
   runtime::OutputQuery query;
-  query.from = std::max(living->output_tail({}, lines), end - std::min(end, most_log_bytes));
+  query.from = std::max(living->output_tail({}, lines), end - std::min(end, max_log_bytes));
   std::string text;
   while (query.from < end) {
     const runtime::OutputPage page = living->output(query);
@@ -121,7 +121,7 @@ awaitable<std::string> last_lines_of(std::shared_ptr<const runtime::LivingSandbo
     query.from = page.next;
     co_await boost::asio::post(executor, boost::asio::use_awaitable);
   }
-  if (text.size() > most_log_bytes) text.erase(0, text.size() - most_log_bytes);
+  if (text.size() > max_log_bytes) text.erase(0, text.size() - max_log_bytes);
   co_return text;
 }
 
@@ -191,7 +191,7 @@ struct MetricsRequest {
 Complaint read_names(const Field& field, const Value& value, const RequestRules& rules,
                      MetricsRequest& request) {
   const auto* const list = value.as_array();
-  if (list == nullptr || list->empty() || list->size() > most_names) {
+  if (list == nullptr || list->empty() || list->size() > max_names) {
     return runtime::expectation(field, rules);
   }
   for (const Value& item : *list) {

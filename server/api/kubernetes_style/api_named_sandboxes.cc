@@ -96,7 +96,7 @@ awaitable<Response> show_rate_limit(runtime::Services services, std::optional<Re
   writer.begin_object().key("sandboxes").begin_object();
   writer.key("used").integer(
       static_cast<std::int64_t>(living_of(*services.sandboxes, call.principal).size()));
-  writer.key("limit").integer(options.most_of_an_owner);
+  writer.key("limit").integer(options.max_per_owner);
   writer.key("limit_of_all").integer(options.most).end_object();
   writer.key("requests");
   if (rate) {

@@ -22,21 +22,21 @@ using runtime::json::Value;
 using Type = Field::Type;
 
 constexpr double usual_minutes = 60;
-constexpr double most_minutes = 1440;
+constexpr double max_minutes = 1440;
 constexpr double usual_idle_minutes = 10;
-constexpr double most_idle_minutes = 60;
+constexpr double max_idle_minutes = 60;
 constexpr std::uint32_t usual_memory_mb = 1024;
 // Of /workspace, and as much of /tmp: half of the memory, within these.
-constexpr std::uint32_t least_disk_mb = 64;
-constexpr std::uint32_t most_disk_mb = 1024;
-constexpr std::size_t most_app_bytes = 1024;
-constexpr std::size_t most_ports = 64;
+constexpr std::uint32_t min_disk_mb = 64;
+constexpr std::uint32_t max_disk_mb = 1024;
+constexpr std::size_t max_app_bytes = 1024;
+constexpr std::size_t max_ports = 64;
 constexpr std::int64_t last_port = 65535;
 
 // Whole ones; an operator who allows less than one gets none.
 double minutes_allowed(const RequestRules& rules) {
-  const double allowed = std::chrono::duration<double, std::ratio<60>>(rules.most_lifetime).count();
-  return std::max(1.0, std::min(most_minutes, std::floor(allowed)));
+  const double allowed = std::chrono::duration<double, std::ratio<60>>(rules.max_lifetime).count();
+  return std::max(1.0, std::min(max_minutes, std::floor(allowed)));
 }
 
 double minutes_by_default(const RequestRules& rules) {
@@ -86,7 +86,7 @@ Complaint read_status(const Field&, const Value&, const RequestRules&, CreateReq
 
 Complaint read_app(const Field&, const Value& value, const RequestRules&, CreateRequest& request) {
   const std::string* const text = value.as_string();
-  if (text == nullptr || text->size() > most_app_bytes) {
+  if (text == nullptr || text->size() > max_app_bytes) {
     return "expected a string of at most 1024 bytes";
   }
   request.sandbox.metadata[std::string(app_metadata)] = *text;
@@ -96,7 +96,7 @@ Complaint read_app(const Field&, const Value& value, const RequestRules&, Create
 Complaint read_ports(const Field&, const Value& value, const RequestRules&,
                      CreateRequest& request) {
   const auto* const list = value.as_array();
-  const bool is_list = list != nullptr && list->size() <= most_ports;
+  const bool is_list = list != nullptr && list->size() <= max_ports;
   std::string ports;
   for (const Value& item : is_list ? *list : runtime::json::Array()) {
     const std::int64_t* const port = item.as_integer();
@@ -127,7 +127,7 @@ Complaint read_timeout(const Field&, const Value& value, const RequestRules& rul
 
 Complaint read_idle_timeout(const Field&, const Value& value, const RequestRules&,
                             CreateRequest& request) {
-  auto minutes = minutes_of(value, most_idle_minutes);
+  auto minutes = minutes_of(value, max_idle_minutes);
   if (auto* complaint = std::get_if<std::string>(&minutes)) return std::move(*complaint);
   request.sandbox.idle = std::get<std::chrono::minutes>(minutes);
   return std::nullopt;
@@ -223,7 +223,7 @@ constexpr RequestField<CreateRequest> rows[] = {
       .schema = {type_integer}},
      read_timeout},
     {{.name = "idle_timeout",
-      .max = most_idle_minutes,
+      .max = max_idle_minutes,
       .default_json = "10",
       .description = "Minutes in which nothing uses it, after which idle_policy is done.",
       .schema = {type_integer}},
@@ -285,12 +285,12 @@ CreateRequest default_request(const RequestRules& rules) {
 }
 
 Complaint check(const CreateRequest& request, double cores) {
-  const auto most_millicores = static_cast<std::uint64_t>(std::llround(cores * 1000));
-  if (request.cpu_limit_millicores > most_millicores) {
+  const auto max_millicores = static_cast<std::uint64_t>(std::llround(cores * 1000));
+  if (request.cpu_limit_millicores > max_millicores) {
     return "cpu_limit: expected at most " + millicores_text(cores) +
            ", which is what every sandbox may use here (SANDBOX_CPU_LIMIT)";
   }
-  if (request.cpu_millicores > most_millicores) {
+  if (request.cpu_millicores > max_millicores) {
     return "cpu: expected at most " + millicores_text(cores) +
            ", which is what every sandbox may use here (SANDBOX_CPU_LIMIT)";
   }
@@ -321,7 +321,7 @@ std::variant<runtime::SandboxRequest, Response> decode_create(std::string_view b
   if (auto refusal = decode_into(given, create_fields(), rules, request)) {
     return std::move(*refusal);
   }
-  request.sandbox.disk_mb = std::clamp(request.sandbox.memory_mb / 2, least_disk_mb, most_disk_mb);
+  request.sandbox.disk_mb = std::clamp(request.sandbox.memory_mb / 2, min_disk_mb, max_disk_mb);
   if (const auto complaint = check(request, cores)) return problem(400, *complaint);
   return std::move(request.sandbox);
 }

@@ -44,7 +44,7 @@ std::optional<std::uint64_t> thousandths_of(std::string_view text) {
 }  // namespace
 
 std::optional<std::uint64_t> millicores_of(std::string_view text) {
-  constexpr std::uint64_t most_millicores = 1'000'000'000;
+  constexpr std::uint64_t max_millicores = 1'000'000'000;
   const bool is_in_thousandths = text.ends_with('m');
   if (is_in_thousandths) text.remove_suffix(1);
   auto number = thousandths_of(text);
@@ -52,7 +52,7 @@ std::optional<std::uint64_t> millicores_of(std::string_view text) {
     if (*number % 1000 != 0) return std::nullopt;
     *number /= 1000;
   }
-  return number && *number <= most_millicores ? number : std::nullopt;
+  return number && *number <= max_millicores ? number : std::nullopt;
 }
 
 std::optional<std::uint64_t> bytes_of(std::string_view text) {

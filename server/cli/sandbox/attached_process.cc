@@ -16,7 +16,7 @@ namespace json = runtime::json;
 namespace llm = runtime::llm;
 
 // The most bytes of input that one request carries.
-constexpr std::size_t most_input_bytes = 96u << 10;
+constexpr std::size_t max_input_bytes = 96u << 10;
 
 std::string input_request(std::string_view bytes, bool is_last) {
   json::Writer writer;
@@ -51,7 +51,7 @@ std::string AttachedProcess::process_path() const {
 bool AttachedProcess::wants_input() const {
   const bool is_running = events_.pid() != 0 && events_.ended() == nullptr;
   return options_.input_fd >= 0 && is_running && !input_ended_ && !input_over_ &&
-         unsent_.size() < most_input_bytes;
+         unsent_.size() < max_input_bytes;
 }
 
 void AttachedProcess::read_input() {

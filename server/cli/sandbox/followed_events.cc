@@ -11,7 +11,7 @@ namespace {
 
 namespace json = runtime::json;
 
-constexpr std::size_t most_shown_of_an_error = 1000;
+constexpr std::size_t max_shown_of_an_error = 1000;
 
 class EventReader {
  public:
@@ -43,7 +43,7 @@ class EventReader {
     if (type == "heartbeat") return;
     if (type == "error") {
       const std::string detail = json::text_member(data, "detail");
-      exit_code_ = server::fail(exit_own_failure, plain_line(detail, most_shown_of_an_error));
+      exit_code_ = server::fail(exit_own_failure, plain_line(detail, max_shown_of_an_error));
       return;
     }
     has_ended_ = has_ended_ || type == "end";
@@ -78,7 +78,7 @@ void tell_end(const json::Value& data) {
   } else if (reason == "directory_gone") {
     server::fail(0, "the directory is not there any more");
   } else {
-    server::fail(0, "there are no more events: " + plain_line(reason, most_shown_of_an_error));
+    server::fail(0, "there are no more events: " + plain_line(reason, max_shown_of_an_error));
   }
 }
 

@@ -14,7 +14,7 @@
 namespace server::client {
 namespace {
 
-constexpr std::size_t most_shown_characters = 1000;
+constexpr std::size_t max_shown_characters = 1000;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ std::string shown(const runtime::json::Value& object, std::string_view name) {
   const runtime::json::Value* const value = runtime::json::member(object, name);
   if (value == nullptr || value->is_null()) return "-";
   const std::string* const text = value->as_string();
-  return plain_line(text != nullptr ? *text : runtime::llm::text_of(*value), most_shown_characters);
+  return plain_line(text != nullptr ? *text : runtime::llm::text_of(*value), max_shown_characters);
 }
 
 const runtime::json::Array* array_in(const runtime::json::Value& object, std::string_view name) {

@@ -9,7 +9,7 @@ const runtime::RequestRules& rules_of_any_server() {
   static const runtime::RequestRules rules = [] {
     runtime::RequestRules widest;
     widest.ceilings = typed_ceilings;
-    widest.most_lifetime = runtime::longest_lifetime;
+    widest.max_lifetime = runtime::longest_lifetime;
     return widest;
   }();
   return rules;

@@ -27,7 +27,7 @@ namespace json = runtime::json;
 using Stream = ProcessEvents::Stream;
 
 constexpr int exit_not_found = 127;  // as shells say it
-constexpr std::size_t most_json_output = 1u << 20;
+constexpr std::size_t max_json_output = 1u << 20;
 
 // What `exec` and `shell` say alike; the object stays open.
 void write_process(json::Writer& writer, const std::vector<std::string>& command,
@@ -73,7 +73,7 @@ struct KeptOutput {
 
   void add(std::string_view more) {
     if (truncated) return;
-    const std::string_view fits = json::utf8_prefix(more, most_json_output - text.size());
+    const std::string_view fits = json::utf8_prefix(more, max_json_output - text.size());
     truncated = fits.size() < more.size();
     text += fits;
   }

@@ -18,7 +18,7 @@ namespace json = runtime::json;
 
 using Rows = std::vector<std::vector<std::string>>;
 
-constexpr std::size_t most_characters = 1000;
+constexpr std::size_t max_characters = 1000;
 
 bool has_ended(const json::Value& object) { return json::text_member(&object, "state") == "ended"; }
 
@@ -45,7 +45,7 @@ std::string command_text(const json::Value& process) {
     if (!text.empty()) text += ' ';
     if (word.as_string() != nullptr) text += *word.as_string();
   }
-  return plain_line(text, most_characters);
+  return plain_line(text, max_characters);
 }
 
 std::string padded(std::string text, std::size_t width) {
@@ -99,7 +99,7 @@ std::string metadata_text(const json::Value& sandbox) {
   if (members == nullptr) return text;
   for (const auto& [name, value] : *members) {
     if (!text.empty()) text += ", ";
-    text += plain_line(name, most_characters) + "=" + shown(*metadata, name);
+    text += plain_line(name, max_characters) + "=" + shown(*metadata, name);
   }
   return text;
 }
@@ -121,19 +121,19 @@ std::string network_text(const json::Value& sandbox) {
     if (!text.empty()) text += ", ";
     if (rule.as_string() != nullptr) text += *rule.as_string();
   }
-  return plain_line(text, most_characters);
+  return plain_line(text, max_characters);
 }
 
 }  // namespace
 
 std::string sandboxes_text(const json::Array& sandboxes, std::size_t width) {
   const std::vector<Column> columns = {{.title = "ID"},
-                                       {.title = "NAME", .least_width = 8},
+                                       {.title = "NAME", .min_width = 8},
                                        {.title = "STATE"},
                                        {.title = "ENDS (UTC)"},
                                        {.title = "PROCESSES"},
-                                       {.title = "TEMPLATE", .least_width = 8},
-                                       {.title = "METADATA", .least_width = 12}};
+                                       {.title = "TEMPLATE", .min_width = 8},
+                                       {.title = "METADATA", .min_width = 12}};
   Rows rows;
   for (const json::Value& sandbox : sandboxes) {
     rows.push_back({shown(sandbox, "id"), shown(sandbox, "name"), state_of(sandbox),
@@ -145,9 +145,9 @@ std::string sandboxes_text(const json::Array& sandboxes, std::size_t width) {
 }
 
 std::string processes_text(const json::Array& processes, std::size_t width) {
-  const std::vector<Column> columns = {
-      {.title = "PID"},           {.title = "STATE"}, {.title = "STATUS"},
-      {.title = "STARTED (UTC)"}, {.title = "TIME"},  {.title = "COMMAND", .least_width = 12}};
+  const std::vector<Column> columns = {{.title = "PID"},    {.title = "STATE"},
+                                       {.title = "STATUS"}, {.title = "STARTED (UTC)"},
+                                       {.title = "TIME"},   {.title = "COMMAND", .min_width = 12}};
   Rows rows;
   for (const json::Value& process : processes) {
     rows.push_back({shown(process, "pid"), state_of(process), status_of(process),
@@ -158,7 +158,7 @@ std::string processes_text(const json::Array& processes, std::size_t width) {
 
 std::string events_text(const json::Array& events, std::size_t width) {
   const std::vector<Column> columns = {
-      {.title = "AT (UTC)"}, {.title = "EVENT"}, {.title = "WHAT", .least_width = 12}};
+      {.title = "AT (UTC)"}, {.title = "EVENT"}, {.title = "WHAT", .min_width = 12}};
   Rows rows;
   for (const json::Value& event : events) {
     rows.push_back({time_text(event, "at"), shown(event, "kind"), detail_text(event)});
@@ -174,7 +174,7 @@ std::string event_line(const json::Value& event) {
 }
 
 std::string file_event_line(std::string_view type, const json::Value& data) {
-  const std::string word = padded(plain_line(type, most_characters), 10) + "  ";
+  const std::string word = padded(plain_line(type, max_characters), 10) + "  ";
   if (type == "overflow") return word + "events are lost: look at all of it again\n";
   const json::Value* const directory = json::member(data, "directory");
   const bool is_directory =
@@ -214,7 +214,7 @@ std::string files_text(const json::Array& entries, std::size_t width) {
                                        {.title = "MODE"},
                                        {.title = "SIZE"},
                                        {.title = "MODIFIED (UTC)"},
-                                       {.title = "NAME", .least_width = 12}};
+                                       {.title = "NAME", .min_width = 12}};
   Rows rows;
   for (const json::Value& entry : entries) {
     std::string name = shown(entry, "name");

@@ -16,7 +16,7 @@ namespace {
 
 namespace llm = runtime::llm;
 
-constexpr std::size_t most_message_characters = 1000;
+constexpr std::size_t max_message_characters = 1000;
 
 jail::Error came_a_signal() { return {jail::ErrorKind::timed_out, "a signal came", 0, {}}; }
 
@@ -110,7 +110,7 @@ int fail(const jail::Error& error, const Signals& signals, int refused) {
   if (signals.ending() != 0) return exit_signal_base + signals.ending();
   const bool is_no = error.kind == jail::ErrorKind::refused;
   return server::fail(is_no ? refused : exit_own_failure,
-                      plain_line(error.message(), most_message_characters));
+                      plain_line(error.message(), max_message_characters));
 }
 
 }  // namespace server::client

@@ -47,16 +47,16 @@ std::size_t whole_width(const Widths& widths) {
   return std::accumulate(widths.begin(), widths.end(), gap * (widths.size() - 1));
 }
 
-std::size_t least_width_of(const Column& column, std::size_t width) {
-  if (column.least_width == 0) return width;
-  return std::min(width, std::max(column.least_width, column.title.size()));
+std::size_t min_width_of(const Column& column, std::size_t width) {
+  if (column.min_width == 0) return width;
+  return std::min(width, std::max(column.min_width, column.title.size()));
 }
 
 // Leaves out what has no room even where all others are cut, then cuts.
 void fit(Widths& widths, const std::vector<Column>& columns, std::size_t width) {
   Widths least;
   for (std::size_t i = 0; i < widths.size(); ++i) {
-    least.push_back(least_width_of(columns[i], widths[i]));
+    least.push_back(min_width_of(columns[i], widths[i]));
   }
   while (least.size() > 1 && whole_width(least) > width) least.pop_back();
   widths.resize(least.size());

@@ -10,7 +10,7 @@ namespace server::client {
 struct Column {
   std::string title;
   // So narrow it may become where there is no room, its end then being "…"; 0: it is never cut.
-  std::size_t least_width = 0;
+  std::size_t min_width = 0;
 };
 
 // `rows` hold a cell for each column, of one line each without control characters. Where `width`

@@ -150,7 +150,7 @@ static void check_process(void) {
 
 static void check_pool(void) {
   jail_spec *spec = python_spec("");
-  jail_levers levers = {.size = sizeof levers};
+  jail_fork_optimizations optimizations = {.size = sizeof optimizations};
   jail_pool_state state = {.size = sizeof state};
   jail_template *templ = NULL;
   jail_pool *pool = NULL;
@@ -159,15 +159,15 @@ static void check_pool(void) {
   REFUSES("name is NULL", jail_template_new(NULL, JAIL_WARMTH_FORKED, spec, &templ, &error));
   REFUSES("spec is NULL", jail_template_new("t", JAIL_WARMTH_FORKED, NULL, &templ, &error));
   REFUSES("templ is NULL", jail_template_new("t", JAIL_WARMTH_FORKED, spec, NULL, &error));
-  REFUSES("templ is NULL", jail_template_set_most(NULL, 1, 1, &error));
+  REFUSES("templ is NULL", jail_template_set_max(NULL, 1, 1, &error));
   REFUSES("templ is NULL", jail_template_set_imports(NULL, NULL, &error));
   REFUSES("templ is NULL", jail_template_set_warm_up(NULL, "", &error));
   REFUSES("templ is NULL", jail_template_set_after_fork(NULL, "", &error));
   REFUSES("templ is NULL", jail_template_set_rehearsal(NULL, "", &error));
-  REFUSES("templ is NULL", jail_template_set_levers(NULL, &levers, &error));
+  REFUSES("templ is NULL", jail_template_set_optimizations(NULL, &optimizations, &error));
   SUCCEEDS(jail_template_new("t", JAIL_WARMTH_FORKED, spec, &templ, &error));
   SUCCEEDS(jail_template_set_warm_up(templ, NULL, &error));
-  REFUSES("levers is NULL", jail_template_set_levers(templ, NULL, &error));
+  REFUSES("optimizations is NULL", jail_template_set_optimizations(templ, NULL, &error));
   REFUSES("launcher is NULL", jail_pool_open(NULL, templ, NULL, &pool, &error));
   REFUSES("pool is NULL", jail_pool_advance(NULL, &error));
   REFUSES("pool is NULL", jail_pool_lease(NULL, &jail, &error));

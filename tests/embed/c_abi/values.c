@@ -70,12 +70,12 @@ static void check_pool(const jail_launcher *launcher) {
   jail_spec *spec = python_spec("");
   jail_template *templ = NULL;
   jail_pool *pool = NULL;
-  jail_levers levers = {.size = sizeof levers, .frozen_heap = (jail_frozen_heap)3};
+  jail_fork_optimizations optimizations = {.size = sizeof optimizations, .frozen_heap = (jail_frozen_heap)3};
   jail_pool_options options = {.size = sizeof options, .least = 5, .usual = 4, .most = 3};
   REFUSES("jail_warmth: 3", jail_template_new("t", (jail_warmth)3, spec, &templ, &error));
   SUCCEEDS(jail_template_new("No Such", JAIL_WARMTH_FORKED, spec, &templ, &error));
   REFUSES("name \"No Such\"", jail_pool_open(launcher, templ, NULL, &pool, &error));
-  REFUSES("jail_levers.frozen_heap: 3", jail_template_set_levers(templ, &levers, &error));
+  REFUSES("jail_fork_optimizations.frozen_heap: 3", jail_template_set_optimizations(templ, &optimizations, &error));
   jail_template_destroy(templ);
   SUCCEEDS(jail_template_new("t", JAIL_WARMTH_PREPARED, spec, &templ, &error));
   REFUSES("least, usual and most", jail_pool_open(launcher, templ, &options, &pool, &error));

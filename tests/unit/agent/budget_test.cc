@@ -72,7 +72,7 @@ TEST_F(BudgetTest, CancelledWhileProgramsRun) {
   TaskRequest request = long_task();
   jails_.program = [this](const RunRequest&) {
     jails_.hang = true;
-    if (jails_.most_at_once == 2) cancel_.request();
+    if (jails_.max_at_once == 2) cancel_.request();
     return exited(0);
   };
   const TaskResult result = run(std::move(request));

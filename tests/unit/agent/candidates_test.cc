@@ -38,8 +38,8 @@ class CandidatesTest : public LoopTest {
 TEST_F(CandidatesTest, AreWrittenAndRunAtOnceWithDifferentBiases) {
   programs(std::vector<RunResult>(4, exited(0)));
   EXPECT_TRUE(run(with(4)).success());
-  EXPECT_EQ(model_.most_at_once, 4);
-  EXPECT_EQ(jails_.most_at_once, 4);
+  EXPECT_EQ(model_.max_at_once, 4);
+  EXPECT_EQ(jails_.max_at_once, 4);
   std::set<double> temperatures;
   std::set<std::string> wanted;
   for (const auto& asked : model_.of(Role::coder)) {

@@ -13,7 +13,7 @@ namespace {
 #else
 #define IS_SANITIZED 0
 #endif
-constexpr double most_ms = IS_SANITIZED ? 40 : 2;
+constexpr double max_ms = IS_SANITIZED ? 40 : 2;
 
 double cpu_ms() {
   rusage usage{};
@@ -41,7 +41,7 @@ TEST_F(LoopTest, AnAttemptTakesLittle) {
   }
   const double each = spent / (tasks * attempts);
   RecordProperty("cpu_ms_per_attempt", std::to_string(each));
-  EXPECT_LT(each, most_ms);
+  EXPECT_LT(each, max_ms);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ Outcome outcome_of_fake(const RunRequest& request, const RunResult& result) {
 
 boost::asio::awaitable<FakeJails::Answer> FakeJails::run(RunRequest request, RunOptions options) {
   requests.push_back(request);
-  most_at_once = std::max(most_at_once, ++at_once_);
+  max_at_once = std::max(max_at_once, ++at_once_);
   const boost::asio::any_io_executor executor = co_await boost::asio::this_coro::executor;
   co_await boost::asio::post(executor, boost::asio::use_awaitable);
   Answer answer = program(request);

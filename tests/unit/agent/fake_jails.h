@@ -40,7 +40,7 @@ class FakeJails final : public Runner {
 
   std::function<Answer(const RunRequest&)> program = [](const RunRequest&) { return exited(0); };
   std::vector<RunRequest> requests;
-  int most_at_once = 0;
+  int max_at_once = 0;
   int cancelled = 0;
   bool hang = false;  // programs run until they are cancelled
 

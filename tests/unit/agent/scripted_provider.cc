@@ -29,7 +29,7 @@ boost::asio::awaitable<llm::Outcome<llm::ChatResponse>> ScriptedProvider::comple
     llm::ChatRequest request, llm::CallOptions options) {
   const Role role = role_of(request);
   asked.push_back({role, request});
-  most_at_once = std::max(most_at_once, ++at_once_);
+  max_at_once = std::max(max_at_once, ++at_once_);
   const boost::asio::any_io_executor executor = co_await boost::asio::this_coro::executor;
   co_await boost::asio::post(executor, boost::asio::use_awaitable);
   Reply reply = next(role);

@@ -63,7 +63,7 @@ class ScriptedProvider final : public llm::Provider {
 
   std::vector<Asked> asked;
   llm::Usage usage_of_a_call{.input_tokens = 100, .output_tokens = 10};
-  int most_at_once = 0;
+  int max_at_once = 0;
   std::map<Role, Reply> otherwise;  // when a role's answers are used up
 
  private:

@@ -56,7 +56,7 @@ TEST_F(SwarmTest, AgreesInTheFirstRound) {
   EXPECT_EQ(result.code, "print(42)");
   EXPECT_THAT(said(),
               ElementsAre("architect1", "coder1", "critic1", "security1", "optimizer1", "votes1"));
-  EXPECT_EQ(model_.most_at_once, 2);  // critic and security
+  EXPECT_EQ(model_.max_at_once, 2);  // critic and security
   ASSERT_EQ(result.history.size(), 1u);
   EXPECT_EQ(result.history[0].votes.size(), 3u);
   EXPECT_EQ(result.history[0].usage.input_tokens, 500u);

@@ -153,7 +153,7 @@ TEST_F(BenchmarkRun, CountsByTheAttemptsThatThereWere) {
 
 TEST_F(BenchmarkRun, OnlySoManyTasks) {
   BenchmarkOptions options;
-  options.most_tasks = 3;
+  options.max_tasks = 3;
   const Solve solve = [](agent::TaskRequest, Cancel) -> asio::awaitable<agent::TaskResult> {
     co_return solved_at(1);
   };

@@ -117,7 +117,7 @@ TEST(EgressWire, WhatIsTooLongOrCannotBePrinted) {
   EgressDecision decision = decision_of(std::string(5000, 'j'), "a\nb\x1b");
   decision.destination = std::string(5000, '\n');
   const std::string datagram = to_datagram(decision);
-  EXPECT_LE(datagram.size(), most_decision_bytes);
+  EXPECT_LE(datagram.size(), max_decision_bytes);
   const auto read = parse_decision(datagram);
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->reason, "a\\x0ab\\x1b");

@@ -225,10 +225,10 @@ TEST(EgressRequests, SocksThatIsNotServed) {
 TEST(EgressRequests, LongHeads) {
   const std::string start = "GET http://a.org/ HTTP/1.1\r\nA: ";
   const std::string end = "\r\n\r\n";
-  const std::string fits(most_head_bytes - start.size() - end.size(), 'a');
+  const std::string fits(max_head_bytes - start.size() - end.size(), 'a');
   EXPECT_EQ(read(start + fits + end).state, State::complete);
   expect_refused(start + fits + "a" + end, Why::head_too_large, "64 KiB");
-  expect_refused(start + std::string(most_head_bytes, 'a'), Why::head_too_large, "64 KiB");
+  expect_refused(start + std::string(max_head_bytes, 'a'), Why::head_too_large, "64 KiB");
 }
 
 TEST(EgressRequests, WhatIsLoggedCanBePrinted) {

@@ -125,12 +125,12 @@ TEST_F(ResolverTest, TheQueueHasAnEnd) {
   resolver_.ask(1, 7, "slow");
   resolver_.ask(2, 7, "slow");
   ASSERT_TRUE(names_.wait_for_running(2));
-  for (std::size_t i = 0; i < Resolver::most_waiting; ++i)
+  for (std::size_t i = 0; i < Resolver::max_waiting; ++i)
     ASSERT_TRUE(resolver_.ask(10 + i, 7, "name"));
   EXPECT_FALSE(resolver_.ask(9999, 7, "name"));
   EXPECT_FALSE(resolver_.ask(9999, 8, "name"));
   names_.let_go();
-  EXPECT_EQ(take(Resolver::most_waiting + 2).size(), Resolver::most_waiting + 2);
+  EXPECT_EQ(take(Resolver::max_waiting + 2).size(), Resolver::max_waiting + 2);
 }
 
 // The other end, without those who answer.
@@ -144,7 +144,7 @@ class LookUpsTest : public testing::Test {
               static_cast<ssize_t>(datagram.size()));
   }
   std::string heard() {
-    char bytes[most_question_bytes];
+    char bytes[max_question_bytes];
     const ssize_t got = ::recv(end_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
     return got < 0 ? "nothing" : std::string(bytes, static_cast<std::size_t>(got));
   }
@@ -216,7 +216,7 @@ TEST(LookUp, OnlyNamesAreLookedUp) {
     EXPECT_GE(::send(ends->second.get(), question.data(), question.size(), MSG_NOSIGNAL), 0);
     pollfd event{ends->second.get(), POLLIN, 0};
     if (::poll(&event, 1, scaled_ms(20'000)) != 1) return std::string("nothing");
-    char bytes[most_answer_bytes];
+    char bytes[max_answer_bytes];
     const ssize_t got = ::recv(ends->second.get(), bytes, sizeof bytes, 0);
     return std::string(bytes, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   };

@@ -147,7 +147,7 @@ void expect_named(const std::vector<BadGrant>& cases) {
     JailSpec value = granted();
     cases[i].spoil(value);
     for (const auto& plan : {compile(value, host()), compile_host(value, host()),
-                             compile_forked(value, host(), Lever::on)}) {
+                             compile_forked(value, host(), Optimization::on)}) {
       ASSERT_FALSE(plan) << cases[i].field << ", case " << i;
       EXPECT_THAT(plan.error().message(), StartsWith(cases[i].field + ": "));
       EXPECT_EQ(plan.error().kind, cases[i].kind) << plan.error().message();

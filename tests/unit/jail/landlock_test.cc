@@ -122,7 +122,7 @@ TEST(LandlockPlan, AllowsWhatTheSpecHasAndNoMore) {
 // What it is a fork of lies in its zygote's root.
 TEST(LandlockPlan, AllowsAForkItsProgram) {
   JailSpec value = spec_with_all();
-  const auto plan = compile_forked(value, host_with(7), Lever::on);
+  const auto plan = compile_forked(value, host_with(7), Optimization::on);
   ASSERT_TRUE(plan) << plan.error().message();
   std::map<std::string, std::uint64_t> rules = found_in(*plan).rules;
   EXPECT_EQ(rules["let the zygote's program be read and executed"],
@@ -165,7 +165,7 @@ TEST(LandlockPlan, EntersTheDomainJustBeforeTheFilter) {
   of_node.argv = {"/usr/bin/node", "/workspace/main.js"};
   const auto started = compile_started(of_node, host_with(7));
   const auto cold = compile(spec_with_all(), host_with(7));
-  const auto forked = compile_forked(spec_with_all(), host_with(7), Lever::on);
+  const auto forked = compile_forked(spec_with_all(), host_with(7), Optimization::on);
   for (const auto* plan : {&cold, &started, &forked}) {
     ASSERT_TRUE(*plan);
     const auto& texts = (*plan)->guest.texts;

@@ -65,7 +65,7 @@ class HttpEndTest : public ::testing::Test {
   // How late a call ends, by the best of some: in each one a thread may have to wait for a
   // processor.
   template <class Call>
-  static Clock::duration least_late(Call call) {
+  static Clock::duration shortest_delay(Call call) {
     auto least = Clock::duration::max();
     for (int i = 0; i < 10 && least >= 50ms; ++i) least = std::min<Clock::duration>(least, call());
     return least;
@@ -106,7 +106,7 @@ TEST_F(HttpEndTest, ServersThatDoNotSpeakHttp) {
 TEST_F(HttpEndTest, ASilentServerIsLeftAtTheDeadline) {
   const Hanging server;
   int calls = 0;
-  const auto late = least_late([&] {
+  const auto late = shortest_delay([&] {
     const auto deadline = Clock::now() + 300ms;
     FetchOptions options;
     options.deadline = deadline;
@@ -127,7 +127,7 @@ TEST_F(HttpEndTest, ATricklingServerIsLeftAtTheDeadline) {
     while (peer.send("1\r\nx\r\n")) std::this_thread::sleep_for(5ms);
   });
   std::size_t bytes = 0;
-  const auto late = least_late([&] {
+  const auto late = shortest_delay([&] {
     const auto deadline = Clock::now() + 300ms;
     FetchOptions options;
     options.deadline = deadline;
@@ -209,7 +209,7 @@ TEST_F(HttpEndTest, EndlessHeads) {
 TEST_F(HttpEndTest, CancelInTheBody) {
   const Hanging server(std::string(head_of_100) + "some");
   int calls = 0;
-  const auto late = least_late([&] {
+  const auto late = shortest_delay([&] {
     FetchOptions options = within(20s);
     std::atomic<int> pieces = 0;
     options.on_body = [&](int, std::string_view) { ++pieces; };

@@ -21,8 +21,8 @@ jail::TemplateSpec spec_for(Language language, jail::Warmth warmth) {
   spec.warmth = warmth;
   spec.jail.argv = arguments_of(program(language));
   spec.jail.env = environment_of(program(language));
-  spec.most_memory_bytes = 512u << 20;
-  spec.most_cpu = 10s;
+  spec.max_memory_bytes = 512u << 20;
+  spec.max_cpu = 10s;
   return spec;
 }
 

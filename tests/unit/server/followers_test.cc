@@ -25,7 +25,7 @@ class FollowersTest : public testing::Test {
 };
 
 TEST_F(FollowersTest, AKeyHasItsBoundAndOthersHaveRoom) {
-  for (std::uint32_t count = 0; count < Followers::most_of_a_key; ++count)
+  for (std::uint32_t count = 0; count < Followers::max_per_key; ++count)
     EXPECT_EQ(why_none(0), std::nullopt);
   EXPECT_EQ(why_none(0), Refusal::Reason::caller_limit);
   EXPECT_EQ(why_none(1), std::nullopt);
@@ -37,7 +37,7 @@ TEST_F(FollowersTest, AKeyHasItsBoundAndOthersHaveRoom) {
 
 TEST_F(FollowersTest, SoHaveAllTogether) {
   for (std::uint32_t count = 0; count < Followers::most; ++count) {
-    EXPECT_EQ(why_none(count / Followers::most_of_a_key), std::nullopt);
+    EXPECT_EQ(why_none(count / Followers::max_per_key), std::nullopt);
   }
   EXPECT_EQ(why_none(1000), Refusal::Reason::busy);
   places_.clear();

@@ -89,7 +89,7 @@ TEST(FormReader, HoldsLittleOfALargePart) {
   const ReadForm form = read_form(body, "edge", 100);
   ASSERT_EQ(form.parts.size(), 1u);
   EXPECT_EQ(form.parts[0].content, content);
-  EXPECT_LE(body.most_room(), 16u << 10);
+  EXPECT_LE(body.max_room(), 16u << 10);
 }
 
 TEST(FormReader, SkipsWhatIsNotRead) {

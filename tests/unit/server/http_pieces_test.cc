@@ -164,7 +164,7 @@ TEST_F(HttpPiecesTest, AGigabyteGoesThroughAndIsNotHeld) {
 // and the little that is read ahead.
 TEST_F(HttpPiecesTest, AClientWaitsForAHandlerThatDoesNotRead) {
   constexpr std::uint64_t total = 512u << 20;
-  constexpr std::uint64_t most_held = 48u << 20;
+  constexpr std::uint64_t max_held = 48u << 20;
   const std::string piece(1u << 20, 'x');
   start();
   paused_ = true;
@@ -183,7 +183,7 @@ TEST_F(HttpPiecesTest, AClientWaitsForAHandlerThatDoesNotRead) {
     before = sent;
     std::this_thread::sleep_for(scaled(100ms));
   } while (sent != before || sent == 0);
-  EXPECT_LT(sent, most_held);
+  EXPECT_LT(sent, max_held);
   EXPECT_EQ(counted_, 0u);
   paused_ = false;
   sender.join();

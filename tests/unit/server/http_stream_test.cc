@@ -186,7 +186,7 @@ TEST_F(HttpStreamTest, ALengthIsKept) {
 TEST_F(HttpStreamTest, ASlowReaderSuspendsTheHandler) {
   constexpr std::size_t piece_bytes = 1u << 20;
   constexpr std::size_t pieces = 192;
-  constexpr std::size_t most_ahead = 24u << 20;
+  constexpr std::size_t max_ahead = 24u << 20;
   std::atomic<std::size_t> written{0};
   const std::string piece(piece_bytes, 'x');
   handler_.custom = [&](Request request, runtime::Cancel) -> awaitable<Response> {
@@ -208,7 +208,7 @@ TEST_F(HttpStreamTest, ASlowReaderSuspendsTheHandler) {
     furthest_ahead = std::max(furthest_ahead, written > read ? written - read : 0);
   }
   EXPECT_EQ(read, pieces * piece_bytes);
-  EXPECT_LT(furthest_ahead, most_ahead);
+  EXPECT_LT(furthest_ahead, max_ahead);
   EXPECT_TRUE(stop(5s));
 }
 

@@ -62,7 +62,7 @@ TEST(Envelope, OfWhatWasNot) {
 
 TEST(CreateRequest, AnOperatorsBoundsAreTheDefaultsToo) {
   runtime::RequestRules rules;
-  rules.most_lifetime = std::chrono::seconds(150);
+  rules.max_lifetime = std::chrono::seconds(150);
   rules.ceilings.memory_limit_mb = 64;
   const auto read = decode_create("{}", rules, 1);
   ASSERT_TRUE(std::holds_alternative<runtime::SandboxRequest>(read));

@@ -118,7 +118,7 @@ TEST(RulesOf, AreTheOperators) {
   EXPECT_EQ(without.default_timeout, 7s);
   EXPECT_EQ(without.default_memory_limit_mb, 99u);
   EXPECT_EQ(without.ceilings.memory_limit_mb, 1234u);
-  EXPECT_EQ(without.most_lifetime, 2min);
+  EXPECT_EQ(without.max_lifetime, 2min);
   EXPECT_TRUE(without.network.empty()) << "the network is off";
   EXPECT_TRUE(without.why_no_language.contains(Language::javascript));
   EXPECT_FALSE(without.why_no_language.contains(Language::python));

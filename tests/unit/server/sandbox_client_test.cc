@@ -195,7 +195,7 @@ TEST(Table, IsAsWideAsItsCells) {
 
 TEST(Table, CutsTheWidestFirstAndThenLeavesColumnsOut) {
   const std::vector<Column> columns = {
-      {.title = "ID"}, {.title = "NAME", .least_width = 4}, {.title = "LAST", .least_width = 4}};
+      {.title = "ID"}, {.title = "NAME", .min_width = 4}, {.title = "LAST", .min_width = 4}};
   const std::vector<std::vector<std::string>> rows = {{"1234567890", "abcdefgh", "0123456789"}};
   EXPECT_THAT(table(columns, rows, 32), HasSubstr("1234567890  abcdefgh  0123456789\n"));
   EXPECT_THAT(table(columns, rows, 28), HasSubstr("1234567890  abcdef…  012345…\n"));
@@ -205,7 +205,7 @@ TEST(Table, CutsTheWidestFirstAndThenLeavesColumnsOut) {
 }
 
 TEST(Table, AWideLetterTakesTwo) {
-  const std::string text = table({{.title = "T", .least_width = 4}}, {{"日本日本日本"}}, 8);
+  const std::string text = table({{.title = "T", .min_width = 4}}, {{"日本日本日本"}}, 8);
   EXPECT_EQ(text, "T\n日本日…\n");
 }
 

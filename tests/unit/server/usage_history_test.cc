@@ -30,10 +30,10 @@ TEST(UsageHistoryTest, ThePeakStaysAndTimeDoesNotGoBack) {
 
 TEST(UsageHistoryTest, KeepsTheLatest) {
   UsageHistory history;
-  const int all = static_cast<int>(UsageHistory::most_samples) + 5;
+  const int all = static_cast<int>(UsageHistory::max_samples) + 5;
   for (int second = 0; second < all; ++second) history.add(usage_at(second, 1, 1));
   const auto kept = history.between(UsageHistory::Time::min(), UsageHistory::Time::max());
-  EXPECT_EQ(kept.size(), UsageHistory::most_samples);
+  EXPECT_EQ(kept.size(), UsageHistory::max_samples);
   EXPECT_EQ(kept.front().at, UsageHistory::Time(seconds(5)));
   const auto some =
       history.between(UsageHistory::Time(seconds(10)), UsageHistory::Time(seconds(12)));

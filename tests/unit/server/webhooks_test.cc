@@ -19,7 +19,7 @@ TEST(AbandonedLookups, AreCountedByOwnerUntilTheResolverHasGivenUp) {
   AbandonedLookups lookups;
   const AbandonedLookups::Clock::time_point now{};
   EXPECT_FALSE(lookups.has_too_many("a", now));
-  for (std::size_t i = 0; i < AbandonedLookups::most_of_an_owner; ++i) {
+  for (std::size_t i = 0; i < AbandonedLookups::max_per_owner; ++i) {
     EXPECT_FALSE(lookups.has_too_many("a", now + 1s));
     lookups.note("a", now + std::chrono::seconds(i == 0 ? 0 : 1));
   }

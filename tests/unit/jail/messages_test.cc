@@ -1,0 +1,78 @@
+// What is sent right before a socket is closed arrives, as often as that happens.
+#include <errno.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <span>
+#include <thread>
+
+#include "child/channel.h"
+#include "jail/fd.h"
+#include "parent/fd_passing.h"
+
+namespace {
+
+// The kernel says in some of 10,000 rounds that the other end was closed before it gives the
+// message.
+constexpr int rounds = 100'000;
+
+// Another thread sends one byte and closes, while `receive`, which returns as recv(2) and does not
+// wait, is asked again and again. Counts how many bytes were lost.
+template <class Receive>
+int lost_at_the_end(Receive receive) {
+  std::atomic<int> handed{-1};
+  std::jthread sender([&] {
+    for (int i = 0; i < rounds; ++i) {
+      int socket = -1;
+      while (socket < 0) socket = handed.exchange(-1);
+      const char byte = 'x';
+      EXPECT_EQ(::send(socket, &byte, sizeof byte, MSG_NOSIGNAL), 1);
+      ::close(socket);
+    }
+  });
+  int lost = 0;
+  for (int i = 0; i < rounds; ++i) {
+    int ends[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    const jail::Fd own(ends[0]);
+    handed = ends[1];
+    long got = 0;
+    do {
+      got = receive(own.get());
+    } while (got == -EAGAIN);
+    if (got != 1) ++lost;
+  }
+  return lost;
+}
+
+TEST(Messages, TheOwnerMissesNoneBeforeTheEnd) {
+  char byte = 0;
+  EXPECT_EQ(lost_at_the_end([&](int socket) -> long {
+              const ssize_t got = jail::receive_message(socket, {&byte, 1});
+              return got < 0 ? -errno : got;
+            }),
+            0);
+}
+
+TEST(Messages, TheOwnerMissesNoDescriptorBeforeTheEnd) {
+  char byte = 0;
+  EXPECT_EQ(lost_at_the_end([&](int socket) -> long {
+              jail::Fd fd;
+              int flags = 0;
+              const ssize_t got = jail::receive_with_fd(socket, {&byte, 1}, fd, flags);
+              return got < 0 ? -errno : got;
+            }),
+            0);
+}
+
+TEST(Messages, AChildMissesNoneBeforeTheEnd) {
+  char byte = 0;
+  EXPECT_EQ(lost_at_the_end([&](int socket) {
+              return jail::child::receive(socket, &byte, 1, nullptr, 0, nullptr, MSG_DONTWAIT);
+            }),
+            0);
+}
+
+}  // namespace
