@@ -3,6 +3,7 @@
 //   bench_in_process --code CODE --expect TEXT [--cold] [--root host|DIR] [--template NAME]
 //                    [--imports A,B] [--warm-up PYTHON] [--after-fork PYTHON] [--rehearsal PYTHON]
 //                    [--state-mb N] [--ready N] [--memory-mb N] [--uid N] [--without NAME]...
+//                    [--counted]
 //
 // Started as root it becomes the user --uid first: no jail runs as root.
 //
@@ -14,6 +15,10 @@
 //   open RATE SECONDS     requests come when they come, on the average RATE a second; a time counts
 //                         from the moment that a request was due
 //   all COUNT             COUNT jails at once, all of which waited
+//   count COUNT           as run, without pauses: page faults, changes of context and processor
+//   time
+//                         of all processes for each request and for making the jail of the next
+//                         one; with --counted alone, since counting costs time
 #include <grp.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -24,11 +29,13 @@
 #include <cstdlib>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <random>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "bench/counters.h"
 #include "bench/numbers.h"
 #include "bench/request.h"
 #include "bench/source.h"
@@ -36,6 +43,7 @@
 namespace {
 
 using bench::Clock;
+using bench::Counters;
 using bench::Failure;
 using bench::Line;
 using bench::max_ms;
@@ -163,6 +171,25 @@ Line run(Source& source, const Program& program, std::size_t count, double pause
       .number("made_on_demand", static_cast<double>(on_demand));
 }
 
+Line count_requests(Source& source, const Program& program, const Counters& counters,
+                    std::size_t count) {
+  fill(source);
+  const Counters::Values before = counters.now();
+  run(source, program, count, 0);
+  fill(source);
+  const Counters::Values after = counters.now();
+  const auto each = [&](double Counters::Values::*value) {
+    return (after.*value - before.*value) / static_cast<double>(count);
+  };
+  Line line;
+  line.number("page_faults", each(&Counters::Values::page_faults))
+      .number("processor_us", each(&Counters::Values::processor_us));
+  if (counters.counts_in_kernel()) {
+    line.number("context_switches", each(&Counters::Values::context_switches));
+  }
+  return line;
+}
+
 Line flood(Source& source, const Program& program, std::size_t count, std::size_t clients) {
   Crowd crowd(source, program, source.event_fd());
   const auto begun = Clock::now();
@@ -216,7 +243,8 @@ Line open(Source& source, const Program& program, double rate, double seconds) {
   return crowd.line(begun);
 }
 
-Line answer(Source& source, const Program& program, const std::string& command) {
+Line answer(Source& source, const Program& program, const std::optional<Counters>& counters,
+            const std::string& command) {
   std::istringstream words(command);
   std::string verb;
   double first = 0;
@@ -233,6 +261,9 @@ Line answer(Source& source, const Program& program, const std::string& command) 
     return flood(source, program, count, static_cast<std::size_t>(second));
   }
   if (verb == "all" && count > 0) return all(source, program, count);
+  if (verb == "count" && count > 0 && counters) {
+    return count_requests(source, program, *counters, count);
+  }
   if (verb == "open" && first > 0 && second > 0) return open(source, program, first, second);
   throw Failure("not a command: " + command);
 }
@@ -256,6 +287,7 @@ struct Options {
   bench::SourceOptions source;
   Program program;
   bool cold = false;
+  bool counted = false;
   uid_t uid = 60800;
 };
 
@@ -287,6 +319,10 @@ Options parse(const std::vector<std::string>& arguments) {
     const std::string& name = arguments[i];
     if (name == "--cold") {
       options.cold = true;
+      continue;
+    }
+    if (name == "--counted") {
+      options.counted = true;
       continue;
     }
     if (i + 1 == arguments.size()) throw Failure(name + " needs a value");
@@ -347,12 +383,14 @@ int main(int count, char** arguments) {
   try {
     allow_many_descriptors();
     const Options options = parse({arguments + 1, arguments + count});
+    std::optional<Counters> counters;
+    if (options.counted) counters = Counters::begin();
     drop_root(options.uid);
     const auto source =
         take(options.cold ? bench::open_cold(options.source) : bench::open_pool(options.source));
     for (std::string command; !(command = next_command(*source)).empty();) {
       try {
-        answer(*source, options.program, command).print();
+        answer(*source, options.program, counters, command).print();
       } catch (const Failure& failure) {
         Line().word("error", failure.what()).print();
       }

@@ -10,6 +10,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "tests" / "api"), str(HERE.parent / "tests")]
+import counts  # noqa: E402
 import figures as figures_module  # noqa: E402
 import host_view  # noqa: E402
 import live_server  # noqa: E402
@@ -24,7 +25,7 @@ SHIPPED = json.loads((HERE.parent / "rootfs" / "templates" / "data.json").read_t
 DATA_IMPORTS = ",".join(SHIPPED["imports"])
 DATA = ("--template", "data", "--imports", DATA_IMPORTS, "--warm-up", SHIPPED["warm_up"], "--after-fork", SHIPPED["after_fork"],
         "--rehearsal", SHIPPED["rehearsal"])
-PARTS = ("launchers", "floor", "in_process", "ends", "http", "sandboxes", "memory")
+PARTS = ("counts", "launchers", "floor", "in_process", "ends", "http", "sandboxes", "memory")
 HELD_MB = (0, 20, 200)  # that a program has when it ends
 CLIENTS = 8
 PAUSE_MS = 3  # that nothing happens in before a request, once what it needs is there
@@ -119,6 +120,15 @@ class Run:
                     spent = 1e3 * (memory.busy_seconds() - before) / len(answer["total"])
                     self.figures.numbers[f"{name}: ms of processor time a run"] = spent
         self.floods.append(flood)
+
+    # --- what is counted
+
+    def count(self):
+        for name, options, code, expected in (("cold", ("--cold",), CODE, EXPECTED), ("warm", (), CODE, EXPECTED),
+                                              ("warm, pandas", DATA, PANDAS, PANDAS_EXPECTED)):
+            command = [self.program("bench_in_process"), "--code", code, "--expect", expected + "\n", "--root", "host",
+                       "--uid", str(USER), "--ready", "1", *options]
+            counts.measure(self.figures, name, command, USER)
 
     # --- the launchers
 
@@ -417,6 +427,9 @@ class Run:
 
     def measure(self):
         with self.open:
+            if self.has("counts"):
+                say("counting")
+                self.count()
             for part in ("launchers", "floor", "in_process", "ends", "http", "sandboxes"):
                 if self.has(part):
                     say(f"opening {part}")

@@ -216,8 +216,8 @@ test_full() {
     "$(build_dir release)/tests/kernel/kernel_daemon_test" --gtest_filter='Daemon.Reaps*'
   ring_for_all_users escape_corpus --repeat 10
   ring_for_all_users escape --jobs 2 --repeat 3
-  JAIL_TEST_ATTACKS=10 ring release escape_at_once
-  JAIL_TEST_ENDS=100 ring release escape_ends
+  JAIL_TEST_ATTACKS=10 ring_for_all_users escape_at_once
+  JAIL_TEST_ENDS=100 ring_for_all_users escape_ends
   JAIL_TEST_CHANNELS=1 ring release escape_channels
   # Half of the seconds in cold jails and half in warm ones: a quarter of an hour.
   JAIL_TEST_SEQUENCES=450 ring release escape_sequences
