@@ -25,18 +25,23 @@ kept = bytearray(b'x') * (150 << 20)
 os._exit(7)
 )py";
   DrivenPool pool(python_template());
-  const auto shortest = [&](const std::string& code) {
-    auto least = std::chrono::microseconds::max();
-    for (int run = 0; run < 6; ++run) {
-      EXPECT_TRUE(pool.until_ready()) << pool->state().trouble;
-      const Outcome outcome = run_warm(pool, code);
-      EXPECT_EQ(outcome.report.exit_code, 7) << outcome.err;
-      EXPECT_GE(outcome.report.usage.memory_peak_bytes, 150u << 20);
-      least = std::min(least, outcome.report.phases.ended);
-    }
-    return least;
+  const auto end_of = [&](const std::string& code) {
+    EXPECT_TRUE(pool.until_ready()) << pool->state().trouble;
+    const Outcome outcome = run_warm(pool, code);
+    EXPECT_EQ(outcome.report.exit_code, 7) << outcome.err;
+    EXPECT_GE(outcome.report.usage.memory_peak_bytes, 150u << 20);
+    return outcome.report.phases.ended;
   };
-  EXPECT_LT(2 * shortest(holds), shortest(waits + holds));
+  // On a busy host any one of them may take long, and the shortest of a few too.
+  auto apart = std::chrono::microseconds::max();
+  auto early = std::chrono::microseconds::max();
+  constexpr int min_runs = 3;
+  constexpr int max_runs = 40;
+  for (int run = 0; run < max_runs && (run < min_runs || 2 * early >= apart); ++run) {
+    early = std::min(early, end_of(holds));
+    apart = std::min(apart, end_of(waits + holds));
+  }
+  EXPECT_LT(2 * early, apart);
 }
 
 TEST(PoolMemory, AFrozenHeapGrowsAndShrinksAsAnyOther) {
