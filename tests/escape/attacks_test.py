@@ -217,8 +217,6 @@ class Ring(unittest.TestCase):
 
 
 class Attacks(Ring):
-    options = ()  # of `exec`, beside what each attack asks for
-
     def attack(self, attack):
         if obstacle := attack.obstacle():
             self.skipTest(obstacle)
@@ -240,7 +238,7 @@ class Attacks(Ring):
         program = pathlib.Path(self.directory, attack.path.name)
         program.write_text(attack.program(), encoding="utf-8")
         command = [BINARY, "exec", str(program), "--language", attack.language, "--timeout", str(attack.timeout),
-                   "--memory", str(attack.memory), "--json", *self.options, *(["--", *arguments] if arguments else [])]
+                   "--memory", str(attack.memory), "--json", *(["--", *arguments] if arguments else [])]
         started = time.monotonic()
         status, output, complaint = self.start(command, attack.timeout + 20)
         seconds = time.monotonic() - started
