@@ -72,7 +72,7 @@ LOOSENINGS = (
     Loosening("signals beyond the Landlock domain", "touch_init", "kill -0 succeeded", calls=("kill",), steps=(DOMAIN,)),
     Loosening("Landlock domain of a warm jail", "touch_init", "kill -0 succeeded", calls=("kill",), steps=(DOMAIN,), warm=True),
     Loosening("hidepid", "zygote_processes", "/proc/1/status succeeded", steps=("^set proc hidepid=invisible$",)),
-    Loosening("init untouchable", "read_init", "1/(mem|environ|maps) succeeded", steps=("^make init untouchable$", DOMAIN)),
+    Loosening("init untouchable", "read_init", "1/(mem|environ|maps) succeeded", steps=("^make init not dumpable$", DOMAIN)),
     Loosening("network namespace", "host_loopback", "connect .*127\\.0\\.0\\.1.* succeeded",
               steps=("routing socket", "loopback interface", "^read the kernel's answer$"), shares=("net",)),
     Loosening("descriptors of the zygote", "zygote_descriptors", "descriptor \\d+ is ", steps=("^close every descriptor of the zygote$",), warm=True),
