@@ -38,7 +38,7 @@ struct RunRequest {
   // The text whose imports choose the template where none is named; empty: the code itself. For
   // code that runs another program.
   std::string imports_from;
-  jail::Network network;  // its label is for OnEgress
+  jail::Network network;  // its label is for OnEgress; without one, the result tells none of it
   OutputEncoding output_encoding = OutputEncoding::utf8;
 };
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <boost/asio/thread_pool.hpp>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "jail/egress.h"
 #include "runtime/config/text_file.h"
 #include "runtime/jail_file/jail_file.h"
 #include "runtime/json/writer.h"
@@ -187,11 +189,27 @@ jail::Result<void> keep_artifacts(const jail::Collection& artifacts,
   return directories.store(artifacts.files, tell);
 }
 
+// Whether a rule of `network` names what was asked for, whatever became of it then.
+bool is_named(const jail::Network& network, const std::string& destination) {
+  return std::ranges::any_of(network.rules, [&](const std::string& rule) {
+    return jail::egress_rule_covers(rule, destination);
+  });
+}
+
 // A program that reports "proxy error 403" does not say what was refused.
-void tell_refusal(const jail::EgressDecision& decision) {
-  if (decision.allowed || decision.event != jail::EgressEvent::decided) return;
-  std::fprintf(stderr, "agent-sandbox: egress to %s refused: %s\n",
-               runtime::json::quoted(decision.destination, 300).c_str(), decision.reason.c_str());
+void tell_network(const runtime::NetworkUse& use, const jail::Network& network) {
+  using Kind = runtime::NetworkDecision::Kind;
+  for (const runtime::NetworkDecision& told : use.decisions) {
+    if (told.kind == Kind::allowed) continue;
+    const bool is_beyond = told.kind == Kind::refused && !told.destination.empty() &&
+                           !is_named(network, told.destination);
+    const std::string reason = is_beyond ? "not allowed by --allow" : told.reason;
+    const std::string times =
+        told.connections > 1 ? " (" + std::to_string(told.connections) + " times)" : "";
+    std::fprintf(stderr, "agent-sandbox: network: %s: %s%s\n",
+                 told.destination.empty() ? "a connection" : told.destination.c_str(),
+                 reason.c_str(), times.c_str());
+  }
 }
 
 int report(const runtime::RunResult& result, ExecOptions::Mode mode,
@@ -207,9 +225,10 @@ int report(const runtime::RunResult& result, ExecOptions::Mode mode,
 }
 
 int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program,
-        const runtime::RunRequest& request, const ArtifactDirectories& directories,
+        runtime::RunRequest request, const ArtifactDirectories& directories,
         ExecOptions::Mode mode) {
   const runtime::Execution execution = runtime::make_execution();
+  request.network.label = execution.id;
   runtime::RunOptions options;
   Interrupt interrupt(pool.get_executor(), options.cancel);
   const auto passthrough = std::make_shared<Passthrough>(options.cancel);
@@ -228,6 +247,7 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
     const jail::Error error{jail::ErrorKind::kernel, "write output", passthrough->error(), {}};
     return fail(exit_own_failure, error.message());
   }
+  tell_network(result->network, request.network);
   const int exit_code = report(*result, mode, execution);
   if (const auto kept = keep_artifacts(result->artifacts, directories); !kept) {
     return fail(exit_own_failure, kept.error().message());
@@ -282,7 +302,6 @@ int exec(ExecOptions options, runtime::Environment environment) {
   if (request.network.kind == jail::Network::Kind::egress) {
     limits.egress = runtime::Egress::by_request;
   }
-  limits.on_egress = tell_refusal;
   limits.jail_file = *jail_file;
   const auto runner = runtime::Runner::create(pool.get_executor(), std::move(limits));
   if (!runner) return fail(exit_own_failure, runner.error().message());
@@ -291,7 +310,7 @@ int exec(ExecOptions options, runtime::Environment environment) {
     if (!plan) return fail(exit_own_failure, plan.error().message());
     return write_all(STDOUT_FILENO, *plan) ? 0 : exit_own_failure;
   }
-  return run(**runner, pool, *program, request, *directories, mode);
+  return run(**runner, pool, *program, std::move(request), *directories, mode);
 }
 
 }  // namespace server

@@ -26,6 +26,13 @@ export interface SkippedArtifact {
   reason: string;
 }
 
+export interface NetworkDecision {
+  destination: string;
+  decision: "refused" | "failed" | "allowed";
+  reason: string;
+  connections: number;
+}
+
 export interface Timings {
   queued: number;
   started: number;
@@ -53,6 +60,8 @@ export interface RunResult {
   artifacts: Artifact[];
   artifactsSkipped: SkippedArtifact[];
   artifactsSkippedTotal: number;
+  network: NetworkDecision[];
+  networkTotal: number;
   createdAt: string;
 }
 
