@@ -153,42 +153,6 @@ std::string fate_text(const runtime::RunResult& result) {
   return result.outcome.cause + (remedy.empty() ? "" : "; " + remedy);
 }
 
-// With the bound that was met, where there is one.
-std::string reason_of(const jail::SkippedFile& file) {
-  const jail::CollectLimits limits;
-  std::string text(jail::to_string(file.reason));
-  if (file.reason == jail::SkipReason::too_large) {
-    text += " (" + size_text(limits.file_bytes) + " at most)";
-  } else if (file.reason == jail::SkipReason::total_too_large) {
-    text += " (" + size_text(limits.total_bytes) + " at most)";
-  } else if (file.reason == jail::SkipReason::too_many) {
-    text += " (" + std::to_string(limits.files) + " at most)";
-  }
-  return text;
-}
-
-// What was asked for is stored, what was not taken is named.
-jail::Result<void> keep_artifacts(const jail::Collection& artifacts,
-                                  const ArtifactDirectories& directories) {
-  for (const jail::SkippedFile& file : artifacts.skipped) {
-    std::fprintf(stderr, "agent-sandbox: artifact %s skipped: %s\n",
-                 runtime::json::quoted(file.path, 512).c_str(), reason_of(file).c_str());
-  }
-  if (artifacts.skipped_total > artifacts.skipped.size()) {
-    std::fprintf(stderr, "agent-sandbox: %llu artifacts skipped in all\n",
-                 static_cast<unsigned long long>(artifacts.skipped_total));
-  }
-  for (const std::string& glob : directories.without_match(artifacts)) {
-    std::fprintf(stderr, "agent-sandbox: --artifact %s: no file matched\n",
-                 runtime::json::quoted(glob, 512).c_str());
-  }
-  const auto tell = [](const std::string& path, std::size_t bytes) {
-    std::fprintf(stderr, "agent-sandbox: wrote %s, %s\n", runtime::json::quoted(path, 1024).c_str(),
-                 size_text(bytes).c_str());
-  };
-  return directories.store(artifacts.files, tell);
-}
-
 // Whether a rule of `network` names what was asked for, whatever became of it then.
 bool is_named(const jail::Network& network, const std::string& destination) {
   return std::ranges::any_of(network.rules, [&](const std::string& rule) {
@@ -249,10 +213,8 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
   }
   tell_network(result->network, request.network);
   const int exit_code = report(*result, mode, execution);
-  if (const auto kept = keep_artifacts(result->artifacts, directories); !kept) {
-    return fail(exit_own_failure, kept.error().message());
-  }
-  return exit_code;
+  if (keep_artifacts(result->artifacts, directories) || exit_code != 0) return exit_code;
+  return fail(exit_own_failure, "the program ended with exit status 0, but results of it are lost");
 }
 
 }  // namespace
@@ -284,10 +246,13 @@ int exec(ExecOptions options, runtime::Environment environment) {
   if (const auto ok = check_input_files(*files, own_name, no_total); !ok) {
     return fail(exit_usage, "--file: " + ok.error().doing);
   }
-  const auto started = start({.host = options.host, .environment = std::move(environment)});
-  if (!started) return fail(exit_own_failure, started.error().message());
-  const auto directories = ArtifactDirectories::open(options.artifacts, options.overwrite);
+  auto directories = ArtifactDirectories::open(options.artifacts, options.overwrite);
   if (!directories) return fail(exit_usage, directories.error().message());
+  const auto started =
+      start({.host = options.host,
+             .environment = std::move(environment),
+             .before_root_ends = [&directories] { return directories->remember_caller(); }});
+  if (!started) return fail(exit_own_failure, started.error().message());
   if (const auto why = runtime::why_not_available(*language, started->root)) {
     return fail(exit_own_failure, *why);
   }

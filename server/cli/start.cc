@@ -77,6 +77,9 @@ jail::Result<Start> start(StartRequest request, StartFailures* tolerated) {
               slot(&StartFailures::cgroup), end)) {
     return *end;
   }
+  if (request.before_root_ends) {
+    if (const auto done = request.before_root_ends(); !done) return done.error();
+  }
   if (const auto dropped = drop_privileges(user); !dropped) return dropped.error();
   if (!settle(runtime::find_program_root(result.config.rootfs,
                                          runtime::default_root_places(result.environment)),

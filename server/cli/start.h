@@ -24,6 +24,8 @@ struct StartRequest {
   std::optional<std::string> config_path = std::nullopt;  // nothing: where it is usually found
   // Whether the command goes on with this configuration. Called while root has not ended.
   std::function<jail::Result<void>(const runtime::Config&)> check = {};
+  // The last that is called while root has not ended.
+  std::function<jail::Result<void>()> before_root_ends = {};
 };
 
 struct Start {

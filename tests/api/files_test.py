@@ -224,8 +224,8 @@ class CommandLine(unittest.TestCase):
             self.skipTest(obstacle)
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="agent-sandbox-files."))
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        # Started as root exec works as another user, who makes and writes the results.
-        self.directory.chmod(0o777)
+        # Started as root exec works as another user, and still writes what it writes as root.
+        self.directory.chmod(0o755)
 
     def exec(self, *arguments):
         return subprocess.run([live_server.BINARY, "exec", *arguments], cwd=self.directory, capture_output=True, text=True,
@@ -248,8 +248,11 @@ class CommandLine(unittest.TestCase):
     def test_nothing_is_replaced_unasked(self):
         (self.directory / "notes.txt").write_text("mine", encoding="utf-8")
         done = self.exec("-c", "open('notes.txt', 'w').write('new')", "--artifact", "*:.")
-        self.assertEqual((125, 'agent-sandbox: write "notes.txt" into .: File exists. Hint: --overwrite replaces it\n'),
-                         (done.returncode, done.stderr))
+        told = 'agent-sandbox: write "notes.txt" into .: File exists. Hint: --overwrite replaces it\n'
+        lost = "agent-sandbox: the program ended with exit status 0, but results of it are lost\n"
+        self.assertEqual((125, told + lost), (done.returncode, done.stderr))
+        done = self.exec("-c", "open('notes.txt', 'w').write('new'); open('other.txt', 'w').write('new'); exit(3)", "--artifact", "*:.")
+        self.assertEqual((3, 'agent-sandbox: wrote "other.txt", 3 bytes\n' + told), (done.returncode, done.stderr))
         self.assertEqual("mine", (self.directory / "notes.txt").read_text(encoding="utf-8"))
 
     def test_the_language_is_told_by_the_first_line(self):
