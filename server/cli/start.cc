@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/cli/drop_privileges.h"
+#include "server/cli/exit_codes.h"
 
 namespace server {
 
@@ -69,6 +70,7 @@ jail::Result<Start> start(StartRequest request, StartFailures* tolerated) {
     return *end;
   }
   result.environment = std::move(sources.environment);
+  for (const std::string& told : runtime::mistyped_variables(result.environment)) fail(0, told);
   if (request.check) {
     if (const auto checked = request.check(result.config); !checked) return checked.error();
   }
