@@ -87,7 +87,8 @@ auto fields(Is<agent::Attempt> auto& of) {
 
 auto fields(Is<agent::TaskResult> auto& of) {
   return std::tie(of.status, of.output, of.code, of.dependencies, of.reasoning, of.history,
-                  of.attempts, of.usage, of.execution_time, of.error, of.provider_status);
+                  of.attempts, of.usage, of.execution_time, of.error, of.provider_status,
+                  of.artifacts);
 }
 
 auto fields(Is<ProgramRecord> auto& of) { return std::tie(of.result, of.encoding); }

@@ -21,6 +21,8 @@ void write_output(Writer& writer, std::string_view name, std::string_view bytes,
   }
 }
 
+}  // namespace
+
 // JSON has no way to write a name that is not UTF-8, so that such a file could not be told from
 // another one.
 void write_artifacts(Writer& writer, const jail::Collection& artifacts) {
@@ -49,6 +51,8 @@ void write_artifacts(Writer& writer, const jail::Collection& artifacts) {
   writer.end_array();
   writer.key("artifacts_skipped_total").integer(skipped_total);
 }
+
+namespace {
 
 void write_network(Writer& writer, const NetworkUse& network) {
   writer.key("network").begin_array();

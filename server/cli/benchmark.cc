@@ -77,7 +77,7 @@ int measure(LocalRunner& local, agent::AgentRuntime& runtime, runtime::Logger& l
 int benchmark(const BenchmarkOptions& options, runtime::Environment environment) {
   auto suite = runtime::benchmark::find_suite(options.suite);
   if (!suite) return fail(exit_usage, "--suite: " + suite.error().message());
-  auto local = start_local_runner(options.host, std::move(environment));
+  auto local = start_local_runner(options.host, std::move(environment), {});
   if (!local) return fail(exit_own_failure, local.error().message());
   runtime::Logger logger(
       {.level = runtime::LogLevel::warning, .format = local->config.log_format, .write = {}});

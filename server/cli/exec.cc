@@ -137,7 +137,7 @@ runtime::RunRequest request_of(ExecOptions options, runtime::Language language, 
   // What the command line says comes later and so counts.
   if (jail_file != nullptr) request.env = jail_file->env;
   request.env.insert(request.env.end(), options.env.begin(), options.env.end());
-  for (const auto& artifact : options.artifacts) request.artifacts.push_back(artifact.glob);
+  request.artifacts = globs_of(options.artifacts);
   request.network = network_of(options, jail_file);
   request.timeout = options.program.timeout.value_or(config.sandbox_timeout);
   request.memory_limit_mb =
@@ -246,7 +246,7 @@ int exec(ExecOptions options, runtime::Environment environment) {
   if (const auto ok = check_input_files(*files, own_name, no_total); !ok) {
     return fail(exit_usage, "--file: " + ok.error().doing);
   }
-  auto directories = ArtifactDirectories::open(options.artifacts, options.overwrite);
+  auto directories = ArtifactDirectories::open(options.artifacts);
   if (!directories) return fail(exit_usage, directories.error().message());
   const auto started =
       start({.host = options.host,

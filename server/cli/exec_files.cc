@@ -110,11 +110,10 @@ jail::Result<std::vector<runtime::InputFile>> read_input_files(
   return read;
 }
 
-jail::Result<ArtifactDirectories> ArtifactDirectories::open(
-    const std::vector<ExecOptions::Artifact>& wanted, bool overwrite) {
+jail::Result<ArtifactDirectories> ArtifactDirectories::open(const ArtifactOptions& options) {
   ArtifactDirectories directories;
-  directories.overwrite_ = overwrite;
-  for (const ExecOptions::Artifact& artifact : wanted) {
+  directories.overwrite_ = options.overwrite;
+  for (const ArtifactOptions::Artifact& artifact : options.wanted) {
     const std::string doing = "--artifact: write into " + artifact.directory;
     if (::mkdir(artifact.directory.c_str(), 0777) != 0 && errno != EEXIST) {
       return failed(doing, errno);
@@ -204,6 +203,12 @@ bool keep_artifacts(const jail::Collection& artifacts, const ArtifactDirectories
   const auto errors = directories.store(artifacts.files, tell);
   for (const jail::Error& error : errors) fail(0, error.message());
   return errors.empty();
+}
+
+std::vector<std::string> globs_of(const ArtifactOptions& options) {
+  std::vector<std::string> globs;
+  for (const auto& artifact : options.wanted) globs.push_back(artifact.glob);
+  return globs;
 }
 
 }  // namespace server

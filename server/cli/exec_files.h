@@ -27,8 +27,7 @@ std::string size_text(std::uint64_t bytes);
 // starts, so that its results are not lost for a typing error. They are opened as whoever called.
 class ArtifactDirectories {
  public:
-  static jail::Result<ArtifactDirectories> open(const std::vector<ExecOptions::Artifact>& wanted,
-                                                bool overwrite);
+  static jail::Result<ArtifactDirectories> open(const ArtifactOptions& options);
 
   // Files are stored as whoever this process is now, also when it is no longer root: root's
   // directories take files of root's alone. To be called while there is only one thread.
@@ -48,7 +47,7 @@ class ArtifactDirectories {
 
  private:
   struct Entry {
-    ExecOptions::Artifact wanted;
+    ArtifactOptions::Artifact wanted;
     jail::Fd directory;
   };
   int store_in(const Entry& entry, const jail::CollectedFile& file) const;
@@ -57,6 +56,8 @@ class ArtifactDirectories {
   std::shared_ptr<const ArtifactKeeper> keeper_;  // null: files are stored by this process
   bool overwrite_ = false;
 };
+
+std::vector<std::string> globs_of(const ArtifactOptions& options);
 
 // What was asked for is stored, and what was stored or not is told on standard error. False:
 // something could not be stored.

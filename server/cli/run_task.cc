@@ -38,6 +38,7 @@ namespace asio = boost::asio;
 struct Brief {
   agent::TaskRequest request;
   jail::Fd trace;
+  ArtifactDirectories directories;
 };
 
 jail::Error mistake(std::string text) { return {jail::ErrorKind::invalid, std::move(text), 0, {}}; }
@@ -69,6 +70,10 @@ jail::Result<Brief> read_brief(const RunTaskOptions& options) {
   if (const auto ok = check_input_files(brief.request.files, own_name, {}); !ok) {
     return mistake("--file: " + ok.error().doing);
   }
+  auto directories = ArtifactDirectories::open(options.artifacts);
+  if (!directories) return directories.error();
+  brief.directories = std::move(*directories);
+  brief.request.artifacts = globs_of(options.artifacts);
   if (!options.trace_file.empty()) {
     brief.trace = jail::Fd(
         ::open(options.trace_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
@@ -157,7 +162,10 @@ int solve(LocalRunner& local, Agent& parts, Brief brief, const RunTaskOptions& o
     const jail::Error error{jail::ErrorKind::kernel, "write " + options.trace_file, errno, {}};
     return fail(exit_own_failure, error.message());
   }
-  const int exit_code = report(result, options, execution);
+  int exit_code = report(result, options, execution);
+  if (result.success() && !keep_artifacts(result.artifacts, brief.directories)) {
+    exit_code = exit_own_failure;
+  }
   return interrupt.signal() != 0 ? exit_signal_base + interrupt.signal() : exit_code;
 }
 
@@ -166,7 +174,8 @@ int solve(LocalRunner& local, Agent& parts, Brief brief, const RunTaskOptions& o
 int run_task(RunTaskOptions options, runtime::Environment environment) {
   auto brief = read_brief(options);
   if (!brief) return fail(exit_usage, brief.error().message());
-  auto local = start_local_runner(options.host, std::move(environment));
+  auto local = start_local_runner(options.host, std::move(environment),
+                                  [&brief] { return brief->directories.remember_caller(); });
   if (!local) return fail(exit_own_failure, local.error().message());
   complete_request(brief->request, options, local->config);
   runtime::Logger logger(

@@ -29,6 +29,7 @@ RECORDS = (
     record("Tested", "def one(): return 1"),
     record("Read", "print(open('data.txt').read())"),
     record("Wait long", "import time; time.sleep(40)"),
+    record("Draw", "open('plot.txt', 'w').write('drawn'); raise SystemExit(1)", "open('plot.txt', 'w').write('drawn well')"),
     record("Many lines", "def f(x):\n    # a comment\n    return 'text'\nprint(f(1))"),
 )
 
@@ -113,6 +114,19 @@ class Run(Command):
         source = self.write("source.txt", "from a file")
         status, out, progress = self.run_it("run", "Read", "--file", f"{source}:data.txt")
         self.assertEqual((0, "from a file\n"), (status, out), progress)
+
+    def test_artifacts_of_the_program_that_solves_it(self):
+        os.chmod(self.directory, 0o755)
+        status, _, progress = self.run_it("run", "Draw", "--artifact", "*.txt:plots")
+        self.assertEqual(0, status, progress)
+        self.assertIn('wrote "plots/plot.txt", 10 bytes', progress)
+        with open(os.path.join(self.directory, "plots", "plot.txt"), encoding="utf-8") as file:
+            self.assertEqual("drawn well", file.read())
+        status, _, progress = self.run_it("run", "Draw", "--artifact", "*.txt:plots")
+        self.assertEqual(125, status)
+        self.assertIn("--overwrite replaces it", progress)
+        self.assertEqual(0, self.run_it("run", "Draw", "--artifact", "*.txt:plots", "--overwrite")[0])
+        self.assertEqual(2, self.run_it("run", "Draw", "--artifact", "*.txt")[0])
 
     def test_the_task_may_come_from_standard_input(self):
         status, out, progress = self.run_it("run", "-", input=b"Solved at once\n")

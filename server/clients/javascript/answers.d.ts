@@ -106,6 +106,9 @@ export interface TaskResult {
   reasoning: string;
   attempts: number;
   history: Attempt[];
+  artifacts: Artifact[];
+  artifactsSkipped: SkippedArtifact[];
+  artifactsSkippedTotal: number;
   usage: Record<string, Usage>;
   executionTimeMs: number;
   error: string | null;

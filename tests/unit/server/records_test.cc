@@ -78,6 +78,8 @@ agent::TaskResult full_task() {
   task.execution_time = 1500ms;
   task.error = "e";
   task.provider_status = 401;
+  task.artifacts.files = {{"plot.png", std::string("\x89P\0", 3)}};
+  task.artifacts.skipped_total = 2;
   return task;
 }
 

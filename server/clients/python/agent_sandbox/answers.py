@@ -208,6 +208,9 @@ class TaskResult(Answer):
     reasoning: str
     attempts: int
     history: List[Attempt]
+    artifacts: List[Artifact]
+    artifacts_skipped: List[SkippedArtifact]
+    artifacts_skipped_total: int
     usage: Dict[str, Usage]
     execution_time_ms: float
     error: Optional[str]
