@@ -27,6 +27,7 @@ struct InputFile {
 struct RunRequest {
   std::string code;
   Language language = Language::python;
+  std::string file_name;  // of the program, in the working directory; empty: the language's
   std::string standard_input;
   std::vector<std::string> args;
   std::vector<std::pair<std::string, std::string>> env;

@@ -106,6 +106,23 @@ std::optional<std::string> pass_variables(ExecOptions& options,
   return std::nullopt;
 }
 
+// The name that the program's file has here, where its jail can have one of that name too; else
+// empty.
+std::string file_name_for(const ExecOptions& options) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  constexpr std::size_t max_bytes = 128;
+  if (options.code || options.file == "-") return {};
+  const std::string name = options.file.substr(options.file.rfind('/') + 1);
+  const bool is_plain = !name.empty() && name.size() <= max_bytes &&
+                        name.find_first_not_of(plain) == name.npos && name.front() != '.' &&
+                        name.front() != '-';
+  // Who brings another file of that name means that one.
+  const bool is_taken = std::ranges::any_of(
+      options.program.files, [&](const FileOption& file) { return file.destination == name; });
+  return is_plain && !is_taken ? name : std::string();
+}
+
 using SharedJailFile = std::shared_ptr<const runtime::JailFile>;
 
 // Null where none is named.
@@ -133,6 +150,7 @@ runtime::RunRequest request_of(ExecOptions options, runtime::Language language, 
   runtime::RunRequest request;
   request.language = language;
   request.code = std::move(code);
+  request.file_name = file_name_for(options);
   request.args = std::move(options.args);
   // What the command line says comes later and so counts.
   if (jail_file != nullptr) request.env = jail_file->env;
@@ -240,7 +258,11 @@ int exec(ExecOptions options, runtime::Environment environment) {
   if (!files) return fail(exit_usage, files.error().message());
   const auto jail_file = read_jail_file(options);
   if (!jail_file) return fail(exit_usage, "--jail: " + jail_file.error().message());
-  const auto own_name = runtime::file_name_of(*language, program->code);
+  runtime::RunRequest named;
+  named.code = program->code;
+  named.language = *language;
+  named.file_name = file_name_for(options);
+  const auto own_name = runtime::program_file_of(named);
   const runtime::InputFileLimits no_total{.files = options.program.files.size(),
                                           .total_bytes = SIZE_MAX};
   if (const auto ok = check_input_files(*files, own_name, no_total); !ok) {

@@ -258,10 +258,21 @@ class CommandLine(unittest.TestCase):
     def test_the_language_is_told_by_the_first_line(self):
         (self.directory / "tool").write_text("#!/usr/bin/env -S bash\necho $0", encoding="utf-8")
         (self.directory / "a.rb").write_text("puts 1", encoding="utf-8")
-        self.assertEqual("/workspace/main.sh\n", self.exec("tool").stdout)
+        self.assertEqual("/workspace/tool\n", self.exec("tool").stdout)
         done = self.exec("a.rb")
         self.assertEqual((2, ""), (done.returncode, done.stdout))
         self.assertIn("the language of a.rb is told neither by its name nor by its first line; say --language", done.stderr)
+
+    def test_a_program_has_the_name_of_its_file(self):
+        (self.directory / "script.py").write_text("import sys\nprint(sys.argv[0])\nraise ValueError", encoding="utf-8")
+        (self.directory / "odd name.py").write_text("import sys\nprint(sys.argv[0])", encoding="utf-8")
+        done = self.exec("script.py")
+        self.assertEqual((1, "/workspace/script.py\n"), (done.returncode, done.stdout), done.stderr)
+        self.assertIn('File "/workspace/script.py", line 3', done.stderr)
+        self.assertEqual("/workspace/main.py\n", self.exec("odd name.py").stdout)
+        self.assertEqual("/workspace/main.py\n", self.exec("script.py", "--file", "/etc/hostname:script.py").stdout)
+        done = self.exec("script.py", "--artifact", "*.py:results")
+        self.assertIn('--artifact "*.py": no file matched', done.stderr)
 
     def test_a_program_where_a_file_belongs(self):
         done = self.exec("print(6*7)")
