@@ -26,6 +26,7 @@ struct Raw {
   ArtifactArguments artifacts;
   std::vector<std::string> allow;
   std::string jail_file;
+  std::string template_name;
   bool json = false;
   bool explain = false;
   bool speed = false;
@@ -70,10 +71,15 @@ void define_exec(Commands& commands) {
                   "Let the program reach HOST:PORT through a proxy; may repeat [no network]")
       ->type_name("HOST:PORT")
       ->allow_extra_args(false);
-  exec.add_option(
-          "--jail", raw.jail_file,
-          "What the jail has beside the usual: policy, volumes, devices (policies/README.md)")
-      ->type_name("FILE");
+  auto* jail_file =
+      exec.add_option(
+              "--jail", raw.jail_file,
+              "What the jail has beside the usual: policy, volumes, devices (policies/README.md)")
+          ->type_name("FILE");
+  exec.add_option("--template", raw.template_name,
+                  "Its root and policy, of the shipped ones and those in SANDBOX_TEMPLATES_DIR")
+      ->type_name("NAME")
+      ->excludes(jail_file);
   auto* json = exec.add_flag("--json", raw.json, "Print the result as POST /execute returns it");
   exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
       ->excludes(json);
@@ -194,6 +200,7 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
   options.allow = raw.allow;
   options.args = std::move(args);
   options.jail_file = raw.jail_file;
+  options.template_name = raw.template_name;
   read_host_arguments(exec, raw.host_arguments, options.host);
   if (raw.json) options.mode = ExecOptions::Mode::json;
   if (raw.explain) options.mode = ExecOptions::Mode::explain;

@@ -55,6 +55,7 @@ struct ExecOptions {
   std::vector<std::string> allow;  // egress rules
   std::vector<std::string> args;   // after --
   std::string jail_file;           // empty: none
+  std::string template_name;       // empty: none
   HostOptions host;
   enum class Mode { stream, json, explain } mode = Mode::stream;
 };

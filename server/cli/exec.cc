@@ -18,6 +18,7 @@
 #include "runtime/sandbox/input_files.h"
 #include "runtime/sandbox/language.h"
 #include "runtime/sandbox/runner.h"
+#include "runtime/sandbox/template.h"
 #include "runtime/service/request_rules.h"
 #include "runtime/service/result_json.h"
 #include "server/cli/common_arguments.h"
@@ -151,6 +152,7 @@ runtime::RunRequest request_of(ExecOptions options, runtime::Language language, 
   request.language = language;
   request.code = std::move(code);
   request.file_name = file_name_for(options);
+  request.template_name = options.template_name;
   request.args = std::move(options.args);
   // What the command line says comes later and so counts.
   if (jail_file != nullptr) request.env = jail_file->env;
@@ -192,6 +194,30 @@ void tell_network(const runtime::NetworkUse& use, const jail::Network& network) 
                  told.destination.empty() ? "a connection" : told.destination.c_str(),
                  reason.c_str(), times.c_str());
   }
+}
+
+// The one that is named, without jails that wait; or none.
+jail::Result<std::vector<runtime::Template>> templates_of(const ExecOptions& options,
+                                                          runtime::Language language,
+                                                          const runtime::Config& config) {
+  const std::string& name = options.template_name;
+  if (name.empty() || name == runtime::no_template) return std::vector<runtime::Template>();
+  auto known = runtime::load_templates(config.sandbox_templates_dir);
+  if (!known) return known.error();
+  const runtime::Template* const named = runtime::find_template(*known, name);
+  if (named == nullptr) {
+    std::string names;
+    for (const runtime::Template& what : *known) names += (names.empty() ? "" : ", ") + what.name;
+    return jail::invalid("--template: expected one of " + names + ", not " +
+                         runtime::json::quoted(name, 64));
+  }
+  if (named->language != language) {
+    const std::string word(runtime::name_of(named->language));
+    return jail::invalid("--template " + name + ": it is for " + word + "; say --language " + word);
+  }
+  runtime::Template cold = *named;
+  cold.pool = {.least = 0, .usual = 0, .most = 0};
+  return std::vector<runtime::Template>{std::move(cold)};
 }
 
 int report(const runtime::RunResult& result, ExecOptions::Mode mode,
@@ -275,13 +301,17 @@ int exec(ExecOptions options, runtime::Environment environment) {
              .environment = std::move(environment),
              .before_root_ends = [&directories] { return directories->remember_caller(); }});
   if (!started) return fail(exit_own_failure, started.error().message());
-  if (const auto why = runtime::why_not_available(*language, started->root)) {
+  auto templates = templates_of(options, *language, started->config);
+  if (!templates) return fail(exit_usage, templates.error().message());
+  const bool has_own_root = !templates->empty() && !templates->front().rootfs.empty();
+  if (const auto why = runtime::why_not_available(*language, started->root); why && !has_own_root) {
     return fail(exit_own_failure, *why);
   }
   asio::thread_pool pool(2);
   runtime::RunnerOptions limits = runner_options(*started);
   limits.max_timeout = typed_ceilings.timeout;
   limits.max_memory_mb = typed_ceilings.memory_limit_mb;
+  limits.templates = std::move(*templates);
   const ExecOptions::Mode mode = options.mode;
   auto request = request_of(std::move(options), *language, std::move(program->code), *jail_file,
                             started->config);

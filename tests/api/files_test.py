@@ -1,5 +1,6 @@
 """`files` in and `artifacts` out: what a caller sends and gets, and what a hostile program leaves there."""
 import base64
+import json
 import os
 import pathlib
 import shutil
@@ -273,6 +274,16 @@ class CommandLine(unittest.TestCase):
         self.assertEqual("/workspace/main.py\n", self.exec("script.py", "--file", "/etc/hostname:script.py").stdout)
         done = self.exec("script.py", "--artifact", "*.py:results")
         self.assertIn('--artifact "*.py": no file matched', done.stderr)
+
+    def test_a_template_is_named(self):
+        done = self.exec("-c", "echo $0", "--language", "bash", "--template", "bash", "--json")
+        self.assertEqual("bash", json.loads(done.stdout)["template"], done.stderr)
+        done = self.exec("-c", "1", "--template", "bash")
+        self.assertEqual((2, "agent-sandbox: --template bash: it is for bash; say --language bash\n"), (done.returncode, done.stderr))
+        done = self.exec("-c", "1", "--template", "nobody")
+        self.assertEqual(2, done.returncode)
+        self.assertIn('--template: expected one of bash, ', done.stderr)
+        self.assertEqual(0, self.exec("-c", "1", "--template", "none").returncode)
 
     def test_a_program_where_a_file_belongs(self):
         done = self.exec("print(6*7)")

@@ -48,6 +48,11 @@ TEST(Arguments, ExecTakesEveryOption) {
   EXPECT_EQ(options.args, (std::vector<std::string>{"-x", "--", "--json"}));
 }
 
+TEST(Arguments, ExecTakesATemplateOrAJailFile) {
+  EXPECT_EQ(exec_of({"exec", "-c", "x", "--template", "data"}).template_name, "data");
+  EXPECT_EQ(finished_of({"exec", "-c", "x", "--template", "data", "--jail", "j"}).exit_code, 2);
+}
+
 TEST(Arguments, FilesAndArtifactsArePartedAtTheLastColon) {
   const ExecOptions options = exec_of(
       {"exec", "--file", "data/a.csv", "--file", "a:b:in/c", "--artifact", "*:x:out", "p.py"});
