@@ -1,5 +1,7 @@
 #include "server/cli/start.h"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -9,10 +11,13 @@
 
 namespace server {
 
-const char* const how_to_delegate =
-    "start it as a systemd service with Delegate=yes, in a login session of a user with a systemd "
-    "of his own, or as root; in a container give it a writable cgroup namespace; or name a "
-    "directory by SANDBOX_CGROUP";
+std::string how_to_delegate() {
+  const bool was_root = has_root_ended() || ::getuid() == 0;
+  return "start it as a systemd service with Delegate=yes, " +
+         std::string(was_root ? "" : "as root, ") +
+         "or in a login session of a user with a systemd of his own; in a container give it a "
+         "writable cgroup namespace; or name a directory by SANDBOX_CGROUP";
+}
 
 namespace {
 
@@ -32,7 +37,7 @@ jail::Result<runtime::CgroupChoice> take_cgroup(const runtime::Config& config,
   if (!choice->tree) {
     if (!config.require_cgroup) return choice;
     return jail::Error{jail::ErrorKind::unsupported, "require_cgroup: " + choice->why_none, 0,
-                       how_to_delegate};
+                       how_to_delegate()};
   }
   if (*identity) {
     const auto given = choice->tree->give_to((*identity)->uid, (*identity)->gid);

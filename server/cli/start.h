@@ -16,7 +16,7 @@
 namespace server {
 
 // What agent-sandbox doctor advises where there is no cgroup.
-extern const char* const how_to_delegate;
+std::string how_to_delegate();
 
 struct StartRequest {
   const HostOptions& host;

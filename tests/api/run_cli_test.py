@@ -237,7 +237,7 @@ class Terminal(Command):
 
 class Learning(Command):
     def test_lessons_are_listed_and_erased(self):
-        self.assertEqual((0, "", ""), self.run_it("lessons", "list"))
+        self.assertEqual((0, "", "agent-sandbox: no lesson is kept yet\n"), self.run_it("lessons", "list"))
         self.assertEqual(0, self.run_it("run", "Solved at the second attempt")[0])
         status, out, _ = self.run_it("lessons", "list")
         self.assertEqual(0, status)
@@ -258,9 +258,10 @@ class Benchmarks(Command):
     def test_a_suite_that_the_cassette_does_not_know(self):
         status, out, progress = self.run_it("benchmark", "--limit", "1", "--json")
         report = json.loads(out)
-        self.assertEqual((0, "quick", 1, 0), (status, report["suite"], report["run"], report["solved"]), progress)
+        self.assertEqual((125, "quick", 1, 0), (status, report["suite"], report["run"], report["solved"]), progress)
+        self.assertIn("no program was run: ", progress)
         status, out, _ = self.run_it("benchmark", "--limit", "1", "--markdown")
-        self.assertEqual(0, status)
+        self.assertEqual(125, status)
         self.assertIn("|", out)
         self.assertIn("pass@1", self.run_it("benchmark", "--limit", "1")[1])
 
