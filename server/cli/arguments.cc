@@ -142,18 +142,6 @@ std::optional<runtime::Language> typed_language(std::string_view word) {
   return runtime::language_named(word);
 }
 
-// How a rule is written of which only the text of an address is there, or nothing.
-std::string egress_hint(const std::string& rule) {
-  const std::size_t slashes = rule.find("://");
-  if (slashes == rule.npos) return {};
-  const std::string scheme = rule.substr(0, slashes);
-  std::string host = rule.substr(slashes + 3);
-  host = host.substr(0, host.find_first_of("/?#"));
-  if (host.empty()) return {};
-  if (host.find(':') == host.npos) host += scheme == "http" ? ":80" : ":443";
-  return "; write " + host;
-}
-
 template <class T>
 std::optional<T> given(const CLI::App& command, const char* name, T value) {
   if (command.count(name) == 0) return std::nullopt;
@@ -194,7 +182,7 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
   if (auto mistake = read_artifact_arguments(raw.artifacts, options.artifacts)) return *mistake;
   for (const std::string& rule : raw.allow) {
     if (const auto checked = jail::check_egress_rule(rule); !checked) {
-      return usage("--allow " + rule + ": " + checked.error().doing + egress_hint(rule));
+      return usage("--allow " + rule + ": " + checked.error().doing);
     }
   }
   options.allow = raw.allow;
