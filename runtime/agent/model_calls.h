@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -53,7 +54,8 @@ class ModelCalls {
   TaskScope& scope_;
   llm::Provider& provider_;
   std::map<std::string, llm::Usage> usage_;
-  std::uint64_t promised_ = 0;  // tokens, to the calls that go on
+  std::map<std::string, std::size_t> asked_;  // by the name of the schema
+  std::uint64_t promised_ = 0;                // tokens, to the calls that go on
 };
 
 }  // namespace runtime::agent

@@ -155,14 +155,15 @@ asio::awaitable<State> ReflexionLoop::enter(Drafting) {
   co_return State(std::move(next));
 }
 
-asio::awaitable<Tried> ReflexionLoop::try_one(std::size_t index, std::string why) {
+asio::awaitable<Tried> ReflexionLoop::try_one(std::size_t index, std::string why,
+                                              Artifacts artifacts) {
   const Attempt& attempt = history_[index];
   const Place place{.attempt = attempt.number, .candidate = attempt.candidate};
   scope_.events().executing(place, why);
   const std::string& given = scope_.request().tests;
   const Output output = candidates_ == 1 ? Output::shown : Output::hidden;
   Tried tried = co_await try_program(scope_, *parts_.runner, attempt.code,
-                                     given.empty() ? model_tests_ : given, output);
+                                     given.empty() ? model_tests_ : given, output, artifacts);
   if (const auto* trial = std::get_if<TrialResult>(&tried)) {
     scope_.events().execution_result(place, trial->result);
   }
@@ -172,6 +173,7 @@ asio::awaitable<Tried> ReflexionLoop::try_one(std::size_t index, std::string why
 std::optional<Stop> ReflexionLoop::record(std::size_t index, Tried tried) {
   if (auto* stop = std::get_if<Stop>(&tried)) return std::move(*stop);
   TrialResult& trial = std::get<TrialResult>(tried);
+  if (trial.result.status != Status::success) trial.result.artifacts = {};
   history_[index].result = std::move(trial.result);
   failed_in_[index] = trial.failed_in;
   return std::nullopt;
@@ -186,9 +188,11 @@ asio::awaitable<State> ReflexionLoop::enter(Executing state) {
   }
   failed_in_.resize(history_.size(), Part::program);
   executed_ = round_;
+  // Of several candidates the best is run again, and is the only one whose files are held.
+  const Artifacts artifacts = candidates_ == 1 ? Artifacts::taken : Artifacts::left;
   std::vector<asio::awaitable<Tried>> runs;
   for (std::size_t at = round_begin_; at < history_.size(); ++at) {
-    runs.push_back(try_one(at, "attempt"));
+    runs.push_back(try_one(at, "attempt", artifacts));
   }
   std::vector<Tried> tried = co_await together(std::move(runs));
   const auto stop = all_stopped(tried);
@@ -214,7 +218,7 @@ State ReflexionLoop::after_runs() {
 
 asio::awaitable<State> ReflexionLoop::enter(Verifying state) {
   for (const std::size_t at : state.passed) {
-    Tried tried = co_await try_one(at, "verification");
+    Tried tried = co_await try_one(at, "verification", Artifacts::taken);
     if (auto stop = record(at, std::move(tried))) co_return Finished{std::move(stop)};
     const bool passed = history_[at].result->status == Status::success;
     if (passed) history_[at].verification = Verification::passed;
@@ -336,8 +340,11 @@ TaskResult ReflexionLoop::result_of(const Finished& end) {
     result.host_error = end.stop->host_error;
   }
   if (!history_.empty()) {
-    const Attempt& shown = chosen_ ? history_[*chosen_] : history_.back();
-    if (shown.result) result.output = shown.result->standard_output;
+    Attempt& shown = chosen_ ? history_[*chosen_] : history_.back();
+    if (shown.result) {
+      result.output = shown.result->standard_output;
+      result.artifacts = std::exchange(shown.result->artifacts, {});
+    }
     result.code = shown.code;
     result.dependencies = shown.dependencies;
     result.reasoning = shown.reasoning;

@@ -69,7 +69,7 @@ class ReflexionLoop {
   Brief known() const;
   DraftOrder order_for(std::uint32_t candidate) const;
   boost::asio::awaitable<Drafted> draft_one(std::uint32_t candidate);
-  boost::asio::awaitable<Tried> try_one(std::size_t index, std::string why);
+  boost::asio::awaitable<Tried> try_one(std::size_t index, std::string why, Artifacts artifacts);
   std::optional<Stop> record(std::size_t index, Tried tried);
   State after_runs();
   State after_failure();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "jail/collect.h"
 #include "runtime/llm/chat.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
@@ -33,9 +34,10 @@ struct TaskBudget {
 
 struct TaskRequest {
   std::string task;
-  std::uint32_t max_attempts = 3;  // executions; of `candidates` at once each counts one round
-  std::string tests;               // Python appended to each program: it must exit 0
-  std::vector<InputFile> files;    // there before each program starts
+  std::uint32_t max_attempts = 3;      // executions; of `candidates` at once each counts one round
+  std::string tests;                   // Python appended to each program: it must exit 0
+  std::vector<InputFile> files;        // there before each program starts
+  std::vector<std::string> artifacts;  // globs of what is wanted of the program that solves it
   std::chrono::milliseconds timeout{5000};  // of each program
   std::uint32_t memory_limit_mb = 256;      // of each program
   Team team = Team::coder;
@@ -92,7 +94,8 @@ struct TaskResult {
   std::vector<std::string> dependencies;
   std::string reasoning;
   std::vector<Attempt> history;
-  std::uint32_t attempts = 0;               // executions
+  jail::Collection artifacts;  // of the program that solved it; those in the history have none
+  std::uint32_t attempts = 0;  // executions
   std::map<std::string, llm::Usage> usage;  // by provider
   std::chrono::milliseconds execution_time{0};
   std::string error;  // why it is not solved; empty when it is

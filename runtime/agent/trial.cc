@@ -79,7 +79,7 @@ Part take_part(RunResult& result, const std::string& token) {
 }  // namespace
 
 asio::awaitable<Tried> try_program(const TaskScope& scope, Runner& runner, std::string code,
-                                   std::string tests, Output output) {
+                                   std::string tests, Output output, Artifacts artifacts) {
   const std::string token = random_token();
   EventFeed::Output live(scope.events());
   for (milliseconds wait = shortest_wait;; wait = std::min(2 * wait, longest_wait)) {
@@ -95,6 +95,7 @@ asio::awaitable<Tried> try_program(const TaskScope& scope, Runner& runner, std::
       };
     }
     RunRequest request = request_for(scope.request(), code, tests, token);
+    if (artifacts == Artifacts::taken) request.artifacts = scope.request().artifacts;
     auto result = co_await runner.run(std::move(request), std::move(options));
     live.finish();
     if (result) {

@@ -10,7 +10,8 @@ namespace runtime::benchmark {
 namespace {
 
 constexpr std::uint32_t few = 3;
-constexpr std::size_t longest_error = 60;
+constexpr std::size_t longest_error = 60;  // in a table
+constexpr std::size_t longest_error_of_a_line = 400;
 
 double share(std::size_t some, std::size_t all) {
   return all == 0 ? 0 : static_cast<double>(some) / static_cast<double>(all);
@@ -25,7 +26,7 @@ std::string outcome_of(const TaskScore& score) {
 }
 
 // An error may hold what a program printed: one line of it, without what a terminal obeys.
-std::string short_error(const TaskScore& score) {
+std::string short_error(const TaskScore& score, std::size_t max_bytes = longest_error) {
   std::string text = json::repair_utf8(score.error.substr(0, score.error.find('\n')));
   std::replace_if(
       text.begin(), text.end(),
@@ -36,8 +37,8 @@ std::string short_error(const TaskScore& score) {
       text.replace(at, 2, "  ");
     }
   }
-  if (text.size() <= longest_error) return text;
-  return std::string(json::utf8_prefix(text, longest_error)) + "...";
+  if (text.size() <= max_bytes) return text;
+  return std::string(json::utf8_prefix(text, max_bytes)) + "...";
 }
 
 std::string percent(std::size_t some, std::size_t all) {
@@ -77,7 +78,7 @@ std::string cut_short(const BenchmarkReport& report) {
 std::string as_line(const TaskScore& score) {
   return fmt::format("{}  {}  {:.1f} s  {} tokens{}", score.id, outcome_of(score),
                      seconds(score.time), score.usage.input_tokens + score.usage.output_tokens,
-                     score.error.empty() ? "" : "  " + short_error(score));
+                     score.error.empty() ? "" : "  " + short_error(score, longest_error_of_a_line));
 }
 
 std::string as_table(const BenchmarkReport& report) {

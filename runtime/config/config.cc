@@ -45,6 +45,41 @@ jail::Error unknown_key(const std::vector<Setting>& settings, const std::string&
                        "; the nearest known one is \"" + nearest->key + "\"");
 }
 
+// Prefixes that no other program has.
+constexpr std::string_view own_prefixes[] = {"SANDBOX_", "JOBS_", "LESSONS_"};
+// Of letters that differ, where a name that could be somebody else's is taken for a mistyped one.
+constexpr std::size_t max_typing_errors = 2;
+constexpr std::size_t max_unknown_told = 8;
+constexpr std::size_t max_name_bytes = 64;  // longer ones are compared with nothing
+
+// The setting that `name` is most likely meant to be, or null: it is one, or it is somebody else's.
+const Setting* mistyped_setting(const std::vector<Setting>& settings, std::string_view name) {
+  if (name.size() > max_name_bytes) return nullptr;
+  const Setting* nearest = nullptr;
+  std::size_t fewest = max_name_bytes * 2;
+  for (const Setting& setting : settings) {
+    if (setting.name.empty()) continue;
+    if (setting.name == name) return nullptr;
+    // SANDBOX_TIMEOUT lacks _SECONDS, not letters.
+    const bool is_beginning =
+        name.find('_') != name.npos && setting.name.starts_with(std::string(name) + '_');
+    const std::size_t distance =
+        is_beginning ? max_typing_errors : edit_distance(name, setting.name);
+    if (distance >= fewest) continue;
+    nearest = &setting;
+    fewest = distance;
+  }
+  const bool is_ours = std::ranges::any_of(
+      own_prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
+  return is_ours || fewest <= max_typing_errors ? nearest : nullptr;
+}
+
+std::string unknown_variable(std::string_view name, std::string_view where,
+                             const Setting& nearest) {
+  return json::quoted(name, max_name_bytes) + " in " + std::string(where) +
+         " is no setting; the nearest one is \"" + nearest.name + "\"";
+}
+
 // A scalar of the file as the text that the environment would have.
 std::optional<std::string> scalar_text(const json::Value& value) {
   if (const auto* text = value.as_string()) return *text;
@@ -149,6 +184,11 @@ Failure apply_dotenv(const std::vector<Setting>& settings, const ConfigSources& 
   if (!text) return text.error();
   const auto environment = parse_dotenv(*text, *sources.dotenv_path);
   if (!environment) return environment.error();
+  for (const auto& [name, value] : *environment) {
+    const Setting* const nearest = mistyped_setting(settings, name);
+    if (nearest == nullptr) continue;
+    return jail::invalid(unknown_variable(name, *sources.dotenv_path, *nearest));
+  }
   return apply_environment(settings, *environment, *sources.dotenv_path, config);
 }
 
@@ -238,6 +278,18 @@ jail::Result<Config> load_config(const ConfigSources& sources) {
                        {}};
   }
   return config;
+}
+
+std::vector<std::string> mistyped_variables(const Environment& environment) {
+  const std::vector<Setting> settings = all_settings();
+  std::vector<std::string> told;
+  for (const auto& [name, value] : environment) {
+    const Setting* const nearest = mistyped_setting(settings, name);
+    if (nearest == nullptr || value.empty()) continue;
+    told.push_back(unknown_variable(name, "the environment", *nearest));
+    if (told.size() == max_unknown_told) break;
+  }
+  return told;
 }
 
 bool is_usable(const Config& config, const ProviderConfig& provider) {

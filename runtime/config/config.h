@@ -167,6 +167,11 @@ void find_default_files(ConfigSources& sources);
 // is allowed. The value of a secret is never in it.
 jail::Result<Config> load_config(const ConfigSources& sources);
 
+// A line about each variable that is most likely a mistyped setting: it begins as ours alone do, or
+// differs from one in few letters. The environment belongs to other programs too, so these stop no
+// start; in a .env they do. At most 8.
+std::vector<std::string> mistyped_variables(const Environment& environment);
+
 // The provider that answers task requests; null where none is configured. A cassette that is named
 // goes before a key: who plays one does not mean to pay for a model.
 const ProviderConfig* active_provider(const Config& config);

@@ -3,6 +3,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -70,6 +71,9 @@ struct CallOptions {
   // Called on the caller's executor with the text of the answer as it comes. Empty: the answer is
   // not streamed. A try that fails after it was called is not repeated: what was said stays said.
   std::function<void(std::string_view)> on_text;
+  // How often whoever asks has asked before by a schema of this name. Counts where answers were
+  // recorded.
+  std::size_t asked_before = 0;
 };
 
 // Thread-safe. Must outlive its calls; a call happens on the executor of who awaits it.

@@ -149,30 +149,31 @@ jail::Result<ReplayProvider::Record> ReplayProvider::read_record(std::string_vie
   if (record.task.empty()) return jail::invalid(place + ": \"task\" must be a text");
   auto answers = answers_of(member(*value, "answers"));
   if (!answers) return jail::invalid(place + ": \"answers\" must be a list of texts or objects");
-  record.tracks[""].answers = std::move(*answers);
+  record.answers[""] = std::move(*answers);
   const json::Value* roles = member(*value, "roles");
   if (roles == nullptr) return record;
   if (roles->as_object() == nullptr) return jail::invalid(place + ": \"roles\" must be an object");
   for (const auto& [role, list] : *roles->as_object()) {
     auto lines = answers_of(&list);
     if (!lines) return jail::invalid(place + ": \"roles\" must have lists of texts or objects");
-    record.tracks[role].answers = std::move(*lines);
+    record.answers[role] = std::move(*lines);
   }
   return record;
 }
 
 // The task that a prompt is about opens what the user says; others may follow, as examples. One
 // task may begin like another: the longest that begins there counts.
-std::vector<ReplayProvider::Record*> ReplayProvider::records_for(const ChatRequest& request) {
+std::vector<const ReplayProvider::Record*> ReplayProvider::records_for(
+    const ChatRequest& request) const {
   std::string prompt;
   std::string behind;  // what others say counts where the user names no task
   for (const Message& message : request.messages) {
     (message.speaker == Speaker::user ? prompt : behind) += message.text + '\n';
   }
   for (const std::string& text : {with_single_spaces(prompt), with_single_spaces(behind)}) {
-    std::vector<Record*> found;
+    std::vector<const Record*> found;
     std::size_t first = text.npos;
-    for (Record& record : records_) {
+    for (const Record& record : records_) {
       const std::size_t at = place_of(record.task, text);
       if (at == text.npos || at > first) continue;
       const bool closer = at < first || record.task.size() > found.front()->task.size();
@@ -194,23 +195,25 @@ Failure ReplayProvider::exhausted(std::string text) {
   return failure;
 }
 
-Outcome<ChatResponse> ReplayProvider::play(const ChatRequest& request) {
+// `number`: how many answers to the same were played for this task.
+Outcome<ChatResponse> ReplayProvider::play(const ChatRequest& request, std::size_t number) const {
   std::string role = request.schema ? request.schema->name : std::string();
   if (role == solving_role) role.clear();
-  const std::lock_guard lock(mutex_);
-  const std::vector<Record*> records = records_for(request);
+  const std::vector<const Record*> records = records_for(request);
   if (records.empty()) return exhausted("the cassette has no task that this prompt is about");
-  std::size_t played = 0;
+  std::size_t passed = 0;
   bool is_recorded = false;
-  for (Record* record : records) {
-    const auto track = record->tracks.find(role);
-    if (track == record->tracks.end()) continue;
+  for (const Record* record : records) {
+    const auto found = record->answers.find(role);
+    if (found == record->answers.end()) continue;
     is_recorded = true;
-    const std::vector<std::string>& answers = track->second.answers;
-    played += track->second.played;
-    if (track->second.played >= answers.size()) continue;
+    const Answers& answers = found->second;
+    if (number - passed >= answers.size()) {
+      passed += answers.size();
+      continue;
+    }
     ChatResponse response;
-    response.text = as_wanted(answers[track->second.played++], request.schema);
+    response.text = as_wanted(answers[number - passed], request.schema);
     response.model = record->model.empty() ? model_ : record->model;
     return response;
   }
@@ -222,8 +225,8 @@ Outcome<ChatResponse> ReplayProvider::play(const ChatRequest& request) {
   }
   const std::string who = role.empty() ? "" : " of the role " + json::quoted(role);
   const std::string task = json::quoted(records.front()->shown_task);
-  if (played == 0) return exhausted("the cassette has no answers" + who + " for " + task);
-  return exhausted("the cassette's " + std::to_string(played) + " answers" + who + " for " + task +
+  if (passed == 0) return exhausted("the cassette has no answers" + who + " for " + task);
+  return exhausted("the cassette's " + std::to_string(passed) + " answers" + who + " for " + task +
                    " are all played");
 }
 
@@ -237,7 +240,7 @@ asio::awaitable<Outcome<ChatResponse>> ReplayProvider::complete(ChatRequest requ
     failure.message = "replay: cancelled";
     co_return failure;
   }
-  Outcome<ChatResponse> outcome = play(request);
+  Outcome<ChatResponse> outcome = play(request, options.asked_before);
   if (outcome) {
     if (options.on_text) say(outcome->text, options.on_text);
     outcome->latency = std::chrono::duration_cast<std::chrono::milliseconds>(

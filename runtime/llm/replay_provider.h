@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,10 +18,11 @@ namespace runtime::llm {
 
 // A cassette is a file of JSON objects, one a line:
 //   {"task": "...", "answers": ["...", ...], "roles": {"critic": ["...", ...]}}
-// The n-th time that a model is asked to solve the task it answers answers[n]; whoever else is
-// asked by a schema of that name answers by `roles`; a critic for whom nothing was recorded says so
-// and that it is worth another try. An answer is a string or a JSON object. Other fields are left
-// to those who made it; of several lines with the same task each is played in turn.
+// The n-th time that a task's model is asked to solve it (CallOptions::asked_before) it answers
+// answers[n]; whoever else is asked by a schema of that name answers by `roles`; a critic for whom
+// nothing was recorded says so and that it is worth another try. An answer is a string or a JSON
+// object. Other fields are left to those who made it; several lines with the same task are played
+// one after the other.
 class ReplayProvider final : public Provider {
  public:
   static constexpr std::string_view provider_name = "replay";
@@ -43,26 +43,22 @@ class ReplayProvider final : public Provider {
   boost::asio::awaitable<Outcome<std::chrono::milliseconds>> health(CallOptions options) override;
 
  private:
-  struct Track {
-    std::vector<std::string> answers;
-    std::size_t played = 0;
-  };
+  using Answers = std::vector<std::string>;
   struct Record {
     std::string task;  // with single spaces
     std::string shown_task;
     std::string model;
-    std::map<std::string, Track, std::less<>> tracks;  // by role; "" solves the task
+    std::map<std::string, Answers, std::less<>> answers;  // by role; "" solves the task
   };
 
   explicit ReplayProvider(std::vector<Record> records) : records_(std::move(records)) {}
   static jail::Result<Record> read_record(std::string_view line, const std::string& place);
-  std::vector<Record*> records_for(const ChatRequest& request);
-  Outcome<ChatResponse> play(const ChatRequest& request);
+  std::vector<const Record*> records_for(const ChatRequest& request) const;
+  Outcome<ChatResponse> play(const ChatRequest& request, std::size_t number) const;
   static Failure exhausted(std::string text);
 
   const std::string model_ = "cassette";
-  std::mutex mutex_;
-  std::vector<Record> records_;
+  const std::vector<Record> records_;
 };
 
 }  // namespace runtime::llm

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "runtime/sandbox/elsewhere.h"
+
 namespace runtime {
 
 namespace asio = boost::asio;
@@ -46,17 +48,23 @@ void EgressFeed::wait() {
   events_.async_wait(asio::posix::stream_descriptor::wait_read,
                      [weak = weak_from_this()](const boost::system::error_code& error) {
                        const auto self = weak.lock();
-                       if (!error && self != nullptr) self->pass_on();
+                       if (!error && self != nullptr && self->pass_on()) self->wait();
                      });
 }
 
-void EgressFeed::pass_on() {
+// False where the proxy is gone, and with it who would have more to say.
+bool EgressFeed::pass_on() {
   const auto decisions = proxy_->decisions();
-  if (!decisions) return;  // it is gone, and with it who would have more to say
+  if (!decisions) return false;
   if (on_egress_) {
     for (const jail::EgressDecision& decision : *decisions) on_egress_(decision);
   }
-  wait();
+  return true;
+}
+
+asio::awaitable<void> EgressFeed::catch_up() {
+  auto work = [self = shared_from_this()] { return self->pass_on(); };
+  co_await do_elsewhere(events_.get_executor(), std::move(work));
 }
 
 }  // namespace runtime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <functional>
 #include <memory>
@@ -22,12 +23,14 @@ class EgressFeed : public std::enable_shared_from_this<EgressFeed> {
 
   std::shared_ptr<const jail::EgressProxy> proxy() const { return proxy_; }
   bool is_alive() const;
+  // Passes on what has been decided by now. What a program was told was decided before.
+  boost::asio::awaitable<void> catch_up();
 
  private:
   EgressFeed(const boost::asio::any_io_executor& executor, jail::EgressProxy proxy,
              OnEgress on_egress);
   void wait();
-  void pass_on();
+  bool pass_on();
 
   const std::shared_ptr<jail::EgressProxy> proxy_;
   const OnEgress on_egress_;

@@ -124,9 +124,20 @@ std::string_view file_name_of(Language language, std::string_view code) noexcept
   return {};
 }
 
+std::string program_file_of(const RunRequest& request) {
+  const std::string& name = request.file_name;
+  const std::string_view usual = file_name_of(request.language, request.code);
+  const bool is_shell_or_python =
+      request.language == Language::python || request.language == Language::bash;
+  if (is_shell_or_python && !name.empty()) return name;
+  if (request.language != Language::javascript) return std::string(usual);
+  if (name.ends_with(".mjs") || name.ends_with(".cjs")) return name;
+  if (!name.ends_with(".js")) return std::string(usual);
+  return name.substr(0, name.rfind('.')) + std::string(usual.substr(usual.rfind('.')));
+}
+
 std::vector<std::string> arguments_of(const RunRequest& request) {
-  const std::string file =
-      working_directory + std::string(file_name_of(request.language, request.code));
+  const std::string file = working_directory + program_file_of(request);
   std::vector<std::string> arguments;
   switch (request.language) {
     case Language::python:

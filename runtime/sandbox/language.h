@@ -28,8 +28,11 @@ std::optional<Language> language_of_first_line(std::string_view code) noexcept;
 // program cannot be given another python3.
 std::vector<std::string_view> programs_of(Language language);
 
-// The name of the program's own file, in the working directory.
+// The name of the program's own file, in the working directory, where its request has none.
 std::string_view file_name_of(Language language, std::string_view code) noexcept;
+// The same where it may have one: RunRequest::file_name as far as the interpreter takes it. Node
+// tells modules by the ending, and TypeScript is turned into another file anyway.
+std::string program_file_of(const RunRequest& request);
 
 // argv and env for `request`: the interpreter, the program's file, the caller's arguments; a small
 // fixed environment with the caller's over it.

@@ -70,4 +70,13 @@ Result<std::shared_ptr<const jail::EgressProxy>> Launchers::egress() {
   return feed_->proxy();
 }
 
+boost::asio::awaitable<void> Launchers::catch_up() const {
+  std::shared_ptr<EgressFeed> feed;
+  {
+    const std::lock_guard lock(mutex_);
+    feed = feed_;
+  }
+  if (feed != nullptr) co_await feed->catch_up();
+}
+
 }  // namespace runtime

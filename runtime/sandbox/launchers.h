@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -43,6 +44,8 @@ class Launchers {
                                 const std::shared_ptr<const void>& failed = nullptr);
   // A proxy that lives. Errors: invalid (Egress::off), and those of EgressProxy::start().
   jail::Result<std::shared_ptr<const jail::EgressProxy>> egress();
+  // Passes on what the proxy has decided by now.
+  boost::asio::awaitable<void> catch_up() const;
 
  private:
   explicit Launchers(Options options) : options_(std::move(options)) {}

@@ -112,7 +112,7 @@ Result<void> Run::start(Leased& leased) {
   for (const InputFile& file : request_.files) {
     if (done) done = jail.write_file(file.path, file.content);
   }
-  const std::string_view own = file_name_of(request_.language, request_.code);
+  const std::string own = program_file_of(request_);
   if (done) done = jail.write_file(own, request_.code);
   if (!done) return done;
   io_->offer_input(jail.take_stdin());
@@ -178,7 +178,7 @@ asio::awaitable<Result<jail::Collection>> Run::collect(const JailHandle& jail) {
   if (!remains.directory.valid()) {
     co_return cannot_collect(jail::ErrorKind::exhausted, "duplicate a descriptor", errno);
   }
-  remains.program = file_name_of(request_.language, request_.code);
+  remains.program = program_file_of(request_);
   remains.wanted = std::move(request_.artifacts);
   // The guest chose how much there is to look at, which is a second's work at the worst.
   // g++ 12 destroys a temporary function in the operand of co_await twice.

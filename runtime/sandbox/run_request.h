@@ -27,6 +27,7 @@ struct InputFile {
 struct RunRequest {
   std::string code;
   Language language = Language::python;
+  std::string file_name;  // of the program, in the working directory; empty: the language's
   std::string standard_input;
   std::vector<std::string> args;
   std::vector<std::pair<std::string, std::string>> env;
@@ -38,7 +39,7 @@ struct RunRequest {
   // The text whose imports choose the template where none is named; empty: the code itself. For
   // code that runs another program.
   std::string imports_from;
-  jail::Network network;  // its label is for OnEgress
+  jail::Network network;  // its label is for OnEgress; without one, the result tells none of it
   OutputEncoding output_encoding = OutputEncoding::utf8;
 };
 

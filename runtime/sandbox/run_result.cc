@@ -22,4 +22,16 @@ std::string_view to_string(Status status) noexcept {
   return "unknown";
 }
 
+std::string_view to_string(NetworkDecision::Kind kind) noexcept {
+  switch (kind) {
+    case NetworkDecision::Kind::refused:
+      return "refused";
+    case NetworkDecision::Kind::failed:
+      return "failed";
+    case NetworkDecision::Kind::allowed:
+      return "allowed";
+  }
+  return "unknown";
+}
+
 }  // namespace runtime

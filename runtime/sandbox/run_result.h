@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "jail/collect.h"
 #include "jail/exit_report.h"
@@ -31,6 +32,27 @@ struct Timings {
   std::chrono::microseconds ran{0};      // from there to the guest's end
 };
 
+// What became of connections that a program asked its proxy for.
+struct NetworkDecision {
+  enum class Kind : std::uint8_t {
+    refused,
+    failed,  // allowed, and no connection came of it
+    allowed,
+  };
+
+  Kind kind = Kind::refused;
+  std::string destination;        // as the program named it, "pypi.org:443"; printable ASCII
+  std::string reason;             // the rule that allows it, or why it came to nothing
+  std::uint64_t connections = 1;  // of which all this is true
+};
+
+std::string_view to_string(NetworkDecision::Kind kind) noexcept;
+
+struct NetworkUse {
+  std::vector<NetworkDecision> decisions;  // bounded, the oldest first
+  std::uint64_t total = 0;                 // connections asked for, whether they are told or not
+};
+
 struct RunResult {
   Status status = Status::error;
   Outcome outcome;                    // why it has this status
@@ -46,6 +68,7 @@ struct RunResult {
   Timings timings;
   jail::Usage usage;
   jail::Enforcement enforcement;
+  NetworkUse network;  // empty where the program had no network
 };
 
 }  // namespace runtime

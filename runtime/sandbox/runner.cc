@@ -25,6 +25,7 @@
 #include "runtime/sandbox/jail_handle.h"
 #include "runtime/sandbox/language.h"
 #include "runtime/sandbox/launchers.h"
+#include "runtime/sandbox/network_news.h"
 #include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/run.h"
 #include "runtime/sandbox/template_choice.h"
@@ -144,12 +145,14 @@ bool does_one_thing_after_the_other(const asio::any_io_executor& executor) {
 class JailRunner final : public Runner {
  public:
   JailRunner(asio::any_io_executor executor, RunnerOptions options,
-             std::shared_ptr<Launchers> launchers, Ground ground)
+             std::shared_ptr<Launchers> launchers, std::shared_ptr<NetworkNews> network_news,
+             Ground ground)
       : executor_(std::move(executor)),
         options_(std::move(options)),
         admission_(std::make_shared<Admission>(options_.max_running, options_.max_queued,
                                                options_.max_of_a_caller)),
         launchers_(std::move(launchers)),
+        network_news_(std::move(network_news)),
         ground_(std::move(ground)),
         setting_(setting()) {
     if (options_.cgroups) sweeper_ = std::make_shared<LeafSweeper>(executor_, *options_.cgroups);
@@ -202,9 +205,14 @@ class JailRunner final : public Runner {
       co_return std::move(*result);
     }
     ++total_;
+    const auto network = network_news_->listen(request.network);
     Run run(executor, setting_, std::move(request), std::move(options));
     auto result = co_await run.result();
     if (sweeper_ != nullptr) sweeper_->sweep_soon();
+    if (network != nullptr && result) {
+      co_await launchers_->catch_up();
+      result->network = network->take();
+    }
     co_return result;
   }
 
@@ -450,6 +458,7 @@ class JailRunner final : public Runner {
   const RunnerOptions options_;
   const std::shared_ptr<Admission> admission_;
   const std::shared_ptr<Launchers> launchers_;
+  const std::shared_ptr<NetworkNews> network_news_;
   const std::shared_ptr<const TimeSource> clock_ = system_time();
   const Ground ground_;
   const Run::Setting setting_;
@@ -470,15 +479,16 @@ Result<std::unique_ptr<Runner>> Runner::create(asio::any_io_executor executor,
       options.jail_file == nullptr ? jail::default_policy() : options.jail_file->policy;
   Result<jail::FilterProgram> filter = jail::compile_policy(policy);
   if (!filter) return filter.error();
+  const auto news = std::make_shared<NetworkNews>();
   auto launchers = Launchers::start({.executor = executor,
                                      .cgroups = options.cgroups,
                                      .egress = options.egress,
-                                     .on_egress = options.on_egress});
+                                     .on_egress = news->before(options.on_egress)});
   if (!launchers) return launchers.error();
   Ground ground{.root = options.root, .policy = std::move(policy), .filter = std::move(*filter)};
   if (ground.root == nullptr) ground.root = std::make_shared<const jail::Root>(jail::host_root());
   auto runner = std::make_unique<JailRunner>(std::move(executor), std::move(options),
-                                             std::move(*launchers), std::move(ground));
+                                             std::move(*launchers), news, std::move(ground));
   if (auto prepared = runner->prepare_templates(); !prepared) return prepared.error();
   return std::unique_ptr<Runner>(std::move(runner));
 }

@@ -32,7 +32,7 @@ WarmFit warm_fit(const jail::TemplateSpec& spec, const RunRequest& request,
   if (std::uint64_t{request.memory_limit_mb} << 20 > spec.max_memory_bytes) return WarmFit::cold;
   if (request.network.kind != spec.jail.network.kind) return WarmFit::cold;
   if (request.network.kind == jail::Network::Kind::egress) return WarmFit::cold;
-  if (cpu > spec.max_cpu) return WarmFit::cold;
+  if (cpu > spec.max_cpu || !request.file_name.empty()) return WarmFit::cold;
   const bool same_env = request.env.empty() || environment_of(request) == spec.jail.env;
   // An interpreter that waits for its program has looked for this already.
   const bool late_package = spec.warmth == jail::Warmth::started && brings_package(request);

@@ -30,6 +30,8 @@ inline constexpr OutputEncoding most<OutputEncoding> = OutputEncoding::base64;
 template <>
 inline constexpr jail::SkipReason most<jail::SkipReason> = jail::SkipReason::unreadable;
 template <>
+inline constexpr NetworkDecision::Kind most<NetworkDecision::Kind> = NetworkDecision::Kind::allowed;
+template <>
 inline constexpr jail::Enforcer most<jail::Enforcer> = jail::Enforcer::cgroup;
 template <>
 inline constexpr agent::TaskStatus most<agent::TaskStatus> = agent::TaskStatus::cancelled;
@@ -56,10 +58,16 @@ auto fields(Is<jail::Usage> auto& of) {
 
 auto fields(Is<jail::Enforcement> auto& of) { return std::tie(of.memory, of.processes, of.cpu); }
 
+auto fields(Is<NetworkDecision> auto& of) {
+  return std::tie(of.kind, of.destination, of.reason, of.connections);
+}
+
+auto fields(Is<NetworkUse> auto& of) { return std::tie(of.decisions, of.total); }
+
 auto fields(Is<RunResult> auto& of) {
   return std::tie(of.status, of.outcome, of.exit_code, of.signal, of.standard_output,
                   of.standard_error, of.stdout_truncated, of.stderr_truncated, of.warm,
-                  of.template_name, of.artifacts, of.timings, of.usage, of.enforcement);
+                  of.template_name, of.artifacts, of.timings, of.usage, of.enforcement, of.network);
 }
 
 auto fields(Is<llm::Usage> auto& of) { return std::tie(of.input_tokens, of.output_tokens); }
@@ -79,7 +87,8 @@ auto fields(Is<agent::Attempt> auto& of) {
 
 auto fields(Is<agent::TaskResult> auto& of) {
   return std::tie(of.status, of.output, of.code, of.dependencies, of.reasoning, of.history,
-                  of.attempts, of.usage, of.execution_time, of.error, of.provider_status);
+                  of.attempts, of.usage, of.execution_time, of.error, of.provider_status,
+                  of.artifacts);
 }
 
 auto fields(Is<ProgramRecord> auto& of) { return std::tie(of.result, of.encoding); }

@@ -48,8 +48,9 @@ Complaint read_args(const Field& field, const Value& value, const RequestRules& 
   return std::nullopt;
 }
 
+template <class Request>
 Complaint read_artifacts(const Field& field, const Value& value, const RequestRules& rules,
-                         RunRequest& request) {
+                         Request& request) {
   const json::Array* const list = value.as_array();
   if (list == nullptr || !is_within(field, static_cast<double>(list->size()), rules)) {
     return expectation(field, rules);
@@ -75,6 +76,15 @@ constexpr Field files_field(std::string_view description, Field::Member example)
           .expected = "relative paths to a string or {\"base64\": \"...\"} each",
           .description = description,
           .schema = {file_contents, example}};
+}
+
+constexpr Field artifacts_field(std::string_view description, Field::Member example) {
+  return {.name = "artifacts",
+          .type = Type::list,
+          .max = max_artifact_globs,
+          .expected = "globs",
+          .description = description,
+          .schema = {{"items", R"({"type":"string","minLength":1,"maxLength":512})"}, example}};
 }
 
 constexpr Field timeout_field(std::string_view description) {
@@ -149,18 +159,13 @@ constexpr RequestField<RunRequest> program_rows[] = {
                  {"example", R"({"in/numbers.csv":"a,b\n1,2\n","logo.png":)"
                              R"({"base64":"iVBORw0KGgo="}})"}),
      read_files<&RunRequest::files>},
-    {{.name = "artifacts",
-      .type = Type::list,
-      .max = max_artifact_globs,
-      .expected = "globs",
-      .description =
-          "Globs of the files wanted from the working directory afterwards: * and ? within a "
-          "directory, ** across directories, names that begin with a dot only when the glob says "
-          "so. At most 64 files, 4 MiB each, 8 MiB together; only regular files with one link. "
-          "What a glob names and is not returned is listed with its reason.",
-      .schema = {{"items", R"({"type":"string","minLength":1,"maxLength":512})"},
-                 {"example", R"(["*.png","out/**"])"}}},
-     read_artifacts},
+    {artifacts_field(
+         "Globs of the files wanted from the working directory afterwards: * and ? within a "
+         "directory, ** across directories, names that begin with a dot only when the glob says "
+         "so. At most 64 files, 4 MiB each, 8 MiB together; only regular files with one link. "
+         "What a glob names and is not returned is listed with its reason.",
+         {"example", R"(["*.png","out/**"])"}),
+     read_artifacts<RunRequest>},
     {timeout_field("The maximum and the default are the operator's to change."),
      read_seconds<&RunRequest::timeout>},
     {memory_field("memory_limit_mb", "The maximum and the default are the operator's to change."),
@@ -208,6 +213,8 @@ constexpr RequestField<TaskRequest> task_rows[] = {
                  agent::TestsByModel::none>},
     {files_field("As in CodeRequest; there before each program starts.", {}),
      read_files<&TaskRequest::files>},
+    {artifacts_field("As in CodeRequest, of the program that solves it.", {}),
+     read_artifacts<TaskRequest>},
     {timeout_field("Of each program; the maximum and the default are the operator's to change."),
      read_seconds<&TaskRequest::timeout>},
     {memory_field("memory_limit_mb",

@@ -21,6 +21,8 @@ void write_output(Writer& writer, std::string_view name, std::string_view bytes,
   }
 }
 
+}  // namespace
+
 // JSON has no way to write a name that is not UTF-8, so that such a file could not be told from
 // another one.
 void write_artifacts(Writer& writer, const jail::Collection& artifacts) {
@@ -48,6 +50,19 @@ void write_artifacts(Writer& writer, const jail::Collection& artifacts) {
   }
   writer.end_array();
   writer.key("artifacts_skipped_total").integer(skipped_total);
+}
+
+namespace {
+
+void write_network(Writer& writer, const NetworkUse& network) {
+  writer.key("network").begin_array();
+  for (const NetworkDecision& told : network.decisions) {
+    writer.begin_object().key("destination").string(told.destination);
+    writer.key("decision").string(to_string(told.kind)).key("reason").string(told.reason);
+    writer.key("connections").integer(static_cast<std::int64_t>(told.connections)).end_object();
+  }
+  writer.end_array();
+  writer.key("network_total").integer(static_cast<std::int64_t>(network.total));
 }
 
 }  // namespace
@@ -107,6 +122,7 @@ std::string encode_result(const RunResult& result, const Execution& execution,
   writer.key("ran").integer(timings.ran.count()).end_object();
   write_limits(writer, result.enforcement);
   write_artifacts(writer, result.artifacts);
+  write_network(writer, result.network);
   writer.key("created_at").string(json::utc_text(execution.created)).end_object();
   return std::move(writer).take();
 }

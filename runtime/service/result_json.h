@@ -21,6 +21,9 @@ void write_limits(json::Writer& writer, const jail::Enforcement& enforcement);
 // An object with code, cause, limit, used and remedy.
 void write_outcome(json::Writer& writer, const Outcome& outcome, const LimitNames& names = {});
 
+// The members `artifacts`, `artifacts_skipped` and `artifacts_skipped_total`.
+void write_artifacts(json::Writer& writer, const jail::Collection& artifacts);
+
 std::string encode_result(const RunResult& result, const Execution& execution,
                           OutputEncoding encoding);
 

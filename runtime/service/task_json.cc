@@ -73,6 +73,7 @@ void write_or_null(Writer& writer, std::string_view name, const std::string& tex
 RunResult shortened(RunResult result) {
   shorten(result.standard_output, result.stdout_truncated);
   shorten(result.standard_error, result.stderr_truncated);
+  result.artifacts = {};
   return result;
 }
 
@@ -105,6 +106,7 @@ std::string encode_task(const agent::TaskResult& result, const Execution& execut
   for (const agent::Attempt& attempt : result.history)
     writer.json(encode_attempt(attempt, execution));
   writer.end_array();
+  write_artifacts(writer, result.artifacts);
   writer.key("usage").begin_object();
   for (const auto& [provider, usage] : result.usage) {
     writer.key(provider);

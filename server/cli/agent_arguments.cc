@@ -30,6 +30,7 @@ struct RawAgentArguments {
   std::string id;
   bool all = false;
   ProgramArguments program;
+  ArtifactArguments artifacts;
   HostArguments host;
 };
 
@@ -67,6 +68,7 @@ CLI::App& define_run(CLI::App& app, RawAgentArguments& raw) {
       ->type_name("FILE");
   run.add_flag("--write-tests", raw.write_tests, "Let the model write tests first");
   add_program_arguments(run, raw.program);
+  add_artifact_arguments(run, raw.artifacts);
   add_model(run, raw);
   run.add_option("--trace", raw.trace, "Write what happened as a page of HTML")->type_name("FILE");
   run.add_flag("--no-lessons", raw.no_lessons, "Neither recall nor learn from this task");
@@ -141,6 +143,7 @@ Command run_options(const CLI::App& run, const RawAgentArguments& raw) {
   options.candidates = raw.candidates;
   options.tests_file = raw.tests;
   if (auto mistake = read_program_arguments(run, raw.program, options.program)) return *mistake;
+  if (auto mistake = read_artifact_arguments(raw.artifacts, options.artifacts)) return *mistake;
   if (raw.swarm) options.team = agent::Team::swarm;
   if (raw.write_tests) options.tests_by_model = agent::TestsByModel::first;
   if (raw.no_lessons) options.lessons = agent::Lessons::off;

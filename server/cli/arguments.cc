@@ -5,7 +5,6 @@
 #include <sstream>
 #include <utility>
 
-#include "jail/collect.h"
 #include "jail/egress.h"
 #include "runtime/json/writer.h"
 #include "runtime/sandbox/language.h"
@@ -24,10 +23,10 @@ struct Raw {
   std::string file;
   std::string language;
   std::vector<std::string> env;
-  std::vector<std::string> artifacts;
-  bool overwrite = false;
+  ArtifactArguments artifacts;
   std::vector<std::string> allow;
   std::string jail_file;
+  std::string template_name;
   bool json = false;
   bool explain = false;
   bool speed = false;
@@ -67,19 +66,20 @@ void define_exec(Commands& commands) {
                   "repeat")
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);  // one a time: the next word may be the file
-  exec.add_option("--artifact", raw.artifacts,
-                  "Copy what the glob names in its working directory to DIR afterwards; may repeat")
-      ->type_name("GLOB:DIR")
-      ->allow_extra_args(false);
-  exec.add_flag("--overwrite", raw.overwrite, "Let artifacts replace files that are there");
+  add_artifact_arguments(exec, raw.artifacts);
   exec.add_option("--allow", raw.allow,
                   "Let the program reach HOST:PORT through a proxy; may repeat [no network]")
       ->type_name("HOST:PORT")
       ->allow_extra_args(false);
-  exec.add_option(
-          "--jail", raw.jail_file,
-          "What the jail has beside the usual: policy, volumes, devices (policies/README.md)")
-      ->type_name("FILE");
+  auto* jail_file =
+      exec.add_option(
+              "--jail", raw.jail_file,
+              "What the jail has beside the usual: policy, volumes, devices (policies/README.md)")
+          ->type_name("FILE");
+  exec.add_option("--template", raw.template_name,
+                  "Its root and policy, of the shipped ones and those in SANDBOX_TEMPLATES_DIR")
+      ->type_name("NAME")
+      ->excludes(jail_file);
   auto* json = exec.add_flag("--json", raw.json, "Print the result as POST /execute returns it");
   exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
       ->excludes(json);
@@ -142,36 +142,15 @@ std::optional<runtime::Language> typed_language(std::string_view word) {
   return runtime::language_named(word);
 }
 
-// How a rule is written of which only the text of an address is there, or nothing.
-std::string egress_hint(const std::string& rule) {
-  const std::size_t slashes = rule.find("://");
-  if (slashes == rule.npos) return {};
-  const std::string scheme = rule.substr(0, slashes);
-  std::string host = rule.substr(slashes + 3);
-  host = host.substr(0, host.find_first_of("/?#"));
-  if (host.empty()) return {};
-  if (host.find(':') == host.npos) host += scheme == "http" ? ":80" : ":443";
-  return "; write " + host;
-}
-
 template <class T>
 std::optional<T> given(const CLI::App& command, const char* name, T value) {
   if (command.count(name) == 0) return std::nullopt;
   return value;
 }
 
-// What there are too many of for the field of programs that is called `field`, or nothing.
-std::optional<Finished> check_count(const std::string& option, std::string_view field,
-                                    std::size_t count) {
-  const runtime::Field& bounds = *runtime::find_field(runtime::program_fields(), field);
-  if (runtime::is_within(bounds, static_cast<double>(count), {})) return std::nullopt;
-  return usage(option + ": " + runtime::expectation(bounds, {}));
-}
-
 std::optional<Finished> check_counts(const Raw& raw, const std::vector<std::string>& args) {
   if (auto mistake = check_count("exec: arguments behind --", "args", args.size())) return mistake;
-  if (auto mistake = check_count("--env", "env", raw.env.size())) return mistake;
-  return check_count("--artifact", "artifacts", raw.artifacts.size());
+  return check_count("--env", "env", raw.env.size());
 }
 
 Command exec_options(const Commands& commands, std::vector<std::string> args) {
@@ -200,26 +179,16 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
       options.env.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
     }
   }
-  for (const std::string& entry : raw.artifacts) {
-    const std::size_t colon = entry.rfind(':');
-    if (colon == entry.npos || colon + 1 == entry.size()) {
-      return usage("--artifact " + entry + ": expected GLOB:DIR");
-    }
-    const std::string glob = entry.substr(0, colon);
-    if (const auto checked = jail::check_glob(glob); !checked) {
-      return usage("--artifact " + entry + ": " + checked.error().doing);
-    }
-    options.artifacts.push_back({glob, entry.substr(colon + 1)});
-  }
+  if (auto mistake = read_artifact_arguments(raw.artifacts, options.artifacts)) return *mistake;
   for (const std::string& rule : raw.allow) {
     if (const auto checked = jail::check_egress_rule(rule); !checked) {
-      return usage("--allow " + rule + ": " + checked.error().doing + egress_hint(rule));
+      return usage("--allow " + rule + ": " + checked.error().doing);
     }
   }
-  options.overwrite = raw.overwrite;
   options.allow = raw.allow;
   options.args = std::move(args);
   options.jail_file = raw.jail_file;
+  options.template_name = raw.template_name;
   read_host_arguments(exec, raw.host_arguments, options.host);
   if (raw.json) options.mode = ExecOptions::Mode::json;
   if (raw.explain) options.mode = ExecOptions::Mode::explain;

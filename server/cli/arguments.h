@@ -21,6 +21,16 @@ struct FileOption {
   std::string destination;  // below the working directory
 };
 
+// Where files of the working directory go afterwards.
+struct ArtifactOptions {
+  struct Artifact {
+    std::string glob;
+    std::string directory;  // on the host
+  };
+  std::vector<Artifact> wanted;
+  bool overwrite = false;  // they may replace files that are there
+};
+
 // What programs get.
 struct ProgramOptions {
   std::optional<std::chrono::milliseconds> timeout;
@@ -41,15 +51,11 @@ struct ExecOptions {
   ProgramOptions program;
   std::vector<std::pair<std::string, std::string>> env;
   std::vector<std::string> passed_env;  // variables with the values that they have here
-  struct Artifact {
-    std::string glob;
-    std::string directory;  // on the host
-  };
-  std::vector<Artifact> artifacts;
-  bool overwrite = false;          // artifacts may replace files that are there
+  ArtifactOptions artifacts;
   std::vector<std::string> allow;  // egress rules
   std::vector<std::string> args;   // after --
   std::string jail_file;           // empty: none
+  std::string template_name;       // empty: none
   HostOptions host;
   enum class Mode { stream, json, explain } mode = Mode::stream;
 };
@@ -60,6 +66,7 @@ struct RunTaskOptions {
   std::uint32_t candidates = 1;
   std::string tests_file;  // empty: none
   ProgramOptions program;
+  ArtifactOptions artifacts;
   runtime::agent::Team team = runtime::agent::Team::coder;
   runtime::agent::TestsByModel tests_by_model = runtime::agent::TestsByModel::none;
   runtime::agent::Lessons lessons = runtime::agent::Lessons::used;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_future.hpp>
@@ -12,6 +13,7 @@
 #include "runtime/service/benchmarks.h"
 #include "server/cli/agent_parts.h"
 #include "server/cli/common_arguments.h"
+#include "server/cli/drop_privileges.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/interrupt.h"
 #include "server/cli/local_runner.h"
@@ -22,6 +24,12 @@ namespace {
 
 namespace agent = runtime::agent;
 namespace asio = boost::asio;
+
+// Without one of them the figures say nothing about a model.
+bool has_answers(const runtime::benchmark::BenchmarkReport& report) {
+  return std::ranges::any_of(
+      report.tasks, [](const runtime::benchmark::TaskScore& score) { return score.attempts > 0; });
+}
 
 std::string text_of(const runtime::benchmark::BenchmarkReport& report,
                     BenchmarkOptions::Format format) {
@@ -69,6 +77,9 @@ int measure(LocalRunner& local, agent::AgentRuntime& runtime, runtime::Logger& l
   }
   const auto& report = std::get<runtime::benchmark::BenchmarkReport>(measured);
   if (!write_all(STDOUT_FILENO, text_of(report, wanted.format))) return exit_own_failure;
+  if (interrupt.signal() == 0 && !report.tasks.empty() && !has_answers(report)) {
+    return fail(exit_own_failure, "no program was run: " + report.tasks.front().error);
+  }
   return interrupt.signal() != 0 ? exit_signal_base + interrupt.signal() : 0;
 }
 
@@ -77,13 +88,13 @@ int measure(LocalRunner& local, agent::AgentRuntime& runtime, runtime::Logger& l
 int benchmark(const BenchmarkOptions& options, runtime::Environment environment) {
   auto suite = runtime::benchmark::find_suite(options.suite);
   if (!suite) return fail(exit_usage, "--suite: " + suite.error().message());
-  auto local = start_local_runner(options.host, std::move(environment));
+  auto local = start_local_runner(options.host, std::move(environment), {});
   if (!local) return fail(exit_own_failure, local.error().message());
   runtime::Logger logger(
       {.level = runtime::LogLevel::warning, .format = local->config.log_format, .write = {}});
   auto parts =
       make_agent(local->config, local->environment, *local->runner, agent::Lessons::off, logger);
-  if (!parts) return fail(exit_own_failure, parts.error().message());
+  if (!parts) return fail(exit_own_failure, as_whom(parts.error()).message());
   if (const std::string why = why_not_taken(local->config, *parts, options.provider);
       !why.empty()) {
     return fail(exit_own_failure, why);

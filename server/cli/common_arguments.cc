@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "jail/collect.h"
 #include "runtime/service/request_fields.h"
 #include "server/cli/exit_codes.h"
 
@@ -98,6 +99,40 @@ std::optional<Finished> read_program_arguments(const CLI::App& command, const Pr
     if (!file) return usage("--file " + entry + ": expected SRC or SRC:DEST");
     options.files.push_back(std::move(*file));
   }
+  return std::nullopt;
+}
+
+std::optional<Finished> check_count(const std::string& option, std::string_view field,
+                                    std::size_t count) {
+  const runtime::Field& bounds = *runtime::find_field(runtime::program_fields(), field);
+  if (runtime::is_within(bounds, static_cast<double>(count), {})) return std::nullopt;
+  return usage(option + ": " + runtime::expectation(bounds, {}));
+}
+
+void add_artifact_arguments(CLI::App& command, ArtifactArguments& raw) {
+  command
+      .add_option("--artifact", raw.artifacts,
+                  "Copy what the glob names in its working directory to DIR afterwards; may repeat")
+      ->type_name("GLOB:DIR")
+      ->allow_extra_args(false);
+  command.add_flag("--overwrite", raw.overwrite, "Let artifacts replace files that are there");
+}
+
+std::optional<Finished> read_artifact_arguments(const ArtifactArguments& raw,
+                                                ArtifactOptions& options) {
+  if (auto mistake = check_count("--artifact", "artifacts", raw.artifacts.size())) return mistake;
+  for (const std::string& entry : raw.artifacts) {
+    const std::size_t colon = entry.rfind(':');
+    if (colon == entry.npos || colon + 1 == entry.size()) {
+      return usage("--artifact " + entry + ": expected GLOB:DIR");
+    }
+    const std::string glob = entry.substr(0, colon);
+    if (const auto checked = jail::check_glob(glob); !checked) {
+      return usage("--artifact " + entry + ": " + checked.error().doing);
+    }
+    options.wanted.push_back({glob, entry.substr(colon + 1)});
+  }
+  options.overwrite = raw.overwrite;
   return std::nullopt;
 }
 

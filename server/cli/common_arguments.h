@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/config/config.h"
@@ -43,6 +44,11 @@ struct ProgramArguments {
   std::vector<std::string> files;
 };
 
+struct ArtifactArguments {
+  std::vector<std::string> artifacts;
+  bool overwrite = false;
+};
+
 struct HostArguments {
   std::string user;
   std::string rootfs;
@@ -54,6 +60,15 @@ void add_program_arguments(CLI::App& command, ProgramArguments& raw);
 // What is wrong with them, or nothing.
 std::optional<Finished> read_program_arguments(const CLI::App& command, const ProgramArguments& raw,
                                                ProgramOptions& options);
+
+void add_artifact_arguments(CLI::App& command, ArtifactArguments& raw);
+// The same.
+std::optional<Finished> read_artifact_arguments(const ArtifactArguments& raw,
+                                                ArtifactOptions& options);
+
+// What there are too many of for the field of programs that is called `field`, or nothing.
+std::optional<Finished> check_count(const std::string& option, std::string_view field,
+                                    std::size_t count);
 
 void add_root_and_user(CLI::App& command, HostArguments& raw);
 void add_host_arguments(CLI::App& command, HostArguments& raw);  // root and user among them

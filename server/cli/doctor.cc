@@ -1,5 +1,7 @@
 #include "server/cli/doctor.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/asio/thread_pool.hpp>
 #include <cstdio>
@@ -30,6 +32,17 @@ std::string_view state_word(Check::State state) {
   return "missing";
 }
 
+// Green, yellow, red.
+std::string_view colour_of(Check::State state) {
+  if (state == Check::State::good) return "\x1b[32m";
+  return state == Check::State::notice ? "\x1b[33m" : "\x1b[31m";
+}
+
+std::string painted(const std::string& text, Check::State state, Colours colours) {
+  if (colours == Colours::none) return text;
+  return std::string(colour_of(state)) + text + "\x1b[0m";
+}
+
 Check self_test_failed(const std::string& found, const std::string& advice) {
   return {.name = "self test", .state = Check::State::missing, .found = found, .advice = advice};
 }
@@ -58,8 +71,8 @@ Check check_cgroup(const jail::Result<runtime::CgroupChoice>& cgroup) {
   } else {
     check.state = Check::State::notice;
     check.found = cgroup->why_none;
-    check.advice =
-        std::string("limits are held by rlimits and a watchdog; for a cgroup, ") + how_to_delegate;
+    check.advice = std::string("limits are held by rlimits and a watchdog; for a cgroup, ") +
+                   how_to_delegate();
   }
   return check;
 }
@@ -124,14 +137,14 @@ bool Diagnosis::jails_run() const {
                       [](const Check& check) { return check.state == Check::State::missing; });
 }
 
-std::string describe(const Diagnosis& diagnosis, const std::string& version) {
+std::string describe(const Diagnosis& diagnosis, const std::string& version, Colours colours) {
   std::string text = "agent-sandbox " + version + "\n";
   for (const Check& check : diagnosis.checks) {
-    std::string line(state_word(check.state));
-    line.resize(9, ' ');
-    line += check.name;
-    line.resize(27, ' ');
-    text += line + check.found + "\n";
+    std::string state(state_word(check.state));
+    state.resize(9, ' ');
+    std::string name = check.name;
+    name.resize(18, ' ');
+    text += painted(state, check.state, colours) + name + check.found + "\n";
     if (!check.advice.empty()) text += std::string(27, ' ') + check.advice + "\n";
   }
   if (diagnosis.limits) {
@@ -200,9 +213,10 @@ int doctor(const DoctorOptions& options, runtime::Environment environment,
   if (!failures.root) {
     diagnosis.checks.push_back(self_test(runner_options(*started), diagnosis.limits));
   }
-  const std::string text = options.format == DoctorOptions::Format::json
-                               ? describe_json(diagnosis, version)
-                               : describe(diagnosis, version);
+  const std::string text =
+      options.format == DoctorOptions::Format::json
+          ? describe_json(diagnosis, version)
+          : describe(diagnosis, version, colours_on(STDOUT_FILENO, started->environment));
   std::fputs(text.c_str(), stdout);
   return diagnosis.jails_run() ? 0 : 1;
 }

@@ -10,6 +10,7 @@
 #include "server/cli/arguments.h"
 #include "server/cli/host_checks.h"
 #include "server/cli/host_speed.h"
+#include "server/cli/terminal.h"
 
 namespace server {
 
@@ -22,7 +23,8 @@ struct Diagnosis {
   bool jails_run() const;
 };
 
-std::string describe(const Diagnosis& diagnosis, const std::string& version);
+std::string describe(const Diagnosis& diagnosis, const std::string& version,
+                     Colours colours = Colours::none);
 std::string describe_json(const Diagnosis& diagnosis, const std::string& version);
 
 // Returns the exit status: 0 where jails can run, or where the speed that was asked for alone was

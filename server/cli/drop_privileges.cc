@@ -10,10 +10,13 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <string>
 #include <vector>
 
 namespace server {
 namespace {
+
+bool root_has_ended = false;
 
 jail::Error cannot_drop(const std::string& doing, int error) {
   return {jail::ErrorKind::refused, "drop root privileges: " + doing, error,
@@ -111,10 +114,24 @@ jail::Result<std::optional<Identity>> next_identity(const std::optional<std::str
   return std::optional(own ? *own : fallback_identity);
 }
 
+bool has_root_ended() noexcept { return root_has_ended; }
+
+jail::Error as_whom(jail::Error error) {
+  const bool is_forbidden = error.sys_errno == EACCES || error.sys_errno == EPERM;
+  if (root_has_ended && is_forbidden && error.hint.empty()) {
+    error.hint = "it was tried as uid " + std::to_string(::geteuid()) +
+                 ", which this process became; give that user access, or name another (--user)";
+  }
+  return error;
+}
+
 jail::Result<void> drop_privileges(const std::optional<std::string>& user) {
   const auto identity = next_identity(user);
   if (!identity) return identity.error();
-  return *identity ? become(**identity) : jail::Result<void>();
+  if (!*identity) return {};
+  auto done = become(**identity);
+  root_has_ended = done.has_value();
+  return done;
 }
 
 }  // namespace server

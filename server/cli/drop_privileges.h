@@ -26,6 +26,13 @@ jail::Result<Identity> find_identity(const std::string& user);
 // Whom drop_privileges() would become; nothing where it changes nobody. The same errors.
 jail::Result<std::optional<Identity>> next_identity(const std::optional<std::string>& user);
 
+// Whether drop_privileges() has made an unprivileged process of root's.
+bool has_root_ended() noexcept;
+
+// An error of a file that may not be read or written says as whom it was tried, where root has
+// ended.
+jail::Error as_whom(jail::Error error);
+
 // As root: becomes `user`, or agent-sandbox, or the fallback; without supplementary groups and
 // capabilities, and without a way back, which is tried. As anybody else: does nothing, but refuses
 // a `user` that is not this one. To be called while there is only one thread.

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <boost/asio/thread_pool.hpp>
@@ -10,12 +11,14 @@
 #include <cstdio>
 #include <memory>
 
+#include "jail/egress.h"
 #include "runtime/config/text_file.h"
 #include "runtime/jail_file/jail_file.h"
 #include "runtime/json/writer.h"
 #include "runtime/sandbox/input_files.h"
 #include "runtime/sandbox/language.h"
 #include "runtime/sandbox/runner.h"
+#include "runtime/sandbox/template.h"
 #include "runtime/service/request_rules.h"
 #include "runtime/service/result_json.h"
 #include "server/cli/common_arguments.h"
@@ -104,6 +107,23 @@ std::optional<std::string> pass_variables(ExecOptions& options,
   return std::nullopt;
 }
 
+// The name that the program's file has here, where its jail can have one of that name too; else
+// empty.
+std::string file_name_for(const ExecOptions& options) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  constexpr std::size_t max_bytes = 128;
+  if (options.code || options.file == "-") return {};
+  const std::string name = options.file.substr(options.file.rfind('/') + 1);
+  const bool is_plain = !name.empty() && name.size() <= max_bytes &&
+                        name.find_first_not_of(plain) == name.npos && name.front() != '.' &&
+                        name.front() != '-';
+  // Who brings another file of that name means that one.
+  const bool is_taken = std::ranges::any_of(
+      options.program.files, [&](const FileOption& file) { return file.destination == name; });
+  return is_plain && !is_taken ? name : std::string();
+}
+
 using SharedJailFile = std::shared_ptr<const runtime::JailFile>;
 
 // Null where none is named.
@@ -131,11 +151,13 @@ runtime::RunRequest request_of(ExecOptions options, runtime::Language language, 
   runtime::RunRequest request;
   request.language = language;
   request.code = std::move(code);
+  request.file_name = file_name_for(options);
+  request.template_name = options.template_name;
   request.args = std::move(options.args);
   // What the command line says comes later and so counts.
   if (jail_file != nullptr) request.env = jail_file->env;
   request.env.insert(request.env.end(), options.env.begin(), options.env.end());
-  for (const auto& artifact : options.artifacts) request.artifacts.push_back(artifact.glob);
+  request.artifacts = globs_of(options.artifacts);
   request.network = network_of(options, jail_file);
   request.timeout = options.program.timeout.value_or(config.sandbox_timeout);
   request.memory_limit_mb =
@@ -151,47 +173,51 @@ std::string fate_text(const runtime::RunResult& result) {
   return result.outcome.cause + (remedy.empty() ? "" : "; " + remedy);
 }
 
-// With the bound that was met, where there is one.
-std::string reason_of(const jail::SkippedFile& file) {
-  const jail::CollectLimits limits;
-  std::string text(jail::to_string(file.reason));
-  if (file.reason == jail::SkipReason::too_large) {
-    text += " (" + size_text(limits.file_bytes) + " at most)";
-  } else if (file.reason == jail::SkipReason::total_too_large) {
-    text += " (" + size_text(limits.total_bytes) + " at most)";
-  } else if (file.reason == jail::SkipReason::too_many) {
-    text += " (" + std::to_string(limits.files) + " at most)";
-  }
-  return text;
-}
-
-// What was asked for is stored, what was not taken is named.
-jail::Result<void> keep_artifacts(const jail::Collection& artifacts,
-                                  const ArtifactDirectories& directories) {
-  for (const jail::SkippedFile& file : artifacts.skipped) {
-    std::fprintf(stderr, "agent-sandbox: artifact %s skipped: %s\n",
-                 runtime::json::quoted(file.path, 512).c_str(), reason_of(file).c_str());
-  }
-  if (artifacts.skipped_total > artifacts.skipped.size()) {
-    std::fprintf(stderr, "agent-sandbox: %llu artifacts skipped in all\n",
-                 static_cast<unsigned long long>(artifacts.skipped_total));
-  }
-  for (const std::string& glob : directories.without_match(artifacts)) {
-    std::fprintf(stderr, "agent-sandbox: --artifact %s: no file matched\n",
-                 runtime::json::quoted(glob, 512).c_str());
-  }
-  const auto tell = [](const std::string& path, std::size_t bytes) {
-    std::fprintf(stderr, "agent-sandbox: wrote %s, %s\n", runtime::json::quoted(path, 1024).c_str(),
-                 size_text(bytes).c_str());
-  };
-  return directories.store(artifacts.files, tell);
+// Whether a rule of `network` names what was asked for, whatever became of it then.
+bool is_named(const jail::Network& network, const std::string& destination) {
+  return std::ranges::any_of(network.rules, [&](const std::string& rule) {
+    return jail::egress_rule_covers(rule, destination);
+  });
 }
 
 // A program that reports "proxy error 403" does not say what was refused.
-void tell_refusal(const jail::EgressDecision& decision) {
-  if (decision.allowed || decision.event != jail::EgressEvent::decided) return;
-  std::fprintf(stderr, "agent-sandbox: egress to %s refused: %s\n",
-               runtime::json::quoted(decision.destination, 300).c_str(), decision.reason.c_str());
+void tell_network(const runtime::NetworkUse& use, const jail::Network& network) {
+  using Kind = runtime::NetworkDecision::Kind;
+  for (const runtime::NetworkDecision& told : use.decisions) {
+    if (told.kind == Kind::allowed) continue;
+    const bool is_beyond = told.kind == Kind::refused && !told.destination.empty() &&
+                           !is_named(network, told.destination);
+    const std::string reason = is_beyond ? "not allowed by --allow" : told.reason;
+    const std::string times =
+        told.connections > 1 ? " (" + std::to_string(told.connections) + " times)" : "";
+    std::fprintf(stderr, "agent-sandbox: network: %s: %s%s\n",
+                 told.destination.empty() ? "a connection" : told.destination.c_str(),
+                 reason.c_str(), times.c_str());
+  }
+}
+
+// The one that is named, without jails that wait; or none.
+jail::Result<std::vector<runtime::Template>> templates_of(const ExecOptions& options,
+                                                          runtime::Language language,
+                                                          const runtime::Config& config) {
+  const std::string& name = options.template_name;
+  if (name.empty() || name == runtime::no_template) return std::vector<runtime::Template>();
+  auto known = runtime::load_templates(config.sandbox_templates_dir);
+  if (!known) return known.error();
+  const runtime::Template* const named = runtime::find_template(*known, name);
+  if (named == nullptr) {
+    std::string names;
+    for (const runtime::Template& what : *known) names += (names.empty() ? "" : ", ") + what.name;
+    return jail::invalid("--template: expected one of " + names + ", not " +
+                         runtime::json::quoted(name, 64));
+  }
+  if (named->language != language) {
+    const std::string word(runtime::name_of(named->language));
+    return jail::invalid("--template " + name + ": it is for " + word + "; say --language " + word);
+  }
+  runtime::Template cold = *named;
+  cold.pool = {.least = 0, .usual = 0, .most = 0};
+  return std::vector<runtime::Template>{std::move(cold)};
 }
 
 int report(const runtime::RunResult& result, ExecOptions::Mode mode,
@@ -207,9 +233,10 @@ int report(const runtime::RunResult& result, ExecOptions::Mode mode,
 }
 
 int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program,
-        const runtime::RunRequest& request, const ArtifactDirectories& directories,
+        runtime::RunRequest request, const ArtifactDirectories& directories,
         ExecOptions::Mode mode) {
   const runtime::Execution execution = runtime::make_execution();
+  request.network.label = execution.id;
   runtime::RunOptions options;
   Interrupt interrupt(pool.get_executor(), options.cancel);
   const auto passthrough = std::make_shared<Passthrough>(options.cancel);
@@ -228,11 +255,10 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
     const jail::Error error{jail::ErrorKind::kernel, "write output", passthrough->error(), {}};
     return fail(exit_own_failure, error.message());
   }
+  tell_network(result->network, request.network);
   const int exit_code = report(*result, mode, execution);
-  if (const auto kept = keep_artifacts(result->artifacts, directories); !kept) {
-    return fail(exit_own_failure, kept.error().message());
-  }
-  return exit_code;
+  if (keep_artifacts(result->artifacts, directories) || exit_code != 0) return exit_code;
+  return fail(exit_own_failure, "the program ended with exit status 0, but results of it are lost");
 }
 
 }  // namespace
@@ -258,23 +284,34 @@ int exec(ExecOptions options, runtime::Environment environment) {
   if (!files) return fail(exit_usage, files.error().message());
   const auto jail_file = read_jail_file(options);
   if (!jail_file) return fail(exit_usage, "--jail: " + jail_file.error().message());
-  const auto own_name = runtime::file_name_of(*language, program->code);
+  runtime::RunRequest named;
+  named.code = program->code;
+  named.language = *language;
+  named.file_name = file_name_for(options);
+  const auto own_name = runtime::program_file_of(named);
   const runtime::InputFileLimits no_total{.files = options.program.files.size(),
                                           .total_bytes = SIZE_MAX};
   if (const auto ok = check_input_files(*files, own_name, no_total); !ok) {
     return fail(exit_usage, "--file: " + ok.error().doing);
   }
-  const auto started = start({.host = options.host, .environment = std::move(environment)});
-  if (!started) return fail(exit_own_failure, started.error().message());
-  const auto directories = ArtifactDirectories::open(options.artifacts, options.overwrite);
+  auto directories = ArtifactDirectories::open(options.artifacts);
   if (!directories) return fail(exit_usage, directories.error().message());
-  if (const auto why = runtime::why_not_available(*language, started->root)) {
+  const auto started =
+      start({.host = options.host,
+             .environment = std::move(environment),
+             .before_root_ends = [&directories] { return directories->remember_caller(); }});
+  if (!started) return fail(exit_own_failure, started.error().message());
+  auto templates = templates_of(options, *language, started->config);
+  if (!templates) return fail(exit_usage, templates.error().message());
+  const bool has_own_root = !templates->empty() && !templates->front().rootfs.empty();
+  if (const auto why = runtime::why_not_available(*language, started->root); why && !has_own_root) {
     return fail(exit_own_failure, *why);
   }
   asio::thread_pool pool(2);
   runtime::RunnerOptions limits = runner_options(*started);
   limits.max_timeout = typed_ceilings.timeout;
   limits.max_memory_mb = typed_ceilings.memory_limit_mb;
+  limits.templates = std::move(*templates);
   const ExecOptions::Mode mode = options.mode;
   auto request = request_of(std::move(options), *language, std::move(program->code), *jail_file,
                             started->config);
@@ -282,7 +319,6 @@ int exec(ExecOptions options, runtime::Environment environment) {
   if (request.network.kind == jail::Network::Kind::egress) {
     limits.egress = runtime::Egress::by_request;
   }
-  limits.on_egress = tell_refusal;
   limits.jail_file = *jail_file;
   const auto runner = runtime::Runner::create(pool.get_executor(), std::move(limits));
   if (!runner) return fail(exit_own_failure, runner.error().message());
@@ -291,7 +327,7 @@ int exec(ExecOptions options, runtime::Environment environment) {
     if (!plan) return fail(exit_own_failure, plan.error().message());
     return write_all(STDOUT_FILENO, *plan) ? 0 : exit_own_failure;
   }
-  return run(**runner, pool, *program, request, *directories, mode);
+  return run(**runner, pool, *program, std::move(request), *directories, mode);
 }
 
 }  // namespace server

@@ -9,10 +9,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <utility>
 
 #include "runtime/config/text_file.h"
 #include "runtime/json/writer.h"
+#include "server/cli/exit_codes.h"
 #include "server/cli/write_all.h"
 
 namespace server {
@@ -67,6 +69,20 @@ bool store_one(int directory, const jail::CollectedFile& file, bool overwrite) {
   return false;
 }
 
+// With the bound that was met, where there is one.
+std::string reason_of(const jail::SkippedFile& file) {
+  const jail::CollectLimits limits;
+  std::string text(jail::to_string(file.reason));
+  if (file.reason == jail::SkipReason::too_large) {
+    text += " (" + size_text(limits.file_bytes) + " at most)";
+  } else if (file.reason == jail::SkipReason::total_too_large) {
+    text += " (" + size_text(limits.total_bytes) + " at most)";
+  } else if (file.reason == jail::SkipReason::too_many) {
+    text += " (" + std::to_string(limits.files) + " at most)";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string size_text(std::uint64_t bytes) {
@@ -94,11 +110,10 @@ jail::Result<std::vector<runtime::InputFile>> read_input_files(
   return read;
 }
 
-jail::Result<ArtifactDirectories> ArtifactDirectories::open(
-    const std::vector<ExecOptions::Artifact>& wanted, bool overwrite) {
+jail::Result<ArtifactDirectories> ArtifactDirectories::open(const ArtifactOptions& options) {
   ArtifactDirectories directories;
-  directories.overwrite_ = overwrite;
-  for (const ExecOptions::Artifact& artifact : wanted) {
+  directories.overwrite_ = options.overwrite;
+  for (const ArtifactOptions::Artifact& artifact : options.wanted) {
     const std::string doing = "--artifact: write into " + artifact.directory;
     if (::mkdir(artifact.directory.c_str(), 0777) != 0 && errno != EEXIST) {
       return failed(doing, errno);
@@ -106,8 +121,7 @@ jail::Result<ArtifactDirectories> ArtifactDirectories::open(
     jail::Fd directory(::open(artifact.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!directory.valid() || ::faccessat(directory.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
       jail::Error error = failed(doing, errno);
-      error.hint = "exec works as uid " + std::to_string(::geteuid()) +
-                   "; name a directory that it may write to";
+      error.hint = "name a directory that you may write to";
       return error;
     }
     directories.entries_.push_back({artifact, std::move(directory)});
@@ -115,24 +129,44 @@ jail::Result<ArtifactDirectories> ArtifactDirectories::open(
   return directories;
 }
 
-jail::Result<void> ArtifactDirectories::store(
+jail::Result<void> ArtifactDirectories::remember_caller() {
+  if (entries_.empty() || ::geteuid() != 0) return {};
+  auto keeper = ArtifactKeeper::start([this](std::uint32_t place, const jail::CollectedFile& file) {
+    return place < entries_.size() ? store_in(entries_[place], file) : EBADF;
+  });
+  if (!keeper) return keeper.error();
+  keeper_ = std::make_shared<const ArtifactKeeper>(std::move(*keeper));
+  return {};
+}
+
+// 0, or why not.
+int ArtifactDirectories::store_in(const Entry& entry, const jail::CollectedFile& file) const {
+  return store_one(entry.directory.get(), file, overwrite_) ? 0 : errno;
+}
+
+std::vector<jail::Error> ArtifactDirectories::store(
     const std::vector<jail::CollectedFile>& files,
     const std::function<void(const std::string& path, std::size_t bytes)>& tell) const {
+  std::vector<jail::Error> errors;
   for (const jail::CollectedFile& file : files) {
-    for (const Entry& entry : entries_) {
+    for (std::size_t place = 0; place < entries_.size(); ++place) {
+      const Entry& entry = entries_[place];
       if (!jail::glob_names(entry.wanted.glob, file.path)) continue;
-      if (!store_one(entry.directory.get(), file, overwrite_)) {
-        jail::Error error = failed(
+      const int why_not = keeper_ != nullptr
+                              ? keeper_->store(static_cast<std::uint32_t>(place), file)
+                              : store_in(entry, file);
+      if (why_not != 0) {
+        errors.push_back(failed(
             "write " + runtime::json::quoted(file.path, 512) + " into " + entry.wanted.directory,
-            errno);
-        if (error.sys_errno == EEXIST) error.hint = "--overwrite replaces it";
-        return error;
+            why_not));
+        if (why_not == EEXIST) errors.back().hint = "--overwrite replaces it";
+        continue;
       }
       const bool is_here = entry.wanted.directory == ".";
       tell(is_here ? file.path : entry.wanted.directory + "/" + file.path, file.content.size());
     }
   }
-  return {};
+  return errors;
 }
 
 std::vector<std::string> ArtifactDirectories::without_match(const jail::Collection& found) const {
@@ -146,6 +180,34 @@ std::vector<std::string> ArtifactDirectories::without_match(const jail::Collecti
                            found.skipped_total > found.skipped.size();
     if (!has_match) globs.push_back(entry.wanted.glob);
   }
+  return globs;
+}
+
+bool keep_artifacts(const jail::Collection& artifacts, const ArtifactDirectories& directories) {
+  for (const jail::SkippedFile& file : artifacts.skipped) {
+    std::fprintf(stderr, "agent-sandbox: artifact %s skipped: %s\n",
+                 runtime::json::quoted(file.path, 512).c_str(), reason_of(file).c_str());
+  }
+  if (artifacts.skipped_total > artifacts.skipped.size()) {
+    std::fprintf(stderr, "agent-sandbox: %llu artifacts skipped in all\n",
+                 static_cast<unsigned long long>(artifacts.skipped_total));
+  }
+  for (const std::string& glob : directories.without_match(artifacts)) {
+    std::fprintf(stderr, "agent-sandbox: --artifact %s: no file matched\n",
+                 runtime::json::quoted(glob, 512).c_str());
+  }
+  const auto tell = [](const std::string& path, std::size_t bytes) {
+    std::fprintf(stderr, "agent-sandbox: wrote %s, %s\n", runtime::json::quoted(path, 1024).c_str(),
+                 size_text(bytes).c_str());
+  };
+  const auto errors = directories.store(artifacts.files, tell);
+  for (const jail::Error& error : errors) fail(0, error.message());
+  return errors.empty();
+}
+
+std::vector<std::string> globs_of(const ArtifactOptions& options) {
+  std::vector<std::string> globs;
+  for (const auto& artifact : options.wanted) globs.push_back(artifact.glob);
   return globs;
 }
 

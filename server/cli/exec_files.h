@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "jail/fd.h"
 #include "runtime/sandbox/run_request.h"
 #include "server/cli/arguments.h"
+#include "server/cli/artifact_keeper.h"
 
 namespace server {
 
@@ -22,16 +24,20 @@ jail::Result<std::vector<runtime::InputFile>> read_input_files(
 std::string size_text(std::uint64_t bytes);
 
 // Where artifacts go: directories that exist, or are made, and can be written before the program
-// starts, so that its results are not lost for a typing error.
+// starts, so that its results are not lost for a typing error. They are opened as whoever called.
 class ArtifactDirectories {
  public:
-  static jail::Result<ArtifactDirectories> open(const std::vector<ExecOptions::Artifact>& wanted,
-                                                bool overwrite);
+  static jail::Result<ArtifactDirectories> open(const ArtifactOptions& options);
+
+  // Files are stored as whoever this process is now, also when it is no longer root: root's
+  // directories take files of root's alone. To be called while there is only one thread.
+  jail::Result<void> remember_caller();
 
   // Each file under its own path below each directory whose glob names it; `tell` hears of each
   // that is there, by its path on the host. An older file of that name is an error unless it may be
-  // overwritten, and so is a symbolic link on the way, which is not followed.
-  jail::Result<void> store(
+  // overwritten, and so is a symbolic link on the way, which is not followed. Returns what went
+  // wrong; the other files are stored.
+  std::vector<jail::Error> store(
       const std::vector<jail::CollectedFile>& files,
       const std::function<void(const std::string& path, std::size_t bytes)>& tell) const;
 
@@ -41,11 +47,20 @@ class ArtifactDirectories {
 
  private:
   struct Entry {
-    ExecOptions::Artifact wanted;
+    ArtifactOptions::Artifact wanted;
     jail::Fd directory;
   };
+  int store_in(const Entry& entry, const jail::CollectedFile& file) const;
+
   std::vector<Entry> entries_;
+  std::shared_ptr<const ArtifactKeeper> keeper_;  // null: files are stored by this process
   bool overwrite_ = false;
 };
+
+std::vector<std::string> globs_of(const ArtifactOptions& options);
+
+// What was asked for is stored, and what was stored or not is told on standard error. False:
+// something could not be stored.
+bool keep_artifacts(const jail::Collection& artifacts, const ArtifactDirectories& directories);
 
 }  // namespace server

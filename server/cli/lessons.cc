@@ -60,6 +60,7 @@ int refused(const runtime::Refusal& refusal) {
 // All pages; as JSON each is one line, as GET /lessons answers it.
 int list(runtime::LessonParts parts, asio::thread_pool& pool, LessonsOptions::Format format) {
   const runtime::Field& limit = *runtime::find_field(runtime::lesson_query_fields(), "limit");
+  bool is_empty = true;
   runtime::LessonQuery query{.limit = static_cast<std::uint32_t>(limit.max), .cursor = {}};
   do {
     const auto listed = wait_for(pool, runtime::list_lessons(parts, {}, query));
@@ -72,8 +73,10 @@ int list(runtime::LessonParts parts, asio::thread_pool& pool, LessonsOptions::Fo
       for (const agent::Lesson& lesson : page.lessons) text += text_of(lesson);
     }
     if (!write_all(STDOUT_FILENO, text)) return exit_own_failure;
+    is_empty = is_empty && page.lessons.empty();
     query.cursor = page.next_cursor;
   } while (query.cursor);
+  if (is_empty && format == LessonsOptions::Format::text) fail(0, "no lesson is kept yet");
   return 0;
 }
 

@@ -7,8 +7,11 @@
 namespace server {
 
 jail::Result<LocalRunner> start_local_runner(const HostOptions& options,
-                                             runtime::Environment environment) {
-  auto started = start({.host = options, .environment = std::move(environment)});
+                                             runtime::Environment environment,
+                                             std::function<jail::Result<void>()> before_root_ends) {
+  auto started = start({.host = options,
+                        .environment = std::move(environment),
+                        .before_root_ends = std::move(before_root_ends)});
   if (!started) return started.error();
   LocalRunner local;
   local.pool = std::make_unique<boost::asio::thread_pool>(2);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
+#include <functional>
 #include <memory>
 
 #include "runtime/config/config.h"
@@ -19,8 +20,10 @@ struct LocalRunner {
   std::unique_ptr<runtime::Runner> runner;
 };
 
-// Reads the configuration, and ends root: afterwards nothing is read as whoever called.
+// Reads the configuration, and ends root: afterwards nothing is read as whoever called. What is to
+// be done right before may be empty.
 jail::Result<LocalRunner> start_local_runner(const HostOptions& options,
-                                             runtime::Environment environment);
+                                             runtime::Environment environment,
+                                             std::function<jail::Result<void>()> before_root_ends);
 
 }  // namespace server

@@ -80,7 +80,7 @@ std::string candidate_text(const Object& data) {
 }  // namespace
 
 std::string ProgressText::painted(const char* colour, const std::string& text) const {
-  if (style_.colours == ProgressStyle::Colours::none) return text;
+  if (style_.colours == Colours::none) return text;
   return colour + text + "\x1b[0m";
 }
 
@@ -90,7 +90,7 @@ std::string ProgressText::attempt_text(std::int64_t attempt) const {
 
 std::string ProgressText::code_text(const std::string& code) const {
   const std::string plain = plain_text(code);
-  const bool coloured = style_.colours == ProgressStyle::Colours::ansi;
+  const bool coloured = style_.colours == Colours::ansi;
   return indented(coloured ? coloured_python(plain) : plain, "  ");
 }
 

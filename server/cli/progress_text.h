@@ -8,11 +8,12 @@
 #include "runtime/agent/task.h"
 #include "runtime/json/reader.h"
 #include "server/cli/arguments.h"
+#include "server/cli/terminal.h"
 
 namespace server {
 
 struct ProgressStyle {
-  enum class Colours { none, ansi } colours = Colours::none;
+  Colours colours = Colours::none;
   RunTaskOptions::Detail detail = RunTaskOptions::Detail::usual;
   std::uint32_t max_attempts = 3;
 };

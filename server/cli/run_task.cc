@@ -19,6 +19,7 @@
 #include "runtime/service/request_rules.h"
 #include "runtime/service/task_json.h"
 #include "server/cli/agent_parts.h"
+#include "server/cli/drop_privileges.h"
 #include "server/cli/exec_files.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/interrupt.h"
@@ -26,6 +27,7 @@
 #include "server/cli/plain_text.h"
 #include "server/cli/progress.h"
 #include "server/cli/task_trace.h"
+#include "server/cli/terminal.h"
 #include "server/cli/write_all.h"
 
 namespace server {
@@ -38,6 +40,7 @@ namespace asio = boost::asio;
 struct Brief {
   agent::TaskRequest request;
   jail::Fd trace;
+  ArtifactDirectories directories;
 };
 
 jail::Error mistake(std::string text) { return {jail::ErrorKind::invalid, std::move(text), 0, {}}; }
@@ -69,6 +72,10 @@ jail::Result<Brief> read_brief(const RunTaskOptions& options) {
   if (const auto ok = check_input_files(brief.request.files, own_name, {}); !ok) {
     return mistake("--file: " + ok.error().doing);
   }
+  auto directories = ArtifactDirectories::open(options.artifacts);
+  if (!directories) return directories.error();
+  brief.directories = std::move(*directories);
+  brief.request.artifacts = globs_of(options.artifacts);
   if (!options.trace_file.empty()) {
     brief.trace = jail::Fd(
         ::open(options.trace_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
@@ -94,19 +101,9 @@ void complete_request(agent::TaskRequest& request, const RunTaskOptions& options
   request.model = options.model;
 }
 
-bool is_terminal_for_us(int fd, const runtime::Environment& environment) {
-  const auto term = environment.find("TERM");
-  const bool dumb = term == environment.end() || term->second.empty() || term->second == "dumb";
-  return ::isatty(fd) == 1 && !dumb;
-}
-
-// https://no-color.org: set and not empty.
 ProgressStyle style_of(const RunTaskOptions& options, const runtime::Environment& environment,
-                       ProgressPlace place, std::uint32_t max_attempts) {
-  const auto no_colour = environment.find("NO_COLOR");
-  const bool unwanted = no_colour != environment.end() && !no_colour->second.empty();
-  const bool coloured = place == ProgressPlace::terminal && !unwanted;
-  return {.colours = coloured ? ProgressStyle::Colours::ansi : ProgressStyle::Colours::none,
+                       std::uint32_t max_attempts) {
+  return {.colours = colours_on(STDERR_FILENO, environment),
           .detail = options.detail,
           .max_attempts = max_attempts};
 }
@@ -132,10 +129,10 @@ int solve(LocalRunner& local, Agent& parts, Brief brief, const RunTaskOptions& o
   const auto strand = asio::make_strand(*local.pool);
   const bool quiet = options.output == RunTaskOptions::Output::json &&
                      options.detail == RunTaskOptions::Detail::usual;
-  const ProgressPlace place = is_terminal_for_us(STDERR_FILENO, local.environment)
+  const ProgressPlace place = is_terminal(STDERR_FILENO, local.environment)
                                   ? ProgressPlace::terminal
                                   : ProgressPlace::lines;
-  const auto style = style_of(options, local.environment, place, brief.request.max_attempts);
+  const auto style = style_of(options, local.environment, brief.request.max_attempts);
   const auto progress =
       quiet ? nullptr : std::make_shared<Progress>(strand, STDERR_FILENO, place, style);
   const auto trace =
@@ -157,7 +154,10 @@ int solve(LocalRunner& local, Agent& parts, Brief brief, const RunTaskOptions& o
     const jail::Error error{jail::ErrorKind::kernel, "write " + options.trace_file, errno, {}};
     return fail(exit_own_failure, error.message());
   }
-  const int exit_code = report(result, options, execution);
+  int exit_code = report(result, options, execution);
+  if (result.success() && !keep_artifacts(result.artifacts, brief.directories)) {
+    exit_code = exit_own_failure;
+  }
   return interrupt.signal() != 0 ? exit_signal_base + interrupt.signal() : exit_code;
 }
 
@@ -166,14 +166,15 @@ int solve(LocalRunner& local, Agent& parts, Brief brief, const RunTaskOptions& o
 int run_task(RunTaskOptions options, runtime::Environment environment) {
   auto brief = read_brief(options);
   if (!brief) return fail(exit_usage, brief.error().message());
-  auto local = start_local_runner(options.host, std::move(environment));
+  auto local = start_local_runner(options.host, std::move(environment),
+                                  [&brief] { return brief->directories.remember_caller(); });
   if (!local) return fail(exit_own_failure, local.error().message());
   complete_request(brief->request, options, local->config);
   runtime::Logger logger(
       {.level = runtime::LogLevel::warning, .format = local->config.log_format, .write = {}});
   auto parts =
       make_agent(local->config, local->environment, *local->runner, options.lessons, logger);
-  if (!parts) return fail(exit_own_failure, parts.error().message());
+  if (!parts) return fail(exit_own_failure, as_whom(parts.error()).message());
   if (const std::string why = why_not_taken(local->config, *parts, options.provider);
       !why.empty()) {
     return fail(exit_own_failure, why);

@@ -1,17 +1,23 @@
 #include "server/cli/start.h"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <memory>
 #include <utility>
 
 #include "server/cli/drop_privileges.h"
+#include "server/cli/exit_codes.h"
 
 namespace server {
 
-const char* const how_to_delegate =
-    "start it as a systemd service with Delegate=yes, in a login session of a user with a systemd "
-    "of his own, or as root; in a container give it a writable cgroup namespace; or name a "
-    "directory by SANDBOX_CGROUP";
+std::string how_to_delegate() {
+  const bool was_root = has_root_ended() || ::getuid() == 0;
+  return "start it as a systemd service with Delegate=yes, " +
+         std::string(was_root ? "" : "as root, ") +
+         "or in a login session of a user with a systemd of his own; in a container give it a "
+         "writable cgroup namespace; or name a directory by SANDBOX_CGROUP";
+}
 
 namespace {
 
@@ -31,7 +37,7 @@ jail::Result<runtime::CgroupChoice> take_cgroup(const runtime::Config& config,
   if (!choice->tree) {
     if (!config.require_cgroup) return choice;
     return jail::Error{jail::ErrorKind::unsupported, "require_cgroup: " + choice->why_none, 0,
-                       how_to_delegate};
+                       how_to_delegate()};
   }
   if (*identity) {
     const auto given = choice->tree->give_to((*identity)->uid, (*identity)->gid);
@@ -69,6 +75,7 @@ jail::Result<Start> start(StartRequest request, StartFailures* tolerated) {
     return *end;
   }
   result.environment = std::move(sources.environment);
+  for (const std::string& told : runtime::mistyped_variables(result.environment)) fail(0, told);
   if (request.check) {
     if (const auto checked = request.check(result.config); !checked) return checked.error();
   }
@@ -76,6 +83,9 @@ jail::Result<Start> start(StartRequest request, StartFailures* tolerated) {
   if (!settle(take_cgroup(result.config, user, result.environment), result.cgroup,
               slot(&StartFailures::cgroup), end)) {
     return *end;
+  }
+  if (request.before_root_ends) {
+    if (const auto done = request.before_root_ends(); !done) return done.error();
   }
   if (const auto dropped = drop_privileges(user); !dropped) return dropped.error();
   if (!settle(runtime::find_program_root(result.config.rootfs,

@@ -16,7 +16,7 @@
 namespace server {
 
 // What agent-sandbox doctor advises where there is no cgroup.
-extern const char* const how_to_delegate;
+std::string how_to_delegate();
 
 struct StartRequest {
   const HostOptions& host;
@@ -24,6 +24,8 @@ struct StartRequest {
   std::optional<std::string> config_path = std::nullopt;  // nothing: where it is usually found
   // Whether the command goes on with this configuration. Called while root has not ended.
   std::function<jail::Result<void>(const runtime::Config&)> check = {};
+  // The last that is called while root has not ended.
+  std::function<jail::Result<void>()> before_root_ends = {};
 };
 
 struct Start {

@@ -183,6 +183,7 @@ def assert_nothing_is_left_out_in_vain(test, description):
 # Where the description has what a type of an answer stands for: a schema, or a part of one. The rest have its name.
 ELSEWHERE = {
     "Artifact": ("RunResult", "properties", "artifacts", "items"),
+    "NetworkDecision": ("RunResult", "properties", "network", "items"),
     "SkippedArtifact": ("RunResult", "properties", "artifacts_skipped", "items"),
     "Timings": ("RunResult", "properties", "timings_us"),
     "Vote": ("Attempt", "properties", "votes", "items"),

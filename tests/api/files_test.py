@@ -1,5 +1,6 @@
 """`files` in and `artifacts` out: what a caller sends and gets, and what a hostile program leaves there."""
 import base64
+import json
 import os
 import pathlib
 import shutil
@@ -224,8 +225,8 @@ class CommandLine(unittest.TestCase):
             self.skipTest(obstacle)
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="agent-sandbox-files."))
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        # Started as root exec works as another user, who makes and writes the results.
-        self.directory.chmod(0o777)
+        # Started as root exec works as another user, and still writes what it writes as root.
+        self.directory.chmod(0o755)
 
     def exec(self, *arguments):
         return subprocess.run([live_server.BINARY, "exec", *arguments], cwd=self.directory, capture_output=True, text=True,
@@ -248,17 +249,41 @@ class CommandLine(unittest.TestCase):
     def test_nothing_is_replaced_unasked(self):
         (self.directory / "notes.txt").write_text("mine", encoding="utf-8")
         done = self.exec("-c", "open('notes.txt', 'w').write('new')", "--artifact", "*:.")
-        self.assertEqual((125, 'agent-sandbox: write "notes.txt" into .: File exists. Hint: --overwrite replaces it\n'),
-                         (done.returncode, done.stderr))
+        told = 'agent-sandbox: write "notes.txt" into .: File exists. Hint: --overwrite replaces it\n'
+        lost = "agent-sandbox: the program ended with exit status 0, but results of it are lost\n"
+        self.assertEqual((125, told + lost), (done.returncode, done.stderr))
+        done = self.exec("-c", "open('notes.txt', 'w').write('new'); open('other.txt', 'w').write('new'); exit(3)", "--artifact", "*:.")
+        self.assertEqual((3, 'agent-sandbox: wrote "other.txt", 3 bytes\n' + told), (done.returncode, done.stderr))
         self.assertEqual("mine", (self.directory / "notes.txt").read_text(encoding="utf-8"))
 
     def test_the_language_is_told_by_the_first_line(self):
         (self.directory / "tool").write_text("#!/usr/bin/env -S bash\necho $0", encoding="utf-8")
         (self.directory / "a.rb").write_text("puts 1", encoding="utf-8")
-        self.assertEqual("/workspace/main.sh\n", self.exec("tool").stdout)
+        self.assertEqual("/workspace/tool\n", self.exec("tool").stdout)
         done = self.exec("a.rb")
         self.assertEqual((2, ""), (done.returncode, done.stdout))
         self.assertIn("the language of a.rb is told neither by its name nor by its first line; say --language", done.stderr)
+
+    def test_a_program_has_the_name_of_its_file(self):
+        (self.directory / "script.py").write_text("import sys\nprint(sys.argv[0])\nraise ValueError", encoding="utf-8")
+        (self.directory / "odd name.py").write_text("import sys\nprint(sys.argv[0])", encoding="utf-8")
+        done = self.exec("script.py")
+        self.assertEqual((1, "/workspace/script.py\n"), (done.returncode, done.stdout), done.stderr)
+        self.assertIn('File "/workspace/script.py", line 3', done.stderr)
+        self.assertEqual("/workspace/main.py\n", self.exec("odd name.py").stdout)
+        self.assertEqual("/workspace/main.py\n", self.exec("script.py", "--file", "/etc/hostname:script.py").stdout)
+        done = self.exec("script.py", "--artifact", "*.py:results")
+        self.assertIn('--artifact "*.py": no file matched', done.stderr)
+
+    def test_a_template_is_named(self):
+        done = self.exec("-c", "echo $0", "--language", "bash", "--template", "bash", "--json")
+        self.assertEqual("bash", json.loads(done.stdout)["template"], done.stderr)
+        done = self.exec("-c", "1", "--template", "bash")
+        self.assertEqual((2, "agent-sandbox: --template bash: it is for bash; say --language bash\n"), (done.returncode, done.stderr))
+        done = self.exec("-c", "1", "--template", "nobody")
+        self.assertEqual(2, done.returncode)
+        self.assertIn('--template: expected one of bash, ', done.stderr)
+        self.assertEqual(0, self.exec("-c", "1", "--template", "none").returncode)
 
     def test_a_program_where_a_file_belongs(self):
         done = self.exec("print(6*7)")

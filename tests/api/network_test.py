@@ -119,6 +119,10 @@ def as_json(line):
     return json.loads(line) if line.startswith("{") else {}
 
 
+def decisions(result):
+    return [(told["destination"], told["decision"], told["connections"]) for told in result["network"]]
+
+
 class Reached(Sites):
     def url(self, path="/"):
         return f"http://localhost:{self.site.port}{path}"
@@ -130,6 +134,7 @@ class Reached(Sites):
         result = self.reach(f"import urllib.request\nprint(urllib.request.urlopen({self.url()!r}).read())")
         self.assertEqual("b'hello'\n", result["stdout"], result["stderr"])
         self.assertFalse(result["warm"])
+        self.assertEqual([(f"localhost:{self.site.port}", "allowed", 1)], decisions(result))
         entry = self.logged(result["job_id"], "egress")[0]
         self.assertEqual(f"localhost:{self.site.port}", entry["destination"])
         self.assertIn("127.0.0.1", entry["address"])
@@ -192,6 +197,8 @@ class Refused(Sites):
             with self.subTest(url):
                 result = self.refused(url)
                 self.assertIn("403", result["stdout"])
+                self.assertEqual(["refused"], [decision for _, decision, _ in decisions(result)])
+                self.assertEqual(result["network"], self.client.get(f"/jobs/{result['job_id']}").json["result"]["network"])
                 self.assertTrue(self.logged(result["job_id"], "egress refused"))
 
     def test_connect_to_another_port(self):
@@ -204,6 +211,13 @@ class Refused(Sites):
                             args=[f"http://localhost:{self.site.port}/to/http://127.0.0.1:{self.other.port}/private"])
         self.assertIn("403", result["stdout"])
         self.assertEqual([], self.other.seen)
+
+    def test_a_flood_is_told_with_a_bound(self):
+        result = self.reach("import urllib.request\nfor number in 100 * [0] + list(range(60)):\n    try:\n"
+                            "        urllib.request.urlopen(f'http://n{number}.attacker.test/')\n    except OSError:\n        pass")
+        told = decisions(result)
+        self.assertEqual([(f"n{number}.attacker.test:80", "refused") for number in range(32)], [one[:2] for one in told], result["stderr"])
+        self.assertEqual((101, 160), (told[0][2], result["network_total"]))
 
     def test_there_is_no_way_around_the_proxy(self):
         result = self.reach(f"""
@@ -277,7 +291,13 @@ class Exec(unittest.TestCase):
         self.assertEqual((0, "b'hello'\n"), (done.returncode, done.stdout), done.stderr)
         done = self.exec("-c", code, *variables, *rules, "--", "http://elsewhere.test/")
         self.assertEqual(1, done.returncode)
-        self.assertRegex(done.stderr, re.escape('agent-sandbox: egress to "elsewhere.test:80" refused: '))
+        self.assertIn("agent-sandbox: network: elsewhere.test:80: not allowed by --allow\n", done.stderr)
+        done = self.exec("-c", code, *variables, "--allow", "nowhere.invalid:80", "--", "http://nowhere.invalid/")
+        self.assertEqual(1, done.returncode)
+        self.assertIn("agent-sandbox: network: nowhere.invalid:80: the name does not resolve: ", done.stderr)
+        done = self.exec("--json", "-c", code, *variables, *rules, "--", "http://elsewhere.test/")
+        self.assertEqual([{"destination": "elsewhere.test:80", "decision": "refused", "reason": "no rule names it", "connections": 1}],
+                         json.loads(done.stdout)["network"])
 
     def test_a_bad_rule_is_named(self):
         done = self.exec("-c", "1", "--allow", "pypi.org")

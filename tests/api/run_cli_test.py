@@ -29,6 +29,7 @@ RECORDS = (
     record("Tested", "def one(): return 1"),
     record("Read", "print(open('data.txt').read())"),
     record("Wait long", "import time; time.sleep(40)"),
+    record("Draw", "open('plot.txt', 'w').write('drawn'); raise SystemExit(1)", "open('plot.txt', 'w').write('drawn well')"),
     record("Many lines", "def f(x):\n    # a comment\n    return 'text'\nprint(f(1))"),
 )
 
@@ -113,6 +114,19 @@ class Run(Command):
         source = self.write("source.txt", "from a file")
         status, out, progress = self.run_it("run", "Read", "--file", f"{source}:data.txt")
         self.assertEqual((0, "from a file\n"), (status, out), progress)
+
+    def test_artifacts_of_the_program_that_solves_it(self):
+        os.chmod(self.directory, 0o755)
+        status, _, progress = self.run_it("run", "Draw", "--artifact", "*.txt:plots")
+        self.assertEqual(0, status, progress)
+        self.assertIn('wrote "plots/plot.txt", 10 bytes', progress)
+        with open(os.path.join(self.directory, "plots", "plot.txt"), encoding="utf-8") as file:
+            self.assertEqual("drawn well", file.read())
+        status, _, progress = self.run_it("run", "Draw", "--artifact", "*.txt:plots")
+        self.assertEqual(125, status)
+        self.assertIn("--overwrite replaces it", progress)
+        self.assertEqual(0, self.run_it("run", "Draw", "--artifact", "*.txt:plots", "--overwrite")[0])
+        self.assertEqual(2, self.run_it("run", "Draw", "--artifact", "*.txt")[0])
 
     def test_the_task_may_come_from_standard_input(self):
         status, out, progress = self.run_it("run", "-", input=b"Solved at once\n")
@@ -223,7 +237,7 @@ class Terminal(Command):
 
 class Learning(Command):
     def test_lessons_are_listed_and_erased(self):
-        self.assertEqual((0, "", ""), self.run_it("lessons", "list"))
+        self.assertEqual((0, "", "agent-sandbox: no lesson is kept yet\n"), self.run_it("lessons", "list"))
         self.assertEqual(0, self.run_it("run", "Solved at the second attempt")[0])
         status, out, _ = self.run_it("lessons", "list")
         self.assertEqual(0, status)
@@ -244,9 +258,10 @@ class Benchmarks(Command):
     def test_a_suite_that_the_cassette_does_not_know(self):
         status, out, progress = self.run_it("benchmark", "--limit", "1", "--json")
         report = json.loads(out)
-        self.assertEqual((0, "quick", 1, 0), (status, report["suite"], report["run"], report["solved"]), progress)
+        self.assertEqual((125, "quick", 1, 0), (status, report["suite"], report["run"], report["solved"]), progress)
+        self.assertIn("no program was run: ", progress)
         status, out, _ = self.run_it("benchmark", "--limit", "1", "--markdown")
-        self.assertEqual(0, status)
+        self.assertEqual(125, status)
         self.assertIn("|", out)
         self.assertIn("pass@1", self.run_it("benchmark", "--limit", "1")[1])
 

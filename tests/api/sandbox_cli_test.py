@@ -132,6 +132,7 @@ class Exec(Command):
 
     def test_what_is_not_there(self):
         self.assertIn("no-such-program", self.one_line("exec", self.sandbox, "--", "no-such-program", status=127))
+        self.assertIn("-- bash -c 'COMMAND'", self.one_line("exec", self.sandbox, "--", "ls | wc", status=127))
         self.assertIn("/nowhere", self.one_line("exec", self.sandbox, "--workdir", "/nowhere", "--", "true", status=125))
         self.one_line("exec", "no-such-sandbox", "--", "true", status=125)
         self.assertEqual(2, self.run_it("exec", self.sandbox)[0])

@@ -32,6 +32,8 @@ class Tasks(task_server.TaskTest):
         record("Forge a verdict", FORGED, FORGED),
         record("Given up", BROKEN, SOLVED, critic=[verdict(should_retry=False)]),
         record("Read a file", "print(open('in/x.txt').read() + open('y').read())"),
+        record("Draw", *["open('plot.txt', 'w').write('drawn')"] * 2),
+        record("Draw in vain", "open('plot.txt', 'w').write('drawn'); raise SystemExit(1)"),
         record("Wait long", "import time; time.sleep(30)"),
         record("Wait too long", "import time; time.sleep(30)"),
         record("Grow", "x = bytearray(400 << 20)\nx[::4096] = b'1' * len(x[::4096])"),
@@ -96,6 +98,15 @@ class Tasks(task_server.TaskTest):
     def test_files_are_there(self):
         result = self.solve("Read a file", files={"in/x.txt": "from ", "y": {"base64": "YmFzZTY0"}})
         self.assertEqual((True, "from base64\n"), (result["success"], result["output"]))
+
+    def test_files_of_the_program_that_solves_it_are_answered(self):
+        for fields in ({}, {"candidates": 2, "max_attempts": 1}):
+            result = self.solve("Draw", artifacts=["*.txt"], **fields)
+            self.assertTrue(result["success"], result["error"])
+            self.assertEqual([("plot.txt", "ZHJhd24=")], [(file["path"], file["base64"]) for file in result["artifacts"]])
+            self.assertEqual({0}, {len(attempt["execution_result"]["artifacts"]) for attempt in result["history"]})
+            self.assertEqual(result["artifacts"], self.client.get(f"/jobs/{result['job_id']}").json["result"]["artifacts"])
+        self.assertEqual([], self.solve("Draw in vain", artifacts=["*.txt"], max_attempts=1)["artifacts"])
 
     def test_limits_hold(self):
         started = time.monotonic()

@@ -12,6 +12,18 @@ Error wrong(std::string_view text, std::string what) {
       "([2001:db8::/32]:443 for IPv6)"};
 }
 
+// How the rule is written that a URL means; empty: it is none.
+std::string rule_of_url(std::string_view text) {
+  const std::size_t slashes = text.find("://");
+  if (slashes == text.npos) return {};
+  std::string_view host = text.substr(slashes + 3);
+  host = host.substr(0, host.find_first_of("/?#"));
+  if (host.empty()) return {};
+  const bool has_port = host.find(':') != host.npos;
+  const char* const port = text.substr(0, slashes) == "http" ? ":80" : ":443";
+  return printable(host) + (has_port ? "" : port);
+}
+
 bool is_below(std::string_view name, std::string_view parent) {
   return name.size() > parent.size() + 1 && name.ends_with(parent) &&
          name[name.size() - parent.size() - 1] == '.';
@@ -45,6 +57,9 @@ bool Rule::allows(const Address& address, std::uint16_t to_port) const {
 }
 
 Result<Rule> parse_rule(std::string_view text) {
+  if (const std::string rule = rule_of_url(text); !rule.empty()) {
+    return wrong(text, "not HOST:PORT, but a URL; write " + rule);
+  }
   const auto parts = split_host_and_port(text);
   if (!parts) return wrong(text, "not HOST:PORT");
   if (parts->port.empty()) return wrong(text, "a port is missing");

@@ -75,7 +75,12 @@ std::string fate_of(const json::Value& process) {
   const json::Value* const exit_code = json::member(process, "exit_code");
   if (exit_code != nullptr && exit_code->as_integer() != nullptr) return {};
   const json::Value* const outcome = json::member(process, "outcome");
-  const std::string remedy = json::text_member(outcome, "remedy");
+  std::string remedy = json::text_member(outcome, "remedy");
+  // The server knows the field, whoever reads this the option.
+  constexpr std::string_view field = "timeout_seconds";
+  if (const std::size_t at = remedy.find(field); at != remedy.npos) {
+    remedy.replace(at, field.size(), "--timeout");
+  }
   return json::text_member(outcome, "cause") + (remedy.empty() ? "" : "; " + remedy);
 }
 

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -79,12 +80,21 @@ struct KeptOutput {
   }
 };
 
+// Whether words are there that mean something to a shell alone.
+bool is_for_a_shell(const std::vector<std::string>& command) {
+  return std::ranges::any_of(
+      command, [](const std::string& word) { return word.find_first_of(" |&;<>$") != word.npos; });
+}
+
 // The exit status for a process of which no end is known.
 int fail_attached(const ServerClient& client, const AttachedProcess& process,
-                  const jail::Error& error, int write_error) {
+                  const std::vector<std::string>& command, jail::Error error, int write_error) {
   if (write_error != 0) return fail_to_write(client.signals(), write_error);
   const auto& problem = process.problem();
   const bool is_missing = problem && problem->code == "command_not_found";
+  if (is_missing && is_for_a_shell(command)) {
+    error.hint = "no shell reads this command; give it to one: -- bash -c 'COMMAND'";
+  }
   return fail(error, client.signals(), is_missing ? exit_not_found : exit_own_failure);
 }
 
@@ -168,7 +178,7 @@ int exec(ServerClient& client, const ExecOptions& options) {
   };
   AttachedProcess process(client, std::move(attached));
   const auto ended = process.run();
-  if (!ended) return fail_attached(client, process, ended.error(), pipes.error());
+  if (!ended) return fail_attached(client, process, options.command, ended.error(), pipes.error());
   return is_json && ended->as_object() != nullptr ? print_whole(client, *ended, output, errors)
                                                   : report(*ended);
 }
@@ -206,7 +216,7 @@ int shell(ServerClient& client, const ShellOptions& options, const std::string& 
   if (ended) return report(*ended);
   // It may stand in the middle of a line.
   if (process.has_started()) std::fputs("\n", stderr);
-  return fail_attached(client, process, ended.error(), pipes.error());
+  return fail_attached(client, process, options.command, ended.error(), pipes.error());
 }
 
 }  // namespace server::client

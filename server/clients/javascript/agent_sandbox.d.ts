@@ -109,6 +109,7 @@ export interface TaskOptions extends CallOptions {
   tests?: string;
   writeTests?: boolean;
   files?: Files;
+  artifacts?: string[];
   timeoutSeconds?: number;
   memoryLimitMb?: number;
   swarm?: boolean;

@@ -26,6 +26,13 @@ export interface SkippedArtifact {
   reason: string;
 }
 
+export interface NetworkDecision {
+  destination: string;
+  decision: "refused" | "failed" | "allowed";
+  reason: string;
+  connections: number;
+}
+
 export interface Timings {
   queued: number;
   started: number;
@@ -53,6 +60,8 @@ export interface RunResult {
   artifacts: Artifact[];
   artifactsSkipped: SkippedArtifact[];
   artifactsSkippedTotal: number;
+  network: NetworkDecision[];
+  networkTotal: number;
   createdAt: string;
 }
 
@@ -97,6 +106,9 @@ export interface TaskResult {
   reasoning: string;
   attempts: number;
   history: Attempt[];
+  artifacts: Artifact[];
+  artifactsSkipped: SkippedArtifact[];
+  artifactsSkippedTotal: number;
   usage: Record<string, Usage>;
   executionTimeMs: number;
   error: string | null;

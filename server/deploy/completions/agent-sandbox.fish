@@ -33,6 +33,8 @@ set -l seen "not __fish_seen_subcommand_from sandbox; and __fish_seen_subcommand
 complete -c agent-sandbox -n $seen -l timeout -x -d 'Seconds until a program is ended'
 complete -c agent-sandbox -n $seen -l memory -x -d 'Memory limit in MB'
 complete -c agent-sandbox -n $seen -l file -rF -d 'A file for its working directory'
+complete -c agent-sandbox -n $seen -l artifact -x -d 'Copy what the glob names afterwards'
+complete -c agent-sandbox -n $seen -l overwrite -d 'Let artifacts replace files'
 
 set -l seen "__fish_seen_subcommand_from $models"
 complete -c agent-sandbox -n $seen -s a -l attempts -x -d 'How often a program may be tried'
@@ -45,9 +47,8 @@ complete -c agent-sandbox -n $seen -F
 complete -c agent-sandbox -n $seen -s c -x -d 'The program itself'
 complete -c agent-sandbox -n $seen -l language -xa 'python bash javascript typescript' -d 'Of the program'
 complete -c agent-sandbox -n $seen -s e -l env -x -d 'A variable for the program'
-complete -c agent-sandbox -n $seen -l artifact -x -d 'Copy what the glob names afterwards'
-complete -c agent-sandbox -n $seen -l overwrite -d 'Let artifacts replace files'
 complete -c agent-sandbox -n $seen -l allow -x -d 'Let it reach HOST:PORT'
+complete -c agent-sandbox -n $seen -l template -xa 'bash data javascript python typescript' -d 'Its root and policy'
 complete -c agent-sandbox -n $seen -l jail -rF -d 'What the jail has beside the usual'
 complete -c agent-sandbox -n $seen -l json -d 'Print the result as POST /execute returns it'
 complete -c agent-sandbox -n $seen -l explain -d 'Print the steps that make the jail'

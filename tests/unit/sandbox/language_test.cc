@@ -48,6 +48,26 @@ TEST(Language, TypeScriptIsOneProgramOfTwoSteps) {
               ElementsAre("/tmp/main.mjs", "-a", "b"));
 }
 
+TEST(Language, AProgramMayHaveAFileNameOfItsOwn) {
+  RunRequest request;
+  request.file_name = "script.py";
+  EXPECT_EQ(arguments_of(request).at(1), "/workspace/script.py");
+  request.language = Language::bash;
+  request.file_name = "tool";
+  EXPECT_THAT(arguments_of(request), ElementsAre("/usr/bin/bash", "/workspace/tool"));
+  request.language = Language::javascript;
+  EXPECT_EQ(program_file_of(request), "main.js") << "no name that node knows";
+  request.file_name = "a.b.js";
+  EXPECT_EQ(program_file_of(request), "a.b.js");
+  request.code = "import fs from 'fs'";
+  EXPECT_EQ(program_file_of(request), "a.b.mjs");
+  request.file_name = "a.cjs";
+  EXPECT_EQ(program_file_of(request), "a.cjs");
+  request.language = Language::typescript;
+  request.file_name = "a.ts";
+  EXPECT_EQ(program_file_of(request), "main.ts");
+}
+
 TEST(Language, NamesAndFileEndings) {
   for (const Language language : all_languages) {
     EXPECT_EQ(language_named(name_of(language)), language);

@@ -33,37 +33,13 @@ TEST(AgentArguments, RunTakesATask) {
 }
 
 TEST(AgentArguments, RunTakesEveryOption) {
-  const auto options = options_of<RunTaskOptions>({"run",
-                                                   "-a",
-                                                   "5",
-                                                   "-v",
-                                                   "--swarm",
-                                                   "--candidates",
-                                                   "4",
-                                                   "--json",
-                                                   "--tests",
-                                                   "t.py",
-                                                   "--write-tests",
-                                                   "--file",
-                                                   "a/b.csv",
-                                                   "--file",
-                                                   "c:d/e",
-                                                   "--memory",
-                                                   "64",
-                                                   "--timeout",
-                                                   "0.5",
-                                                   "--provider",
-                                                   "groq",
-                                                   "--model",
-                                                   "m",
-                                                   "--trace",
-                                                   "t.html",
-                                                   "--no-lessons",
-                                                   "--user",
-                                                   "me",
-                                                   "--cgroup",
-                                                   "none",
-                                                   "-"});
+  const auto options = options_of<RunTaskOptions>(
+      {"run",      "-a",       "5",         "-v",         "--swarm",       "--candidates",
+       "4",        "--json",   "--tests",   "t.py",       "--write-tests", "--file",
+       "a/b.csv",  "--file",   "c:d/e",     "--artifact", "*.png:plots",   "--overwrite",
+       "--memory", "64",       "--timeout", "0.5",        "--provider",    "groq",
+       "--model",  "m",        "--trace",   "t.html",     "--no-lessons",  "--user",
+       "me",       "--cgroup", "none",      "-"});
   EXPECT_EQ(options.task, "-");
   EXPECT_EQ(options.max_attempts, 5u);
   EXPECT_EQ(options.detail, RunTaskOptions::Detail::all);
@@ -75,6 +51,10 @@ TEST(AgentArguments, RunTakesEveryOption) {
   ASSERT_EQ(options.program.files.size(), 2u);
   EXPECT_EQ(options.program.files[0].destination, "b.csv");
   EXPECT_EQ(options.program.files[1].destination, "d/e");
+  ASSERT_EQ(options.artifacts.wanted.size(), 1u);
+  EXPECT_EQ(options.artifacts.wanted[0].glob, "*.png");
+  EXPECT_EQ(options.artifacts.wanted[0].directory, "plots");
+  EXPECT_TRUE(options.artifacts.overwrite);
   EXPECT_EQ(options.program.memory_limit_mb, 64u);
   EXPECT_EQ(options.program.timeout, 500ms);
   EXPECT_EQ(options.provider, "groq");

@@ -48,6 +48,11 @@ TEST(Arguments, ExecTakesEveryOption) {
   EXPECT_EQ(options.args, (std::vector<std::string>{"-x", "--", "--json"}));
 }
 
+TEST(Arguments, ExecTakesATemplateOrAJailFile) {
+  EXPECT_EQ(exec_of({"exec", "-c", "x", "--template", "data"}).template_name, "data");
+  EXPECT_EQ(finished_of({"exec", "-c", "x", "--template", "data", "--jail", "j"}).exit_code, 2);
+}
+
 TEST(Arguments, FilesAndArtifactsArePartedAtTheLastColon) {
   const ExecOptions options = exec_of(
       {"exec", "--file", "data/a.csv", "--file", "a:b:in/c", "--artifact", "*:x:out", "p.py"});
@@ -56,9 +61,9 @@ TEST(Arguments, FilesAndArtifactsArePartedAtTheLastColon) {
   EXPECT_EQ(options.program.files[0].destination, "a.csv");
   EXPECT_EQ(options.program.files[1].source, "a:b");
   EXPECT_EQ(options.program.files[1].destination, "in/c");
-  ASSERT_EQ(options.artifacts.size(), 1u);
-  EXPECT_EQ(options.artifacts[0].glob, "*:x");
-  EXPECT_EQ(options.artifacts[0].directory, "out");
+  ASSERT_EQ(options.artifacts.wanted.size(), 1u);
+  EXPECT_EQ(options.artifacts.wanted[0].glob, "*:x");
+  EXPECT_EQ(options.artifacts.wanted[0].directory, "out");
 }
 
 TEST(Arguments, WhatLooksLikeAnOptionCanBeCodeAndTheDashIsAFile) {
@@ -158,8 +163,9 @@ TEST(Arguments, AVariableWithoutAValueIsPassedOn) {
 }
 
 TEST(Arguments, ArtifactsReplaceNothingUnlessAsked) {
-  EXPECT_FALSE(exec_of({"exec", "-c", "x", "--artifact", "*:out"}).overwrite);
-  EXPECT_TRUE(exec_of({"exec", "-c", "x", "--artifact", "*:out", "--overwrite"}).overwrite);
+  EXPECT_FALSE(exec_of({"exec", "-c", "x", "--artifact", "*:out"}).artifacts.overwrite);
+  EXPECT_TRUE(
+      exec_of({"exec", "-c", "x", "--artifact", "*:out", "--overwrite"}).artifacts.overwrite);
 }
 
 TEST(Arguments, AProgramHasAsManyArgumentsAsARequestMayHave) {

@@ -101,6 +101,8 @@ TEST(Doctor, OneMissingPieceMeansNoJails) {
   EXPECT_FALSE(diagnosis.jails_run());
   EXPECT_THAT(describe(diagnosis, "1"), HasSubstr("missing  self test         mount: EPERM\n"));
   EXPECT_THAT(describe(diagnosis, "1"), HasSubstr("Jails cannot run here."));
+  EXPECT_THAT(describe(diagnosis, "1", Colours::ansi),
+              HasSubstr("\x1b[31mmissing  \x1b[0mself test         mount: EPERM\n"));
 }
 
 TEST(Doctor, JsonIsForMachines) {

@@ -68,12 +68,13 @@ TEST(DecodeTask, EveryField) {
       R"({"task": "Add", "max_attempts": 10, "tests": "assert 1", "write_tests": true,
           "files": {"a/b.csv": "1", "c": {"base64": "AAE="}}, "timeout_seconds": 0.5,
           "memory_limit_mb": 64, "swarm": true, "candidates": 8, "lessons": false,
-          "provider": "groq", "model": "m/1:free"})");
+          "artifacts": ["*.png"], "provider": "groq", "model": "m/1:free"})");
   EXPECT_EQ(request.max_attempts, 10u);
   EXPECT_EQ(request.tests, "assert 1");
   EXPECT_EQ(request.tests_by_model, TestsByModel::first);
   ASSERT_EQ(request.files.size(), 2u);
   EXPECT_EQ(request.files[1].content, std::string("\0\1", 2));
+  EXPECT_EQ(request.artifacts, std::vector<std::string>{"*.png"});
   EXPECT_EQ(request.timeout, 500ms);
   EXPECT_EQ(request.memory_limit_mb, 64u);
   EXPECT_EQ(request.team, Team::swarm);
@@ -102,6 +103,7 @@ TEST(DecodeTask, BadFieldsAreNamed) {
       {R"("task": "t", "memory_limit_mb": 16)", {"memory_limit_mb: ", "32 .. 2048"}},
       {R"("task": "t", "files": {"../x": ""})", {"files: "}},
       {R"("task": "t", "files": {"main.py": ""})", {"files: ", "main.py"}},
+      {R"("task": "t", "artifacts": ["../x"])", {"artifacts: ", "../x"}},
       {R"("task": "t", "provider": "nobody")", {"provider: ", "anthropic", "replay"}},
       {R"("task": "t", "model": "a b")", {"model: "}},
       {R"("task": "t", "model": "../x")", {"model: "}},

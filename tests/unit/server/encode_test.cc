@@ -43,7 +43,8 @@ TEST(Encode, ResultIsTheDocumentOfTheInterface) {
             R"("execution_time_ms":0.31,"cpu_time_ms":0.2,"memory_peak_mb":9.1,)"
             R"("warm":true,"template":"python","timings_us":{"queued":3,"started":60,"ran":250},)"
             R"("limits":{"memory":"cgroup","pids":"rlimit","cpu":"watchdog"},)"
-            R"("artifacts":[],"artifacts_skipped":[],"artifacts_skipped_total":0,)"
+            R"("artifacts":[],"artifacts_skipped":[],"artifacts_skipped_total":0,"network":[],)"
+            R"("network_total":0,)"
             R"("created_at":"2026-11-21T20:16:00.123Z"})");
 }
 

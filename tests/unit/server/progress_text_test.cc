@@ -78,7 +78,7 @@ TEST(ProgressText, NothingThatATerminalObeysPasses) {
 
 TEST(ProgressText, ColoursOnlyWhereTheyAreWanted) {
   ProgressStyle style;
-  style.colours = ProgressStyle::Colours::ansi;
+  style.colours = Colours::ansi;
   EXPECT_THAT(ProgressText(style).of(failed).text, HasSubstr("\x1b[31m"));
   EXPECT_THAT(ProgressText({}).of(failed).text, Not(HasSubstr("\x1b")));
 }

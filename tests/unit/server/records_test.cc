@@ -44,6 +44,9 @@ RunResult full_result() {
   result.enforcement = {.memory = jail::Enforcer::cgroup,
                         .processes = jail::Enforcer::rlimit,
                         .cpu = jail::Enforcer::watchdog};
+  result.network.decisions = {{NetworkDecision::Kind::refused, "a.test:80", "no rule names it", 2},
+                              {NetworkDecision::Kind::allowed, "b.test:443", "*.test:443", 1}};
+  result.network.total = 7;
   return result;
 }
 
@@ -75,6 +78,8 @@ agent::TaskResult full_task() {
   task.execution_time = 1500ms;
   task.error = "e";
   task.provider_status = 401;
+  task.artifacts.files = {{"plot.png", std::string("\x89P\0", 3)}};
+  task.artifacts.skipped_total = 2;
   return task;
 }
 

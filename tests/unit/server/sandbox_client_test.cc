@@ -182,6 +182,10 @@ TEST(ProcessExit, AFateIsToldWhereThereIsNoStatus) {
   EXPECT_EQ(fate_of(value_of(R"({"exit_code":1,"outcome":{"cause":"it failed"}})")), "");
   EXPECT_EQ(fate_of(value_of(R"({"exit_code":null,"outcome":{"cause":"too long","remedy":null}})")),
             "too long");
+  EXPECT_EQ(
+      fate_of(value_of(
+          R"({"exit_code":null,"outcome":{"cause":"a","remedy":"raise timeout_seconds, up to 9"}})")),
+      "a; raise --timeout, up to 9");
   EXPECT_EQ(fate_of(value_of(R"({"exit_code":null,"outcome":{"cause":"a","remedy":"b"}})")),
             "a; b");
 }

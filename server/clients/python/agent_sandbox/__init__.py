@@ -8,7 +8,7 @@
 `AsyncClient` is the same for asyncio.
 """
 from .answers import (Answer, Artifact, Attempt, BenchmarkReport, BenchmarkTask, Critique, Health, Job, JobPage, JobSummary, Lesson,
-                      LessonPage, Limits, Outcome, RunResult, SkippedArtifact, Stats, TaskResult, Timings, Usage, Vote)
+                      LessonPage, Limits, NetworkDecision, Outcome, RunResult, SkippedArtifact, Stats, TaskResult, Timings, Usage, Vote)
 from .asynchronous.client import AsyncClient
 from .asynchronous.processes import AsyncProcess
 from .asynchronous.sandboxes import AsyncSandbox
@@ -34,7 +34,7 @@ __all__ = [
     "AsyncSandbox", "AsyncTerminal", "Attempt", "BadRequest", "BenchmarkReport", "BenchmarkTask", "BrokenStream", "ByteReader", "Client",
     "Conflict", "ConnectionFailed", "CreatedWebhook", "Critique", "DiskFull", "Event", "EventStream", "FileChange", "FileEntry",
     "FileList", "Forbidden", "Health", "InvalidAddress", "Job", "JobPage", "JobSummary", "Lesson", "LessonPage", "Limits",
-    "MetricLimits", "NetworkUse", "NoProvider", "NotFound", "Outcome", "OutputPiece", "Process", "ProcessDetails", "ProcessOutput",
+    "MetricLimits", "NetworkDecision", "NetworkUse", "NoProvider", "NotFound", "Outcome", "OutputPiece", "Process", "ProcessDetails", "ProcessOutput",
     "ProcessResult", "RunResult", "Sandbox", "SandboxDetails", "SandboxError", "SandboxEvent", "SandboxEventPage", "SandboxLimits",
     "SandboxLogEntry", "SandboxLogPage", "SandboxMetrics", "SandboxPage", "SandboxUsage", "SearchMatch", "SearchResult",
     "ServerFailure", "SignedUrl", "SkippedArtifact", "Stats", "TaskResult", "Terminal", "Timings", "TooLarge", "TooManyRequests",

@@ -111,6 +111,16 @@ class SkippedArtifact(Answer):
 
 
 @dataclass(frozen=True)
+class NetworkDecision(Answer):
+    """What became of connections that a program asked for. `decision` is refused, failed or allowed."""
+
+    destination: str
+    decision: str
+    reason: str
+    connections: int
+
+
+@dataclass(frozen=True)
 class Timings(Answer):
     """In microseconds."""
 
@@ -143,6 +153,8 @@ class RunResult(Answer):
     artifacts: List[Artifact]
     artifacts_skipped: List[SkippedArtifact]
     artifacts_skipped_total: int
+    network: List[NetworkDecision]
+    network_total: int
     created_at: datetime.datetime
 
 
@@ -196,6 +208,9 @@ class TaskResult(Answer):
     reasoning: str
     attempts: int
     history: List[Attempt]
+    artifacts: List[Artifact]
+    artifacts_skipped: List[SkippedArtifact]
+    artifacts_skipped_total: int
     usage: Dict[str, Usage]
     execution_time_ms: float
     error: Optional[str]

@@ -65,8 +65,8 @@ class AsyncClient:
         return AsyncEventStream(self._session, Request("POST", "/execute", body=request_fields(locals())), CODE)
 
     async def run(self, task: str, *, max_attempts: Optional[int] = None, tests: Optional[str] = None, write_tests: Optional[bool] = None,
-                  files: Optional[Files] = None, timeout_seconds: Optional[float] = None, memory_limit_mb: Optional[int] = None,
-                  swarm: Optional[bool] = None, candidates: Optional[int] = None, lessons: Optional[bool] = None,
+                  files: Optional[Files] = None, artifacts: Optional[List[str]] = None, timeout_seconds: Optional[float] = None,
+                  memory_limit_mb: Optional[int] = None, swarm: Optional[bool] = None, candidates: Optional[int] = None, lessons: Optional[bool] = None,
                   provider: Optional[str] = None, model: Optional[str] = None, answer_seconds: Optional[float] = None) -> TaskResult:
         """Has a task solved. One that was not solved is a result too. `timeout_seconds` is that of each program."""
         fields = request_fields(locals())
@@ -74,8 +74,8 @@ class AsyncClient:
         return TaskResult.of(await self._session.json(Request("POST", "/execute", body=fields, answer_seconds=longest)))
 
     def run_stream(self, task: str, *, max_attempts: Optional[int] = None, tests: Optional[str] = None, write_tests: Optional[bool] = None,
-                   files: Optional[Files] = None, timeout_seconds: Optional[float] = None, memory_limit_mb: Optional[int] = None,
-                   swarm: Optional[bool] = None, candidates: Optional[int] = None, lessons: Optional[bool] = None,
+                   files: Optional[Files] = None, artifacts: Optional[List[str]] = None, timeout_seconds: Optional[float] = None,
+                   memory_limit_mb: Optional[int] = None, swarm: Optional[bool] = None, candidates: Optional[int] = None, lessons: Optional[bool] = None,
                    provider: Optional[str] = None, model: Optional[str] = None) -> AsyncEventStream:
         """The same step by step, up to complete with a TaskResult. Whoever leaves cancels it."""
         return AsyncEventStream(self._session, Request("POST", "/execute", body=request_fields(locals())), TASK)
