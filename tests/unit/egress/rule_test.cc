@@ -130,7 +130,7 @@ TEST(EgressRules, NotValid) {
       {"https://pypi.org:443", "not HOST:PORT, but a URL; write pypi.org:443"},
       {"https://pypi.org/simple", "write pypi.org:443"},
       {"http://pypi.org", "write pypi.org:80"},
-      {"https://", "not HOST:PORT"},
+      {"https://", "a port is a number"},
       {"*:443", "neither a name nor an address"},
       {"*.:443", "neither a name nor an address"},
       {"a.*.org:443", "neither a name nor an address"},
