@@ -4,6 +4,11 @@
 #include <vector>
 
 namespace runtime {
+namespace {
+
+constexpr std::size_t max_word_bytes = 64;
+
+}  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   // Rows of the table of distances between the beginnings of both; only the last three are needed.
@@ -24,6 +29,22 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     above.swap(row);
   }
   return above.back();
+}
+
+std::optional<std::string> nearest_word(std::string_view word,
+                                        const std::vector<std::string>& known) {
+  if (word.empty() || word.size() > max_word_bytes) return std::nullopt;
+  std::optional<std::string> nearest;
+  std::size_t fewest = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : known) {
+    const std::size_t mistakes = edit_distance(word, candidate);
+    // A word of which nothing is left was not meant.
+    if (mistakes >= fewest || mistakes >= candidate.size() - candidate.find_first_not_of('-'))
+      continue;
+    fewest = mistakes;
+    nearest = candidate;
+  }
+  return nearest;
 }
 
 }  // namespace runtime

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 
 #include "runtime/json/writer.h"
@@ -90,6 +91,119 @@ Number number_of(std::string_view token) {
     if (!take_digits(token)) return Number::none;
   }
   return token.empty() ? Number::other : Number::none;
+}
+
+// Finds the first place at which a text is no JSON; simdjson does not say it.
+class ErrorFinder {
+ public:
+  explicit ErrorFinder(std::string_view text) : text_(text) {}
+
+  // Nothing: it is one value, as far as can be told here.
+  std::optional<std::size_t> find() {
+    while (skip_blanks()) {
+      if (!take()) return at_;
+    }
+    return next_ == Next::end ? std::nullopt : std::optional(text_.size());
+  }
+
+ private:
+  enum class Next : std::uint8_t { value, value_or_close, name, name_or_close, colon, comma, end };
+
+  bool skip_blanks() {
+    at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size());
+    return at_ < text_.size();
+  }
+
+  // One token, where it may stand here; else `at_` is where it is wrong.
+  bool take() {
+    const char c = text_[at_];
+    if (c == '}' || c == ']') return close(c);
+    const bool wants_name = next_ == Next::name || next_ == Next::name_or_close;
+    if (wants_name || next_ == Next::colon || next_ == Next::comma) {
+      if (wants_name) return c == '"' && take_string() && then(Next::colon);
+      ++at_;
+      if (next_ == Next::colon && c == ':') return then(Next::value);
+      if (next_ == Next::comma && c == ',') return then(in_object() ? Next::name : Next::value);
+      --at_;
+      return false;
+    }
+    return next_ != Next::end && take_value(c);
+  }
+
+  bool take_value(char c) {
+    if (c == '{' || c == '[') {
+      open_ += c;
+      ++at_;
+      return then(c == '{' ? Next::name_or_close : Next::value_or_close);
+    }
+    if (c == '"') return take_string() && end_value();
+    for (const std::string_view word : {"true", "false", "null"}) {
+      if (!text_.substr(at_).starts_with(word)) continue;
+      at_ += word.size();
+      return end_value();
+    }
+    const std::size_t end = std::min(text_.find_first_not_of("+-.eE0123456789", at_), text_.size());
+    if (number_of(text_.substr(at_, end - at_)) == Number::none) return false;
+    at_ = end;
+    return end_value();
+  }
+
+  bool close(char c) {
+    const bool is_next =
+        next_ == Next::comma || next_ == (c == '}' ? Next::name_or_close : Next::value_or_close);
+    if (!is_next || open_.empty() || in_object() != (c == '}')) return false;
+    open_.pop_back();
+    ++at_;
+    return end_value();
+  }
+
+  // Of one that is not closed it begins; an escape that is none is where the \ stands.
+  bool take_string() {
+    for (std::size_t i = at_ + 1; i < text_.size(); ++i) {
+      const auto c = static_cast<unsigned char>(text_[i]);
+      if (c == '"') {
+        at_ = i + 1;
+        return true;
+      }
+      const bool is_escape = c == '\\';
+      const bool is_wrong_escape =
+          is_escape && (i + 1 == text_.size() || !std::strchr("\"\\/bfnrtu", text_[i + 1]));
+      if (c < 0x20 || is_wrong_escape) {
+        at_ = i;
+        return false;
+      }
+      if (is_escape) ++i;
+    }
+    return false;
+  }
+
+  bool end_value() { return then(open_.empty() ? Next::end : Next::comma); }
+
+  bool then(Next next) {
+    next_ = next;
+    return true;
+  }
+
+  bool in_object() const { return !open_.empty() && open_.back() == '{'; }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  Next next_ = Next::value;
+  std::string open_;  // the brackets that are open
+};
+
+// " at line 2, column 7", in characters; empty where that cannot be told.
+std::string place_of_error(std::string_view text) {
+  const auto at = ErrorFinder(text).find();
+  if (!at) return {};
+  const std::string_view before = text.substr(0, *at);
+  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+  const std::string_view in_line = before.substr(before.rfind('\n') + 1);
+  const auto column =
+      std::count_if(in_line.begin(), in_line.end(),
+                    [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }) +
+      1;
+  return " at line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
 // simdjson refuses integers of more than 64 bits and what no double can hold, and does not say
@@ -225,7 +339,9 @@ jail::Result<Value> parse(std::string_view text, std::string_view what) {
     if (error == simdjson::DEPTH_ERROR) {
       return invalid(what, "nested deeper than " + std::to_string(max_depth) + " levels");
     }
-    return invalid(what, syntax_error(error));
+    const bool has_place = error != simdjson::EMPTY && error != simdjson::UTF8_ERROR;
+    return invalid(what,
+                   std::string(syntax_error(error)) + (has_place ? place_of_error(text) : ""));
   }
   Value value;
   if (auto failure = Copier(what).copy(root, 0, value)) return std::move(*failure);

@@ -11,9 +11,9 @@
 #include "runtime/config/config.h"
 #include "runtime/observe/logger.h"
 #include "runtime/observe/metrics.h"
+#include "runtime/refusals/refusal.h"
 #include "runtime/sandbox/runner.h"
 #include "runtime/service/principal.h"
-#include "runtime/service/refusal.h"
 #include "runtime/service/request_fields.h"
 
 namespace runtime {

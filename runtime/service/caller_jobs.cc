@@ -7,14 +7,14 @@
 namespace runtime {
 namespace {
 
-Refusal no_such_job() { return {.reason = Refusal::Reason::not_found, .detail = "no such job"}; }
+Refusal no_such_job() { return {.code = RefusalCode::no_such_job, .detail = "no such job"}; }
 
 }  // namespace
 
 Refusal job_not_readable(const Services& services, const Caller& caller, const jail::Error& error) {
   services.logger.error("jobs cannot be read",
                         {{"request_id", caller.request_id}, {"error", error.message()}});
-  return {.reason = Refusal::Reason::failed,
+  return {.code = RefusalCode::internal_server_error,
           .detail = "jobs cannot be read; the server's log has the reason under this request's id"};
 }
 
@@ -46,7 +46,7 @@ boost::asio::awaitable<std::optional<Refusal>> cancel_job(Services services, Cal
     case Jobs::Cancelled::unknown:
       co_return no_such_job();
     case Jobs::Cancelled::over:
-      co_return Refusal{.reason = Refusal::Reason::conflict,
+      co_return Refusal{.code = RefusalCode::job_ended,
                         .detail = "the job has ended; only one that runs can be cancelled"};
   }
   co_return std::nullopt;

@@ -8,7 +8,7 @@
 #include <string>
 #include <variant>
 
-#include "runtime/service/refusal.h"
+#include "runtime/refusals/refusal.h"
 #include "runtime/service/services.h"
 #include "runtime/store/job_record.h"
 

@@ -6,14 +6,14 @@ namespace runtime {
 namespace {
 
 Refusal no_lessons_kept() {
-  return {.reason = Refusal::Reason::not_found,
+  return {.code = RefusalCode::lessons_off,
           .detail = "no lessons are kept here: they are switched off, or no provider is set"};
 }
 
 Refusal lessons_failed(const LessonParts& parts, const Caller& caller, const jail::Error& error) {
   parts.logger.error("lessons cannot be reached",
                      {{"request_id", caller.request_id}, {"error", error.message()}});
-  return {.reason = Refusal::Reason::failed,
+  return {.code = RefusalCode::internal_server_error,
           .detail =
               "lessons cannot be reached; the server's log has the reason under this "
               "request's id"};
@@ -29,7 +29,7 @@ boost::asio::awaitable<std::variant<agent::LessonPage, Refusal>> list_lessons(Le
       co_await parts.store->list(caller.principal.tenant, query.limit, std::move(query.cursor));
   if (page) co_return std::move(*page);
   if (page.error().kind == jail::ErrorKind::invalid) {
-    co_return Refusal{.reason = Refusal::Reason::invalid,
+    co_return Refusal{.code = RefusalCode::bad_request,
                       .detail = "cursor: expected the next_cursor of another page"};
   }
   co_return lessons_failed(parts, caller, page.error());
@@ -42,7 +42,7 @@ boost::asio::awaitable<std::variant<std::uint64_t, Refusal>> erase_lessons(
   const auto erased = co_await parts.store->erase(caller.principal.tenant, std::move(id));
   if (!erased) co_return lessons_failed(parts, caller, erased.error());
   if (is_one && *erased == 0) {
-    co_return Refusal{.reason = Refusal::Reason::not_found, .detail = "no such lesson"};
+    co_return Refusal{.code = RefusalCode::no_such_lesson, .detail = "no such lesson"};
   }
   co_return *erased;
 }

@@ -11,8 +11,8 @@
 
 #include "runtime/agent/lessons.h"
 #include "runtime/observe/logger.h"
+#include "runtime/refusals/refusal.h"
 #include "runtime/service/principal.h"
-#include "runtime/service/refusal.h"
 
 namespace runtime {
 

@@ -1,8 +1,10 @@
 #include "runtime/service/execute_request.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/sandbox/input_files.h"
 #include "runtime/sandbox/language.h"
@@ -24,8 +26,19 @@ Complaint only_with_code(std::string_view name) {
   return "only a request with code has it, this one has task";
 }
 
-Refusal refused_field(std::string detail) {
-  return {.reason = Refusal::Reason::invalid, .detail = std::move(detail)};
+// A name that neither kind of request has may be a mistyped one of those that say which kind it is.
+Refusal neither_code_nor_task(const Object& body) {
+  std::vector<std::string> known = names_in(program_fields());
+  for (const auto& row : task_fields()) {
+    if (find_field(program_fields(), row.field.name) == nullptr) known.emplace_back(row.field.name);
+  }
+  for (const auto& [name, value] : body) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      return refuse_name(name, known, "unknown field");
+    }
+  }
+  return {.code = RefusalCode::missing_field,
+          .detail = "body: expected exactly one of code and task"};
 }
 
 // `provider`: empty, or one that is known.
@@ -37,24 +50,26 @@ std::optional<Refusal> refuse_without_provider(const std::string& provider,
     if (!why.empty()) detail = "provider: " + why;
   }
   if (detail.empty()) return std::nullopt;
-  return Refusal{.reason = Refusal::Reason::no_provider, .detail = std::move(detail)};
+  return Refusal{.code = RefusalCode::no_provider, .detail = std::move(detail)};
 }
 
 ExecuteRead program_of(const Object& body, const RequestRules& rules) {
   auto request = default_program(rules);
-  auto complaint = read_fields(body, program_fields(), rules, only_with_task, request);
-  if (!complaint) complaint = check_program(request, rules);
-  if (complaint) return refused_field(*complaint);
+  if (auto refusal = read_fields(body, program_fields(), rules, request, only_with_task)) {
+    return std::move(*refusal);
+  }
+  if (auto refusal = check_program(request, rules)) return std::move(*refusal);
   return request;
 }
 
 ExecuteRead task_of(const Object& body, const RequestRules& rules) {
   TaskRequest request = default_task(rules);
-  const auto complaint = read_fields(body, task_fields(), rules, only_with_code, request);
-  if (complaint) return refused_field(*complaint);
+  if (auto refusal = read_fields(body, task_fields(), rules, request, only_with_code)) {
+    return std::move(*refusal);
+  }
   const auto own_name = file_name_of(Language::python, {});
   if (const auto files = check_input_files(request.files, own_name, {}); !files) {
-    return refused_field("files: " + files.error().doing);
+    return refuse_request("files: " + files.error().doing);
   }
   if (auto refusal = refuse_without_provider(request.provider, rules)) return std::move(*refusal);
   return request;
@@ -64,18 +79,18 @@ ExecuteRead task_of(const Object& body, const RequestRules& rules) {
 
 ExecuteRead read_execute(const Object& body, const RequestRules& rules) {
   const bool has_task = body.contains("task");
-  if (body.contains("code") == has_task) {
-    return refused_field("body: expected exactly one of code and task");
-  }
+  const bool has_code = body.contains("code");
+  if (!has_task && !has_code) return neither_code_nor_task(body);
+  if (has_task && has_code) return refuse_request("body: expected exactly one of code and task");
   return has_task ? task_of(body, rules) : program_of(body, rules);
 }
 
 std::variant<BenchmarkRequest, Refusal> read_benchmark(const Object& body,
                                                        const RequestRules& rules) {
   auto request = default_benchmark(rules);
-  const auto nowhere_else = [](std::string_view) { return Complaint(); };
-  const auto complaint = read_fields(body, benchmark_fields(), rules, +nowhere_else, request);
-  if (complaint) return refused_field(*complaint);
+  if (auto refusal = read_fields(body, benchmark_fields(), rules, request)) {
+    return std::move(*refusal);
+  }
   if (auto refusal = refuse_without_provider(request.provider, rules)) return std::move(*refusal);
   return request;
 }

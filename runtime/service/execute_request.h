@@ -5,8 +5,8 @@
 
 #include "runtime/agent/task.h"
 #include "runtime/json/reader.h"
+#include "runtime/refusals/refusal.h"
 #include "runtime/sandbox/run_request.h"
-#include "runtime/service/refusal.h"
 #include "runtime/service/request_fields.h"
 #include "runtime/service/request_rules.h"
 

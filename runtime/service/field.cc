@@ -1,6 +1,11 @@
 #include "runtime/service/field.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
+
+#include "runtime/config/edit_distance.h"
+#include "runtime/service/field_readers.h"
 
 namespace runtime {
 namespace {
@@ -51,7 +56,12 @@ bool is_number(Field::Type type) {
 
 // What its value may be, and what it is where it is left out.
 void write_type(json::Writer& writer, const Field& field, const RequestRules& rules) {
-  if (field.type != Field::Type::other) writer.key("type").string(json_type(field.type));
+  const bool has_own_type =
+      std::any_of(std::begin(field.schema), std::end(field.schema),
+                  [](const Field::Member& member) { return member.name == "type"; });
+  if (field.type != Field::Type::other && !has_own_type) {
+    writer.key("type").string(json_type(field.type));
+  }
   const std::string bound(bound_name(field.type));
   if (field.min > 0 || is_number(field.type)) writer.key("min" + bound).number(field.min);
   if (const double max = max_of(field, rules); max > 0) writer.key("max" + bound).number(max);
@@ -66,6 +76,23 @@ void write_type(json::Writer& writer, const Field& field, const RequestRules& ru
   } else if (!field.default_json.empty()) {
     writer.key("default").json(field.default_json);
   }
+}
+
+// What the bounds of the field are about; nothing where the value is of another type.
+std::optional<double> measure(const Field& field, const json::Value& value) {
+  // What may be null or a word beside a number has no type of its own.
+  if (is_number(field.type) || field.type == Field::Type::other) return number_of(value);
+  if (const auto* text = value.as_string(); text != nullptr && field.type == Field::Type::text) {
+    const std::size_t count = field.unit == "characters" ? characters_of(*text) : text->size();
+    return static_cast<double>(count);
+  }
+  if (const auto* list = value.as_array(); list != nullptr && field.type == Field::Type::list) {
+    return static_cast<double>(list->size());
+  }
+  if (const auto* map = value.as_object(); map != nullptr && field.type == Field::Type::map) {
+    return static_cast<double>(map->size());
+  }
+  return std::nullopt;
 }
 
 void write_further(json::Writer& writer, const Field& field) {
@@ -86,6 +113,7 @@ std::string range_of(const Field& field, const RequestRules& rules) {
 
 std::string expectation(const Field& field, const RequestRules& rules) {
   const double max = max_of(field, rules);
+  const std::string unit = field.unit.empty() ? "" : " " + std::string(field.unit);
   const std::string bound = max > 0 ? "of at most " + json::number_text(max) + " " : "of ";
   const std::string expected(field.expected);
   if (field.words != nullptr) {
@@ -96,12 +124,12 @@ std::string expectation(const Field& field, const RequestRules& rules) {
       if (!expected.empty()) return "expected " + expected;
       if (max == 0) return "expected a string";
       if (field.min == 0) return "expected a string " + bound + std::string(field.unit);
-      return "expected a string of " + range_of(field, rules) + " " + std::string(field.unit);
+      return "expected a string of " + range_of(field, rules) + unit;
     case Field::Type::integer:
       if (!expected.empty()) return "expected " + expected;
-      return "expected an integer " + range_of(field, rules);
+      return "expected an integer " + range_of(field, rules) + unit;
     case Field::Type::number:
-      return "expected a number " + range_of(field, rules);
+      return "expected a number " + range_of(field, rules) + unit;
     case Field::Type::boolean:
       return "expected true or false";
     case Field::Type::list:
@@ -117,6 +145,31 @@ std::string expectation(const Field& field, const RequestRules& rules) {
 bool is_within(const Field& field, double number, const RequestRules& rules) {
   const double max = max_of(field, rules);
   return number >= field.min && (max == 0 || number <= max);
+}
+
+Refusal refuse_value(const Field& field, const json::Value& value, const RequestRules& rules,
+                     const std::string& complaint) {
+  Refusal refusal = refuse_request(std::string(field.name) + ": " + complaint);
+  const auto size = field.words == nullptr ? measure(field, value) : std::nullopt;
+  if (!size || is_within(field, *size, rules)) return refusal;
+  refusal.code = RefusalCode::out_of_range;
+  refusal.limit = *size < field.min ? field.min : max_of(field, rules);
+  refusal.used = *size;
+  return refusal;
+}
+
+Refusal refuse_without(const Field& field, const RequestRules& rules) {
+  return {.code = RefusalCode::missing_field,
+          .detail = std::string(field.name) + ": " + expectation(field, rules)};
+}
+
+Refusal refuse_name(std::string_view name, const std::vector<std::string>& known,
+                    std::string_view what, const Complaint& why) {
+  std::string detail = json::quoted(name) + ": " + why.value_or(std::string(what));
+  const auto meant = why ? std::nullopt : nearest_word(name, known);
+  if (meant) detail += " (did you mean " + *meant + "?)";
+  detail += known.empty() ? "; none is known here" : "; known are " + joined(known);
+  return {.code = RefusalCode::unknown_field, .detail = std::move(detail)};
 }
 
 void write_schema(json::Writer& writer, const Field& field, const RequestRules& rules) {

@@ -11,6 +11,7 @@
 
 #include "runtime/json/reader.h"
 #include "runtime/json/writer.h"
+#include "runtime/refusals/refusal.h"
 #include "runtime/service/request_rules.h"
 
 namespace runtime {
@@ -36,14 +37,20 @@ struct Field {
   std::string_view description{};
   // The schemas of an object's members, a JSON object. Null: nothing is said of them.
   std::string (*members)(const RequestRules& rules) = nullptr;
-  // Further members of the schema in OpenAPI; one without a name is none.
+  // Further members of the schema in OpenAPI, or its `type` in place of that of the field; one
+  // without a name is none.
   struct Member {
     std::string_view name;
     std::string_view json;
   };
   Member schema[3]{};
-  bool is_required = false;  // of parameters of a query: a request without it is refused
+  bool is_required = false;  // a request without it is refused
 };
+
+constexpr Field required(Field field) {
+  field.is_required = true;
+  return field;
+}
 
 double max_of(const Field& field, const RequestRules& rules);
 
@@ -56,6 +63,17 @@ std::string expectation(const Field& field, const RequestRules& rules);
 // Whether a number, or a number of bytes, characters or items, is within the bounds.
 bool is_within(const Field& field, double number, const RequestRules& rules);
 
+// Why `value` is refused, of which a reader complained: out_of_range where it is beyond a bound.
+// The detail begins with the field's name.
+Refusal refuse_value(const Field& field, const json::Value& value, const RequestRules& rules,
+                     const std::string& complaint);
+Refusal refuse_without(const Field& field, const RequestRules& rules);
+
+// `name` is none of `known`, of which the nearest is suggested; `why` says so where somebody might
+// expect it. `what`: "unknown field".
+Refusal refuse_name(std::string_view name, const std::vector<std::string>& known,
+                    std::string_view what, const Complaint& why = std::nullopt);
+
 // Writes the field's schema as a member of `properties`.
 void write_schema(json::Writer& writer, const Field& field, const RequestRules& rules);
 
@@ -67,6 +85,9 @@ template <class Request>
 struct RequestField {
   Field field;
   Complaint (*read)(const Field&, const json::Value&, const RequestRules&, Request&);
+  // In place of `read`, of a field whose value has fields of its own: reads those.
+  std::optional<Refusal> (*read_members)(const json::Object&, const RequestRules&,
+                                         Request&) = nullptr;
 };
 
 // Both are null where there is no field of that name.
@@ -84,24 +105,55 @@ const Field* find_field(std::span<const RequestField<Request>> fields, std::stri
   return row == nullptr ? nullptr : &row->field;
 }
 
+template <class Request>
+std::vector<std::string> names_in(std::span<const RequestField<Request>> fields) {
+  std::vector<std::string> names;
+  for (const auto& row : fields) names.emplace_back(row.field.name);
+  return names;
+}
+
+template <class Request>
+std::vector<std::string> required_names(std::span<const RequestField<Request>> fields) {
+  std::vector<std::string> names;
+  for (const auto& row : fields) {
+    if (row.field.is_required) names.emplace_back(row.field.name);
+  }
+  return names;
+}
+
+template <class Request>
+std::optional<Refusal> read_field(const RequestField<Request>& row, const json::Value& value,
+                                  const RequestRules& rules, Request& request) {
+  const json::Object* const members = row.read_members == nullptr ? nullptr : value.as_object();
+  if (members != nullptr) {
+    auto refusal = row.read_members(*members, rules, request);
+    if (refusal) refusal->detail = std::string(row.field.name) + ": " + refusal->detail;
+    return refusal;
+  }
+  const auto complaint = row.read_members != nullptr ? Complaint(expectation(row.field, rules))
+                                                     : row.read(row.field, value, rules, request);
+  if (!complaint) return std::nullopt;
+  return refuse_value(row.field, value, rules, *complaint);
+}
+
+inline Complaint nowhere_else(std::string_view) { return std::nullopt; }
+
 // `where_else`: why a name that is none of `fields` is refused where somebody might expect it.
 template <class Request>
-Complaint read_fields(const json::Object& body, std::span<const RequestField<Request>> fields,
-                      const RequestRules& rules, Complaint (*where_else)(std::string_view),
-                      Request& request) {
+std::optional<Refusal> read_fields(const json::Object& body,
+                                   std::span<const RequestField<Request>> fields,
+                                   const RequestRules& rules, Request& request,
+                                   Complaint (*where_else)(std::string_view) = nowhere_else) {
   for (const auto& [name, value] : body) {
     const RequestField<Request>* const row = find_row(fields, name);
     if (row == nullptr) {
-      std::string names;
-      for (const auto& known : fields) {
-        names += (names.empty() ? "" : ", ") + std::string(known.field.name);
-      }
-      const std::string why = where_else(name).value_or("unknown field");
-      return json::quoted(name) + ": " + why + "; known are " + names;
+      return refuse_name(name, names_in(fields), "unknown field", where_else(name));
     }
-    if (const auto complaint = row->read(row->field, value, rules, request)) {
-      return name + ": " + *complaint;
-    }
+    if (auto refusal = read_field(*row, value, rules, request)) return refusal;
+  }
+  for (const auto& row : fields) {
+    if (!row.field.is_required || body.contains(row.field.name)) continue;
+    return refuse_without(row.field, rules);
   }
   return std::nullopt;
 }

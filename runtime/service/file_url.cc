@@ -13,6 +13,8 @@ using Operation = FileGrant::Operation;
 
 constexpr std::size_t max_signed_path_bytes = 4096;
 constexpr std::uint32_t max_url_seconds = 7 * 24 * 3600;
+constexpr double last_second = 7'289'654'400;  // the year 2201, which every clock can tell
+constexpr std::size_t signature_digits = 64;
 
 std::vector<std::string> operation_words(const RequestRules&) { return {"read", "write"}; }
 
@@ -41,7 +43,8 @@ constexpr RequestField<FileUrlRequest> url_rows[] = {
       .min = 1,
       .max = max_signed_path_bytes,
       .expected = "an absolute path without . and .. in it",
-      .description = "Of the file."},
+      .description = "Of the file.",
+      .is_required = true},
      read_text_that<&FileUrlRequest::path, is_signable_path>},
     {{.name = "operation",
       .type = Field::Type::text,
@@ -57,6 +60,23 @@ constexpr RequestField<FileUrlRequest> url_rows[] = {
       .default_json = "3600",
       .description = "It ends with the sandbox all the same."},
      read_integer<&FileUrlRequest::seconds>}};
+
+constexpr RequestField<SignedUrlQuery> signed_url_rows[] = {
+    {{.name = expires_parameter,
+      .type = Field::Type::integer,
+      .min = 0,
+      .max = last_second,
+      .description = "Of a signed URL, in seconds since 1970. It stands beside `signature` alone.",
+      .is_required = true},
+     read_integer<&SignedUrlQuery::expires>},
+    {{.name = signature_parameter,
+      .type = Field::Type::text,
+      .min = signature_digits,
+      .max = signature_digits,
+      .unit = "hexadecimal digits",
+      .description = "Of a signed URL, as `/sign` made it.",
+      .is_required = true},
+     read_text<&SignedUrlQuery::signature>}};
 
 }  // namespace
 
@@ -74,10 +94,8 @@ std::string signature_of(const FileGrant& grant, std::string_view sandbox_id, co
 }
 
 std::span<const RequestField<FileUrlRequest>> file_url_fields() noexcept { return url_rows; }
-
-Complaint check_file_url(const FileUrlRequest& request) {
-  if (!request.path.empty()) return std::nullopt;
-  return "path: expected, an absolute path without . and .. in it";
+std::span<const RequestField<SignedUrlQuery>> signed_url_query_fields() noexcept {
+  return signed_url_rows;
 }
 
 }  // namespace runtime

@@ -34,7 +34,15 @@ struct FileUrlRequest {
 
 std::span<const RequestField<FileUrlRequest>> file_url_fields() noexcept;
 
-// What must be there. A complaint begins with the field's name.
-Complaint check_file_url(const FileUrlRequest& request);
+// What stands behind the ? of a signed URL, and nothing else does.
+struct SignedUrlQuery {
+  std::int64_t expires = 0;  // seconds since 1970
+  std::string signature;     // of signature_of()
+};
+
+inline constexpr std::string_view signature_parameter = "signature";
+inline constexpr std::string_view expires_parameter = "expires";
+
+std::span<const RequestField<SignedUrlQuery>> signed_url_query_fields() noexcept;
 
 }  // namespace runtime

@@ -9,8 +9,8 @@
 #include <optional>
 #include <variant>
 
+#include "runtime/refusals/refusal.h"
 #include "runtime/service/principal.h"
-#include "runtime/service/refusal.h"
 
 namespace runtime {
 

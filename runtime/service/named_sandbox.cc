@@ -39,7 +39,7 @@ boost::asio::awaitable<Sandboxes::Or<Sandboxes::Found>> create_named(Sandboxes& 
     named.name = number == 1 ? name : name + "-" + std::to_string(number);
     auto made = co_await sandboxes.create(caller, std::move(named));
     const auto* const refusal = std::get_if<Refusal>(&made);
-    const bool is_taken = refusal != nullptr && refusal->code == "name_taken";
+    const bool is_taken = refusal != nullptr && refusal->code == RefusalCode::name_taken;
     if (!is_taken || number == max_tries) co_return made;
   }
 }

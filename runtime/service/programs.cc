@@ -18,17 +18,16 @@ using Clock = std::chrono::steady_clock;
 // Why a program that nothing is wrong with was not run, or nothing where that is not it.
 std::optional<Refusal> turned_away(const RunnerState& state, const jail::Error& error) {
   Refusal refusal;
-  refusal.remedy = "try again in a second, with fewer requests at a time";
   if (error.kind == jail::ErrorKind::timed_out) {
-    refusal.reason = Refusal::Reason::too_slow;
+    refusal.code = RefusalCode::too_slow;
     refusal.detail = "the program could not be started in time: the host is too busy; try again";
   } else if (error.kind != jail::ErrorKind::exhausted) {
     return std::nullopt;
   } else if (is_shortage(error)) {
-    refusal.reason = Refusal::Reason::host_exhausted;
+    refusal.code = RefusalCode::host_exhausted;
     refusal.detail = "the host has no room for another program; try again";
   } else {
-    refusal.reason = Refusal::Reason::busy;
+    refusal.code = RefusalCode::busy;
     refusal.limit = std::int64_t{state.max_running} + state.max_queued;
     refusal.used = std::int64_t{state.running} + state.queued;
     refusal.detail = "too many programs run or wait; try again";
@@ -44,7 +43,7 @@ Refusal not_run(Services& services, const Caller& caller, const Execution& execu
         "program turned away",
         {{"request_id", caller.request_id}, {"job_id", execution.id}, {"reason", why}});
     services.jobs.forget(execution.id);
-    services.metrics.rejected.add({name_of(refusal->reason)});
+    services.metrics.rejected.add({name_of(refusal->code)});
     return std::move(*refusal);
   }
   services.logger.error(
@@ -58,7 +57,7 @@ Refusal not_run(Services& services, const Caller& caller, const Execution& execu
   end.finished = std::chrono::system_clock::now();
   services.jobs.end(execution.id, std::move(end));
   services.metrics.outcomes.add({job_failed, language});
-  return {.reason = Refusal::Reason::failed, .detail = text};
+  return {.code = RefusalCode::internal_server_error, .detail = text};
 }
 
 }  // namespace
@@ -78,7 +77,7 @@ void count_program(Metrics& metrics, const RunResult& result, std::string_view l
 
 Refusal too_many_of_a_caller(Metrics& metrics) {
   metrics.rejected.add({"concurrency"});
-  return {.reason = Refusal::Reason::caller_limit,
+  return {.code = RefusalCode::caller_limit,
           .detail = "too many programs of this caller run or wait; try again when one has ended"};
 }
 

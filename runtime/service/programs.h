@@ -8,9 +8,9 @@
 #include <variant>
 
 #include "runtime/observe/metrics.h"
+#include "runtime/refusals/refusal.h"
 #include "runtime/sandbox/runner.h"
 #include "runtime/service/execution.h"
-#include "runtime/service/refusal.h"
 #include "runtime/service/services.h"
 
 namespace runtime {

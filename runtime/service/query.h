@@ -30,23 +30,17 @@ std::optional<std::chrono::system_clock::time_point> time_of(const std::string& 
 // the field may refuse.
 json::Value value_of_parameter(const Field& field, const std::string& text);
 
-// The complaint names the parameter.
+// The refusal names the parameter.
 template <class Request>
-Complaint read_parameters(const QueryTexts& texts, std::span<const RequestField<Request>> fields,
-                          Request& request) {
-  const RequestRules rules;
+std::optional<Refusal> read_parameters(const QueryTexts& texts,
+                                       std::span<const RequestField<Request>> fields,
+                                       Request& request) {
   json::Object values;
   for (const auto& [name, text] : texts) {
     const Field* const field = find_field(fields, name);
     values.emplace(name, field == nullptr ? json::Value(text) : value_of_parameter(*field, text));
   }
-  const auto nowhere_else = [](std::string_view) { return Complaint(); };
-  if (auto complaint = read_fields(values, fields, rules, +nowhere_else, request)) return complaint;
-  for (const auto& row : fields) {
-    if (!row.field.is_required || texts.contains(row.field.name)) continue;
-    return std::string(row.field.name) + ": " + expectation(row.field, rules);
-  }
-  return std::nullopt;
+  return read_fields(values, fields, RequestRules(), request);
 }
 
 template <class Request>

@@ -59,12 +59,12 @@ std::string template_names(const RequestRules& rules, std::optional<Language> la
   return names;
 }
 
-bool arguments_fit(const std::vector<std::string>& args,
-                   const std::vector<std::pair<std::string, std::string>>& env) {
+std::size_t bytes_of_arguments(const std::vector<std::string>& args,
+                               const std::vector<std::pair<std::string, std::string>>& env) {
   std::size_t bytes = 0;
   for (const std::string& arg : args) bytes += arg.size() + 1;
   for (const auto& [name, value] : env) bytes += name.size() + value.size() + 2;
-  return bytes <= max_args_env_bytes;
+  return bytes;
 }
 
 Complaint check_destination(const std::string& rule, const RequestRules& rules) {
@@ -80,22 +80,40 @@ Complaint check_destination(const std::string& rule, const RequestRules& rules) 
   return "beyond what the operator allows, which is " + allowed;
 }
 
-Complaint check_program(const RunRequest& request, const RequestRules& rules) {
-  if (!arguments_fit(request.args, request.env)) {
-    return "args, env: expected at most " + std::to_string(max_args_env_bytes) + " bytes together";
-  }
+Refusal refuse_request(std::string complaint) {
+  return {.code = RefusalCode::bad_request, .detail = std::move(complaint)};
+}
+
+std::optional<Refusal> check_arguments(
+    std::string_view names, const std::vector<std::string>& args,
+    const std::vector<std::pair<std::string, std::string>>& env) {
+  const std::size_t bytes = bytes_of_arguments(args, env);
+  if (bytes <= max_args_env_bytes) return std::nullopt;
+  return Refusal{.code = RefusalCode::out_of_range,
+                 .detail = std::string(names) + ": expected at most " +
+                           std::to_string(max_args_env_bytes) + " bytes together",
+                 .limit = max_args_env_bytes,
+                 .used = bytes};
+}
+
+std::optional<Refusal> check_program(const RunRequest& request, const RequestRules& rules) {
+  if (auto refusal = check_arguments("args, env", request.args, request.env)) return refusal;
   const auto own_name = file_name_of(request.language, request.code);
   const auto files = check_input_files(request.files, own_name, {});
-  if (!files) return "files: " + files.error().doing;
-  if (auto complaint = check_template(request, rules)) return complaint;
-  return check_language(request, rules);
+  if (!files) return refuse_request("files: " + files.error().doing);
+  if (const auto complaint = check_template(request, rules)) return refuse_request(*complaint);
+  if (const auto complaint = check_language(request, rules)) return refuse_request(*complaint);
+  return std::nullopt;
+}
+
+std::size_t characters_of(std::string_view text) {
+  const auto begins_one = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_one));
 }
 
 bool is_task_text(std::string_view text) {
-  const auto characters = std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  });
-  return characters >= 1 && static_cast<std::size_t>(characters) <= max_task_characters &&
+  const std::size_t characters = characters_of(text);
+  return characters >= 1 && characters <= max_task_characters &&
          text.size() <= agent::max_task_bytes;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/config/config.h"
+#include "runtime/refusals/refusal.h"
 #include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/template.h"
@@ -61,16 +62,26 @@ using Complaint = std::optional<std::string>;
 // "none, data, python": the templates that a request may name, of all languages or of one.
 std::string template_names(const RequestRules& rules, std::optional<Language> language);
 
-// Whether `args` and `env` are few enough bytes together.
-bool arguments_fit(const std::vector<std::string>& args,
-                   const std::vector<std::pair<std::string, std::string>>& env);
+// What the kernel counts of `args` and `env` together.
+std::size_t bytes_of_arguments(const std::vector<std::string>& args,
+                               const std::vector<std::pair<std::string, std::string>>& env);
+
+// Of a request that breaks a rule. `complaint` begins with a field's name.
+Refusal refuse_request(std::string complaint);
+
+// Where those are too many bytes. `names`: of both fields.
+std::optional<Refusal> check_arguments(std::string_view names, const std::vector<std::string>& args,
+                                       const std::vector<std::pair<std::string, std::string>>& env);
 
 // `rule`: a destination of egress. It has to be covered by what the operator allows, which a caller
 // may know.
 Complaint check_destination(const std::string& rule, const RequestRules& rules);
 
-// What has to hold between the fields of a program. A complaint begins with the field's name.
-Complaint check_program(const RunRequest& request, const RequestRules& rules);
+// What has to hold between the fields of a program. The detail begins with the field's name.
+std::optional<Refusal> check_program(const RunRequest& request, const RequestRules& rules);
+
+// Of UTF-8.
+std::size_t characters_of(std::string_view text);
 
 // 1 .. max_task_characters characters of UTF-8.
 bool is_task_text(std::string_view text);

@@ -6,11 +6,6 @@
 #include "runtime/service/sandboxes.h"
 
 namespace runtime {
-namespace {
-
-using Reason = Refusal::Reason;
-
-}  // namespace
 
 std::string Sandboxes::sign(const Caller& caller, const Sandbox& sandbox, const FileGrant& grant) {
   note_signed(caller, sandbox, grant);
@@ -27,13 +22,11 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_by_signature(std::string_view id
   const Secret& key = (*sandbox)->url_key_;
   const bool is_meant = (*sandbox)->id() == id && !key.empty();
   if (!is_meant || !Secret(signature_of(grant, id, key)).is(signature)) {
-    return Refusal{.reason = Reason::not_found, .detail = "no such sandbox"};
+    return Refusal{.code = RefusalCode::no_such_sandbox, .detail = "no such sandbox"};
   }
   if (std::chrono::system_clock::now() >= grant.expires) {
-    return Refusal{.reason = Reason::forbidden,
-                   .detail = "the URL expired at " + json::utc_text(grant.expires),
-                   .remedy = "ask whoever signed it for a new one",
-                   .code = "url_expired"};
+    return Refusal{.code = RefusalCode::url_expired,
+                   .detail = "the URL expired at " + json::utc_text(grant.expires)};
   }
   if ((*sandbox)->end()) return ended_refusal(**sandbox);
   return found;

@@ -7,7 +7,6 @@
 namespace runtime {
 
 namespace asio = boost::asio;
-using Reason = Refusal::Reason;
 
 asio::awaitable<std::optional<Refusal>> Sandboxes::change_network(Found sandbox,
                                                                   std::vector<std::string> rules) {
@@ -16,26 +15,23 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::change_network(Found sandbox,
   const jail::Error& error = changed.error();
   if (error.kind == jail::ErrorKind::closed) co_return co_await ending_refusal(sandbox);
   if (error.kind == jail::ErrorKind::invalid) {
-    co_return Refusal{.reason = Reason::invalid, .detail = error.doing};
+    co_return Refusal{.code = RefusalCode::bad_request, .detail = error.doing};
   }
   if (error.kind == jail::ErrorKind::refused) {
-    co_return Refusal{.reason = Reason::conflict,
-                      .detail = error.doing,
-                      .remedy = "end what uses the port in the sandbox, and ask again",
-                      .code = "port_in_use"};
+    co_return Refusal{.code = RefusalCode::port_in_use, .detail = error.doing};
   }
   logger_.error("what a sandbox may reach could not be changed",
                 {{"sandbox_id", sandbox->id()}, {"error", error.message()}});
   if (error.kind == jail::ErrorKind::timed_out) {
     co_return Refusal{
-        .reason = Reason::too_slow,
+        .code = RefusalCode::too_slow,
         .detail = error.doing + "; what holds now is what the sandbox is shown with, try again"};
   }
   if (is_shortage(error) || error.kind == jail::ErrorKind::exhausted) {
-    co_return Refusal{.reason = Reason::host_exhausted,
+    co_return Refusal{.code = RefusalCode::host_exhausted,
                       .detail = "network: the host has no room for it; try again"};
   }
-  co_return Refusal{.reason = Reason::failed,
+  co_return Refusal{.code = RefusalCode::internal_server_error,
                     .detail = "network: it could not be changed; the server's log has the reason"};
 }
 

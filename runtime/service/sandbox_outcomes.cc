@@ -9,8 +9,6 @@
 namespace runtime {
 namespace {
 
-using Reason = Refusal::Reason;
-
 constexpr std::chrono::seconds max_idle{86400};
 
 Outcome plain(std::string_view code, std::string cause) {
@@ -81,53 +79,53 @@ Outcome Sandboxes::outcome_of(const Sandbox& sandbox, const LivingSandbox::Endin
 }
 
 Refusal Sandboxes::refusal_of_file(const jail::Error& error) {
-  const auto refusal = [&](Reason reason, std::string_view code, std::string_view why) {
-    return Refusal{.reason = reason, .detail = error.doing + ": " + std::string(why), .code = code};
+  const auto refusal = [&](RefusalCode code, std::string_view why) {
+    return Refusal{.code = code, .detail = error.doing + ": " + std::string(why)};
   };
   if (error.kind == jail::ErrorKind::invalid) {
-    return {.reason = Reason::invalid, .detail = error.doing};
+    return {.code = RefusalCode::bad_request, .detail = error.doing};
   }
   if (error.kind == jail::ErrorKind::exhausted && error.sys_errno == 0) {
-    return {.reason = Reason::busy, .detail = error.doing + "; try again"};
+    return {.code = RefusalCode::busy, .detail = error.doing + "; try again"};
   }
   if (error.kind == jail::ErrorKind::closed) {
-    return {.reason = Reason::conflict, .detail = "the sandbox has ended", .code = "sandbox_ended"};
+    return {.code = RefusalCode::sandbox_ended, .detail = "the sandbox has ended"};
   }
   if (error.kind == jail::ErrorKind::refused) {
-    return {.reason = Reason::forbidden, .detail = error.doing, .code = "not_a_file"};
+    return {.code = RefusalCode::not_a_file, .detail = error.doing};
   }
   switch (error.sys_errno) {
     case ENOENT:
-      return refusal(Reason::not_found, "no_such_file", "there is no such file or directory");
+      return refusal(RefusalCode::no_such_file, "there is no such file or directory");
     case ENOTDIR:
-      return refusal(Reason::conflict, "not_a_directory", "a part of the path is no directory");
+      return refusal(RefusalCode::not_a_directory, "a part of the path is no directory");
     case EISDIR:
-      return refusal(Reason::conflict, "is_directory", "it is a directory");
+      return refusal(RefusalCode::is_directory, "it is a directory");
     case EEXIST:
-      return refusal(Reason::conflict, "exists", "something else is there already");
+      return refusal(RefusalCode::exists, "something else is there already");
     case ENOTEMPTY:
-      return refusal(Reason::conflict, "not_empty",
+      return refusal(RefusalCode::not_empty,
                      "the directory is not empty; recursive=true removes it with what is in it");
     case ENOSPC:
     case EDQUOT:
-      return refusal(Reason::disk_full, "disk_full", "the disk of the sandbox is full");
+      return refusal(RefusalCode::disk_full, "the disk of the sandbox is full");
     case EROFS:
     case EACCES:
     case EPERM:
     case EBUSY:
-      return refusal(Reason::forbidden, "not_permitted", "not permitted there");
+      return refusal(RefusalCode::not_permitted, "not permitted there");
     case EAGAIN:
-      return {.reason = Reason::busy, .detail = "names above it are being changed; try again"};
+      return {.code = RefusalCode::busy, .detail = "names above it are being changed; try again"};
     case EXDEV:
-      return refusal(Reason::conflict, "other_disk",
+      return refusal(RefusalCode::other_disk,
                      "move_to is on another disk of the sandbox: copy it, and remove it here");
     case ELOOP:
-      return refusal(Reason::invalid, "too_many_links", "too many links or levels");
+      return refusal(RefusalCode::too_many_links, "too many links or levels");
     case ENAMETOOLONG:
     case EINVAL:
-      return refusal(Reason::invalid, "bad_request", "no path that can be used for this");
+      return refusal(RefusalCode::bad_request, "no path that can be used for this");
     default:
-      return {.reason = Reason::failed, .detail = "the file could not be used"};
+      return {.code = RefusalCode::internal_server_error, .detail = "the file could not be used"};
   }
 }
 

@@ -6,13 +6,10 @@
 namespace runtime {
 
 namespace asio = boost::asio;
-using Reason = Refusal::Reason;
 
 Refusal Sandboxes::paused_refusal() {
-  return {.reason = Reason::conflict,
-          .detail = "the sandbox is paused, and auto_resume is false",
-          .remedy = "resume it first: POST /v1/sandboxes/{id}/resume",
-          .code = "sandbox_paused"};
+  return {.code = RefusalCode::sandbox_paused,
+          .detail = "the sandbox is paused, and auto_resume is false"};
 }
 
 Sandboxes::Or<Sandboxes::Found> Sandboxes::find_active(const Principal& principal,
@@ -50,13 +47,12 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::resume(Caller caller, Found s
 asio::awaitable<Refusal> Sandboxes::no_change(Found sandbox, jail::Error error) {
   if (error.kind == jail::ErrorKind::closed) co_return co_await ending_refusal(sandbox);
   if (error.kind == jail::ErrorKind::timed_out) {
-    co_return Refusal{.reason = Reason::too_slow,
-                      .detail = "its processes could not be stopped in time, and go on",
-                      .code = "not_paused"};
+    co_return Refusal{.code = RefusalCode::not_paused,
+                      .detail = "its processes could not be stopped in time, and go on"};
   }
   logger_.error("a sandbox could not be paused or resumed",
                 {{"sandbox_id", sandbox->id()}, {"error", error.message()}});
-  co_return Refusal{.reason = Reason::failed,
+  co_return Refusal{.code = RefusalCode::internal_server_error,
                     .detail = "it could not be done; the server's log has the reason"};
 }
 

@@ -10,31 +10,26 @@ namespace runtime {
 namespace {
 
 namespace asio = boost::asio;
-using Reason = Refusal::Reason;
 
 constexpr std::chrono::milliseconds patience_for_a_server{5'000};
 
 Refusal refusal_of_port(const jail::Error& error) {
   switch (error.kind) {
     case jail::ErrorKind::refused:
-      return {.reason = Reason::bad_gateway,
-              .detail = error.doing,
-              .remedy = "start a server in the sandbox that listens on that port",
-              .code = "port_closed"};
+      return {.code = RefusalCode::port_closed, .detail = error.doing};
     case jail::ErrorKind::timed_out:
-      return {.reason = Reason::gateway_timeout, .detail = error.doing, .code = "port_timeout"};
+      return {.code = RefusalCode::port_timeout, .detail = error.doing};
     case jail::ErrorKind::closed:
-      return {
-          .reason = Reason::conflict, .detail = "the sandbox has ended", .code = "sandbox_ended"};
+      return {.code = RefusalCode::sandbox_ended, .detail = "the sandbox has ended"};
     case jail::ErrorKind::exhausted:
       if (error.sys_errno == 0) {
         constexpr std::int64_t most = LivingSandbox::max_port_connections;
-        return {.reason = Reason::busy, .detail = error.doing, .limit = most, .used = most};
+        return {.code = RefusalCode::busy, .detail = error.doing, .limit = most, .used = most};
       }
-      return {.reason = Reason::host_exhausted,
+      return {.code = RefusalCode::host_exhausted,
               .detail = "the host has no room for a connection; try again"};
     default:
-      return {.reason = Reason::bad_gateway, .detail = error.doing, .code = "port_closed"};
+      return {.code = RefusalCode::port_closed, .detail = error.doing};
   }
 }
 
@@ -62,14 +57,14 @@ class Places {
 asio::awaitable<Sandboxes::Or<PortConnection>> Sandboxes::connect(
     Found sandbox, std::uint16_t port, LivingSandbox::Attendance attendance, Cancel cancel) {
   if (port == jail::egress_port && !sandbox->network_rules().empty()) {
-    co_return Refusal{.reason = Reason::forbidden,
+    co_return Refusal{.code = RefusalCode::port_reserved,
                       .detail = "port: the way out of the sandbox is no server inside"};
   }
   if (auto refusal = resume_on_demand(*sandbox)) co_return std::move(*refusal);
   const auto places = std::make_shared<Places>(port_connections_);
   if (!places->is_within(options_.max_port_connections)) {
     const std::int64_t most = options_.max_port_connections;
-    co_return Refusal{.reason = Reason::busy,
+    co_return Refusal{.code = RefusalCode::busy,
                       .detail = "too many connections to ports of sandboxes are open; try again",
                       .limit = most,
                       .used = most};

@@ -241,22 +241,22 @@ std::span<const RequestField<TerminalQuery>> terminal_query_fields() noexcept {
   return terminal_rows;
 }
 
-Complaint check_log_query(const LogQuery& query) {
+std::optional<Refusal> check_log_query(const LogQuery& query) {
   if (!query.tail || !query.from) return std::nullopt;
-  return "tail: expected without from, since either says where to begin";
+  return refuse_request("tail: expected without from, since either says where to begin");
 }
 
-Complaint check_file_read(const FileReadQuery& query) {
-  if (query.depth && !query.is_list) return "depth: only with list=true";
+std::optional<Refusal> check_file_read(const FileReadQuery& query) {
+  if (query.depth && !query.is_list) return refuse_request("depth: only with list=true");
   if (query.is_stat + query.is_list + query.is_tar > 1) {
-    return "stat, list, tar: expected one of them";
+    return refuse_request("stat, list, tar: expected one of them");
   }
   return std::nullopt;
 }
 
-Complaint check_terminal_query(const TerminalQuery& query) {
+std::optional<Refusal> check_terminal_query(const TerminalQuery& query) {
   if (query.pid.empty() || query.process.argv.empty()) return std::nullopt;
-  return "pid, command: expected at most one of them";
+  return refuse_request("pid, command: expected at most one of them");
 }
 
 }  // namespace runtime

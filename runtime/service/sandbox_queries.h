@@ -73,8 +73,8 @@ std::span<const RequestField<FileRemoveQuery>> file_remove_query_fields() noexce
 std::span<const RequestField<TerminalQuery>> terminal_query_fields() noexcept;
 
 // What has to hold between parameters.
-Complaint check_log_query(const LogQuery& query);
-Complaint check_file_read(const FileReadQuery& query);
-Complaint check_terminal_query(const TerminalQuery& query);
+std::optional<Refusal> check_log_query(const LogQuery& query);
+std::optional<Refusal> check_file_read(const FileReadQuery& query);
+std::optional<Refusal> check_terminal_query(const TerminalQuery& query);
 
 }  // namespace runtime

@@ -131,13 +131,9 @@ std::string limit_schemas(const RequestRules& rules) {
   return properties_of(sandbox_limit_fields(), rules);
 }
 
-Complaint no_such_limit(std::string_view) { return std::nullopt; }
-
-Complaint read_limits(const Field& field, const Value& value, const RequestRules& rules,
-                      SandboxRequest& request) {
-  const json::Object* const limits = value.as_object();
-  if (limits == nullptr) return expectation(field, rules);
-  return read_fields(*limits, sandbox_limit_fields(), rules, no_such_limit, request);
+std::optional<Refusal> read_limits(const json::Object& limits, const RequestRules& rules,
+                                   SandboxRequest& request) {
+  return read_fields(limits, sandbox_limit_fields(), rules, request);
 }
 
 constexpr Field lifetime_field = {
@@ -200,6 +196,7 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
       .description = "What all of it may use together.",
       .members = limit_schemas,
       .schema = {{"type", R"("object")"}, {"additionalProperties", "false"}}},
+     nullptr,
      read_limits},
     {lifetime_field, read_lifetime<&SandboxRequest::timeout>},
     {idle_field, read_idle<&SandboxRequest::idle>},
@@ -254,20 +251,24 @@ Complaint read_command(const Field& field, const Value& value, const RequestRule
 }
 
 constexpr RequestField<ResizeRequest> resize_rows[] = {
-    {side_field("columns"), read_integer<&ResizeRequest::columns>},
-    {side_field("rows"), read_integer<&ResizeRequest::rows>}};
+    {required(side_field("columns")), read_integer<&ResizeRequest::columns>},
+    {required(side_field("rows")), read_integer<&ResizeRequest::rows>}};
 
-Complaint read_terminal(const Field& field, const Value& value, const RequestRules& rules,
-                        ProcessRequest& request) {
-  const json::Object* const object = value.as_object();
-  if (object == nullptr) return expectation(field, rules);
+constexpr RequestField<ResizeRequest> pty_rows[] = {
+    {side_field("columns", "80"), read_integer<&ResizeRequest::columns>},
+    {side_field("rows", "24"), read_integer<&ResizeRequest::rows>}};
+
+std::string pty_schemas(const RequestRules& rules) {
+  return properties_of<ResizeRequest>(pty_rows, rules);
+}
+
+std::optional<Refusal> read_terminal(const json::Object& members, const RequestRules& rules,
+                                     ProcessRequest& request) {
   ResizeRequest size{.columns = 80, .rows = 24};
-  if (auto complaint = read_fields(*object, process_resize_fields(), rules, no_such_limit, size)) {
-    return complaint;
-  }
+  auto refusal = read_fields<ResizeRequest>(members, pty_rows, rules, size);
   request.terminal = {static_cast<std::uint16_t>(size.columns),
                       static_cast<std::uint16_t>(size.rows)};
-  return std::nullopt;
+  return refusal;
 }
 
 Complaint read_process_seconds(const Field& field, const Value& value, const RequestRules& rules,
@@ -286,7 +287,8 @@ constexpr RequestField<ProcessRequest> process_rows[] = {
                      "-c runs.",
       .schema = {{"oneOf", R"([{"type":"string","minLength":1},{"type":"array","minItems":1,)"
                            R"("maxItems":256,"items":{"type":"string"}}])"},
-                 {"examples", R"(["make -j2 test",["python3","-m","http.server"]])"}}},
+                 {"examples", R"(["make -j2 test",["python3","-m","http.server"]])"}},
+      .is_required = true},
      read_command},
     {env_field("Over that of the sandbox."), read_variables<&ProcessRequest::env>},
     {{.name = "working_directory",
@@ -312,11 +314,9 @@ constexpr RequestField<ProcessRequest> process_rows[] = {
       .expected = "an object with columns and rows, 1 .. 1000 each",
       .description = "A terminal of this size in place of three pipes. Its input stays open, and "
                      "all its output is stdout.",
-      .schema = {{"type", R"("object")"},
-                 {"additionalProperties", "false"},
-                 {"properties",
-                  R"({"columns":{"type":"integer","minimum":1,"maximum":1000,"default":80},)"
-                  R"("rows":{"type":"integer","minimum":1,"maximum":1000,"default":24}})"}}},
+      .members = pty_schemas,
+      .schema = {{"type", R"("object")"}, {"additionalProperties", "false"}}},
+     nullptr,
      read_terminal},
     {{.name = "timeout_seconds",
       .type = Type::number,
@@ -380,7 +380,8 @@ constexpr RequestField<SignalRequest> signal_rows[] = {
       .expected = "a name such as SIGTERM, or a number 1 .. 64",
       .schema = {{"oneOf", R"([{"type":"string","pattern":"^SIG[A-Z0-9]+$"},)"
                            R"({"type":"integer","minimum":1,"maximum":64}])"},
-                 {"examples", R"(["SIGTERM",15])"}}},
+                 {"examples", R"(["SIGTERM",15])"}},
+      .is_required = true},
      read_signal},
     {{.name = "group",
       .type = Type::boolean,
@@ -426,41 +427,25 @@ SandboxRequest default_sandbox(const RequestRules& rules) {
   return request;
 }
 
-Complaint check_sandbox(const SandboxRequest& request) {
-  if (arguments_fit({}, request.env)) return std::nullopt;
-  return "env: expected at most " + std::to_string(max_args_env_bytes) + " bytes together";
+std::optional<Refusal> check_sandbox(const SandboxRequest& request) {
+  return check_arguments("env", {}, request.env);
 }
 
-Complaint check_process(const ProcessRequest& request) {
-  if (request.argv.empty()) return "command: expected, a string or a list of strings";
-  if (!arguments_fit(request.argv, request.env)) {
-    return "command, env: expected at most " + std::to_string(max_args_env_bytes) +
-           " bytes together";
-  }
-  return std::nullopt;
+std::optional<Refusal> check_process(const ProcessRequest& request) {
+  return check_arguments("command, env", request.argv, request.env);
 }
 
-Complaint check_input(InputRequest& request) {
+std::optional<Refusal> check_input(InputRequest& request) {
   if (request.encoding == OutputEncoding::utf8) return std::nullopt;
   auto bytes = json::decode_base64(request.data);
-  if (!bytes) return "data: expected padded base64 (RFC 4648)";
+  if (!bytes) return refuse_request("data: expected padded base64 (RFC 4648)");
   request.data = std::move(*bytes);
   return std::nullopt;
 }
 
-Complaint check_signal(const SignalRequest& request) {
-  if (request.number != 0) return std::nullopt;
-  return "signal: expected, a name such as SIGTERM, or a number 1 .. 64";
-}
-
-Complaint check_resize(const ResizeRequest& request) {
-  if (request.columns > 0 && request.rows > 0) return std::nullopt;
-  return "columns, rows: expected both";
-}
-
-Complaint check_file_action(const FileRequest& request) {
+std::optional<Refusal> check_file_action(const FileRequest& request) {
   if (request.move_to.empty() == request.make_directory) return std::nullopt;
-  return "body: expected exactly one of move_to and make_directory";
+  return refuse_request("body: expected exactly one of move_to and make_directory");
 }
 
 bool is_absolute_path(std::string_view text) {

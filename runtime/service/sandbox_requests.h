@@ -95,12 +95,10 @@ SandboxRequest default_sandbox(const RequestRules& rules);
 
 // What has to hold between fields, and what must be there. A complaint begins with the field's
 // name.
-Complaint check_sandbox(const SandboxRequest& request);
-Complaint check_process(const ProcessRequest& request);
-Complaint check_input(InputRequest& request);  // decodes base64 in `data`
-Complaint check_signal(const SignalRequest& request);
-Complaint check_resize(const ResizeRequest& request);
-Complaint check_file_action(const FileRequest& request);
+std::optional<Refusal> check_sandbox(const SandboxRequest& request);
+std::optional<Refusal> check_process(const ProcessRequest& request);
+std::optional<Refusal> check_input(InputRequest& request);  // decodes base64 in `data`
+std::optional<Refusal> check_file_action(const FileRequest& request);
 
 // One side of a terminal. `default_json`: empty where it must be given.
 constexpr Field side_field(std::string_view name, std::string_view default_json = {}) {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "runtime/living/text_search.h"
+#include "runtime/refusals/refusal.h"
 #include "runtime/service/principal.h"
-#include "runtime/service/refusal.h"
 #include "runtime/service/sandboxes.h"
 
 namespace runtime {

@@ -18,7 +18,6 @@ namespace runtime {
 namespace {
 
 namespace asio = boost::asio;
-using Reason = Refusal::Reason;
 
 // An owner can still look up this many of their sandboxes that have ended.
 constexpr std::ptrdiff_t known_ended = 100;
@@ -27,12 +26,8 @@ constexpr std::uint32_t max_running = 64;
 constexpr std::uint32_t max_left_behind = 256;
 // Of one sandbox.
 
-Refusal not_found(std::string_view what) {
-  return {.reason = Reason::not_found, .detail = "no such " + std::string(what)};
-}
-
 Refusal busy(std::string detail, std::uint32_t limit) {
-  return {.reason = Reason::busy,
+  return {.code = RefusalCode::busy,
           .detail = std::move(detail),
           .limit = std::int64_t{limit},
           .used = std::int64_t{limit}};
@@ -106,15 +101,14 @@ std::optional<Refusal> Sandboxes::reserve(const Principal& principal,
     look(sandbox->owner(), sandbox->request().name);
   }
   if (is_taken) {
-    return Refusal{.reason = Reason::conflict,
-                   .detail = "name: " + request.name + " is the name of another sandbox",
-                   .code = "name_taken"};
+    return Refusal{.code = RefusalCode::name_taken,
+                   .detail = "name: " + request.name + " is the name of another sandbox"};
   }
   if (alive >= options_.most) {
     return busy("too many sandboxes live; try again when one has ended", options_.most);
   }
   if (own >= options_.max_per_owner) {
-    return Refusal{.reason = Reason::caller_limit,
+    return Refusal{.code = RefusalCode::caller_limit,
                    .detail = "too many sandboxes of this caller live; delete one",
                    .limit = std::int64_t{options_.max_per_owner},
                    .used = std::int64_t{own}};
@@ -186,18 +180,18 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
 
 Refusal Sandboxes::not_started(const jail::Error& error, std::string_view what) const {
   if (error.kind == jail::ErrorKind::invalid) {
-    return {.reason = Reason::invalid, .detail = error.doing};
+    return {.code = RefusalCode::bad_request, .detail = error.doing};
   }
   logger_.error(std::string(what) + " could not be started", {{"error", error.message()}});
   if (is_shortage(error) || error.kind == jail::ErrorKind::exhausted) {
-    return {.reason = Reason::host_exhausted,
+    return {.code = RefusalCode::host_exhausted,
             .detail = "the host has no room for " + std::string(what) + "; try again"};
   }
   if (error.kind == jail::ErrorKind::timed_out) {
-    return {.reason = Reason::too_slow,
+    return {.code = RefusalCode::too_slow,
             .detail = std::string(what) + " could not be started in time; try again"};
   }
-  return {.reason = Reason::failed,
+  return {.code = RefusalCode::internal_server_error,
           .detail = std::string(what) + " could not be started; the server's log has the reason"};
 }
 
@@ -215,7 +209,7 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find(const Principal& principal,
     const bool is_named = sandbox->request().name == id_or_name && !id_or_name.empty();
     if (is_named && !sandbox->end()) return sandbox;
   }
-  return not_found("sandbox");
+  return Refusal{.code = RefusalCode::no_such_sandbox, .detail = "no such sandbox"};
 }
 
 Sandboxes::Or<Sandboxes::Found> Sandboxes::find_living(const Principal& principal,
@@ -228,9 +222,8 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_living(const Principal& principa
 
 Refusal Sandboxes::ended_refusal(const Sandbox& sandbox) {
   const auto end = sandbox.end();
-  return {.reason = Reason::conflict,
-          .detail = "the sandbox has ended" + (end ? ": " + end->outcome.cause : std::string()),
-          .code = "sandbox_ended"};
+  return {.code = RefusalCode::sandbox_ended,
+          .detail = "the sandbox has ended" + (end ? ": " + end->outcome.cause : std::string())};
 }
 
 Sandboxes::Or<Sandboxes::Found> Sandboxes::find_by_token(std::string_view id_or_name,
@@ -246,7 +239,7 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_by_token(std::string_view id_or_
     if (end) return ended_refusal(*sandbox);
     return sandbox;
   }
-  return not_found("sandbox");
+  return Refusal{.code = RefusalCode::no_such_sandbox, .detail = "no such sandbox"};
 }
 
 Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) const {
@@ -336,7 +329,7 @@ asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_
   if (process) co_return std::move(*process);
   const jail::Error& error = process.error();
   if (cancel.requested()) {
-    co_return Refusal{.reason = Reason::too_slow, .detail = "nobody waits for the process"};
+    co_return Refusal{.code = RefusalCode::too_slow, .detail = "nobody waits for the process"};
   }
   if (error.kind == jail::ErrorKind::closed) co_return co_await ending_refusal(sandbox);
   // Init's table is full: others have left processes behind that go on.
@@ -346,12 +339,12 @@ asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_
                    max_left_behind);
   }
   if (is_of_the_program(error)) {
-    co_return Refusal{.reason = Reason::invalid, .detail = "command: " + error.message()};
+    co_return Refusal{.code = RefusalCode::bad_request, .detail = "command: " + error.message()};
   }
   if (error.kind == jail::ErrorKind::refused) co_return paused_refusal();
   Refusal refusal = not_started(error, "the process");
   if (error.sys_errno == ENOENT && error.kind == jail::ErrorKind::invalid) {
-    refusal.code = "command_not_found";
+    refusal.code = RefusalCode::command_not_found;
   }
   co_return refusal;
 }
@@ -368,7 +361,9 @@ Sandboxes::Or<std::shared_ptr<LivingProcess>> Sandboxes::find_process(const Sand
   const auto [end, error] = std::from_chars(pid.data(), pid.data() + pid.size(), number);
   const bool is_number = error == std::errc() && end == pid.data() + pid.size();
   auto process = is_number ? sandbox.living()->find(number) : nullptr;
-  if (process == nullptr) return not_found("process");
+  if (process == nullptr) {
+    return Refusal{.code = RefusalCode::no_such_process, .detail = "no such process"};
+  }
   return process;
 }
 

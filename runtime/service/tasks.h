@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "runtime/agent/agent_runtime.h"
+#include "runtime/refusals/refusal.h"
 #include "runtime/service/execution.h"
-#include "runtime/service/refusal.h"
 #include "runtime/service/services.h"
 
 namespace runtime {

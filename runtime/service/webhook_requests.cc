@@ -68,8 +68,8 @@ Complaint read_new_events(const Field& field, const json::Value& value, const Re
 }
 
 constexpr RequestField<WebhookRequest> webhook_rows[] = {
-    {url_field, read_text<&WebhookRequest::url>},
-    {events_field, read_events},
+    {required(url_field), read_text<&WebhookRequest::url>},
+    {required(events_field), read_events},
     {name_field, read_text<&WebhookRequest::name>}};
 
 constexpr RequestField<WebhookChange> webhook_change_rows[] = {
@@ -102,12 +102,6 @@ std::span<const RequestField<WebhookChange>> webhook_change_fields() noexcept {
 
 std::span<const RequestField<WebhookSecretRequest>> webhook_secret_fields() noexcept {
   return webhook_secret_rows;
-}
-
-Complaint check_webhook(const WebhookRequest& request) {
-  if (request.url.empty()) return "url: expected, where the events are sent";
-  if (request.events.empty()) return "events: expected, a list of kinds of events";
-  return std::nullopt;
 }
 
 }  // namespace runtime

@@ -43,7 +43,4 @@ std::span<const RequestField<WebhookRequest>> webhook_fields() noexcept;
 std::span<const RequestField<WebhookChange>> webhook_change_fields() noexcept;
 std::span<const RequestField<WebhookSecretRequest>> webhook_secret_fields() noexcept;
 
-// What must be there. A complaint begins with the field's name.
-Complaint check_webhook(const WebhookRequest& request);
-
 }  // namespace runtime

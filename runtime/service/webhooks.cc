@@ -12,13 +12,14 @@ namespace {
 namespace asio = boost::asio;
 using asio::awaitable;
 using jail::Result;
-using Reason = Refusal::Reason;
 
 constexpr const char* disabled_by_owner = "its owner disabled it";
 constexpr const char* disabled_without_key =
     "its owner's key is not among those that the operator configured (API_KEYS)";
 
-Refusal no_such_webhook() { return {.reason = Reason::not_found, .detail = "no such webhook"}; }
+Refusal no_such_webhook() {
+  return {.code = RefusalCode::no_such_webhook, .detail = "no such webhook"};
+}
 
 bool sees(const Principal& principal, const WebhookRow& row) {
   const auto owner = principal.sees();
@@ -47,9 +48,7 @@ void apply(WebhookRow& row, const WebhookChange& change) {
   if (!*change.is_enabled) row.disabled = disabled_by_owner;
 }
 
-Refusal stopping() {
-  return {.reason = Reason::busy, .detail = "the server is stopping", .code = "stopping"};
-}
+Refusal stopping() { return {.code = RefusalCode::stopping, .detail = "the server is stopping"}; }
 
 }  // namespace
 
@@ -81,11 +80,10 @@ Webhooks::~Webhooks() {
 }
 
 Refusal Webhooks::off() {
-  return {.reason = Reason::forbidden,
+  return {.code = RefusalCode::webhooks_off,
           .detail =
               "webhooks are off: the operator names where they may lead in "
-              "SANDBOX_WEBHOOKS_ALLOW, and keeps events (SANDBOX_EVENTS_KEPT)",
-          .code = "webhooks_off"};
+              "SANDBOX_WEBHOOKS_ALLOW, and keeps events (SANDBOX_EVENTS_KEPT)"};
 }
 
 void Webhooks::restore() {
@@ -121,7 +119,7 @@ bool Webhooks::has_key(const std::string& owner) const {
 std::optional<Refusal> Webhooks::why_not(std::string_view url) const {
   if (sender_ == nullptr) return off();
   if (const auto complaint = destinations_.why_not(url)) {
-    return Refusal{.reason = Reason::invalid, .detail = "url: " + *complaint};
+    return Refusal{.code = RefusalCode::bad_request, .detail = "url: " + *complaint};
   }
   return std::nullopt;
 }
@@ -148,7 +146,7 @@ Webhooks::View Webhooks::view_of(const Webhook& webhook) const {
 Refusal Webhooks::failed(const Caller& caller, const jail::Error& error) const {
   logger_.error("a webhook cannot be stored",
                 {{"request_id", caller.request_id}, {"error", error.message()}});
-  return {.reason = Reason::failed,
+  return {.code = RefusalCode::internal_server_error,
           .detail =
               "the webhook cannot be stored; the server's log has the reason under this "
               "request's id"};
@@ -159,7 +157,7 @@ std::optional<Refusal> Webhooks::reserve(const std::string& owner) {
   auto own = static_cast<std::size_t>(std::count(under_way_.begin(), under_way_.end(), owner));
   for (const Found& webhook : webhooks_) own += webhook->row.owner == owner ? 1 : 0;
   if (own >= max_per_owner) {
-    return Refusal{.reason = Reason::caller_limit,
+    return Refusal{.code = RefusalCode::caller_limit,
                    .detail = "too many webhooks of this caller; delete one",
                    .limit = std::int64_t{max_per_owner},
                    .used = static_cast<std::int64_t>(own)};
@@ -305,7 +303,7 @@ awaitable<Webhooks::Or<WebhookTry>> Webhooks::test(Caller caller, std::string id
   if (draining_.requested()) co_return stopping();
   const auto claim = tests_.claim(row.owner);
   if (!claim) {
-    co_return Refusal{.reason = Reason::caller_limit,
+    co_return Refusal{.code = RefusalCode::caller_limit,
                       .detail = "tests of this caller's webhooks are under way; wait for an answer",
                       .limit = std::int64_t{max_tests_per_owner},
                       .used = std::int64_t{max_tests_per_owner}};

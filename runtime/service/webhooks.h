@@ -17,10 +17,10 @@
 #include "runtime/config/secret.h"
 #include "runtime/observe/logger.h"
 #include "runtime/observe/metrics.h"
+#include "runtime/refusals/refusal.h"
 #include "runtime/sandbox/admission.h"
 #include "runtime/sandbox/cancel.h"
 #include "runtime/service/principal.h"
-#include "runtime/service/refusal.h"
 #include "runtime/service/sandbox_history.h"
 #include "runtime/service/webhook_destinations.h"
 #include "runtime/service/webhook_message.h"
@@ -36,7 +36,7 @@ namespace runtime {
 // other is sent, until it is delivered, by a coroutine of its own, all of which share one thread.
 // So none waits for another, and what was delivered is known to the next server. Its end waits for
 // no delivery: what is left goes on with the next server. Errors of the disk are refusals with
-// Refusal::Reason::failed, and logged.
+// RefusalCode::internal_server_error, and logged.
 class Webhooks {
  public:
   struct Options {

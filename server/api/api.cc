@@ -113,6 +113,15 @@ void Api::add_own_routes() {
       {"GET", "/stats", Access::key, Cost::none, [this](Call) { return at_once(stats()); }});
   routes_.add({"GET", "/metrics", Access::key, Cost::none,
                [this](Call) { return at_once(metrics()); }, QueryNames(), Versions::plain});
+  routes_.add(
+      {"GET", "/", Access::open, Cost::none,
+       [](Call) {
+         Response response;
+         response.body =
+             R"({"name":"agent-sandbox","documentation":"/openapi.json","health":"/health"})";
+         return at_once(std::move(response));
+       },
+       QueryNames(), Versions::plain});
   routes_.add({"GET", "/openapi.json", Access::open, Cost::none, [this](Call) {
                  Response response;
                  response.body = openapi_json(options_.execute);
@@ -141,7 +150,7 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
   const bool has_own_name = matched.port && matched.port->target.form == PortForm::host;
   if (!has_own_name && options_.host_check == ApiOptions::HostCheck::local &&
       !is_local_host(head, options_.allowed_hosts)) {
-    return problem(421,
+    return problem(RefusalCode::misdirected_request,
                    "Host: this server answers to localhost only; API_ALLOWED_HOSTS adds names");
   }
   const RouteTable::Match& path = matched.path;
@@ -156,9 +165,10 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
   if (!matched.principal && !is_open) {
     return no_key(route);
   }
-  if (path.label.empty()) return problem(404, "no such path");
+  if (path.label.empty()) return problem(RefusalCode::no_such_path, "no such path");
   if (route == nullptr) {
-    return problem(405, "expected " + path.methods, {{"Allow", path.methods}});
+    return problem(RefusalCode::method_not_allowed, "expected " + path.methods,
+                   {{"Allow", path.methods}});
   }
   if (route->cost == Cost::program && is_draining()) {
     services_.metrics.rejected.add({"stopping"});
@@ -170,18 +180,18 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
   }
   if (!is_signed) {
     auto query = parameters_of(head.query, route->query);
-    if (!query) return problem(400, query.error().message());
-    matched.query = std::move(*query);
+    if (const auto* refusal = std::get_if<runtime::Refusal>(&query)) return problem(*refusal);
+    matched.query = std::get<Parameters>(std::move(query));
   }
   // A browser says which page asks, and asks us before it sends JSON for another site.
   const bool may_be_bare =
       route->body == Route::Body::none && !head.header("Content-Type") && !head.header("Origin");
   if (route->body == Route::Body::form) {
     if (!is_own_origin(head, options_.allowed_hosts)) {
-      return problem(403, "Origin: a page of another site");
+      return problem(RefusalCode::other_site, "Origin: a page of another site");
     }
   } else if (head.method == "POST" && !is_json(head) && !may_be_bare) {
-    return problem(415, "Content-Type: expected application/json");
+    return problem(RefusalCode::unsupported_media_type, "Content-Type: expected application/json");
   }
   if (route->is_upgrade()) {
     if (route->why_no_upgrade != nullptr) {
@@ -193,7 +203,7 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
     return why_no_websocket(head, options_.allowed_hosts);
   }
   if (head.header("Content-Encoding")) {
-    return problem(415, "Content-Encoding: expected none");
+    return problem(RefusalCode::unsupported_media_type, "Content-Encoding: expected none");
   }
   return std::nullopt;
 }
@@ -205,8 +215,9 @@ std::optional<Response> Api::check_rate(std::size_t key) const {
   if (wait.count() == 0) return std::nullopt;
   const std::string seconds = std::to_string(std::chrono::ceil<std::chrono::seconds>(wait).count());
   services_.metrics.rejected.add({"rate"});
-  return problem(429, "too many requests in a short time; try again in " + seconds + " s",
-                 {{"Retry-After", seconds}}, {.code = "rate_limit"});
+  return problem(RefusalCode::rate_limit,
+                 "too many requests in a short time; try again in " + seconds + " s",
+                 {{"Retry-After", seconds}});
 }
 
 Call Api::call_of(Request request, const Matched& matched, runtime::Cancel gone) {

@@ -5,7 +5,6 @@
 #include "runtime/benchmark/benchmark_report.h"
 #include "runtime/service/benchmarks.h"
 #include "server/api/decode.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 
 namespace server {
@@ -19,14 +18,14 @@ boost::asio::awaitable<Response> measure(runtime::Services services,
   if (auto* refusal = std::get_if<Response>(&decoded)) co_return std::move(*refusal);
   auto request = std::get<runtime::BenchmarkRequest>(std::move(decoded));
   auto suite = benchmark::shipped_suite(request.suite);
-  if (!suite) co_return problem(400, "suite: " + suite.error().message());
+  if (!suite) co_return problem(RefusalCode::bad_request, "suite: " + suite.error().message());
   const runtime::BenchmarkParts parts{services.runner, *services.agent, services.metrics,
                                       services.logger};
   runtime::BenchmarkCourse course{.cancel = call.gone};
   const auto report =
       co_await runtime::run_suite(parts, caller_of(call), std::move(*suite), std::move(request),
                                   rules->ceilings, std::move(course));
-  if (const auto* refusal = std::get_if<runtime::Refusal>(&report)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<runtime::Refusal>(&report)) co_return problem(*refusal);
   Response response;
   response.body = benchmark::as_json(std::get<benchmark::BenchmarkReport>(report));
   co_return response;

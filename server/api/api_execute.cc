@@ -9,7 +9,6 @@
 #include "runtime/service/programs.h"
 #include "runtime/service/tasks.h"
 #include "server/api/live_run.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/events/response_events.h"
 
@@ -21,7 +20,7 @@ using boost::asio::experimental::awaitable_operators::operator&&;
 
 template <class Outcome>
 Response answer_of(std::variant<Outcome, runtime::Refusal> ran) {
-  if (const auto* refusal = std::get_if<runtime::Refusal>(&ran)) return response_of(*refusal);
+  if (const auto* refusal = std::get_if<runtime::Refusal>(&ran)) return problem(*refusal);
   Response response;
   response.body = std::move(std::get<Outcome>(ran).result);
   return response;
@@ -52,7 +51,7 @@ awaitable<std::optional<Response>> run_or_refuse(runtime::Services services, run
   const auto refusal =
       co_await run_live(services, std::move(caller), std::move(request), call.gone.child(), events);
   if (!refusal) co_return std::nullopt;
-  Response why = response_of(*refusal);
+  Response why = problem(*refusal);
   if (call.stream->begun() || events->writer().count() > 0) {
     events->end("error", why.body);
     co_return std::nullopt;

@@ -10,7 +10,6 @@
 #include "server/api/encode_jobs.h"
 #include "server/api/live_events.h"
 #include "server/api/query.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/events/response_events.h"
 
@@ -25,7 +24,7 @@ boost::asio::awaitable<Response> show_jobs(runtime::Services services, Call call
     co_return std::move(*refusal);
   }
   const auto page = co_await runtime::list_jobs(services, caller_of(call), std::move(query));
-  if (const auto* refusal = std::get_if<Refusal>(&page)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&page)) co_return problem(*refusal);
   Response response;
   response.body = encode_jobs(std::get<runtime::JobPage>(page));
   co_return response;
@@ -65,10 +64,10 @@ std::string start_of(const std::string& id, const runtime::LiveJobs::Found& foun
 std::variant<std::string, Response> text_of(
     const runtime::Services& services, const Call& call,
     const std::variant<runtime::JobRecord, Refusal>& found) {
-  if (const auto* refusal = std::get_if<Refusal>(&found)) return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) return problem(*refusal);
   auto text = encode_job(std::get<runtime::JobRecord>(found));
   if (text) return std::move(*text);
-  return response_of(runtime::job_not_readable(services, caller_of(call), text.error()));
+  return problem(runtime::job_not_readable(services, caller_of(call), text.error()));
 }
 
 // The last event, and how the job stands where it is read: its result, or why there is none.
@@ -77,8 +76,7 @@ boost::asio::awaitable<Response> say_end(runtime::Services services, const Call&
   const auto found = co_await runtime::find_job(services, caller_of(call), call.parameter("id"));
   auto job = text_of(services, call, found);
   if (call.gone.requested()) {
-    job = problem(503, "the stream ends before the job: the server is stopping", {},
-                  {.code = "stopping"});
+    job = problem(RefusalCode::stopping, "the stream ends before the job: the server is stopping");
   }
   auto* const why_none = std::get_if<Response>(&job);
   if (why_none != nullptr && !call.stream->begun()) co_return std::move(*why_none);
@@ -126,7 +124,7 @@ boost::asio::awaitable<Response> show_job(runtime::Services services, Call call)
 boost::asio::awaitable<Response> end_job(runtime::Services services, Call call) {
   const std::string& id = call.parameter("id");
   const auto refusal = co_await runtime::cancel_job(services, caller_of(call), id);
-  if (refusal) co_return response_of(*refusal);
+  if (refusal) co_return problem(*refusal);
   Response response;
   response.status = 202;
   response.body = encode_cancelling(id);

@@ -8,7 +8,6 @@
 #include "runtime/service/list_queries.h"
 #include "server/api/encode_lessons.h"
 #include "server/api/query.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 
 namespace server {
@@ -27,7 +26,7 @@ boost::asio::awaitable<Response> show_lessons(runtime::Services services, Call c
   }
   const auto page =
       co_await runtime::list_lessons(parts_of(services), caller_of(call), std::move(query));
-  if (const auto* refusal = std::get_if<Refusal>(&page)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&page)) co_return problem(*refusal);
   Response response;
   response.body = encode_lessons(std::get<runtime::agent::LessonPage>(page));
   co_return response;
@@ -39,7 +38,7 @@ boost::asio::awaitable<Response> forget(runtime::Services services, Call call) {
   if (!call.parameters.empty()) id = call.parameter("id");
   const auto erased =
       co_await runtime::erase_lessons(parts_of(services), caller_of(call), std::move(id));
-  if (const auto* refusal = std::get_if<Refusal>(&erased)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&erased)) co_return problem(*refusal);
   Response response;
   response.body = encode_erased(std::get<std::uint64_t>(erased));
   co_return response;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "server/api/guard.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/mcp/mcp.h"
 
@@ -20,7 +19,7 @@ using HostNames = std::vector<std::string>;
 
 std::optional<Response> check_origin(const Call& call, const HostNames& allowed_hosts) {
   if (is_own_origin(call.head, allowed_hosts)) return std::nullopt;
-  return problem(403, "Origin: a page of another site");
+  return problem(RefusalCode::other_site, "Origin: a page of another site");
 }
 
 // `sandbox`: the id of the one that all tools work in; empty: all tools are there.
@@ -48,7 +47,7 @@ awaitable<Response> answer_for_one(runtime::Services services, std::shared_ptr<c
                                    const HostNames* allowed_hosts, Call call) {
   if (auto refusal = check_origin(call, *allowed_hosts)) co_return std::move(*refusal);
   const auto found = services.sandboxes->find_living(call.principal, call.parameter("name"));
-  if (const auto* refusal = std::get_if<runtime::Refusal>(&found)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<runtime::Refusal>(&found)) co_return problem(*refusal);
   std::string id = std::get<runtime::Sandboxes::Found>(found)->id();
   co_return co_await answer(std::move(mcp), std::move(call), std::move(id));
 }

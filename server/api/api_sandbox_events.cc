@@ -16,7 +16,6 @@
 #include "runtime/service/sandbox_json.h"
 #include "server/api/follow_format.h"
 #include "server/api/query.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/events/told_events.h"
 
@@ -38,7 +37,7 @@ Response events_failed(const runtime::Services& services, const Call& call,
                        const jail::Error& error) {
   services.logger.error("events cannot be read",
                         {{"request_id", call.head.request_id}, {"error", error.message()}});
-  return problem(500,
+  return problem(RefusalCode::internal_server_error,
                  "events cannot be read; the server's log has the reason under this request's id");
 }
 
@@ -150,7 +149,7 @@ awaitable<Response> follow_events(runtime::Services services, runtime::Followers
                                   Call call, SandboxEventQuery query, EventFormat format,
                                   FollowedEvents::End end, Begin begin) {
   const auto place = followers.take(call.principal);
-  if (const auto* refusal = std::get_if<Refusal>(&place)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&place)) co_return problem(*refusal);
   const auto last = runtime::event_number_of(call.head.header("Last-Event-ID").value_or(""));
   if (last) query.after = *last;
   const bool begins_somewhere = last || call.query.contains("cursor");
@@ -169,7 +168,7 @@ awaitable<Response> follow_events(runtime::Services services, runtime::Followers
 awaitable<Response> list_events(runtime::Services services,
                                 std::shared_ptr<runtime::Followers> followers, Call call) {
   const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
-  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return problem(*refusal);
   const runtime::Sandbox& sandbox = *std::get<Sandboxes::Found>(found);
   EventListQuery asked;
   if (auto refusal = read_query(call.query, runtime::event_query_fields(), asked)) {

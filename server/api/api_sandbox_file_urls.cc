@@ -12,7 +12,6 @@
 #include "server/api/decode.h"
 #include "server/api/guard.h"
 #include "server/api/query.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/api/sandbox_target.h"
 
@@ -24,8 +23,8 @@ using runtime::FileGrant;
 using runtime::Refusal;
 using runtime::Sandboxes;
 
-constexpr std::string_view signature_parameter = "signature";
-constexpr std::string_view expires_parameter = "expires";
+using runtime::expires_parameter;
+using runtime::signature_parameter;
 
 bool takes_url(const Route& route) {
   return route.access == Access::key_or_url_to_read || route.access == Access::key_or_url_to_write;
@@ -49,9 +48,6 @@ awaitable<Response> sign_url(runtime::Services services, const runtime::RequestR
   if (auto refusal = decode_into(call.body, runtime::file_url_fields(), *rules, request)) {
     co_return std::move(*refusal);
   }
-  if (const auto complaint = runtime::check_file_url(request)) {
-    co_return problem(400, *complaint);
-  }
   const auto expires = std::chrono::system_clock::now() + std::chrono::seconds(request.seconds);
   const FileGrant grant{.operation = request.operation,
                         .path = std::move(request.path),
@@ -72,17 +68,21 @@ struct ShownGrant {
 
 // Nothing where the URL is none that was signed: with other parameters it is another one.
 std::optional<ShownGrant> grant_shown(const RequestHead& head, const RouteTable::Match& path) {
-  const auto query = parameters_of(head.query, {expires_parameter, signature_parameter});
+  const auto query =
+      parameters_of(head.query, runtime::names_of(runtime::signed_url_query_fields()));
+  const auto* const parameters = std::get_if<Parameters>(&query);
   auto file = path_of_file(parameter_in(path.parameters, "path"));
-  if (!query || query->size() != 2 || std::holds_alternative<Response>(file)) return std::nullopt;
-  const auto expires = runtime::digits_of(query->find(expires_parameter)->second);
-  if (!expires) return std::nullopt;
+  if (parameters == nullptr || std::holds_alternative<Response>(file)) return std::nullopt;
+  runtime::SignedUrlQuery url;
+  if (runtime::read_parameters(*parameters, runtime::signed_url_query_fields(), url)) {
+    return std::nullopt;
+  }
   const bool writes = path.route->access == Access::key_or_url_to_write;
   ShownGrant shown;
   shown.grant.operation = writes ? FileGrant::Operation::write : FileGrant::Operation::read;
   shown.grant.path = std::get<std::string>(std::move(file));
-  shown.grant.expires = std::chrono::sys_seconds(std::chrono::seconds(*expires));
-  shown.signature = query->find(signature_parameter)->second;
+  shown.grant.expires = std::chrono::sys_seconds(std::chrono::seconds(url.expires));
+  shown.signature = std::move(url.signature);
   return shown;
 }
 
@@ -98,7 +98,7 @@ void add_sandbox_file_url_route(RouteTable& table, const runtime::Services& serv
 Response Api::no_key(const Route* route) {
   std::string detail = "expected a valid key in Authorization: Bearer or in X-API-Key";
   if (route != nullptr && takes_url(*route)) detail += ", or a signed URL as it was made";
-  return problem(401, detail, {{"WWW-Authenticate", "Bearer"}});
+  return problem(RefusalCode::unauthorized, std::move(detail), {{"WWW-Authenticate", "Bearer"}});
 }
 
 bool Api::has_signature(const RequestHead& head, const Route& route) {
@@ -111,8 +111,8 @@ std::optional<Response> Api::check_signature(const RequestHead& head, Matched& m
   const auto found = services_.sandboxes->find_by_signature(
       parameter_in(matched.path.parameters, "id"), shown->grant, shown->signature);
   if (const auto* const refusal = std::get_if<Refusal>(&found)) {
-    const bool is_wrong = refusal->reason == Refusal::Reason::not_found;
-    return is_wrong ? no_key(matched.path.route) : response_of(*refusal);
+    const bool is_wrong = refusal->code == RefusalCode::no_such_sandbox;
+    return is_wrong ? no_key(matched.path.route) : problem(*refusal);
   }
   const std::string& owner = std::get<Sandboxes::Found>(found)->owner();
   matched.principal = runtime::Principal{.tenant = owner, .key = {}, .has_signed_url = true};

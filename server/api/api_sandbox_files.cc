@@ -14,7 +14,6 @@
 #include "runtime/service/sandbox_queries.h"
 #include "server/api/decode.h"
 #include "server/api/query.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/api/sandbox_target.h"
 #include "server/http/file_answer.h"
@@ -33,7 +32,7 @@ constexpr std::size_t tree_piece_bytes = 256u << 10;
 constexpr std::string_view tar_type = "application/x-tar";
 
 Response response_of_file(const jail::Error& error) {
-  return response_of(Sandboxes::refusal_of_file(error));
+  return problem(Sandboxes::refusal_of_file(error));
 }
 
 Response answer_of(const FileEntry& entry, int status = 200) {
@@ -137,7 +136,7 @@ awaitable<Response> read_file(runtime::Services services, FileTarget target, Cal
   if (auto refusal = read_query(call.query, runtime::file_read_query_fields(), query)) {
     co_return std::move(*refusal);
   }
-  if (const auto complaint = runtime::check_file_read(query)) co_return problem(400, *complaint);
+  if (const auto refusal = runtime::check_file_read(query)) co_return problem(*refusal);
   if (query.is_stat) {
     auto look = [files = target.files, path = target.path] { return files.stat(path); };
     const auto entry = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(look));
@@ -216,7 +215,7 @@ awaitable<Response> write_file(runtime::Services services, FileTarget target, Ca
     co_return std::move(*refusal);
   }
   if (is_tar(call)) {
-    if (query.mode) co_return problem(400, "mode: an archive has its own");
+    if (query.mode) co_return problem(RefusalCode::bad_request, "mode: an archive has its own");
     co_return co_await write_tree(services, std::move(target), std::move(call));
   }
   Sandboxes& sandboxes = *services.sandboxes;
@@ -267,8 +266,8 @@ awaitable<Response> change_file(runtime::Services services, const runtime::Reque
   if (auto refusal = decode_into(call.body, runtime::file_action_fields(), *rules, request)) {
     co_return std::move(*refusal);
   }
-  if (const auto complaint = runtime::check_file_action(request)) {
-    co_return problem(400, *complaint);
+  if (const auto refusal = runtime::check_file_action(request)) {
+    co_return problem(*refusal);
   }
   auto work = [files = target.files, path = target.path, request]() -> jail::Result<Done> {
     if (request.make_directory) return entry_after(files, path, files.make_directory(path));

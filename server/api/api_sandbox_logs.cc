@@ -21,7 +21,6 @@
 #include "server/api/follow_format.h"
 #include "server/api/process_events.h"
 #include "server/api/query.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/api/sandbox_target.h"
 #include "server/events/told_events.h"
@@ -52,7 +51,7 @@ std::variant<LogWish, Response> log_wish(const Call& call) {
   if (auto refusal = read_query(call.query, runtime::log_query_fields(), query)) {
     return std::move(*refusal);
   }
-  if (const auto complaint = runtime::check_log_query(query)) return problem(400, *complaint);
+  if (const auto refusal = runtime::check_log_query(query)) return problem(*refusal);
   query.output.from = query.from.value_or(0);
   wish.format = follow_format(call.head, query.follows);
   // A client that connects again goes on where it was.
@@ -229,16 +228,15 @@ awaitable<Response> show_logs(runtime::Services services,
   auto& wish = std::get<LogWish>(read);
   runtime::LogQuery& query = wish.query;
   const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
-  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return problem(*refusal);
   const Living living = std::get<Sandboxes::Found>(found)->living();
   if (living == nullptr) {
-    co_return problem(409, "its output went with the server that it lived on", {},
-                      {.code = "output_gone"});
+    co_return problem(RefusalCode::output_gone, "its output went with the server that it lived on");
   }
   if (query.tail) query.output.from = living->output_tail(query.output.filter, *query.tail);
   if (!wish.format) co_return page_answer(living->output(query.output), query.encoding);
   const auto place = followers->take(call.principal);
-  if (const auto* refusal = std::get_if<Refusal>(&place)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&place)) co_return problem(*refusal);
   const LivingSandbox::Use use(living);
   LogEvents events(living, wish, *call.stream, call.gone, co_await asio::this_coro::executor);
   co_await events.tell();

@@ -10,7 +10,6 @@
 #include "runtime/service/sandbox_queries.h"
 #include "runtime/service/usage_history.h"
 #include "server/api/query.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/api/sandbox_target.h"
 
@@ -30,13 +29,13 @@ awaitable<Response> show_metrics(runtime::Services services, Call call) {
     co_return std::move(*refusal);
   }
   const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
-  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return problem(*refusal);
   const auto& sandbox = std::get<Sandboxes::Found>(found);
   std::optional<SandboxUsage> now;
   if (!sandbox->end()) {
     auto usage = co_await services.sandboxes->usage(sandbox);
     const bool has_ended = !usage && usage.error().kind == jail::ErrorKind::closed;
-    if (!usage && !has_ended) co_return response_of(Sandboxes::refusal_of_file(usage.error()));
+    if (!usage && !has_ended) co_return problem(Sandboxes::refusal_of_file(usage.error()));
     if (usage) now = *usage;
   }
   Writer writer;

@@ -6,7 +6,6 @@
 
 #include "server/api/api.h"
 #include "server/api/guard.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/ports/port_access.h"
 #include "server/ports/port_proxy.h"
@@ -29,14 +28,14 @@ awaitable<Response> ask_port(const PortProxy& proxy, Call call) {
 }
 
 Response no_credential() {
-  return problem(401,
+  return problem(RefusalCode::unauthorized,
                  "expected a valid key, or the sandbox's access_token in X-Access-Token or in the "
                  "parameter access_token",
                  {{"WWW-Authenticate", "Bearer"}});
 }
 
 Response of_another_site() {
-  return problem(403,
+  return problem(RefusalCode::other_site,
                  "a page of another site may not use this port; open its address yourself, or show "
                  "the sandbox's access_token");
 }
@@ -45,7 +44,7 @@ std::optional<Response> check_upgrade(const RequestHead& head) {
   const bool has_body =
       head.header("Transfer-Encoding") || head.header("Content-Length").value_or("0") != "0";
   if (head.method != "GET" || has_body) {
-    return problem(400, "Upgrade: expected a GET without a body");
+    return problem(RefusalCode::bad_request, "Upgrade: expected a GET without a body");
   }
   return check_websocket_key(head);
 }
@@ -69,7 +68,7 @@ std::optional<Response> redirection(const RequestHead& head, const PortCall& cal
 }
 
 std::variant<Sandboxes::Found, Response> found_or_why(Sandboxes::Or<Sandboxes::Found> found) {
-  if (const auto* refusal = std::get_if<Refusal>(&found)) return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) return problem(*refusal);
   return std::get<Sandboxes::Found>(std::move(found));
 }
 
@@ -126,7 +125,7 @@ std::variant<Sandboxes::Found, Response> Api::sandbox_of_port(const RequestHead&
   if (const auto token = token_shown(head)) {
     auto found = sandboxes.find_by_token(id, *token);
     const auto* const refusal = std::get_if<Refusal>(&found);
-    const bool is_wrong = refusal != nullptr && refusal->reason == Refusal::Reason::not_found;
+    const bool is_wrong = refusal != nullptr && refusal->code == RefusalCode::no_such_sandbox;
     if (!is_wrong) return found_or_why(std::move(found));
     if (!has_key) return no_credential();
   }
@@ -148,19 +147,20 @@ std::size_t Api::key_of(const std::string& tenant) const {
 }
 
 std::optional<Response> Api::why_port_refused(const RequestHead& head, Matched& matched) const {
-  if (services_.sandboxes == nullptr) return problem(404, "no such path");
+  if (services_.sandboxes == nullptr) return problem(RefusalCode::no_such_path, "no such path");
   auto found = sandbox_of_port(head, matched);
   if (auto* const refusal = std::get_if<Response>(&found)) return std::move(*refusal);
   PortCall& call = *matched.port;
   call.sandbox = std::get<Sandboxes::Found>(std::move(found));
   if (auto refusal = check_rate(key_of(call.sandbox->owner()))) return refusal;
   const auto port = port_number(call.target.port);
-  if (!port) return problem(400, "port: expected 1 .. 65535");
+  if (!port) return problem(RefusalCode::bad_request, "port: expected 1 .. 65535");
   call.port = *port;
   call.key_is_authorization = key_in_authorization(head, options_.keys).has_value();
   // It would answer for our own origin from then on.
   if (call.target.form == PortForm::path && head.header("Service-Worker")) {
-    return problem(403, "Service-Worker: none may come from a port below this server's origin");
+    return problem(RefusalCode::service_worker,
+                   "Service-Worker: none may come from a port below this server's origin");
   }
   if (auto elsewhere = redirection(head, call)) return elsewhere;
   if (!asks_for_websocket(head)) return std::nullopt;

@@ -15,7 +15,6 @@
 #include "server/api/decode.h"
 #include "server/api/process_events.h"
 #include "server/api/query.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/api/sandbox_target.h"
 
@@ -41,10 +40,6 @@ Response answer_of(const runtime::Services& services, const ProcessTarget& targe
   Writer writer;
   runtime::write_process(writer, *services.sandboxes, *target.sandbox, *target.process);
   return json_answer(std::move(writer), status);
-}
-
-Response conflict(std::string_view code, std::string_view detail) {
-  return problem(409, detail, {}, {.code = code});
 }
 
 awaitable<Response> answer_at_the_end(runtime::Services services, ProcessTarget target, Call call,
@@ -89,12 +84,12 @@ awaitable<Response> start_process(runtime::Services services, const runtime::Req
   if (auto refusal = decode_into(call.body, runtime::process_fields(), *rules, request)) {
     co_return std::move(*refusal);
   }
-  if (const auto complaint = runtime::check_process(request)) co_return problem(400, *complaint);
+  if (const auto refusal = runtime::check_process(request)) co_return problem(*refusal);
   const bool in_background = request.background;
   const OutputEncoding encoding = request.output_encoding;
   auto started = co_await services.sandboxes->start_process(caller_of(call), in.sandbox,
                                                             std::move(request), call.gone);
-  if (const auto* refusal = std::get_if<Refusal>(&started)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&started)) co_return problem(*refusal);
   ProcessTarget target{std::move(in), std::get<Process>(std::move(started))};
   services.logger.info("process started", {{"request_id", call.head.request_id},
                                            {"sandbox_id", target.sandbox->id()},
@@ -170,7 +165,7 @@ awaitable<Response> write_input(runtime::Services, const runtime::RequestRules* 
   if (auto refusal = decode_into(call.body, runtime::process_input_fields(), *rules, request)) {
     co_return std::move(*refusal);
   }
-  if (const auto complaint = runtime::check_input(request)) co_return problem(400, *complaint);
+  if (const auto refusal = runtime::check_input(request)) co_return problem(*refusal);
   const auto& process = target.process;
   using Written = LivingProcess::Written;
   const Written written =
@@ -179,13 +174,13 @@ awaitable<Response> write_input(runtime::Services, const runtime::RequestRules* 
     case Written::whole:
       co_return no_content();
     case Written::busy:
-      co_return conflict("input_busy", "another request is writing to it");
+      co_return problem(RefusalCode::input_busy, "another request is writing to it");
     case Written::cancelled:
       co_return stopping();
     case Written::closed:
       break;
   }
-  co_return conflict("input_closed", "its input is closed, or nobody reads it any more");
+  co_return problem(RefusalCode::input_closed, "its input is closed, or nobody reads it any more");
 }
 
 awaitable<Response> signal_process(runtime::Services, const runtime::RequestRules* rules,
@@ -194,12 +189,12 @@ awaitable<Response> signal_process(runtime::Services, const runtime::RequestRule
   if (auto refusal = decode_into(call.body, runtime::process_signal_fields(), *rules, request)) {
     co_return std::move(*refusal);
   }
-  if (const auto complaint = runtime::check_signal(request)) co_return problem(400, *complaint);
   LivingProcess& process = *target.process;
-  if (process.state().has_ended) co_return conflict("process_ended", "the process has ended");
+  if (process.state().has_ended)
+    co_return problem(RefusalCode::process_ended, "the process has ended");
   const auto sent =
       request.group ? process.signal_group(request.number) : process.signal(request.number);
-  if (!sent) co_return conflict("process_ended", "the process has ended");
+  if (!sent) co_return problem(RefusalCode::process_ended, "the process has ended");
   co_return no_content();
 }
 
@@ -209,12 +204,12 @@ awaitable<Response> resize_terminal(runtime::Services, const runtime::RequestRul
   if (auto refusal = decode_into(call.body, runtime::process_resize_fields(), *rules, request)) {
     co_return std::move(*refusal);
   }
-  if (const auto complaint = runtime::check_resize(request)) co_return problem(400, *complaint);
   LivingProcess& process = *target.process;
-  if (!process.command().terminal) co_return conflict("no_terminal", "it has no terminal");
+  if (!process.command().terminal)
+    co_return problem(RefusalCode::no_terminal, "it has no terminal");
   const auto resized = process.resize(
       {static_cast<std::uint16_t>(request.columns), static_cast<std::uint16_t>(request.rows)});
-  if (!resized) co_return conflict("process_ended", "the process has ended");
+  if (!resized) co_return problem(RefusalCode::process_ended, "the process has ended");
   co_return no_content();
 }
 

@@ -8,7 +8,6 @@
 #include "runtime/service/sandbox_queries.h"
 #include "runtime/service/sandbox_search.h"
 #include "server/api/query.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/api/sandbox_target.h"
 
@@ -39,7 +38,7 @@ awaitable<Response> search(runtime::Services services, SandboxTarget target, Cal
   const auto noted = call.head.method == "GET" ? runtime::Noted::yes : runtime::Noted::no;
   const auto found = co_await runtime::search_files(
       *services.sandboxes, caller_of(call), target.sandbox, std::move(query), noted, call.gone);
-  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return problem(*refusal);
   if (call.gone.requested()) co_return stopping();
   co_return answer_of(std::get<runtime::SearchFindings>(found));
 }

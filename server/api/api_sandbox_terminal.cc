@@ -26,7 +26,7 @@ std::variant<TerminalWish, Response> read_wish(const Call& call) {
   if (auto refusal = read_query(call.query, runtime::terminal_query_fields(), query)) {
     return std::move(*refusal);
   }
-  if (const auto complaint = runtime::check_terminal_query(query)) return problem(400, *complaint);
+  if (const auto refusal = runtime::check_terminal_query(query)) return problem(*refusal);
   TerminalWish wish{
       .process = std::move(query.process), .pid = std::move(query.pid), .has_size = query.has_size};
   wish.process.terminal = {static_cast<std::uint16_t>(query.size.columns),
@@ -49,7 +49,8 @@ class PlainDialect final : public TerminalDialect {
     if (auto* refusal = std::get_if<Response>(&body)) return std::move(*refusal);
     Object members = *std::get<Value>(body).as_object();
     const std::string type = take_type(members);
-    std::optional<Response> refusal = problem(400, "type: expected resize or signal");
+    std::optional<Response> refusal =
+        problem(RefusalCode::bad_request, "type: expected resize or signal");
     if (type == "resize") refusal = read_size(members, order);
     if (type == "signal") refusal = read_signal(members, order);
     if (refusal) return std::move(*refusal);
@@ -91,7 +92,6 @@ class PlainDialect final : public TerminalDialect {
     if (auto refusal = decode_into(members, runtime::process_resize_fields(), rules_, size)) {
       return refusal;
     }
-    if (const auto complaint = runtime::check_resize(size)) return problem(400, *complaint);
     return std::nullopt;
   }
 
@@ -100,7 +100,6 @@ class PlainDialect final : public TerminalDialect {
     if (auto refusal = decode_into(members, runtime::process_signal_fields(), rules_, signal)) {
       return refusal;
     }
-    if (const auto complaint = runtime::check_signal(signal)) return problem(400, *complaint);
     return std::nullopt;
   }
 

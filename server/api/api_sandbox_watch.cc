@@ -15,7 +15,6 @@
 #include "runtime/service/sandbox_json.h"
 #include "runtime/service/sandbox_queries.h"
 #include "server/api/query.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/api/sandbox_target.h"
 #include "server/events/told_events.h"
@@ -133,7 +132,7 @@ awaitable<Response> watch_directory(runtime::Services services, SandboxTarget ta
     return DirectoryWatch::start(open, query.path, query.is_recursive, bounds);
   };
   auto watch = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(start));
-  if (!watch) co_return response_of(Sandboxes::refusal_of_file(watch.error()));
+  if (!watch) co_return problem(Sandboxes::refusal_of_file(watch.error()));
   WatchEvents events(*services.sandboxes, std::move(target), std::move(*watch), *call.stream,
                      event_format_of(call.head).value_or(EventFormat::sse),
                      co_await asio::this_coro::executor, call.gone);

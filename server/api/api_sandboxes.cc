@@ -8,7 +8,6 @@
 #include "runtime/service/sandbox_json.h"
 #include "server/api/decode.h"
 #include "server/api/query.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/api/sandbox_target.h"
 
@@ -32,9 +31,9 @@ awaitable<Response> create_sandbox(runtime::Services services, const runtime::Re
   if (auto refusal = decode_into(call.body, runtime::sandbox_fields(), *rules, request)) {
     co_return std::move(*refusal);
   }
-  if (const auto complaint = runtime::check_sandbox(request)) co_return problem(400, *complaint);
+  if (const auto refusal = runtime::check_sandbox(request)) co_return problem(*refusal);
   const auto made = co_await services.sandboxes->create(caller_of(call), std::move(request));
-  if (const auto* refusal = std::get_if<Refusal>(&made)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&made)) co_return problem(*refusal);
   const auto& sandbox = *std::get<Sandboxes::Found>(made);
   services.logger.info("sandbox created",
                        {{"request_id", call.head.request_id}, {"sandbox_id", sandbox.id()}});
@@ -61,7 +60,7 @@ awaitable<Response> list_sandboxes(runtime::Services services, Call call) {
 
 awaitable<Response> show_sandbox(runtime::Services services, Call call) {
   const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
-  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return problem(*refusal);
   co_return answer_of(services, *std::get<Sandboxes::Found>(found));
 }
 
@@ -73,7 +72,7 @@ awaitable<Response> change_sandbox(runtime::Services services, const runtime::Re
   }
   const auto refused =
       co_await services.sandboxes->change(caller_of(call), target.sandbox, std::move(change));
-  co_return refused ? response_of(*refused) : answer_of(services, *target.sandbox);
+  co_return refused ? problem(*refused) : answer_of(services, *target.sandbox);
 }
 
 using Change = awaitable<std::optional<Refusal>> (Sandboxes::*)(runtime::Caller, Sandboxes::Found);
@@ -83,7 +82,7 @@ awaitable<Response> do_to_sandbox(runtime::Services services, const runtime::Req
                                   Change change, SandboxTarget target, Call call) {
   if (auto refusal = refuse_fields(call.body, *rules)) co_return std::move(*refusal);
   const auto refused = co_await (services.sandboxes->*change)(caller_of(call), target.sandbox);
-  co_return refused ? response_of(*refused) : answer_of(services, *target.sandbox);
+  co_return refused ? problem(*refused) : answer_of(services, *target.sandbox);
 }
 
 awaitable<Response> renew_token(runtime::Services services, const runtime::RequestRules* rules,
@@ -95,7 +94,7 @@ awaitable<Response> renew_token(runtime::Services services, const runtime::Reque
 
 awaitable<Response> delete_sandbox(runtime::Services services, Call call) {
   const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
-  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return problem(*refusal);
   co_await services.sandboxes->remove(caller_of(call), std::get<Sandboxes::Found>(found));
   co_return no_content();
 }

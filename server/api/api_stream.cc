@@ -10,7 +10,6 @@
 #include "runtime/json/writer.h"
 #include "server/api/decode.h"
 #include "server/api/live_run.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/websocket/channel.h"
 
@@ -59,7 +58,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
     Writer connected;
     connected.begin_object().key("request_id").string(caller_.request_id).end_object();
     events_->send("connected", std::move(connected).take());
-    fail_after(request_timeout, problem(408, "no request came in time"));
+    fail_after(request_timeout, problem(RefusalCode::request_timeout, "no request came in time"));
     const runtime::Cancel::Listener on_drain(draining, post_to(&StreamSession::drain));
     const runtime::Cancel::Listener on_gone(gone, post_to(&StreamSession::hurry));
     co_await (write() && converse());
@@ -123,7 +122,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
       co_return;
     }
     if (message.kind == Channel::Message::Kind::too_large) {
-      fail(problem(413, "the request is too large"));
+      fail(problem(RefusalCode::content_too_large, "the request is too large"));
       co_return;
     }
     auto decoded = decode_execute(message.bytes, rules_);
@@ -140,7 +139,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
   awaitable<void> watch() {
     const auto message = co_await channel_->read(share_);
     if (message.kind != Channel::Message::Kind::closed) {
-      fail(problem(400, "expected one request a connection"));
+      fail(problem(RefusalCode::bad_request, "expected one request a connection"));
     }
     cancel_.request();
   }
@@ -148,7 +147,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
   awaitable<void> run(ExecuteRequest request) {
     const auto refusal =
         co_await run_live(services_, caller_, std::move(request), cancel_, events_);
-    if (refusal) fail(response_of(*refusal));
+    if (refusal) fail(problem(*refusal));
   }
 
   const std::unique_ptr<Channel> channel_;

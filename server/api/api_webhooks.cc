@@ -7,7 +7,6 @@
 #include "runtime/json/writer.h"
 #include "runtime/service/webhook_json.h"
 #include "server/api/decode.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/api/sandbox_target.h"
 
@@ -27,7 +26,7 @@ Response answer_of(const Webhooks::View& webhook,
 }
 
 Response answer_of(const Webhooks::Or<Webhooks::View>& outcome) {
-  if (const auto* refusal = std::get_if<Refusal>(&outcome)) return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&outcome)) return problem(*refusal);
   return answer_of(std::get<Webhooks::View>(outcome));
 }
 
@@ -37,9 +36,8 @@ awaitable<Response> create_webhook(runtime::Services services, const runtime::Re
   if (auto refusal = decode_into(call.body, runtime::webhook_fields(), *rules, request)) {
     co_return std::move(*refusal);
   }
-  if (const auto complaint = runtime::check_webhook(request)) co_return problem(400, *complaint);
   const auto made = co_await services.webhooks->create(caller_of(call), std::move(request));
-  if (const auto* refusal = std::get_if<Refusal>(&made)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&made)) co_return problem(*refusal);
   const auto& webhook = std::get<Webhooks::View>(made);
   services.logger.info("webhook created",
                        {{"request_id", call.head.request_id}, {"webhook_id", webhook.id}});
@@ -82,7 +80,7 @@ awaitable<Response> replace_secret(runtime::Services services, const runtime::Re
   }
   const auto changed = co_await services.webhooks->replace_secret(
       caller_of(call), call.parameter("id"), request.former_signs_for);
-  if (const auto* refusal = std::get_if<Refusal>(&changed)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&changed)) co_return problem(*refusal);
   const auto& webhook = std::get<Webhooks::View>(changed);
   services.logger.info("webhook has another secret",
                        {{"request_id", call.head.request_id}, {"webhook_id", webhook.id}});
@@ -91,7 +89,7 @@ awaitable<Response> replace_secret(runtime::Services services, const runtime::Re
 
 awaitable<Response> delete_webhook(runtime::Services services, Call call) {
   const auto refused = co_await services.webhooks->remove(caller_of(call), call.parameter("id"));
-  co_return refused ? response_of(*refused) : no_content();
+  co_return refused ? problem(*refused) : no_content();
 }
 
 awaitable<Response> test_webhook(runtime::Services services, const runtime::RequestRules* rules,
@@ -99,14 +97,14 @@ awaitable<Response> test_webhook(runtime::Services services, const runtime::Requ
   if (auto refusal = refuse_fields(call.body, *rules)) co_return std::move(*refusal);
   const auto sent =
       co_await services.webhooks->test(caller_of(call), call.parameter("id"), call.gone);
-  if (const auto* refusal = std::get_if<Refusal>(&sent)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&sent)) co_return problem(*refusal);
   runtime::json::Writer writer;
   runtime::write_webhook_try(writer, std::get<runtime::WebhookTry>(sent));
   co_return json_answer(std::move(writer));
 }
 
 // What there is where the operator has none at all.
-awaitable<Response> no_webhooks(Call) { co_return response_of(Webhooks::off()); }
+awaitable<Response> no_webhooks(Call) { co_return problem(Webhooks::off()); }
 
 }  // namespace
 

@@ -5,7 +5,6 @@
 
 #include "runtime/json/reader.h"
 #include "runtime/service/execute_request.h"
-#include "server/api/refusals.h"
 
 namespace server {
 
@@ -16,8 +15,9 @@ using runtime::json::Value;
 
 std::variant<Value, Response> object_of(std::string_view body) {
   auto parsed = runtime::json::parse(body, "body");
-  if (!parsed) return problem(400, parsed.error().message());
-  if (parsed->as_object() == nullptr) return problem(400, "body: expected a JSON object");
+  if (!parsed) return problem(RefusalCode::bad_json, parsed.error().message());
+  if (parsed->as_object() == nullptr)
+    return problem(RefusalCode::bad_json, "body: expected a JSON object");
   return std::move(*parsed);
 }
 
@@ -26,7 +26,7 @@ Decoded decode_execute(std::string_view body, const RequestRules& rules) {
   if (auto* refusal = std::get_if<Response>(&read)) return std::move(*refusal);
   const Object& object = *std::get<Value>(read).as_object();
   auto request = runtime::read_execute(object, rules);
-  if (const auto* refusal = std::get_if<Refusal>(&request)) return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&request)) return problem(*refusal);
   if (auto* task = std::get_if<runtime::agent::TaskRequest>(&request)) return std::move(*task);
   return std::get<runtime::RunRequest>(std::move(request));
 }
@@ -49,7 +49,7 @@ std::variant<runtime::BenchmarkRequest, Response> decode_benchmark(std::string_v
   if (auto* refusal = std::get_if<Response>(&read)) return std::move(*refusal);
   const Object& object = *std::get<Value>(read).as_object();
   auto request = runtime::read_benchmark(object, rules);
-  if (const auto* refusal = std::get_if<Refusal>(&request)) return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&request)) return problem(*refusal);
   return std::get<runtime::BenchmarkRequest>(std::move(request));
 }
 

@@ -33,9 +33,8 @@ template <class Request>
 std::optional<Response> decode_into(const runtime::json::Object& object,
                                     std::span<const runtime::RequestField<Request>> fields,
                                     const runtime::RequestRules& rules, Request& request) {
-  const auto nowhere_else = [](std::string_view) { return runtime::Complaint(); };
-  const auto complaint = runtime::read_fields(object, fields, rules, +nowhere_else, request);
-  if (complaint) return problem(400, *complaint);
+  const auto refusal = runtime::read_fields(object, fields, rules, request);
+  if (refusal) return problem(*refusal);
   return std::nullopt;
 }
 

@@ -113,7 +113,7 @@ std::optional<Response> check_websocket_key(const RequestHead& head) {
   constexpr std::size_t key_bytes = 16;
   const auto key = runtime::json::decode_base64(head.header("Sec-WebSocket-Key").value_or(""));
   if (key && key->size() == key_bytes) return std::nullopt;
-  return problem(400, "Sec-WebSocket-Key: expected 16 bytes in base64");
+  return problem(RefusalCode::bad_request, "Sec-WebSocket-Key: expected 16 bytes in base64");
 }
 
 bool came_by_tls(const RequestHead& head) {
@@ -132,12 +132,13 @@ bool is_json(const RequestHead& head) {
 std::optional<Response> why_no_websocket(const RequestHead& head,
                                          const std::vector<std::string>& allowed) {
   if (!is_own_origin(head, allowed)) {
-    return problem(403,
+    return problem(RefusalCode::other_site,
                    "Origin: pages of other sites may not use this server; "
                    "API_ALLOWED_HOSTS adds names");
   }
   if (!asks_for_websocket(head)) {
-    return problem(426, "this path speaks WebSocket", {{"Upgrade", "websocket"}});
+    return problem(RefusalCode::upgrade_required, "this path speaks WebSocket",
+                   {{"Upgrade", "websocket"}});
   }
   return check_websocket_key(head);
 }

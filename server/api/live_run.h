@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
+#include "runtime/refusals/refusal.h"
 #include "runtime/sandbox/cancel.h"
-#include "runtime/service/refusal.h"
 #include "runtime/service/services.h"
 #include "server/api/decode.h"
 #include "server/api/live_events.h"

@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "runtime/service/file_url.h"
 #include "runtime/service/list_queries.h"
@@ -27,12 +28,27 @@ void fill_in(std::string& document, const std::string& placeholder, const std::s
   }
 }
 
-// The fields of a body: properties of its schema.
+std::string array_of(const std::vector<std::string>& texts) {
+  runtime::json::Writer writer;
+  writer.begin_array();
+  for (const std::string& text : texts) writer.string(text);
+  writer.end_array();
+  return std::move(writer).take();
+}
+
+std::string refusal_codes() {
+  std::vector<std::string> codes;
+  for (const auto& kind : runtime::refusal_kinds()) codes.emplace_back(kind.name);
+  return array_of(codes);
+}
+
+// The fields of a body: properties of its schema, and which of them are required.
 template <class Request>
 void list_fields(std::string& document, std::string_view name,
                  std::span<const runtime::RequestField<Request>> fields,
                  const runtime::RequestRules& rules) {
   fill_in(document, "{\"" + std::string(name) + "\":true}", properties_of(fields, rules));
+  fill_in(document, "[\"" + std::string(name) + "\"]", array_of(required_names(fields)));
 }
 
 // Parameters behind the ?: several in place of one.
@@ -56,6 +72,11 @@ void list_all_parameters(std::string& document, const runtime::RequestRules& rul
   list_parameters(document, "x-metrics-query", runtime::usage_query_fields(), rules);
   list_parameters(document, "x-search-query", runtime::search_query_fields(), rules);
   list_parameters(document, "x-watch-query", runtime::watch_query_fields(), rules);
+  // The signature is a security scheme; without it no other parameter of the URL is there.
+  runtime::Field expires = runtime::signed_url_query_fields()[0].field;
+  expires.is_required = false;
+  fill_in(document, R"({"name":"x-signed-url-query","in":"query","schema":true})",
+          runtime::parameter_object(expires, rules));
   list_parameters(document, "x-read-file-query", runtime::file_read_query_fields(), rules);
   list_parameters(document, "x-write-file-query", runtime::file_write_query_fields(), rules);
   list_parameters(document, "x-remove-file-query", runtime::file_remove_query_fields(), rules);
@@ -88,6 +109,7 @@ std::string openapi_json(const runtime::RequestRules& rules) {
   list_fields(document, "x-webhook-change-fields", runtime::webhook_change_fields(), rules);
   list_fields(document, "x-webhook-secret-fields", runtime::webhook_secret_fields(), rules);
   list_all_parameters(document, rules);
+  fill_in(document, R"(["x-refusal-codes"])", refusal_codes());
   return document;
 }
 

@@ -9,11 +9,9 @@
 namespace server {
 namespace {
 
-std::string unknown(std::string_view name, const QueryNames& known) {
-  std::string names;
-  for (const auto each : known) names += (names.empty() ? "" : ", ") + std::string(each);
-  return runtime::json::quoted(name) + ": unknown; expected " +
-         (names.empty() ? "no parameters behind the ?" : names);
+runtime::Refusal refuse_unknown(std::string_view name, const QueryNames& known) {
+  return runtime::refuse_name(name, std::vector<std::string>(known.begin(), known.end()),
+                              "unknown parameter");
 }
 
 // Up to the next &, which is taken too.
@@ -25,7 +23,8 @@ std::string_view take_pair(std::string_view& query) {
 
 }  // namespace
 
-jail::Result<Parameters> parameters_of(std::string_view query, const QueryNames& known) {
+std::variant<Parameters, runtime::Refusal> parameters_of(std::string_view query,
+                                                         const QueryNames& known) {
   Parameters parameters;
   while (!query.empty()) {
     const std::string_view pair = take_pair(query);
@@ -34,12 +33,13 @@ jail::Result<Parameters> parameters_of(std::string_view query, const QueryNames&
     const std::string_view value = pair.substr(std::min(sign + 1, pair.size()));
     const std::string name(pair.substr(0, sign));
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return jail::invalid(unknown(name, known));
+      return refuse_unknown(name, known);
     }
     auto text = form_decoded(value);
-    if (!text) return jail::invalid(name + ": a % is not followed by two hexadecimal digits");
+    if (!text)
+      return runtime::refuse_request(name + ": a % is not followed by two hexadecimal digits");
     if (!parameters.emplace(name, std::move(*text)).second) {
-      return jail::invalid(runtime::json::quoted(name) + ": expected once");
+      return runtime::refuse_request(runtime::json::quoted(name) + ": expected once");
     }
   }
   return parameters;

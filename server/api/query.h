@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
-#include "jail/result.h"
 #include "runtime/service/query.h"
 #include "server/http/message.h"
 
@@ -18,9 +18,9 @@ using QueryNames = std::vector<std::string_view>;
 using Parameters = runtime::QueryTexts;
 
 // The parameters in `query`, each of which is one of `known`, with their %-encoding undone; a + is
-// a space. Errors: ErrorKind::invalid, which names the first parameter that repeats, is not known
-// or not well encoded.
-jail::Result<Parameters> parameters_of(std::string_view query, const QueryNames& known);
+// a space. The refusal names the first parameter that repeats, is not known or not well encoded.
+std::variant<Parameters, runtime::Refusal> parameters_of(std::string_view query,
+                                                         const QueryNames& known);
 
 // Whether `query` has a parameter of that name.
 bool has_parameter(std::string_view query, std::string_view name);
@@ -42,8 +42,8 @@ template <class Request>
 std::optional<Response> read_query(const Parameters& parameters,
                                    std::span<const runtime::RequestField<Request>> fields,
                                    Request& request) {
-  const auto complaint = runtime::read_parameters(parameters, fields, request);
-  if (complaint) return problem(400, *complaint);
+  const auto refusal = runtime::read_parameters(parameters, fields, request);
+  if (refusal) return problem(*refusal);
   return std::nullopt;
 }
 

@@ -1,7 +1,6 @@
 #include "server/api/sandbox_target.h"
 
 #include "server/api/query.h"
-#include "server/api/refusals.h"
 
 namespace server {
 
@@ -11,7 +10,7 @@ using runtime::Sandboxes;
 namespace {
 
 std::variant<SandboxTarget, Response> target_of(const Sandboxes::Or<Sandboxes::Found>& found) {
-  if (const auto* refusal = std::get_if<Refusal>(&found)) return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) return problem(*refusal);
   const auto& sandbox = std::get<Sandboxes::Found>(found);
   return SandboxTarget{sandbox, runtime::LivingSandbox::Use(sandbox->living())};
 }
@@ -21,7 +20,7 @@ std::variant<ProcessTarget, Response> process_in(std::variant<SandboxTarget, Res
   if (auto* refusal = std::get_if<Response>(&found)) return std::move(*refusal);
   auto& target = std::get<SandboxTarget>(found);
   auto process = Sandboxes::find_process(*target.sandbox, call.parameter("pid"));
-  if (const auto* refusal = std::get_if<Refusal>(&process)) return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&process)) return problem(*refusal);
   return ProcessTarget{std::move(target), std::get<0>(std::move(process))};
 }
 
@@ -49,8 +48,10 @@ std::variant<ProcessTarget, Response> active_process(const runtime::Services& se
 
 std::variant<std::string, Response> path_of_file(std::string_view rest) {
   const auto path = percent_decoded(rest);
-  if (!path) return problem(400, "path: a % is not followed by two hexadecimal digits");
-  if (path->find('\0') != path->npos) return problem(400, "path: a NUL is in no path");
+  if (!path)
+    return problem(RefusalCode::bad_request, "path: a % is not followed by two hexadecimal digits");
+  if (path->find('\0') != path->npos)
+    return problem(RefusalCode::bad_request, "path: a NUL is in no path");
   return "/" + *path;
 }
 

@@ -12,7 +12,6 @@
 #include "runtime/living/bell.h"
 #include "runtime/living/living_process.h"
 #include "runtime/service/process_output.h"
-#include "server/api/refusals.h"
 #include "server/api/sandbox_target.h"
 
 namespace server {
@@ -52,10 +51,10 @@ constexpr std::size_t max_typed_bytes = 64u << 10;
 std::variant<Process, Response> process_to_attach_to(const runtime::Sandbox& sandbox,
                                                      const std::string& pid) {
   const auto found = Sandboxes::find_process(sandbox, pid);
-  if (const auto* refusal = std::get_if<Refusal>(&found)) return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) return problem(*refusal);
   const auto& process = std::get<Process>(found);
   if (!process->command().terminal) {
-    return problem(409, "it has no terminal", {}, {.code = "no_terminal"});
+    return problem(RefusalCode::no_terminal, "it has no terminal");
   }
   return process;
 }
@@ -131,13 +130,13 @@ class TerminalSession final {
     auto started = co_await services_.sandboxes->start_process(caller_of(call_), sandbox_,
                                                                std::move(request), call_.gone);
     const auto* refusal = std::get_if<Refusal>(&started);
-    if (is_shell && refusal != nullptr && refusal->code == "command_not_found") {
+    if (is_shell && refusal != nullptr && refusal->code == RefusalCode::command_not_found) {
       other.argv = {"sh", "-l"};
       started = co_await services_.sandboxes->start_process(caller_of(call_), sandbox_,
                                                             std::move(other), call_.gone);
       refusal = std::get_if<Refusal>(&started);
     }
-    if (refusal != nullptr) co_return response_of(*refusal);
+    if (refusal != nullptr) co_return problem(*refusal);
     process_ = std::get<Process>(std::move(started));
     services_.logger.info("terminal opened", {{"request_id", call_.head.request_id},
                                               {"sandbox_id", sandbox_->id()},
@@ -234,7 +233,9 @@ class TerminalSession final {
       auto message = co_await channel_->read(share_);
       if (over_.requested()) co_return;
       if (message.kind == Kind::too_large) {
-        failure_ = problem(413, "a message has at most 262144 bytes");
+        failure_ = problem({.code = RefusalCode::content_too_large,
+                            .detail = "a message has at most 262144 bytes",
+                            .limit = 262144});
       }
       bool is_over = failure_ || message.kind == Kind::closed;
       if (!is_over) {

@@ -268,7 +268,7 @@ int exec(ExecOptions options, runtime::Environment environment) {
     return fail(exit_usage,
                 "--env " + *missing + ": it is not set here; write " + *missing + "=VALUE");
   }
-  if (!runtime::arguments_fit(options.args, options.env)) {
+  if (runtime::check_arguments("args", options.args, options.env)) {
     return fail(exit_usage, "exec: more than " + std::to_string(runtime::max_args_env_bytes) +
                                 " bytes of arguments and --env together");
   }

@@ -50,11 +50,13 @@ std::string text_of(const agent::Lesson& lesson) {
 }
 
 int refused(const runtime::Refusal& refusal) {
-  using Reason = runtime::Refusal::Reason;
-  if (refusal.reason == Reason::failed) {
+  using runtime::RefusalCode;
+  if (refusal.code == RefusalCode::internal_server_error) {
     return fail(exit_own_failure, "lessons cannot be reached; the line above has the reason");
   }
-  return fail(refusal.reason == Reason::not_found ? exit_usage : exit_own_failure, refusal.detail);
+  const bool is_missing =
+      refusal.code == RefusalCode::lessons_off || refusal.code == RefusalCode::no_such_lesson;
+  return fail(is_missing ? exit_usage : exit_own_failure, refusal.detail);
 }
 
 // All pages; as JSON each is one line, as GET /lessons answers it.

@@ -1,15 +1,10 @@
 #include "server/cli/suggestion.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstddef>
-
-#include "runtime/config/edit_distance.h"
 
 namespace server {
 namespace {
-
-constexpr std::size_t longest_word = 64;
 
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
@@ -48,22 +43,6 @@ bool is_short_with_value(const CLI::App& app, const std::string& word) {
 }
 
 }  // namespace
-
-std::optional<std::string> nearest_word(std::string_view word,
-                                        const std::vector<std::string>& known) {
-  if (word.empty() || word.size() > longest_word) return std::nullopt;
-  std::optional<std::string> nearest;
-  std::size_t fewest = std::max<std::size_t>(1, word.size() / 3) + 1;
-  for (const std::string& candidate : known) {
-    const std::size_t mistakes = runtime::edit_distance(word, candidate);
-    // A word of which nothing is left was not meant.
-    if (mistakes >= fewest || mistakes >= candidate.size() - candidate.find_first_not_of('-'))
-      continue;
-    fewest = mistakes;
-    nearest = candidate;
-  }
-  return nearest;
-}
 
 std::optional<UnknownOption> unknown_option(const CLI::App& app,
                                             const std::vector<std::string>& args) {

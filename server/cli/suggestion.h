@@ -6,16 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/config/edit_distance.h"
+
 namespace CLI {
 class App;
 }
 
 namespace server {
 
-// The word of `known` that `word` most likely means, or nothing where none is near: at most one
-// letter in three may be added, left out, changed, or changed places with its neighbour.
-std::optional<std::string> nearest_word(std::string_view word,
-                                        const std::vector<std::string>& known);
+using runtime::nearest_word;
 
 struct UnknownOption {
   std::string text;         // for its user

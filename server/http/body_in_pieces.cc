@@ -98,10 +98,10 @@ asio::awaitable<void> BodyInPieces::send_continue() {
 
 Response BodyInPieces::refusal() const {
   if (state_ == State::malformed) {
-    return problem(400, "the request's body is not framed as HTTP/1.1 says");
+    return problem(RefusalCode::bad_http, "the request's body is not framed as HTTP/1.1 says");
   }
   if (hastened_) return stopping();
-  return problem(408, "the request's body did not arrive in time");
+  return problem(RefusalCode::request_timeout, "the request's body did not arrive in time");
 }
 
 bool BodyInPieces::can_skip_rest(std::size_t max_bytes) const {

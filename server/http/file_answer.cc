@@ -70,7 +70,8 @@ std::variant<ByteRange, NoRange> range_of(std::string_view value, std::uint64_t 
 asio::awaitable<Response> send_file(RequestHead request, ResponseStream& stream,
                                     FileAnswer answer) {
   struct stat entry {};
-  if (::fstat(answer.file.get(), &entry) != 0) co_return problem(500, "the file cannot be read");
+  if (::fstat(answer.file.get(), &entry) != 0)
+    co_return problem(RefusalCode::internal_server_error, "the file cannot be read");
   const auto size = static_cast<std::uint64_t>(entry.st_size);
   const auto asked = asked_range(request, answer, size);
   const std::string of_size = "/" + std::to_string(size);
@@ -87,7 +88,8 @@ asio::awaitable<Response> send_file(RequestHead request, ResponseStream& stream,
                                             of_size});
   } else if (std::get<NoRange>(asked) == NoRange::unsatisfiable) {
     headers.push_back({"Content-Range", "bytes *" + of_size});
-    co_return problem(416, "Range: expected one within the file", std::move(headers));
+    co_return problem(RefusalCode::range_not_satisfiable, "Range: expected one within the file",
+                      std::move(headers));
   }
   head.headers = std::move(headers);
   stream.begin(head, range.count);

@@ -274,7 +274,7 @@ awaitable<bool> FormReader::hold_more() {
 }
 
 std::nullopt_t FormReader::refuse(std::string_view why) {
-  if (!refusal_) refusal_ = problem(400, why);
+  if (!refusal_) refusal_ = problem(RefusalCode::bad_http, std::string(why));
   state_ = State::over;
   return std::nullopt;
 }

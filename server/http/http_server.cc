@@ -136,12 +136,18 @@ void HttpServer::empty_backlog() {
 
 std::optional<Response> HttpServer::why_too_many(const std::string& peer) const {
   if (sessions_.size() >= options_.max_connections) {
-    return problem(503, "too many connections", {{"Retry-After", "1"}});
+    return problem({.code = RefusalCode::busy,
+                    .detail = "too many connections",
+                    .limit = options_.max_connections,
+                    .used = sessions_.size()});
   }
   const auto counted = peers_.find(peer);
   const std::uint32_t most = options_.max_connections_per_peer;
   if (most > 0 && counted != peers_.end() && counted->second >= most) {
-    return problem(429, "too many connections from one address", {{"Retry-After", "1"}});
+    return problem({.code = RefusalCode::too_many_connections,
+                    .detail = "too many connections from one address",
+                    .limit = most,
+                    .used = counted->second});
   }
   return std::nullopt;
 }

@@ -25,13 +25,6 @@ std::string http_date(std::time_t now) {
          ' ' + two(utc.tm_hour) + ':' + two(utc.tm_min) + ':' + two(utc.tm_sec) + " GMT";
 }
 
-// "Bad Request": bad_request
-std::string code_of(std::string_view title) {
-  std::string code(title);
-  for (char& c : code) c = c == ' ' || c == '-' ? '_' : lower(c);
-  return code;
-}
-
 }  // namespace
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept {
@@ -136,22 +129,25 @@ std::string_view reason_phrase(int status) noexcept {
   return "Unknown";
 }
 
-Response problem(int status, std::string_view detail, std::vector<Header> headers,
-                 const ProblemFacts& facts) {
-  const std::string_view title = reason_phrase(status);
+Response problem(const runtime::Refusal& refusal, std::vector<Header> headers) {
+  const int status = kind_of(refusal.code).status;
+  const bool has_wait = std::any_of(headers.begin(), headers.end(), [](const Header& header) {
+    return header.name == "Retry-After";
+  });
+  if ((status == 429 || status == 503) && !has_wait) headers.push_back({"Retry-After", "1"});
   runtime::json::Writer writer;
   writer.begin_object().key("type").string("about:blank");
-  writer.key("title").string(title).key("status").integer(status);
-  writer.key("detail").string(detail);
-  writer.key("code").string(facts.code.empty() ? code_of(title) : std::string(facts.code));
-  if (facts.limit) writer.key("limit").integer(*facts.limit);
-  if (facts.used) writer.key("used").integer(*facts.used);
-  if (!facts.remedy.empty()) writer.key("remedy").string(facts.remedy);
+  writer.key("title").string(reason_phrase(status)).key("status").integer(status);
+  write_refusal(writer, refusal);
   writer.end_object();
   return {.status = status,
           .content_type = "application/problem+json",
           .body = std::move(writer).take(),
           .headers = std::move(headers)};
+}
+
+Response problem(RefusalCode code, std::string detail, std::vector<Header> headers) {
+  return problem(runtime::Refusal{.code = code, .detail = std::move(detail)}, std::move(headers));
 }
 
 Response no_content() {
@@ -161,7 +157,7 @@ Response no_content() {
 }
 
 Response stopping() {
-  return problem(503, "the server is stopping", {{"Retry-After", "5"}}, {.code = "stopping"});
+  return problem(RefusalCode::stopping, "the server is stopping", {{"Retry-After", "5"}});
 }
 
 std::string render_head(const Response& response, std::string_view request_id,

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/refusals/refusal.h"
+
 namespace server {
 
 struct Header {
@@ -50,17 +52,12 @@ std::string query_of(std::string_view target);
 
 std::string_view reason_phrase(int status) noexcept;
 
-// What programs can act on in a problem, beside the words.
-struct ProblemFacts {
-  std::string_view code{};  // empty: the title in lower case, as in bad_request
-  std::optional<std::int64_t> limit = std::nullopt;  // of what there was too much
-  std::optional<std::int64_t> used = std::nullopt;
-  std::string_view remedy{};  // empty: the detail says it
-};
+using runtime::RefusalCode;
 
-// RFC 9457. `detail` is for the client: it names the field and what is allowed, never a host path.
-Response problem(int status, std::string_view detail, std::vector<Header> headers = {},
-                 const ProblemFacts& facts = {});
+// RFC 9457, with the status of the refusal's code. Without a Retry-After of its own a 429 or 503
+// has one of a second.
+Response problem(const runtime::Refusal& refusal, std::vector<Header> headers = {});
+Response problem(RefusalCode code, std::string detail, std::vector<Header> headers = {});
 
 // 204: it is done, and there is nothing to say.
 Response no_content();

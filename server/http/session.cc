@@ -168,7 +168,8 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     constexpr int switched = 101;
     co_await incoming_->stop();
     if (buffer_.size() > 0) {
-      Response early = problem(400, "the connection was used before the server switched protocols");
+      Response early = problem(RefusalCode::bad_http,
+                               "the connection was used before the server switched protocols");
       co_await send(std::move(early), Connection::close);
       co_await linger();
       co_return;
@@ -193,12 +194,12 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
       co_return std::move(admittance_.refusal);
     }
     const bool in_pieces = admittance_.reads_body;
-    const bool too_long = parser.content_length().value_or(0) > options_.max_body_bytes;
-    if (too_long && !in_pieces) co_return too_large();
+    const std::uint64_t announced = parser.content_length().value_or(0);
+    if (announced > options_.max_body_bytes && !in_pieces) co_return too_large(announced);
     auto expectation = BodyInPieces::Expectation::none;
     if (const auto expect = head_.header("Expect")) {
       if (!equal_ignoring_case(*expect, "100-continue")) {
-        co_return problem(417, "Expect: only 100-continue is known");
+        co_return problem(RefusalCode::expectation_failed, "Expect: only 100-continue is known");
       }
       // A client of HTTP/1.0 would take it for the answer.
       const bool waits = buffer_.size() == 0 && !parser.is_done() && !is_http_1_0_;
@@ -232,8 +233,10 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
       const std::size_t end = std::min(text.find("\n\r\n"), text.find("\n\n"));
       if (std::min(end, text.size()) > options_.max_head_bytes) {
         head_.request_id = runtime::make_uuid();
-        co_return problem(431, "the request's head is larger than " +
-                                   std::to_string(options_.max_head_bytes) + " bytes");
+        co_return problem({.code = RefusalCode::request_header_fields_too_large,
+                           .detail = "the request's head is larger than " +
+                                     std::to_string(options_.max_head_bytes) + " bytes",
+                           .limit = options_.max_head_bytes});
       }
       if (end != text.npos) {
         head_bytes_ = end + (text[end + 1] == '\n' ? 2 : 3);
@@ -250,13 +253,13 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   std::optional<Response> take_head(Parser& parser) {
     head_.request_id = runtime::make_uuid();
     const auto complaint = check_head(text_of(buffer_).substr(0, head_bytes_));
-    if (complaint) return problem(400, *complaint);
+    if (complaint) return problem(RefusalCode::bad_http, *complaint);
     parser.header_limit(static_cast<std::uint32_t>(options_.max_head_bytes) + 1024);
     parser.body_limit(boost::none);  // a known length is checked after the head was admitted
     error_code error;
     buffer_.consume(parser.put(buffer_.data(), error));
     if (error || !parser.is_header_done()) {
-      return problem(400, "the request's head is not valid HTTP/1.1");
+      return problem(RefusalCode::bad_http, "the request's head is not valid HTTP/1.1");
     }
     parser.body_limit(options_.max_body_bytes);
     const auto& message = parser.get();
@@ -278,13 +281,14 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     parser.eager(true);
     for (;;) {
       const BodyStep step = parse_body(parser, buffer_, BodyPlace::chunk_line);
-      if (step == BodyStep::too_large) co_return too_large();
+      if (step == BodyStep::too_large) co_return too_large(std::nullopt);
       if (!share.cover(parser.get().body().size())) {
-        co_return problem(503, "too many large requests at once", {{"Retry-After", "1"}});
+        co_return problem(RefusalCode::busy, "too many large requests at once");
       }
       if (step == BodyStep::whole) break;
       if (step == BodyStep::malformed) {
-        co_return problem(400, "the request's body is not framed as HTTP/1.1 says");
+        co_return problem(RefusalCode::bad_http,
+                          "the request's body is not framed as HTTP/1.1 says");
       }
       if (step == BodyStep::progress) continue;
       if (co_await read_more()) continue;
@@ -314,7 +318,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
       response = co_await handler_.handle(std::move(request), gone_);
     } catch (const std::exception& error) {
       logger_.error("handler failed", {{"request_id", head_.request_id}, {"error", error.what()}});
-      response = problem(500, "internal error");
+      response = problem(RefusalCode::internal_server_error, "internal error");
     }
     working_ = false;
     incoming_->unwatch();
@@ -385,7 +389,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   }
 
   Response too_late(std::string_view why) const {
-    return abandoned_ ? stopping() : problem(408, why);
+    return abandoned_ ? stopping() : problem(RefusalCode::request_timeout, std::string(why));
   }
 
   void disarm() {
@@ -398,9 +402,12 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     socket_.close(ignored);
   }
 
-  Response too_large() const {
-    return problem(413,
-                   "the body is larger than " + std::to_string(options_.max_body_bytes) + " bytes");
+  Response too_large(std::optional<std::uint64_t> bytes) const {
+    return problem(
+        {.code = RefusalCode::content_too_large,
+         .detail = "the body is larger than " + std::to_string(options_.max_body_bytes) + " bytes",
+         .limit = options_.max_body_bytes,
+         .used = bytes});
   }
 
   void log(int status, std::size_t bytes) {

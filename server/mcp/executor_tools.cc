@@ -39,7 +39,8 @@ constexpr RequestField<NamedArguments> field_of_name(std::string_view name) {
            .min = 1,
            .max = 64,
            .unit = "bytes",
-           .description = "The name or id of a sandbox, from createSandbox or listSandbox."},
+           .description = "The name or id of a sandbox, from createSandbox or listSandbox.",
+           .is_required = true},
           runtime::read_text<&NamedArguments::name>};
 }
 
@@ -58,7 +59,8 @@ constexpr RequestField<NamedArguments> of_executing[] = {
       .min = 1,
       .max = 64,
       .unit = "bytes",
-      .description = "The name of one of the tools that createSandbox returned."},
+      .description = "The name of one of the tools that createSandbox returned.",
+      .is_required = true},
      runtime::read_text<&NamedArguments::tool>},
     {{.name = "arguments",
       .expected = "an object",
@@ -85,9 +87,9 @@ const std::string& name_of(const runtime::Sandbox& sandbox) {
 
 awaitable<ToolResult> create_by_environment(ToolContext context, Object arguments) {
   auto request = runtime::default_sandbox(context.rules);
-  const Complaint complaint =
-      read_arguments<SandboxRequest>(context, arguments, creation_fields(), request);
-  if (complaint) co_return failed(*complaint);
+  const auto wrong =
+      runtime::read_fields<SandboxRequest>(arguments, creation_fields(), context.rules, request);
+  if (wrong) co_return failed(*wrong);
   const auto made = co_await runtime::create_named(*context.services.sandboxes, context.caller,
                                                    std::move(request));
   if (const auto* refusal = std::get_if<Refusal>(&made)) co_return failed(*refusal);
@@ -104,9 +106,9 @@ awaitable<ToolResult> create_by_environment(ToolContext context, Object argument
 std::variant<Sandboxes::Found, ToolResult> named_sandbox(const ToolContext& context,
                                                          const Object& arguments) {
   NamedArguments given;
-  const Complaint complaint = read_arguments<NamedArguments>(context, arguments, of_a_name, given);
-  if (complaint) return failed(*complaint);
-  if (given.name.empty()) return failed("name: expected the name of a sandbox");
+  const auto wrong =
+      runtime::read_fields<NamedArguments>(arguments, of_a_name, context.rules, given);
+  if (wrong) return failed(*wrong);
   const auto found = context.services.sandboxes->find(context.caller.principal, given.name);
   if (const auto* refusal = std::get_if<Refusal>(&found)) return failed(*refusal);
   return std::get<Sandboxes::Found>(found);
@@ -151,10 +153,9 @@ awaitable<ToolResult> list_names(ToolContext context, Object arguments) {
 
 awaitable<ToolResult> execute_in_named(ToolContext context, Object arguments) {
   NamedArguments given;
-  const Complaint complaint =
-      read_arguments<NamedArguments>(context, arguments, of_executing, given);
-  if (complaint) co_return failed(*complaint);
-  if (given.name.empty()) co_return failed("sandbox_name: expected the name of a sandbox");
+  const auto wrong =
+      runtime::read_fields<NamedArguments>(arguments, of_executing, context.rules, given);
+  if (wrong) co_return failed(*wrong);
   const Tool* const tool = find_in_sandbox_tool(given.tool);
   if (tool == nullptr) {
     co_return failed("tool_name: expected one of the tools that createSandbox returned");
@@ -163,61 +164,31 @@ awaitable<ToolResult> execute_in_named(ToolContext context, Object arguments) {
   co_return co_await tool->call(std::move(context), std::move(given.arguments));
 }
 
-std::string properties_of_a_name(const RequestRules& rules, ToolScope) {
-  return runtime::properties_of<NamedArguments>(of_a_name, rules);
+ToolArguments arguments_of_a_name(const RequestRules& rules, ToolScope) {
+  return arguments_of<NamedArguments>(of_a_name, rules);
 }
 
 constexpr Tool executor_rows[] = {
-    {"createSandbox",
-     "Create a sandbox by environment",
+    {"createSandbox", "Create a sandbox by environment",
      "Makes a sandbox that lives, and returns its name with the tools that work in it; call those "
      "with sandboxExecutor. create_sandbox does the same with limits, times and variables.",
      [](const RequestRules& rules, ToolScope) {
-       return runtime::properties_of<SandboxRequest>(creation_fields(), rules);
+       return arguments_of<SandboxRequest>(creation_fields(), rules);
      },
-     {},
-     false,
-     false,
-     false,
-     create_by_environment},
-    {"getSandbox",
-     "Look at a sandbox by name",
-     "How a sandbox is, or why it ended.",
-     properties_of_a_name,
-     {"name"},
-     true,
-     false,
-     false,
-     show_named},
-    {"deleteSandbox",
-     "Delete a sandbox by name",
-     "Ends a sandbox, with its processes and files.",
-     properties_of_a_name,
-     {"name"},
-     false,
-     true,
-     false,
-     remove_named},
-    {"listSandbox",
-     "List the names of sandboxes",
-     "The names of the sandboxes that live.",
-     [](const RequestRules&, ToolScope) { return std::string("{}"); },
-     {},
-     true,
-     false,
-     false,
+     false, false, false, create_by_environment},
+    {"getSandbox", "Look at a sandbox by name", "How a sandbox is, or why it ended.",
+     arguments_of_a_name, true, false, false, show_named},
+    {"deleteSandbox", "Delete a sandbox by name", "Ends a sandbox, with its processes and files.",
+     arguments_of_a_name, false, true, false, remove_named},
+    {"listSandbox", "List the names of sandboxes", "The names of the sandboxes that live.",
+     [](const RequestRules&, ToolScope) { return ToolArguments(); }, true, false, false,
      list_names},
-    {"sandboxExecutor",
-     "Call a tool of a sandbox",
+    {"sandboxExecutor", "Call a tool of a sandbox",
      "Calls a tool that works in a sandbox, such as run_command, and returns what it returns.",
      [](const RequestRules& rules, ToolScope) {
-       return runtime::properties_of<NamedArguments>(of_executing, rules);
+       return arguments_of<NamedArguments>(of_executing, rules);
      },
-     {"sandbox_name", "tool_name"},
-     false,
-     true,
-     false,
-     execute_in_named}};
+     false, true, false, execute_in_named}};
 
 }  // namespace
 

@@ -19,7 +19,6 @@ namespace server {
 namespace {
 
 using boost::asio::awaitable;
-using runtime::Complaint;
 using runtime::Field;
 using runtime::OutputEncoding;
 using runtime::Refusal;
@@ -46,7 +45,8 @@ constexpr RequestField<SandboxArguments> sandbox_field = {
      .min = 1,
      .max = 64,
      .unit = "bytes",
-     .description = "The id or name of a sandbox, from create_sandbox or list_sandboxes."},
+     .description = "The id or name of a sandbox, from create_sandbox or list_sandboxes.",
+     .is_required = true},
     runtime::read_text<&SandboxArguments::sandbox>};
 
 constexpr RequestField<SandboxArguments> path_field = {
@@ -55,7 +55,8 @@ constexpr RequestField<SandboxArguments> path_field = {
      .min = 1,
      .max = runtime::max_path_bytes,
      .unit = "bytes",
-     .description = "An absolute path in the sandbox."},
+     .description = "An absolute path in the sandbox.",
+     .is_required = true},
     runtime::read_text<&SandboxArguments::path>};
 
 constexpr RequestField<SandboxArguments> encoding_field = {
@@ -71,7 +72,7 @@ constexpr RequestField<SandboxArguments> of_reading[] = {sandbox_field, path_fie
 constexpr RequestField<SandboxArguments> of_writing[] = {
     sandbox_field,
     path_field,
-    {{.name = "content", .type = Field::Type::text},
+    {{.name = "content", .type = Field::Type::text, .is_required = true},
      runtime::read_text<&SandboxArguments::content>},
     encoding_field};
 constexpr RequestField<SandboxArguments> of_listing[] = {
@@ -114,12 +115,12 @@ std::span<const RequestField<SandboxArguments>> without_sandbox(
 }
 
 // What a tool is told, which works in a sandbox. `fields` begin with that.
-Complaint read_for_sandbox(const ToolContext& context, const Object& arguments,
-                           std::span<const RequestField<SandboxArguments>> fields,
-                           SandboxArguments& given) {
-  if (context.sandbox.empty()) return read_arguments(context, arguments, fields, given);
+std::optional<Refusal> read_for_sandbox(const ToolContext& context, const Object& arguments,
+                                        std::span<const RequestField<SandboxArguments>> fields,
+                                        SandboxArguments& given) {
   given.sandbox = context.sandbox;
-  return read_arguments(context, arguments, without_sandbox(fields), given);
+  const auto known = context.sandbox.empty() ? fields : without_sandbox(fields);
+  return runtime::read_fields(arguments, known, context.rules, given);
 }
 
 // The sandbox that is named, which lives and runs.
@@ -140,8 +141,8 @@ struct Asked {
 std::variant<Asked, ToolResult> asked(const ToolContext& context, const Object& arguments,
                                       std::span<const RequestField<SandboxArguments>> fields) {
   SandboxArguments given;
-  if (const auto complaint = read_for_sandbox(context, arguments, fields, given)) {
-    return failed(*complaint);
+  if (const auto refusal = read_for_sandbox(context, arguments, fields, given)) {
+    return failed(*refusal);
   }
   auto found = sandbox_of(context, given.sandbox);
   if (auto* failure = std::get_if<ToolResult>(&found)) return std::move(*failure);
@@ -150,8 +151,8 @@ std::variant<Asked, ToolResult> asked(const ToolContext& context, const Object& 
 
 awaitable<ToolResult> get_sandbox(ToolContext context, Object arguments) {
   SandboxArguments given;
-  if (const auto complaint = read_for_sandbox(context, arguments, of_a_sandbox, given)) {
-    co_return failed(*complaint);
+  if (const auto refusal = read_for_sandbox(context, arguments, of_a_sandbox, given)) {
+    co_return failed(*refusal);
   }
   const auto found = context.services.sandboxes->find(context.caller.principal, given.sandbox);
   if (const auto* refusal = std::get_if<Refusal>(&found)) co_return failed(*refusal);
@@ -162,8 +163,8 @@ awaitable<ToolResult> get_sandbox(ToolContext context, Object arguments) {
 
 awaitable<ToolResult> kill_sandbox(ToolContext context, Object arguments) {
   SandboxArguments given;
-  if (const auto complaint = read_for_sandbox(context, arguments, of_a_sandbox, given)) {
-    co_return failed(*complaint);
+  if (const auto refusal = read_for_sandbox(context, arguments, of_a_sandbox, given)) {
+    co_return failed(*refusal);
   }
   const auto found =
       context.services.sandboxes->find_living(context.caller.principal, given.sandbox);
@@ -183,10 +184,10 @@ awaitable<ToolResult> run_command(ToolContext context, Object arguments) {
     arguments.erase(given);
   }
   runtime::ProcessRequest request;
-  Complaint complaint =
-      read_arguments<runtime::ProcessRequest>(context, arguments, command_fields(), request);
-  if (!complaint) complaint = runtime::check_process(request);
-  if (complaint) co_return failed(*complaint);
+  auto wrong = runtime::read_fields<runtime::ProcessRequest>(arguments, command_fields(),
+                                                             context.rules, request);
+  if (!wrong) wrong = runtime::check_process(request);
+  if (wrong) co_return failed(*wrong);
   auto found = sandbox_of(context, name);
   if (auto* failure = std::get_if<ToolResult>(&found)) co_return std::move(*failure);
   const auto sandbox = std::get<Sandboxes::Found>(found);
@@ -196,7 +197,8 @@ awaitable<ToolResult> run_command(ToolContext context, Object arguments) {
   if (const auto* refusal = std::get_if<Refusal>(&started)) co_return failed(*refusal);
   const auto process = std::get<std::shared_ptr<runtime::LivingProcess>>(started);
   const auto output = co_await runtime::output_to_the_end(process, context.cancel, max_read_bytes);
-  if (!output.has_ended) co_return failed("cancelled");
+  if (!output.has_ended)
+    co_return failed(Refusal{.code = runtime::RefusalCode::stopping, .detail = "cancelled"});
   co_await Sandboxes::settle(sandbox, *process);
   Writer writer;
   runtime::write_process(writer, *context.services.sandboxes, *sandbox, *process, output,
@@ -238,10 +240,9 @@ awaitable<ToolResult> read_file(ToolContext context, Object arguments) {
 
 awaitable<ToolResult> write_file(ToolContext context, Object arguments) {
   SandboxArguments given;
-  Complaint complaint = read_for_sandbox(context, arguments, of_writing, given);
-  if (!complaint && !arguments.contains("path")) complaint = "path: expected";
-  if (!complaint && !arguments.contains("content")) complaint = "content: expected";
-  if (complaint) co_return failed(*complaint);
+  if (const auto refusal = read_for_sandbox(context, arguments, of_writing, given)) {
+    co_return failed(*refusal);
+  }
   runtime::InputRequest bytes{.data = std::move(given.content), .encoding = given.encoding};
   if (runtime::check_input(bytes)) co_return failed("content: expected padded base64 (RFC 4648)");
   auto found = sandbox_of(context, given.sandbox);
@@ -279,80 +280,42 @@ awaitable<ToolResult> list_files(ToolContext context, Object arguments) {
   co_return done(std::move(writer));
 }
 
-std::string properties_in(std::span<const RequestField<SandboxArguments>> fields,
-                          const RequestRules& rules, ToolScope scope) {
+ToolArguments arguments_in(std::span<const RequestField<SandboxArguments>> fields,
+                           const RequestRules& rules, ToolScope scope) {
   const bool is_named = scope == ToolScope::all_sandboxes;
-  return runtime::properties_of(is_named ? fields : without_sandbox(fields), rules);
+  return arguments_of(is_named ? fields : without_sandbox(fields), rules);
 }
 
 template <const auto& fields>
-std::string properties_with(const RequestRules& rules, ToolScope scope) {
-  return properties_in(fields, rules, scope);
+ToolArguments arguments_with(const RequestRules& rules, ToolScope scope) {
+  return arguments_in(fields, rules, scope);
 }
 
-// Members of `properties` beside those of a table of fields.
-std::string command_properties(const RequestRules& rules, ToolScope scope) {
-  const std::string rest = runtime::properties_of<runtime::ProcessRequest>(command_fields(), rules);
-  if (scope == ToolScope::one_sandbox) return rest;
-  const std::string own = properties_in(of_a_sandbox, rules, scope);
-  return own.substr(0, own.size() - 1) + "," + rest.substr(1);
+ToolArguments command_arguments(const RequestRules& rules, ToolScope scope) {
+  ToolArguments all = arguments_of<runtime::ProcessRequest>(command_fields(), rules);
+  if (scope == ToolScope::one_sandbox) return all;
+  ToolArguments own = arguments_in(of_a_sandbox, rules, scope);
+  own.properties.pop_back();
+  own.properties += "," + all.properties.substr(1);
+  own.required.insert(own.required.end(), all.required.begin(), all.required.end());
+  return own;
 }
 
 constexpr Tool in_sandbox_rows[] = {
-    {"get_sandbox",
-     "Look at a sandbox",
-     "How a sandbox is, or why it ended.",
-     properties_with<of_a_sandbox>,
-     {sandbox_argument},
-     true,
-     false,
-     true,
-     get_sandbox},
-    {"kill_sandbox",
-     "Kill a sandbox",
-     "Ends a sandbox, with its processes and files.",
-     properties_with<of_a_sandbox>,
-     {sandbox_argument},
-     false,
-     true,
-     false,
-     kill_sandbox},
-    {"run_command",
-     "Run a command",
+    {"get_sandbox", "Look at a sandbox", "How a sandbox is, or why it ended.",
+     arguments_with<of_a_sandbox>, true, false, true, get_sandbox},
+    {"kill_sandbox", "Kill a sandbox", "Ends a sandbox, with its processes and files.",
+     arguments_with<of_a_sandbox>, false, true, false, kill_sandbox},
+    {"run_command", "Run a command",
      "Runs a command in a sandbox and returns what it printed, its exit status and why it ended.",
-     command_properties,
-     {sandbox_argument, "command"},
-     false,
-     true,
-     true,
-     run_command},
-    {"read_file",
-     "Read a file",
-     "The content of a file in a sandbox, at most 256 KiB of it.",
-     properties_with<of_reading>,
-     {sandbox_argument, "path"},
-     true,
-     false,
-     true,
-     read_file},
-    {"write_file",
-     "Write a file",
+     command_arguments, false, true, true, run_command},
+    {"read_file", "Read a file", "The content of a file in a sandbox, at most 256 KiB of it.",
+     arguments_with<of_reading>, true, false, true, read_file},
+    {"write_file", "Write a file",
      "Writes a file in a sandbox, in place of one that is there, with the directories above it.",
-     properties_with<of_writing>,
-     {sandbox_argument, "path", "content"},
-     false,
-     true,
-     true,
-     write_file},
-    {"list_files",
-     "List files",
-     "What is in a directory of a sandbox.",
-     properties_with<of_listing>,
-     {sandbox_argument},
-     true,
-     false,
-     true,
-     list_files}};
+     arguments_with<of_writing>, false, true, true, write_file},
+    {"list_files", "List files", "What is in a directory of a sandbox.", arguments_with<of_listing>,
+     true, false, true, list_files}};
 
 }  // namespace
 

@@ -194,11 +194,12 @@ awaitable<McpAnswer> Mcp::answer_request(runtime::Caller caller, const Message& 
                                          std::move(cancel), message.sandbox);
   Writer writer;
   writer.begin_object().key("content").begin_array().begin_object();
-  writer.key("type").string("text").key("text").string(done.json).end_object().end_array();
+  writer.key("type").string("text").key("text").string(done.failure.value_or(done.json));
+  writer.end_object().end_array();
   // Once is enough of what is large.
   const bool is_small = done.json.size() <= max_structured_bytes;
-  if (!done.is_error && is_small) writer.key("structuredContent").json(done.json);
-  writer.key("isError").boolean(done.is_error);
+  if (is_small) writer.key("structuredContent").json(done.json);
+  writer.key("isError").boolean(done.failure.has_value());
   if (message.is_stateless) write_server(writer);
   writer.end_object();
   co_return McpAnswer{200, result_of(message.id, std::move(writer).take())};

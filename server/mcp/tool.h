@@ -1,13 +1,13 @@
 // What the tools have in common. Belongs to McpTools.
 #pragma once
 
-#include <array>
 #include <boost/asio/awaitable.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "runtime/json/reader.h"
 #include "runtime/json/writer.h"
@@ -26,13 +26,24 @@ struct ToolContext {
 
 using ToolResult = McpTools::Result;
 
+// What its schema says of the arguments of a tool.
+struct ToolArguments {
+  std::string properties = "{}";
+  std::vector<std::string> required{};
+};
+
+template <class Request>
+ToolArguments arguments_of(std::span<const runtime::RequestField<Request>> fields,
+                           const runtime::RequestRules& rules) {
+  return {runtime::properties_of(fields, rules), runtime::required_names(fields)};
+}
+
 struct Tool {
   std::string_view name;
   std::string_view title;
   std::string_view description;
-  // The members of its schema, with the sandbox that it works in where `scope` is all_sandboxes.
-  std::string (*properties)(const runtime::RequestRules&, ToolScope scope);
-  std::array<std::string_view, 3> required;  // empty: there are fewer
+  // Its arguments, with the sandbox that it works in where `scope` is all_sandboxes.
+  ToolArguments (*arguments)(const runtime::RequestRules&, ToolScope scope);
   // https://modelcontextprotocol.io/specification/2025-11-25/schema, ToolAnnotations
   bool reads_only;
   bool destroys;
@@ -40,19 +51,10 @@ struct Tool {
   boost::asio::awaitable<ToolResult> (*call)(ToolContext, runtime::json::Object);
 };
 
-ToolResult failed(std::string why);
 ToolResult failed(const runtime::Refusal& refusal);
+// Of arguments that are none; `why` begins with the name of one.
+ToolResult failed(std::string why);
 ToolResult done(runtime::json::Writer writer);
-
-// Reads arguments, of which `fields` are all that are known.
-template <class Request>
-runtime::Complaint read_arguments(const ToolContext& context,
-                                  const runtime::json::Object& arguments,
-                                  std::span<const runtime::RequestField<Request>> fields,
-                                  Request& request) {
-  const auto nowhere_else = [](std::string_view) { return runtime::Complaint(); };
-  return runtime::read_fields(arguments, fields, context.rules, +nowhere_else, request);
-}
 
 // The member of a schema by which tools are told which sandbox they work in; fields of a tool that
 // works in one begin with it.

@@ -14,7 +14,6 @@ namespace server {
 namespace {
 
 using boost::asio::awaitable;
-using runtime::Complaint;
 using runtime::Refusal;
 using runtime::RequestRules;
 using runtime::Sandboxes;
@@ -23,10 +22,9 @@ using runtime::json::Writer;
 
 awaitable<ToolResult> execute_code(ToolContext context, Object arguments) {
   auto request = runtime::default_program(context.rules);
-  Complaint complaint = read_arguments(context, arguments, runtime::program_fields(), request);
-  if (!complaint && request.code.empty()) complaint = "code: expected";
-  if (!complaint) complaint = runtime::check_program(request, context.rules);
-  if (complaint) co_return failed(*complaint);
+  auto wrong = runtime::read_fields(arguments, runtime::program_fields(), context.rules, request);
+  if (!wrong) wrong = runtime::check_program(request, context.rules);
+  if (wrong) co_return failed(*wrong);
   runtime::RunOptions options;
   options.cancel = context.cancel.child();
   auto ran =
@@ -40,9 +38,9 @@ awaitable<ToolResult> execute_code(ToolContext context, Object arguments) {
 
 awaitable<ToolResult> create_sandbox(ToolContext context, Object arguments) {
   auto request = runtime::default_sandbox(context.rules);
-  Complaint complaint = read_arguments(context, arguments, runtime::sandbox_fields(), request);
-  if (!complaint) complaint = runtime::check_sandbox(request);
-  if (complaint) co_return failed(*complaint);
+  auto wrong = runtime::read_fields(arguments, runtime::sandbox_fields(), context.rules, request);
+  if (!wrong) wrong = runtime::check_sandbox(request);
+  if (wrong) co_return failed(*wrong);
   const auto made = co_await context.services.sandboxes->create(context.caller, std::move(request));
   if (const auto* refusal = std::get_if<Refusal>(&made)) co_return failed(*refusal);
   Writer writer;
@@ -65,39 +63,23 @@ awaitable<ToolResult> list_sandboxes(ToolContext context, Object arguments) {
 }
 
 constexpr Tool program_and_sandbox_rows[] = {
-    {"execute_code",
-     "Execute code",
+    {"execute_code", "Execute code",
      "Runs one program in a fresh sandbox of its own and returns what it printed, its exit status "
      "and why it ended. Nothing is kept between calls; for that, create a sandbox and use "
      "run_command.",
      [](const RequestRules& rules, ToolScope) {
-       return runtime::properties_of(runtime::program_fields(), rules);
+       return arguments_of(runtime::program_fields(), rules);
      },
-     {"code"},
-     false,
-     false,
-     false,
-     execute_code},
-    {"create_sandbox",
-     "Create a sandbox",
+     false, false, false, execute_code},
+    {"create_sandbox", "Create a sandbox",
      "Makes a sandbox that lives: processes run in it and share its files until it is killed or "
      "its time is over. Returns it with its id.",
      [](const RequestRules& rules, ToolScope) {
-       return runtime::properties_of(runtime::sandbox_fields(), rules);
+       return arguments_of(runtime::sandbox_fields(), rules);
      },
-     {},
-     false,
-     false,
-     false,
-     create_sandbox},
-    {"list_sandboxes",
-     "List sandboxes",
-     "The sandboxes that live.",
-     [](const RequestRules&, ToolScope) { return std::string("{}"); },
-     {},
-     true,
-     false,
-     false,
+     false, false, false, create_sandbox},
+    {"list_sandboxes", "List sandboxes", "The sandboxes that live.",
+     [](const RequestRules&, ToolScope) { return ToolArguments(); }, true, false, false,
      list_sandboxes}};
 
 template <class Visit>
@@ -121,12 +103,10 @@ void write_tool(Writer& writer, const RequestRules& rules, const Tool& tool, Too
   writer.begin_object().key("name").string(tool.name).key("title").string(tool.title);
   writer.key("description").string(tool.description);
   writer.key("inputSchema").begin_object().key("type").string("object");
-  writer.key("properties").json(tool.properties(rules, scope));
+  const ToolArguments arguments = tool.arguments(rules, scope);
+  writer.key("properties").json(arguments.properties);
   writer.key("required").begin_array();
-  for (const auto name : tool.required) {
-    const bool is_known = scope == ToolScope::one_sandbox && name == sandbox_argument;
-    if (!name.empty() && !is_known) writer.string(name);
-  }
+  for (const std::string& name : arguments.required) writer.string(name);
   writer.end_array().key("additionalProperties").boolean(false).end_object();
   writer.key("annotations").begin_object();
   writer.key("readOnlyHint").boolean(tool.reads_only);
@@ -136,12 +116,17 @@ void write_tool(Writer& writer, const RequestRules& rules, const Tool& tool, Too
 
 }  // namespace
 
-ToolResult failed(std::string why) { return {.json = std::move(why), .is_error = true}; }
-
 ToolResult failed(const Refusal& refusal) {
-  return failed(refusal.remedy.empty() ? refusal.detail
-                                       : refusal.detail + "; " + std::string(refusal.remedy));
+  const std::string remedy(runtime::remedy_of(refusal));
+  Writer writer;
+  writer.begin_object();
+  runtime::write_refusal(writer, refusal);
+  writer.end_object();
+  return {.json = std::move(writer).take(),
+          .failure = remedy.empty() ? refusal.detail : refusal.detail + "; " + remedy};
 }
+
+ToolResult failed(std::string why) { return failed(runtime::refuse_request(std::move(why))); }
 
 ToolResult done(Writer writer) { return {.json = std::move(writer).take()}; }
 

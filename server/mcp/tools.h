@@ -29,8 +29,10 @@ class McpTools {
   void write_list(runtime::json::Writer& writer, ToolScope scope) const;
 
   struct Result {
-    std::string json{};     // an object, or with is_error what the model should know, as text
-    bool is_error = false;  // the tool did not do what it was asked for
+    std::string json{};  // an object
+    // The tool did not do what it was asked for, and this is what the model should know; `json` has
+    // the same for programs.
+    std::optional<std::string> failure = std::nullopt;
   };
   // Of a tool that is there. `sandbox`: the id of the one that it works in; empty: all of them.
   boost::asio::awaitable<Result> call(std::string_view name, runtime::json::Object arguments,

@@ -10,7 +10,6 @@
 #include <utility>
 #include <variant>
 
-#include "server/api/refusals.h"
 #include "server/http/as_values.h"
 #include "server/http/streamed_response.h"
 #include "server/ports/guest_answer.h"
@@ -36,8 +35,7 @@ constexpr std::string_view breaks_off = "the body of its answer is not framed as
 Response bad_gateway(const PortCall& call, std::string_view what, bool is_late) {
   const std::string detail =
       "port " + call.target.port + ": the server in the sandbox: " + std::string(what);
-  return problem(is_late ? 504 : 502, detail, {},
-                 {.code = is_late ? "port_timeout" : "port_bad_answer"});
+  return problem(is_late ? RefusalCode::port_timeout : RefusalCode::port_bad_answer, detail);
 }
 
 // Ends the connection to the server inside when nobody waits for it any more, or the sandbox ends.
@@ -271,7 +269,7 @@ awaitable<Response> PortProxy::serve(RequestHead head, PortCall call, RequestBod
   auto connected = co_await services_.sandboxes->connect(call.sandbox, call.port,
                                                          LivingSandbox::Attendance::awaited, gone);
   if (const auto* refusal = std::get_if<runtime::Refusal>(&connected)) {
-    co_return response_of(*refusal);
+    co_return problem(*refusal);
   }
   auto& connection = std::get<runtime::PortConnection>(connected);
   const auto executor = co_await asio::this_coro::executor;
@@ -286,7 +284,7 @@ awaitable<void> PortProxy::upgrade(Socket client, RequestHead head, PortCall cal
   auto connected = co_await services_.sandboxes->connect(call.sandbox, call.port,
                                                          LivingSandbox::Attendance::none, gone);
   if (const auto* refusal = std::get_if<runtime::Refusal>(&connected)) {
-    co_await answer_and_end(client, response_of(*refusal), head.request_id);
+    co_await answer_and_end(client, problem(*refusal), head.request_id);
     co_return;
   }
   auto& connection = std::get<runtime::PortConnection>(connected);

@@ -158,9 +158,45 @@ class BadRequests(live_server.ServerTest):
         self.assertIn("GET", answer.headers["Allow"])
 
     def test_unknown_path(self):
-        for path in ("/", "/exec", "/execute/", "/api/v2/execute", "/execute/../health", "/%65xecute/x"):
+        for path in ("/exec", "/execute/", "/api/v2/execute", "/execute/../health", "/%65xecute/x"):
             with self.subTest(path):
                 self.assertEqual(404, self.client.post({"code": "x"}, path).status)
+
+    def test_the_root_says_where_the_documentation_is(self):
+        answer = self.client.send("GET", "/")
+        self.assertEqual((200, "/openapi.json", "/health"), (answer.status, answer.json["documentation"], answer.json["health"]), answer)
+        self.assertEqual(200, self.client.send("GET", answer.json["documentation"]).status)
+        self.assertEqual(405, self.client.post({}, "/").status)
+
+    def test_codes_are_for_programs(self):
+        for body, code, limit, used in (
+                (b"{", "bad_json", None, None), (b"[]", "bad_json", None, None), (b"{}", "missing_field", None, None),
+                (b'{"code": "x", "task": "y"}', "bad_request", None, None), (b'{"code": 1}', "bad_request", None, None),
+                (b'{"code": "x", "extra": 1}', "unknown_field", None, None), (b'{"code": ""}', "out_of_range", 1, 0),
+                (b'{"code": "x", "timeout_seconds": 61}', "out_of_range", 60, 61),
+                (b'{"code": "x", "timeout_seconds": 0.01}', "out_of_range", 0.05, 0.01),
+                (b'{"code": "x", "timeout_seconds": "1"}', "bad_request", None, None),
+                (b'{"code": "x", "memory_limit_mb": 1e9}', "out_of_range", 2048, 1e9),
+                (b'{"code": "x", "args": [' + b'"",' * 256 + b'""]}', "out_of_range", 256, 257),
+                (b'{"code": "x", "args": ["' + b"a" * (128 << 10) + b'"]}', "out_of_range", 128 << 10, (128 << 10) + 1)):
+            with self.subTest(body[:60]):
+                problem = self.refused(body, 400)
+                self.assertEqual((code, limit, used), (problem["code"], problem.get("limit"), problem.get("used")), problem)
+        query = self.client.send("GET", "/jobs?limit=0").json
+        self.assertEqual(("out_of_range", 1, 0), (query["code"], query["limit"], query["used"]))
+        self.assertEqual("unknown_field", self.client.send("GET", "/jobs?limits=1").json["code"])
+        self.assertIn("did you mean limit?", self.client.send("GET", "/jobs?limits=1").json["detail"])
+        unknown = self.client.send("GET", "/nowhere").json
+        self.assertEqual(("no_such_path", "/openapi.json lists the paths"), (unknown["code"], unknown["remedy"]))
+
+    def test_a_mistyped_name_is_named_and_the_nearest_one_suggested(self):
+        for body, name in ((b'{"cod": "x"}', "code"), (b'{"taks": "x"}', "task"), (b'{"code": "x", "timeout_second": 1}', "timeout_seconds")):
+            with self.subTest(body):
+                self.assertEqual("unknown_field", self.refused(body, 400, f"did you mean {name}?", "known are")["code"])
+        self.assertNotIn("mean", self.refused(b'{"nonsense": 1}', 400, '"nonsense"')["detail"])
+
+    def test_broken_json_has_a_place(self):
+        self.refused(b'{\n  "code": "x",\n}', 400, "line 3, column 1")
 
     def test_details_name_no_path_of_the_host(self):
         for body in (b"{", b'{"code": 1}', b'{"code": "x", "x": 1}'):

@@ -12,6 +12,7 @@ LEFT_OUT = {
     "stream": "the events of execute come over plain HTTP as well",
     "wsStream": "the same",
     "healthz": "health, under the name that probes ask for",
+    "root": "where openapi() asks",
     **dict.fromkeys(("enterPort", "askPort", "postToPort", "putToPort", "patchAtPort", "deleteAtPort"),
                     "a server in a sandbox, which speaks as it likes; port_url says where it is"),
     "mcp": "for clients of MCP",

@@ -62,11 +62,11 @@ const checks = {
   },
 
   async refusals() {
-    const error = await refused(client.execute("1", { memoryLimitMb: 1 }), BadRequest, "bad_request");
+    const error = await refused(client.execute("1", { memoryLimitMb: 1 }), BadRequest, "out_of_range");
     assert.deepEqual([error.status, error.field, error.title, error.name], [400, "memory_limit_mb", "Bad Request", "BadRequest"]);
     assert.match(error.requestId, /^[0-9a-f-]{36}$/);
-    await refused(client.jobs.get("../x?y"), NotFound, "not_found");
-    await refused(client.run("Add two numbers"), NoProvider, "failed_dependency");
+    await refused(client.jobs.get("../x?y"), NotFound, "no_such_job");
+    await refused(client.run("Add two numbers"), NoProvider, "no_provider");
     for (const url of ["localhost:8000", "http://", "http://a?b", "http://u:p@a", "unix:/path"]) {
       assert.throws(() => new Client({ url }), InvalidAddress);
     }
@@ -166,7 +166,7 @@ const checks = {
     assert.match(heard, /^stdout out\n(stdout )?in$/);
     assert.equal((await started.output({ start: 1 })).pieces.map((piece) => piece.data).join(""), "ut\nin");
     await started.delete();
-    await refused(started.refresh(), NotFound, "not_found");
+    await refused(started.refresh(), NotFound, "no_such_process");
     const sleeper = await sandbox.start(["sleep", "50"], { pty: { columns: 80, rows: 24 } });
     await sleeper.resize(100, 30);
     await sleeper.signal("SIGTERM", { group: true });
@@ -328,7 +328,7 @@ const checks = {
     assert.notEqual((await client.webhooks.replaceSecret(made.id, { previousSeconds: 60 })).secret, made.secret);
     assert.equal((await client.webhooks.test(made.id)).delivered, false);
     await client.webhooks.delete(made.id);
-    await refused(client.webhooks.get(made.id), NotFound, "not_found");
+    await refused(client.webhooks.get(made.id), NotFound, "no_such_webhook");
   },
 };
 

@@ -137,7 +137,7 @@ class Described(NodeTest):
             said = self.run_node(example, AGENT_SANDBOX_URL=self.url)
         self.assertIn("42\n success", said)
         self.assertIn("1+2+3", said)
-        self.assertIn("400 bad_request timeout_seconds", said)
+        self.assertIn("400 out_of_range timeout_seconds", said)
 
     def test_its_package_has_its_files(self):
         package = json.loads((FOLDER / "package.json").read_text(encoding="utf-8"))

@@ -153,7 +153,7 @@ class Programs(ClientTest):
         self.assertEqual(("error", 3), (lambda result: (result.status, result.exit_code))(self.connect().execute("exit(3)")))
 
     def test_a_refusal_names_the_field(self):
-        error = self.refused(clients.BadRequest, "bad_request", self.connect().execute, "1", memory_limit_mb=1)
+        error = self.refused(clients.BadRequest, "out_of_range", self.connect().execute, "1", memory_limit_mb=1)
         self.assertEqual((400, "memory_limit_mb", "Bad Request"), (error.status, error.field, error.title))
         self.assertRegex(error.request_id, "^[0-9a-f-]{36}$")
         self.assertIn("memory_limit_mb", str(error))
@@ -179,8 +179,8 @@ class Programs(ClientTest):
         page = client.jobs.list(limit=2)
         self.assertEqual(ids[0], client.jobs.list(limit=2, cursor=page.next_cursor).jobs[0].job_id)
         self.assertEqual("0\n", client.jobs.get(ids[0]).run.stdout)
-        self.refused(clients.Conflict, "conflict", client.jobs.cancel, ids[0])
-        self.refused(clients.NotFound, "not_found", client.jobs.get, "../x?y")
+        self.refused(clients.Conflict, "job_ended", client.jobs.cancel, ids[0])
+        self.refused(clients.NotFound, "no_such_job", client.jobs.get, "../x?y")
         with client.execute_stream("import time; time.sleep(50)", timeout_seconds=60) as events:
             job = next(events).data["job_id"]
             with client.jobs.stream(job) as followed:
@@ -194,7 +194,7 @@ class Programs(ClientTest):
         self.assertGreater(client.stats().by_status["success"], 0)
         self.assertIn("# HELP", client.metrics())
         self.assertEqual("3.1.0", client.openapi()["openapi"])
-        self.refused(clients.NoProvider, "failed_dependency", client.run, "Add two numbers")
+        self.refused(clients.NoProvider, "no_provider", client.run, "Add two numbers")
         self.assertEqual(([], 0), (client.lessons.list().lessons, client.lessons.erase_all()))
 
     def test_one_client_in_many_threads(self):
@@ -289,7 +289,7 @@ class Sandboxes(ClientTest):
         self.assertEqual([("stderr", "err\n"), ("stdout", "out\n")], sorted(heard))
         self.assertEqual(("out\n", True), (process.output().pieces[0].data, process.output(start=0).over))
         process.delete()
-        self.refused(clients.NotFound, "not_found", process.refresh)
+        self.refused(clients.NotFound, "no_such_process", process.refresh)
         sleeper = sandbox.start(["sleep", "50"], pty={"columns": 80, "rows": 24})
         sleeper.resize(100, 30)
         sleeper.signal("SIGTERM", group=True)
@@ -322,7 +322,7 @@ class Sandboxes(ClientTest):
             terminal.signal("SIGTERM")
             list(terminal)
         self.assertEqual("SIGTERM", terminal.exit.signal)
-        self.refused(clients.NotFound, "not_found", sandbox.terminal(pid=99).__enter__)
+        self.refused(clients.NotFound, "no_such_process", sandbox.terminal(pid=99).__enter__)
 
     def test_a_server_inside(self):
         sandbox = self.make()
@@ -432,7 +432,7 @@ class Webhooks(ClientTest):
         self.assertIsNotNone(webhooks.get(made.id).previous_secret_until)
         self.assertFalse(webhooks.test(made.id).delivered)
         webhooks.delete(made.id)
-        self.refused(clients.NotFound, "not_found", webhooks.get, made.id)
+        self.refused(clients.NotFound, "no_such_webhook", webhooks.get, made.id)
 
 
 class Keys(ClientTest):

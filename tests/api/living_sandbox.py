@@ -175,6 +175,11 @@ class SandboxTest(live_server.ServerTest):
         for fragment in fragments:
             self.assertIn(fragment, answer.json["detail"])
 
+    def assert_bad_field(self, answer, *fragments):
+        """Of the codes of a field that is not as it is described, one."""
+        self.assertIn(answer.json.get("code"), ("bad_request", "bad_json", "unknown_field", "missing_field", "out_of_range"), answer)
+        self.assert_problem(400, answer.json["code"], answer, *fragments)
+
     def on_host(self, word):
         """The server's processes whose command line has `word` in it, as the host numbers them."""
         return [pid for pid, line in self.server.processes().items() if word in line]

@@ -40,7 +40,7 @@ class McpTest(live_server.ServerTest):
     def refused(self, tool, **arguments):
         result = self.call(tool, **arguments)
         self.assertTrue(result["isError"], result)
-        self.assertNotIn("structuredContent", result)
+        self.assertIn("code", result["structuredContent"])
         return result["content"][0]["text"]
 
 
@@ -62,6 +62,18 @@ class Sessions(McpTest):
         self.assertEqual(len("grüße\n".encode()), written["size"])
         self.assertEqual(("grüße\n", 3), (ran["stdout"], ran["exit_code"]))
         self.assertEqual("deleted", killed["outcome"]["code"])
+
+    def test_a_refusal_says_why_to_programs_too(self):
+        for tool, arguments, expected in (
+                ("execute_code", {}, {"code": "missing_field"}), ("execute_code", {"cod": "x"}, {"code": "unknown_field"}),
+                ("execute_code", {"code": "x", "timeout_seconds": 61}, {"code": "out_of_range", "limit": 60, "used": 61}),
+                ("read_file", {"sandbox": "none"}, {"code": "missing_field"}), ("get_sandbox", {"sandbox": "none"}, {"code": "no_such_sandbox"})):
+            with self.subTest((tool, arguments)):
+                result = self.call(tool, **arguments)
+                said = result["structuredContent"]
+                self.assertTrue(result["isError"], result)
+                self.assertEqual(expected, {name: said.get(name) for name in expected}, said)
+                self.assertTrue(result["content"][0]["text"].startswith(said["detail"]), result)
 
     def test_a_known_revision_is_spoken_and_an_unknown_one_is_answered_with_the_newest(self):
         for asked, spoken in (("2025-06-18", "2025-06-18"), ("2024-11-05", "2024-11-05"), ("1999-01-01", "2025-11-25"),

@@ -145,7 +145,7 @@ class Pausing(SandboxTest):
         self.assertEqual(404, self.client.send("POST", "/v1/sandboxes/no-such-one/pause").status)
         self.assertEqual(404, self.client.send("POST", "/v1/sandboxes/no-such-one/resume").status)
         self.assertEqual(405, self.client.send("GET", f"{sandbox.path}/pause").status)
-        self.assert_problem(400, "bad_request", self.client.post({"seconds": 1}, f"{sandbox.path}/pause"), "seconds")
+        self.assert_bad_field(self.client.post({"seconds": 1}, f"{sandbox.path}/pause"), "seconds")
         self.assertEqual(415, self.client.send("POST", f"{sandbox.path}/pause", b"{}", **{"Content-Type": "text/plain"}).status)
         of_a_page = {"Origin": "https://example.org"}
         self.assertEqual(415, self.client.send("POST", f"{sandbox.path}/pause", **of_a_page).status)

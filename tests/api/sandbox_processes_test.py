@@ -21,7 +21,7 @@ class ProcessTest(SandboxTest):
         self.sandbox = self.make()
 
     def refused(self, fragment, command=("true",), **fields):
-        self.assert_problem(400, "bad_request", self.sandbox.ask(command, **fields), fragment)
+        self.assert_bad_field(self.sandbox.ask(command, **fields), fragment)
 
 
 class Foreground(ProcessTest):
@@ -97,7 +97,7 @@ class Foreground(ProcessTest):
                 ("background", {"background": 1}), ("output_encoding", {"output_encoding": "latin-1"})):
             with self.subTest(fields):
                 self.refused(fragment, **{"command": ["true"], **fields})
-        self.assert_problem(400, "bad_request", self.client.post({}, f"{self.sandbox.path}/processes"), "command")
+        self.assert_bad_field(self.client.post({}, f"{self.sandbox.path}/processes"), "command")
         self.assertEqual([], self.sandbox.processes())
 
     def test_input(self):
@@ -290,7 +290,7 @@ class Signals(ProcessTest):
                                  ("signal", {"signal": "TERM\0"}), ("group", {"signal": 9, "group": 1}),
                                  ("nonsense", {"signal": 9, "nonsense": 1})):
             with self.subTest(fields):
-                self.assert_problem(400, "bad_request", process.post("signal", **fields), fragment)
+                self.assert_bad_field(process.post("signal", **fields), fragment)
         for pid in ("999999", "0", "-1", "1", "x", str(2**70)):
             answer = self.client.post({"signal": 9}, f"{self.sandbox.path}/processes/{pid}/signal")
             self.assertEqual(404, answer.status, f"{pid}: {answer}")
@@ -359,7 +359,7 @@ class Input(ProcessTest):
                                  ("data", {"data": "%", "encoding": "base64"}), ("close", {"data": "", "close": 1}),
                                  ("nonsense", {"data": "", "nonsense": 1})):
             with self.subTest(fields):
-                self.assert_problem(400, "bad_request", process.post("stdin", **fields), fragment)
+                self.assert_bad_field(process.post("stdin", **fields), fragment)
         self.assertEqual(204, process.post("stdin", close=True).status)
         self.assertEqual(("", 0), (process.text(), process.ended()["exit_code"]))
 
@@ -391,7 +391,7 @@ class Terminals(ProcessTest):
                                  ("rows", {"columns": 80, "rows": 0}),
                                  ("columns", {"columns": 1001, "rows": 1}), ("nonsense", {**self.SIZE, "nonsense": 1})):
             with self.subTest(fields):
-                self.assert_problem(400, "bad_request", process.post("resize", **fields), fragment)
+                self.assert_bad_field(process.post("resize", **fields), fragment)
 
     def test_keys_are_signals_and_ends(self):
         process = self.sandbox.start(["cat"], pty=self.SIZE)

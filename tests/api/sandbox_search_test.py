@@ -51,9 +51,9 @@ class Search(SearchTest):
     def test_refusals(self):
         sandbox = self.make()
         sandbox.put("/workspace/f", b"x")
-        for query, status, code in (({}, 400, "bad_request"), ({"query": ""}, 400, "bad_request"), ({"query": "a\nb"}, 400, "bad_request"),
-                                    ({"query": "x" * 1025}, 400, "bad_request"), ({"query": "x", "limit": 1001}, 400, "bad_request"),
-                                    ({"query": "x", "path": "relative"}, 400, "bad_request"), ({"query": "x", "regex": 1}, 400, "bad_request"),
+        for query, status, code in (({}, 400, "missing_field"), ({"query": ""}, 400, "out_of_range"), ({"query": "a\nb"}, 400, "bad_request"),
+                                    ({"query": "x" * 1025}, 400, "out_of_range"), ({"query": "x", "limit": 1001}, 400, "out_of_range"),
+                                    ({"query": "x", "path": "relative"}, 400, "bad_request"), ({"query": "x", "regex": 1}, 400, "unknown_field"),
                                     ({"query": "x", "path": "/none"}, 404, "no_such_file"), ({"query": "x", "path": "/workspace/f"}, 409, "not_a_directory")):
             with self.subTest(query=query):
                 self.assert_problem(status, code, self.ask(sandbox, **query))

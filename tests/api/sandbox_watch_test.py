@@ -122,7 +122,7 @@ for number in range(50):
         sandbox.put("/workspace/f", b"x")
         for query, status, code in (({"path": "/none"}, 404, "no_such_file"), ({"path": "/workspace/f"}, 409, "not_a_directory"),
                                     ({"path": "workspace"}, 400, "bad_request"), ({"path": "/a\0b"}, 400, "bad_request"),
-                                    ({"recursive": "perhaps"}, 400, "bad_request"), ({"depth": 2}, 400, "bad_request")):
+                                    ({"recursive": "perhaps"}, 400, "bad_request"), ({"depth": 2}, 400, "unknown_field")):
             with self.subTest(query=query):
                 self.assert_problem(status, code, self.problem(sandbox, **query))
 

@@ -94,7 +94,11 @@ class Making(SandboxTest):
                 ("auto_resume", {"auto_resume": "yes"}),
                 ("network", {"network": {"allow": ["example.org:443"]}})):
             with self.subTest(fields):
-                self.assert_problem(400, "bad_request", self.client.post(fields, "/v1/sandboxes"), fragment)
+                self.assert_bad_field(self.client.post(fields, "/v1/sandboxes"), fragment)
+        for fields, limit, used in (({"limits": {"memory_mb": 2049}}, 2048, 2049), ({"timeout_seconds": 86401}, 86400, 86401),
+                                    ({"limits": {"disk_mb": 0}}, 1, 0)):
+            problem = self.client.post(fields, "/v1/sandboxes").json
+            self.assertEqual(("out_of_range", limit, used), (problem["code"], problem.get("limit"), problem.get("used")), problem)
         self.assertEqual([], self.client.send("GET", "/v1/sandboxes?state=running").json["sandboxes"])
 
     def test_for_ever_is_the_longest(self):
@@ -157,7 +161,7 @@ class Listing(SandboxTest):
                                 ("metadata=colour", "metadata"), ("cursor=nonsense%21", "cursor"),
                                 ("nonsense=1", "nonsense")):
             with self.subTest(query):
-                self.assert_problem(400, "bad_request", self.client.send("GET", f"/v1/sandboxes?{query}"), fragment)
+                self.assert_bad_field(self.client.send("GET", f"/v1/sandboxes?{query}"), fragment)
 
 
 class Changing(SandboxTest):
@@ -178,7 +182,7 @@ class Changing(SandboxTest):
                        {"idle_seconds": 0},
                        {"metadata": {"a": 1}}, {"metadata": None}):
             with self.subTest(fields):
-                self.assert_problem(400, "bad_request", sandbox.change(**fields), next(iter(fields)))
+                self.assert_bad_field(sandbox.change(**fields), next(iter(fields)))
         self.assertEqual(sandbox.made, sandbox.now())
 
     def test_a_shorter_lifetime_ends_it(self):
@@ -334,7 +338,7 @@ class Bounds(SandboxTest):
         self.make()
 
     def test_the_operators_longest_lifetime(self):
-        self.assert_problem(400, "bad_request", self.client.post({"timeout_seconds": 61}, "/v1/sandboxes"), "1 .. 60")
+        self.assert_bad_field(self.client.post({"timeout_seconds": 61}, "/v1/sandboxes"), "1 .. 60")
         self.assertAlmostEqual(60, lifetime(self.make().made), delta=0.1)
         self.assertAlmostEqual(60, lifetime(self.make(timeout_seconds=None).made), delta=0.1)
 

@@ -13,7 +13,6 @@
 #include "server/api/kubernetes_style/queries.h"
 #include "server/api/kubernetes_style/table.h"
 #include "server/api/query.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/api/sandbox_target.h"
 #include "server/http/file_answer.h"
@@ -33,7 +32,7 @@ constexpr std::uint64_t max_upload_bytes = 100u << 20;
 constexpr std::size_t max_file_name_bytes = 255;
 
 Response response_of_file(const jail::Error& error) {
-  return response_of(Sandboxes::refusal_of_file(error));
+  return problem(Sandboxes::refusal_of_file(error));
 }
 
 std::string last_segment(std::string_view path) {
@@ -148,7 +147,8 @@ class Upload {
     if (!part) co_return form_.refusal() ? *form_.refusal() : no_file();
     const std::string name = file_name_of(*part);
     if (part->name != "file" || !part->filename) co_return no_file();
-    if (name.empty()) co_return problem(400, "file: expected a filename of 1 .. 255 bytes");
+    if (name.empty())
+      co_return problem(RefusalCode::bad_request, "file: expected a filename of 1 .. 255 bytes");
     auto create = [this, &path, &name]() -> jail::Result<SandboxFiles::NewFile> {
       path_ = destination(files_, path, name);
       return files_.create(path_, std::nullopt);
@@ -159,7 +159,9 @@ class Upload {
     if (refusal) co_return refusal;
     const auto other = co_await form_.next();
     if (form_.refusal()) co_return *form_.refusal();
-    if (other) co_return problem(400, "file: expected one file and nothing else in the form");
+    if (other)
+      co_return problem(RefusalCode::bad_request,
+                        "file: expected one file and nothing else in the form");
     // The file is not used again here.
     auto commit = [file = &*file] { return file->commit(); };
     const auto committed = co_await sandboxes_.do_file_work(*target_.sandbox, std::move(commit));
@@ -172,7 +174,8 @@ class Upload {
 
  private:
   static Response no_file() {
-    return problem(400, "file: expected a form with one part of that name, which is a file");
+    return problem(RefusalCode::bad_request,
+                   "file: expected a form with one part of that name, which is a file");
   }
 
   awaitable<std::optional<Response>> take_bytes(SandboxFiles::NewFile& file) {
@@ -182,9 +185,10 @@ class Upload {
       if (count == 0) break;
       size_ += count;
       if (size_ > max_upload_bytes) {
-        co_return problem(413,
-                          "file: expected at most 104857600 bytes; PUT "
-                          "/v1/sandboxes/{id}/files/{path} takes larger ones");
+        co_return problem({.code = RefusalCode::content_too_large,
+                           .detail = "file: expected at most 104857600 bytes",
+                           .limit = 104'857'600,
+                           .remedy = "PUT /v1/sandboxes/{id}/files/{path} takes larger ones"});
       }
       if (target_.sandbox->living()->over().requested()) {
         co_return response_of_file({jail::ErrorKind::closed, "the sandbox has ended", 0, {}});
@@ -211,7 +215,8 @@ awaitable<Response> upload_file(runtime::Services services, SandboxTarget target
     co_return std::move(*refusal);
   const auto boundary = form_boundary(call.head.header("Content-Type").value_or(""));
   if (!boundary) {
-    co_return problem(415, "Content-Type: expected multipart/form-data with a boundary");
+    co_return problem(RefusalCode::unsupported_media_type,
+                      "Content-Type: expected multipart/form-data with a boundary");
   }
   FormReader form(*call.pieces, *boundary);
   Upload upload(*services.sandboxes, target, form);

@@ -22,7 +22,6 @@
 #include "server/api/kubernetes_style/sandbox_view.h"
 #include "server/api/kubernetes_style/table.h"
 #include "server/api/query.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/api/sandbox_target.h"
 
@@ -71,7 +70,7 @@ std::variant<runtime::ProcessRequest, Response> decode_command(const std::string
     return std::move(*refusal);
   }
   if (read.command.empty() || runtime::has_nul(read.command)) {
-    return problem(400, "command: expected a string for a shell, without NUL");
+    return problem(RefusalCode::bad_request, "command: expected a string for a shell, without NUL");
   }
   runtime::ProcessRequest request;
   request.argv = {"bash", "-c", std::move(read.command)};
@@ -87,7 +86,7 @@ awaitable<Response> run_command(runtime::Services services, const RequestRules* 
   const std::string executed_at = now_text();
   const auto started = co_await services.sandboxes->start_process(caller_of(call), target.sandbox,
                                                                   std::move(request), call.gone);
-  if (const auto* refusal = std::get_if<Refusal>(&started)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&started)) co_return problem(*refusal);
   const auto process = std::get<std::shared_ptr<runtime::LivingProcess>>(started);
   const auto output = co_await runtime::output_to_the_end(process, call.gone, max_output_bytes);
   if (!output.has_ended) co_return stopping();
@@ -153,7 +152,7 @@ std::variant<runtime::SandboxEventQuery, Response> read_event_query(
   query.limit = asked.limit;
   if (asked.sandbox.empty()) return query;
   const auto found = services.sandboxes->find(call.principal, asked.sandbox);
-  if (const auto* refusal = std::get_if<Refusal>(&found)) return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) return problem(*refusal);
   query.owner = std::get<Sandboxes::Found>(found)->owner();
   query.sandbox = std::get<Sandboxes::Found>(found)->id();
   return query;
@@ -168,7 +167,8 @@ awaitable<Response> list_named_events(runtime::Services services, Call call) {
     services.logger.error("events cannot be read", {{"request_id", call.head.request_id},
                                                     {"error", page.error().message()}});
     co_return problem(
-        500, "events cannot be read; the server's log has the reason under this request's id");
+        RefusalCode::internal_server_error,
+        "events cannot be read; the server's log has the reason under this request's id");
   }
   Writer writer;
   writer.begin_object().key("items").begin_array();
@@ -202,7 +202,8 @@ Complaint read_names(const Field& field, const Value& value, const RequestRules&
 }
 
 constexpr RequestField<MetricsRequest> metrics_rows[] = {
-    {{.name = "names", .expected = "a list of 1 .. 100 names of sandboxes"}, read_names}};
+    {{.name = "names", .expected = "a list of 1 .. 100 names of sandboxes", .is_required = true},
+     read_names}};
 
 // Thousandths of a processor that it has used since its latest sample, or since it was created.
 std::int64_t millicores(const runtime::Sandbox& sandbox, const SandboxUsage& usage) {
@@ -231,7 +232,6 @@ awaitable<Response> show_use(runtime::Services services, const RequestRules* rul
   if (auto refusal = decode_into<MetricsRequest>(call.body, metrics_rows, *rules, request)) {
     co_return std::move(*refusal);
   }
-  if (request.names.empty()) co_return problem(400, "names: expected a list of 1 .. 100 names");
   std::sort(request.names.begin(), request.names.end());
   request.names.erase(std::unique(request.names.begin(), request.names.end()), request.names.end());
   Writer writer;
@@ -239,11 +239,11 @@ awaitable<Response> show_use(runtime::Services services, const RequestRules* rul
   for (const std::string& name : request.names) {
     const auto found = services.sandboxes->find_living(call.principal, name);
     if (const auto* refusal = std::get_if<Refusal>(&found)) {
-      co_return response_of(named(name, *refusal));
+      co_return problem(named(name, *refusal));
     }
     const auto& sandbox = std::get<Sandboxes::Found>(found);
     const auto usage = co_await services.sandboxes->usage(sandbox);
-    if (!usage) co_return response_of(named(name, Sandboxes::refusal_of_file(usage.error())));
+    if (!usage) co_return problem(named(name, Sandboxes::refusal_of_file(usage.error())));
     writer.key(name);
     write_use(writer, *sandbox, *usage);
   }

@@ -10,7 +10,6 @@
 #include "server/api/kubernetes_style/sandbox_view.h"
 #include "server/api/kubernetes_style/table.h"
 #include "server/api/query.h"
-#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 #include "server/api/sandbox_target.h"
 
@@ -41,8 +40,8 @@ awaitable<Response> create_named_sandbox(runtime::Services services,
   const auto made =
       co_await runtime::create_named(*services.sandboxes, std::move(caller), std::move(request));
   if (const auto* refusal = std::get_if<Refusal>(&made)) {
-    if (refusal->code != "name_taken") co_return response_of(*refusal);
-    co_return problem(409, "sandbox " + name + " already exists", {}, {.code = "name_taken"});
+    if (refusal->code != RefusalCode::name_taken) co_return problem(*refusal);
+    co_return problem(RefusalCode::name_taken, "sandbox " + name + " already exists");
   }
   const auto& sandbox = *std::get<Sandboxes::Found>(made);
   services.logger.info("sandbox created",
@@ -66,7 +65,7 @@ awaitable<Response> list_named(runtime::Services services, Call call) {
 
 awaitable<Response> show_named(runtime::Services services, Call call) {
   const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
-  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return problem(*refusal);
   Writer writer;
   write_named_sandbox(writer, *services.sandboxes, *std::get<Sandboxes::Found>(found));
   co_return enveloped(std::move(writer));
@@ -74,7 +73,7 @@ awaitable<Response> show_named(runtime::Services services, Call call) {
 
 awaitable<Response> delete_named(runtime::Services services, Call call) {
   const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
-  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return response_of(*refusal);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) co_return problem(*refusal);
   const auto sandbox = std::get<Sandboxes::Found>(found);
   co_await services.sandboxes->remove(caller_of(call), sandbox);
   co_return enveloped_text(success(*sandbox, "deleted"));
@@ -85,7 +84,7 @@ using Change = awaitable<std::optional<Refusal>> (Sandboxes::*)(runtime::Caller,
 awaitable<Response> change_named(runtime::Services services, Change change, std::string_view done,
                                  SandboxTarget target, Call call) {
   const auto refused = co_await (services.sandboxes->*change)(caller_of(call), target.sandbox);
-  if (refused) co_return response_of(*refused);
+  if (refused) co_return problem(*refused);
   co_return enveloped_text(success(*target.sandbox, done));
 }
 

@@ -54,7 +54,7 @@ class TextDialect final : public TerminalDialect {
 
   std::variant<Order, Response> order_of(Channel::Message message) override {
     if (message.kind != Channel::Message::Kind::text) {
-      return problem(400, "expected messages of text");
+      return problem(RefusalCode::bad_request, "expected messages of text");
     }
     auto body = object_of(message.bytes);
     if (auto* refusal = std::get_if<Response>(&body)) return std::move(*refusal);
@@ -73,7 +73,7 @@ class TextDialect final : public TerminalDialect {
       refusal = decode_into<Said>(members, {}, rules_, said);
       order.is_goodbye = true;
     } else {
-      refusal = problem(400, "type: expected init, resize, input or close");
+      refusal = problem(RefusalCode::bad_request, "type: expected init, resize, input or close");
     }
     if (refusal) return std::move(*refusal);
     return order;

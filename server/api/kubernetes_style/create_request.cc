@@ -15,6 +15,7 @@ namespace {
 
 using runtime::Complaint;
 using runtime::Field;
+using runtime::Refusal;
 using runtime::RequestField;
 using runtime::RequestRules;
 using runtime::json::Object;
@@ -84,52 +85,38 @@ Complaint read_status(const Field&, const Value&, const RequestRules&, CreateReq
   return "it is the server's to say; leave it out";
 }
 
-Complaint read_app(const Field&, const Value& value, const RequestRules&, CreateRequest& request) {
-  const std::string* const text = value.as_string();
-  if (text == nullptr || text->size() > max_app_bytes) {
-    return "expected a string of at most 1024 bytes";
-  }
+Complaint read_app(const Field& field, const Value& value, const RequestRules& rules,
+                   CreateRequest& request) {
+  const std::string* const text = runtime::text_of(field, value, rules);
+  if (text == nullptr) return runtime::expectation(field, rules);
   request.sandbox.metadata[std::string(app_metadata)] = *text;
   return std::nullopt;
 }
 
-Complaint read_ports(const Field&, const Value& value, const RequestRules&,
+Complaint read_ports(const Field& field, const Value& value, const RequestRules& rules,
                      CreateRequest& request) {
   const auto* const list = value.as_array();
-  const bool is_list = list != nullptr && list->size() <= max_ports;
+  if (list == nullptr || !runtime::is_within(field, static_cast<double>(list->size()), rules)) {
+    return runtime::expectation(field, rules);
+  }
   std::string ports;
-  for (const Value& item : is_list ? *list : runtime::json::Array()) {
+  for (const Value& item : *list) {
     const std::int64_t* const port = item.as_integer();
     if (port == nullptr || *port < 1 || *port > last_port) return "expected ports of 1 .. 65535";
     ports += (ports.empty() ? "" : ",") + std::to_string(*port);
   }
-  if (!is_list) return "expected a list of at most 64 ports";
   request.sandbox.metadata[std::string(ports_metadata)] = ports;
   return std::nullopt;
 }
 
-// A whole number of minutes, or what is expected.
-std::variant<std::chrono::minutes, std::string> minutes_of(const Value& value, double highest) {
-  const std::int64_t* const number = value.as_integer();
-  if (number != nullptr && *number >= 1 && static_cast<double>(*number) <= highest) {
-    return std::chrono::minutes(*number);
-  }
-  return "expected minutes, an integer 1 .. " + runtime::json::number_text(highest);
-}
-
-Complaint read_timeout(const Field&, const Value& value, const RequestRules& rules,
+template <auto member>
+Complaint read_minutes(const Field& field, const Value& value, const RequestRules& rules,
                        CreateRequest& request) {
-  auto minutes = minutes_of(value, minutes_allowed(rules));
-  if (auto* complaint = std::get_if<std::string>(&minutes)) return std::move(*complaint);
-  request.sandbox.timeout = std::get<std::chrono::minutes>(minutes);
-  return std::nullopt;
-}
-
-Complaint read_idle_timeout(const Field&, const Value& value, const RequestRules&,
-                            CreateRequest& request) {
-  auto minutes = minutes_of(value, max_idle_minutes);
-  if (auto* complaint = std::get_if<std::string>(&minutes)) return std::move(*complaint);
-  request.sandbox.idle = std::get<std::chrono::minutes>(minutes);
+  const std::int64_t* const number = value.as_integer();
+  if (number == nullptr || !runtime::is_within(field, static_cast<double>(*number), rules)) {
+    return runtime::expectation(field, rules);
+  }
+  request.sandbox.*member = std::chrono::minutes(*number);
   return std::nullopt;
 }
 
@@ -186,7 +173,6 @@ Complaint read_memory_limit(const Field&, const Value& value, const RequestRules
 }
 
 constexpr Field::Member type_string = {"type", R"("string")"};
-constexpr Field::Member type_integer = {"type", R"("integer")"};
 
 constexpr RequestField<CreateRequest> rows[] = {
     {{.name = "name",
@@ -204,8 +190,10 @@ constexpr RequestField<CreateRequest> rows[] = {
       .schema = {{"type", R"(["array","null"])"}, {"items", "{}"}, {"maxItems", "0"}}},
      read_args},
     {{.name = "app",
-      .description = "The caller's own word about it, kept as its metadata `app`.",
-      .schema = {type_string}},
+      .type = Type::text,
+      .max = max_app_bytes,
+      .unit = "bytes",
+      .description = "The caller's own word about it, kept as its metadata `app`."},
      read_app},
     {{.name = "image",
       .description = "Empty: sandboxes are made from templates.",
@@ -217,17 +205,21 @@ constexpr RequestField<CreateRequest> rows[] = {
                  {"additionalProperties", R"({"type":"string"})"}}},
      read_env},
     {{.name = "timeout",
+      .type = Type::integer,
+      .min = 1,
+      .unit = "minutes",
       .operator_max = minutes_allowed,
       .operator_default = minutes_by_default,
-      .description = "Minutes that it may live, pauses aside.",
-      .schema = {type_integer}},
-     read_timeout},
+      .description = "Minutes that it may live, pauses aside."},
+     read_minutes<&runtime::SandboxRequest::timeout>},
     {{.name = "idle_timeout",
+      .type = Type::integer,
+      .min = 1,
       .max = max_idle_minutes,
+      .unit = "minutes",
       .default_json = "10",
-      .description = "Minutes in which nothing uses it, after which idle_policy is done.",
-      .schema = {type_integer}},
-     read_idle_timeout},
+      .description = "Minutes in which nothing uses it, after which idle_policy is done."},
+     read_minutes<&runtime::SandboxRequest::idle>},
     {{.name = "idle_policy",
       .type = Type::text,
       .words = policy_words,
@@ -260,8 +252,12 @@ constexpr RequestField<CreateRequest> rows[] = {
       .schema = {type_string}},
      read_memory_limit},
     {{.name = "ports",
+      .type = Type::list,
+      .max = max_ports,
+      .expected = "ports",
       .description = "Ports on which servers in it will listen; each can be reached, named or not.",
-      .schema = {{"type", R"(["array","null"])"}, {"items", R"({"type":"integer"})"}}},
+      .schema = {{"type", R"(["array","null"])"},
+                 {"items", R"({"type":"integer","minimum":1,"maximum":65535})"}}},
      read_ports},
     {{.name = "status", .description = "Empty.", .schema = {type_string, {"maxLength", "0"}}},
      read_status}};
@@ -284,22 +280,33 @@ CreateRequest default_request(const RequestRules& rules) {
   return request;
 }
 
-Complaint check(const CreateRequest& request, double cores) {
-  const auto max_millicores = static_cast<std::uint64_t>(std::llround(cores * 1000));
-  if (request.cpu_limit_millicores > max_millicores) {
-    return "cpu_limit: expected at most " + millicores_text(cores) +
-           ", which is what every sandbox may use here (SANDBOX_CPU_LIMIT)";
-  }
-  if (request.cpu_millicores > max_millicores) {
-    return "cpu: expected at most " + millicores_text(cores) +
-           ", which is what every sandbox may use here (SANDBOX_CPU_LIMIT)";
-  }
+Refusal too_much(std::string detail, double limit, double used) {
+  return {
+      .code = RefusalCode::out_of_range, .detail = std::move(detail), .limit = limit, .used = used};
+}
+
+// In millicores: `name` asks for so many, of which `allowed` there are.
+std::optional<Refusal> check_cores(std::string_view name, std::uint64_t asked, double cores) {
+  const double allowed = std::round(cores * 1000);
+  if (static_cast<double>(asked) <= allowed) return std::nullopt;
+  return too_much(std::string(name) + ": expected at most " + millicores_text(cores) +
+                      ", which is what every sandbox may use here (SANDBOX_CPU_LIMIT)",
+                  allowed, static_cast<double>(asked));
+}
+
+std::optional<Refusal> check(const CreateRequest& request, double cores) {
+  if (auto refusal = check_cores("cpu_limit", request.cpu_limit_millicores, cores)) return refusal;
+  if (auto refusal = check_cores("cpu", request.cpu_millicores, cores)) return refusal;
   if (request.cpu_limit_millicores != 0 && request.cpu_millicores > request.cpu_limit_millicores) {
-    return "cpu: expected no more than cpu_limit";
+    return too_much("cpu: expected no more than cpu_limit",
+                    static_cast<double>(request.cpu_limit_millicores),
+                    static_cast<double>(request.cpu_millicores));
   }
-  if (request.memory_bytes > std::uint64_t{request.sandbox.memory_mb} << 20) {
-    return "memory: expected no more than memory_limit, which is " +
-           mebibytes_text(request.sandbox.memory_mb);
+  const std::uint64_t memory = std::uint64_t{request.sandbox.memory_mb} << 20;
+  if (request.memory_bytes > memory) {
+    return too_much("memory: expected no more than memory_limit, which is " +
+                        mebibytes_text(request.sandbox.memory_mb),
+                    static_cast<double>(memory), static_cast<double>(request.memory_bytes));
   }
   return runtime::check_sandbox(request.sandbox);
 }
@@ -322,7 +329,7 @@ std::variant<runtime::SandboxRequest, Response> decode_create(std::string_view b
     return std::move(*refusal);
   }
   request.sandbox.disk_mb = std::clamp(request.sandbox.memory_mb / 2, min_disk_mb, max_disk_mb);
-  if (const auto complaint = check(request, cores)) return problem(400, *complaint);
+  if (const auto refusal = check(request, cores)) return problem(*refusal);
   return std::move(request.sandbox);
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/json/reader.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -74,7 +75,8 @@ TEST(Reader, NumbersBeyondADoubleAreTheLargestOne) {
   EXPECT_EQ(*object.at("a\"1e999").as_string(), "1e999 99999999999999999999");
   EXPECT_EQ(*object.at("b").as_double(), 1e308);
   EXPECT_EQ(*object.at("c").as_integer(), 3);
-  EXPECT_EQ(error_of("[1e999, 01]"), "body: not valid JSON: a number is malformed");
+  EXPECT_EQ(error_of("[1e999, 01]"),
+            "body: not valid JSON: a number is malformed at line 1, column 9");
   for (const char* text :
        {"[099999999999999999999]", "[1e9999-099]", "[1e999.5]", "[-]", "[1e999e1]",
         "[99999999999999999999.]", "[1.e999]", "[--1e999]", "[1e+]"}) {
@@ -82,6 +84,26 @@ TEST(Reader, NumbersBeyondADoubleAreTheLargestOne) {
   }
   EXPECT_EQ(*must_parse("0.5e999").as_double(), 1e308);
   EXPECT_EQ(*must_parse("-1.5E+999").as_double(), -1e308);
+}
+
+TEST(Reader, SaysWhereTheTextIsNoJson) {
+  const std::pair<std::string, std::string> wrong[] = {
+      {"{", "line 1, column 2"},
+      {"{\"a\": 1,}", "line 1, column 9"},
+      {"{\"a\" 1}", "line 1, column 6"},
+      {"{\"a\": 1 \"b\": 2}", "line 1, column 9"},
+      {"[1, 2", "line 1, column 6"},
+      {"[1, 2}", "line 1, column 6"},
+      {"{\n  \"a\": tru\n}", "line 2, column 8"},
+      {"{\n  \"\u00fc\": 'x'}", "line 2, column 8"},
+      {"[\"a", "line 1, column 2"},
+      {"[\"a\\x\"]", "line 1, column 4"},
+      {"[\"a\tb\"]", "line 1, column 4"},
+      {"{} x", "line 1, column 4"},
+      {"[01]", "line 1, column 2"}};
+  for (const auto& [text, place] : wrong) {
+    EXPECT_THAT(error_of(text), ::testing::EndsWith(" at " + place)) << text;
+  }
 }
 
 TEST(Reader, KeepsNulAndPairedSurrogates) {

@@ -192,8 +192,9 @@ TEST_F(ApiTest, EveryRouteRefusesParametersThatItDoesNotKnow) {
     const Answer answer = ask("nonsense=1");
     EXPECT_EQ(answer.status, 400) << route.method << " " << route.pattern;
     const std::string detail = refusal_of(route, answer);
-    const std::string known = route.query.empty() ? "no parameters" : std::string(route.query[0]);
-    EXPECT_THAT(detail, HasSubstr("\"nonsense\": unknown; expected " + known)) << route.pattern;
+    const std::string known =
+        route.query.empty() ? "none is known here" : "known are " + std::string(route.query[0]);
+    EXPECT_THAT(detail, HasSubstr("\"nonsense\": unknown parameter; " + known)) << route.pattern;
     for (const std::string_view name : route.query) {
       EXPECT_THAT(detail, HasSubstr(name)) << route.pattern;
       const std::string twice = std::string(name) + "=1&" + std::string(name) + "=1";

@@ -110,6 +110,8 @@ TEST(DecodeExecute, RefusesWithTheFieldsNameAndWhatIsAllowed) {
       {"\"x\"", {"body", "JSON object"}},
       {"null", {"body", "JSON object"}},
       {"{}", {"exactly one of code and task"}},
+      {R"({"cod": "x"})", {"\"cod\"", "unknown field (did you mean code?)", "swarm"}},
+      {R"({"tsak": "x"})", {"\"tsak\"", "did you mean task?"}},
       {R"({"code": "x", "task": "y"})", {"exactly one of code and task"}},
       {R"({"code": ""})", {"code", "1 .. 1048576"}},
       {"{\"code\": \"" + std::string((1u << 20) + 1, 'x') + "\"}", {"code", "1 .. 1048576"}},

@@ -54,7 +54,8 @@ class FakeHandler final : public Handler {
  public:
   Admittance admit(const RequestHead& head) const override {
     Admittance admittance;
-    if (head.path == "/refused") admittance.refusal = problem(404, "no such path");
+    if (head.path == "/refused")
+      admittance.refusal = problem(RefusalCode::no_such_path, "no such path");
     admittance.is_upgrade = head.path == "/switch";
     admittance.reads_body = head.path == "/pieces";
     return admittance;

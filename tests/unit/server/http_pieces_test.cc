@@ -250,7 +250,7 @@ TEST_F(HttpPiecesTest, WhoAsksIsToldToContinueWhenItsBodyIsRead) {
 
 TEST_F(HttpPiecesTest, WhoIsRefusedIsNotToldToContinue) {
   handler_.custom = [](Request, runtime::Cancel) -> awaitable<Response> {
-    co_return problem(409, "not now");
+    co_return problem(RefusalCode::exists, "not now");
   };
   start();
   TestClient client = this->client();

@@ -1,4 +1,5 @@
 // Amounts and envelopes of server/api/kubernetes_style.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "server/api/kubernetes_style/create_request.h"
@@ -7,6 +8,8 @@
 
 namespace server::kubernetes_style {
 namespace {
+
+using ::testing::HasSubstr;
 
 TEST(Quantity, Processors) {
   EXPECT_EQ(millicores_of("100m"), 100u);
@@ -47,17 +50,20 @@ TEST(Envelope, OfWhatWasDone) {
 }
 
 TEST(Envelope, OfWhatWasNot) {
-  const Response unknown = in_envelope(problem(404, "no such sandbox"));
+  const Response unknown = in_envelope(problem(RefusalCode::no_such_sandbox, "no such sandbox"));
   EXPECT_EQ(unknown.status, 404);
   EXPECT_EQ(unknown.content_type, "application/json");
   EXPECT_EQ(unknown.body, R"({"code":"500","error":"no such sandbox"})");
-  const Response nobody =
-      in_envelope(problem(401, "expected a key", {{"WWW-Authenticate", "Bearer"}}));
+  const Response nobody = in_envelope(
+      problem(RefusalCode::unauthorized, "expected a key", {{"WWW-Authenticate", "Bearer"}}));
   EXPECT_EQ(nobody.body, R"({"code":"401","error":"Unauthorized"})");
   ASSERT_EQ(nobody.headers.size(), 1u);
-  EXPECT_EQ(in_envelope(problem(413, "large")).body, R"({"code":"413","error":"large"})");
-  EXPECT_EQ(in_envelope(problem(429, "often", {}, {.remedy = "wait"})).body,
-            R"({"code":"429","error":"often; wait"})");
+  EXPECT_EQ(in_envelope(problem(RefusalCode::content_too_large, "large")).body,
+            R"({"code":"413","error":"large; send less at a time"})");
+  EXPECT_EQ(
+      in_envelope(problem({.code = RefusalCode::rate_limit, .detail = "often", .remedy = "wait"}))
+          .body,
+      R"({"code":"429","error":"often; wait"})");
 }
 
 TEST(CreateRequest, AnOperatorsBoundsAreTheDefaultsToo) {
@@ -69,8 +75,14 @@ TEST(CreateRequest, AnOperatorsBoundsAreTheDefaultsToo) {
   EXPECT_EQ(std::get<runtime::SandboxRequest>(read).timeout, std::chrono::minutes(2));
   EXPECT_EQ(std::get<runtime::SandboxRequest>(read).memory_mb, 64u);
   EXPECT_EQ(std::get<runtime::SandboxRequest>(read).disk_mb, 64u);
-  EXPECT_TRUE(std::holds_alternative<Response>(decode_create(R"({"timeout":3})", rules, 1)));
-  EXPECT_TRUE(std::holds_alternative<Response>(decode_create(R"({"cpu_limit":"1"})", rules, 0.5)));
+  const auto refused = [&rules](std::string_view body, double cores) {
+    return std::get<Response>(decode_create(body, rules, cores)).body;
+  };
+  EXPECT_THAT(refused(R"({"timeout":3})", 1),
+              HasSubstr(R"("code":"out_of_range","limit":2,"used":3)"));
+  EXPECT_THAT(refused(R"({"cpu_limit":"1"})", 0.5),
+              HasSubstr(R"("code":"out_of_range","limit":500,"used":1000)"));
+  EXPECT_THAT(refused(R"({"idle_timout":3})", 1), HasSubstr("did you mean idle_timeout?"));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ TEST(Message, PathOfEveryFormOfTarget) {
 }
 
 TEST(Message, ProblemIsRfc9457) {
-  const Response response = problem(400, "timeout_seconds: \"x\"");
+  const Response response = problem(RefusalCode::bad_request, "timeout_seconds: \"x\"");
   EXPECT_EQ(response.content_type, "application/problem+json");
   const auto value = runtime::json::parse(response.body, "body");
   ASSERT_TRUE(value.has_value());
@@ -40,11 +40,16 @@ TEST(Message, ProblemIsRfc9457) {
 }
 
 TEST(Message, AProblemHasWhatProgramsCanActOn) {
-  const Response response =
-      problem(503, "busy", {}, {.code = "busy", .limit = 20, .used = 21, .remedy = "wait"});
+  const Response response = problem(
+      {.code = RefusalCode::busy, .detail = "full", .limit = 20, .used = 21, .remedy = "wait"});
   EXPECT_EQ(response.body,
-            R"({"type":"about:blank","title":"Service Unavailable","status":503,"detail":"busy",)"
+            R"({"type":"about:blank","title":"Service Unavailable","status":503,"detail":"full",)"
             R"("code":"busy","limit":20,"used":21,"remedy":"wait"})");
+  ASSERT_EQ(response.headers.size(), 1u);
+  EXPECT_EQ(response.headers[0].name + response.headers[0].value, "Retry-After1");
+  const Response later = problem(RefusalCode::stopping, "over", {{"Retry-After", "5"}});
+  ASSERT_EQ(later.headers.size(), 1u);
+  EXPECT_EQ(later.headers[0].value, "5");
 }
 
 TEST(Message, HeadHasWhatEveryResponseHas) {

@@ -91,15 +91,15 @@ TEST_F(LessonOperations, AreOfTheCallersOwn) {
 
 TEST_F(LessonOperations, SayWhyTheyWereNotDone) {
   const auto none = done<std::uint64_t>(erase_lessons({&store_, logger_}, caller_, "2"));
-  EXPECT_EQ(std::get<Refusal>(none).reason, Refusal::Reason::not_found);
+  EXPECT_EQ(std::get<Refusal>(none).code, RefusalCode::no_such_lesson);
   const auto off = done<std::uint64_t>(erase_lessons({nullptr, logger_}, caller_, std::nullopt));
-  EXPECT_EQ(std::get<Refusal>(off).reason, Refusal::Reason::not_found);
+  EXPECT_EQ(std::get<Refusal>(off).code, RefusalCode::lessons_off);
   store_.failure = jail::ErrorKind::invalid;
-  EXPECT_EQ(refusal_of_list().reason, Refusal::Reason::invalid);
+  EXPECT_EQ(refusal_of_list().code, RefusalCode::bad_request);
   EXPECT_EQ(log_, "");
   store_.failure = jail::ErrorKind::kernel;
   const Refusal failed = refusal_of_list();
-  EXPECT_EQ(failed.reason, Refusal::Reason::failed);
+  EXPECT_EQ(failed.code, RefusalCode::internal_server_error);
   EXPECT_THAT(failed.detail, Not(HasSubstr("/host/path")));
   EXPECT_THAT(log_, HasSubstr("/host/path"));
   EXPECT_THAT(log_, HasSubstr("the-request"));

@@ -14,7 +14,9 @@ using ::testing::HasSubstr;
 template <class Request>
 Complaint complaint_of(std::span<const RequestField<Request>> fields, const QueryTexts& texts) {
   Request request;
-  return read_parameters(texts, fields, request);
+  const auto refusal = read_parameters(texts, fields, request);
+  if (!refusal) return std::nullopt;
+  return refusal->detail;
 }
 
 TEST(Queries, AFlagIsAYesOrANo) {
@@ -70,7 +72,7 @@ TEST(Queries, Logs) {
   EXPECT_EQ(query.output.filter.stream, Stream::standard_error);
   EXPECT_EQ(check_log_query(query), std::nullopt);
   query.tail = 0;
-  EXPECT_THAT(*check_log_query(query), HasSubstr("tail: expected without from"));
+  EXPECT_THAT(check_log_query(query)->detail, HasSubstr("tail: expected without from"));
   EXPECT_EQ(complaint_of(log_query_fields(), {{"process", "2147483648"}}),
             "process: expected the pid of a process");
 }
@@ -104,7 +106,7 @@ TEST(Queries, ATerminalIsOfOneProcess) {
   EXPECT_EQ(query.size.rows, 24u);
   EXPECT_EQ(query.process.argv.back(), "top");
   query.pid = "1";
-  EXPECT_EQ(check_terminal_query(query), "pid, command: expected at most one of them");
+  EXPECT_EQ(check_terminal_query(query)->detail, "pid, command: expected at most one of them");
 }
 
 TEST(Queries, TheirParametersInOpenApi) {

@@ -1,0 +1,29 @@
+// Why something that was asked for is not done.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/json/writer.h"
+#include "runtime/refusals/refusal_code.h"
+
+namespace runtime {
+
+struct Refusal {
+  RefusalCode code = RefusalCode::internal_server_error;
+  std::string detail;  // for the caller; names the field, and says nothing about the host
+  // Where a bound is met: the bound and what there is, in the unit that the detail names.
+  std::optional<double> limit = std::nullopt;
+  std::optional<double> used = std::nullopt;
+  std::string_view remedy{};  // of this one; empty: the code's
+};
+
+// What the caller can do; empty: nothing, or the detail says it.
+std::string_view remedy_of(const Refusal& refusal) noexcept;
+
+// Writes it as members of the object that was begun: detail, code, and where they are there limit,
+// used and remedy.
+void write_refusal(json::Writer& writer, const Refusal& refusal);
+
+}  // namespace runtime
