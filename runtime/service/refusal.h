@@ -19,7 +19,7 @@ struct Refusal {
     no_provider,      // no model is configured that could do it, or not the one that is named
     not_found,        // there is no such thing, or it is somebody else's
     conflict,         // not as things stand
-    forbidden,        // nobody may, whoever asks
+    forbidden,        // nobody may, or not with this key
     disk_full,        // the disk limit of a sandbox is met
     bad_gateway,      // a server in a sandbox cannot be reached, or breaks the rules
     gateway_timeout,  // one does not answer in time

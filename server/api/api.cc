@@ -10,6 +10,7 @@
 #include "server/api/guard.h"
 #include "server/api/kubernetes_style/envelope.h"
 #include "server/api/openapi.h"
+#include "server/api/refusals.h"
 #include "server/api/route_groups.h"
 
 namespace server {
@@ -57,7 +58,7 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
                        const std::vector<std::string>& providers) {
   ApiOptions options;
   options.version = std::move(version);
-  options.keys = config.api_keys;
+  options.keys = runtime::api_keys_of(config);
   const bool local = runtime::is_loopback(config.api_host);
   options.host_check = local ? ApiOptions::HostCheck::local : ApiOptions::HostCheck::any;
   options.allowed_hosts = config.api_allowed_hosts;
@@ -72,11 +73,11 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
 Api::Api(ApiOptions options, runtime::Services services)
     : options_(std::move(options)),
       services_(services),
+      authentication_(options_.keys, services.jobs),
       rate_limit_(rate_limit_of(options_)),
       started_(std::chrono::steady_clock::now()),
       port_proxy_(services_, options_.ports) {
   services_.live_jobs = &live_jobs_;
-  for (const auto& key : options_.keys) tenants_.push_back(services_.jobs.owner_of(key.reveal()));
   add_stream_routes(routes_, services_, options_.execute);
   add_execute_route(routes_, services_, options_.execute);
   add_benchmark_route(routes_, services_, options_.execute);
@@ -105,15 +106,15 @@ Api::Api(ApiOptions options, runtime::Services services)
 
 void Api::add_own_routes() {
   using Versions = Route::Versions;
-  routes_.add({"GET", "/health", Access::open, Cost::none,
+  routes_.add({"GET", "/health", Access::open(), Cost::none,
                [this](Call call) { return at_once(health(call)); }});
-  routes_.add({"GET", "/healthz", Access::open, Cost::none,
+  routes_.add({"GET", "/healthz", Access::open(), Cost::none,
                [this](Call call) { return at_once(health(call)); }, QueryNames(), Versions::plain});
-  routes_.add(
-      {"GET", "/stats", Access::key, Cost::none, [this](Call) { return at_once(stats()); }});
-  routes_.add({"GET", "/metrics", Access::key, Cost::none,
+  routes_.add({"GET", "/stats", Access::key(Scope::metrics), Cost::none,
+               [this](Call) { return at_once(stats()); }});
+  routes_.add({"GET", "/metrics", Access::key(Scope::metrics), Cost::none,
                [this](Call) { return at_once(metrics()); }, QueryNames(), Versions::plain});
-  routes_.add({"GET", "/openapi.json", Access::open, Cost::none, [this](Call) {
+  routes_.add({"GET", "/openapi.json", Access::open(), Cost::none, [this](Call) {
                  Response response;
                  response.body = openapi_json(options_.execute);
                  return at_once(std::move(response));
@@ -152,13 +153,16 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
     if (auto refusal = check_signature(head, matched)) return refusal;
   }
   // Whoever shows no key learns nothing about paths but that the open ones are there.
-  const bool is_open = route == nullptr ? path.is_open : route->access == Access::open;
+  const bool is_open = route == nullptr ? path.is_open : route->access.is_open();
   if (!matched.principal && !is_open) {
     return no_key(route);
   }
   if (path.label.empty()) return problem(404, "no such path");
   if (route == nullptr) {
     return problem(405, "expected " + path.methods, {{"Allow", path.methods}});
+  }
+  if (!is_signed) {
+    if (auto refusal = check_scope(*route, matched.principal)) return refusal;
   }
   if (route->cost == Cost::program && is_draining()) {
     services_.metrics.rejected.add({"stopping"});
@@ -196,6 +200,14 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
     return problem(415, "Content-Encoding: expected none");
   }
   return std::nullopt;
+}
+
+std::optional<Response> Api::check_scope(const Route& route,
+                                         const std::optional<runtime::Principal>& principal) {
+  if (!route.access.scope) return std::nullopt;
+  const auto refusal =
+      runtime::missing_scope(principal.value_or(runtime::Principal()), *route.access.scope);
+  return refusal ? std::optional(response_of(*refusal)) : std::nullopt;
 }
 
 // Whole seconds, so that whoever waits for them is not too early.
@@ -278,10 +290,8 @@ Response Api::health(const Call& call) const {
 
 // Without configured keys everybody is the same one.
 std::optional<runtime::Principal> Api::principal_of(const RequestHead& head) const {
-  if (options_.keys.empty()) return runtime::Principal();
-  const auto place = key_shown(head, options_.keys);
-  if (!place) return std::nullopt;
-  return runtime::Principal{.tenant = tenants_[*place], .key = place};
+  if (!authentication_.needs_key()) return runtime::Principal();
+  return principal_shown(head, authentication_);
 }
 
 std::chrono::duration<double> Api::uptime() const {

@@ -21,6 +21,7 @@ using runtime::RequestField;
 using runtime::RequestRules;
 using runtime::Sandboxes;
 using runtime::SandboxRequest;
+using runtime::Scope;
 using runtime::json::Object;
 using runtime::json::Value;
 using runtime::json::Writer;
@@ -160,7 +161,7 @@ awaitable<ToolResult> execute_in_named(ToolContext context, Object arguments) {
     co_return failed("tool_name: expected one of the tools that createSandbox returned");
   }
   context.sandbox = std::move(given.name);
-  co_return co_await tool->call(std::move(context), std::move(given.arguments));
+  co_return co_await call_tool(*tool, std::move(context), std::move(given.arguments));
 }
 
 std::string properties_of_a_name(const RequestRules& rules, ToolScope) {
@@ -176,6 +177,7 @@ constexpr Tool executor_rows[] = {
        return runtime::properties_of<SandboxRequest>(creation_fields(), rules);
      },
      {},
+     Scope::sandboxes,
      false,
      false,
      false,
@@ -185,6 +187,7 @@ constexpr Tool executor_rows[] = {
      "How a sandbox is, or why it ended.",
      properties_of_a_name,
      {"name"},
+     Scope::read,
      true,
      false,
      false,
@@ -194,6 +197,7 @@ constexpr Tool executor_rows[] = {
      "Ends a sandbox, with its processes and files.",
      properties_of_a_name,
      {"name"},
+     Scope::sandboxes,
      false,
      true,
      false,
@@ -203,6 +207,7 @@ constexpr Tool executor_rows[] = {
      "The names of the sandboxes that live.",
      [](const RequestRules&, ToolScope) { return std::string("{}"); },
      {},
+     Scope::read,
      true,
      false,
      false,
@@ -214,6 +219,7 @@ constexpr Tool executor_rows[] = {
        return runtime::properties_of<NamedArguments>(of_executing, rules);
      },
      {"sandbox_name", "tool_name"},
+     std::nullopt,
      false,
      true,
      false,

@@ -26,6 +26,7 @@ using runtime::Refusal;
 using runtime::RequestField;
 using runtime::RequestRules;
 using runtime::Sandboxes;
+using runtime::Scope;
 using runtime::json::Object;
 using runtime::json::Writer;
 
@@ -304,6 +305,7 @@ constexpr Tool in_sandbox_rows[] = {
      "How a sandbox is, or why it ended.",
      properties_with<of_a_sandbox>,
      {sandbox_argument},
+     Scope::read,
      true,
      false,
      true,
@@ -313,6 +315,7 @@ constexpr Tool in_sandbox_rows[] = {
      "Ends a sandbox, with its processes and files.",
      properties_with<of_a_sandbox>,
      {sandbox_argument},
+     Scope::sandboxes,
      false,
      true,
      false,
@@ -322,6 +325,7 @@ constexpr Tool in_sandbox_rows[] = {
      "Runs a command in a sandbox and returns what it printed, its exit status and why it ended.",
      command_properties,
      {sandbox_argument, "command"},
+     Scope::sandboxes,
      false,
      true,
      true,
@@ -331,6 +335,7 @@ constexpr Tool in_sandbox_rows[] = {
      "The content of a file in a sandbox, at most 256 KiB of it.",
      properties_with<of_reading>,
      {sandbox_argument, "path"},
+     Scope::read,
      true,
      false,
      true,
@@ -340,6 +345,7 @@ constexpr Tool in_sandbox_rows[] = {
      "Writes a file in a sandbox, in place of one that is there, with the directories above it.",
      properties_with<of_writing>,
      {sandbox_argument, "path", "content"},
+     Scope::sandboxes,
      false,
      true,
      true,
@@ -349,6 +355,7 @@ constexpr Tool in_sandbox_rows[] = {
      "What is in a directory of a sandbox.",
      properties_with<of_listing>,
      {sandbox_argument},
+     Scope::read,
      true,
      false,
      true,

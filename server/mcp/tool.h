@@ -3,6 +3,7 @@
 
 #include <array>
 #include <boost/asio/awaitable.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@ struct Tool {
   std::string (*properties)(const runtime::RequestRules&, ToolScope scope);
   std::array<std::string_view, 3> required;  // empty: there are fewer
   // https://modelcontextprotocol.io/specification/2025-11-25/schema, ToolAnnotations
+  std::optional<runtime::Scope> scope;  // that the caller needs; nothing: the tool asks itself
   bool reads_only;
   bool destroys;
   bool is_for_one_sandbox;  // works in a sandbox, and so also where that is the only one
@@ -61,6 +63,10 @@ inline constexpr std::string_view sandbox_argument = "sandbox";
 std::span<const Tool> program_and_sandbox_tools() noexcept;  // execute_code, create_sandbox, ...
 std::span<const Tool> in_sandbox_tools() noexcept;           // run_command, read_file, ...
 std::span<const Tool> executor_tools() noexcept;             // createSandbox, sandboxExecutor, ...
+
+// Calls `tool` for a caller who has the scope that it needs; the result says that it is missing.
+boost::asio::awaitable<ToolResult> call_tool(const Tool& tool, ToolContext context,
+                                             runtime::json::Object arguments);
 
 // The one of that name that works in a sandbox; null where there is none.
 const Tool* find_in_sandbox_tool(std::string_view name);

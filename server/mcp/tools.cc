@@ -18,6 +18,7 @@ using runtime::Complaint;
 using runtime::Refusal;
 using runtime::RequestRules;
 using runtime::Sandboxes;
+using runtime::Scope;
 using runtime::json::Object;
 using runtime::json::Writer;
 
@@ -74,6 +75,7 @@ constexpr Tool program_and_sandbox_rows[] = {
        return runtime::properties_of(runtime::program_fields(), rules);
      },
      {"code"},
+     Scope::execute,
      false,
      false,
      false,
@@ -86,6 +88,7 @@ constexpr Tool program_and_sandbox_rows[] = {
        return runtime::properties_of(runtime::sandbox_fields(), rules);
      },
      {},
+     Scope::sandboxes,
      false,
      false,
      false,
@@ -95,6 +98,7 @@ constexpr Tool program_and_sandbox_rows[] = {
      "The sandboxes that live.",
      [](const RequestRules&, ToolScope) { return std::string("{}"); },
      {},
+     Scope::read,
      true,
      false,
      false,
@@ -147,6 +151,14 @@ ToolResult done(Writer writer) { return {.json = std::move(writer).take()}; }
 
 std::span<const Tool> program_and_sandbox_tools() noexcept { return program_and_sandbox_rows; }
 
+awaitable<ToolResult> call_tool(const Tool& tool, ToolContext context, Object arguments) {
+  if (tool.scope) {
+    const auto refusal = runtime::missing_scope(context.caller.principal, *tool.scope);
+    if (refusal) co_return failed(*refusal);
+  }
+  co_return co_await tool.call(std::move(context), std::move(arguments));
+}
+
 const Tool* find_in_sandbox_tool(std::string_view name) {
   return find_tool(name, ToolScope::one_sandbox);
 }
@@ -170,7 +182,7 @@ awaitable<ToolResult> McpTools::call(std::string_view name, Object arguments,
                                      std::string sandbox) const {
   const auto scope = sandbox.empty() ? ToolScope::all_sandboxes : ToolScope::one_sandbox;
   ToolContext context{services_, rules_, std::move(caller), std::move(cancel), std::move(sandbox)};
-  co_return co_await find_tool(name, scope)->call(std::move(context), std::move(arguments));
+  co_return co_await call_tool(*find_tool(name, scope), std::move(context), std::move(arguments));
 }
 
 }  // namespace server
