@@ -31,7 +31,7 @@ class TextBody final : public RequestBody {
     co_return Piece{count, count > 0 ? Piece::State::more : Piece::State::failed};
   }
   void stop() override {}
-  Response refusal() const override { return problem(408, "too slow"); }
+  Response refusal() const override { return problem(runtime::RefusalCode::request_timeout, "too slow"); }
 
   std::size_t max_room() const { return max_room_; }
 

@@ -227,6 +227,36 @@ Failure check_ceilings(const Config& config) {
   return std::nullopt;
 }
 
+// A list with an entry for each key, where there is one.
+Failure check_number(const Config& config, const char* name, std::size_t entries) {
+  if (entries == 0 || entries == config.api_keys.size()) return std::nullopt;
+  return jail::invalid(std::string(name) + ": " + std::to_string(entries) + " for " +
+                       std::to_string(config.api_keys.size()) +
+                       " keys in API_KEYS; expected one for each key, in the same order");
+}
+
+// A key that is there twice would be for two things.
+Failure check_keys(const Config& config) {
+  if (auto failure = check_number(config, "API_KEY_SCOPES", config.api_key_scopes.size())) {
+    return failure;
+  }
+  if (auto failure = check_number(config, "API_KEY_TENANTS", config.api_key_tenants.size())) {
+    return failure;
+  }
+  if (config.api_key_scopes.empty() && config.api_key_tenants.empty()) return std::nullopt;
+  const auto& keys = config.api_keys;
+  for (std::size_t second = 1; second < keys.size(); ++second) {
+    for (std::size_t first = 0; first < second; ++first) {
+      if (keys[first].reveal() != keys[second].reveal()) continue;
+      return jail::invalid("API_KEYS: keys " + std::to_string(first + 1) + " and " +
+                           std::to_string(second + 1) +
+                           " are the same; where API_KEY_SCOPES or API_KEY_TENANTS is set, "
+                           "expected each once");
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<ProviderConfig> known_providers() {
@@ -270,6 +300,7 @@ jail::Result<Config> load_config(const ConfigSources& sources) {
   }
   if (auto failure = apply_flags(settings, sources.flags, config)) return std::move(*failure);
   if (auto failure = check_ceilings(config)) return std::move(*failure);
+  if (auto failure = check_keys(config)) return std::move(*failure);
   if (config.network_enabled && config.network_allow.empty()) {
     return jail::Error{jail::ErrorKind::invalid,
                        "SANDBOX_NETWORK_ENABLED: true needs SANDBOX_NETWORK_ALLOW, the "

@@ -11,6 +11,7 @@
 
 #include "jail/result.h"
 #include "runtime/config/environment.h"
+#include "runtime/config/scope.h"
 #include "runtime/config/secret.h"
 #include "runtime/observe/logger.h"
 
@@ -61,6 +62,10 @@ struct Config {
   std::uint16_t api_port = 8000;
   std::uint32_t api_socket_mode = 0600;
   std::vector<Secret> api_keys;
+  // What each of these keys is for; none: each is for everything.
+  std::vector<Scopes> api_key_scopes;
+  // The names of their tenants: keys of one share what they own. None: each key is a tenant.
+  std::vector<std::string> api_key_tenants;
   // Beside the loopback names.
   std::vector<std::string> api_allowed_hosts;
   std::uint32_t api_max_connections = 512;

@@ -38,6 +38,13 @@ bool is_visible_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
 }
 
+bool is_tenant_name(std::string_view text) {
+  constexpr std::size_t max_bytes = 64;
+  constexpr std::string_view letters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  return !text.empty() && text.size() <= max_bytes && text.find_first_not_of(letters) == text.npos;
+}
+
 bool is_base_url(std::string_view text) {
   return is_visible_ascii(text) && (text.starts_with("http://") || text.starts_with("https://")) &&
          !text.ends_with("//") && text.find_first_of("?#") == text.npos;

@@ -16,6 +16,8 @@ std::string upper(std::string_view text);
 std::optional<std::vector<std::string>> items(std::string_view text);
 
 bool is_visible_ascii(std::string_view text);
+// 1 to 64 ASCII letters, digits, ".", "_" and "-".
+bool is_tenant_name(std::string_view text);
 // One that paths can be put behind: what follows ? or # is none.
 bool is_base_url(std::string_view text);
 // An absolute path, or SQLite's name for a database in memory.

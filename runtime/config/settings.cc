@@ -86,6 +86,25 @@ bool apply_keys(Config& config, std::string_view text) {
   return true;
 }
 
+bool apply_key_scopes(Config& config, std::string_view text) {
+  const auto entries = items(text);
+  if (!entries) return false;
+  config.api_key_scopes.clear();
+  for (const std::string& entry : *entries) {
+    const auto scopes = scopes_named(entry);
+    if (!scopes) return false;
+    config.api_key_scopes.push_back(*scopes);
+  }
+  return true;
+}
+
+bool apply_key_tenants(Config& config, std::string_view text) {
+  auto names = items(text);
+  if (!names || !std::all_of(names->begin(), names->end(), is_tenant_name)) return false;
+  config.api_key_tenants = std::move(*names);
+  return true;
+}
+
 // "20/s", "600/m", "5000/h", "0".
 bool apply_key_rate(Config& config, std::string_view text) {
   config.api_key_rate = {};
@@ -282,6 +301,14 @@ void add_server_settings(std::vector<Setting>& settings) {
       integer<std::uint16_t>(&Config::api_port, 0, 65535));
   add("API_KEYS", "keys without blanks, separated by commas", apply_keys,
       Setting::Kind::secret_list);
+  add("API_KEY_SCOPES",
+      "for each key all, or those of execute, sandboxes, read and metrics that it has, joined by "
+      "+; separated by commas",
+      apply_key_scopes, Setting::Kind::list);
+  add("API_KEY_TENANTS",
+      "for each key the name of its tenant, of at most 64 letters, digits, ., _ and -; separated "
+      "by commas",
+      apply_key_tenants, Setting::Kind::list);
   add("API_ALLOWED_HOSTS", "host names, separated by commas", apply_allowed_hosts,
       Setting::Kind::list);
   add("API_MAX_CONNECTIONS", "an integer 1 .. 65536",

@@ -28,6 +28,8 @@ constexpr RefusalKind kinds[] = {
      "The path has too many symbolic links or levels."},
     {Code::unauthorized, "unauthorized", 401, "No valid key, token or signed URL was shown.",
      "show a key in Authorization: Bearer"},
+    {Code::missing_scope, "missing_scope", 403, "The key lacks the scope that the detail names.",
+     "show a key that has it, or ask the operator to add it to this one in API_KEY_SCOPES"},
     {Code::not_permitted, "not_permitted", 403,
      "The sandbox or its operator does not permit it there."},
     {Code::not_a_file, "not_a_file", 403,

@@ -18,6 +18,7 @@ enum class RefusalCode : std::uint8_t {
   command_not_found,
   too_many_links,
   unauthorized,
+  missing_scope,
   not_permitted,
   not_a_file,
   other_site,

@@ -1,7 +1,6 @@
 // Signed URLs of files: whoever has one may read or write one file of a sandbox, without a key.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -9,15 +8,9 @@
 
 #include "runtime/config/secret.h"
 #include "runtime/service/field.h"
+#include "runtime/service/file_grant.h"
 
 namespace runtime {
-
-// What a signed URL allows.
-struct FileGrant {
-  enum class Operation : std::uint8_t { read, write } operation = Operation::read;
-  std::string path;                    // absolute, without %-encoding
-  std::chrono::sys_seconds expires{};  // from then on it allows nothing
-};
 
 // "read", "write"
 std::string_view name_of(FileGrant::Operation operation) noexcept;

@@ -127,7 +127,7 @@ void Sandboxes::note(const Caller& caller, const Sandbox& sandbox, SandboxEventK
 void Sandboxes::note_file(const Caller& caller, const Sandbox& sandbox, SandboxEventKind kind,
                           std::string_view path, std::string_view move_to) {
   std::optional<std::uint64_t> uses;
-  if (caller.principal.has_signed_url) {
+  if (caller.principal.has_signed_url()) {
     uses = sandbox.url_uses_.tell(std::chrono::steady_clock::now());
     if (!uses) return;
   }

@@ -84,8 +84,9 @@ void write_sandbox(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sa
   const auto end = sandbox.end();
   writer.begin_object().key("id").string(sandbox.id());
   write_text_or_null(writer, "name", request.name);
-  if (token == TokenShown::yes) {
-    write_text_or_null(writer, "access_token", end ? "" : sandbox.access_token().reveal());
+  if (token != TokenShown::no) {
+    const bool is_told = token == TokenShown::yes && !end;
+    write_text_or_null(writer, "access_token", is_told ? sandbox.access_token().reveal() : "");
   }
   write_text_or_null(writer, "domain", sandboxes.options().ports_domain);
   // As one picture, whatever happens meanwhile.

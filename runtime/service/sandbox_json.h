@@ -21,8 +21,8 @@ std::optional<Sandbox::State> sandbox_state_named(std::string_view name);
 inline constexpr LimitNames sandbox_limits = {.time = "timeout_seconds",
                                               .memory = "limits.memory_mb"};
 
-// `token`: whether whoever reads it gets its access token.
-enum class TokenShown : std::uint8_t { no, yes };
+// Whether whoever reads a sandbox gets its access token; `as_null`: the member is there without it.
+enum class TokenShown : std::uint8_t { no, as_null, yes };
 void write_sandbox(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
                    TokenShown token = TokenShown::no);
 // The members of a process, within an object.

@@ -26,13 +26,6 @@ bool sees(const Principal& principal, const WebhookRow& row) {
   return !owner || *owner == row.owner;
 }
 
-std::vector<std::string> owners_of(const Jobs& jobs, const std::vector<Secret>& keys) {
-  if (keys.empty()) return {std::string()};
-  std::vector<std::string> owners;
-  for (const Secret& key : keys) owners.push_back(jobs.owner_of(key.reveal()));
-  return owners;
-}
-
 void apply(WebhookRow& row, const WebhookChange& change) {
   if (change.url) row.url = *change.url;
   if (change.events) row.events = *change.events;
@@ -60,7 +53,7 @@ Webhooks::Webhooks(Jobs& jobs, SandboxHistory& history, Metrics& metrics, Logger
       logger_(logger),
       options_(std::move(options)),
       destinations_(options_.allow),
-      owners_(owners_of(jobs, options_.keys)),
+      owners_(tenants_of(options_.keys, jobs)),
       table_(jobs.database()) {
   if (!destinations_.is_empty() && options_.are_events_kept) {
     sender_ = std::make_unique<WebhookSender>(destinations_);

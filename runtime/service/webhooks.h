@@ -14,12 +14,12 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/config/secret.h"
 #include "runtime/observe/logger.h"
 #include "runtime/observe/metrics.h"
 #include "runtime/refusals/refusal.h"
 #include "runtime/sandbox/admission.h"
 #include "runtime/sandbox/cancel.h"
+#include "runtime/service/authentication.h"
 #include "runtime/service/principal.h"
 #include "runtime/service/sandbox_history.h"
 #include "runtime/service/webhook_destinations.h"
@@ -43,7 +43,7 @@ class Webhooks {
     std::vector<std::string> allow{};  // as of WebhookDestinations; empty: none are made or sent to
     WebhookPatience patience{};
     bool are_events_kept = true;  // without events there is nothing to send
-    std::vector<Secret> keys{};   // whose owners there are; empty: everybody is one owner
+    std::vector<ApiKey> keys{};   // whose owners there are; empty: everybody is one owner
   };
 
   static constexpr std::size_t max_per_owner = 10;

@@ -57,7 +57,7 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
                        const std::vector<std::string>& providers) {
   ApiOptions options;
   options.version = std::move(version);
-  options.keys = config.api_keys;
+  options.keys = runtime::api_keys_of(config);
   const bool local = runtime::is_loopback(config.api_host);
   options.host_check = local ? ApiOptions::HostCheck::local : ApiOptions::HostCheck::any;
   options.allowed_hosts = config.api_allowed_hosts;
@@ -72,11 +72,11 @@ ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
 Api::Api(ApiOptions options, runtime::Services services)
     : options_(std::move(options)),
       services_(services),
+      authentication_(options_.keys, services.jobs),
       rate_limit_(rate_limit_of(options_)),
       started_(std::chrono::steady_clock::now()),
       port_proxy_(services_, options_.ports) {
   services_.live_jobs = &live_jobs_;
-  for (const auto& key : options_.keys) tenants_.push_back(services_.jobs.owner_of(key.reveal()));
   add_stream_routes(routes_, services_, options_.execute);
   add_execute_route(routes_, services_, options_.execute);
   add_benchmark_route(routes_, services_, options_.execute);
@@ -105,16 +105,16 @@ Api::Api(ApiOptions options, runtime::Services services)
 
 void Api::add_own_routes() {
   using Versions = Route::Versions;
-  routes_.add({"GET", "/health", Access::open, Cost::none,
+  routes_.add({"GET", "/health", Access::open(), Cost::none,
                [this](Call call) { return at_once(health(call)); }});
-  routes_.add({"GET", "/healthz", Access::open, Cost::none,
+  routes_.add({"GET", "/healthz", Access::open(), Cost::none,
                [this](Call call) { return at_once(health(call)); }, QueryNames(), Versions::plain});
-  routes_.add(
-      {"GET", "/stats", Access::key, Cost::none, [this](Call) { return at_once(stats()); }});
-  routes_.add({"GET", "/metrics", Access::key, Cost::none,
+  routes_.add({"GET", "/stats", Access::key(Scope::metrics), Cost::none,
+               [this](Call) { return at_once(stats()); }});
+  routes_.add({"GET", "/metrics", Access::key(Scope::metrics), Cost::none,
                [this](Call) { return at_once(metrics()); }, QueryNames(), Versions::plain});
   routes_.add(
-      {"GET", "/", Access::open, Cost::none,
+      {"GET", "/", Access::open(), Cost::none,
        [](Call) {
          Response response;
          response.body =
@@ -122,7 +122,7 @@ void Api::add_own_routes() {
          return at_once(std::move(response));
        },
        QueryNames(), Versions::plain});
-  routes_.add({"GET", "/openapi.json", Access::open, Cost::none, [this](Call) {
+  routes_.add({"GET", "/openapi.json", Access::open(), Cost::none, [this](Call) {
                  Response response;
                  response.body = openapi_json(options_.execute);
                  return at_once(std::move(response));
@@ -161,7 +161,7 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
     if (auto refusal = check_signature(head, matched)) return refusal;
   }
   // Whoever shows no key learns nothing about paths but that the open ones are there.
-  const bool is_open = route == nullptr ? path.is_open : route->access == Access::open;
+  const bool is_open = route == nullptr ? path.is_open : route->access.is_open();
   if (!matched.principal && !is_open) {
     return no_key(route);
   }
@@ -169,6 +169,9 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
   if (route == nullptr) {
     return problem(RefusalCode::method_not_allowed, "expected " + path.methods,
                    {{"Allow", path.methods}});
+  }
+  if (!is_signed) {
+    if (auto refusal = check_scope(*route, matched.principal)) return refusal;
   }
   if (route->cost == Cost::program && is_draining()) {
     services_.metrics.rejected.add({"stopping"});
@@ -206,6 +209,14 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
     return problem(RefusalCode::unsupported_media_type, "Content-Encoding: expected none");
   }
   return std::nullopt;
+}
+
+std::optional<Response> Api::check_scope(const Route& route,
+                                         const std::optional<runtime::Principal>& principal) {
+  if (!route.access.scope) return std::nullopt;
+  const auto refusal =
+      runtime::missing_scope(principal.value_or(runtime::Principal()), *route.access.scope);
+  return refusal ? std::optional(problem(*refusal)) : std::nullopt;
 }
 
 // Whole seconds, so that whoever waits for them is not too early.
@@ -289,10 +300,8 @@ Response Api::health(const Call& call) const {
 
 // Without configured keys everybody is the same one.
 std::optional<runtime::Principal> Api::principal_of(const RequestHead& head) const {
-  if (options_.keys.empty()) return runtime::Principal();
-  const auto place = key_shown(head, options_.keys);
-  if (!place) return std::nullopt;
-  return runtime::Principal{.tenant = tenants_[*place], .key = place};
+  if (!authentication_.needs_key()) return runtime::Principal();
+  return principal_shown(head, authentication_);
 }
 
 std::chrono::duration<double> Api::uptime() const {

@@ -13,6 +13,7 @@
 
 #include "runtime/config/config.h"
 #include "runtime/sandbox/program_root.h"
+#include "runtime/service/authentication.h"
 #include "runtime/service/services.h"
 #include "server/api/decode.h"
 #include "server/api/rate_limit.h"
@@ -24,7 +25,7 @@ namespace server {
 
 struct ApiOptions {
   std::string version;
-  std::vector<runtime::Secret> keys;
+  std::vector<runtime::ApiKey> keys;
   enum class HostCheck { any, local } host_check = HostCheck::local;
   std::vector<std::string> allowed_hosts;
   std::optional<RequestRate> key_rate;  // of each key; without keys, of all callers together
@@ -84,17 +85,18 @@ class Api final : public Handler {
   static bool has_signature(const RequestHead& head, const Route& route);
   // Makes `matched.principal` the principal of who has a signed URL.
   std::optional<Response> check_signature(const RequestHead& head, Matched& matched) const;
+  // Whether the key is for what the route does. Without a principal it is a route for everybody.
+  static std::optional<Response> check_scope(const Route& route,
+                                             const std::optional<runtime::Principal>& principal);
   std::optional<Response> check_rate(std::size_t key) const;
-  // Of an owner of sandboxes.
-  std::size_t key_of(const std::string& tenant) const;
   bool is_draining() const { return draining_.requested(); }
   std::optional<runtime::Principal> principal_of(const RequestHead& head) const;
   std::chrono::duration<double> uptime() const;
 
   const ApiOptions options_;
   runtime::LiveJobs live_jobs_;
-  runtime::Services services_;                   // not changed after the constructor
-  std::vector<std::string> tenants_;             // in the order of the keys
+  runtime::Services services_;  // not changed after the constructor
+  const runtime::Authentication authentication_;
   const std::unique_ptr<RateLimit> rate_limit_;  // null: no bound
   const std::chrono::steady_clock::time_point started_;
   const runtime::Cancel draining_;

@@ -35,7 +35,8 @@ boost::asio::awaitable<Response> measure(runtime::Services services,
 
 void add_benchmark_route(RouteTable& table, const runtime::Services& services,
                          const runtime::RequestRules& rules) {
-  table.add({"POST", "/benchmark", Access::key, Cost::program, bound(measure, services, &rules)});
+  table.add({"POST", "/benchmark", Access::key(Scope::execute), Cost::program,
+             bound(measure, services, &rules)});
 }
 
 }  // namespace server

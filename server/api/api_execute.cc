@@ -92,7 +92,8 @@ awaitable<Response> execute(runtime::Services services, const runtime::RequestRu
 
 void add_execute_route(RouteTable& table, const runtime::Services& services,
                        const runtime::RequestRules& rules) {
-  table.add({"POST", "/execute", Access::key, Cost::program, bound(execute, services, &rules)});
+  table.add({"POST", "/execute", Access::key(Scope::execute), Cost::program,
+             bound(execute, services, &rules)});
 }
 
 }  // namespace server

@@ -134,10 +134,12 @@ boost::asio::awaitable<Response> end_job(runtime::Services services, Call call) 
 }  // namespace
 
 void add_job_routes(RouteTable& table, const runtime::Services& services) {
-  table.add({"GET", "/jobs", Access::key, Cost::record, bound(show_jobs, services),
+  table.add({"GET", "/jobs", Access::key(Scope::read), Cost::record, bound(show_jobs, services),
              runtime::names_of(runtime::job_query_fields())});
-  table.add({"GET", "/jobs/{id}", Access::key, Cost::record, bound(show_job, services)});
-  table.add({"DELETE", "/jobs/{id}", Access::key, Cost::record, bound(end_job, services)});
+  table.add(
+      {"GET", "/jobs/{id}", Access::key(Scope::read), Cost::record, bound(show_job, services)});
+  table.add({"DELETE", "/jobs/{id}", Access::key(Scope::execute), Cost::record,
+             bound(end_job, services)});
 }
 
 }  // namespace server

@@ -58,9 +58,9 @@ void add_mcp_routes(RouteTable& table, const runtime::Services& services,
                     const runtime::RequestRules& rules, const std::string& version,
                     const std::vector<std::string>& allowed_hosts) {
   const auto mcp = std::make_shared<const Mcp>(services, rules, version);
-  table.add({"POST", "/mcp", Access::key, Cost::program, bound(answer_for_all, mcp, &allowed_hosts),
-             QueryNames(), Route::Versions::plain});
-  table.add({"POST", "/sandbox/{name}/mcp", Access::key, Cost::program,
+  table.add({"POST", "/mcp", Access::any_key(), Cost::program,
+             bound(answer_for_all, mcp, &allowed_hosts), QueryNames(), Route::Versions::plain});
+  table.add({"POST", "/sandbox/{name}/mcp", Access::any_key(), Cost::program,
              bound(answer_for_one, services, mcp, &allowed_hosts), QueryNames(),
              Route::Versions::plain});
 }

@@ -221,10 +221,11 @@ awaitable<Response> list_audit(runtime::Services services,
 void add_sandbox_event_routes(RouteTable& table, const runtime::Services& services,
                               const std::shared_ptr<runtime::Followers>& followers) {
   using Versions = Route::Versions;
-  table.add({"GET", "/v1/sandboxes/{id}/events", Access::key, Cost::record,
+  table.add({"GET", "/v1/sandboxes/{id}/events", Access::key(Scope::read), Cost::record,
              bound(list_events, services, followers),
              runtime::names_of(runtime::event_query_fields()), Versions::plain});
-  table.add({"GET", "/v1/audit", Access::key, Cost::record, bound(list_audit, services, followers),
+  table.add({"GET", "/v1/audit", Access::key(Scope::read), Cost::record,
+             bound(list_audit, services, followers),
              runtime::names_of(runtime::audit_query_fields()), Versions::plain});
 }
 

@@ -26,10 +26,6 @@ using runtime::Sandboxes;
 using runtime::expires_parameter;
 using runtime::signature_parameter;
 
-bool takes_url(const Route& route) {
-  return route.access == Access::key_or_url_to_read || route.access == Access::key_or_url_to_write;
-}
-
 std::string url_of(const RequestHead& head, const std::string& id, const FileGrant& grant,
                    const std::string& signature) {
   // The server is known by the name that it was asked by.
@@ -77,9 +73,9 @@ std::optional<ShownGrant> grant_shown(const RequestHead& head, const RouteTable:
   if (runtime::read_parameters(*parameters, runtime::signed_url_query_fields(), url)) {
     return std::nullopt;
   }
-  const bool writes = path.route->access == Access::key_or_url_to_write;
+  const bool reads = path.route->access.scope == Scope::read;
   ShownGrant shown;
-  shown.grant.operation = writes ? FileGrant::Operation::write : FileGrant::Operation::read;
+  shown.grant.operation = reads ? FileGrant::Operation::read : FileGrant::Operation::write;
   shown.grant.path = std::get<std::string>(std::move(file));
   shown.grant.expires = std::chrono::sys_seconds(std::chrono::seconds(url.expires));
   shown.signature = std::move(url.signature);
@@ -90,19 +86,19 @@ std::optional<ShownGrant> grant_shown(const RequestHead& head, const RouteTable:
 
 void add_sandbox_file_url_route(RouteTable& table, const runtime::Services& services,
                                 const runtime::RequestRules& rules) {
-  table.add({"POST", "/v1/sandboxes/{id}/sign", Access::key, Cost::record,
+  table.add({"POST", "/v1/sandboxes/{id}/sign", Access::key(Scope::sandboxes), Cost::record,
              for_target<sandbox_target>(services, sign_url, &rules), QueryNames(),
              Route::Versions::plain});
 }
 
 Response Api::no_key(const Route* route) {
   std::string detail = "expected a valid key in Authorization: Bearer or in X-API-Key";
-  if (route != nullptr && takes_url(*route)) detail += ", or a signed URL as it was made";
+  if (route != nullptr && route->access.takes_url()) detail += ", or a signed URL as it was made";
   return problem(RefusalCode::unauthorized, std::move(detail), {{"WWW-Authenticate", "Bearer"}});
 }
 
 bool Api::has_signature(const RequestHead& head, const Route& route) {
-  return takes_url(route) && has_parameter(head.query, signature_parameter);
+  return route.access.takes_url() && has_parameter(head.query, signature_parameter);
 }
 
 std::optional<Response> Api::check_signature(const RequestHead& head, Matched& matched) const {
@@ -115,8 +111,8 @@ std::optional<Response> Api::check_signature(const RequestHead& head, Matched& m
     return is_wrong ? no_key(matched.path.route) : problem(*refusal);
   }
   const std::string& owner = std::get<Sandboxes::Found>(found)->owner();
-  matched.principal = runtime::Principal{.tenant = owner, .key = {}, .has_signed_url = true};
-  if (!options_.keys.empty()) matched.principal->key = key_of(owner);
+  matched.principal = runtime::Principal{.tenant = owner, .key = {}, .allowed = shown->grant};
+  if (authentication_.needs_key()) matched.principal->key = authentication_.key_of(owner);
   return std::nullopt;
 }
 

@@ -93,7 +93,7 @@ std::string etag_of(const struct stat& status) {
 
 // A signed URL is for one file's bytes, whatever headers say.
 bool wants_tar(const Call& call) {
-  return !call.principal.has_signed_url &&
+  return !call.principal.has_signed_url() &&
          call.head.header("Accept").value_or("").starts_with(tar_type);
 }
 
@@ -204,7 +204,7 @@ awaitable<Response> write_tree(runtime::Services services, FileTarget target, Ca
 
 bool is_tar(const Call& call) {
   const std::string_view type = call.head.header("Content-Type").value_or("");
-  return !call.principal.has_signed_url &&
+  return !call.principal.has_signed_url() &&
          equal_ignoring_case(type.substr(0, tar_type.size()), tar_type) &&
          (type.size() == tar_type.size() || type[tar_type.size()] == ';');
 }
@@ -289,23 +289,23 @@ awaitable<Response> change_file(runtime::Services services, const runtime::Reque
 void add_sandbox_file_routes(RouteTable& table, const runtime::Services& services,
                              const runtime::RequestRules& rules) {
   using Versions = Route::Versions;
-  table.add({"GET", "/v1/sandboxes/{id}/files/{path...}", Access::key_or_url_to_read, Cost::record,
-             for_target<file_target>(services, read_file),
+  table.add({"GET", "/v1/sandboxes/{id}/files/{path...}", Access::key_or_url(Scope::read),
+             Cost::record, for_target<file_target>(services, read_file),
              runtime::names_of(runtime::file_read_query_fields()), Versions::plain});
   table.add({"PUT",
              "/v1/sandboxes/{id}/files/{path...}",
-             Access::key_or_url_to_write,
+             Access::key_or_url(Scope::sandboxes),
              Cost::record,
              for_target<file_target>(services, write_file),
              runtime::names_of(runtime::file_write_query_fields()),
              Versions::plain,
              {},
              Route::Body::pieces});
-  table.add({"DELETE", "/v1/sandboxes/{id}/files/{path...}", Access::key, Cost::record,
-             for_target<file_target>(services, remove_file),
+  table.add({"DELETE", "/v1/sandboxes/{id}/files/{path...}", Access::key(Scope::sandboxes),
+             Cost::record, for_target<file_target>(services, remove_file),
              runtime::names_of(runtime::file_remove_query_fields()), Versions::plain});
-  table.add({"POST", "/v1/sandboxes/{id}/files/{path...}", Access::key, Cost::record,
-             for_target<file_target>(services, change_file, &rules), QueryNames(),
+  table.add({"POST", "/v1/sandboxes/{id}/files/{path...}", Access::key(Scope::sandboxes),
+             Cost::record, for_target<file_target>(services, change_file, &rules), QueryNames(),
              Versions::plain});
 }
 

@@ -247,7 +247,7 @@ awaitable<Response> show_logs(runtime::Services services,
 
 void add_sandbox_logs_route(RouteTable& table, const runtime::Services& services,
                             const std::shared_ptr<runtime::Followers>& followers) {
-  table.add({"GET", "/v1/sandboxes/{id}/logs", Access::key, Cost::record,
+  table.add({"GET", "/v1/sandboxes/{id}/logs", Access::key(Scope::read), Cost::record,
              bound(show_logs, services, followers), runtime::names_of(runtime::log_query_fields()),
              Route::Versions::plain});
 }

@@ -57,7 +57,7 @@ awaitable<Response> show_metrics(runtime::Services services, Call call) {
 }  // namespace
 
 void add_sandbox_metrics_route(RouteTable& table, const runtime::Services& services) {
-  table.add({"GET", "/v1/sandboxes/{id}/metrics", Access::key, Cost::record,
+  table.add({"GET", "/v1/sandboxes/{id}/metrics", Access::key(Scope::read), Cost::record,
              bound(show_metrics, services), runtime::names_of(runtime::usage_query_fields()),
              Route::Versions::plain});
 }

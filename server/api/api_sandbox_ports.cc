@@ -1,5 +1,4 @@
 // The routes of servers that run in sandboxes, and who may ask them.
-#include <algorithm>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -81,20 +80,26 @@ void add_sandbox_port_routes(RouteTable& table, const PortProxy& proxy) {
   const std::string_view no_label;
   const RouteHandler ask = [&proxy](Call call) { return ask_port(proxy, std::move(call)); };
   // Is sent on to the path that has a slash behind it.
-  table.add({"GET", "/v1/sandboxes/{id}/ports/{port}", Access::key, Cost::record, ask, QueryNames(),
-             Versions::plain, no_label, Body::pieces, Leads::to_port});
-  table.add({"GET", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key, Cost::record, ask,
-             QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
-  table.add({"POST", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key, Cost::record, ask,
-             QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
-  table.add({"PUT", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key, Cost::record, ask,
-             QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
-  table.add({"PATCH", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key, Cost::record, ask,
-             QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
-  table.add({"DELETE", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key, Cost::record, ask,
-             QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
-  table.add({"OPTIONS", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key, Cost::record, ask,
-             QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  table.add({"GET", "/v1/sandboxes/{id}/ports/{port}", Access::key(Scope::sandboxes), Cost::record,
+             ask, QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  table.add({"GET", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key(Scope::sandboxes),
+             Cost::record, ask, QueryNames(), Versions::plain, no_label, Body::pieces,
+             Leads::to_port});
+  table.add({"POST", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key(Scope::sandboxes),
+             Cost::record, ask, QueryNames(), Versions::plain, no_label, Body::pieces,
+             Leads::to_port});
+  table.add({"PUT", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key(Scope::sandboxes),
+             Cost::record, ask, QueryNames(), Versions::plain, no_label, Body::pieces,
+             Leads::to_port});
+  table.add({"PATCH", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key(Scope::sandboxes),
+             Cost::record, ask, QueryNames(), Versions::plain, no_label, Body::pieces,
+             Leads::to_port});
+  table.add({"DELETE", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key(Scope::sandboxes),
+             Cost::record, ask, QueryNames(), Versions::plain, no_label, Body::pieces,
+             Leads::to_port});
+  table.add({"OPTIONS", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key(Scope::sandboxes),
+             Cost::record, ask, QueryNames(), Versions::plain, no_label, Body::pieces,
+             Leads::to_port});
 }
 
 void Api::match(const RequestHead& head, Matched& matched) const {
@@ -121,7 +126,7 @@ std::variant<Sandboxes::Found, Response> Api::sandbox_of_port(const RequestHead&
                                                               const Matched& matched) const {
   const Sandboxes& sandboxes = *services_.sandboxes;
   const std::string& id = matched.port->target.id;
-  const bool has_key = !options_.keys.empty() && matched.principal;
+  const bool has_key = authentication_.needs_key() && matched.principal;
   if (const auto token = token_shown(head)) {
     auto found = sandboxes.find_by_token(id, *token);
     const auto* const refusal = std::get_if<Refusal>(&found);
@@ -129,21 +134,21 @@ std::variant<Sandboxes::Found, Response> Api::sandbox_of_port(const RequestHead&
     if (!is_wrong) return found_or_why(std::move(found));
     if (!has_key) return no_credential();
   }
-  if (has_key) return found_or_why(sandboxes.find_living(*matched.principal, id));
+  if (has_key) {
+    if (auto refusal = check_scope(*matched.path.route, matched.principal)) {
+      return std::move(*refusal);
+    }
+    return found_or_why(sandboxes.find_living(*matched.principal, id));
+  }
   for (const std::string& token : tokens_in_cookies(head)) {
     auto found = sandboxes.find_by_token(id, token);
     if (!std::holds_alternative<Sandboxes::Found>(found)) continue;
     if (!comes_from_own_pages(head, Ambient::cookie)) return of_another_site();
     return std::get<Sandboxes::Found>(std::move(found));
   }
-  if (!options_.keys.empty()) return no_credential();
+  if (authentication_.needs_key()) return no_credential();
   if (!comes_from_own_pages(head, Ambient::nothing)) return of_another_site();
   return found_or_why(sandboxes.find_living(runtime::Principal(), id));
-}
-
-std::size_t Api::key_of(const std::string& tenant) const {
-  const auto place = std::find(tenants_.begin(), tenants_.end(), tenant);
-  return place == tenants_.end() ? 0 : static_cast<std::size_t>(place - tenants_.begin());
 }
 
 std::optional<Response> Api::why_port_refused(const RequestHead& head, Matched& matched) const {
@@ -152,11 +157,12 @@ std::optional<Response> Api::why_port_refused(const RequestHead& head, Matched& 
   if (auto* const refusal = std::get_if<Response>(&found)) return std::move(*refusal);
   PortCall& call = *matched.port;
   call.sandbox = std::get<Sandboxes::Found>(std::move(found));
-  if (auto refusal = check_rate(key_of(call.sandbox->owner()))) return refusal;
+  if (auto refusal = check_rate(authentication_.key_of(call.sandbox->owner()))) return refusal;
   const auto port = port_number(call.target.port);
   if (!port) return problem(RefusalCode::bad_request, "port: expected 1 .. 65535");
   call.port = *port;
-  call.key_is_authorization = key_in_authorization(head, options_.keys).has_value();
+  const auto token = bearer_token(head);
+  call.key_is_authorization = token && authentication_.principal_of(*token);
   // It would answer for our own origin from then on.
   if (call.target.form == PortForm::path && head.header("Service-Worker")) {
     return problem(RefusalCode::service_worker,

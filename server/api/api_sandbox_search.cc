@@ -46,7 +46,7 @@ awaitable<Response> search(runtime::Services services, SandboxTarget target, Cal
 }  // namespace
 
 void add_sandbox_search_route(RouteTable& table, const runtime::Services& services) {
-  table.add({"GET", "/v1/sandboxes/{id}/search", Access::key, Cost::record,
+  table.add({"GET", "/v1/sandboxes/{id}/search", Access::key(Scope::read), Cost::record,
              for_target<active_sandbox>(services, search),
              runtime::names_of(runtime::search_query_fields()), Route::Versions::plain});
 }

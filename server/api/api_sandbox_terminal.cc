@@ -128,7 +128,7 @@ void add_sandbox_terminal_route(RouteTable& table, const runtime::Services& serv
                                 const runtime::RequestRules& rules) {
   table.add({"GET",
              "/v1/sandboxes/{id}/terminal",
-             Access::key,
+             Access::key(Scope::sandboxes),
              Cost::program,
              {},
              runtime::names_of(runtime::terminal_query_fields()),

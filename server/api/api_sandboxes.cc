@@ -18,10 +18,14 @@ using boost::asio::awaitable;
 using runtime::Refusal;
 using runtime::Sandboxes;
 
-Response answer_of(const runtime::Services& services, const runtime::Sandbox& sandbox,
-                   int status = 200) {
+// The token opens ports, which a key that only reads does not.
+Response answer_of(const runtime::Services& services, const Call& call,
+                   const runtime::Sandbox& sandbox, int status = 200) {
+  using runtime::TokenShown;
+  const bool is_for_ports = call.principal.may(Scope::sandboxes);
   runtime::json::Writer writer;
-  runtime::write_sandbox(writer, *services.sandboxes, sandbox, runtime::TokenShown::yes);
+  runtime::write_sandbox(writer, *services.sandboxes, sandbox,
+                         is_for_ports ? TokenShown::yes : TokenShown::as_null);
   return json_answer(std::move(writer), status);
 }
 
@@ -37,7 +41,7 @@ awaitable<Response> create_sandbox(runtime::Services services, const runtime::Re
   const auto& sandbox = *std::get<Sandboxes::Found>(made);
   services.logger.info("sandbox created",
                        {{"request_id", call.head.request_id}, {"sandbox_id", sandbox.id()}});
-  Response response = answer_of(services, sandbox, 201);
+  Response response = answer_of(services, call, sandbox, 201);
   response.headers.push_back({"Location", "/v1/sandboxes/" + sandbox.id()});
   co_return response;
 }
@@ -61,7 +65,7 @@ awaitable<Response> list_sandboxes(runtime::Services services, Call call) {
 awaitable<Response> show_sandbox(runtime::Services services, Call call) {
   const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
   if (const auto* refusal = std::get_if<Refusal>(&found)) co_return problem(*refusal);
-  co_return answer_of(services, *std::get<Sandboxes::Found>(found));
+  co_return answer_of(services, call, *std::get<Sandboxes::Found>(found));
 }
 
 awaitable<Response> change_sandbox(runtime::Services services, const runtime::RequestRules* rules,
@@ -72,7 +76,7 @@ awaitable<Response> change_sandbox(runtime::Services services, const runtime::Re
   }
   const auto refused =
       co_await services.sandboxes->change(caller_of(call), target.sandbox, std::move(change));
-  co_return refused ? problem(*refused) : answer_of(services, *target.sandbox);
+  co_return refused ? problem(*refused) : answer_of(services, call, *target.sandbox);
 }
 
 using Change = awaitable<std::optional<Refusal>> (Sandboxes::*)(runtime::Caller, Sandboxes::Found);
@@ -82,14 +86,14 @@ awaitable<Response> do_to_sandbox(runtime::Services services, const runtime::Req
                                   Change change, SandboxTarget target, Call call) {
   if (auto refusal = refuse_fields(call.body, *rules)) co_return std::move(*refusal);
   const auto refused = co_await (services.sandboxes->*change)(caller_of(call), target.sandbox);
-  co_return refused ? problem(*refused) : answer_of(services, *target.sandbox);
+  co_return refused ? problem(*refused) : answer_of(services, call, *target.sandbox);
 }
 
 awaitable<Response> renew_token(runtime::Services services, const runtime::RequestRules* rules,
                                 SandboxTarget target, Call call) {
   if (auto refusal = refuse_fields(call.body, *rules)) co_return std::move(*refusal);
   services.sandboxes->renew_token(caller_of(call), *target.sandbox);
-  co_return answer_of(services, *target.sandbox);
+  co_return answer_of(services, call, *target.sandbox);
 }
 
 awaitable<Response> delete_sandbox(runtime::Services services, Call call) {
@@ -104,25 +108,26 @@ awaitable<Response> delete_sandbox(runtime::Services services, Call call) {
 void add_sandbox_routes(RouteTable& table, const runtime::Services& services,
                         const runtime::RequestRules& rules) {
   using Versions = Route::Versions;
-  table.add({"POST", "/v1/sandboxes", Access::key, Cost::program,
+  table.add({"POST", "/v1/sandboxes", Access::key(Scope::sandboxes), Cost::program,
              bound(create_sandbox, services, &rules), QueryNames(), Versions::plain});
-  table.add({"GET", "/v1/sandboxes", Access::key, Cost::record, bound(list_sandboxes, services),
-             runtime::names_of(runtime::sandbox_query_fields()), Versions::plain});
-  table.add({"GET", "/v1/sandboxes/{id}", Access::key, Cost::record, bound(show_sandbox, services),
-             QueryNames(), Versions::plain});
-  table.add({"PATCH", "/v1/sandboxes/{id}", Access::key, Cost::record,
+  table.add({"GET", "/v1/sandboxes", Access::key(Scope::read), Cost::record,
+             bound(list_sandboxes, services), runtime::names_of(runtime::sandbox_query_fields()),
+             Versions::plain});
+  table.add({"GET", "/v1/sandboxes/{id}", Access::key(Scope::read), Cost::record,
+             bound(show_sandbox, services), QueryNames(), Versions::plain});
+  table.add({"PATCH", "/v1/sandboxes/{id}", Access::key(Scope::sandboxes), Cost::record,
              for_target<sandbox_target>(services, change_sandbox, &rules), QueryNames(),
              Versions::plain});
-  table.add({"POST", "/v1/sandboxes/{id}/pause", Access::key, Cost::record,
+  table.add({"POST", "/v1/sandboxes/{id}/pause", Access::key(Scope::sandboxes), Cost::record,
              for_target<sandbox_target>(services, do_to_sandbox, &rules, &Sandboxes::pause),
              QueryNames(), Versions::plain, std::string_view(), Route::Body::none});
-  table.add({"POST", "/v1/sandboxes/{id}/resume", Access::key, Cost::record,
+  table.add({"POST", "/v1/sandboxes/{id}/resume", Access::key(Scope::sandboxes), Cost::record,
              for_target<sandbox_target>(services, do_to_sandbox, &rules, &Sandboxes::resume),
              QueryNames(), Versions::plain, std::string_view(), Route::Body::none});
-  table.add({"POST", "/v1/sandboxes/{id}/token", Access::key, Cost::record,
+  table.add({"POST", "/v1/sandboxes/{id}/token", Access::key(Scope::sandboxes), Cost::record,
              for_target<sandbox_target>(services, renew_token, &rules), QueryNames(),
              Versions::plain, std::string_view(), Route::Body::none});
-  table.add({"DELETE", "/v1/sandboxes/{id}", Access::key, Cost::record,
+  table.add({"DELETE", "/v1/sandboxes/{id}", Access::key(Scope::sandboxes), Cost::record,
              bound(delete_sandbox, services), QueryNames(), Versions::plain});
 }
 

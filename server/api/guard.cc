@@ -3,21 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "runtime/config/config.h"
 #include "runtime/json/base64.h"
 
 namespace server {
 namespace {
-
-std::optional<std::size_t> place_of(std::string_view shown,
-                                    const std::vector<runtime::Secret>& keys) {
-  std::optional<std::size_t> found;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (keys[i].is(shown)) found = i;
-  }
-  return found;
-}
 
 bool is_allowed_name(std::string_view name, const std::vector<std::string>& allowed) {
   return std::any_of(allowed.begin(), allowed.end(),
@@ -63,20 +55,20 @@ std::string_view port_of(const Authority& authority, std::string_view scheme) {
 
 }  // namespace
 
-std::optional<std::size_t> key_in_authorization(const RequestHead& head,
-                                                const std::vector<runtime::Secret>& keys) {
+std::optional<std::string_view> bearer_token(const RequestHead& head) {
   constexpr std::string_view scheme = "Bearer ";
   const auto value = head.header("Authorization");
   if (!value || !equal_ignoring_case(value->substr(0, scheme.size()), scheme)) return std::nullopt;
-  return place_of(trimmed(value->substr(scheme.size())), keys);
+  return trimmed(value->substr(scheme.size()));
 }
 
-std::optional<std::size_t> key_shown(const RequestHead& head,
-                                     const std::vector<runtime::Secret>& keys) {
-  auto found = key_in_authorization(head, keys);
+std::optional<runtime::Principal> principal_shown(const RequestHead& head,
+                                                  const runtime::Authentication& authentication) {
+  std::optional<runtime::Principal> found;
+  if (const auto token = bearer_token(head)) found = authentication.principal_of(*token);
   if (const auto value = head.header("X-API-Key")) {
-    const auto other = place_of(*value, keys);
-    if (!found) found = other;
+    auto other = authentication.principal_of(*value);
+    if (!found) found = std::move(other);
   }
   return found;
 }

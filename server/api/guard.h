@@ -1,25 +1,23 @@
 // Who may ask: the checks that stand before every route.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "runtime/config/secret.h"
+#include "runtime/service/authentication.h"
 #include "server/http/message.h"
 
 namespace server {
 
-// The place in `keys` of the key that the request shows, as a bearer token or in X-API-Key. Takes
-// the same time for every wrong key of one length.
-std::optional<std::size_t> key_shown(const RequestHead& head,
-                                     const std::vector<runtime::Secret>& keys);
+// What the header Authorization shows as a bearer token.
+std::optional<std::string_view> bearer_token(const RequestHead& head);
 
-// The same of the header Authorization alone.
-std::optional<std::size_t> key_in_authorization(const RequestHead& head,
-                                                const std::vector<runtime::Secret>& keys);
+// Who shows a valid key, as a bearer token, or else in X-API-Key. Takes the same time for every
+// wrong key of one length.
+std::optional<runtime::Principal> principal_shown(const RequestHead& head,
+                                                  const runtime::Authentication& authentication);
 
 // A page in a browser can make a name of its own resolve to 127.0.0.1 and then talk to a server
 // there as its own site; only the Host header tells. `allowed` are names beside the loopback ones.

@@ -79,7 +79,7 @@ std::optional<RouteTable::Match> RouteTable::find(std::string_view method,
       found->refusals = route.refusals;
     }
     add_methods(found->methods, route);
-    found->is_open = found->is_open || route.access == Access::open;
+    found->is_open = found->is_open || route.access.is_open();
     if (found->route != nullptr || !answers(route, method)) continue;
     found->route = &route;
     found->parameters = std::move(*parameters);

@@ -61,12 +61,23 @@ struct Upgrade {
 using UpgradeHandler = std::function<boost::asio::awaitable<void>(Upgrade)>;
 using RouteHandler = std::function<boost::asio::awaitable<Response>(Call)>;
 
-enum class Access : std::uint8_t {
-  open,  // a load balancer has no key; the interface is no secret
-  key,   // whoever shows a key, or everybody where none is configured
-  // The same, and whoever has a signed URL of the file that the path names, for this operation.
-  key_or_url_to_read,
-  key_or_url_to_write,
+using runtime::Scope;
+
+// Who may call a route. Where no keys are configured everybody may call each.
+struct Access {
+  enum class Shown : std::uint8_t { nothing, key, key_or_url } shown;
+  std::optional<Scope> scope;  // that the key needs; nothing: any key will do
+
+  // A load balancer has no key; the interface is no secret.
+  static constexpr Access open() { return {Shown::nothing, std::nullopt}; }
+  static constexpr Access key(Scope scope) { return {Shown::key, scope}; }
+  // What is behind the route checks scopes itself, or says nothing but what the key is.
+  static constexpr Access any_key() { return {Shown::key, std::nullopt}; }
+  // A key, or a signed URL of the file that the path names, for this operation.
+  static constexpr Access key_or_url(Scope scope) { return {Shown::key_or_url, scope}; }
+
+  constexpr bool is_open() const { return shown == Shown::nothing; }
+  constexpr bool takes_url() const { return shown == Shown::key_or_url; }
 };
 
 // What a request makes the server do, by which it is bounded.
@@ -81,7 +92,7 @@ struct Route {
   // "/jobs/{id}": a name in braces stands for one segment, which is not empty; "{path...}" at the
   // end for all that is left, which may be.
   std::string_view pattern;
-  Access access = Access::key;
+  Access access;
   Cost cost = Cost::record;
   RouteHandler handle;  // empty: the connection becomes a WebSocket, for `upgrade`
   // The parameters that may stand behind the ?; any other is refused before the handler is called.
@@ -116,7 +127,7 @@ class RouteTable {
     const Route* route = nullptr;  // null: the path is known, and has no such method
     std::string_view label;
     std::string methods;   // of the path, as Allow names them
-    bool is_open = false;  // one of its methods is Access::open
+    bool is_open = false;  // one of its methods is Access::open()
     Route::Refusals refusals = Route::Refusals::problems;
     PathParameters parameters;
   };

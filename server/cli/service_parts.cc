@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/service/authentication.h"
 #include "server/cli/host_checks.h"
 
 namespace server {
@@ -62,8 +63,9 @@ jail::Result<std::unique_ptr<Service>> start_service(StartRequest request) {
 
 runtime::Sandboxes::Options sandbox_options(const runtime::Config& config) {
   const std::uint32_t most = config.sandbox_max_living;
+  const std::size_t number_of_tenants = runtime::number_of_tenants(runtime::api_keys_of(config));
   return {.most = most,
-          .max_per_owner = config.api_keys.size() > 1 ? (most + 1) / 2 : most,
+          .max_per_owner = number_of_tenants > 1 ? (most + 1) / 2 : most,
           .max_lifetime = config.sandbox_max_lifetime,
           .max_paused = config.sandbox_max_paused,
           .max_memory_mb = config.ceilings.memory_limit_mb,
@@ -77,7 +79,7 @@ runtime::Webhooks::Options webhook_options(const runtime::Config& config) {
   options.allow = config.webhooks_allow;
   options.patience.retry = config.webhooks_retry;
   options.are_events_kept = config.sandbox_events_kept > 0;
-  options.keys = config.api_keys;
+  options.keys = runtime::api_keys_of(config);
   return options;
 }
 

@@ -21,6 +21,7 @@ using runtime::RequestField;
 using runtime::RequestRules;
 using runtime::Sandboxes;
 using runtime::SandboxRequest;
+using runtime::Scope;
 using runtime::json::Object;
 using runtime::json::Value;
 using runtime::json::Writer;
@@ -161,7 +162,7 @@ awaitable<ToolResult> execute_in_named(ToolContext context, Object arguments) {
     co_return failed("tool_name: expected one of the tools that createSandbox returned");
   }
   context.sandbox = std::move(given.name);
-  co_return co_await tool->call(std::move(context), std::move(given.arguments));
+  co_return co_await call_tool(*tool, std::move(context), std::move(given.arguments));
 }
 
 ToolArguments arguments_of_a_name(const RequestRules& rules, ToolScope) {
@@ -175,20 +176,48 @@ constexpr Tool executor_rows[] = {
      [](const RequestRules& rules, ToolScope) {
        return arguments_of<SandboxRequest>(creation_fields(), rules);
      },
-     false, false, false, create_by_environment},
-    {"getSandbox", "Look at a sandbox by name", "How a sandbox is, or why it ended.",
-     arguments_of_a_name, true, false, false, show_named},
-    {"deleteSandbox", "Delete a sandbox by name", "Ends a sandbox, with its processes and files.",
-     arguments_of_a_name, false, true, false, remove_named},
-    {"listSandbox", "List the names of sandboxes", "The names of the sandboxes that live.",
-     [](const RequestRules&, ToolScope) { return ToolArguments(); }, true, false, false,
+     Scope::sandboxes,
+     false,
+     false,
+     false,
+     create_by_environment},
+    {"getSandbox",
+     "Look at a sandbox by name",
+     "How a sandbox is, or why it ended.",
+     arguments_of_a_name,
+     Scope::read,
+     true,
+     false,
+     false,
+     show_named},
+    {"deleteSandbox",
+     "Delete a sandbox by name",
+     "Ends a sandbox, with its processes and files.",
+     arguments_of_a_name,
+     Scope::sandboxes,
+     false,
+     true,
+     false,
+     remove_named},
+    {"listSandbox",
+     "List the names of sandboxes",
+     "The names of the sandboxes that live.",
+     [](const RequestRules&, ToolScope) { return ToolArguments(); },
+     Scope::read,
+     true,
+     false,
+     false,
      list_names},
     {"sandboxExecutor", "Call a tool of a sandbox",
      "Calls a tool that works in a sandbox, such as run_command, and returns what it returns.",
      [](const RequestRules& rules, ToolScope) {
        return arguments_of<NamedArguments>(of_executing, rules);
      },
-     false, true, false, execute_in_named}};
+     std::nullopt,
+     false,
+     true,
+     false,
+     execute_in_named}};
 
 }  // namespace
 

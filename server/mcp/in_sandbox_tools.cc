@@ -25,6 +25,7 @@ using runtime::Refusal;
 using runtime::RequestField;
 using runtime::RequestRules;
 using runtime::Sandboxes;
+using runtime::Scope;
 using runtime::json::Object;
 using runtime::json::Writer;
 
@@ -302,20 +303,60 @@ ToolArguments command_arguments(const RequestRules& rules, ToolScope scope) {
 }
 
 constexpr Tool in_sandbox_rows[] = {
-    {"get_sandbox", "Look at a sandbox", "How a sandbox is, or why it ended.",
-     arguments_with<of_a_sandbox>, true, false, true, get_sandbox},
-    {"kill_sandbox", "Kill a sandbox", "Ends a sandbox, with its processes and files.",
-     arguments_with<of_a_sandbox>, false, true, false, kill_sandbox},
-    {"run_command", "Run a command",
+    {"get_sandbox",
+     "Look at a sandbox",
+     "How a sandbox is, or why it ended.",
+     arguments_with<of_a_sandbox>,
+     Scope::read,
+     true,
+     false,
+     true,
+     get_sandbox},
+    {"kill_sandbox",
+     "Kill a sandbox",
+     "Ends a sandbox, with its processes and files.",
+     arguments_with<of_a_sandbox>,
+     Scope::sandboxes,
+     false,
+     true,
+     false,
+     kill_sandbox},
+    {"run_command",
+     "Run a command",
      "Runs a command in a sandbox and returns what it printed, its exit status and why it ended.",
-     command_arguments, false, true, true, run_command},
-    {"read_file", "Read a file", "The content of a file in a sandbox, at most 256 KiB of it.",
-     arguments_with<of_reading>, true, false, true, read_file},
-    {"write_file", "Write a file",
+     command_arguments,
+     Scope::sandboxes,
+     false,
+     true,
+     true,
+     run_command},
+    {"read_file",
+     "Read a file",
+     "The content of a file in a sandbox, at most 256 KiB of it.",
+     arguments_with<of_reading>,
+     Scope::read,
+     true,
+     false,
+     true,
+     read_file},
+    {"write_file",
+     "Write a file",
      "Writes a file in a sandbox, in place of one that is there, with the directories above it.",
-     arguments_with<of_writing>, false, true, true, write_file},
-    {"list_files", "List files", "What is in a directory of a sandbox.", arguments_with<of_listing>,
-     true, false, true, list_files}};
+     arguments_with<of_writing>,
+     Scope::sandboxes,
+     false,
+     true,
+     true,
+     write_file},
+    {"list_files",
+     "List files",
+     "What is in a directory of a sandbox.",
+     arguments_with<of_listing>,
+     Scope::read,
+     true,
+     false,
+     true,
+     list_files}};
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,7 @@ struct Tool {
   // Its arguments, with the sandbox that it works in where `scope` is all_sandboxes.
   ToolArguments (*arguments)(const runtime::RequestRules&, ToolScope scope);
   // https://modelcontextprotocol.io/specification/2025-11-25/schema, ToolAnnotations
+  std::optional<runtime::Scope> scope;  // that the caller needs; nothing: the tool asks itself
   bool reads_only;
   bool destroys;
   bool is_for_one_sandbox;  // works in a sandbox, and so also where that is the only one
@@ -63,6 +65,10 @@ inline constexpr std::string_view sandbox_argument = "sandbox";
 std::span<const Tool> program_and_sandbox_tools() noexcept;  // execute_code, create_sandbox, ...
 std::span<const Tool> in_sandbox_tools() noexcept;           // run_command, read_file, ...
 std::span<const Tool> executor_tools() noexcept;             // createSandbox, sandboxExecutor, ...
+
+// Calls `tool` for a caller who has the scope that it needs; the result says that it is missing.
+boost::asio::awaitable<ToolResult> call_tool(const Tool& tool, ToolContext context,
+                                             runtime::json::Object arguments);
 
 // The one of that name that works in a sandbox; null where there is none.
 const Tool* find_in_sandbox_tool(std::string_view name);

@@ -17,6 +17,7 @@ using boost::asio::awaitable;
 using runtime::Refusal;
 using runtime::RequestRules;
 using runtime::Sandboxes;
+using runtime::Scope;
 using runtime::json::Object;
 using runtime::json::Writer;
 
@@ -70,16 +71,31 @@ constexpr Tool program_and_sandbox_rows[] = {
      [](const RequestRules& rules, ToolScope) {
        return arguments_of(runtime::program_fields(), rules);
      },
-     false, false, false, execute_code},
-    {"create_sandbox", "Create a sandbox",
+     Scope::execute,
+     false,
+     false,
+     false,
+     execute_code},
+    {"create_sandbox",
+     "Create a sandbox",
      "Makes a sandbox that lives: processes run in it and share its files until it is killed or "
      "its time is over. Returns it with its id.",
      [](const RequestRules& rules, ToolScope) {
        return arguments_of(runtime::sandbox_fields(), rules);
      },
-     false, false, false, create_sandbox},
-    {"list_sandboxes", "List sandboxes", "The sandboxes that live.",
-     [](const RequestRules&, ToolScope) { return ToolArguments(); }, true, false, false,
+     Scope::sandboxes,
+     false,
+     false,
+     false,
+     create_sandbox},
+    {"list_sandboxes",
+     "List sandboxes",
+     "The sandboxes that live.",
+     [](const RequestRules&, ToolScope) { return ToolArguments(); },
+     Scope::read,
+     true,
+     false,
+     false,
      list_sandboxes}};
 
 template <class Visit>
@@ -132,6 +148,14 @@ ToolResult done(Writer writer) { return {.json = std::move(writer).take()}; }
 
 std::span<const Tool> program_and_sandbox_tools() noexcept { return program_and_sandbox_rows; }
 
+awaitable<ToolResult> call_tool(const Tool& tool, ToolContext context, Object arguments) {
+  if (tool.scope) {
+    const auto refusal = runtime::missing_scope(context.caller.principal, *tool.scope);
+    if (refusal) co_return failed(*refusal);
+  }
+  co_return co_await tool.call(std::move(context), std::move(arguments));
+}
+
 const Tool* find_in_sandbox_tool(std::string_view name) {
   return find_tool(name, ToolScope::one_sandbox);
 }
@@ -155,7 +179,7 @@ awaitable<ToolResult> McpTools::call(std::string_view name, Object arguments,
                                      std::string sandbox) const {
   const auto scope = sandbox.empty() ? ToolScope::all_sandboxes : ToolScope::one_sandbox;
   ToolContext context{services_, rules_, std::move(caller), std::move(cancel), std::move(sandbox)};
-  co_return co_await find_tool(name, scope)->call(std::move(context), std::move(arguments));
+  co_return co_await call_tool(*find_tool(name, scope), std::move(context), std::move(arguments));
 }
 
 }  // namespace server

@@ -236,17 +236,17 @@ awaitable<Response> upload_file(runtime::Services services, SandboxTarget target
 void add_file_routes(RouteTable& all, const runtime::Services& services) {
   using Versions = Route::Versions;
   Table table(all);
-  table.add({"GET", "/api/v1/sandbox/files/{id}", Access::key, Cost::record,
+  table.add({"GET", "/api/v1/sandbox/files/{id}", Access::key(Scope::read), Cost::record,
              for_target<active_sandbox>(services, list_named_files),
              runtime::names_of(directory_query_fields()), Versions::plain});
-  table.add({"DELETE", "/api/v1/sandbox/files/{id}", Access::key, Cost::record,
+  table.add({"DELETE", "/api/v1/sandbox/files/{id}", Access::key(Scope::sandboxes), Cost::record,
              for_target<active_sandbox>(services, delete_file),
              runtime::names_of(removal_query_fields()), Versions::plain});
-  table.add({"GET", "/api/v1/sandbox/files/{id}/download", Access::key, Cost::record,
+  table.add({"GET", "/api/v1/sandbox/files/{id}/download", Access::key(Scope::read), Cost::record,
              for_target<active_sandbox>(services, download_file),
              runtime::names_of(file_query_fields()), Versions::plain});
-  table.add({"POST", "/api/v1/sandbox/files/{id}/upload", Access::key, Cost::record,
-             for_target<active_sandbox>(services, upload_file),
+  table.add({"POST", "/api/v1/sandbox/files/{id}/upload", Access::key(Scope::sandboxes),
+             Cost::record, for_target<active_sandbox>(services, upload_file),
              runtime::names_of(directory_query_fields()), Versions::plain, std::string_view(),
              Route::Body::form});
 }

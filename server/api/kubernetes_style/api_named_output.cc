@@ -257,15 +257,16 @@ void add_output_routes(RouteTable& all, const runtime::Services& services,
                        const RequestRules& rules) {
   using Versions = Route::Versions;
   Table table(all);
-  table.add({"POST", "/api/v1/terminal/sandbox/{id}", Access::key, Cost::program,
+  table.add({"POST", "/api/v1/terminal/sandbox/{id}", Access::key(Scope::sandboxes), Cost::program,
              for_target<active_sandbox>(services, run_command, &rules), QueryNames(),
              Versions::plain});
-  table.add({"GET", "/api/v1/logs/sandbox/{id}", Access::key, Cost::record,
+  table.add({"GET", "/api/v1/logs/sandbox/{id}", Access::key(Scope::read), Cost::record,
              for_target<sandbox_target>(services, show_logs),
              runtime::names_of(lines_query_fields()), Versions::plain});
-  table.add({"GET", "/api/v1/events", Access::key, Cost::record, bound(list_named_events, services),
-             runtime::names_of(events_query_fields()), Versions::plain});
-  table.add({"POST", "/api/v1/sandbox/metrics", Access::key, Cost::record,
+  table.add({"GET", "/api/v1/events", Access::key(Scope::read), Cost::record,
+             bound(list_named_events, services), runtime::names_of(events_query_fields()),
+             Versions::plain});
+  table.add({"POST", "/api/v1/sandbox/metrics", Access::key(Scope::read), Cost::record,
              bound(show_use, services, &rules), QueryNames(), Versions::plain});
 }
 

@@ -132,25 +132,25 @@ void add_sandbox_routes(RouteTable& all, const runtime::Services& services,
   using Versions = Route::Versions;
   using Body = Route::Body;
   Table table(all);
-  table.add({"POST", "/api/v1/sandbox", Access::key, Cost::program,
+  table.add({"POST", "/api/v1/sandbox", Access::key(Scope::sandboxes), Cost::program,
              bound(create_named_sandbox, services, &rules), QueryNames(), Versions::plain});
-  table.add({"GET", "/api/v1/sandbox", Access::key, Cost::record, bound(list_named, services),
-             QueryNames(), Versions::plain});
-  table.add({"GET", "/api/v1/sandbox/{id}", Access::key, Cost::record, bound(show_named, services),
-             QueryNames(), Versions::plain});
-  table.add({"DELETE", "/api/v1/sandbox/{id}", Access::key, Cost::record,
+  table.add({"GET", "/api/v1/sandbox", Access::key(Scope::read), Cost::record,
+             bound(list_named, services), QueryNames(), Versions::plain});
+  table.add({"GET", "/api/v1/sandbox/{id}", Access::key(Scope::read), Cost::record,
+             bound(show_named, services), QueryNames(), Versions::plain});
+  table.add({"DELETE", "/api/v1/sandbox/{id}", Access::key(Scope::sandboxes), Cost::record,
              bound(delete_named, services), QueryNames(), Versions::plain});
-  table.add({"POST", "/api/v1/sandbox/pause/{id}", Access::key, Cost::record,
+  table.add({"POST", "/api/v1/sandbox/pause/{id}", Access::key(Scope::sandboxes), Cost::record,
              for_target<sandbox_target>(services, change_named, Change(&Sandboxes::pause),
                                         std::string_view("paused")),
              QueryNames(), Versions::plain, std::string_view(), Body::none});
-  table.add({"POST", "/api/v1/sandbox/resume/{id}", Access::key, Cost::record,
+  table.add({"POST", "/api/v1/sandbox/resume/{id}", Access::key(Scope::sandboxes), Cost::record,
              for_target<sandbox_target>(services, change_named, Change(&Sandboxes::resume),
                                         std::string_view("resumed")),
              QueryNames(), Versions::plain, std::string_view(), Body::none});
-  table.add({"GET", "/api/v1/ratelimit", Access::key, Cost::none,
+  table.add({"GET", "/api/v1/ratelimit", Access::any_key(), Cost::none,
              bound(show_rate_limit, services, rate), QueryNames(), Versions::plain});
-  table.add({"GET", "/api/v1/status", Access::open, Cost::none, bound(show_status, services),
+  table.add({"GET", "/api/v1/status", Access::open(), Cost::none, bound(show_status, services),
              QueryNames(), Versions::plain});
 }
 

@@ -137,7 +137,7 @@ void add_terminal_route(RouteTable& all, const runtime::Services& services,
   table.add(
       {"GET",
        "/api/v1/terminal/sandbox/{id}/ws",
-       Access::key,
+       Access::key(Scope::sandboxes),
        Cost::program,
        {},
        QueryNames(),

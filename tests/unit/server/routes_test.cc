@@ -14,14 +14,14 @@ RouteHandler nothing() {
 // /a by GET and POST, /a/{id} by DELETE, an upgrade, and one that has no version.
 RouteTable table() {
   RouteTable table;
-  table.add({"GET", "/a", Access::key, Cost::record, nothing()});
-  table.add({"POST", "/a", Access::key, Cost::program, nothing()});
-  table.add({"DELETE", "/a/{id}", Access::key, Cost::record, nothing()});
-  table.add({"GET", "/a/{id}/b/{name}", Access::open, Cost::none, nothing()});
-  table.add({"GET", "/stream", Access::key, Cost::program, {}});
+  table.add({"GET", "/a", Access::key(Scope::read), Cost::record, nothing()});
+  table.add({"POST", "/a", Access::key(Scope::read), Cost::program, nothing()});
+  table.add({"DELETE", "/a/{id}", Access::key(Scope::read), Cost::record, nothing()});
+  table.add({"GET", "/a/{id}/b/{name}", Access::open(), Cost::none, nothing()});
+  table.add({"GET", "/stream", Access::key(Scope::read), Cost::program, {}});
   table.add({"GET",
              "/ws/stream",
-             Access::key,
+             Access::key(Scope::read),
              Cost::program,
              {},
              QueryNames(),
@@ -50,7 +50,7 @@ TEST(Routes, AreFoundByMethodAndPath) {
 
 TEST(Routes, TheLastParameterMayTakeAllThatIsLeft) {
   RouteTable routes;
-  routes.add({"GET", "/s/{id}/files/{path...}", Access::key, Cost::record, nothing()});
+  routes.add({"GET", "/s/{id}/files/{path...}", Access::key(Scope::read), Cost::record, nothing()});
   const auto rest_of = [&](std::string_view path) -> std::optional<std::string> {
     const auto found = routes.find("GET", path);
     if (!found || found->route == nullptr) return std::nullopt;
@@ -104,7 +104,7 @@ TEST(Routes, OtherPathsAreUnknown) {
 
 TEST(Routes, APlainPatternIsTheWholePath) {
   RouteTable routes;
-  Route route{"GET", "/api/v1/x/{id}", Access::key, Cost::none, nothing()};
+  Route route{"GET", "/api/v1/x/{id}", Access::key(Scope::read), Cost::none, nothing()};
   route.versions = Route::Versions::plain;
   route.refusals = Route::Refusals::envelopes;
   routes.add(std::move(route));
@@ -176,20 +176,6 @@ TEST(Guard, OriginsOnThePortThatTheirSchemeHas) {
   EXPECT_FALSE(own("localhost:8000", "http://127.0.0.1:8000"));
   EXPECT_FALSE(own("box.example:443", "http://box.example"));
   EXPECT_FALSE(own("localhost:8000,evil", "http://localhost:8000"));
-}
-
-TEST(Guard, WhichKeyIsShown) {
-  std::vector<runtime::Secret> keys;
-  keys.emplace_back("one");
-  keys.emplace_back("two");
-  RequestHead head;
-  EXPECT_EQ(key_shown(head, keys), std::nullopt);
-  head.headers = {{"X-API-Key", "two"}};
-  EXPECT_EQ(key_shown(head, keys), 1u);
-  head.headers = {{"Authorization", "Bearer one"}, {"X-API-Key", "two"}};
-  EXPECT_EQ(key_shown(head, keys), 0u);
-  head.headers = {{"X-API-Key", "three"}};
-  EXPECT_EQ(key_shown(head, keys), std::nullopt);
 }
 
 }  // namespace

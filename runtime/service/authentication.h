@@ -1,0 +1,56 @@
+// Who shows which API key: the keys that the operator configured, and the principal behind each.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/config/scope.h"
+#include "runtime/config/secret.h"
+#include "runtime/service/principal.h"
+#include "runtime/store/jobs.h"
+
+namespace runtime {
+
+struct Config;
+
+struct ApiKey {
+  Secret secret;
+  Scopes scopes = Scopes::all();
+  std::string tenant{};  // its name; empty: the key is a tenant of its own
+};
+
+// As configured, in that order.
+std::vector<ApiKey> api_keys_of(const Config& config);
+
+// Principal::tenant of each key, in their order. Without keys there is one, which is empty.
+std::vector<std::string> tenants_of(const std::vector<ApiKey>& keys, const Jobs& jobs);
+
+// How many tenants the keys have; 1 without keys.
+std::size_t number_of_tenants(const std::vector<ApiKey>& keys);
+
+// Thread-safe.
+class Authentication {
+ public:
+  // `jobs` is not used afterwards.
+  Authentication(std::vector<ApiKey> keys, const Jobs& jobs);
+
+  // Whether a key has to be shown. Where none is configured everybody is one principal.
+  bool needs_key() const noexcept { return !keys_.empty(); }
+  std::size_t number_of_keys() const noexcept { return keys_.size(); }
+
+  // Nothing where `shown` is no key. Takes the same time for every wrong key of one length.
+  std::optional<Principal> principal_of(std::string_view shown) const;
+
+  // The place of the first key of `tenant`, for what is counted by key; 0 where there is none any
+  // more.
+  std::size_t key_of(std::string_view tenant) const;
+
+ private:
+  const std::vector<ApiKey> keys_;
+  const std::vector<std::string> tenants_;
+};
+
+}  // namespace runtime
