@@ -41,6 +41,8 @@ std::optional<PathParameters> match(std::string_view pattern, std::string_view p
       parameters.emplace_back(expected.substr(1, expected.size() - 2), segment);
     }
   }
+  // The pattern "/" has no more than its slash.
+  if (!takes_rest && !path.empty()) return std::nullopt;
   return parameters;
 }
 
