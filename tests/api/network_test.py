@@ -198,7 +198,7 @@ class Refused(Sites):
                 result = self.refused(url)
                 self.assertIn("403", result["stdout"])
                 self.assertEqual(["refused"], [decision for _, decision, _ in decisions(result)])
-                self.assertEqual(result["network"], self.client.get(f"/jobs/{result['job_id']}").json["result"]["network"])
+                self.assertEqual(result["network"], self.client.send("GET", f"/jobs/{result['job_id']}").json["result"]["network"])
                 self.assertTrue(self.logged(result["job_id"], "egress refused"))
 
     def test_connect_to_another_port(self):

@@ -117,15 +117,15 @@ class Run(Command):
 
     def test_artifacts_of_the_program_that_solves_it(self):
         os.chmod(self.directory, 0o755)
-        status, _, progress = self.run_it("run", "Draw", "--artifact", "*.txt:plots")
+        status, _, progress = self.run_it("run", "Draw", "--artifact", "*.txt:plots", LESSONS="off")
         self.assertEqual(0, status, progress)
         self.assertIn('wrote "plots/plot.txt", 10 bytes', progress)
         with open(os.path.join(self.directory, "plots", "plot.txt"), encoding="utf-8") as file:
             self.assertEqual("drawn well", file.read())
-        status, _, progress = self.run_it("run", "Draw", "--artifact", "*.txt:plots")
+        status, _, progress = self.run_it("run", "Draw", "--artifact", "*.txt:plots", LESSONS="off")
         self.assertEqual(125, status)
         self.assertIn("--overwrite replaces it", progress)
-        self.assertEqual(0, self.run_it("run", "Draw", "--artifact", "*.txt:plots", "--overwrite")[0])
+        self.assertEqual(0, self.run_it("run", "Draw", "--artifact", "*.txt:plots", "--overwrite", LESSONS="off")[0])
         self.assertEqual(2, self.run_it("run", "Draw", "--artifact", "*.txt")[0])
 
     def test_the_task_may_come_from_standard_input(self):
@@ -258,12 +258,18 @@ class Benchmarks(Command):
     def test_a_suite_that_the_cassette_does_not_know(self):
         status, out, progress = self.run_it("benchmark", "--limit", "1", "--json")
         report = json.loads(out)
-        self.assertEqual((125, "quick", 1, 0), (status, report["suite"], report["run"], report["solved"]), progress)
-        self.assertIn("no program was run: ", progress)
+        self.assertEqual((0, "quick", 1, 0), (status, report["suite"], report["run"], report["solved"]), progress)
         status, out, _ = self.run_it("benchmark", "--limit", "1", "--markdown")
-        self.assertEqual(125, status)
+        self.assertEqual(0, status)
         self.assertIn("|", out)
         self.assertIn("pass@1", self.run_it("benchmark", "--limit", "1")[1])
+
+    def test_without_any_answer_it_has_failed(self):
+        other = task_server.Cassette(record("A task that no suite has", SOLVED))
+        self.addCleanup(other.remove)
+        status, out, progress = self.run_it("benchmark", "--limit", "1", "--json", **other.environment)
+        self.assertEqual((125, 0), (status, json.loads(out)["solved"]), progress)
+        self.assertIn("agent-sandbox: no program was run: replay: the cassette has no task", progress)
 
     def test_a_suite_that_is_none(self):
         status, _, error = self.run_it("benchmark", "--suite", "/nowhere")

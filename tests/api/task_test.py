@@ -105,7 +105,7 @@ class Tasks(task_server.TaskTest):
             self.assertTrue(result["success"], result["error"])
             self.assertEqual([("plot.txt", "ZHJhd24=")], [(file["path"], file["base64"]) for file in result["artifacts"]])
             self.assertEqual({0}, {len(attempt["execution_result"]["artifacts"]) for attempt in result["history"]})
-            self.assertEqual(result["artifacts"], self.client.get(f"/jobs/{result['job_id']}").json["result"]["artifacts"])
+            self.assertEqual(result["artifacts"], self.client.send("GET", f"/jobs/{result['job_id']}").json["result"]["artifacts"])
         self.assertEqual([], self.solve("Draw in vain", artifacts=["*.txt"], max_attempts=1)["artifacts"])
 
     def test_limits_hold(self):
