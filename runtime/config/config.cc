@@ -49,6 +49,8 @@ jail::Error unknown_key(const std::vector<Setting>& settings, const std::string&
 constexpr std::string_view own_prefixes[] = {"SANDBOX_", "JOBS_", "LESSONS_"};
 // Of letters that differ, where a name that could be somebody else's is taken for a mistyped one.
 constexpr std::size_t max_typing_errors = 2;
+// Shorter ones are near to too many, such as API_KEY, which programs of others have.
+constexpr std::size_t min_compared_bytes = 8;
 constexpr std::size_t max_unknown_told = 8;
 constexpr std::size_t max_name_bytes = 64;  // longer ones are compared with nothing
 
@@ -71,7 +73,8 @@ const Setting* mistyped_setting(const std::vector<Setting>& settings, std::strin
   }
   const bool is_ours = std::ranges::any_of(
       own_prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
-  return is_ours || fewest <= max_typing_errors ? nearest : nullptr;
+  const bool is_near = name.size() >= min_compared_bytes && fewest <= max_typing_errors;
+  return is_ours || is_near ? nearest : nullptr;
 }
 
 std::string unknown_variable(std::string_view name, std::string_view where,

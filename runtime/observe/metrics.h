@@ -23,7 +23,7 @@ struct Metrics {
   Counters tasks;          // status
   Counters responses;      // route, status class: "/execute", "2xx"
   Counters webhooks;       // "delivered", "failed": each try of an event
-  // reason: names of Refusal::Reason; "stopping", "connections", "rate", "concurrency", "peer"
+  // reason: names of RefusalCode; "stopping", "connections", "rate", "concurrency", "peer"
   Counters rejected;
 
   struct Phase {

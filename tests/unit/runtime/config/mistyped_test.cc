@@ -16,13 +16,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(MistypedVariables, TheNearestSettingIsNamed) {
-  const Environment environment = {{"API_KEY", "k"},      {"SANDBOX_TIMEOUT", "5"},
-                                   {"GROQ_API_KEY", "k"}, {"OPENAI_ORG_ID", "x"},
-                                   {"PATH", "/bin"},      {"SANDBOX_POOL_SIZ", ""}};
+  const Environment environment = {
+      {"API_KEY", "k"},       {"API_PROT", "1"}, {"SANDBOX_TIMEOUT", "5"}, {"GROQ_API_KEY", "k"},
+      {"OPENAI_ORG_ID", "x"}, {"PATH", "/bin"},  {"SANDBOX_POOL_SIZ", ""}};
   constexpr const char* is_none = " in the environment is no setting; the nearest one is ";
   EXPECT_THAT(
       mistyped_variables(environment),
-      ElementsAre("\"API_KEY\"" + std::string(is_none) + "\"API_KEYS\"",
+      ElementsAre("\"API_PROT\"" + std::string(is_none) + "\"API_PORT\"",
                   "\"SANDBOX_TIMEOUT\"" + std::string(is_none) + "\"SANDBOX_TIMEOUT_SECONDS\""));
 }
 
