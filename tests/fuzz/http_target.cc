@@ -47,7 +47,8 @@ class Recorder final : public server::Handler {
   server::Admittance admit(const RequestHead& head) const override {
     outcome_.admitted.push_back(head);
     server::Admittance admittance;
-    if (head.path == "/refused") admittance.refusal = server::problem(404, "no such path");
+    if (head.path == "/refused")
+      admittance.refusal = server::problem(server::RefusalCode::no_such_path, "no such path");
     admittance.is_upgrade = head.path == "/switch";
     admittance.reads_body = head.path == "/pieces";
     return admittance;
