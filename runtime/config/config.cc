@@ -11,6 +11,7 @@
 
 #include "jail/fd.h"
 #include "runtime/config/edit_distance.h"
+#include "runtime/config/file_names.h"
 #include "runtime/config/settings.h"
 #include "runtime/config/text_file.h"
 #include "runtime/json/reader.h"
@@ -283,12 +284,12 @@ void find_default_files(ConfigSources& sources) {
   const auto is_there = [](const char* path) {
     return ::faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
   };
-  if (!sources.file_path && is_there("agent-sandbox.json")) {
-    sources.file_path = "agent-sandbox.json";
+  if (!sources.file_path && is_there(config_file_name)) {
+    sources.file_path = config_file_name;
     sources.file_was_found = true;
   }
-  if (!sources.dotenv_path && is_there(".env")) {
-    sources.dotenv_path = ".env";
+  if (!sources.dotenv_path && is_there(dotenv_file_name)) {
+    sources.dotenv_path = dotenv_file_name;
     sources.dotenv_was_found = true;
   }
 }

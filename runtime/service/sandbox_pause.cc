@@ -17,6 +17,13 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_active(const Principal& principa
   auto found = find_living(principal, id_or_name);
   const auto* const sandbox = std::get_if<Found>(&found);
   if (sandbox == nullptr) return found;
+  const bool may_resume = principal.may(Scope::sandboxes) || principal.has_signed_url();
+  if (!may_resume && (*sandbox)->living()->paused_since()) {
+    return Refusal{.code = RefusalCode::sandbox_paused,
+                   .detail =
+                       "the sandbox is paused, and a key without the scope \"sandboxes\" "
+                       "does not resume it"};
+  }
   if (auto refusal = resume_on_demand(**sandbox)) return std::move(*refusal);
   return found;
 }

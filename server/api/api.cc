@@ -282,7 +282,7 @@ void Api::on_response(const RequestHead& head, const RequestContext* context, in
 
 Response Api::health(const Call& call) const {
   std::optional<HealthDetails> details;
-  if (call.is_known) {
+  if (call.is_known && call.principal.may(Scope::metrics)) {
     details = HealthDetails{.version = options_.version,
                             .uptime = uptime(),
                             .runner = services_.runner.state(),

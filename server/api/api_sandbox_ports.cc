@@ -157,7 +157,11 @@ std::optional<Response> Api::why_port_refused(const RequestHead& head, Matched& 
   if (auto* const refusal = std::get_if<Response>(&found)) return std::move(*refusal);
   PortCall& call = *matched.port;
   call.sandbox = std::get<Sandboxes::Found>(std::move(found));
-  if (auto refusal = check_rate(authentication_.key_of(call.sandbox->owner()))) return refusal;
+  // A visitor who shows a token alone counts for the owner.
+  const bool shows_key = matched.principal && matched.principal->key;
+  const std::size_t counted =
+      shows_key ? *matched.principal->key : authentication_.key_of(call.sandbox->owner());
+  if (auto refusal = check_rate(counted)) return refusal;
   const auto port = port_number(call.target.port);
   if (!port) return problem(RefusalCode::bad_request, "port: expected 1 .. 65535");
   call.port = *port;

@@ -109,7 +109,7 @@ std::string openapi_json(const runtime::RequestRules& rules) {
   list_fields(document, "x-webhook-change-fields", runtime::webhook_change_fields(), rules);
   list_fields(document, "x-webhook-secret-fields", runtime::webhook_secret_fields(), rules);
   list_all_parameters(document, rules);
-  fill_in(document, R"(["x-refusal-codes"])", refusal_codes());
+  fill_in(document, R"("x-enum":"refusal-codes")", "\"enum\":" + refusal_codes());
   return document;
 }
 

@@ -185,7 +185,7 @@ void tell_network(const runtime::NetworkUse& use, const jail::Network& network) 
   using Kind = runtime::NetworkDecision::Kind;
   for (const runtime::NetworkDecision& told : use.decisions) {
     if (told.kind == Kind::allowed) continue;
-    const bool is_beyond = told.kind == Kind::refused && !told.destination.empty() &&
+    const bool is_beyond = told.reason.starts_with("no rule names") && !told.destination.empty() &&
                            !is_named(network, told.destination);
     const std::string reason = is_beyond ? "not allowed by --allow" : told.reason;
     const std::string times =
@@ -193,6 +193,12 @@ void tell_network(const runtime::NetworkUse& use, const jail::Network& network) 
     std::fprintf(stderr, "agent-sandbox: network: %s: %s%s\n",
                  told.destination.empty() ? "a connection" : told.destination.c_str(),
                  reason.c_str(), times.c_str());
+  }
+  std::uint64_t connections = 0;
+  for (const runtime::NetworkDecision& told : use.decisions) connections += told.connections;
+  if (use.total > connections) {
+    std::fprintf(stderr, "agent-sandbox: network: %llu more connections are not told\n",
+                 static_cast<unsigned long long>(use.total - connections));
   }
 }
 

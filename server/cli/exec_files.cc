@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "runtime/config/file_names.h"
 #include "runtime/config/text_file.h"
 #include "runtime/json/writer.h"
 #include "server/cli/exit_codes.h"
@@ -50,8 +51,22 @@ jail::Fd make_parents(int directory, std::string_view path, std::string& name) {
   return above;
 }
 
+// What a start takes as its configuration where it finds it. A program that chose its content would
+// choose what the next one may do.
+bool is_configuration(std::string_view name) {
+  return name == runtime::config_file_name || name == runtime::dotenv_file_name;
+}
+
+std::string_view last_component(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
 // Whole under its name, or not there: whoever watches the directory never sees half a file.
 bool store_one(int directory, const jail::CollectedFile& file, bool overwrite) {
+  if (is_configuration(last_component(file.path))) {
+    errno = EPERM;
+    return false;
+  }
   std::string name;
   const jail::Fd parent = make_parents(directory, file.path, name);
   if (!parent.valid()) return false;
@@ -136,6 +151,7 @@ jail::Result<void> ArtifactDirectories::remember_caller() {
   });
   if (!keeper) return keeper.error();
   keeper_ = std::make_shared<const ArtifactKeeper>(std::move(*keeper));
+  for (Entry& entry : entries_) entry.directory.reset();  // the keeper has them
   return {};
 }
 
@@ -159,7 +175,12 @@ std::vector<jail::Error> ArtifactDirectories::store(
         errors.push_back(failed(
             "write " + runtime::json::quoted(file.path, 512) + " into " + entry.wanted.directory,
             why_not));
-        if (why_not == EEXIST) errors.back().hint = "--overwrite replaces it";
+        if (is_configuration(last_component(file.path))) {
+          errors.back().hint =
+              "a start would take it as its configuration: have the program name it otherwise";
+        } else if (why_not == EEXIST) {
+          errors.back().hint = "--overwrite replaces it";
+        }
         continue;
       }
       const bool is_here = entry.wanted.directory == ".";

@@ -256,6 +256,14 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((3, 'agent-sandbox: wrote "other.txt", 3 bytes\n' + told), (done.returncode, done.stderr))
         self.assertEqual("mine", (self.directory / "notes.txt").read_text(encoding="utf-8"))
 
+    def test_what_the_next_start_would_obey_is_not_written(self):
+        for name in ("agent-sandbox.json", ".env", "d/agent-sandbox.json"):
+            with self.subTest(name):
+                done = self.exec("-c", f"import os; os.makedirs('d'); open('{name}', 'w').write('{{}}')", "--artifact", f"{name}:.", "--overwrite")
+                self.assertEqual(125, done.returncode)
+                self.assertIn(f'write "{name}" into .: Operation not permitted. Hint: a start would take it as its configuration', done.stderr)
+                self.assertFalse((self.directory / name).exists())
+
     def test_the_language_is_told_by_the_first_line(self):
         (self.directory / "tool").write_text("#!/usr/bin/env -S bash\necho $0", encoding="utf-8")
         (self.directory / "a.rb").write_text("puts 1", encoding="utf-8")

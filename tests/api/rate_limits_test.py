@@ -200,7 +200,8 @@ class Rate(RateTest):
 class UsedUp(RateTest):
     """A bucket that is empty stays so for as long as these tests last."""
 
-    environment = {"JOBS_PATH": ":memory:", "API_KEYS": "three,four,five,six,seven", "API_KEY_RATE": "3/h"}
+    environment = {"JOBS_PATH": ":memory:", "API_KEYS": "first,three,four,five,six,seven,eight,nine",
+                   "API_KEY_TENANTS": "first,three,four,five,six,seven,team,team", "API_KEY_RATE": "3/h"}
 
     def test_every_rated_route_counts_and_is_refused(self):
         self.empty("three")
@@ -229,6 +230,15 @@ class UsedUp(RateTest):
         self.empty("five")
         self.refused(self.key("five").post({"code": "pass"}))
         self.assertEqual(200, self.key("six").post({"code": "pass"}).status)
+
+    def test_requests_to_ports_count_for_the_key_that_is_shown(self):
+        made = self.key("eight").post({}, "/v1/sandboxes").json
+        port = f"/v1/sandboxes/{made['id']}/ports/8000/"
+        # Of the tenant's two keys the second one asks, and the first one pays for nothing of it.
+        for _ in range(3):
+            self.assertEqual(502, self.key("nine").send("GET", port).status)
+        self.refused(self.key("nine").send("GET", port))
+        self.assertEqual(502, self.key("eight").send("GET", port).status)
 
     def test_wrong_keys_take_nothing(self):
         for _ in range(10):

@@ -104,6 +104,27 @@ class Used(OfEachScope):
             self.assert_problem(502, "port_closed", client.send("GET", port, **{"X-Access-Token": token}))
         self.assert_lacks("sandboxes", reader.post({"path": "/workspace/x"}, f"{sandbox.path}/sign"))
 
+    def test_a_key_that_reads_resumes_nothing(self):
+        sandbox = self.make(self.client_with("sandboxes"))
+        self.assertEqual(201, sandbox.put("/workspace/x", b"text").status)
+        self.assertEqual(200, sandbox.client.post({}, f"{sandbox.path}/pause").status)
+        reader = self.client_with("read")
+        self.assert_problem(409, "sandbox_paused", reader.send("GET", sandbox.file_path("/workspace/x")))
+        self.assertEqual("paused", reader.send("GET", sandbox.path).json["state"])
+        # Whoever may change it resumes it by asking, and the other one reads then.
+        self.assertEqual("in\n", sandbox.run("echo in")["stdout"])
+        self.assertEqual(b"text", reader.send("GET", sandbox.file_path("/workspace/x")).body)
+
+    def test_figures_of_the_whole_server_are_for_those_who_measure(self):
+        for key in SCOPES:
+            with self.subTest(key):
+                self.assertEqual(key == "metrics", "runs" in self.client_with(key).send("GET", "/health").json)
+        self.make(self.client_with("sandboxes"))
+        for key in SCOPES:
+            with self.subTest(key):
+                told = self.client_with(key).send("GET", "/api/v1/ratelimit").json["data"]["sandboxes"]["used"]
+                self.assertEqual(key == "read", told is not None)
+
     def test_a_signed_url_is_for_its_operation_whichever_key_is_shown(self):
         sandbox = self.make(self.client_with("sandboxes"))
         signed = sandbox.client.post({"path": "/workspace/x", "operation": "write"}, f"{sandbox.path}/sign").json["url"]

@@ -88,13 +88,23 @@ awaitable<Response> change_named(runtime::Services services, Change change, std:
   co_return enveloped_text(success(*target.sandbox, done));
 }
 
+// How many live, for those who may read it.
+void write_living(Writer& writer, const runtime::Services& services,
+                  const runtime::Principal& principal) {
+  if (!principal.may(runtime::Scope::read)) {
+    writer.null();
+    return;
+  }
+  const auto living = living_of(*services.sandboxes, principal);
+  writer.integer(static_cast<std::int64_t>(living.size()));
+}
+
 awaitable<Response> show_rate_limit(runtime::Services services, std::optional<RequestRate> rate,
                                     Call call) {
   const Sandboxes::Options& options = services.sandboxes->options();
   Writer writer;
   writer.begin_object().key("sandboxes").begin_object();
-  writer.key("used").integer(
-      static_cast<std::int64_t>(living_of(*services.sandboxes, call.principal).size()));
+  write_living(writer.key("used"), services, call.principal);
   writer.key("limit").integer(options.max_per_owner);
   writer.key("limit_of_all").integer(options.most).end_object();
   writer.key("requests");
@@ -114,10 +124,7 @@ awaitable<Response> show_status(runtime::Services services, Call call) {
   Writer writer;
   writer.begin_object().key("leader").boolean(true);
   if (call.is_known && services.sandboxes != nullptr) {
-    writer.key("sandboxes")
-        .begin_object()
-        .key("total")
-        .integer(static_cast<std::int64_t>(living_of(*services.sandboxes, call.principal).size()));
+    write_living(writer.key("sandboxes").begin_object().key("total"), services, call.principal);
     writer.end_object().key("capacity").begin_object();
     writer.key("total").integer(services.sandboxes->options().most).end_object();
   }

@@ -1,8 +1,10 @@
 #include "server/api/kubernetes_style/envelope.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/json/reader.h"
+#include "runtime/refusals/refusal_code.h"
 
 namespace server::kubernetes_style {
 namespace {
@@ -36,7 +38,12 @@ std::string words_of(const Response& problem) {
   if (members == nullptr) return std::string(reason_phrase(problem.status));
   const std::string detail = text_in(*members, "detail");
   const std::string remedy = text_in(*members, "remedy");
-  return remedy.empty() || remedy == detail ? detail : detail + "; " + remedy;
+  // Clients of this protocol compare some texts, so what a code says of itself is left out.
+  const std::string code = text_in(*members, "code");
+  const bool is_of_code = std::ranges::any_of(
+      runtime::refusal_kinds(),
+      [&](const runtime::RefusalKind& kind) { return kind.name == code && kind.remedy == remedy; });
+  return remedy.empty() || is_of_code || remedy == detail ? detail : detail + "; " + remedy;
 }
 
 }  // namespace
