@@ -59,7 +59,7 @@ TEST(Envelope, OfWhatWasNot) {
   EXPECT_EQ(nobody.body, R"({"code":"401","error":"Unauthorized"})");
   ASSERT_EQ(nobody.headers.size(), 1u);
   EXPECT_EQ(in_envelope(problem(RefusalCode::content_too_large, "large")).body,
-            R"({"code":"413","error":"large; send less at a time"})");
+            R"({"code":"413","error":"large"})");
   EXPECT_EQ(
       in_envelope(problem({.code = RefusalCode::rate_limit, .detail = "often", .remedy = "wait"}))
           .body,
