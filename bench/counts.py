@@ -25,7 +25,7 @@ def owner_of(trace):
 
 
 def tally(trace):
-    """Of a trace: system calls of the owner, of all others, processes that were made, mounts."""
+    """Counts in a trace: system calls of the owner, of all others, processes that were made, mounts."""
     counts, owner = collections.Counter(), owner_of(trace)
     for line in trace.splitlines():
         if begun := CALL.match(line):

@@ -48,7 +48,8 @@ jail::Error unknown_key(const std::vector<Setting>& settings, const std::string&
 
 // Prefixes that no other program has.
 constexpr std::string_view own_prefixes[] = {"SANDBOX_", "JOBS_", "LESSONS_"};
-// Of letters that differ, where a name that could be somebody else's is taken for a mistyped one.
+// A name that could be somebody else's is taken for a mistyped one if so many letters differ at
+// most.
 constexpr std::size_t max_typing_errors = 2;
 // Shorter ones are near to too many, such as API_KEY, which programs of others have.
 constexpr std::size_t min_compared_bytes = 8;

@@ -7,7 +7,7 @@
 
 namespace runtime {
 
-// In the order of the statuses. A code never changes its name: clients compare with it.
+// They stand in the order of the statuses. A code never changes its name: clients compare with it.
 enum class RefusalCode : std::uint8_t {
   bad_request,
   bad_json,
@@ -83,7 +83,7 @@ struct RefusalKind {
   std::string_view remedy{};  // what the caller can do; empty: nothing, or the detail says it
 };
 
-// In the order of the codes.
+// They stand in the order of the codes.
 std::span<const RefusalKind> refusal_kinds() noexcept;
 const RefusalKind& kind_of(RefusalCode code) noexcept;
 

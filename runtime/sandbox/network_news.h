@@ -17,7 +17,7 @@ namespace runtime {
 // Thread-safe.
 class NetworkNews : public std::enable_shared_from_this<NetworkNews> {
  public:
-  // Of each kind of decision. What differs in nothing is one of them.
+  // So many decisions of each kind are told. Those that are equal in all are one.
   static constexpr std::size_t max_told = 32;
 
   // What one program asked for, since it is there and until it goes.

@@ -22,7 +22,7 @@ struct ApiKey {
   std::string tenant{};  // its name; empty: the key is a tenant of its own
 };
 
-// As configured, in that order.
+// The keys stand in the order of the configuration.
 std::vector<ApiKey> api_keys_of(const Config& config);
 
 // Principal::tenant of each key, in their order. Without keys there is one, which is empty.

@@ -85,7 +85,7 @@ template <class Request>
 struct RequestField {
   Field field;
   Complaint (*read)(const Field&, const json::Value&, const RequestRules&, Request&);
-  // In place of `read`, of a field whose value has fields of its own: reads those.
+  // Stands in place of `read` in a field whose value has fields of its own, and reads those.
   std::optional<Refusal> (*read_members)(const json::Object&, const RequestRules&,
                                          Request&) = nullptr;
 };

@@ -66,7 +66,7 @@ std::string template_names(const RequestRules& rules, std::optional<Language> la
 std::size_t bytes_of_arguments(const std::vector<std::string>& args,
                                const std::vector<std::pair<std::string, std::string>>& env);
 
-// Of a request that breaks a rule. `complaint` begins with a field's name.
+// Refuses a request that breaks a rule. `complaint` begins with a field's name.
 Refusal refuse_request(std::string complaint);
 
 // Where those are too many bytes. `names`: of both fields.
@@ -80,7 +80,7 @@ Complaint check_destination(const std::string& rule, const RequestRules& rules);
 // What has to hold between the fields of a program. The detail begins with the field's name.
 std::optional<Refusal> check_program(const RunRequest& request, const RequestRules& rules);
 
-// Of UTF-8.
+// Counts code points of UTF-8.
 std::size_t characters_of(std::string_view text);
 
 // 1 .. max_task_characters characters of UTF-8.

@@ -57,12 +57,12 @@ struct HostArguments {
 };
 
 void add_program_arguments(CLI::App& command, ProgramArguments& raw);
-// What is wrong with them, or nothing.
+// Says what is wrong with them, or nothing.
 std::optional<Finished> read_program_arguments(const CLI::App& command, const ProgramArguments& raw,
                                                ProgramOptions& options);
 
 void add_artifact_arguments(CLI::App& command, ArtifactArguments& raw);
-// The same.
+// Says what is wrong with them, or nothing.
 std::optional<Finished> read_artifact_arguments(const ArtifactArguments& raw,
                                                 ArtifactOptions& options);
 

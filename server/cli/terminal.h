@@ -10,7 +10,8 @@ enum class Colours : bool { none, ansi };
 // Whether `fd` is a terminal that obeys more than line feeds.
 bool is_terminal(int fd, const runtime::Environment& environment);
 
-// Of text on `fd`: a terminal's, unless NO_COLOR (https://no-color.org) says otherwise.
+// Whether text on `fd` has colours: a terminal's has, unless NO_COLOR (https://no-color.org) is
+// set.
 Colours colours_on(int fd, const runtime::Environment& environment);
 
 }  // namespace server

@@ -111,7 +111,7 @@ class Site:
 
 
 def menu(titles):
-    """For mkdocs: sections of pages."""
+    """Lists the sections with their pages, as mkdocs wants it."""
     homeless, sections = set(titles), []
     for section, patterns in SECTIONS:
         pages = [page for page in homeless if rank(page, patterns) is not None]

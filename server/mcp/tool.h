@@ -54,7 +54,7 @@ struct Tool {
 };
 
 ToolResult failed(const runtime::Refusal& refusal);
-// Of arguments that are none; `why` begins with the name of one.
+// Refuses arguments; `why` begins with the name of one.
 ToolResult failed(std::string why);
 ToolResult done(runtime::json::Writer writer);
 

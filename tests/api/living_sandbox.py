@@ -176,7 +176,7 @@ class SandboxTest(live_server.ServerTest):
             self.assertIn(fragment, answer.json["detail"])
 
     def assert_bad_field(self, answer, *fragments):
-        """Of the codes of a field that is not as it is described, one."""
+        """Expects one of the codes of a field that is not as it is described."""
         self.assertIn(answer.json.get("code"), ("bad_request", "bad_json", "unknown_field", "missing_field", "out_of_range"), answer)
         self.assert_problem(400, answer.json["code"], answer, *fragments)
 

@@ -229,7 +229,8 @@ int EgressProxy::process_fd() const noexcept { return state_->proxy.pidfd.get();
 Result<std::vector<EgressDecision>> EgressProxy::decisions() {
   std::vector<EgressDecision> decisions;
   char datagram[egress::max_decision_bytes];
-  // Also of those that are none, which a proxy sends that somebody else speaks through.
+  // Datagrams that are no decisions count as well: whoever takes the proxy over could send those
+  // for ever.
   for (std::size_t taken = 0; taken < max_decisions; ++taken) {
     const ssize_t got = receive_message(state_->proxy.socket.get(), datagram);
     if (got < 0 && errno == EAGAIN) break;

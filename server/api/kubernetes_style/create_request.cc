@@ -285,7 +285,7 @@ Refusal too_much(std::string detail, double limit, double used) {
       .code = RefusalCode::out_of_range, .detail = std::move(detail), .limit = limit, .used = used};
 }
 
-// In millicores: `name` asks for so many, of which `allowed` there are.
+// `name` asks for so many millicores, of which there are `allowed`.
 std::optional<Refusal> check_cores(std::string_view name, std::uint64_t asked, double cores) {
   const double allowed = std::round(cores * 1000);
   if (static_cast<double>(asked) <= allowed) return std::nullopt;
