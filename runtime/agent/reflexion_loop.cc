@@ -188,7 +188,7 @@ asio::awaitable<State> ReflexionLoop::enter(Executing state) {
   }
   failed_in_.resize(history_.size(), Part::program);
   executed_ = round_;
-  // Of several candidates the best is run again, and is the only one whose files are held.
+  // Where there are several candidates the best is run again, and only its files are held.
   const Artifacts artifacts = candidates_ == 1 ? Artifacts::taken : Artifacts::left;
   std::vector<asio::awaitable<Tried>> runs;
   for (std::size_t at = round_begin_; at < history_.size(); ++at) {

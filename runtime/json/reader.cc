@@ -119,13 +119,10 @@ class ErrorFinder {
     const char c = text_[at_];
     if (c == '}' || c == ']') return close(c);
     const bool wants_name = next_ == Next::name || next_ == Next::name_or_close;
-    if (wants_name || next_ == Next::colon || next_ == Next::comma) {
-      if (wants_name) return c == '"' && take_string() && then(Next::colon);
-      ++at_;
-      if (next_ == Next::colon && c == ':') return then(Next::value);
-      if (next_ == Next::comma && c == ',') return then(in_object() ? Next::name : Next::value);
-      --at_;
-      return false;
+    if (wants_name) return c == '"' && take_string() && then(Next::colon);
+    if (next_ == Next::colon) return c == ':' && step() && then(Next::value);
+    if (next_ == Next::comma) {
+      return c == ',' && step() && then(in_object() ? Next::name : Next::value);
     }
     return next_ != Next::end && take_value(c);
   }
@@ -157,7 +154,7 @@ class ErrorFinder {
     return end_value();
   }
 
-  // Of one that is not closed it begins; an escape that is none is where the \ stands.
+  // A string that is not closed is wrong where it begins, an unknown escape where its \ stands.
   bool take_string() {
     for (std::size_t i = at_ + 1; i < text_.size(); ++i) {
       const auto c = static_cast<unsigned char>(text_[i]);
@@ -175,6 +172,11 @@ class ErrorFinder {
       if (is_escape) ++i;
     }
     return false;
+  }
+
+  bool step() {
+    ++at_;
+    return true;
   }
 
   bool end_value() { return then(open_.empty() ? Next::end : Next::comma); }

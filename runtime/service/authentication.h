@@ -1,4 +1,4 @@
-// Who shows which API key: the keys that the operator configured, and the principal behind each.
+// The API keys that the operator configured, and the principal that each of them stands for.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ class Authentication {
   bool needs_key() const noexcept { return !keys_.empty(); }
   std::size_t number_of_keys() const noexcept { return keys_.size(); }
 
-  // Nothing where `shown` is no key. Takes the same time for every wrong key of one length.
+  // Returns nothing where `shown` is no key. Takes the same time for every wrong key of one length.
   std::optional<Principal> principal_of(std::string_view shown) const;
 
   // The place of the first key of `tenant`, for what is counted by key; 0 where there is none any

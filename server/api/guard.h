@@ -14,8 +14,8 @@ namespace server {
 // What the header Authorization shows as a bearer token.
 std::optional<std::string_view> bearer_token(const RequestHead& head);
 
-// Who shows a valid key, as a bearer token, or else in X-API-Key. Takes the same time for every
-// wrong key of one length.
+// Finds the principal of the key that is shown as a bearer token, or else in X-API-Key. Takes the
+// same time for every wrong key of one length.
 std::optional<runtime::Principal> principal_shown(const RequestHead& head,
                                                   const runtime::Authentication& authentication);
 

@@ -63,7 +63,7 @@ using RouteHandler = std::function<boost::asio::awaitable<Response>(Call)>;
 
 using runtime::Scope;
 
-// Who may call a route. Where no keys are configured everybody may call each.
+// Says who may call a route. Where no keys are configured everybody may call each.
 struct Access {
   enum class Shown : std::uint8_t { nothing, key, key_or_url } shown;
   std::optional<Scope> scope;  // that the key needs; nothing: any key will do

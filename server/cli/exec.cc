@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <memory>
 
-#include "jail/egress.h"
 #include "runtime/config/text_file.h"
 #include "runtime/jail_file/jail_file.h"
 #include "runtime/json/writer.h"
@@ -173,20 +172,12 @@ std::string fate_text(const runtime::RunResult& result) {
   return result.outcome.cause + (remedy.empty() ? "" : "; " + remedy);
 }
 
-// Whether a rule of `network` names what was asked for, whatever became of it then.
-bool is_named(const jail::Network& network, const std::string& destination) {
-  return std::ranges::any_of(network.rules, [&](const std::string& rule) {
-    return jail::egress_rule_covers(rule, destination);
-  });
-}
-
 // A program that reports "proxy error 403" does not say what was refused.
-void tell_network(const runtime::NetworkUse& use, const jail::Network& network) {
+void tell_network(const runtime::NetworkUse& use) {
   using Kind = runtime::NetworkDecision::Kind;
   for (const runtime::NetworkDecision& told : use.decisions) {
     if (told.kind == Kind::allowed) continue;
-    const bool is_beyond = told.reason.starts_with("no rule names") && !told.destination.empty() &&
-                           !is_named(network, told.destination);
+    const bool is_beyond = told.reason.starts_with("no rule names");
     const std::string reason = is_beyond ? "not allowed by --allow" : told.reason;
     const std::string times =
         told.connections > 1 ? " (" + std::to_string(told.connections) + " times)" : "";
@@ -261,7 +252,7 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
     const jail::Error error{jail::ErrorKind::kernel, "write output", passthrough->error(), {}};
     return fail(exit_own_failure, error.message());
   }
-  tell_network(result->network, request.network);
+  tell_network(result->network);
   const int exit_code = report(*result, mode, execution);
   if (keep_artifacts(result->artifacts, directories) || exit_code != 0) return exit_code;
   return fail(exit_own_failure, "the program ended with exit status 0, but results of it are lost");
