@@ -31,7 +31,17 @@ SandboxUsage::Disk disk_of_directory(const Fd& directory) {
   if (!directory.valid() || ::fstatfs(directory.get(), &status) != 0) return {};
   const auto block = static_cast<std::uint64_t>(status.f_bsize);
   return {.used_bytes = (status.f_blocks - status.f_bfree) * block,
-          .size_bytes = status.f_blocks * block};
+          .size_bytes = status.f_blocks * block,
+          .files = status.f_files - status.f_ffree,
+          .max_files = status.f_files};
+}
+
+// 1 is a full disk.
+double fullness_of(const SandboxUsage::Disk& disk) {
+  const auto share = [](std::uint64_t used, std::uint64_t all) {
+    return all == 0 ? 0 : static_cast<double>(used) / static_cast<double>(all);
+  };
+  return std::max(share(disk.used_bytes, disk.size_bytes), share(disk.files, disk.max_files));
 }
 
 // What the kernel has in files of a cgroup.
@@ -138,6 +148,12 @@ class ProcessWalk {
 };
 
 }  // namespace
+
+SandboxUsage::Disk fuller_disk(const UsageTarget& target) {
+  const SandboxUsage::Disk workspace = disk_of_directory(target.workspace);
+  const SandboxUsage::Disk tmp = disk_of_directory(target.tmp);
+  return fullness_of(tmp) > fullness_of(workspace) ? tmp : workspace;
+}
 
 Result<SandboxUsage> usage_of(const UsageTarget& target) {
   const auto process = process_directory(target.init);

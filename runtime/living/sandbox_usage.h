@@ -30,6 +30,8 @@ struct SandboxUsage {
   struct Disk {
     std::uint64_t used_bytes = 0;
     std::uint64_t size_bytes = 0;
+    std::uint64_t files = 0;  // and directories and links
+    std::uint64_t max_files = 0;
   };
   Disk workspace{};
   Disk tmp{};
@@ -42,6 +44,9 @@ struct UsageTarget {
   jail::Fd tmp;
   SandboxUsage::Source source = SandboxUsage::Source::processes;
 };
+
+// The one of the two disks that has less room left, in bytes or in files. Zeros: neither is shown.
+SandboxUsage::Disk fuller_disk(const UsageTarget& target);
 
 // Looks without waiting for anybody, at so many processes that it takes some milliseconds. Errors:
 // closed (the sandbox has ended); kernel.

@@ -48,7 +48,8 @@ Outcome of_memory(const RunRequest& request, const jail::ExitReport& report,
   outcome.asked = outcome.limit;
   outcome.ceiling = ceilings.memory_limit_mb;
   outcome.cause = "the program, its processes and its files needed more than the " +
-                  json::number_text(outcome.limit) + " MB of memory that they may have";
+                  json::number_text(outcome.limit) + " MB of memory that they may have" +
+                  held_by(report.usage.processes_at_memory_limit);
   return outcome;
 }
 
@@ -87,6 +88,11 @@ Outcome outcome_of(const RunRequest& request, const jail::ExitReport& report, mi
       break;
   }
   return plain("killed", "the program was killed from outside of its jail");
+}
+
+std::string held_by(std::uint32_t processes) {
+  if (processes == 0) return {};
+  return ", in " + std::to_string(processes) + (processes == 1 ? " process" : " processes");
 }
 
 Outcome cancelled_outcome() { return plain("cancelled", "the program was cancelled"); }

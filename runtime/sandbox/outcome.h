@@ -40,6 +40,10 @@ Outcome outcome_of(const RunRequest& request, const jail::ExitReport& report,
 // The outcome of a run that was cancelled, whether or not its program had started.
 Outcome cancelled_outcome();
 
+// What a sentence about memory ends with: ", in 3 processes". Empty where there are 0, which is
+// where their number is not known.
+std::string held_by(std::uint32_t processes);
+
 // "SIGSEGV"
 std::string signal_name(int signal);
 

@@ -246,6 +246,7 @@ class JailRunner final : public Runner {
     state.queued = admission_->queued();
     state.max_running = options_.max_running;
     state.max_queued = options_.max_queued;
+    state.max_of_a_caller = options_.max_of_a_caller;
     state.total = total_.load();
     state.enforcement = launchers_->current()->enforcement();
     state.landlock = launchers_->current()->landlock_version();

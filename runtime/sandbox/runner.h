@@ -83,6 +83,7 @@ struct RunnerState {
   std::uint32_t queued = 0;
   std::uint32_t max_running = 0;
   std::uint32_t max_queued = 0;
+  std::uint32_t max_of_a_caller = 0;  // that run and wait together; 0: no bound
   std::uint64_t total = 0;
   jail::Enforcement enforcement;
   int landlock = 0;               // see jail::Launcher::landlock_version()

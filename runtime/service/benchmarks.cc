@@ -39,7 +39,7 @@ boost::asio::awaitable<std::variant<benchmark::BenchmarkReport, Refusal>> run_su
     Ceilings ceilings, BenchmarkCourse course) {
   const std::string owner = caller.principal.tenant;
   const auto claim = parts.runner.claim(owner);
-  if (!claim) co_return too_many_of_a_caller(parts.metrics);
+  if (!claim) co_return too_many_of_a_caller(parts.metrics, parts.runner);
   auto options = options_of(std::move(request), ceilings, std::move(course));
   benchmark::Solve each = [&runtime = parts.agent, owner](agent::TaskRequest task, Cancel cancel) {
     return solve_one(runtime, owner, std::move(task), std::move(cancel));

@@ -75,17 +75,20 @@ void count_program(Metrics& metrics, const RunResult& result, std::string_view l
   metrics.outcomes.add({to_string(result.status), language});
 }
 
-Refusal too_many_of_a_caller(Metrics& metrics) {
+Refusal too_many_of_a_caller(Metrics& metrics, const Runner& runner) {
   metrics.rejected.add({"concurrency"});
+  const std::int64_t limit{runner.state().max_of_a_caller};
   return {.code = RefusalCode::caller_limit,
-          .detail = "too many programs of this caller run or wait; try again when one has ended"};
+          .detail = "too many programs of this caller run or wait; try again when one has ended",
+          .limit = limit,
+          .used = limit};
 }
 
 boost::asio::awaitable<std::variant<ProgramOutcome, Refusal>> run_program(
     Services services, Caller caller, Execution execution, RunRequest request, RunOptions options) {
   const std::string& tenant = caller.principal.tenant;
   const auto claim = services.runner.claim(tenant);
-  if (!claim) co_return too_many_of_a_caller(services.metrics);
+  if (!claim) co_return too_many_of_a_caller(services.metrics, services.runner);
   const auto began = Clock::now();
   const auto encoding = request.output_encoding;
   const std::string_view language = name_of(request.language);

@@ -24,7 +24,7 @@ void count_program(Metrics& metrics, const RunResult& result, std::string_view l
                    std::chrono::microseconds total);
 
 // Refuses a caller who has as many programs as it may, and counts that.
-Refusal too_many_of_a_caller(Metrics& metrics);
+Refusal too_many_of_a_caller(Metrics& metrics, const Runner& runner);
 
 boost::asio::awaitable<std::variant<ProgramOutcome, Refusal>> run_program(
     Services services, Caller caller, Execution execution, RunRequest request, RunOptions options);

@@ -6,6 +6,7 @@
 #include "jail/egress.h"
 #include "runtime/agent/task.h"
 #include "runtime/benchmark/suite.h"
+#include "runtime/json/writer.h"
 #include "runtime/sandbox/input_files.h"
 #include "runtime/sandbox/language.h"
 #include "runtime/service/task_rules.h"
@@ -14,8 +15,13 @@ namespace runtime {
 namespace {
 
 Complaint check_template(const RunRequest& request, const RequestRules& rules) {
+  if (request.template_name.empty() || request.template_name == no_template) return std::nullopt;
   const auto* named = find_template(rules.templates, request.template_name);
-  if (named == nullptr || named->language == request.language) return std::nullopt;
+  if (named == nullptr) {
+    return "template: expected one of " + template_names(rules, request.language) + ", not " +
+           json::quoted(request.template_name, 64);
+  }
+  if (named->language == request.language) return std::nullopt;
   return "template: " + named->name + " runs " + std::string(name_of(named->language)) + "; for " +
          std::string(name_of(request.language)) + " expected one of " +
          template_names(rules, request.language);
@@ -98,8 +104,7 @@ std::optional<Refusal> check_arguments(
 
 std::optional<Refusal> check_program(const RunRequest& request, const RequestRules& rules) {
   if (auto refusal = check_arguments("args, env", request.args, request.env)) return refusal;
-  const auto own_name = file_name_of(request.language, request.code);
-  const auto files = check_input_files(request.files, own_name, {});
+  const auto files = check_input_files(request.files, program_file_of(request), rules.files);
   if (!files) return refuse_request("files: " + files.error().doing);
   if (const auto complaint = check_template(request, rules)) return refuse_request(*complaint);
   if (const auto complaint = check_language(request, rules)) return refuse_request(*complaint);

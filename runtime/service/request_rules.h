@@ -13,6 +13,7 @@
 
 #include "runtime/config/config.h"
 #include "runtime/refusals/refusal.h"
+#include "runtime/sandbox/input_files.h"
 #include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/template.h"
@@ -46,6 +47,7 @@ struct RequestRules {
   // Why programs of a language cannot run here; the others can.
   std::map<Language, std::string> why_no_language;
   std::vector<Template> templates;  // what a request may name
+  InputFileLimits files = {};       // of a program, together
   std::string why_no_task;          // why no task is taken; empty: tasks are
   TaskRules tasks = {};
   std::vector<std::string> suites = {};  // that a benchmark may name

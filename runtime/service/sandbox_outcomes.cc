@@ -27,6 +27,11 @@ Outcome of_time(std::string_view code, std::string cause, RequestLimit met,
   return outcome;
 }
 
+// With two digits behind the point.
+double megabytes(std::uint64_t bytes) {
+  return std::round(static_cast<double>(bytes) / (1u << 20) * 100) / 100;
+}
+
 }  // namespace
 
 Outcome Sandboxes::outcome_of_process(const Sandbox& sandbox, const LivingProcess& process,
@@ -70,7 +75,8 @@ Outcome Sandboxes::outcome_of(const Sandbox& sandbox, const LivingSandbox::Endin
   Outcome outcome;
   outcome.code = "out_of_memory";
   outcome.cause = "its processes and files needed more than the " +
-                  std::to_string(sandbox.request().memory_mb) + " MB of memory that they may have";
+                  std::to_string(sandbox.request().memory_mb) + " MB of memory that they may have" +
+                  held_by(ending.report.usage.processes_at_memory_limit);
   outcome.met = RequestLimit::memory;
   outcome.limit = outcome.asked = sandbox.request().memory_mb;
   outcome.used = static_cast<double>(ending.report.usage.memory_peak_bytes) / (1u << 20);
@@ -127,6 +133,25 @@ Refusal Sandboxes::refusal_of_file(const jail::Error& error) {
     default:
       return {.code = RefusalCode::internal_server_error, .detail = "the file could not be used"};
   }
+}
+
+Refusal Sandboxes::refusal_of_file(const jail::Error& error, const Sandbox& sandbox) {
+  Refusal refusal = refusal_of_file(error);
+  if (refusal.code != RefusalCode::disk_full) return refusal;
+  const auto target = sandbox.living()->usage_target();
+  if (!target) return refusal;
+  const SandboxUsage::Disk disk = fuller_disk(*target);
+  if (disk.max_files > 0 && disk.files == disk.max_files) {
+    refusal.detail += ": it has no room for another name";
+    refusal.limit = static_cast<double>(disk.max_files);
+    refusal.used = static_cast<double>(disk.files);
+  } else {
+    refusal.limit = megabytes(disk.size_bytes);
+    refusal.used = megabytes(disk.used_bytes);
+    refusal.detail += ": " + json::number_text(*refusal.used) + " of " +
+                      json::number_text(*refusal.limit) + " MB are used";
+  }
+  return refusal;
 }
 
 }  // namespace runtime

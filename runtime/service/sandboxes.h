@@ -243,6 +243,8 @@ class Sandboxes {
 
   // Why a file could not be read, written or looked at.
   static Refusal refusal_of_file(const jail::Error& error);
+  // The same, and how full the disk of the sandbox is where that is the reason.
+  static Refusal refusal_of_file(const jail::Error& error, const Sandbox& sandbox);
 
   // Takes no more, and ends those that live as soon as nobody waits for a process in them.
   void drain();

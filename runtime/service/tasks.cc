@@ -50,7 +50,7 @@ boost::asio::awaitable<std::variant<TaskOutcome, Refusal>> run_task(Services ser
                                                                     agent::TaskRequest request,
                                                                     agent::TaskOptions options) {
   const auto claim = services.runner.claim(caller.principal.tenant);
-  if (!claim) co_return too_many_of_a_caller(services.metrics);
+  if (!claim) co_return too_many_of_a_caller(services.metrics, services.runner);
   std::optional<LiveJob> live;
   if (services.live_jobs != nullptr) {
     const LiveJob::Identity identity{execution, caller.principal.tenant, task_job,

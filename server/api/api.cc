@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/service/followers.h"
 #include "server/api/encode.h"
 #include "server/api/guard.h"
 #include "server/api/kubernetes_style/envelope.h"
@@ -77,29 +76,14 @@ Api::Api(ApiOptions options, runtime::Services services)
       started_(std::chrono::steady_clock::now()),
       port_proxy_(services_, options_.ports) {
   services_.live_jobs = &live_jobs_;
-  add_stream_routes(routes_, services_, options_.execute);
-  add_execute_route(routes_, services_, options_.execute);
-  add_benchmark_route(routes_, services_, options_.execute);
-  add_job_routes(routes_, services_);
-  add_lesson_routes(routes_, services_);
-  add_sandbox_routes(routes_, services_, options_.execute);
-  add_sandbox_process_routes(routes_, services_, options_.execute);
-  add_sandbox_terminal_route(routes_, services_, options_.execute);
-  add_sandbox_search_route(routes_, services_);
-  add_sandbox_watch_route(routes_, services_);
-  add_sandbox_file_routes(routes_, services_, options_.execute);
-  add_sandbox_file_url_route(routes_, services_, options_.execute);
-  const auto followers = std::make_shared<runtime::Followers>();
-  add_sandbox_event_routes(routes_, services_, followers);
-  add_sandbox_logs_route(routes_, services_, followers);
-  add_sandbox_metrics_route(routes_, services_);
-  add_webhook_routes(routes_, services_, options_.execute);
-  add_sandbox_port_routes(routes_, port_proxy_);
-  add_mcp_routes(routes_, services_, options_.execute, options_.version, options_.allowed_hosts);
-  kubernetes_style::add_sandbox_routes(routes_, services_, options_.execute, options_.key_rate);
-  kubernetes_style::add_output_routes(routes_, services_, options_.execute);
-  kubernetes_style::add_file_routes(routes_, services_);
-  kubernetes_style::add_terminal_route(routes_, services_, options_.execute);
+  add_route_groups({.table = routes_,
+                    .services = services_,
+                    .rules = options_.execute,
+                    .ports = port_proxy_,
+                    .version = options_.version,
+                    .allowed_hosts = options_.allowed_hosts,
+                    .key_rate = options_.key_rate,
+                    .followers = std::make_shared<runtime::Followers>()});
   add_own_routes();
 }
 

@@ -33,10 +33,9 @@ boost::asio::awaitable<Response> measure(runtime::Services services,
 
 }  // namespace
 
-void add_benchmark_route(RouteTable& table, const runtime::Services& services,
-                         const runtime::RequestRules& rules) {
-  table.add({"POST", "/benchmark", Access::key(Scope::execute), Cost::program,
-             bound(measure, services, &rules)});
+void add_benchmark_route(const RouteParts& parts) {
+  parts.table.add({"POST", "/benchmark", Access::key(Scope::execute), Cost::program,
+                   bound(measure, parts.services, &parts.rules)});
 }
 
 }  // namespace server

@@ -90,10 +90,9 @@ awaitable<Response> execute(runtime::Services services, const runtime::RequestRu
 
 }  // namespace
 
-void add_execute_route(RouteTable& table, const runtime::Services& services,
-                       const runtime::RequestRules& rules) {
-  table.add({"POST", "/execute", Access::key(Scope::execute), Cost::program,
-             bound(execute, services, &rules)});
+void add_execute_route(const RouteParts& parts) {
+  parts.table.add({"POST", "/execute", Access::key(Scope::execute), Cost::program,
+                   bound(execute, parts.services, &parts.rules)});
 }
 
 }  // namespace server

@@ -133,13 +133,14 @@ boost::asio::awaitable<Response> end_job(runtime::Services services, Call call) 
 
 }  // namespace
 
-void add_job_routes(RouteTable& table, const runtime::Services& services) {
-  table.add({"GET", "/jobs", Access::key(Scope::read), Cost::record, bound(show_jobs, services),
-             runtime::names_of(runtime::job_query_fields())});
-  table.add(
-      {"GET", "/jobs/{id}", Access::key(Scope::read), Cost::record, bound(show_job, services)});
-  table.add({"DELETE", "/jobs/{id}", Access::key(Scope::execute), Cost::record,
-             bound(end_job, services)});
+void add_job_routes(const RouteParts& parts) {
+  parts.table.add({"GET", "/jobs", Access::key(Scope::read), Cost::record,
+                   bound(show_jobs, parts.services),
+                   runtime::names_of(runtime::job_query_fields())});
+  parts.table.add({"GET", "/jobs/{id}", Access::key(Scope::read), Cost::record,
+                   bound(show_job, parts.services)});
+  parts.table.add({"DELETE", "/jobs/{id}", Access::key(Scope::execute), Cost::record,
+                   bound(end_job, parts.services)});
 }
 
 }  // namespace server

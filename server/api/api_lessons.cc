@@ -46,13 +46,14 @@ boost::asio::awaitable<Response> forget(runtime::Services services, Call call) {
 
 }  // namespace
 
-void add_lesson_routes(RouteTable& table, const runtime::Services& services) {
-  table.add({"GET", "/lessons", Access::key(Scope::read), Cost::record,
-             bound(show_lessons, services), runtime::names_of(runtime::lesson_query_fields())});
-  table.add(
-      {"DELETE", "/lessons", Access::key(Scope::execute), Cost::record, bound(forget, services)});
-  table.add({"DELETE", "/lessons/{id}", Access::key(Scope::execute), Cost::record,
-             bound(forget, services)});
+void add_lesson_routes(const RouteParts& parts) {
+  parts.table.add({"GET", "/lessons", Access::key(Scope::read), Cost::record,
+                   bound(show_lessons, parts.services),
+                   runtime::names_of(runtime::lesson_query_fields())});
+  parts.table.add({"DELETE", "/lessons", Access::key(Scope::execute), Cost::record,
+                   bound(forget, parts.services)});
+  parts.table.add({"DELETE", "/lessons/{id}", Access::key(Scope::execute), Cost::record,
+                   bound(forget, parts.services)});
 }
 
 }  // namespace server

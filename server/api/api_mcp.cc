@@ -54,15 +54,14 @@ awaitable<Response> answer_for_one(runtime::Services services, std::shared_ptr<c
 
 }  // namespace
 
-void add_mcp_routes(RouteTable& table, const runtime::Services& services,
-                    const runtime::RequestRules& rules, const std::string& version,
-                    const std::vector<std::string>& allowed_hosts) {
-  const auto mcp = std::make_shared<const Mcp>(services, rules, version);
-  table.add({"POST", "/mcp", Access::any_key(), Cost::program,
-             bound(answer_for_all, mcp, &allowed_hosts), QueryNames(), Route::Versions::plain});
-  table.add({"POST", "/sandbox/{name}/mcp", Access::any_key(), Cost::program,
-             bound(answer_for_one, services, mcp, &allowed_hosts), QueryNames(),
-             Route::Versions::plain});
+void add_mcp_routes(const RouteParts& parts) {
+  const auto mcp = std::make_shared<const Mcp>(parts.services, parts.rules, parts.version);
+  parts.table.add({"POST", "/mcp", Access::any_key(), Cost::program,
+                   bound(answer_for_all, mcp, &parts.allowed_hosts), QueryNames(),
+                   Route::Versions::plain});
+  parts.table.add({"POST", "/sandbox/{name}/mcp", Access::any_key(), Cost::program,
+                   bound(answer_for_one, parts.services, mcp, &parts.allowed_hosts), QueryNames(),
+                   Route::Versions::plain});
 }
 
 }  // namespace server

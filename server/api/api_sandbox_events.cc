@@ -218,15 +218,14 @@ awaitable<Response> list_audit(runtime::Services services,
 
 }  // namespace
 
-void add_sandbox_event_routes(RouteTable& table, const runtime::Services& services,
-                              const std::shared_ptr<runtime::Followers>& followers) {
+void add_sandbox_event_routes(const RouteParts& parts) {
   using Versions = Route::Versions;
-  table.add({"GET", "/v1/sandboxes/{id}/events", Access::key(Scope::read), Cost::record,
-             bound(list_events, services, followers),
-             runtime::names_of(runtime::event_query_fields()), Versions::plain});
-  table.add({"GET", "/v1/audit", Access::key(Scope::read), Cost::record,
-             bound(list_audit, services, followers),
-             runtime::names_of(runtime::audit_query_fields()), Versions::plain});
+  parts.table.add({"GET", "/v1/sandboxes/{id}/events", Access::key(Scope::read), Cost::record,
+                   bound(list_events, parts.services, parts.followers),
+                   runtime::names_of(runtime::event_query_fields()), Versions::plain});
+  parts.table.add({"GET", "/v1/audit", Access::key(Scope::read), Cost::record,
+                   bound(list_audit, parts.services, parts.followers),
+                   runtime::names_of(runtime::audit_query_fields()), Versions::plain});
 }
 
 }  // namespace server

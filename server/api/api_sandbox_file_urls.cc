@@ -84,11 +84,10 @@ std::optional<ShownGrant> grant_shown(const RequestHead& head, const RouteTable:
 
 }  // namespace
 
-void add_sandbox_file_url_route(RouteTable& table, const runtime::Services& services,
-                                const runtime::RequestRules& rules) {
-  table.add({"POST", "/v1/sandboxes/{id}/sign", Access::key(Scope::sandboxes), Cost::record,
-             for_target<sandbox_target>(services, sign_url, &rules), QueryNames(),
-             Route::Versions::plain});
+void add_sandbox_file_url_route(const RouteParts& parts) {
+  parts.table.add({"POST", "/v1/sandboxes/{id}/sign", Access::key(Scope::sandboxes), Cost::record,
+                   for_target<sandbox_target>(parts.services, sign_url, &parts.rules), QueryNames(),
+                   Route::Versions::plain});
 }
 
 Response Api::no_key(const Route* route) {

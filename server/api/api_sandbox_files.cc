@@ -31,8 +31,8 @@ constexpr std::size_t piece_bytes = 64u << 10;
 constexpr std::size_t tree_piece_bytes = 256u << 10;
 constexpr std::string_view tar_type = "application/x-tar";
 
-Response response_of_file(const jail::Error& error) {
-  return problem(Sandboxes::refusal_of_file(error));
+Response response_of_file(const jail::Error& error, const runtime::Sandbox& sandbox) {
+  return problem(Sandboxes::refusal_of_file(error, sandbox));
 }
 
 Response answer_of(const FileEntry& entry, int status = 200) {
@@ -42,12 +42,14 @@ Response answer_of(const FileEntry& entry, int status = 200) {
 }
 
 Response sandbox_ended() {
-  return response_of_file({jail::ErrorKind::closed, "the sandbox has ended", 0, {}});
+  return problem(
+      Sandboxes::refusal_of_file({jail::ErrorKind::closed, "the sandbox has ended", 0, {}}));
 }
 
 // Answers with the entry and `status`, or with the refusal.
-Response answer_of(const jail::Result<FileEntry>& entry, int status) {
-  return entry ? answer_of(*entry, status) : response_of_file(entry.error());
+Response answer_of(const jail::Result<FileEntry>& entry, const runtime::Sandbox& sandbox,
+                   int status) {
+  return entry ? answer_of(*entry, status) : response_of_file(entry.error(), sandbox);
 }
 
 // What was done, for the answer.
@@ -56,8 +58,8 @@ struct Done {
   bool is_new = false;
 };
 
-Response answer_of(const jail::Result<Done>& done) {
-  if (!done) return response_of_file(done.error());
+Response answer_of(const jail::Result<Done>& done, const runtime::Sandbox& sandbox) {
+  if (!done) return response_of_file(done.error(), sandbox);
   return answer_of(done->entry, done->is_new ? 201 : 200);
 }
 
@@ -78,7 +80,7 @@ awaitable<Response> list_files(Sandboxes& sandboxes, FileTarget target, int dept
     return std::move(writer).take();
   };
   auto list = co_await sandboxes.do_file_work(*target.sandbox, std::move(work));
-  if (!list) co_return response_of_file(list.error());
+  if (!list) co_return response_of_file(list.error(), *target.sandbox);
   Response response;
   response.body = std::move(*list);
   co_return response;
@@ -102,7 +104,7 @@ awaitable<Response> read_tree(runtime::Services services, FileTarget target, Cal
   Sandboxes& sandboxes = *services.sandboxes;
   auto open = [files = target.files, path = target.path] { return files.open_directory(path); };
   auto directory = co_await sandboxes.do_file_work(*target.sandbox, std::move(open));
-  if (!directory) co_return response_of_file(directory.error());
+  if (!directory) co_return response_of_file(directory.error(), *target.sandbox);
   if (call.head.method == "GET") {
     sandboxes.note_file(caller_of(call), *target.sandbox, runtime::SandboxEventKind::file_read,
                         target.path);
@@ -117,7 +119,7 @@ awaitable<Response> read_tree(runtime::Services services, FileTarget target, Cal
     auto read = [tree, piece] { return tree->read(*piece, tree_piece_bytes); };
     const auto is_read = co_await sandboxes.do_file_work(*target.sandbox, std::move(read));
     if (!is_read) {
-      if (!call.stream->begun()) co_return response_of_file(is_read.error());
+      if (!call.stream->begun()) co_return response_of_file(is_read.error(), *target.sandbox);
       services.logger.warning("an archive broke off", {{"request_id", call.head.request_id},
                                                        {"error", is_read.error().message()}});
       co_return Response();
@@ -140,7 +142,7 @@ awaitable<Response> read_file(runtime::Services services, FileTarget target, Cal
   if (query.is_stat) {
     auto look = [files = target.files, path = target.path] { return files.stat(path); };
     const auto entry = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(look));
-    co_return answer_of(entry, 200);
+    co_return answer_of(entry, *target.sandbox, 200);
   }
   if (query.is_tar || (!query.is_list && wants_tar(call))) {
     co_return co_await read_tree(services, std::move(target), std::move(call));
@@ -151,7 +153,7 @@ awaitable<Response> read_file(runtime::Services services, FileTarget target, Cal
   }
   auto open = [files = target.files, path = target.path] { return files.open_to_read(path); };
   auto file = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(open));
-  if (!file) co_return response_of_file(file.error());
+  if (!file) co_return response_of_file(file.error(), *target.sandbox);
   struct stat status {};
   ::fstat(file->get(), &status);
   FileAnswer answer;
@@ -178,7 +180,7 @@ awaitable<Response> write_tree(runtime::Services services, FileTarget target, Ca
     return files.open_directory(path);
   };
   auto directory = co_await sandboxes.do_file_work(*target.sandbox, std::move(open));
-  if (!directory) co_return response_of_file(directory.error());
+  if (!directory) co_return response_of_file(directory.error(), *target.sandbox);
   // Also where an error follows.
   sandboxes.note_file(caller_of(call), *target.sandbox, runtime::SandboxEventKind::file_written,
                       target.path);
@@ -192,14 +194,14 @@ awaitable<Response> write_tree(runtime::Services services, FileTarget target, Ca
       return unpack.write(bytes);
     };
     const auto written = co_await sandboxes.do_file_work(*target.sandbox, std::move(write));
-    if (!written) co_return response_of_file(written.error());
+    if (!written) co_return response_of_file(written.error(), *target.sandbox);
   }
   if (const auto finished = unpack.finish(); !finished) {
-    co_return response_of_file(finished.error());
+    co_return response_of_file(finished.error(), *target.sandbox);
   }
   auto look = [files = target.files, path = target.path] { return files.stat(path); };
   const auto entry = co_await sandboxes.do_file_work(*target.sandbox, std::move(look));
-  co_return answer_of(entry, is_new ? 201 : 200);
+  co_return answer_of(entry, *target.sandbox, is_new ? 201 : 200);
 }
 
 bool is_tar(const Call& call) {
@@ -223,7 +225,7 @@ awaitable<Response> write_file(runtime::Services services, FileTarget target, Ca
     return files.create(path, mode);
   };
   auto file = co_await sandboxes.do_file_work(*target.sandbox, std::move(create));
-  if (!file) co_return response_of_file(file.error());
+  if (!file) co_return response_of_file(file.error(), *target.sandbox);
   const auto room = std::make_unique<std::array<char, piece_bytes>>();
   for (auto state = RequestBody::Piece::State::more; state == RequestBody::Piece::State::more;) {
     const auto piece = co_await call.pieces->read(*room);
@@ -231,7 +233,7 @@ awaitable<Response> write_file(runtime::Services services, FileTarget target, Ca
     if (state == RequestBody::Piece::State::failed) co_return call.pieces->refusal();
     if (target.sandbox->living()->over().requested()) co_return sandbox_ended();
     if (auto written = file->write({room->data(), piece.size}); !written) {
-      co_return response_of_file(written.error());
+      co_return response_of_file(written.error(), *target.sandbox);
     }
   }
   // The file is not used again here.
@@ -242,7 +244,7 @@ awaitable<Response> write_file(runtime::Services services, FileTarget target, Ca
   if (done)
     sandboxes.note_file(caller_of(call), *target.sandbox, runtime::SandboxEventKind::file_written,
                         target.path);
-  co_return answer_of(done);
+  co_return answer_of(done, *target.sandbox);
 }
 
 awaitable<Response> remove_file(runtime::Services services, FileTarget target, Call call) {
@@ -254,7 +256,7 @@ awaitable<Response> remove_file(runtime::Services services, FileTarget target, C
     return files.remove(path, is_recursive);
   };
   const auto removed = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(work));
-  if (!removed) co_return response_of_file(removed.error());
+  if (!removed) co_return response_of_file(removed.error(), *target.sandbox);
   services.sandboxes->note_file(caller_of(call), *target.sandbox,
                                 runtime::SandboxEventKind::file_removed, target.path);
   co_return no_content();
@@ -281,32 +283,31 @@ awaitable<Response> change_file(runtime::Services services, const runtime::Reque
     services.sandboxes->note_file(caller_of(call), *target.sandbox, kind, target.path,
                                   request.move_to);
   }
-  co_return answer_of(done);
+  co_return answer_of(done, *target.sandbox);
 }
 
 }  // namespace
 
-void add_sandbox_file_routes(RouteTable& table, const runtime::Services& services,
-                             const runtime::RequestRules& rules) {
+void add_sandbox_file_routes(const RouteParts& parts) {
   using Versions = Route::Versions;
-  table.add({"GET", "/v1/sandboxes/{id}/files/{path...}", Access::key_or_url(Scope::read),
-             Cost::record, for_target<file_target>(services, read_file),
-             runtime::names_of(runtime::file_read_query_fields()), Versions::plain});
-  table.add({"PUT",
-             "/v1/sandboxes/{id}/files/{path...}",
-             Access::key_or_url(Scope::sandboxes),
-             Cost::record,
-             for_target<file_target>(services, write_file),
-             runtime::names_of(runtime::file_write_query_fields()),
-             Versions::plain,
-             {},
-             Route::Body::pieces});
-  table.add({"DELETE", "/v1/sandboxes/{id}/files/{path...}", Access::key(Scope::sandboxes),
-             Cost::record, for_target<file_target>(services, remove_file),
-             runtime::names_of(runtime::file_remove_query_fields()), Versions::plain});
-  table.add({"POST", "/v1/sandboxes/{id}/files/{path...}", Access::key(Scope::sandboxes),
-             Cost::record, for_target<file_target>(services, change_file, &rules), QueryNames(),
-             Versions::plain});
+  parts.table.add({"GET", "/v1/sandboxes/{id}/files/{path...}", Access::key_or_url(Scope::read),
+                   Cost::record, for_target<file_target>(parts.services, read_file),
+                   runtime::names_of(runtime::file_read_query_fields()), Versions::plain});
+  parts.table.add({"PUT",
+                   "/v1/sandboxes/{id}/files/{path...}",
+                   Access::key_or_url(Scope::sandboxes),
+                   Cost::record,
+                   for_target<file_target>(parts.services, write_file),
+                   runtime::names_of(runtime::file_write_query_fields()),
+                   Versions::plain,
+                   {},
+                   Route::Body::pieces});
+  parts.table.add({"DELETE", "/v1/sandboxes/{id}/files/{path...}", Access::key(Scope::sandboxes),
+                   Cost::record, for_target<file_target>(parts.services, remove_file),
+                   runtime::names_of(runtime::file_remove_query_fields()), Versions::plain});
+  parts.table.add({"POST", "/v1/sandboxes/{id}/files/{path...}", Access::key(Scope::sandboxes),
+                   Cost::record, for_target<file_target>(parts.services, change_file, &parts.rules),
+                   QueryNames(), Versions::plain});
 }
 
 }  // namespace server

@@ -245,11 +245,10 @@ awaitable<Response> show_logs(runtime::Services services,
 
 }  // namespace
 
-void add_sandbox_logs_route(RouteTable& table, const runtime::Services& services,
-                            const std::shared_ptr<runtime::Followers>& followers) {
-  table.add({"GET", "/v1/sandboxes/{id}/logs", Access::key(Scope::read), Cost::record,
-             bound(show_logs, services, followers), runtime::names_of(runtime::log_query_fields()),
-             Route::Versions::plain});
+void add_sandbox_logs_route(const RouteParts& parts) {
+  parts.table.add({"GET", "/v1/sandboxes/{id}/logs", Access::key(Scope::read), Cost::record,
+                   bound(show_logs, parts.services, parts.followers),
+                   runtime::names_of(runtime::log_query_fields()), Route::Versions::plain});
 }
 
 }  // namespace server

@@ -56,10 +56,10 @@ awaitable<Response> show_metrics(runtime::Services services, Call call) {
 
 }  // namespace
 
-void add_sandbox_metrics_route(RouteTable& table, const runtime::Services& services) {
-  table.add({"GET", "/v1/sandboxes/{id}/metrics", Access::key(Scope::read), Cost::record,
-             bound(show_metrics, services), runtime::names_of(runtime::usage_query_fields()),
-             Route::Versions::plain});
+void add_sandbox_metrics_route(const RouteParts& parts) {
+  parts.table.add({"GET", "/v1/sandboxes/{id}/metrics", Access::key(Scope::read), Cost::record,
+                   bound(show_metrics, parts.services),
+                   runtime::names_of(runtime::usage_query_fields()), Route::Versions::plain});
 }
 
 }  // namespace server

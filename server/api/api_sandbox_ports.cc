@@ -73,33 +73,36 @@ std::variant<Sandboxes::Found, Response> found_or_why(Sandboxes::Or<Sandboxes::F
 
 }  // namespace
 
-void add_sandbox_port_routes(RouteTable& table, const PortProxy& proxy) {
+void add_sandbox_port_routes(const RouteParts& parts) {
   using Body = Route::Body;
   using Leads = Route::Leads;
   using Versions = Route::Versions;
   const std::string_view no_label;
-  const RouteHandler ask = [&proxy](Call call) { return ask_port(proxy, std::move(call)); };
+  const RouteHandler ask = [&ports = parts.ports](Call call) {
+    return ask_port(ports, std::move(call));
+  };
   // Is sent on to the path that has a slash behind it.
-  table.add({"GET", "/v1/sandboxes/{id}/ports/{port}", Access::key(Scope::sandboxes), Cost::record,
-             ask, QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
-  table.add({"GET", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key(Scope::sandboxes),
-             Cost::record, ask, QueryNames(), Versions::plain, no_label, Body::pieces,
-             Leads::to_port});
-  table.add({"POST", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key(Scope::sandboxes),
-             Cost::record, ask, QueryNames(), Versions::plain, no_label, Body::pieces,
-             Leads::to_port});
-  table.add({"PUT", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key(Scope::sandboxes),
-             Cost::record, ask, QueryNames(), Versions::plain, no_label, Body::pieces,
-             Leads::to_port});
-  table.add({"PATCH", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key(Scope::sandboxes),
-             Cost::record, ask, QueryNames(), Versions::plain, no_label, Body::pieces,
-             Leads::to_port});
-  table.add({"DELETE", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key(Scope::sandboxes),
-             Cost::record, ask, QueryNames(), Versions::plain, no_label, Body::pieces,
-             Leads::to_port});
-  table.add({"OPTIONS", "/v1/sandboxes/{id}/ports/{port}/{path...}", Access::key(Scope::sandboxes),
-             Cost::record, ask, QueryNames(), Versions::plain, no_label, Body::pieces,
-             Leads::to_port});
+  parts.table.add({"GET", "/v1/sandboxes/{id}/ports/{port}", Access::key(Scope::sandboxes),
+                   Cost::record, ask, QueryNames(), Versions::plain, no_label, Body::pieces,
+                   Leads::to_port});
+  parts.table.add({"GET", "/v1/sandboxes/{id}/ports/{port}/{path...}",
+                   Access::key(Scope::sandboxes), Cost::record, ask, QueryNames(), Versions::plain,
+                   no_label, Body::pieces, Leads::to_port});
+  parts.table.add({"POST", "/v1/sandboxes/{id}/ports/{port}/{path...}",
+                   Access::key(Scope::sandboxes), Cost::record, ask, QueryNames(), Versions::plain,
+                   no_label, Body::pieces, Leads::to_port});
+  parts.table.add({"PUT", "/v1/sandboxes/{id}/ports/{port}/{path...}",
+                   Access::key(Scope::sandboxes), Cost::record, ask, QueryNames(), Versions::plain,
+                   no_label, Body::pieces, Leads::to_port});
+  parts.table.add({"PATCH", "/v1/sandboxes/{id}/ports/{port}/{path...}",
+                   Access::key(Scope::sandboxes), Cost::record, ask, QueryNames(), Versions::plain,
+                   no_label, Body::pieces, Leads::to_port});
+  parts.table.add({"DELETE", "/v1/sandboxes/{id}/ports/{port}/{path...}",
+                   Access::key(Scope::sandboxes), Cost::record, ask, QueryNames(), Versions::plain,
+                   no_label, Body::pieces, Leads::to_port});
+  parts.table.add({"OPTIONS", "/v1/sandboxes/{id}/ports/{port}/{path...}",
+                   Access::key(Scope::sandboxes), Cost::record, ask, QueryNames(), Versions::plain,
+                   no_label, Body::pieces, Leads::to_port});
 }
 
 void Api::match(const RequestHead& head, Matched& matched) const {

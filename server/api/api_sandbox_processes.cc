@@ -215,31 +215,36 @@ awaitable<Response> resize_terminal(runtime::Services, const runtime::RequestRul
 
 }  // namespace
 
-void add_sandbox_process_routes(RouteTable& table, const runtime::Services& services,
-                                const runtime::RequestRules& rules) {
+void add_sandbox_process_routes(const RouteParts& parts) {
   using Versions = Route::Versions;
-  table.add({"POST", "/v1/sandboxes/{id}/processes", Access::key(Scope::sandboxes), Cost::program,
-             for_target<active_sandbox>(services, start_process, &rules), QueryNames(),
-             Versions::plain});
-  table.add({"GET", "/v1/sandboxes/{id}/processes", Access::key(Scope::read), Cost::record,
-             for_target<sandbox_target>(services, list_processes), QueryNames(), Versions::plain});
-  table.add({"GET", "/v1/sandboxes/{id}/processes/{pid}", Access::key(Scope::read), Cost::record,
-             for_target<process_target>(services, show_process), QueryNames(), Versions::plain});
-  table.add({"DELETE", "/v1/sandboxes/{id}/processes/{pid}", Access::key(Scope::sandboxes),
-             Cost::record, for_target<process_target>(services, delete_process), QueryNames(),
-             Versions::plain});
-  table.add({"GET", "/v1/sandboxes/{id}/processes/{pid}/output", Access::key(Scope::read),
-             Cost::record, for_target<process_target>(services, show_output),
-             runtime::names_of(runtime::process_output_query_fields()), Versions::plain});
-  table.add({"POST", "/v1/sandboxes/{id}/processes/{pid}/stdin", Access::key(Scope::sandboxes),
-             Cost::record, for_target<active_process>(services, write_input, &rules), QueryNames(),
-             Versions::plain});
-  table.add({"POST", "/v1/sandboxes/{id}/processes/{pid}/signal", Access::key(Scope::sandboxes),
-             Cost::record, for_target<active_process>(services, signal_process, &rules),
-             QueryNames(), Versions::plain});
-  table.add({"POST", "/v1/sandboxes/{id}/processes/{pid}/resize", Access::key(Scope::sandboxes),
-             Cost::record, for_target<active_process>(services, resize_terminal, &rules),
-             QueryNames(), Versions::plain});
+  parts.table.add({"POST", "/v1/sandboxes/{id}/processes", Access::key(Scope::sandboxes),
+                   Cost::program,
+                   for_target<active_sandbox>(parts.services, start_process, &parts.rules),
+                   QueryNames(), Versions::plain});
+  parts.table.add({"GET", "/v1/sandboxes/{id}/processes", Access::key(Scope::read), Cost::record,
+                   for_target<sandbox_target>(parts.services, list_processes), QueryNames(),
+                   Versions::plain});
+  parts.table.add({"GET", "/v1/sandboxes/{id}/processes/{pid}", Access::key(Scope::read),
+                   Cost::record, for_target<process_target>(parts.services, show_process),
+                   QueryNames(), Versions::plain});
+  parts.table.add({"DELETE", "/v1/sandboxes/{id}/processes/{pid}", Access::key(Scope::sandboxes),
+                   Cost::record, for_target<process_target>(parts.services, delete_process),
+                   QueryNames(), Versions::plain});
+  parts.table.add({"GET", "/v1/sandboxes/{id}/processes/{pid}/output", Access::key(Scope::read),
+                   Cost::record, for_target<process_target>(parts.services, show_output),
+                   runtime::names_of(runtime::process_output_query_fields()), Versions::plain});
+  parts.table.add({"POST", "/v1/sandboxes/{id}/processes/{pid}/stdin",
+                   Access::key(Scope::sandboxes), Cost::record,
+                   for_target<active_process>(parts.services, write_input, &parts.rules),
+                   QueryNames(), Versions::plain});
+  parts.table.add({"POST", "/v1/sandboxes/{id}/processes/{pid}/signal",
+                   Access::key(Scope::sandboxes), Cost::record,
+                   for_target<active_process>(parts.services, signal_process, &parts.rules),
+                   QueryNames(), Versions::plain});
+  parts.table.add({"POST", "/v1/sandboxes/{id}/processes/{pid}/resize",
+                   Access::key(Scope::sandboxes), Cost::record,
+                   for_target<active_process>(parts.services, resize_terminal, &parts.rules),
+                   QueryNames(), Versions::plain});
 }
 
 }  // namespace server

@@ -45,10 +45,10 @@ awaitable<Response> search(runtime::Services services, SandboxTarget target, Cal
 
 }  // namespace
 
-void add_sandbox_search_route(RouteTable& table, const runtime::Services& services) {
-  table.add({"GET", "/v1/sandboxes/{id}/search", Access::key(Scope::read), Cost::record,
-             for_target<active_sandbox>(services, search),
-             runtime::names_of(runtime::search_query_fields()), Route::Versions::plain});
+void add_sandbox_search_route(const RouteParts& parts) {
+  parts.table.add({"GET", "/v1/sandboxes/{id}/search", Access::key(Scope::read), Cost::record,
+                   for_target<active_sandbox>(parts.services, search),
+                   runtime::names_of(runtime::search_query_fields()), Route::Versions::plain});
 }
 
 }  // namespace server

@@ -124,22 +124,23 @@ boost::asio::awaitable<void> serve_plain_terminal(runtime::Services services,
 
 }  // namespace
 
-void add_sandbox_terminal_route(RouteTable& table, const runtime::Services& services,
-                                const runtime::RequestRules& rules) {
-  table.add({"GET",
-             "/v1/sandboxes/{id}/terminal",
-             Access::key(Scope::sandboxes),
-             Cost::program,
-             {},
-             runtime::names_of(runtime::terminal_query_fields()),
-             Route::Versions::plain,
-             {},
-             Route::Body::whole,
-             Route::Leads::here,
-             [services, rules = &rules](Upgrade upgrade) {
-               return serve_plain_terminal(services, rules, std::move(upgrade));
-             },
-             [services](const Call& call) { return why_no_plain_terminal(services, call); }});
+void add_sandbox_terminal_route(const RouteParts& parts) {
+  parts.table.add({"GET",
+                   "/v1/sandboxes/{id}/terminal",
+                   Access::key(Scope::sandboxes),
+                   Cost::program,
+                   {},
+                   runtime::names_of(runtime::terminal_query_fields()),
+                   Route::Versions::plain,
+                   {},
+                   Route::Body::whole,
+                   Route::Leads::here,
+                   [services = parts.services, rules = &parts.rules](Upgrade upgrade) {
+                     return serve_plain_terminal(services, rules, std::move(upgrade));
+                   },
+                   [services = parts.services](const Call& call) {
+                     return why_no_plain_terminal(services, call);
+                   }});
 }
 
 }  // namespace server

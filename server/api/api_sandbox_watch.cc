@@ -142,10 +142,10 @@ awaitable<Response> watch_directory(runtime::Services services, SandboxTarget ta
 
 }  // namespace
 
-void add_sandbox_watch_route(RouteTable& table, const runtime::Services& services) {
-  table.add({"GET", "/v1/sandboxes/{id}/watch", Access::key(Scope::read), Cost::record,
-             for_target<sandbox_target>(services, watch_directory),
-             runtime::names_of(runtime::watch_query_fields()), Route::Versions::plain});
+void add_sandbox_watch_route(const RouteParts& parts) {
+  parts.table.add({"GET", "/v1/sandboxes/{id}/watch", Access::key(Scope::read), Cost::record,
+                   for_target<sandbox_target>(parts.services, watch_directory),
+                   runtime::names_of(runtime::watch_query_fields()), Route::Versions::plain});
 }
 
 }  // namespace server

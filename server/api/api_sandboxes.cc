@@ -105,30 +105,32 @@ awaitable<Response> delete_sandbox(runtime::Services services, Call call) {
 
 }  // namespace
 
-void add_sandbox_routes(RouteTable& table, const runtime::Services& services,
-                        const runtime::RequestRules& rules) {
+void add_sandbox_routes(const RouteParts& parts) {
   using Versions = Route::Versions;
-  table.add({"POST", "/v1/sandboxes", Access::key(Scope::sandboxes), Cost::program,
-             bound(create_sandbox, services, &rules), QueryNames(), Versions::plain});
-  table.add({"GET", "/v1/sandboxes", Access::key(Scope::read), Cost::record,
-             bound(list_sandboxes, services), runtime::names_of(runtime::sandbox_query_fields()),
-             Versions::plain});
-  table.add({"GET", "/v1/sandboxes/{id}", Access::key(Scope::read), Cost::record,
-             bound(show_sandbox, services), QueryNames(), Versions::plain});
-  table.add({"PATCH", "/v1/sandboxes/{id}", Access::key(Scope::sandboxes), Cost::record,
-             for_target<sandbox_target>(services, change_sandbox, &rules), QueryNames(),
-             Versions::plain});
-  table.add({"POST", "/v1/sandboxes/{id}/pause", Access::key(Scope::sandboxes), Cost::record,
-             for_target<sandbox_target>(services, do_to_sandbox, &rules, &Sandboxes::pause),
-             QueryNames(), Versions::plain, std::string_view(), Route::Body::none});
-  table.add({"POST", "/v1/sandboxes/{id}/resume", Access::key(Scope::sandboxes), Cost::record,
-             for_target<sandbox_target>(services, do_to_sandbox, &rules, &Sandboxes::resume),
-             QueryNames(), Versions::plain, std::string_view(), Route::Body::none});
-  table.add({"POST", "/v1/sandboxes/{id}/token", Access::key(Scope::sandboxes), Cost::record,
-             for_target<sandbox_target>(services, renew_token, &rules), QueryNames(),
-             Versions::plain, std::string_view(), Route::Body::none});
-  table.add({"DELETE", "/v1/sandboxes/{id}", Access::key(Scope::sandboxes), Cost::record,
-             bound(delete_sandbox, services), QueryNames(), Versions::plain});
+  parts.table.add({"POST", "/v1/sandboxes", Access::key(Scope::sandboxes), Cost::program,
+                   bound(create_sandbox, parts.services, &parts.rules), QueryNames(),
+                   Versions::plain});
+  parts.table.add({"GET", "/v1/sandboxes", Access::key(Scope::read), Cost::record,
+                   bound(list_sandboxes, parts.services),
+                   runtime::names_of(runtime::sandbox_query_fields()), Versions::plain});
+  parts.table.add({"GET", "/v1/sandboxes/{id}", Access::key(Scope::read), Cost::record,
+                   bound(show_sandbox, parts.services), QueryNames(), Versions::plain});
+  parts.table.add({"PATCH", "/v1/sandboxes/{id}", Access::key(Scope::sandboxes), Cost::record,
+                   for_target<sandbox_target>(parts.services, change_sandbox, &parts.rules),
+                   QueryNames(), Versions::plain});
+  parts.table.add(
+      {"POST", "/v1/sandboxes/{id}/pause", Access::key(Scope::sandboxes), Cost::record,
+       for_target<sandbox_target>(parts.services, do_to_sandbox, &parts.rules, &Sandboxes::pause),
+       QueryNames(), Versions::plain, std::string_view(), Route::Body::none});
+  parts.table.add(
+      {"POST", "/v1/sandboxes/{id}/resume", Access::key(Scope::sandboxes), Cost::record,
+       for_target<sandbox_target>(parts.services, do_to_sandbox, &parts.rules, &Sandboxes::resume),
+       QueryNames(), Versions::plain, std::string_view(), Route::Body::none});
+  parts.table.add({"POST", "/v1/sandboxes/{id}/token", Access::key(Scope::sandboxes), Cost::record,
+                   for_target<sandbox_target>(parts.services, renew_token, &parts.rules),
+                   QueryNames(), Versions::plain, std::string_view(), Route::Body::none});
+  parts.table.add({"DELETE", "/v1/sandboxes/{id}", Access::key(Scope::sandboxes), Cost::record,
+                   bound(delete_sandbox, parts.services), QueryNames(), Versions::plain});
 }
 
 }  // namespace server

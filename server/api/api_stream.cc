@@ -175,34 +175,33 @@ awaitable<void> serve_stream(runtime::Services services, const runtime::RequestR
 
 }  // namespace
 
-void add_stream_routes(RouteTable& table, const runtime::Services& services,
-                       const runtime::RequestRules& rules) {
+void add_stream_routes(const RouteParts& parts) {
   using Versions = Route::Versions;
-  const UpgradeHandler serve = [services, rules = &rules](Upgrade upgrade) {
+  const UpgradeHandler serve = [services = parts.services, rules = &parts.rules](Upgrade upgrade) {
     return serve_stream(services, rules, std::move(upgrade));
   };
-  table.add({"GET",
-             "/stream",
-             Access::key(Scope::execute),
-             Cost::program,
-             {},
-             QueryNames(),
-             Versions::both,
-             {},
-             Route::Body::whole,
-             Route::Leads::here,
-             serve});
-  table.add({"GET",
-             "/ws/stream",
-             Access::key(Scope::execute),
-             Cost::program,
-             {},
-             QueryNames(),
-             Versions::plain,
-             "/stream",
-             Route::Body::whole,
-             Route::Leads::here,
-             serve});
+  parts.table.add({"GET",
+                   "/stream",
+                   Access::key(Scope::execute),
+                   Cost::program,
+                   {},
+                   QueryNames(),
+                   Versions::both,
+                   {},
+                   Route::Body::whole,
+                   Route::Leads::here,
+                   serve});
+  parts.table.add({"GET",
+                   "/ws/stream",
+                   Access::key(Scope::execute),
+                   Cost::program,
+                   {},
+                   QueryNames(),
+                   Versions::plain,
+                   "/stream",
+                   Route::Body::whole,
+                   Route::Leads::here,
+                   serve});
 }
 
 }  // namespace server

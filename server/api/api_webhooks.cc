@@ -108,28 +108,31 @@ awaitable<Response> no_webhooks(Call) { co_return problem(Webhooks::off()); }
 
 }  // namespace
 
-void add_webhook_routes(RouteTable& table, const runtime::Services& services,
-                        const runtime::RequestRules& rules) {
+void add_webhook_routes(const RouteParts& parts) {
   using Versions = Route::Versions;
-  const auto unless_off = [&services](RouteHandler handle) {
-    return services.webhooks == nullptr ? RouteHandler(no_webhooks) : std::move(handle);
+  const auto unless_off = [&parts](RouteHandler handle) {
+    return parts.services.webhooks == nullptr ? RouteHandler(no_webhooks) : std::move(handle);
   };
-  table.add({"POST", "/v1/webhooks", Access::key(Scope::sandboxes), Cost::record,
-             unless_off(bound(create_webhook, services, &rules)), QueryNames(), Versions::plain});
-  table.add({"GET", "/v1/webhooks", Access::key(Scope::read), Cost::record,
-             unless_off(bound(list_webhooks, services)), QueryNames(), Versions::plain});
-  table.add({"GET", "/v1/webhooks/{id}", Access::key(Scope::read), Cost::record,
-             unless_off(bound(show_webhook, services)), QueryNames(), Versions::plain});
-  table.add({"PATCH", "/v1/webhooks/{id}", Access::key(Scope::sandboxes), Cost::record,
-             unless_off(bound(change_webhook, services, &rules)), QueryNames(), Versions::plain});
-  table.add({"DELETE", "/v1/webhooks/{id}", Access::key(Scope::sandboxes), Cost::record,
-             unless_off(bound(delete_webhook, services)), QueryNames(), Versions::plain});
-  table.add({"POST", "/v1/webhooks/{id}/secret", Access::key(Scope::sandboxes), Cost::record,
-             unless_off(bound(replace_secret, services, &rules)), QueryNames(), Versions::plain,
-             std::string_view(), Route::Body::none});
-  table.add({"POST", "/v1/webhooks/{id}/test", Access::key(Scope::sandboxes), Cost::record,
-             unless_off(bound(test_webhook, services, &rules)), QueryNames(), Versions::plain,
-             std::string_view(), Route::Body::none});
+  parts.table.add({"POST", "/v1/webhooks", Access::key(Scope::sandboxes), Cost::record,
+                   unless_off(bound(create_webhook, parts.services, &parts.rules)), QueryNames(),
+                   Versions::plain});
+  parts.table.add({"GET", "/v1/webhooks", Access::key(Scope::read), Cost::record,
+                   unless_off(bound(list_webhooks, parts.services)), QueryNames(),
+                   Versions::plain});
+  parts.table.add({"GET", "/v1/webhooks/{id}", Access::key(Scope::read), Cost::record,
+                   unless_off(bound(show_webhook, parts.services)), QueryNames(), Versions::plain});
+  parts.table.add({"PATCH", "/v1/webhooks/{id}", Access::key(Scope::sandboxes), Cost::record,
+                   unless_off(bound(change_webhook, parts.services, &parts.rules)), QueryNames(),
+                   Versions::plain});
+  parts.table.add({"DELETE", "/v1/webhooks/{id}", Access::key(Scope::sandboxes), Cost::record,
+                   unless_off(bound(delete_webhook, parts.services)), QueryNames(),
+                   Versions::plain});
+  parts.table.add({"POST", "/v1/webhooks/{id}/secret", Access::key(Scope::sandboxes), Cost::record,
+                   unless_off(bound(replace_secret, parts.services, &parts.rules)), QueryNames(),
+                   Versions::plain, std::string_view(), Route::Body::none});
+  parts.table.add({"POST", "/v1/webhooks/{id}/test", Access::key(Scope::sandboxes), Cost::record,
+                   unless_off(bound(test_webhook, parts.services, &parts.rules)), QueryNames(),
+                   Versions::plain, std::string_view(), Route::Body::none});
 }
 
 }  // namespace server

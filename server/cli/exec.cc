@@ -18,6 +18,7 @@
 #include "runtime/sandbox/language.h"
 #include "runtime/sandbox/runner.h"
 #include "runtime/sandbox/template.h"
+#include "runtime/service/request_fields.h"
 #include "runtime/service/request_rules.h"
 #include "runtime/service/result_json.h"
 #include "server/cli/common_arguments.h"
@@ -146,8 +147,9 @@ jail::Network network_of(const ExecOptions& options, const SharedJailFile& jail_
 }
 
 runtime::RunRequest request_of(ExecOptions options, runtime::Language language, std::string code,
-                               const SharedJailFile& jail_file, const runtime::Config& config) {
-  runtime::RunRequest request;
+                               const SharedJailFile& jail_file,
+                               const runtime::RequestRules& rules) {
+  runtime::RunRequest request = runtime::default_program(rules);
   request.language = language;
   request.code = std::move(code);
   request.file_name = file_name_for(options);
@@ -158,9 +160,8 @@ runtime::RunRequest request_of(ExecOptions options, runtime::Language language, 
   request.env.insert(request.env.end(), options.env.begin(), options.env.end());
   request.artifacts = globs_of(options.artifacts);
   request.network = network_of(options, jail_file);
-  request.timeout = options.program.timeout.value_or(config.sandbox_timeout);
-  request.memory_limit_mb =
-      options.program.memory_limit_mb.value_or(config.sandbox_memory_limit_mb);
+  request.timeout = options.program.timeout.value_or(request.timeout);
+  request.memory_limit_mb = options.program.memory_limit_mb.value_or(request.memory_limit_mb);
   return request;
 }
 
@@ -193,28 +194,40 @@ void tell_network(const runtime::NetworkUse& use) {
   }
 }
 
-// The one that is named, without jails that wait; or none.
-jail::Result<std::vector<runtime::Template>> templates_of(const ExecOptions& options,
-                                                          runtime::Language language,
-                                                          const runtime::Config& config) {
+// What may be named, where one is. Their jails do not wait: there is one program.
+jail::Result<std::vector<runtime::Template>> templates_for(const ExecOptions& options,
+                                                           const runtime::Config& config) {
   const std::string& name = options.template_name;
   if (name.empty() || name == runtime::no_template) return std::vector<runtime::Template>();
   auto known = runtime::load_templates(config.sandbox_templates_dir);
   if (!known) return known.error();
-  const runtime::Template* const named = runtime::find_template(*known, name);
-  if (named == nullptr) {
-    std::string names;
-    for (const runtime::Template& what : *known) names += (names.empty() ? "" : ", ") + what.name;
-    return jail::invalid("--template: expected one of " + names + ", not " +
-                         runtime::json::quoted(name, 64));
+  for (runtime::Template& each : *known) each.pool = {.least = 0, .usual = 0, .most = 0};
+  return std::move(*known);
+}
+
+// The same rules as for every other door, with what may be typed here in place of what a caller of
+// a server may ask for.
+runtime::RequestRules rules_for(const Start& started, std::vector<runtime::Template> templates) {
+  runtime::RequestRules rules =
+      runtime::rules_of(started.config, started.root, std::move(templates));
+  rules.ceilings = typed_ceilings;
+  rules.files = {.files = SIZE_MAX, .total_bytes = SIZE_MAX};
+  return rules;
+}
+
+// The refusal in the words of the command line, whose options stand for the fields.
+std::string in_options(const runtime::Refusal& refusal) {
+  constexpr std::pair<std::string_view, std::string_view> options[] = {
+      {"args, env: ", "the arguments and --env: "},
+      {"files: ", "--file: "},
+      {"language: ", "--language: "},
+      {"template: ", "--template: "}};
+  for (const auto& [field, option] : options) {
+    if (refusal.detail.starts_with(field)) {
+      return std::string(option) + refusal.detail.substr(field.size());
+    }
   }
-  if (named->language != language) {
-    const std::string word(runtime::name_of(named->language));
-    return jail::invalid("--template " + name + ": it is for " + word + "; say --language " + word);
-  }
-  runtime::Template cold = *named;
-  cold.pool = {.least = 0, .usual = 0, .most = 0};
-  return std::vector<runtime::Template>{std::move(cold)};
+  return refusal.detail;
 }
 
 int report(const runtime::RunResult& result, ExecOptions::Mode mode,
@@ -265,10 +278,6 @@ int exec(ExecOptions options, runtime::Environment environment) {
     return fail(exit_usage,
                 "--env " + *missing + ": it is not set here; write " + *missing + "=VALUE");
   }
-  if (runtime::check_arguments("args", options.args, options.env)) {
-    return fail(exit_usage, "exec: more than " + std::to_string(runtime::max_args_env_bytes) +
-                                " bytes of arguments and --env together");
-  }
   auto program = read_program(options);
   if (!program) return fail(exit_usage, with_hint(options, program.error()));
   const auto language = language_of(options, program->code);
@@ -281,16 +290,6 @@ int exec(ExecOptions options, runtime::Environment environment) {
   if (!files) return fail(exit_usage, files.error().message());
   const auto jail_file = read_jail_file(options);
   if (!jail_file) return fail(exit_usage, "--jail: " + jail_file.error().message());
-  runtime::RunRequest named;
-  named.code = program->code;
-  named.language = *language;
-  named.file_name = file_name_for(options);
-  const auto own_name = runtime::program_file_of(named);
-  const runtime::InputFileLimits no_total{.files = options.program.files.size(),
-                                          .total_bytes = SIZE_MAX};
-  if (const auto ok = check_input_files(*files, own_name, no_total); !ok) {
-    return fail(exit_usage, "--file: " + ok.error().doing);
-  }
   auto directories = ArtifactDirectories::open(options.artifacts);
   if (!directories) return fail(exit_usage, directories.error().message());
   const auto started =
@@ -298,21 +297,23 @@ int exec(ExecOptions options, runtime::Environment environment) {
              .environment = std::move(environment),
              .before_root_ends = [&directories] { return directories->remember_caller(); }});
   if (!started) return fail(exit_own_failure, started.error().message());
-  auto templates = templates_of(options, *language, started->config);
+  auto templates = templates_for(options, started->config);
   if (!templates) return fail(exit_usage, templates.error().message());
-  const bool has_own_root = !templates->empty() && !templates->front().rootfs.empty();
-  if (const auto why = runtime::why_not_available(*language, started->root); why && !has_own_root) {
-    return fail(exit_own_failure, *why);
+  const runtime::RequestRules rules = rules_for(*started, std::move(*templates));
+  const ExecOptions::Mode mode = options.mode;
+  auto request =
+      request_of(std::move(options), *language, std::move(program->code), *jail_file, rules);
+  request.files = std::move(*files);
+  if (const auto refusal = runtime::check_program(request, rules)) {
+    return fail(exit_usage, in_options(*refusal));
   }
   asio::thread_pool pool(2);
   runtime::RunnerOptions limits = runner_options(*started);
-  limits.max_timeout = typed_ceilings.timeout;
-  limits.max_memory_mb = typed_ceilings.memory_limit_mb;
-  limits.templates = std::move(*templates);
-  const ExecOptions::Mode mode = options.mode;
-  auto request = request_of(std::move(options), *language, std::move(program->code), *jail_file,
-                            started->config);
-  request.files = std::move(*files);
+  limits.max_timeout = rules.ceilings.timeout;
+  limits.max_memory_mb = rules.ceilings.memory_limit_mb;
+  if (const auto* named = runtime::find_template(rules.templates, request.template_name)) {
+    limits.templates = {*named};
+  }
   if (request.network.kind == jail::Network::Kind::egress) {
     limits.egress = runtime::Egress::by_request;
   }

@@ -207,8 +207,8 @@ awaitable<ToolResult> run_command(ToolContext context, Object arguments) {
   co_return done(std::move(writer));
 }
 
-ToolResult failed_file(const jail::Error& error) {
-  return failed(Sandboxes::refusal_of_file(error));
+ToolResult failed_file(const jail::Error& error, const runtime::Sandbox& sandbox) {
+  return failed(Sandboxes::refusal_of_file(error, sandbox));
 }
 
 awaitable<ToolResult> read_file(ToolContext context, Object arguments) {
@@ -218,7 +218,7 @@ awaitable<ToolResult> read_file(ToolContext context, Object arguments) {
   const auto& sandbox = std::get<Asked>(call).sandbox;
   auto open = [files = sandbox->files(), path = given.path] { return files.open_to_read(path); };
   const auto file = co_await context.services.sandboxes->do_file_work(*sandbox, std::move(open));
-  if (!file) co_return failed_file(file.error());
+  if (!file) co_return failed_file(file.error(), *sandbox);
   context.services.sandboxes->note_file(context.caller, *sandbox,
                                         runtime::SandboxEventKind::file_read, given.path);
   struct stat status {};
@@ -258,7 +258,7 @@ awaitable<ToolResult> write_file(ToolContext context, Object arguments) {
     return files.stat(path);
   };
   const auto entry = co_await context.services.sandboxes->do_file_work(*sandbox, std::move(work));
-  if (!entry) co_return failed_file(entry.error());
+  if (!entry) co_return failed_file(entry.error(), *sandbox);
   context.services.sandboxes->note_file(context.caller, *sandbox,
                                         runtime::SandboxEventKind::file_written, given.path);
   Writer writer;
@@ -275,7 +275,7 @@ awaitable<ToolResult> list_files(ToolContext context, Object arguments) {
     return files.list(given.path, static_cast<int>(given.depth));
   };
   const auto list = co_await context.services.sandboxes->do_file_work(*sandbox, std::move(work));
-  if (!list) co_return failed_file(list.error());
+  if (!list) co_return failed_file(list.error(), *sandbox);
   Writer writer;
   runtime::write_file_list(writer, *list);
   co_return done(std::move(writer));
@@ -303,60 +303,20 @@ ToolArguments command_arguments(const RequestRules& rules, ToolScope scope) {
 }
 
 constexpr Tool in_sandbox_rows[] = {
-    {"get_sandbox",
-     "Look at a sandbox",
-     "How a sandbox is, or why it ended.",
-     arguments_with<of_a_sandbox>,
-     Scope::read,
-     true,
-     false,
-     true,
-     get_sandbox},
-    {"kill_sandbox",
-     "Kill a sandbox",
-     "Ends a sandbox, with its processes and files.",
-     arguments_with<of_a_sandbox>,
-     Scope::sandboxes,
-     false,
-     true,
-     false,
-     kill_sandbox},
-    {"run_command",
-     "Run a command",
+    {"get_sandbox", "Look at a sandbox", "How a sandbox is, or why it ended.",
+     arguments_with<of_a_sandbox>, Scope::read, true, false, true, get_sandbox},
+    {"kill_sandbox", "Kill a sandbox", "Ends a sandbox, with its processes and files.",
+     arguments_with<of_a_sandbox>, Scope::sandboxes, false, true, false, kill_sandbox},
+    {"run_command", "Run a command",
      "Runs a command in a sandbox and returns what it printed, its exit status and why it ended.",
-     command_arguments,
-     Scope::sandboxes,
-     false,
-     true,
-     true,
-     run_command},
-    {"read_file",
-     "Read a file",
-     "The content of a file in a sandbox, at most 256 KiB of it.",
-     arguments_with<of_reading>,
-     Scope::read,
-     true,
-     false,
-     true,
-     read_file},
-    {"write_file",
-     "Write a file",
+     command_arguments, Scope::sandboxes, false, true, true, run_command},
+    {"read_file", "Read a file", "The content of a file in a sandbox, at most 256 KiB of it.",
+     arguments_with<of_reading>, Scope::read, true, false, true, read_file},
+    {"write_file", "Write a file",
      "Writes a file in a sandbox, in place of one that is there, with the directories above it.",
-     arguments_with<of_writing>,
-     Scope::sandboxes,
-     false,
-     true,
-     true,
-     write_file},
-    {"list_files",
-     "List files",
-     "What is in a directory of a sandbox.",
-     arguments_with<of_listing>,
-     Scope::read,
-     true,
-     false,
-     true,
-     list_files}};
+     arguments_with<of_writing>, Scope::sandboxes, false, true, true, write_file},
+    {"list_files", "List files", "What is in a directory of a sandbox.", arguments_with<of_listing>,
+     Scope::read, true, false, true, list_files}};
 
 }  // namespace
 

@@ -287,10 +287,11 @@ class CommandLine(unittest.TestCase):
         done = self.exec("-c", "echo $0", "--language", "bash", "--template", "bash", "--json")
         self.assertEqual("bash", json.loads(done.stdout)["template"], done.stderr)
         done = self.exec("-c", "1", "--template", "bash")
-        self.assertEqual((2, "agent-sandbox: --template bash: it is for bash; say --language bash\n"), (done.returncode, done.stderr))
+        self.assertEqual((2, "agent-sandbox: --template: bash runs bash; for python expected one of none, data, python\n"),
+                         (done.returncode, done.stderr))
         done = self.exec("-c", "1", "--template", "nobody")
         self.assertEqual(2, done.returncode)
-        self.assertIn('--template: expected one of bash, ', done.stderr)
+        self.assertIn('--template: expected one of none, data, python, not "nobody"', done.stderr)
         self.assertEqual(0, self.exec("-c", "1", "--template", "none").returncode)
 
     def test_a_program_where_a_file_belongs(self):

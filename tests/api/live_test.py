@@ -278,7 +278,8 @@ class Bounds(LiveTest):
         refused = self.stream("POST", "/execute", {"code": "print(1)"}, **first)
         self.assertEqual((429, "application/problem+json"), (refused.status, refused.headers["Content-Type"]))
         self.assertEqual("1", refused.headers["Retry-After"])
-        self.assertEqual("caller_limit", json.loads(refused.response.read())["code"])
+        told = json.loads(refused.response.read())
+        self.assertEqual(("caller_limit", 1, 1), (told["code"], told["limit"], told["used"]))
         # Another key cannot tell that the job is there, nor can who has none.
         self.assertEqual(404, self.stream("GET", f"/jobs/{job}", **{"X-API-Key": "second-key"}).status)
         self.assertEqual(401, self.stream("GET", f"/jobs/{job}").status)

@@ -258,7 +258,9 @@ class Large(FilesTest):
         for path in ("/workspace/old", "/workspace/new", "/workspace/made/on/the/way"):
             with self.server.client() as client:  # the server does not wait for the rest of such a body
                 answer = Sandbox(client, sandbox.made).put(path, b"n" * 2 * MEBIBYTE)
-            self.assert_problem(507, "disk_full", answer)
+            self.assert_problem(507, "disk_full", answer, "of 1 MB are used")
+            self.assertEqual(1, answer.json["limit"], answer)
+            self.assertTrue(0.9 < answer.json["used"] <= 1, answer)
         self.assertEqual(b"o" * 300_000, self.read("/workspace/old"))
         self.assertEqual(["old"], [name for name in sandbox.run("find . -type f -printf '%P\\n'")["stdout"].split()])
         self.write("/workspace/new", b"n" * 500_000)

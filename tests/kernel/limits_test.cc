@@ -92,6 +92,7 @@ while True: blocks.append(b'x' * (1 << 20))
                  [](jail::JailSpec& spec) { spec.limits.memory_bytes = 128u << 20; });
   EXPECT_EQ(outcome.report.ended, Ended::out_of_memory);
   EXPECT_GE(outcome.report.usage.memory_peak_bytes, 128u << 20);
+  EXPECT_EQ(outcome.report.usage.processes_at_memory_limit, 1u);
   // RLIMIT_DATA is what holds while init waits for its turn.
   EXPECT_LT(outcome.report.usage.memory_peak_bytes, (4u * 128 + 128 + 32) << 20);
 }
@@ -130,6 +131,8 @@ time.sleep(30)
 )",
                  [](jail::JailSpec& spec) { spec.limits.memory_bytes = 128u << 20; });
   EXPECT_EQ(outcome.report.ended, Ended::out_of_memory);
+  EXPECT_GE(outcome.report.usage.processes_at_memory_limit, 4u);
+  EXPECT_LE(outcome.report.usage.processes_at_memory_limit, 7u);
 }
 
 TEST(Limits, MemorySharedAfterAForkCountsOnce) {

@@ -35,6 +35,9 @@ struct Usage {
   // As far as it was seen at any time, and at least that of the largest process that has ended,
   // with the files that it had mapped.
   std::uint64_t memory_peak_bytes = 0;
+  // How many processes held the memory when it was more than its limit. 0 where it never was, and
+  // where a cgroup holds the limit: the kernel does not say it.
+  std::uint32_t processes_at_memory_limit = 0;
 };
 
 // How long each part of the jail's life took.

@@ -60,6 +60,9 @@ typedef struct jail_report {
   uint64_t started_us;  // jail_jail_start() to the guest's execve
   uint64_t ran_us;      // execve to the guest's end
   uint64_t ended_us;    // the guest's end to the death of its last process
+  // How many processes held the memory when it was more than its limit; 0 elsewhere, and where a
+  // cgroup holds the limit.
+  uint64_t processes_at_memory_limit;
 } jail_report;
 
 void jail_jail_destroy(jail_jail* jail);  // kills what still runs

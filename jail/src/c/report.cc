@@ -20,6 +20,7 @@ jail_report report_of(const ExitReport& report) {
   told.cpu_user_us = count_us(report.usage.cpu_user);
   told.cpu_system_us = count_us(report.usage.cpu_system);
   told.memory_peak_bytes = report.usage.memory_peak_bytes;
+  told.processes_at_memory_limit = report.usage.processes_at_memory_limit;
   told.set_up_us = count_us(report.phases.set_up);
   told.started_us = count_us(report.phases.started);
   told.ran_us = count_us(report.phases.ran);

@@ -448,6 +448,7 @@ class Living {
     wire::Message message{};
     message.type = type;
     message.cause = cause_;
+    if (cause_ == wire::cause_memory) message.processes = watch_.processes();
     const rusage usage = reaped_usage();
     message.cpu_user_us = microseconds(usage.ru_utime);
     message.cpu_system_us = microseconds(usage.ru_stime);

@@ -382,8 +382,7 @@ class Init {
 
   void end() {
     const std::uint64_t decided = now_ns();
-    // A guest that could not finish its execve before it was killed left no word: an end all the
-    // same.
+    // A guest that was killed before its execve had finished left no word, and has ended as well.
     ran_until_ns_ = guest_end_ns_ != 0 && guest_end_ns_ < decided ? guest_end_ns_ : decided;
     if (guest_leaves_ && has_stopped()) {
       count_unreaped_guest();
@@ -427,6 +426,7 @@ class Init {
     wire::Message message{};
     message.type = type;
     message.cause = cause_;
+    if (cause_ == wire::cause_memory) message.processes = watch_.processes();
     message.wait_code = wait_code_;
     message.wait_status = wait_status_;
     if (guest_ != 0) {

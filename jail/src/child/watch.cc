@@ -333,8 +333,10 @@ Watch::Kept Watch::counted(std::uint64_t memory_limit, std::uint64_t room) {
 // After a scan(), of the same processes.
 Watch::Statuses Watch::read_statuses() {
   Statuses all;
+  processes_ = 0;
   each_process([&](const Process& process, const ProcessStat& stat) {
     if (stat.has_ended()) return;
+    ++processes_;
     Text text;
     Sizes own;
     // Where so many groups stand before them that they are not found.

@@ -111,6 +111,8 @@ class Watch {
   bool has_sockets() const { return sockets_now_ > 0; }
   // As the last measure() found them.
   std::uint64_t threads() const { return threads_; }
+  // As the last look at memory found them.
+  std::uint32_t processes() const { return processes_; }
 
   // Only the processor time.
   std::uint64_t processor_time(std::uint64_t reaped_ns);
@@ -169,6 +171,7 @@ class Watch {
   bool kernel_is_counted_ = false;  // and not only the most that it can be
   bool is_still_ = false;           // nobody had moved when measure() began
   std::uint64_t threads_ = 0;
+  std::uint32_t processes_ = 0;
   static constexpr int max_excluded = 8;
   PidSet<max_excluded> excluded_;
   PidSet<max_starting> starting_;

@@ -287,6 +287,8 @@ struct Message {
   std::int32_t wait_code;    // si_code of the guest (CLD_EXITED, CLD_KILLED, ...)
   std::int32_t wait_status;  // si_status
   std::int32_t pid;          // of a spawned process, in the jail's pid namespace
+  std::uint32_t processes;   // with cause_memory: how many held the memory together
+  std::uint32_t unused;
   std::uint64_t cpu_user_us;
   std::uint64_t cpu_system_us;
   std::uint64_t memory_peak_bytes;

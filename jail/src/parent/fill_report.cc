@@ -39,6 +39,7 @@ void fill_report(const wire::Message& message, milliseconds cpu_limit, ExitRepor
   report.usage.cpu_user = bounded(message.cpu_user_us);
   report.usage.cpu_system = bounded(message.cpu_system_us);
   report.usage.memory_peak_bytes = message.memory_peak_bytes;
+  report.usage.processes_at_memory_limit = message.processes;
   report.phases.started = as_microseconds(message.started_ns);
   report.phases.ran = as_microseconds(message.ran_ns);
   report.phases.ended = as_microseconds(message.ended_ns);

@@ -31,8 +31,8 @@ constexpr std::size_t piece_bytes = 64u << 10;
 constexpr std::uint64_t max_upload_bytes = 100u << 20;
 constexpr std::size_t max_file_name_bytes = 255;
 
-Response response_of_file(const jail::Error& error) {
-  return problem(Sandboxes::refusal_of_file(error));
+Response response_of_file(const jail::Error& error, const runtime::Sandbox& sandbox) {
+  return problem(Sandboxes::refusal_of_file(error, sandbox));
 }
 
 std::string last_segment(std::string_view path) {
@@ -60,7 +60,7 @@ awaitable<Response> list_named_files(runtime::Services services, SandboxTarget t
     return std::move(writer).take();
   };
   const auto list = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(work));
-  if (!list) co_return response_of_file(list.error());
+  if (!list) co_return response_of_file(list.error(), *target.sandbox);
   co_return enveloped(*list);
 }
 
@@ -90,7 +90,7 @@ awaitable<Response> download_file(runtime::Services services, SandboxTarget targ
   const std::string& path = query.path;
   auto open = [files = target.sandbox->files(), path] { return files.open_to_read(path); };
   auto file = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(open));
-  if (!file) co_return response_of_file(file.error());
+  if (!file) co_return response_of_file(file.error(), *target.sandbox);
   FileAnswer answer;
   answer.file = std::move(*file);
   answer.content_type = "application/octet-stream";
@@ -112,7 +112,7 @@ awaitable<Response> delete_file(runtime::Services services, SandboxTarget target
     return files.remove(query.path, query.is_recursive);
   };
   const auto removed = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(work));
-  if (!removed) co_return response_of_file(removed.error());
+  if (!removed) co_return response_of_file(removed.error(), *target.sandbox);
   services.sandboxes->note_file(caller_of(call), *target.sandbox,
                                 runtime::SandboxEventKind::file_removed, path);
   co_return enveloped_text("File " + path + " deleted successfully");
@@ -154,7 +154,7 @@ class Upload {
       return files_.create(path_, std::nullopt);
     };
     auto file = co_await sandboxes_.do_file_work(*target_.sandbox, std::move(create));
-    if (!file) co_return response_of_file(file.error());
+    if (!file) co_return response_of_file(file.error(), *target_.sandbox);
     auto refusal = co_await take_bytes(*file);
     if (refusal) co_return refusal;
     const auto other = co_await form_.next();
@@ -165,7 +165,7 @@ class Upload {
     // The file is not used again here.
     auto commit = [file = &*file] { return file->commit(); };
     const auto committed = co_await sandboxes_.do_file_work(*target_.sandbox, std::move(commit));
-    if (!committed) co_return response_of_file(committed.error());
+    if (!committed) co_return response_of_file(committed.error(), *target_.sandbox);
     co_return std::nullopt;
   }
 
@@ -191,10 +191,11 @@ class Upload {
                            .remedy = "PUT /v1/sandboxes/{id}/files/{path} takes larger ones"});
       }
       if (target_.sandbox->living()->over().requested()) {
-        co_return response_of_file({jail::ErrorKind::closed, "the sandbox has ended", 0, {}});
+        co_return response_of_file({jail::ErrorKind::closed, "the sandbox has ended", 0, {}},
+                                   *target_.sandbox);
       }
       if (const auto written = file.write({room->data(), count}); !written) {
-        co_return response_of_file(written.error());
+        co_return response_of_file(written.error(), *target_.sandbox);
       }
     }
     if (form_.refusal()) co_return *form_.refusal();
@@ -233,20 +234,20 @@ awaitable<Response> upload_file(runtime::Services services, SandboxTarget target
 
 }  // namespace
 
-void add_file_routes(RouteTable& all, const runtime::Services& services) {
+void add_file_routes(const RouteParts& parts) {
   using Versions = Route::Versions;
-  Table table(all);
+  Table table(parts.table);
   table.add({"GET", "/api/v1/sandbox/files/{id}", Access::key(Scope::read), Cost::record,
-             for_target<active_sandbox>(services, list_named_files),
+             for_target<active_sandbox>(parts.services, list_named_files),
              runtime::names_of(directory_query_fields()), Versions::plain});
   table.add({"DELETE", "/api/v1/sandbox/files/{id}", Access::key(Scope::sandboxes), Cost::record,
-             for_target<active_sandbox>(services, delete_file),
+             for_target<active_sandbox>(parts.services, delete_file),
              runtime::names_of(removal_query_fields()), Versions::plain});
   table.add({"GET", "/api/v1/sandbox/files/{id}/download", Access::key(Scope::read), Cost::record,
-             for_target<active_sandbox>(services, download_file),
+             for_target<active_sandbox>(parts.services, download_file),
              runtime::names_of(file_query_fields()), Versions::plain});
   table.add({"POST", "/api/v1/sandbox/files/{id}/upload", Access::key(Scope::sandboxes),
-             Cost::record, for_target<active_sandbox>(services, upload_file),
+             Cost::record, for_target<active_sandbox>(parts.services, upload_file),
              runtime::names_of(directory_query_fields()), Versions::plain, std::string_view(),
              Route::Body::form});
 }

@@ -253,21 +253,20 @@ awaitable<Response> show_use(runtime::Services services, const RequestRules* rul
 
 }  // namespace
 
-void add_output_routes(RouteTable& all, const runtime::Services& services,
-                       const RequestRules& rules) {
+void add_output_routes(const RouteParts& parts) {
   using Versions = Route::Versions;
-  Table table(all);
+  Table table(parts.table);
   table.add({"POST", "/api/v1/terminal/sandbox/{id}", Access::key(Scope::sandboxes), Cost::program,
-             for_target<active_sandbox>(services, run_command, &rules), QueryNames(),
+             for_target<active_sandbox>(parts.services, run_command, &parts.rules), QueryNames(),
              Versions::plain});
   table.add({"GET", "/api/v1/logs/sandbox/{id}", Access::key(Scope::read), Cost::record,
-             for_target<sandbox_target>(services, show_logs),
+             for_target<sandbox_target>(parts.services, show_logs),
              runtime::names_of(lines_query_fields()), Versions::plain});
   table.add({"GET", "/api/v1/events", Access::key(Scope::read), Cost::record,
-             bound(list_named_events, services), runtime::names_of(events_query_fields()),
+             bound(list_named_events, parts.services), runtime::names_of(events_query_fields()),
              Versions::plain});
   table.add({"POST", "/api/v1/sandbox/metrics", Access::key(Scope::read), Cost::record,
-             bound(show_use, services, &rules), QueryNames(), Versions::plain});
+             bound(show_use, parts.services, &parts.rules), QueryNames(), Versions::plain});
 }
 
 }  // namespace server::kubernetes_style

@@ -134,31 +134,32 @@ awaitable<Response> show_status(runtime::Services services, Call call) {
 
 }  // namespace
 
-void add_sandbox_routes(RouteTable& all, const runtime::Services& services,
-                        const runtime::RequestRules& rules, std::optional<RequestRate> rate) {
+void add_sandbox_routes(const RouteParts& parts) {
   using Versions = Route::Versions;
   using Body = Route::Body;
-  Table table(all);
+  Table table(parts.table);
   table.add({"POST", "/api/v1/sandbox", Access::key(Scope::sandboxes), Cost::program,
-             bound(create_named_sandbox, services, &rules), QueryNames(), Versions::plain});
+             bound(create_named_sandbox, parts.services, &parts.rules), QueryNames(),
+             Versions::plain});
   table.add({"GET", "/api/v1/sandbox", Access::key(Scope::read), Cost::record,
-             bound(list_named, services), QueryNames(), Versions::plain});
+             bound(list_named, parts.services), QueryNames(), Versions::plain});
   table.add({"GET", "/api/v1/sandbox/{id}", Access::key(Scope::read), Cost::record,
-             bound(show_named, services), QueryNames(), Versions::plain});
+             bound(show_named, parts.services), QueryNames(), Versions::plain});
   table.add({"DELETE", "/api/v1/sandbox/{id}", Access::key(Scope::sandboxes), Cost::record,
-             bound(delete_named, services), QueryNames(), Versions::plain});
+             bound(delete_named, parts.services), QueryNames(), Versions::plain});
   table.add({"POST", "/api/v1/sandbox/pause/{id}", Access::key(Scope::sandboxes), Cost::record,
-             for_target<sandbox_target>(services, change_named, Change(&Sandboxes::pause),
+             for_target<sandbox_target>(parts.services, change_named, Change(&Sandboxes::pause),
                                         std::string_view("paused")),
              QueryNames(), Versions::plain, std::string_view(), Body::none});
   table.add({"POST", "/api/v1/sandbox/resume/{id}", Access::key(Scope::sandboxes), Cost::record,
-             for_target<sandbox_target>(services, change_named, Change(&Sandboxes::resume),
+             for_target<sandbox_target>(parts.services, change_named, Change(&Sandboxes::resume),
                                         std::string_view("resumed")),
              QueryNames(), Versions::plain, std::string_view(), Body::none});
   table.add({"GET", "/api/v1/ratelimit", Access::any_key(), Cost::none,
-             bound(show_rate_limit, services, rate), QueryNames(), Versions::plain});
-  table.add({"GET", "/api/v1/status", Access::open(), Cost::none, bound(show_status, services),
-             QueryNames(), Versions::plain});
+             bound(show_rate_limit, parts.services, parts.key_rate), QueryNames(),
+             Versions::plain});
+  table.add({"GET", "/api/v1/status", Access::open(), Cost::none,
+             bound(show_status, parts.services), QueryNames(), Versions::plain});
 }
 
 }  // namespace server::kubernetes_style

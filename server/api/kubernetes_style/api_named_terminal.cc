@@ -131,24 +131,24 @@ boost::asio::awaitable<void> serve_named_terminal(runtime::Services services,
 
 }  // namespace
 
-void add_terminal_route(RouteTable& all, const runtime::Services& services,
-                        const runtime::RequestRules& rules) {
-  Table table(all);
-  table.add(
-      {"GET",
-       "/api/v1/terminal/sandbox/{id}/ws",
-       Access::key(Scope::sandboxes),
-       Cost::program,
-       {},
-       QueryNames(),
-       Route::Versions::plain,
-       {},
-       Route::Body::whole,
-       Route::Leads::here,
-       [services, rules = &rules](Upgrade upgrade) {
-         return serve_named_terminal(services, rules, std::move(upgrade));
-       },
-       [services](const Call& call) { return why_no_terminal(services, call, std::string()); }});
+void add_terminal_route(const RouteParts& parts) {
+  Table table(parts.table);
+  table.add({"GET",
+             "/api/v1/terminal/sandbox/{id}/ws",
+             Access::key(Scope::sandboxes),
+             Cost::program,
+             {},
+             QueryNames(),
+             Route::Versions::plain,
+             {},
+             Route::Body::whole,
+             Route::Leads::here,
+             [services = parts.services, rules = &parts.rules](Upgrade upgrade) {
+               return serve_named_terminal(services, rules, std::move(upgrade));
+             },
+             [services = parts.services](const Call& call) {
+               return why_no_terminal(services, call, std::string());
+             }});
 }
 
 }  // namespace server::kubernetes_style

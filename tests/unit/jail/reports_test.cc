@@ -149,6 +149,7 @@ TEST_F(ReportsTest, WhoLosesPatienceHasWhatWasKnown) {
   ending.cause = wire::cause_memory;
   ending.cpu_user_us = 3'700'000;
   ending.memory_peak_bytes = 200 << 20;
+  ending.processes = 3;
   send(ending);
   EXPECT_EQ(*jail.advance(), Phase::running);
   jail.kill(Ended::timed_out);
@@ -156,6 +157,7 @@ TEST_F(ReportsTest, WhoLosesPatienceHasWhatWasKnown) {
   EXPECT_EQ(jail.report().ended, Ended::out_of_memory);
   EXPECT_EQ(jail.report().usage.cpu_user, 3'700ms);
   EXPECT_EQ(jail.report().usage.memory_peak_bytes, 200u << 20);
+  EXPECT_EQ(jail.report().usage.processes_at_memory_limit, 3u);
 }
 
 TEST_F(ReportsTest, TheLastWordIsTheReport) {

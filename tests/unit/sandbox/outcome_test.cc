@@ -1,5 +1,6 @@
 #include "runtime/sandbox/outcome.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -82,14 +83,21 @@ TEST(Outcomes, ProcessorTimeThatIsUsedUpIsNoDeadline) {
 TEST(Outcomes, MemorySaysHowMuchMoreThereCouldBe) {
   RunRequest request;
   request.memory_limit_mb = 256;
-  const ExitReport report = {.ended = Ended::out_of_memory,
-                             .usage = {.memory_peak_bytes = (256u << 20) + (5u << 10)}};
+  ExitReport report = {.ended = Ended::out_of_memory,
+                       .usage = {.memory_peak_bytes = (256u << 20) + (5u << 10)}};
   Outcome outcome = of(report, request);
   EXPECT_EQ(outcome.code, "out_of_memory");
   EXPECT_EQ(outcome.met, RequestLimit::memory);
   EXPECT_EQ(outcome.limit, 256);
   EXPECT_EQ(outcome.used, 256);
   EXPECT_EQ(remedy_of(outcome), "raise memory_limit_mb, up to 2048");
+  EXPECT_EQ(outcome.cause,
+            "the program, its processes and its files needed more than the 256 MB of memory that "
+            "they may have");
+  report.usage.processes_at_memory_limit = 1;
+  EXPECT_THAT(of(report, request).cause, testing::EndsWith("they may have, in 1 process"));
+  report.usage.processes_at_memory_limit = 3;
+  EXPECT_THAT(of(report, request).cause, testing::EndsWith("they may have, in 3 processes"));
   request.memory_limit_mb = 2048;
   outcome = of(report, request);
   EXPECT_EQ(remedy_of(outcome), "memory_limit_mb is at its maximum: let the program do less");
