@@ -71,6 +71,8 @@ struct Config {
   std::uint32_t api_max_connections = 512;
   // Nothing: see connections_per_peer().
   std::optional<std::uint32_t> api_max_connections_per_peer;
+  // How long a connection is kept that waits for its next request.
+  std::chrono::milliseconds api_idle{60'000};
   // Programs of one key, running and waiting; 0: no bound.
   std::uint32_t api_key_concurrency = 0;
   Rate api_key_rate;

@@ -318,6 +318,12 @@ void add_server_settings(std::vector<Setting>& settings) {
         config.api_max_connections_per_peer = number_in<std::uint32_t>(text, 0, 65536);
         return config.api_max_connections_per_peer.has_value();
       });
+  add("API_IDLE_SECONDS", "a number of seconds 1 .. 3600",
+      [](Config& config, std::string_view text) {
+        const auto value = seconds(text, 3600);
+        if (value) config.api_idle = *value;
+        return value && *value >= std::chrono::seconds(1);
+      });
   add("API_KEY_CONCURRENCY", "an integer 0 .. 65536 (0: no bound)",
       integer<std::uint32_t>(&Config::api_key_concurrency, 0, 65536));
   add("API_KEY_RATE",

@@ -23,6 +23,7 @@ constexpr RouteGroup all_groups[] = {
     add_sandbox_terminal_route,
     add_sandbox_watch_route,
     add_stream_routes,
+    add_template_route,
     add_webhook_routes,
     kubernetes_style::add_file_routes,
     kubernetes_style::add_output_routes,

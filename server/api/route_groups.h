@@ -56,6 +56,7 @@ void add_sandbox_search_route(const RouteParts& parts);
 void add_sandbox_terminal_route(const RouteParts& parts);
 void add_sandbox_watch_route(const RouteParts& parts);
 void add_stream_routes(const RouteParts& parts);
+void add_template_route(const RouteParts& parts);
 void add_webhook_routes(const RouteParts& parts);
 
 // Sandboxes by name, as clients of services on Kubernetes know them.

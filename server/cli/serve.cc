@@ -135,6 +135,7 @@ int serve_with(Service& service, const std::optional<std::string>& usual_jobs,
   HttpOptions options;
   options.max_connections = config.api_max_connections;
   options.max_connections_per_peer = runtime::connections_per_peer(config);
+  options.idle_timeout = config.api_idle;
   const auto first = workers.executors().front();
   HttpServer http(workers.executors(), options, api, logger);
   auto listener = listen(config);

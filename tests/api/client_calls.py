@@ -199,7 +199,7 @@ ELSEWHERE = {
 }
 # The whole answers of operations, which have no name of their own in the description.
 ANSWERS = {"SearchResult": "searchFiles", "SignedUrl": "signFileUrl", "Erased": "eraseLesson", "WebhookList": "listWebhooks",
-           "ProcessList": "listProcesses"}
+           "ProcessList": "listProcesses", "TemplateList": "listTemplates"}
 
 
 def members_of(description, name):

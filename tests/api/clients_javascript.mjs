@@ -268,6 +268,7 @@ const checks = {
     await client.execute("print(1)", { timeoutSeconds: 60 });
     assert.equal((await client.health()).status, "ok");
     assert((await client.stats()).byStatus.success > 0);
+    assert((await client.templates()).find((each) => each.name === "data").imports.includes("pandas"));
     assert.match(await client.metrics(), /# HELP/);
     assert.equal((await client.openapi()).openapi, "3.1.0");
     assert.deepEqual([(await client.lessons.list()).lessons, await client.lessons.eraseAll()], [[], 0]);

@@ -192,6 +192,7 @@ class Programs(ClientTest):
         client.execute("print(1)")
         self.assertEqual("ok", client.health().status)
         self.assertGreater(client.stats().by_status["success"], 0)
+        self.assertIn("pandas", {each.name: each for each in client.templates()}["data"].imports)
         self.assertIn("# HELP", client.metrics())
         self.assertEqual("3.1.0", client.openapi()["openapi"])
         self.refused(clients.NoProvider, "no_provider", client.run, "Add two numbers")

@@ -142,6 +142,20 @@ class Connections(live_server.ServerTest):
             self.assertLess(time.monotonic() - began, 14)
 
 
+class Idle(live_server.ServerTest):
+    environment = {"API_IDLE_SECONDS": "2"}
+
+    def test_a_connection_is_kept_as_long_as_is_configured(self):
+        with socket.create_connection(("127.0.0.1", self.server.port), time_scale.scaled(30)) as connection:
+            connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertRegex(connection.recv(65536), rb"^HTTP/1.1 200 ")
+            began = time.monotonic()
+            self.assertEqual(b"", connection.recv(100))
+            took = time.monotonic() - began
+        self.assertGreater(took, 1.5)
+        self.assertLess(took, time_scale.scaled(10))
+
+
 class Floods(live_server.ServerTest):
     """More connections than there may be, of one peer and of all together."""
 

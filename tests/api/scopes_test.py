@@ -119,6 +119,10 @@ class Used(OfEachScope):
         for key in SCOPES:
             with self.subTest(key):
                 self.assertEqual(key == "metrics", "runs" in self.client_with(key).send("GET", "/health").json)
+        for key in ("read", "whole"):
+            with self.subTest(key):
+                templates = self.client_with(key).send("GET", "/v1/templates").json["templates"]
+                self.assertEqual({key == "whole"}, {"ready" in each for each in templates})
         self.make(self.client_with("sandboxes"))
         for key in SCOPES:
             with self.subTest(key):

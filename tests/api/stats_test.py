@@ -2,6 +2,7 @@
 import re
 import urllib.request
 
+import host_view
 import live_server
 
 try:
@@ -56,6 +57,22 @@ class Figures(live_server.ServerTest):
             self.assertLessEqual(phase["p90"], phase["p99"])
         # Percentiles of two phases that differ by a hundredth may be the same, means are not.
         self.assertGreater(phases["total"]["mean"], phases["ran"]["mean"])
+
+    def test_templates_have_as_many_jails_ready_as_their_pools(self):
+        def ready():
+            return {each["name"]: each["ready"] for each in self.client.send("GET", "/v1/templates").json["templates"]}
+
+        self.execute("pass")
+        self.assertTrue(host_view.wait_until(lambda: ready()["python"] > 0, 10), ready())
+        templates = {each["name"]: each for each in self.client.send("GET", "/v1/templates").json["templates"]}
+        self.assertLessEqual({"python", "bash", "javascript", "typescript", "data"}, templates.keys())
+        self.assertEqual(("python", []), (templates["python"]["language"], templates["python"]["imports"]))
+        self.assertIn("pandas", templates["data"]["imports"])
+
+        def is_the_same():
+            pools = self.client.send("GET", "/health").json["pools"]
+            return all(count == (pools[name]["warm"] if name in pools else 0) for name, count in ready().items())
+        self.assertTrue(host_view.wait_until(is_the_same, 10), ready())
 
     def test_prometheus_counts_what_was_run(self):
         self.execute("pass")

@@ -246,6 +246,8 @@ export class Client {
   audit(options?: PageOptions & { kind?: string; sandbox?: string }): Promise<SandboxEventPage>;
   /** The same oldest first while it happens. */
   auditStream(options?: CallOptions & { kind?: string; sandbox?: string; cursor?: string }): EventStream<FollowEvent>;
+  /** Those that a request may name. */
+  templates(options?: CallOptions): Promise<Template[]>;
   health(options?: CallOptions): Promise<Health>;
   stats(options?: CallOptions): Promise<Stats>;
   /** The same for Prometheus. */

@@ -70,6 +70,9 @@ export class Client {
   auditStream(options = {}) {
     return new EventStream(this.#session, ["GET", "/v1/audit", withQuery(options)], "end");
   }
+  async templates(options = {}) {
+    return (await this.#session.json("GET", "/v1/templates", callOf(options))).templates;
+  }
   health(options = {}) {
     return this.#session.json("GET", "/health", callOf(options));
   }

@@ -181,6 +181,13 @@ export interface JobPage {
   nextCursor: string | null;
 }
 
+export interface Template {
+  name: string;
+  language: string;
+  imports: string[];
+  ready?: number;
+}
+
 export interface Health {
   status: string;
   version?: string;

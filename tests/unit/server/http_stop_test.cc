@@ -39,6 +39,15 @@ TEST_F(HttpTest, OnePeerMayNotHaveThemAll) {
   EXPECT_EQ(first.exchange(get("/a")).status, 200);
 }
 
+TEST_F(HttpTest, AConnectionThatAsksNothingMoreIsClosed) {
+  start({.idle_timeout = 500ms});
+  TestClient idle = client();
+  EXPECT_EQ(idle.exchange(get("/a")).status, 200);
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(idle.at_end());
+  EXPECT_GE(std::chrono::steady_clock::now() - began, 400ms);
+}
+
 TEST_F(HttpTest, APortInUseIsNamed) {
   start();
   const auto result = listen_tcp("127.0.0.1", port_);

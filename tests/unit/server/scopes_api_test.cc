@@ -55,6 +55,28 @@ TEST_F(ApiTest, EveryRouteIsForTheScopeThatItNames) {
   for (const Scope scope : runtime::all_scopes) EXPECT_GE(routes[scope], 2u) << name_of(scope);
 }
 
+TEST_F(ApiTest, TemplatesSayWhatIsImportedAndToWhomMeasuresHowManyJailsWait) {
+  runtime::Config config;
+  for (const char* key : {"reads", "measures"}) config.api_keys.emplace_back(key);
+  config.api_key_scopes = {{Scope::read}, {Scope::read, Scope::metrics}};
+  runtime::Template science;
+  science.name = "science";
+  science.imports = {"numpy", "sqlite3"};
+  runtime::Template shell;
+  shell.name = "shell";
+  shell.language = runtime::Language::bash;
+  runner_.state_now.pools.emplace_back().name = "science";
+  runner_.state_now.pools.back().state.ready = 3;
+  serve(api_options(config, full_root(), {science, shell}, "1.2.3"));
+  EXPECT_EQ(exchange(get("/v1/templates", "X-API-Key: reads\r\n")).body,
+            R"({"templates":[{"name":"science","language":"python","imports":["numpy","sqlite3"]},)"
+            R"({"name":"shell","language":"bash","imports":[]}]})");
+  EXPECT_EQ(
+      exchange(get("/v1/templates", "X-API-Key: measures\r\n")).body,
+      R"({"templates":[{"name":"science","language":"python","imports":["numpy","sqlite3"],"ready":3},)"
+      R"({"name":"shell","language":"bash","imports":[],"ready":0}]})");
+}
+
 TEST_F(ApiTest, AToolOfMcpIsForTheScopeThatItNames) {
   serve(options_with_a_key_of_each_scope());
   const auto call = [&](std::string_view key, std::string_view tool, std::string_view arguments) {

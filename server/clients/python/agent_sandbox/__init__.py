@@ -8,7 +8,8 @@
 `AsyncClient` is the same for asyncio.
 """
 from .answers import (Answer, Artifact, Attempt, BenchmarkReport, BenchmarkTask, Critique, Health, Job, JobPage, JobSummary, Lesson,
-                      LessonPage, Limits, NetworkDecision, Outcome, RunResult, SkippedArtifact, Stats, TaskResult, Timings, Usage, Vote)
+                      LessonPage, Limits, NetworkDecision, Outcome, RunResult, SkippedArtifact, Stats, TaskResult, Template, Timings, Usage,
+                      Vote)
 from .asynchronous.client import AsyncClient
 from .asynchronous.processes import AsyncProcess
 from .asynchronous.sandboxes import AsyncSandbox
@@ -37,6 +38,6 @@ __all__ = [
     "MetricLimits", "NetworkDecision", "NetworkUse", "NoProvider", "NotFound", "Outcome", "OutputPiece", "Process", "ProcessDetails", "ProcessOutput",
     "ProcessResult", "RunResult", "Sandbox", "SandboxDetails", "SandboxError", "SandboxEvent", "SandboxEventPage", "SandboxLimits",
     "SandboxLogEntry", "SandboxLogPage", "SandboxMetrics", "SandboxPage", "SandboxUsage", "SearchMatch", "SearchResult",
-    "ServerFailure", "SignedUrl", "SkippedArtifact", "Stats", "TaskResult", "Terminal", "Timings", "TooLarge", "TooManyRequests",
+    "ServerFailure", "SignedUrl", "SkippedArtifact", "Stats", "TaskResult", "Template", "Terminal", "Timings", "TooLarge", "TooManyRequests",
     "Unauthorized", "Unavailable", "UnexpectedAnswer", "Usage", "Vote", "Webhook", "WebhookTry",
 ]

@@ -303,6 +303,21 @@ class JobPage(Answer):
 
 
 @dataclass(frozen=True)
+class Template(Answer):
+    """What a jail has behind it before its program comes. `ready`, how many jails wait, is there for keys with `metrics`."""
+
+    name: str
+    language: str
+    imports: List[str]
+    ready: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class TemplateList(Answer):
+    templates: List[Template]
+
+
+@dataclass(frozen=True)
 class Health(Answer):
     """Without a key, where one is configured, only `status` is there: ok or draining."""
 

@@ -1,13 +1,10 @@
-#include "runtime/config/config.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <tuple>
+#include <utility>
+
+#include "tests/unit/runtime/config/config_fixture.h"
 
 namespace runtime {
 namespace {
@@ -17,57 +14,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class ConfigTest : public ::testing::Test {
- protected:
-  ConfigTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "config_test.XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    before_ = std::filesystem::current_path();
-    directory_ = name;
-    std::filesystem::current_path(name);
-  }
-  ~ConfigTest() override {
-    std::filesystem::current_path(before_);
-    std::filesystem::remove_all(directory_);
-  }
-
-  void write(const std::string& name, std::string_view text) { std::ofstream(name) << text; }
-
-  Config load() {
-    find_default_files(sources_);
-    auto config = load_config(sources_);
-    EXPECT_TRUE(config.has_value()) << config.error().message();
-    return config ? std::move(*config) : Config();
-  }
-
-  std::string error() {
-    find_default_files(sources_);
-    const auto config = load_config(sources_);
-    if (config) return "accepted";
-    const std::string message = config.error().message();
-    EXPECT_EQ(message.find('\n'), message.npos) << message;
-    return message;
-  }
-
-  std::string error_with(const std::string& name, const std::string& value) {
-    sources_.environment = {{name, value}};
-    return error();
-  }
-
-  std::string error_in_file(std::string_view text) {
-    write("agent-sandbox.json", text);
-    return error();
-  }
-
-  std::filesystem::path before_;
-  std::string directory_;
-  ConfigSources sources_;
-};
-
 TEST_F(ConfigTest, DefaultsAreThoseOfTheContract) {
   const Config config = load();
   EXPECT_EQ(config.api_host, "127.0.0.1");
   EXPECT_EQ(config.api_port, 8000);
+  EXPECT_EQ(config.api_idle, 60s);
   EXPECT_TRUE(config.api_keys.empty());
   EXPECT_EQ(config.sandbox_timeout, 5s);
   EXPECT_EQ(config.sandbox_memory_limit_mb, 256u);
@@ -105,7 +56,7 @@ TEST_F(ConfigTest, EachSourceOverridesTheOneBefore) {
 TEST_F(ConfigTest, ReadsEverySettingOfTheFile) {
   write("agent-sandbox.json", R"({
     "api_host": "::1", "api_port": 0, "api_keys": ["k1", "k2"], "api_allowed_hosts": "A.example,b",
-    "api_max_connections": 7, "sandbox_memory_limit_mb": 64, "sandbox_cpu_limit": 0.5,
+    "api_max_connections": 7, "api_idle_seconds": 75.5, "sandbox_memory_limit_mb": 64, "sandbox_cpu_limit": 0.5,
     "sandbox_pool_size": 2, "sandbox_templates_dir": "/srv/templates", "sandbox_network_enabled": false, "require_cgroup": true,
     "cgroup": "/sys/fs/cgroup/a", "sandbox_max_running": 3, "sandbox_max_queued": 0,
     "sandbox_max_living": 7, "sandbox_max_lifetime_seconds": 90, "sandbox_max_paused_seconds": 91,
@@ -119,6 +70,7 @@ TEST_F(ConfigTest, ReadsEverySettingOfTheFile) {
   EXPECT_EQ(config.api_keys[1].reveal(), "k2");
   EXPECT_EQ(config.api_allowed_hosts, (std::vector<std::string>{"a.example", "b"}));
   EXPECT_EQ(config.api_max_connections, 7u);
+  EXPECT_EQ(config.api_idle, 75500ms);
   EXPECT_EQ(config.sandbox_memory_limit_mb, 64u);
   EXPECT_EQ(config.sandbox_cpu_limit, 0.5);
   EXPECT_TRUE(config.require_cgroup);
@@ -193,6 +145,8 @@ TEST_F(ConfigTest, BadValuesAreRefused) {
       {"API_PORT", "8e3"},
       {"API_MAX_CONNECTIONS", "0"},
       {"API_MAX_CONNECTIONS_PER_PEER", "-1"},
+      {"API_IDLE_SECONDS", "0.9"},
+      {"API_IDLE_SECONDS", "3601"},
       {"API_KEY_CONCURRENCY", "65537"},
       {"API_KEY_CONCURRENCY", "many"},
       {"API_KEY_RATE", "20"},
@@ -400,76 +354,6 @@ TEST_F(ConfigTest, TheFirstProviderWithAKeyIsActive) {
   sources_.environment = {{"LLM_PROVIDER", "ollama"}};
   config = load();
   EXPECT_EQ(active_provider(config)->name, "ollama");
-}
-
-TEST_F(ConfigTest, ListensOnAUnixSocket) {
-  EXPECT_EQ(load().api_socket_mode, 0600u);
-  EXPECT_EQ(unix_path(load().api_host), std::nullopt);
-  write("agent-sandbox.json", R"({"api_host": "unix:/run/a b.sock", "api_socket_mode": "0660"})");
-  EXPECT_EQ(unix_path(load().api_host), "/run/a b.sock");
-  EXPECT_EQ(load().api_socket_mode, 0660u);
-  EXPECT_THAT(error_in_file(R"({"api_host": "unix:/a\u0000b"})"), HasSubstr("api_host"));
-}
-
-TEST_F(ConfigTest, ThePathOfASocketFitsIntoItsAddress) {
-  const std::string longest = "unix:/" + std::string(106, 'x');
-  sources_.flags = {{"API_HOST", longest, "--host"}};
-  EXPECT_EQ(load().api_host, longest);
-  sources_.flags = {{"API_HOST", longest + "x", "--host"}};
-  EXPECT_THAT(error(), AllOf(HasSubstr("--host"), HasSubstr("at most 107 bytes")));
-}
-
-TEST_F(ConfigTest, ARateIsRequestsAndTheirTime) {
-  EXPECT_EQ(load().api_key_rate.requests, 0u);
-  EXPECT_EQ(load().api_key_concurrency, 0u);
-  const std::tuple<const char*, std::uint32_t, std::chrono::seconds> cases[] = {
-      {"20/s", 20, 1s}, {"600/m", 600, 60s}, {"1/h", 1, 3600s}, {"1000000/s", 1'000'000, 1s}};
-  for (const auto& [text, requests, time] : cases) {
-    sources_.environment = {{"API_KEY_RATE", text}};
-    EXPECT_EQ(load().api_key_rate.requests, requests) << text;
-    EXPECT_EQ(load().api_key_rate.time, time) << text;
-  }
-  write("agent-sandbox.json",
-        R"({"api_key_rate": "5/s", "api_key_burst": 7, "api_key_concurrency": 3})");
-  sources_.environment = {{"API_KEY_RATE", "0"}};
-  EXPECT_EQ(load().api_key_rate.requests, 0u) << "what the file has is taken back";
-  EXPECT_EQ(load().api_key_burst, 7u);
-  EXPECT_EQ(load().api_key_concurrency, 3u);
-  EXPECT_THAT(error_with("API_KEY_RATE", "fast"),
-              HasSubstr("API_KEY_RATE in the environment: \"fast\" is not allowed; expected "
-                        "requests 1 .. 1000000 and their time, as in 20/s"));
-}
-
-TEST_F(ConfigTest, OnePeerHasHalfOfTheConnectionsWhereOthersReachTheServer) {
-  Config config;
-  EXPECT_EQ(connections_per_peer(config), 0u);
-  config.api_host = "unix:/a";
-  EXPECT_EQ(connections_per_peer(config), 0u);
-  config.api_host = "0.0.0.0";
-  EXPECT_EQ(connections_per_peer(config), 256u);
-  config.api_max_connections = 1;
-  EXPECT_EQ(connections_per_peer(config), 1u);
-  config.api_max_connections_per_peer = 0;
-  EXPECT_EQ(connections_per_peer(config), 0u);
-  sources_.environment = {{"API_MAX_CONNECTIONS_PER_PEER", "5"}};
-  EXPECT_EQ(connections_per_peer(load()), 5u);
-}
-
-TEST_F(ConfigTest, OnlyLoopbackIsServedWithoutAKey) {
-  Config config;
-  for (const char* host :
-       {"127.0.0.1", "127.8.8.8", "localhost", "::1", "::ffff:127.0.0.1", "unix:/a"}) {
-    config.api_host = host;
-    EXPECT_TRUE(check_exposure(config).has_value()) << host;
-  }
-  for (const char* host : {"0.0.0.0", "::", "192.168.0.1", "128.0.0.1", "::ffff:10.0.0.1"}) {
-    config.api_host = host;
-    config.api_keys.clear();
-    ASSERT_FALSE(check_exposure(config).has_value()) << host;
-    EXPECT_THAT(check_exposure(config).error().message(), HasSubstr("API_KEYS"));
-    config.api_keys.emplace_back("key");
-    EXPECT_TRUE(check_exposure(config).has_value()) << host;
-  }
 }
 
 TEST_F(ConfigTest, Lessons) {

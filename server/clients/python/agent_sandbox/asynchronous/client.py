@@ -4,7 +4,7 @@ from __future__ import annotations
 import ssl
 from typing import Any, Dict, List, Mapping, Optional, Type, Union
 
-from ..answers import BenchmarkReport, Health, RunResult, Stats, TaskResult
+from ..answers import BenchmarkReport, Health, RunResult, Stats, TaskResult, Template, TemplateList
 from ..events import CODE, TASK
 from ..fields import request_fields
 from ..sandbox_answers import SandboxEventPage
@@ -96,6 +96,10 @@ class AsyncClient:
     def audit_stream(self, *, kind: Optional[str] = None, sandbox: Optional[str] = None, cursor: Optional[str] = None) -> AsyncEventStream:
         """The same oldest first while it happens, from now on or behind the event whose number is `cursor`."""
         return AsyncEventStream(self._session, Request("GET", "/v1/audit", request_fields(locals())), FOLLOWED)
+
+    async def templates(self) -> List[Template]:
+        """Those that a request may name."""
+        return TemplateList.of(await self._session.json(Request("GET", "/v1/templates"))).templates
 
     async def health(self) -> Health:
         """Whether the server is there. One that is stopping is an Unavailable."""

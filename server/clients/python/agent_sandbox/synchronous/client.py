@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from typing import Any, Dict, List, Mapping, Optional, Type, Union
 
-from ..answers import BenchmarkReport, Health, RunResult, Stats, TaskResult
+from ..answers import BenchmarkReport, Health, RunResult, Stats, TaskResult, Template, TemplateList
 from ..events import CODE, TASK
 from ..fields import request_fields
 from ..sandbox_answers import SandboxEventPage
@@ -97,6 +97,10 @@ class Client:
     def audit_stream(self, *, kind: Optional[str] = None, sandbox: Optional[str] = None, cursor: Optional[str] = None) -> EventStream:
         """The same oldest first while it happens, from now on or behind the event whose number is `cursor`."""
         return EventStream(self._session, Request("GET", "/v1/audit", request_fields(locals())), FOLLOWED)
+
+    def templates(self) -> List[Template]:
+        """Those that a request may name."""
+        return TemplateList.of(self._session.json(Request("GET", "/v1/templates"))).templates
 
     def health(self) -> Health:
         """Whether the server is there. One that is stopping is an Unavailable."""
