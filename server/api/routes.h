@@ -83,7 +83,7 @@ struct Access {
 // What a request makes the server do, by which it is bounded.
 enum class Cost : std::uint8_t {
   none,     // figures of the server itself: its operator sees them whatever callers do
-  record,   // reads or writes the disk; counts against the rate of its key
+  record,   // looks up or changes what callers have; counts against the rate of its key
   program,  // runs programs; counts as well, and is refused while the server stops
 };
 

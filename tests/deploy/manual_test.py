@@ -119,6 +119,7 @@ class Manual(unittest.TestCase):
     def example(self, compiler, standard, suffix):
         """The example that is in this language, built against the shared library and run."""
         sources = re.findall(r"^\.Bd -literal\n(#include.*?)^\.Ed$", LIBRARY.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        self.assertTrue((command_line.BUILD / "jail" / "libjail.so").exists(), "ninja -C build/release libjail.so builds what is missing")
         source = next(text for text in sources if ("jail_c.h" in text) == (suffix == "c"))
         with tempfile.TemporaryDirectory() as name:
             directory = pathlib.Path(name)

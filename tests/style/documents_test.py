@@ -1,4 +1,5 @@
 """What readers of the documents rely on: links that lead somewhere, lines that fit, a front page that is one."""
+import fnmatch
 import re
 
 import tree
@@ -6,6 +7,8 @@ import tree
 FRONT_PAGE = 200  # lines of README.md
 WIDTH = 120
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+# Files whose folder's README need not name them: every folder has them, or they are a part of the file that is named.
+UNNAMED = ("README.md", "CMakeLists.txt", ".*", "main.cc", "*_image.S")
 # Rows of tables and headings cannot be broken.
 UNBREAKABLE = ("|", "#", "![")
 
@@ -57,6 +60,21 @@ def long_front_page(root):
     return [f"README.md has {lines} lines: move what is reference to a page"] if lines > FRONT_PAGE else []
 
 
+def unlisted_files(root):
+    """Of folders whose README has a table of files."""
+    violations = []
+    for readme in [path for path in documents(root) if path.name == "README.md" and path.parent != root]:
+        text = tree.text_of(readme)
+        if not re.search(r"^\| file \|", text, re.MULTILINE):
+            continue
+        globs = [word for word in re.findall(r"`([^`]+)`", text) if "*" in word]
+        for path in sorted(tree.files(root)):
+            is_named = path.stem in text or any(fnmatch.fnmatch(path.name, glob) for glob in (*UNNAMED, *globs))
+            if path.parent == readme.parent and not is_named:
+                violations.append(f"{path.relative_to(root)} is not in the table of files of its README.md")
+    return violations
+
+
 class Documents(tree.RuleTest):
     def test_links_lead_somewhere(self):
         self.assert_project_keeps(broken_links)
@@ -66,6 +84,16 @@ class Documents(tree.RuleTest):
 
     def test_the_front_page_is_one(self):
         self.assert_project_keeps(long_front_page)
+
+    def test_folders_list_their_files(self):
+        self.assert_project_keeps(unlisted_files)
+
+    def test_control_files(self):
+        table = "| file | what |\n|---|---|\n| `known.h`, `*_test.cc` | x |\n"
+        planted = {"jail/README.md": table, "jail/known.cc": "", "jail/a_test.cc": "", "jail/other.cc": "", "server/README.md": "",
+                   "server/any.cc": ""}
+        self.assert_rule_finds(unlisted_files, planted, "jail/other.cc is not in the table")
+        self.assertEqual(1, len(self.violations(unlisted_files, planted)))
 
     def test_control_links(self):
         planted = {"README.md": "# A b\n[x](jail/none.md) [y](#a-b) [z](#c)\n`[v](code.md)`\n```\n[w](other.md)\n```\n"}

@@ -25,7 +25,7 @@ def long_files(root):
     for path in tree.files(root):
         lines = tree.text_of(path).count("\n")
         if lines > LONGEST and (path.suffix in COUNTED or path == root / "dev"):
-            violations.append(f"{path.relative_to(root)} has {lines} lines: split it")
+            violations.append(f"{path.relative_to(root)} has {lines} lines: split it, tests by what they are about, with what they share in a fixture")
     return violations
 
 

@@ -1,6 +1,6 @@
 // What people read about the settings beside the table that the program reads them by: the manual
-// page agent-sandbox.json(5), which has everything, the project's README, whose table has every
-// variable, and the README of runtime/config, whose table has what only the file has.
+// page agent-sandbox.json(5), which has everything, settings.md, whose table has every variable, and
+// the README of runtime/config, whose table has what only the file has.
 #include <gtest/gtest.h>
 
 #include <algorithm>
