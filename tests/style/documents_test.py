@@ -67,7 +67,7 @@ def unlisted_files(root):
         text = tree.text_of(readme)
         if not re.search(r"^\| file \|", text, re.MULTILINE):
             continue
-        globs = [word for word in re.findall(r"`([^`]+)`", text) if "*" in word]
+        globs = [word for word in re.findall(r"`([^`\n]+)`", text) if "*" in word]
         for path in sorted(tree.files(root)):
             is_named = path.stem in text or any(fnmatch.fnmatch(path.name, glob) for glob in (*UNNAMED, *globs))
             if path.parent == readme.parent and not is_named:

@@ -12,9 +12,10 @@
 namespace jail::child {
 
 long ZygoteRequest::open_namespaces(int proc) {
-  // The first one gives the right to join the others.
-  constexpr const char* names[wire::max_namespaces] = {"user", "pid", "mnt",   "net",
-                                                       "ipc",  "uts", "cgroup"};
+  // The zygote joins the first one, and a child of it the others, which the second one gives it the
+  // right to.
+  constexpr const char* names[wire::max_namespaces] = {"pid", "user", "mnt",   "net",
+                                                       "ipc", "uts",  "cgroup"};
   for (std::size_t i = 0; i < wire::max_namespaces; ++i) {
     const long fd = raw::call(SYS_openat, proc, raw::address(joined({"1/ns/", names[i]}).text),
                               O_RDONLY | O_CLOEXEC);

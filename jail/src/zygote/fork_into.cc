@@ -19,8 +19,7 @@ namespace {
 // The network namespace belongs to the host or to the jail; the first is joined with the zygote's
 // own capability, which is gone once the jail's user namespace is joined.
 constexpr long first_joined = CLONE_NEWNET;
-constexpr long joined =
-    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+constexpr long joined = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 // Not the next number, which is the guest's. In company anybody may have this one, and which the
 // guest has is all the same.
 constexpr std::int32_t passing_pid = 31'999;
@@ -52,10 +51,17 @@ void report_failure(int channel, long error) {
   leave();
 }
 
-// 0 or a negative errno.
-inline long join(const Place& place) {
+// Children of the caller are in the pid namespace of the jail from here on, the caller itself is
+// not. 0 or a negative errno.
+inline long join_pid_namespace(const Place& place) {
+  const int from = place.namespace_count > 0 ? place.namespaces[0] : place.init_pidfd;
+  return raw::call(SYS_setns, from, CLONE_NEWPID);
+}
+
+// All other namespaces. 0 or a negative errno.
+inline long join_others(const Place& place) {
   long done = 0;
-  for (std::size_t i = 0; i < place.namespace_count && done == 0; ++i) {
+  for (std::size_t i = 1; i < place.namespace_count && done == 0; ++i) {
     done = raw::call(SYS_setns, place.namespaces[i], 0);
   }
   if (place.namespace_count > 0) return done;
@@ -66,40 +72,35 @@ inline long join(const Place& place) {
 }  // namespace
 
 [[gnu::noinline]] bool fork_into(const Place& place) {
-  const bool in_company = place.namespace_count > 0;
-  clone_args outer{};
-  outer.flags = in_company ? CLONE_PARENT : borrows;
-  if (place.cgroup >= 0) {
-    outer.flags |= CLONE_INTO_CGROUP;
-    outer.cgroup = static_cast<std::uint64_t>(place.cgroup);
+  if (const long done = join_pid_namespace(place); done < 0) {
+    report_failure(place.channel, done);
+    return false;
   }
-  const long joining = clone(outer);
-  if (joining == 0) {
-    const long done = join(place);
-    if (done < 0) give_up(place.channel, done);
-    std::int32_t number = passing_pid;
-    clone_args inner{};
-    inner.flags = borrows;
-    if (!in_company) {
-      inner.set_tid = static_cast<std::uint64_t>(raw::address(&number));
-      inner.set_tid_size = 1;
-    }
-    const long inside = clone(inner);
-    if (inside == 0) {
-      // glibc's own, so that what it keeps of the thread is the guest's.
-      const pid_t guest = ::_Fork();
-      if (guest == 0) return true;
-      if (guest < 0) report_failure(place.channel, -errno);
-      leave();
-    }
-    if (inside < 0) give_up(place.channel, inside);
-    wait_for(inside);
+  const bool in_company = place.namespace_count > 0;
+  std::int32_t number = passing_pid;
+  clone_args args{};
+  args.flags = in_company ? CLONE_PARENT : borrows;
+  if (!in_company) {
+    args.set_tid = static_cast<std::uint64_t>(raw::address(&number));
+    args.set_tid_size = 1;
+  }
+  if (place.cgroup >= 0) {
+    args.flags |= CLONE_INTO_CGROUP;
+    args.cgroup = static_cast<std::uint64_t>(place.cgroup);
+  }
+  const long passing = clone(args);
+  if (passing == 0) {
+    if (const long done = join_others(place); done < 0) give_up(place.channel, done);
+    // glibc's own, so that what it keeps of the thread is the guest's.
+    const pid_t guest = ::_Fork();
+    if (guest == 0) return true;
+    if (guest < 0) report_failure(place.channel, -errno);
     leave();
   }
-  if (joining < 0) {
-    report_failure(place.channel, joining);
+  if (passing < 0) {
+    report_failure(place.channel, passing);
   } else if (!in_company) {
-    wait_for(joining);
+    wait_for(passing);
   }
   return false;
 }

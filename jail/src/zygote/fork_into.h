@@ -6,7 +6,8 @@
 namespace jail::zygote {
 
 // Where to. Init is joined by its pidfd, as long as it is dumpable and alone; where others run in
-// its jail already, by its namespaces, in the order in which they are to be joined.
+// its jail already, by its namespaces, in the order in which they are to be joined: the one of pids
+// comes first.
 struct Place {
   int channel;  // to init
   int cgroup;   // the directory of the jail's, or -1
@@ -20,21 +21,20 @@ struct Place {
 // zygote. Whoever fails on the way reports it on the channel, and who is killed there leaves it
 // closed. Signals must be blocked.
 //
-// A process that has joined a user namespace may not join another one, and what joins a pid
-// namespace is itself not in it. So a first process joins and makes a second one, which is inside
-// and forks the guest. Then both end, and init, which is next in line, has become the guest's
-// parent.
+// A process that has joined a user namespace may not join another one, so the zygote cannot do it
+// itself; and whoever joins a pid namespace is not in it, but its children are. So the zygote joins
+// the pid namespace of the jail and makes a passing process there, which joins all else, forks the
+// guest and ends. Init, which is next in line, has become the guest's parent then.
 //
-// Where nobody else is in the jail both borrow the zygote's memory, one after the other: the copy
-// of the page tables, which is what a fork costs, is made once, and both are gone before this
-// returns.
+// Where nobody else is in the jail the passing process borrows the zygote's memory: the copy of the
+// page tables, which is what a fork costs, is made once, and it is gone before this returns.
 //
-// In company the first one has a copy of its own, which the second one borrows, and is a child of
-// the host, so the zygote waits for neither. Both are in the jail's cgroup, where others decide how
-// much processor time there is for them and when memory is at an end: the kernel then kills with
-// one of them whoever shares its memory. They have every capability in the jail meanwhile; the
-// others in it are in Landlock domains whose signals are scoped, and these two in none, so they can
-// be neither traced nor read nor signalled.
+// In company it has a copy of its own and is a child of the host, so the zygote does not wait for
+// it. It is in the jail's cgroup, where others decide how much processor time there is and when
+// memory is at an end: the kernel then kills with it whoever shares its memory. Meanwhile it has
+// every capability of the template's user namespace, and then of the jail's. The others in the jail
+// are in Landlock domains whose signals are scoped, and it is in none, so it can be neither traced
+// nor read nor signalled.
 bool fork_into(const Place& place);
 
 }  // namespace jail::zygote
