@@ -2,6 +2,7 @@
 
 #include <linux/sched.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,6 +53,14 @@ void report_failure(int channel, long error) {
   leave();
 }
 
+// As the jail's only user, who may be another one of the host than the zygote's. Joining the user
+// namespace of another user, and becoming that one, makes what /proc has of this process root's.
+inline long become_guests_user() {
+  long done = raw::call(SYS_setresgid, wire::guest_gid, wire::guest_gid, wire::guest_gid);
+  if (done == 0) done = raw::call(SYS_setresuid, wire::guest_uid, wire::guest_uid, wire::guest_uid);
+  return done == 0 ? raw::call(SYS_prctl, PR_SET_DUMPABLE, 1) : done;
+}
+
 // 0 or a negative errno.
 inline long join(const Place& place) {
   long done = 0;
@@ -75,7 +84,8 @@ inline long join(const Place& place) {
   }
   const long joining = clone(outer);
   if (joining == 0) {
-    const long done = join(place);
+    long done = join(place);
+    if (done == 0) done = become_guests_user();
     if (done < 0) give_up(place.channel, done);
     std::int32_t number = passing_pid;
     clone_args inner{};
