@@ -18,10 +18,11 @@ namespace jail::zygote {
 namespace {
 
 // The network namespace belongs to the host or to the jail; the first is joined with the zygote's
-// own capability, which is gone once the jail's user namespace is joined.
-constexpr long first_joined = CLONE_NEWNET;
-constexpr long joined =
-    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+// own capability, which is gone once the jail's user namespace is joined. That one gives the right
+// to join the others.
+constexpr long joined[] = {
+    CLONE_NEWNET, CLONE_NEWUSER,
+    CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP};
 // Not the next number, which is the guest's. In company anybody may have this one, and which the
 // guest has is all the same.
 constexpr std::int32_t passing_pid = 31'999;
@@ -68,8 +69,10 @@ inline long join(const Place& place) {
     done = raw::call(SYS_setns, place.namespaces[i], 0);
   }
   if (place.namespace_count > 0) return done;
-  done = raw::call(SYS_setns, place.init_pidfd, first_joined);
-  return done == 0 ? raw::call(SYS_setns, place.init_pidfd, joined) : done;
+  for (const long kinds : joined) {
+    if (done == 0) done = raw::call(SYS_setns, place.init_pidfd, kinds);
+  }
+  return done;
 }
 
 }  // namespace
