@@ -12,18 +12,15 @@ namespace kernel_ring {
 using namespace jail;
 using std::chrono::milliseconds;
 
-namespace {
-
-std::shared_ptr<const IdRange> ids_of_jails;
-
-}  // namespace
-
-void use_ids(std::shared_ptr<const IdRange> ids) { ids_of_jails = std::move(ids); }
+std::shared_ptr<const IdRange>& ids_of_jails() {
+  static std::shared_ptr<const IdRange> ids;
+  return ids;
+}
 
 const Launcher& launcher() {
   static const Result<Launcher> started = [] {
     LauncherOptions options;
-    options.ids = ids_of_jails;
+    options.ids = ids_of_jails();
     return Launcher::start(std::move(options));
   }();
   if (!started) {

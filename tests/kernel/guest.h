@@ -32,8 +32,8 @@ Outcome run(const jail::JailSpec& spec, const std::string& input = {});
 Outcome run_python(const std::string& code, const Change& change = {});
 Outcome run_shell(const std::string& script, const Change& change = {});
 
-// What that launcher gives its jails; to be called before the first use of it.
-void use_ids(std::shared_ptr<const jail::IdRange> ids);
+// What launchers of the test program give their jails. Set before the first one is started.
+std::shared_ptr<const jail::IdRange>& ids_of_jails();
 
 // One launcher for the whole test program.
 const jail::Launcher& launcher();
