@@ -300,7 +300,7 @@ TEST_F(OwnIds, AVolumeIsRefused) {
 TEST_F(OwnIds, ThePlanSaysThatTheLauncherNamesThem) {
   const auto plan = launcher().explain(living_spec());
   ASSERT_TRUE(plan);
-  EXPECT_THAT(*plan, HasSubstr("map the jail's own user, whom the launcher names"));
+  EXPECT_THAT(*plan, HasSubstr("map a user of the jail's own"));
   EXPECT_THAT(*plan, HasSubstr("\"1000 ?????????? 1\""));
 }
 

@@ -56,9 +56,9 @@ void take_own_ids(Builder& builder, Plan& plan) {
                "make init's files in /proc its own");
   write_proc_file(builder, "/proc/self/setgroups", "deny", "give up setgroups");
   plan.gid_map = write_own_id_map(builder, plan, "/proc/self/gid_map", guest_gid,
-                                  "map the jail's own group, which the launcher names");
+                                  "map a group of the jail's own");
   plan.uid_map = write_own_id_map(builder, plan, "/proc/self/uid_map", guest_uid,
-                                  "map the jail's own user, whom the launcher names");
+                                  "map a user of the jail's own");
   // The launcher's are left nowhere, not even as saved ones.
   builder.call(JAIL_CALL(setresgid),
                {Builder::value(guest_gid), Builder::value(guest_gid), Builder::value(guest_gid)},
