@@ -22,6 +22,10 @@
 #include "tests/time_scale.h"
 
 class Cgroup : public testing::Test {
+ public:
+  // Of the users that jails get each one of, where JAIL_TEST_OWN_IDS is set.
+  static inline std::shared_ptr<const jail::IdRange> ids;
+
  protected:
   void SetUp() override {
     const char* parent = std::getenv("JAIL_TEST_CGROUP");
@@ -30,7 +34,7 @@ class Cgroup : public testing::Test {
     auto tree = jail::CgroupTree::adopt(place_);
     ASSERT_TRUE(tree) << tree.error().message();
     tree_ = *tree;
-    auto launcher = jail::Launcher::start({.cgroups = std::move(*tree)});
+    auto launcher = jail::Launcher::start({.cgroups = std::move(*tree), .egress = {}, .ids = ids});
     ASSERT_TRUE(launcher) << launcher.error().message();
     launcher_ = std::make_unique<jail::Launcher>(std::move(*launcher));
   }

@@ -138,6 +138,33 @@ TEST(GoldenPlan, LivingJailThatAHostMakes) {
   EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
 }
 
+HostFacts host_with_range() {
+  HostFacts host = fixed_host();
+  host.ids_of_jails = {200'000, 300'000, 65'536};
+  return host;
+}
+
+TEST(GoldenPlan, WithIdsOfItsOwn) {
+  const auto plan = compile(fixed_spec(), host_with_range());
+  ASSERT_TRUE(plan) << plan.error().message();
+  expect_golden("own_ids", to_text(*plan));
+}
+
+// Its launcher writes the maps.
+TEST(GoldenPlan, HostOfATemplateOfJailsWithIdsOfTheirOwn) {
+  const auto plan = compile_host(forked_spec(), host_with_range());
+  ASSERT_TRUE(plan) << plan.error().message();
+  expect_golden("own_ids_host", to_text(*plan));
+  EXPECT_STREQ(plan->bytes.c_str() + plan->uid_map, "1000 4242 1\n200000 200000 65536");
+  EXPECT_STREQ(plan->bytes.c_str() + plan->gid_map, "1000 4343 1\n300000 300000 65536");
+}
+
+TEST(GoldenPlan, JailWithIdsOfItsOwnThatAHostMakes) {
+  const auto plan = compile_forked(forked_spec(), host_with_range(), Optimization::on);
+  ASSERT_TRUE(plan) << plan.error().message();
+  expect_golden("own_ids_forked", to_text(*plan));
+}
+
 // All that a jail can be given beside its root, on one that has little else.
 JailSpec granted_spec() {
   JailSpec spec = forked_spec();

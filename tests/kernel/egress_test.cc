@@ -48,7 +48,7 @@ class Egress : public testing::Test {
     auto proxy = EgressProxy::start(options);
     ASSERT_TRUE(proxy) << proxy.error().message();
     proxy_ = std::make_shared<EgressProxy>(std::move(*proxy));
-    auto launcher = jail::Launcher::start({.cgroups = {}, .egress = proxy_});
+    auto launcher = jail::Launcher::start({.cgroups = {}, .egress = proxy_, .ids = ids_of_jails()});
     ASSERT_TRUE(launcher) << launcher.error().message();
     launcher_.emplace(std::move(*launcher));
   }

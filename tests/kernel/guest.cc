@@ -12,8 +12,17 @@ namespace kernel_ring {
 using namespace jail;
 using std::chrono::milliseconds;
 
+std::shared_ptr<const IdRange>& ids_of_jails() {
+  static std::shared_ptr<const IdRange> ids;
+  return ids;
+}
+
 const Launcher& launcher() {
-  static const Result<Launcher> started = Launcher::start();
+  static const Result<Launcher> started = [] {
+    LauncherOptions options;
+    options.ids = ids_of_jails();
+    return Launcher::start(std::move(options));
+  }();
   if (!started) {
     ADD_FAILURE() << started.error().message();
     std::abort();

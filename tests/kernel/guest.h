@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "jail/launcher.h"
@@ -30,6 +31,9 @@ Outcome collect(jail::Jail& jail, const std::string& input = {});
 Outcome run(const jail::JailSpec& spec, const std::string& input = {});
 Outcome run_python(const std::string& code, const Change& change = {});
 Outcome run_shell(const std::string& script, const Change& change = {});
+
+// What launchers of the test program give their jails. Set before the first one is started.
+std::shared_ptr<const jail::IdRange>& ids_of_jails();
 
 // One launcher for the whole test program.
 const jail::Launcher& launcher();

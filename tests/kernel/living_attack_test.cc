@@ -178,6 +178,7 @@ while True:
 TEST_F(LivingAttack, WhatIsNoFileIsRefusedWithoutHavingBeenOpened) {
   begin();
   const int workspace = jail_->working_directory_fd();
+  const jail::ActAsOwnerOf acting(workspace);
   ASSERT_EQ(::mkfifoat(workspace, "fifo", 0666), 0);
   const jail::Fd reader(::openat(workspace, "fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   ASSERT_TRUE(reader.valid());

@@ -8,6 +8,7 @@
 
 #include "jail/cgroup.h"
 #include "jail/egress.h"
+#include "jail/id_range.h"
 #include "jail/jail.h"
 #include "jail/result.h"
 #include "jail/spec.h"
@@ -20,6 +21,9 @@ struct LauncherOptions {
   std::optional<CgroupTree> cgroups = std::nullopt;
   // The way out of jails with Network::Kind::egress. Shared with as many launchers as there are.
   std::shared_ptr<const EgressProxy> egress = nullptr;
+  // A user and a group of the host for each jail. Without it all have those of this process. With
+  // it a jail shows no volumes, and of the host's files what everybody may read.
+  std::shared_ptr<const IdRange> ids = nullptr;
 };
 
 // By how much the kernel's Landlock confines guests beside their mounts, namespaces and filter.
@@ -35,9 +39,10 @@ LandlockReach landlock_reach() noexcept;
 // once; moving and destroying it, as with any value, only when no other thread uses it.
 class Launcher {
  public:
-  // Jails run with this process's user and group, which must not be root: no jail runs as host uid
-  // 0. The launcher is a child process of the caller; it ends with the Launcher or with the caller.
-  // Errors: refused (host uid 0), exhausted, kernel.
+  // Jails run with this process's user and group, unless LauncherOptions::ids has others, and this
+  // process must not be root: no jail runs as host uid 0. The launcher is a child process of the
+  // caller; it ends with the Launcher or with the caller. Errors: refused (host uid 0), exhausted,
+  // kernel.
   static Result<Launcher> start(LauncherOptions options = {});
 
   Launcher(Launcher&&) noexcept;

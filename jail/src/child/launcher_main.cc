@@ -16,6 +16,7 @@
 #include "child/channel.h"
 #include "child/launch_fds.h"
 #include "child/network_pool.h"
+#include "child/own_ids.h"
 #include "child/raw_syscall.h"
 #include "child/relocate.h"
 #include "child/supervise.h"
@@ -182,7 +183,60 @@ long start_zygote(const wire::PlanHeader& plan, long* slots) {
   leave(0);
 }
 
-void launch(LaunchFds& fds, std::uint32_t guest_work) {
+// A host that jails of many ids are made in cannot map them itself: it waits until its launcher
+// has.
+class MappedByLauncher {
+ public:
+  explicit MappedByLauncher(const wire::PlanHeader& plan)
+      : plan_(plan), is_needed_(plan.kind == wire::plan_host && plan.uid_map_offset != 0) {}
+
+  // 0 or a negative errno.
+  long prepare() { return is_needed_ ? raw::call(SYS_pipe2, raw::address(ends_), O_CLOEXEC) : 0; }
+
+  // In the host.
+  void await() {
+    if (!is_needed_) return;
+    raw::call(SYS_close, ends_[1]);
+    char word = 0;
+    long got;
+    do {
+      got = raw::call(SYS_read, ends_[0], raw::address(&word), sizeof word);
+    } while (got == -EINTR);
+    if (got != sizeof word) leave(1);
+    raw::call(SYS_close, ends_[0]);
+  }
+
+  // In the launcher; `pid` may be a negative errno. 0 or a negative errno, after which the host
+  // leaves.
+  long finish(long pid) {
+    if (!is_needed_) return 0;
+    long done = 0;
+    if (pid > 0) {
+      done = write_maps_of_host(plan_, reinterpret_cast<const char*>(&plan_), pid);
+      const char word = 1;
+      if (done == 0) raw::call(SYS_write, ends_[1], raw::address(&word), sizeof word);
+    }
+    raw::call(SYS_close, ends_[0]);
+    raw::call(SYS_close, ends_[1]);
+    return done;
+  }
+
+ private:
+  const wire::PlanHeader& plan_;
+  bool is_needed_;
+  int ends_[2] = {-1, -1};
+};
+
+// In a child a pid of 0, else that of the child or a negative errno.
+long clone_as(const wire::Ids& ids, clone_args& args) {
+  wire::Ids own{};
+  long pid = count_as(ids, own);
+  if (pid == 0) pid = raw::call(SYS_clone3, raw::address(&args), sizeof args);
+  if (pid != 0) stop_counting_as(ids, own);
+  return pid;
+}
+
+void launch(LaunchFds& fds, const wire::LaunchRequest& request) {
   wire::Message message{};
   message.type = wire::message_launched;
   int pidfd = -1;
@@ -203,12 +257,17 @@ void launch(LaunchFds& fds, std::uint32_t guest_work) {
       args.cgroup = static_cast<std::uint64_t>(cgroup);
     }
     const bool joins = plan->kind == wire::plan_forked && (args.flags & CLONE_NEWNET) == 0;
-    long pid = joins ? networks.enter() : 0;
-    if (pid == 0) pid = raw::call(SYS_clone3, raw::address(&args), sizeof args);
+    fill_id_maps(*plan, reinterpret_cast<char*>(plan), request.ids);
+    MappedByLauncher maps(*plan);
+    long pid = maps.prepare();
+    if (pid == 0 && joins) pid = networks.enter();
+    if (pid == 0) pid = clone_as(request.ids, args);
     if (pid == 0) {
+      maps.await();
       if (plan->kind == wire::plan_host) become_host(*plan, fds);
-      become_init(*plan, fds, guest_work);
+      become_init(*plan, fds, request.guest_work);
     }
+    if (const long written = maps.finish(pid); written < 0) pid = written;
     if (pid < 0) message.error = static_cast<std::int32_t>(-pid);
     if (joins && pidfd >= 0) networks.entered_by(pidfd);
     raw::call(SYS_munmap, raw::address(plan), static_cast<long>(plan->size));
@@ -235,7 +294,7 @@ void serve() {
     LaunchFds fds;
     if (got == sizeof request && request.magic == wire::plan_magic &&
         sort_fds(request, received, count, fds)) {
-      launch(fds, request.guest_work);
+      launch(fds, request);
     } else {
       for (std::size_t i = 0; i < count; ++i) raw::call(SYS_close, received[i]);
     }

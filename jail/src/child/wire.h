@@ -96,11 +96,26 @@ struct PlanHeader {
   std::uint64_t data_limit_offset;
   std::uint64_t cpu_limit_offset;
   std::uint64_t program_offset;  // of plan_started: the program's name in the working directory
+  // Where jails have ids of the host of their own; else 0. Of a jail the id_digits in the maps that
+  // it writes which LaunchRequest::ids goes to; of a host the maps that its launcher writes for it.
+  std::uint64_t uid_map_offset;
+  std::uint64_t gid_map_offset;
 };
 
 // What a fork does before it is ready; of the end: whether init hears of it early (notices.h).
 // In company: in a living jail, where programs run already that may be hostile.
 enum GuestWork : std::uint32_t { guest_rehearses = 1, guest_ends_early = 2, guest_in_company = 4 };
+
+// Of the host, as the launcher sees them. 0: the launcher's own.
+struct Ids {
+  std::uint32_t uid;
+  std::uint32_t gid;
+};
+// Inside of every jail; jail/spec.h has them for its owners.
+inline constexpr std::uint32_t guest_uid = 1000;
+inline constexpr std::uint32_t guest_gid = 1000;
+// As many as any id has.
+inline constexpr std::size_t id_digits = 10;
 
 // To a launcher. The descriptors that come along are those whose bit is set, in this order.
 enum LaunchFd : std::uint32_t {
@@ -124,6 +139,7 @@ struct LaunchRequest {
   std::uint32_t magic;
   std::uint32_t fds;         // LaunchFd bits
   std::uint32_t guest_work;  // GuestWork bits, of a forked jail
+  Ids ids;                   // of the jail
 };
 
 // The descriptors of a zygote, out of the way of what its interpreter opens.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "jail/fd.h"
+#include "jail/id_range.h"
 #include "parent/beneath.h"
 #include "parent/glob.h"
 
@@ -201,6 +202,7 @@ std::string_view to_string(SkipReason reason) noexcept {
 }
 
 Collection collect(int directory, std::span<const std::string> globs, const CollectLimits& limits) {
+  const ActAsOwnerOf acting(directory);
   const GlobSet set(globs);
   Walk walk(set, limits);
   walk.run(directory);

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <limits>
 
+#include "parent/act_as.h"
 #include "parent/beneath.h"
 #include "parent/fill_report.h"
 #include "parent/jail_state.h"
@@ -178,6 +179,7 @@ Result<void> Jail::write_file(std::string_view path, std::string_view content, s
   if (state_->phase != Phase::ready) {
     return Error{ErrorKind::invalid, doing + ": the jail is not ready", 0, {}};
   }
+  const ActAs acting(state_->ids());
   const Fd file = create_beneath(state_->workspace.get(), path, mode);
   if (!file.valid()) return write_error(doing);
   while (!content.empty()) {
@@ -293,7 +295,10 @@ void Jail::State::kill(Ended why) noexcept {
   }
   // An init whose pidfd has not come yet ends when it finds nobody at the other end. The descriptor
   // stays open: an event loop may hold it.
-  ::shutdown(control.get(), SHUT_RDWR);
+  //
+  // Ids of its own are given to no other jail before it is known whether it was made.
+  const bool is_awaited = lease && !process.valid();
+  ::shutdown(control.get(), is_awaited ? SHUT_WR : SHUT_RDWR);
   phase = Phase::ended;
   if (!is_ending) {
     report.ended = why;

@@ -12,6 +12,7 @@
 
 #include "jail/cgroup.h"
 #include "jail/jail.h"
+#include "parent/id_pool.h"
 #include "plan/plan.h"
 
 namespace jail {
@@ -25,6 +26,16 @@ struct Jail::State {
   static void keep(Jail& jail, std::shared_ptr<void> token) {
     jail.state_->token = std::move(token);
   }
+
+  State() = default;
+  State(const State&) = delete;
+  ~State() {
+    // Where init's pidfd has come the kernel knows whether it lives.
+    if (lease && !process.valid()) lease->wait_for(std::move(control));
+  }
+
+  // Of the host; 0: this process's own.
+  wire::Ids ids() const { return lease ? lease->ids() : wire::Ids{}; }
 
   // Completes the report by what only the cgroup knows.
   void add_accounting();
@@ -60,6 +71,7 @@ struct Jail::State {
   std::int32_t pause_serial = 0;  // of the last order to pause
   std::array<Fd, 3> streams;
   std::optional<CgroupLeaf> cgroup;
+  std::optional<IdLease> lease;  // of ids of its own, where it has them
   ExitReport report;
   bool is_ending = false;  // the report holds what init knew before it reaped the killed
   std::chrono::steady_clock::time_point launched_at;

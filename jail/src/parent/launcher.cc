@@ -1,7 +1,11 @@
 #include "jail/launcher.h"
 
+#include <linux/capability.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <initializer_list>
 
 #include "parent/check_grants.h"
 #include "parent/image_process.h"
@@ -15,6 +19,30 @@ extern "C" const char jail_launcher_image_begin[];
 extern "C" const char jail_launcher_image_end[];
 
 namespace jail {
+namespace {
+
+// While it lives, a program that this thread executes keeps what a launcher of a range takes.
+class HandsOnCapabilities {
+ public:
+  explicit HandsOnCapabilities(bool does) : does_(does) {
+    if (does_) change(PR_CAP_AMBIENT_RAISE);
+  }
+  HandsOnCapabilities(const HandsOnCapabilities&) = delete;
+  ~HandsOnCapabilities() {
+    if (does_) change(PR_CAP_AMBIENT_LOWER);
+  }
+
+ private:
+  static void change(int how) {
+    for (const int capability : {CAP_SETUID, CAP_SETGID}) {
+      ::prctl(PR_CAP_AMBIENT, how, capability, 0, 0);
+    }
+  }
+
+  bool does_;
+};
+
+}  // namespace
 
 Launcher::Launcher(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
 Launcher::Launcher(Launcher&&) noexcept = default;
@@ -41,6 +69,7 @@ Result<Launcher> Launcher::start(LauncherOptions options) {
   if (!sockets) return sockets.error();
   auto held = hold_shared_inodes();
   if (!held) return held.error();
+  const HandsOnCapabilities to_launcher(options.ids != nullptr);
   auto process =
       run_image("jail-launcher",
                 {jail_launcher_image_begin,
@@ -53,6 +82,10 @@ Result<Launcher> Launcher::start(LauncherOptions options) {
   state->host = HostFacts::of_this_host(::geteuid(), ::getegid());
   state->cgroups = std::move(options.cgroups);
   state->egress = std::move(options.egress);
+  if (options.ids != nullptr) {
+    state->ids = options.ids->state();
+    state->host.ids_of_jails = state->ids->ids;
+  }
   return Launcher(std::move(state));
 }
 
@@ -95,6 +128,7 @@ Result<Jail> Launcher::launch(const JailSpec& spec) const {
   order.cgroups = state_->cgroups ? &*state_->cgroups : nullptr;
   order.network = &spec.network;
   order.proxy = state_->egress.get();
+  order.ids = state_->ids.get();
   return order_jail(order);
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "jail/launcher.h"
+#include "parent/id_pool.h"
 #include "parent/shared_plans.h"
 #include "plan/plan.h"
 
@@ -24,6 +25,7 @@ struct Launcher::State {
   HostFacts host;
   std::optional<CgroupTree> cgroups;
   std::shared_ptr<const EgressProxy> egress;
+  std::shared_ptr<IdRange::State> ids;
   SharedPlans living_plans;
 };
 

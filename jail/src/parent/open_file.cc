@@ -11,6 +11,7 @@
 #include <string>
 
 #include "jail/jail.h"
+#include "parent/act_as.h"
 #include "parent/jail_state.h"
 #include "parent/order.h"
 #include "plan/check_spec.h"
@@ -90,6 +91,7 @@ Result<Fd> Jail::open_file(std::string_view path, int flags, std::uint32_t mode)
   if ((flags & ~known_flags) != 0) return invalid("flags: not ones of a file or directory");
   if (!state_->root.valid()) return invalid(doing + ": it is not a living jail, or not ready yet");
   const int root = state_->root.get();
+  const ActAs acting(state_->ids());
   for (int i = 0; i < max_tries; ++i) {
     const int to_look = O_PATH | O_CLOEXEC | (flags & (O_NOFOLLOW | O_DIRECTORY));
     Fd node = open_in_root(root, name, to_look);

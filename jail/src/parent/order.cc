@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "parent/act_as.h"
 #include "parent/fd_passing.h"
 #include "parent/jail_state.h"
 
@@ -63,10 +64,10 @@ Result<void> set_non_blocking(const Fd& fd) {
 }
 
 Result<void> send_launch_request(int socket, std::vector<LaunchArgument> arguments,
-                                 std::uint32_t guest_work) {
+                                 std::uint32_t guest_work, const wire::Ids& ids) {
   std::sort(arguments.begin(), arguments.end(),
             [](const LaunchArgument& a, const LaunchArgument& b) { return a.kind < b.kind; });
-  wire::LaunchRequest request{wire::plan_magic, 0, guest_work};
+  wire::LaunchRequest request{wire::plan_magic, 0, guest_work, ids};
   int fds[wire::launch_fd_kinds];
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     request.fds |= arguments[i].kind;
@@ -78,7 +79,9 @@ Result<void> send_launch_request(int socket, std::vector<LaunchArgument> argumen
   return sending_error("ask the launcher for a jail");
 }
 
-Result<StreamPipes> make_stream_pipes() {
+Result<StreamPipes> make_stream_pipes(const wire::Ids& ids) {
+  const CountAs counted(ids);
+  const ActAs acting(ids);
   StreamPipes made;
   for (std::size_t i = 0; i < made.guest.size(); ++i) {
     auto pipe = make_pipe();
@@ -94,9 +97,14 @@ Result<StreamPipes> make_stream_pipes() {
 Result<Jail> order_jail(const JailOrder& order) {
   auto control = socket_pair();
   if (!control) return control.error();
-  auto streams = make_stream_pipes();
-  if (!streams) return std::move(streams).error();
   auto state = std::make_unique<Jail::State>();
+  if (order.ids != nullptr) {
+    auto lease = order.ids->lease();
+    if (!lease) return std::move(lease).error();
+    state->lease.emplace(std::move(*lease));
+  }
+  auto streams = make_stream_pipes(state->ids());
+  if (!streams) return std::move(streams).error();
   std::vector<LaunchArgument> arguments = {{wire::launch_plan, order.image},
                                            {wire::launch_control, control->second.get()},
                                            {wire::launch_stdin, streams->guest[0].get()},
@@ -118,7 +126,8 @@ Result<Jail> order_jail(const JailOrder& order) {
   }
   if (order.invocation >= 0) arguments.push_back({wire::launch_invocation, order.invocation});
   const auto now = std::chrono::steady_clock::now();
-  if (auto sent = send_launch_request(order.socket, std::move(arguments), order.guest_work);
+  if (auto sent =
+          send_launch_request(order.socket, std::move(arguments), order.guest_work, state->ids());
       !sent) {
     return sent.error();
   }

@@ -11,6 +11,7 @@
 
 #include "jail/cgroup.h"
 #include "jail/egress.h"
+#include "jail/id_range.h"
 #include "jail/jail.h"
 #include "jail/network.h"
 #include "plan/plan.h"
@@ -34,7 +35,8 @@ struct StreamPipes {
   std::array<Fd, 3> guest;
   std::array<Fd, 3> owner;
 };
-Result<StreamPipes> make_stream_pipes();
+// As `ids`, of a jail: a guest opens its streams once more by /dev/stdout and the like.
+Result<StreamPipes> make_stream_pipes(const wire::Ids& ids);
 
 // A descriptor and what it is for.
 struct LaunchArgument {
@@ -42,9 +44,9 @@ struct LaunchArgument {
   int fd;
 };
 // Errors: closed (the launcher is gone), exhausted, kernel.
-// `guest_work`: wire::GuestWork bits.
+// `guest_work`: wire::GuestWork bits; `ids`: of the jail.
 Result<void> send_launch_request(int socket, std::vector<LaunchArgument> arguments,
-                                 std::uint32_t guest_work = 0);
+                                 std::uint32_t guest_work = 0, const wire::Ids& ids = {});
 
 struct JailOrder {
   int socket = -1;  // of the launcher
@@ -61,6 +63,7 @@ struct JailOrder {
   const EgressProxy* proxy = nullptr;   // the way there, for Network::Kind::egress
   const JailSpec* living = nullptr;     // of a jail that processes are spawned into
   bool forks = false;                   // that one, by a zygote
+  IdRange::State* ids = nullptr;        // where the jail gets ids of its own; null: nowhere
 };
 
 // Of a jail with Network::Kind::egress where there is no proxy.

@@ -146,7 +146,7 @@ Result<Process> Jail::spawn(const ProcessSpec& spec) const {
   std::vector<int> lent = {control->second.get(), command->get()};
   StreamPipes pipes;
   if (!spec.terminal) {
-    auto made = make_stream_pipes();
+    auto made = make_stream_pipes(jail.ids());
     if (!made) return std::move(made).error();
     pipes = std::move(*made);
     for (const Fd& end : pipes.guest) lent.push_back(end.get());

@@ -13,6 +13,7 @@
 #include "jail/fd.h"
 #include "jail/result.h"
 #include "jail/spec.h"
+#include "parent/id_pool.h"
 #include "parent/small_files.h"
 
 namespace jail {
@@ -118,8 +119,11 @@ Result<void> check_directory(const Fd& node, const std::string& path) {
     return refused(path, "others than its owner may write into it");
   }
   if (status.st_uid != 0 && status.st_uid != ::geteuid()) {
-    return refused(path, "it belongs to user " + std::to_string(status.st_uid) +
-                             ", who is neither root nor the user of this process");
+    Error other = refused(path, "it belongs to user " + std::to_string(status.st_uid) +
+                                    ", who is neither root nor the user of this process");
+    if (in_range_of_ids())
+      other.hint = "root's files are nobody's here: look before IdRange::enter()";
+    return other;
   }
   return {};
 }

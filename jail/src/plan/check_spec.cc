@@ -138,6 +138,10 @@ Result<void> check_spec(const JailSpec& spec, const HostFacts& host) {
   }
   if (Result<void> root = check_root(spec.root); !root) return root;
   if (Result<void> extras = check_extras(spec); !extras) return extras;
+  if (host.ids_of_jails.count > 0 && !spec.volumes.empty()) {
+    return Error{ErrorKind::unsupported, "show a volume to a jail with a user of its own", 0,
+                 "files of the host can belong to no such user: launch it without IdRange"};
+  }
   if (Result<void> network = check_network(spec.network); !network) return network;
   return check_limits(spec.limits);
 }

@@ -118,7 +118,7 @@ Result<Plan> compile(const JailSpec& given, const HostFacts& host) {
   plan.page_bytes = host.page_bytes;
   plan.max_mappings = host.max_mappings;
   Builder builder(plan);
-  add_identity(builder, host);
+  add_identity(builder, plan, host);
   add_oom_score(builder);
   add_session(builder, spec);
   add_network(builder, spec.network);
@@ -158,7 +158,7 @@ Result<Plan> compile_living_in_host(const JailSpec& given, const HostFacts& host
   plan.page_bytes = host.page_bytes;
   plan.max_mappings = host.max_mappings;
   Builder builder(plan);
-  add_identity(builder, inside);
+  add_identity(builder, plan, inside);
   add_session(builder, spec);
   add_network(builder, spec.network);
   add_mounts_in_host(builder, as_seen_in_host(spec));
@@ -197,7 +197,7 @@ Result<Plan> compile_host(const JailSpec& given, const HostFacts& host) {
   plan.page_bytes = host.page_bytes;
   plan.max_mappings = host.max_mappings;
   Builder builder(plan);
-  add_identity(builder, host);
+  add_identity_of_host(builder, plan, host);
   add_oom_score(builder);
   add_session(builder, spec);
   add_network(builder, Network::loopback());  // the way out is each jail's own
@@ -207,7 +207,7 @@ Result<Plan> compile_host(const JailSpec& given, const HostFacts& host) {
   add_zygote_mounts(builder, spec);
   add_start_place(builder, spec);
   add_zygote_limits(builder, spec, host);
-  add_zygote_privileges(builder);
+  add_zygote_privileges(builder, host);
   std::vector<std::string> env = with_way_out(spec.env, spec.network);
   // The last one, so that the environment which the kernel shows can end before it.
   env.push_back("LD_PRELOAD=/proc/self/fd/" + std::to_string(wire::zygote_library_fd));
@@ -233,7 +233,7 @@ Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host,
   plan.page_bytes = host.page_bytes;
   plan.max_mappings = host.max_mappings;
   Builder builder(plan);
-  add_identity(builder, inside);
+  add_identity(builder, plan, inside);
   add_session(builder, spec);
   if (!joins) add_network(builder, spec.network);
   // A root of its own, from what the host shows: a lock on the host's files and directories would

@@ -31,15 +31,17 @@ std::vector<std::string> with_way_out(std::vector<std::string> env,
                                       const Network& network);  // network.cc
 
 // Init's part.
-void add_identity(Builder& builder, const HostFacts& host);         // identity.cc
-void add_oom_score(Builder& builder);                               // identity.cc
-void add_session(Builder& builder, const JailSpec& spec);           // identity.cc
-void add_mounts(Builder& builder, const JailSpec& spec);            // mounts.cc
-void add_mounts_in_host(Builder& builder, const JailSpec& spec);    // mounts.cc
-void add_mounts_of_host(Builder& builder, const JailSpec& spec);    // mounts.cc
-void add_network(Builder& builder, const Network& network);         // network.cc
-void add_init_privileges(Builder& builder, const HostFacts& host);  // privileges.cc
-void add_not_dumpable(Builder& builder);                            // privileges.cc
+void add_identity(Builder& builder, Plan& plan, const HostFacts& host);  // identity.cc
+// The launcher of a host writes its maps where jails in it have ids of their own.
+void add_identity_of_host(Builder& builder, Plan& plan, const HostFacts& host);  // identity.cc
+void add_oom_score(Builder& builder);                                            // identity.cc
+void add_session(Builder& builder, const JailSpec& spec);                        // identity.cc
+void add_mounts(Builder& builder, const JailSpec& spec);                         // mounts.cc
+void add_mounts_in_host(Builder& builder, const JailSpec& spec);                 // mounts.cc
+void add_mounts_of_host(Builder& builder, const JailSpec& spec);                 // mounts.cc
+void add_network(Builder& builder, const Network& network);                      // network.cc
+void add_init_privileges(Builder& builder, const HostFacts& host);               // privileges.cc
+void add_not_dumpable(Builder& builder);                                         // privileges.cc
 
 // What a guest runs: what it executes itself, or what its zygote has executed before it.
 enum class GuestProgram : std::uint8_t { executed, of_zygote };
@@ -57,7 +59,7 @@ void add_limits(Builder& builder, Plan& plan, const JailSpec& spec,
                 const HostFacts& host);                                                 // limits.cc
 void add_zygote_limits(Builder& builder, const JailSpec& spec, const HostFacts& host);  // limits.cc
 void add_forked_privileges(Builder& builder, const HostFacts& host);  // privileges.cc
-void add_zygote_privileges(Builder& builder);                         // privileges.cc
+void add_zygote_privileges(Builder& builder, const HostFacts& host);  // privileges.cc
 void add_domain(Builder& builder, const std::optional<SlotRef>& ruleset,
                 const HostFacts& host);                         // landlock.cc
 void add_guest_filter(Builder& builder, const JailSpec& spec);  // privileges.cc

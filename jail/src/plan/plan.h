@@ -40,14 +40,26 @@ struct Plan {
   std::uint32_t data_limit = 0;  // places in `bytes`, see wire::PlanHeader
   std::uint32_t cpu_limit = 0;
   std::uint32_t program = 0;
+  // See wire::PlanHeader.
+  static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
+  std::uint32_t uid_map = nowhere;
+  std::uint32_t gid_map = nowhere;
 
   bool operator==(const Plan&) const = default;
+};
+
+// Ids of the host, beside the launcher's, of which each jail has one of its own.
+struct IdsOfJails {
+  std::uint32_t first_uid = 0;
+  std::uint32_t first_gid = 0;
+  std::uint32_t count = 0;  // 0: there are none, and all jails have the launcher's
 };
 
 // The facts about the host that a plan depends on, so that compile() itself asks nothing.
 struct HostFacts {
   std::uint32_t uid = 0;  // of the launcher: what the guest's ids map to
   std::uint32_t gid = 0;
+  IdsOfJails ids_of_jails;
   int last_capability = 0;
   int landlock = 0;  // version of its interface; 0 where guests do without
   std::uint64_t page_bytes = 4096;

@@ -68,19 +68,29 @@ void add_forked_privileges(Builder& builder, const HostFacts& host) {
 }
 
 // Its forks join network namespaces that belong to the host's user namespace, which takes a
-// capability there. They lose it with everything else when they join the jail's.
-void add_zygote_privileges(Builder& builder) {
+// capability there, and, where init is another user, another one to join by init's pidfd. They lose
+// them with everything else when they join the jail's.
+void add_zygote_privileges(Builder& builder, const HostFacts& host) {
+  std::vector<int> capabilities = {CAP_SYS_ADMIN};
+  if (host.ids_of_jails.count > 0) capabilities.push_back(CAP_SYS_PTRACE);
   const __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct kept[_LINUX_CAPABILITY_U32S_3] = {};
-  kept[CAP_TO_INDEX(CAP_SYS_ADMIN)] = {CAP_TO_MASK(CAP_SYS_ADMIN), CAP_TO_MASK(CAP_SYS_ADMIN),
-                                       CAP_TO_MASK(CAP_SYS_ADMIN)};
+  std::string names;
+  for (const int capability : capabilities) {
+    __user_cap_data_struct& sets = kept[CAP_TO_INDEX(capability)];
+    sets.effective |= CAP_TO_MASK(capability);
+    sets.permitted = sets.inheritable = sets.effective;
+    names += (names.empty() ? "" : " and ") + capability_name(capability);
+  }
   builder.call(JAIL_CALL(capset),
                {Builder::address(builder.store(header)), Builder::address(builder.store(kept))},
-               "drop every capability but " + capability_name(CAP_SYS_ADMIN));
-  builder.call(JAIL_CALL(prctl),
-               {Builder::value(PR_CAP_AMBIENT), Builder::value(PR_CAP_AMBIENT_RAISE),
-                Builder::value(CAP_SYS_ADMIN), Builder::value(0), Builder::value(0)},
-               "keep " + capability_name(CAP_SYS_ADMIN) + " at execve");
+               "drop every capability but " + names);
+  for (const int capability : capabilities) {
+    builder.call(JAIL_CALL(prctl),
+                 {Builder::value(PR_CAP_AMBIENT), Builder::value(PR_CAP_AMBIENT_RAISE),
+                  Builder::value(capability), Builder::value(0), Builder::value(0)},
+                 "keep " + capability_name(capability) + " at execve");
+  }
   add_prctl(builder, PR_SET_NO_NEW_PRIVS, 1, "set no_new_privs");
 }
 

@@ -314,6 +314,7 @@ Result<Jail> Pool::State::make(Lock& lock, Waited waited, int invocation, Life l
   order.guest_work = guest_work(waited);
   order.network = &spec.jail.network;
   order.proxy = launcher->egress.get();
+  order.ids = launcher->ids.get();
   auto jail = order_jail(order);
   lock.lock();
   if (!jail && jail.error().kind == ErrorKind::closed && used != nullptr && used == host) {

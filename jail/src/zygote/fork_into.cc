@@ -2,6 +2,7 @@
 
 #include <linux/sched.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,9 +18,10 @@ namespace jail::zygote {
 namespace {
 
 // The network namespace belongs to the host or to the jail; the first is joined with the zygote's
-// own capability, which is gone once the jail's user namespace is joined.
-constexpr long first_joined = CLONE_NEWNET;
-constexpr long joined = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+// own capability, which is gone once the jail's user namespace is joined. That one gives the right
+// to join the others.
+constexpr long joined[] = {CLONE_NEWNET, CLONE_NEWUSER,
+                           CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP};
 // Not the next number, which is the guest's. In company anybody may have this one, and which the
 // guest has is all the same.
 constexpr std::int32_t passing_pid = 31'999;
@@ -58,6 +60,14 @@ inline long join_pid_namespace(const Place& place) {
   return raw::call(SYS_setns, from, CLONE_NEWPID);
 }
 
+// As the jail's only user, who may be another one of the host than the zygote's. Joining the user
+// namespace of another user, and becoming that one, makes what /proc has of this process root's.
+inline long become_guests_user() {
+  long done = raw::call(SYS_setresgid, wire::guest_gid, wire::guest_gid, wire::guest_gid);
+  if (done == 0) done = raw::call(SYS_setresuid, wire::guest_uid, wire::guest_uid, wire::guest_uid);
+  return done == 0 ? raw::call(SYS_prctl, PR_SET_DUMPABLE, 1) : done;
+}
+
 // All other namespaces. 0 or a negative errno.
 inline long join_others(const Place& place) {
   long done = 0;
@@ -65,8 +75,10 @@ inline long join_others(const Place& place) {
     done = raw::call(SYS_setns, place.namespaces[i], 0);
   }
   if (place.namespace_count > 0) return done;
-  done = raw::call(SYS_setns, place.init_pidfd, first_joined);
-  return done == 0 ? raw::call(SYS_setns, place.init_pidfd, joined) : done;
+  for (const long kinds : joined) {
+    if (done == 0) done = raw::call(SYS_setns, place.init_pidfd, kinds);
+  }
+  return done;
 }
 
 }  // namespace
@@ -90,7 +102,9 @@ inline long join_others(const Place& place) {
   }
   const long passing = clone(args);
   if (passing == 0) {
-    if (const long done = join_others(place); done < 0) give_up(place.channel, done);
+    long done = join_others(place);
+    if (done == 0) done = become_guests_user();
+    if (done < 0) give_up(place.channel, done);
     // glibc's own, so that what it keeps of the thread is the guest's.
     const pid_t guest = ::_Fork();
     if (guest == 0) return true;

@@ -46,6 +46,17 @@ TEST_P(Refused, WithTheFieldNamed) {
   EXPECT_THAT(plan.error().message(), HasSubstr(GetParam().names));
 }
 
+TEST(Compile, NoVolumeForAJailWithIdsOfItsOwn) {
+  JailSpec value = spec();
+  value.volumes = {{.source = "/srv/results", .target = "/data", .why = "kept between runs"}};
+  EXPECT_TRUE(compile(value, host()));
+  HostFacts with_ids = host();
+  with_ids.ids_of_jails = {200'000, 300'000, 10};
+  const auto plan = compile(value, with_ids);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().kind, ErrorKind::unsupported);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Compile, Refused,
     testing::Values(

@@ -13,20 +13,22 @@
 namespace jail {
 namespace {
 
-Result<Plan> plan_of(const std::string& argument) {
+Result<Plan> plan_of(const std::string& argument, const IdsOfJails& ids = {}) {
   JailSpec spec;
   spec.argv = {"/bin/echo", "one", argument};
   spec.env = {"NAME=value"};
   spec.filter.instructions = {0x7fff000000000006};
   HostFacts host;
   host.uid = host.gid = 1001;
+  host.ids_of_jails = ids;
   return compile(spec, host);
 }
 
 class PlanImage : public testing::Test {
  protected:
-  void SetUp() override {
-    auto plan = plan_of("two");
+  void SetUp() override { take(plan_of("two")); }
+
+  void take(const Result<Plan>& plan) {
     ASSERT_TRUE(plan) << plan.error().message();
     auto image = to_image(*plan);
     ASSERT_TRUE(image) << image.error().message();
@@ -55,6 +57,15 @@ class PlanImage : public testing::Test {
   std::string bytes_;
   wire::PlanHeader header_{};
 };
+
+TEST_F(PlanImage, SaysWhereTheIdsOfAJailGo) {
+  EXPECT_EQ(header_.uid_map_offset, 0u);
+  EXPECT_EQ(header_.gid_map_offset, 0u);
+  take(plan_of("two", {200'000, 300'000, 10}));
+  EXPECT_EQ(text_at(header_.uid_map_offset), "?????????? 1");
+  EXPECT_EQ(text_at(header_.gid_map_offset), "?????????? 1");
+  EXPECT_NE(header_.uid_map_offset, header_.gid_map_offset);
+}
 
 TEST_F(PlanImage, HasItsOwnSize) { EXPECT_EQ(header_.size, bytes_.size()); }
 

@@ -1,0 +1,70 @@
+#include "parent/act_as.h"
+
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "jail/id_range.h"
+#include "parent/id_pool.h"
+
+namespace jail {
+namespace {
+
+constexpr auto unchanged = static_cast<uid_t>(-1);
+
+// A change of these ids makes what /proc has of this process root's.
+void stay_dumpable() { ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); }
+
+wire::Ids own_ids() { return {::geteuid(), ::getegid()}; }
+
+// Of the calling thread, as all that follows: glibc's setresuid() is about the whole process.
+void set_file_ids(const wire::Ids& ids) {
+  ::setfsgid(ids.gid);
+  ::setfsuid(ids.uid);
+  stay_dumpable();
+}
+
+void set_real_user(uid_t uid) {
+  ::syscall(SYS_setresuid, uid, unchanged, unchanged);
+  stay_dumpable();
+}
+
+}  // namespace
+
+ActAs::ActAs(const wire::Ids& ids) noexcept {
+  if (ids.uid == 0) return;
+  own_ = own_ids();
+  set_file_ids(ids);
+}
+
+ActAs::~ActAs() {
+  if (own_.uid != 0) set_file_ids(own_);
+}
+
+CountAs::CountAs(const wire::Ids& ids) noexcept {
+  if (ids.uid == 0) return;
+  own_ = own_ids();
+  set_real_user(ids.uid);
+}
+
+CountAs::~CountAs() {
+  if (own_.uid != 0) set_real_user(own_.uid);
+}
+
+ActAsOwnerOf::ActAsOwnerOf(int directory) noexcept {
+  struct stat status {};
+  if (::fstat(directory, &status) != 0) return;
+  const wire::Ids ids = ids_of_jail(status.st_uid);
+  if (ids.uid == 0) return;
+  uid_ = ::geteuid();
+  gid_ = ::getegid();
+  set_file_ids(ids);
+}
+
+ActAsOwnerOf::~ActAsOwnerOf() {
+  if (uid_ != 0) set_file_ids({uid_, gid_});
+}
+
+}  // namespace jail

@@ -1,0 +1,82 @@
+#include "parent/id_pool.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+
+#include <utility>
+
+#include "parent/messages.h"
+
+namespace jail {
+namespace {
+
+// Whether the launcher has made the jail, or never will.
+bool is_answered(const Fd& control) {
+  for (;;) {
+    Received received;
+    switch (receive(control.get(), received)) {
+      case Reading::nothing:
+        return false;
+      case Reading::over:
+      case Reading::no_room:
+        return true;
+      case Reading::got:
+        if (received.message.type == wire::message_launched) return true;
+    }
+  }
+}
+
+}  // namespace
+
+IdLease::IdLease(std::shared_ptr<IdRange::State> pool, std::uint32_t index) noexcept
+    : pool_(std::move(pool)), index_(index) {}
+
+IdLease::~IdLease() {
+  if (pool_ != nullptr) pool_->take_back(index_, std::move(control_));
+}
+
+wire::Ids IdLease::ids() const noexcept {
+  return {pool_->ids.first_uid + index_, pool_->ids.first_gid + index_};
+}
+
+void IdRange::State::take_back(std::uint32_t index, Fd control) {
+  const std::lock_guard lock(mutex_);
+  if (control.valid()) {
+    unanswered_.push_back({index, std::move(control)});
+  } else {
+    former_.push_back(index);
+  }
+}
+
+void IdRange::State::look_for_answers() {
+  std::erase_if(unanswered_, [this](const Unanswered& waiting) {
+    const bool answered = is_answered(waiting.control);
+    if (answered) former_.push_back(waiting.index);
+    return answered;
+  });
+}
+
+// Asks the kernel, which knows them all: those of a jail that is about to end, and those of others
+// who were given the same range by mistake.
+bool IdRange::State::is_in_use(std::uint32_t index) const {
+  errno = 0;
+  return ::getpriority(PRIO_USER, ids.first_uid + index) != -1 || errno != ESRCH;
+}
+
+Result<IdLease> IdRange::State::lease() {
+  const std::lock_guard lock(mutex_);
+  look_for_answers();
+  for (; fresh_ < ids.count; former_.push_back(fresh_++)) {
+    if (!is_in_use(fresh_)) return IdLease(shared_from_this(), fresh_++);
+  }
+  for (std::size_t left = former_.size(); left > 0; --left) {
+    const std::uint32_t index = former_.front();
+    former_.pop_front();
+    if (!is_in_use(index)) return IdLease(shared_from_this(), index);
+    former_.push_back(index);
+  }
+  return Error{ErrorKind::exhausted, "find a user of its own for a jail", 0,
+               "all " + std::to_string(ids.count) + " of the range are in use"};
+}
+
+}  // namespace jail

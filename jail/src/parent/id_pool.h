@@ -1,0 +1,71 @@
+// Which ids of the range that this process has entered are in use.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "child/wire.h"
+#include "jail/fd.h"
+#include "jail/id_range.h"
+#include "jail/result.h"
+#include "plan/plan.h"
+
+namespace jail {
+
+// The ids of the jail whose user it is; 0 where it is nobody's in the range that was entered.
+wire::Ids ids_of_jail(std::uint32_t uid) noexcept;
+
+// Whether this process has entered one.
+bool in_range_of_ids() noexcept;
+
+// The ids of one jail, from before it is launched.
+class IdLease {
+ public:
+  IdLease(std::shared_ptr<IdRange::State> pool, std::uint32_t index) noexcept;
+  IdLease(IdLease&&) noexcept = default;
+  IdLease& operator=(IdLease&&) = delete;
+  ~IdLease();  // for the next jail, once no process has them
+
+  wire::Ids ids() const noexcept;
+
+  // The launcher was asked for the jail and may not have made it yet: what it says comes here.
+  void wait_for(Fd control) { control_ = std::move(control); }
+
+ private:
+  std::shared_ptr<IdRange::State> pool_;
+  std::uint32_t index_;
+  Fd control_;
+};
+
+// Thread-safe.
+struct IdRange::State : std::enable_shared_from_this<IdRange::State> {
+  static IdRange make(std::shared_ptr<State> state) { return IdRange(std::move(state)); }
+
+  explicit State(const IdsOfJails& the_ids) : ids(the_ids) {}
+
+  // Errors: exhausted.
+  Result<IdLease> lease();
+  void take_back(std::uint32_t index, Fd control);
+
+  const IdsOfJails ids;
+
+ private:
+  struct Unanswered {
+    std::uint32_t index;
+    Fd control;
+  };
+
+  void look_for_answers();
+  bool is_in_use(std::uint32_t index) const;
+
+  std::mutex mutex_;
+  std::uint32_t fresh_ = 0;           // the first that was never given out
+  std::deque<std::uint32_t> former_;  // the one that was given back first is the next
+  std::vector<Unanswered> unanswered_;
+};
+
+}  // namespace jail
