@@ -55,6 +55,16 @@ bool is_model_name(std::string_view name);
 
 // Comments stand above their fields here: behind them, a new field would have its neighbours'
 // realigned.
+// Users of the host for jails, of which each has one of its own, and as many groups of the same
+// numbers.
+struct JailUsers {
+  enum class Mode : std::uint8_t { off, automatic, range };
+
+  Mode mode = Mode::off;
+  std::uint32_t first = 0;  // with range
+  std::uint32_t count = 0;
+};
+
 struct Config {
   // Or "unix:" and a path, see unix_path().
   std::string api_host = "127.0.0.1";
@@ -109,6 +119,7 @@ struct Config {
   // Or "own", "none", or a directory of cgroup v2.
   std::string cgroup = "auto";
   bool require_cgroup = false;
+  JailUsers jail_users;
   // "host", an absolute path, or empty: a built root where there is one.
   std::string rootfs;
 

@@ -1,6 +1,8 @@
 #include "runtime/config/setting_text.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 
 namespace runtime {
 
@@ -52,6 +54,25 @@ bool is_base_url(std::string_view text) {
 
 bool is_database_path(std::string_view text) {
   return text == ":memory:" || (text.starts_with('/') && !text.ends_with('/'));
+}
+
+bool read_users(std::string_view text, JailUsers& users) {
+  constexpr std::uint32_t min_first = 1000;  // those below are the system's
+  JailUsers read;
+  if (text == "auto") read.mode = JailUsers::Mode::automatic;
+  if (text != "auto" && text != "off") {
+    read.mode = JailUsers::Mode::range;
+    const char* const end = text.data() + text.size();
+    const auto first = std::from_chars(text.data(), end, read.first);
+    if (first.ec != std::errc() || first.ptr == end || *first.ptr != ':') return false;
+    const auto count = std::from_chars(first.ptr + 1, end, read.count);
+    if (count.ec != std::errc() || count.ptr != end) return false;
+    const bool is_range =
+        read.first >= min_first && read.count > 0 && read.count < ~std::uint32_t{0} - read.first;
+    if (!is_range) return false;
+  }
+  users = read;
+  return true;
 }
 
 }  // namespace runtime

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/config/config.h"
+
 namespace runtime {
 
 // Of ASCII alone.
@@ -22,5 +24,9 @@ bool is_tenant_name(std::string_view text);
 bool is_base_url(std::string_view text);
 // An absolute path, or SQLite's name for a database in memory.
 bool is_database_path(std::string_view text);
+
+// "off", "auto" or "FIRST:COUNT", with no id below 1000 and none beyond the last. False: it is none
+// of them, and `users` is as before.
+bool read_users(std::string_view text, JailUsers& users);
 
 }  // namespace runtime

@@ -478,6 +478,8 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
                         if (value) config.require_cgroup = *value;
                         return value.has_value();
                       }});
+  add("SANDBOX_USERS", "off, auto or FIRST:COUNT, a range of users that are nobody's",
+      [](Config& config, std::string_view text) { return read_users(text, config.jail_users); });
 }
 
 }  // namespace

@@ -275,6 +275,11 @@ std::uint32_t LivingSandbox::running() const {
                     [](const auto& process) { return !process->state().has_ended; }));
 }
 
+jail::ActAsOwnerOf LivingSandbox::act_as_guest() const {
+  const std::lock_guard lock(mutex_);
+  return jail::ActAsOwnerOf(jail_ ? jail_->working_directory_fd() : -1);
+}
+
 Result<jail::Fd> LivingSandbox::open_file(std::string_view path, int flags,
                                           std::uint32_t mode) const {
   std::shared_ptr<const jail::Jail> jail;

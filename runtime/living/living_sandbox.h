@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "jail/id_range.h"
 #include "jail/jail.h"
 #include "jail/result.h"
 #include "runtime/living/living_process.h"
@@ -120,6 +121,8 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
     return order_->wait_beyond(place, deadline, std::move(cancel));
   }
 
+  // While it lives, this thread makes and opens files as the user of the host whom the guest is.
+  jail::ActAsOwnerOf act_as_guest() const;
   // As jail::Jail::open_file(); closed where the sandbox has ended.
   jail::Result<jail::Fd> open_file(std::string_view path, int flags, std::uint32_t mode) const;
 

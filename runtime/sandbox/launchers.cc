@@ -21,8 +21,9 @@ Result<void> Launchers::make() {
     if (!feed) return feed.error();
     feed_ = std::move(*feed);
   }
-  auto started = Launcher::start(
-      {.cgroups = options_.cgroups, .egress = feed_ == nullptr ? nullptr : feed_->proxy()});
+  auto started = Launcher::start({.cgroups = options_.cgroups,
+                                  .egress = feed_ == nullptr ? nullptr : feed_->proxy(),
+                                  .ids = options_.ids});
   if (!started) return started.error();
   launcher_ = std::make_shared<Launcher>(std::move(*started));
   return {};

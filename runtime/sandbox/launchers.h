@@ -24,6 +24,7 @@ class Launchers {
   struct Options {
     boost::asio::any_io_executor executor;  // where decisions of the proxy are passed on
     std::optional<jail::CgroupTree> cgroups;
+    std::shared_ptr<const jail::IdRange> ids;  // null: jails have this process's user
     Egress egress = Egress::off;
     OnEgress on_egress;
   };

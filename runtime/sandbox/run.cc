@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "jail/id_range.h"
 #include "runtime/sandbox/elsewhere.h"
 #include "runtime/sandbox/language.h"
 
@@ -66,6 +67,7 @@ struct Remains {
   std::vector<std::string> wanted;
 
   jail::Collection collect() const {
+    const jail::ActAsOwnerOf acting(directory.get());
     ::unlinkat(directory.get(), program.c_str(), 0);
     return jail::collect(directory.get(), wanted, {});
   }

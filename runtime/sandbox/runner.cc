@@ -249,6 +249,7 @@ class JailRunner final : public Runner {
     state.max_of_a_caller = options_.max_of_a_caller;
     state.total = total_.load();
     state.enforcement = launchers_->current()->enforcement();
+    state.has_own_users = options_.ids != nullptr;
     state.landlock = launchers_->current()->landlock_version();
     for (const auto& prepared : templates_) {
       if (prepared->pool == nullptr) continue;
@@ -483,6 +484,7 @@ Result<std::unique_ptr<Runner>> Runner::create(asio::any_io_executor executor,
   const auto news = std::make_shared<NetworkNews>();
   auto launchers = Launchers::start({.executor = executor,
                                      .cgroups = options.cgroups,
+                                     .ids = options.ids,
                                      .egress = options.egress,
                                      .on_egress = news->before(options.on_egress)});
   if (!launchers) return launchers.error();

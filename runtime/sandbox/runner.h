@@ -38,6 +38,8 @@ struct RunnerOptions {
   std::uint32_t cpu_percent = 100;          // of one core, for each jail
   // Where each jail gets a leaf; without it rlimits and a watchdog hold the limits.
   std::optional<jail::CgroupTree> cgroups;
+  // Where each jail gets a user of the host of its own; null: all have this process's.
+  std::shared_ptr<const jail::IdRange> ids;
   std::shared_ptr<const jail::Root> root;  // what programs see; null: the host's own /usr
   // Whether a request may have Network::Kind::egress; which it may is for the caller to judge.
   Egress egress = Egress::off;
@@ -86,6 +88,7 @@ struct RunnerState {
   std::uint32_t max_of_a_caller = 0;  // that run and wait together; 0: no bound
   std::uint64_t total = 0;
   jail::Enforcement enforcement;
+  bool has_own_users = false;     // each jail has a user of the host of its own
   int landlock = 0;               // see jail::Launcher::landlock_version()
   std::vector<PoolReport> pools;  // of the templates that keep jails
 };

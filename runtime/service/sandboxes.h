@@ -216,7 +216,11 @@ class Sandboxes {
     if (!turn) {
       co_return jail::Error{jail::ErrorKind::exhausted, "too much work with files waits", 0, {}};
     }
-    auto done = co_await do_elsewhere(file_workers_.get_executor(), std::move(work));
+    auto as_guest = [living = sandbox.living(), work = std::move(work)]() mutable {
+      const jail::ActAsOwnerOf acting = living->act_as_guest();
+      return work();
+    };
+    auto done = co_await do_elsewhere(file_workers_.get_executor(), std::move(as_guest));
     if (!sandbox.living()->is_whole()) {
       co_return jail::Error{jail::ErrorKind::closed, "the sandbox has ended", 0, {}};
     }

@@ -116,6 +116,8 @@ jail::Result<std::optional<Identity>> next_identity(const std::optional<std::str
 
 bool has_root_ended() noexcept { return root_has_ended; }
 
+void note_root_has_ended() noexcept { root_has_ended = true; }
+
 jail::Error as_whom(jail::Error error) {
   const bool is_forbidden = error.sys_errno == EACCES || error.sys_errno == EPERM;
   if (root_has_ended && is_forbidden && error.hint.empty()) {

@@ -29,6 +29,9 @@ jail::Result<std::optional<Identity>> next_identity(const std::optional<std::str
 // Whether drop_privileges() has made an unprivileged process of root's.
 bool has_root_ended() noexcept;
 
+// The same was done otherwise.
+void note_root_has_ended() noexcept;
+
 // An error of a file that may not be read or written says as whom it was tried, where root has
 // ended.
 jail::Error as_whom(jail::Error error);

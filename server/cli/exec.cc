@@ -134,6 +134,10 @@ jail::Result<SharedJailFile> read_jail_file(const ExecOptions& options) {
   return std::make_shared<const runtime::JailFile>(std::move(*file));
 }
 
+bool shows_files_of_host(const SharedJailFile& jail_file) {
+  return jail_file != nullptr && !(jail_file->binds.empty() && jail_file->volumes.empty());
+}
+
 // Of the file, and what the command line adds.
 jail::Network network_of(const ExecOptions& options, const SharedJailFile& jail_file) {
   jail::Network network;
@@ -295,7 +299,8 @@ int exec(ExecOptions options, runtime::Environment environment) {
   const auto started =
       start({.host = options.host,
              .environment = std::move(environment),
-             .before_root_ends = [&directories] { return directories->remember_caller(); }});
+             .before_root_ends = [&directories] { return directories->remember_caller(); },
+             .may_have_own_users = !shows_files_of_host(*jail_file)});
   if (!started) return fail(exit_own_failure, started.error().message());
   auto templates = templates_for(options, started->config);
   if (!templates) return fail(exit_usage, templates.error().message());

@@ -46,6 +46,21 @@ jail::Result<runtime::CgroupChoice> take_cgroup(const runtime::Config& config,
   return choice;
 }
 
+// Opens the root that programs see, and enters a range of users for jails. Does nothing, or only
+// ends root, where there is none; the errors are those of enter_own_users().
+jail::Result<OwnUsers> take_own_users(Start& start, const std::optional<std::string>& user) {
+  const auto none = [](std::string why) {
+    return OwnUsers{.range = nullptr, .why_none = std::move(why)};
+  };
+  // Inside of the range the files of root seem to be nobody's.
+  auto root = runtime::find_program_root(start.config.rootfs,
+                                         runtime::default_root_places(start.environment));
+  if (!root) return none(root.error().message());
+  if (auto why = why_no_own_users(start.config, *root)) return none(std::move(*why));
+  start.root = std::move(*root);
+  return enter_own_users(start.config, user);
+}
+
 // Takes what `found` has, or notes why it has nothing. False where the start ends with that.
 template <class Value>
 bool settle(jail::Result<Value> found, Value& into, std::optional<jail::Error>* tolerated,
@@ -87,6 +102,17 @@ jail::Result<Start> start(StartRequest request, StartFailures* tolerated) {
   if (request.before_root_ends) {
     if (const auto done = request.before_root_ends(); !done) return done.error();
   }
+  if (request.may_have_own_users) {
+    auto users = take_own_users(result, user);
+    if (!users) return users.error();
+    if (users->range != nullptr) {
+      result.users = std::move(*users);
+      return result;
+    }
+    result.users.why_none = std::move(users->why_none);
+  } else {
+    result.users.why_none = "programs share files with the user of this process";
+  }
   if (const auto dropped = drop_privileges(user); !dropped) return dropped.error();
   if (!settle(runtime::find_program_root(result.config.rootfs,
                                          runtime::default_root_places(result.environment)),
@@ -107,6 +133,7 @@ runtime::RunnerOptions runner_options(const Start& start) {
   options.max_memory_mb = config.ceilings.memory_limit_mb;
   options.max_timeout = config.ceilings.timeout;
   options.cgroups = start.cgroup.tree;
+  options.ids = start.users.range;
   options.root = std::make_shared<const jail::Root>(start.root.view);
   return options;
 }

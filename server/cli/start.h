@@ -12,6 +12,7 @@
 #include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/runner.h"
 #include "server/cli/arguments.h"
+#include "server/cli/own_users.h"
 
 namespace server {
 
@@ -26,6 +27,8 @@ struct StartRequest {
   std::function<jail::Result<void>(const runtime::Config&)> check = {};
   // The last that is called while root has not ended.
   std::function<jail::Result<void>()> before_root_ends = {};
+  // False: jails share files of the host with this process's user.
+  bool may_have_own_users = true;
 };
 
 struct Start {
@@ -33,6 +36,7 @@ struct Start {
   runtime::Environment environment;
   runtime::CgroupChoice cgroup;
   runtime::ProgramRoot root;
+  OwnUsers users;
 };
 
 // What went wrong where that does not end the start.
@@ -43,9 +47,10 @@ struct StartFailures {
 };
 
 // Reads the configuration as whoever called; finds the cgroup, and gives it to whoever root
-// becomes, since it could not be given away later; ends root for good; and opens the root that
-// programs see as whoever is left. To be called while there is only one thread. Errors: the first
-// thing that went wrong. With `tolerated`, only that root could not be ended.
+// becomes, since it could not be given away later; ends root for good, with users of the host for
+// jails where that can be; and opens the root that programs see, as whoever is left where jails
+// have that user. To be called while there is only one thread. Errors: the first thing that went
+// wrong. With `tolerated`, only that root could not be ended.
 jail::Result<Start> start(StartRequest request, StartFailures* tolerated = nullptr);
 
 // The limits of jails as configured, on the cgroup and the root of `start`.
