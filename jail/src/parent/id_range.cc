@@ -76,11 +76,14 @@ int become(const Owner& owner) {
   return done ? 0 : errno;
 }
 
-// In the namespace nobody's limit is lower than the owner's, which count for all jails together.
+// The kernel holds the namespace to these as a whole, so all jails together.
 void raise_limits() {
   for (const auto resource : {RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE, RLIMIT_MEMLOCK, RLIMIT_NPROC}) {
     const rlimit none{RLIM_INFINITY, RLIM_INFINITY};
-    ::setrlimit(resource, &none);
+    rlimit own{};
+    if (::setrlimit(resource, &none) == 0 || ::getrlimit(resource, &own) != 0) continue;
+    own.rlim_cur = own.rlim_max;
+    ::setrlimit(resource, &own);
   }
 }
 
@@ -120,11 +123,8 @@ class Holder {
   Holder(pid_t pid, Fd life) : pid_(pid), life_(std::move(life)) {}
 
   [[noreturn]] static void hold(const std::optional<Owner>& becomes, int words, int life) {
-    int error = 0;
-    if (becomes) {
-      raise_limits();
-      error = become(*becomes);
-    }
+    raise_limits();
+    int error = becomes ? become(*becomes) : 0;
     if (error == 0 && ::unshare(CLONE_NEWUSER) != 0) error = errno;
     // Nobody in it leaves a group that a file's mode shuts out.
     if (error == 0) error = write_file("/proc/self/setgroups", "deny");

@@ -2,7 +2,6 @@
 
 #include <linux/sched.h>
 #include <sched.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,12 +59,13 @@ inline long join_pid_namespace(const Place& place) {
   return raw::call(SYS_setns, from, CLONE_NEWPID);
 }
 
-// As the jail's only user, who may be another one of the host than the zygote's. Joining the user
-// namespace of another user, and becoming that one, makes what /proc has of this process root's.
+// The jail's only user may be another one of the host than the zygote's. Who joins the user
+// namespace of another one is undumpable from then on, which the plan ends when it has confined the
+// guest.
 inline long become_guests_user() {
-  long done = raw::call(SYS_setresgid, wire::guest_gid, wire::guest_gid, wire::guest_gid);
-  if (done == 0) done = raw::call(SYS_setresuid, wire::guest_uid, wire::guest_uid, wire::guest_uid);
-  return done == 0 ? raw::call(SYS_prctl, PR_SET_DUMPABLE, 1) : done;
+  const long done = raw::call(SYS_setresgid, wire::guest_gid, wire::guest_gid, wire::guest_gid);
+  if (done < 0) return done;
+  return raw::call(SYS_setresuid, wire::guest_uid, wire::guest_uid, wire::guest_uid);
 }
 
 // All other namespaces. 0 or a negative errno.
