@@ -60,7 +60,7 @@ bool is_model_name(std::string_view name);
 struct JailUsers {
   enum class Mode : std::uint8_t { off, automatic, range };
 
-  Mode mode = Mode::off;
+  Mode mode = Mode::automatic;
   std::uint32_t first = 0;  // with range
   std::uint32_t count = 0;
 };

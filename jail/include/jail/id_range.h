@@ -64,7 +64,7 @@ class ActAsOwnerOf {
   ~ActAsOwnerOf();
 
  private:
-  std::uint32_t uid_ = 0;  // this process's own; 0: nothing was changed
+  std::uint32_t uid_ = 0;  // as it was before; 0: nothing was changed
   std::uint32_t gid_ = 0;
 };
 

@@ -17,13 +17,14 @@ constexpr auto unchanged = static_cast<uid_t>(-1);
 // A change of these ids makes what /proc has of this process root's.
 void stay_dumpable() { ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); }
 
-wire::Ids own_ids() { return {::geteuid(), ::getegid()}; }
-
 // Of the calling thread, as all that follows: glibc's setresuid() is about the whole process.
-void set_file_ids(const wire::Ids& ids) {
-  ::setfsgid(ids.gid);
-  ::setfsuid(ids.uid);
+// Returns those before, which may be another guard's.
+wire::Ids set_file_ids(const wire::Ids& ids) {
+  wire::Ids before{};
+  before.gid = static_cast<std::uint32_t>(::setfsgid(ids.gid));
+  before.uid = static_cast<std::uint32_t>(::setfsuid(ids.uid));
   stay_dumpable();
+  return before;
 }
 
 void set_real_user(uid_t uid) {
@@ -34,9 +35,7 @@ void set_real_user(uid_t uid) {
 }  // namespace
 
 ActAs::ActAs(const wire::Ids& ids) noexcept {
-  if (ids.uid == 0) return;
-  own_ = own_ids();
-  set_file_ids(ids);
+  if (ids.uid != 0) own_ = set_file_ids(ids);
 }
 
 ActAs::~ActAs() {
@@ -45,7 +44,7 @@ ActAs::~ActAs() {
 
 CountAs::CountAs(const wire::Ids& ids) noexcept {
   if (ids.uid == 0) return;
-  own_ = own_ids();
+  own_ = {::getuid(), ::getgid()};
   set_real_user(ids.uid);
 }
 
@@ -58,9 +57,9 @@ ActAsOwnerOf::ActAsOwnerOf(int directory) noexcept {
   if (::fstat(directory, &status) != 0) return;
   const wire::Ids ids = ids_of_jail(status.st_uid);
   if (ids.uid == 0) return;
-  uid_ = ::geteuid();
-  gid_ = ::getegid();
-  set_file_ids(ids);
+  const wire::Ids before = set_file_ids(ids);
+  uid_ = before.uid;
+  gid_ = before.gid;
 }
 
 ActAsOwnerOf::~ActAsOwnerOf() {
