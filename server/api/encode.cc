@@ -62,6 +62,7 @@ std::string encode_health(std::string_view status, const std::optional<HealthDet
     writer.key("queued").integer(details->runner.queued);
     writer.key("total").integer(static_cast<std::int64_t>(details->runner.total)).end_object();
     runtime::write_limits(writer, details->runner.enforcement);
+    writer.key("users").string(details->runner.has_own_users ? "own" : "shared");
     writer.key("landlock").integer(details->runner.landlock);
     write_root(writer, details->root);
   }

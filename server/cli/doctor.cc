@@ -120,6 +120,20 @@ Check check_root(const runtime::ProgramRoot& root) {
   return check;
 }
 
+Check check_users(const OwnUsers& users) {
+  Check check{.name = "users", .state = Check::State::notice, .found = {}, .advice = {}};
+  if (users.range != nullptr) {
+    check.state = Check::State::good;
+    check.found = "each jail has one of " + std::to_string(users.range->count()) + " from " +
+                  std::to_string(users.range->first_uid()) + " on";
+    return check;
+  }
+  check.found = "all jails have that of this process: " + users.why_none;
+  check.advice =
+      "SANDBOX_USERS=auto takes a range as root, or of /etc/subuid by newuidmap (Debian: uidmap)";
+  return check;
+}
+
 int print_speed(const DoctorOptions& options, const jail::Result<HostSpeed>& speed) {
   if (!speed) return fail(exit_own_failure, speed.error().message());
   const Host host = this_host();
@@ -210,6 +224,7 @@ int doctor(const DoctorOptions& options, runtime::Environment environment,
   }
   diagnosis.checks.push_back(failures.root ? root_failed(*failures.root)
                                            : check_root(started->root));
+  diagnosis.checks.push_back(check_users(started->users));
   if (!failures.root) {
     diagnosis.checks.push_back(self_test(runner_options(*started), diagnosis.limits));
   }

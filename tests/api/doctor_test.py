@@ -17,7 +17,7 @@ TIMED = ("speed", "self test")
 FIGURES = {"page_touched": "page touched", "page_copied": "page copied", "fork": "fork", "context_switch": "context switch",
            "system_call": "system call"}
 NAMES = ["kernel", "user namespaces", "seccomp", "landlock", "warm pools", "speed", "cgroup v2", "core dumps", "overlayfs", "vsock", "ptrace",
-         "bpf", "io_uring", "modules", "swap", "KSM", "SMT", "processor", "root", "self test"]
+         "bpf", "io_uring", "modules", "swap", "KSM", "SMT", "processor", "root", "users", "self test"]
 RISKY_MODULES = {"af_key", "algif_aead", "algif_skcipher", "can_bcm", "can_isotp", "dccp", "esp4", "esp6", "kafs", "n_gsm", "n_hdlc", "rds",
                  "rxrpc", "sctp", "smc", "tipc"}
 

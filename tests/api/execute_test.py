@@ -192,3 +192,4 @@ class Execute(live_server.ServerTest):
             self.assertTrue({"status", "version", "uptime_seconds"} <= set(answer.json), answer)
             self.assertTrue(re.search("rlimit|watchdog|cgroup", answer.body.decode()), answer)
             self.assertEqual(host_view.landlock_version(), answer.json["landlock"], answer)
+            self.assertIn(answer.json["users"], ("own", "shared"), answer)

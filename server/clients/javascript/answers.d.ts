@@ -195,6 +195,7 @@ export interface Health {
   pools?: Record<string, unknown>;
   runs?: Record<string, unknown>;
   limits?: Limits;
+  users?: "own" | "shared";
   landlock?: number;
   root?: Record<string, unknown>;
 }

@@ -139,7 +139,7 @@ TEST(Encode, HealthWithAndWithoutDetails) {
   EXPECT_EQ(encode_health("ok", details),
             R"({"status":"ok","version":"1.2.3","uptime_seconds":1.5,"pools":{},)"
             R"("runs":{"running":1,"queued":2,"total":3},)"
-            R"("limits":{"memory":"watchdog","pids":"none","cpu":"none"},"landlock":7,)"
+            R"("limits":{"memory":"watchdog","pids":"none","cpu":"none"},"users":"shared","landlock":7,)"
             R"("root":{"kind":"built","node":null,"python":"3.11.2"}})");
 }
 

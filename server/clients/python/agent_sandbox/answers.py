@@ -327,6 +327,7 @@ class Health(Answer):
     pools: Optional[Dict[str, Any]] = None
     runs: Optional[Dict[str, Any]] = None
     limits: Optional[Limits] = None
+    users: Optional[str] = None
     landlock: Optional[int] = None
     root: Optional[Dict[str, Any]] = None
 

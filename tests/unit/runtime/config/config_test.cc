@@ -58,6 +58,7 @@ TEST_F(ConfigTest, ReadsEverySettingOfTheFile) {
     "api_host": "::1", "api_port": 0, "api_keys": ["k1", "k2"], "api_allowed_hosts": "A.example,b",
     "api_max_connections": 7, "api_idle_seconds": 75.5, "sandbox_memory_limit_mb": 64, "sandbox_cpu_limit": 0.5,
     "sandbox_pool_size": 2, "sandbox_templates_dir": "/srv/templates", "sandbox_network_enabled": false, "require_cgroup": true,
+    "sandbox_users": "100000:65536",
     "cgroup": "/sys/fs/cgroup/a", "sandbox_max_running": 3, "sandbox_max_queued": 0,
     "sandbox_max_living": 7, "sandbox_max_lifetime_seconds": 90, "sandbox_max_paused_seconds": 91,
     "ceilings": {"timeout_seconds": 120.5, "memory_limit_mb": 4096},
@@ -74,6 +75,9 @@ TEST_F(ConfigTest, ReadsEverySettingOfTheFile) {
   EXPECT_EQ(config.sandbox_memory_limit_mb, 64u);
   EXPECT_EQ(config.sandbox_cpu_limit, 0.5);
   EXPECT_TRUE(config.require_cgroup);
+  EXPECT_EQ(config.jail_users.mode, JailUsers::Mode::range);
+  EXPECT_EQ(config.jail_users.first, 100'000u);
+  EXPECT_EQ(config.jail_users.count, 65'536u);
   EXPECT_EQ(config.cgroup, "/sys/fs/cgroup/a");
   EXPECT_EQ(config.sandbox_pool_size, 2u);
   EXPECT_EQ(config.sandbox_templates_dir, "/srv/templates");
@@ -187,6 +191,11 @@ TEST_F(ConfigTest, BadValuesAreRefused) {
       {"SANDBOX_PORTS_DOMAIN", "-a.example"},
       {"SANDBOX_PORTS_TIMEOUT_SECONDS", "0.5"},
       {"SANDBOX_MAX_PAUSED_SECONDS", "2592001"},
+      {"SANDBOX_USERS", "some"},
+      {"SANDBOX_USERS", "999:10"},
+      {"SANDBOX_USERS", "100000"},
+      {"SANDBOX_USERS", "100000:0"},
+      {"SANDBOX_USERS", "4294967000:295"},
       {"SANDBOX_CGROUP", "here"},
       {"SANDBOX_REQUIRE_CGROUP", "yes"},
       {"SANDBOX_NETWORK_ENABLED", "maybe"},

@@ -1,0 +1,130 @@
+"""A user of the host for each jail: where the server is root's, or /etc/subuid gives some; and what happens where neither is so."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import host_view
+import live_server
+import ordinary_user
+import time_scale
+from living_sandbox import SandboxTest, init_of
+
+FIRST, COUNT = 1_900_000_000, 4096
+IS_ROOT = os.geteuid() == 0
+
+
+def host_uids(pid):
+    """Real, effective, saved and for files, as the host numbers them."""
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines():
+        if line.startswith("Uid:"):
+            return [int(number) for number in line.split()[1:]]
+    raise AssertionError(f"no user of {pid}")
+
+
+def exec_program(*arguments, user=None, **environment):
+    folder = tempfile.mkdtemp(prefix="agent-sandbox-users.")
+    try:
+        os.chmod(folder, 0o777)
+        return subprocess.run([live_server.BINARY, *arguments], capture_output=True, text=True, check=False, cwd=folder,
+                              timeout=time_scale.scaled(60), env={"PATH": os.environ["PATH"], "HOME": folder, **environment}, **(user or {}))
+    finally:
+        shutil.rmtree(folder)
+
+
+@unittest.skipUnless(IS_ROOT, "only root can take users that nobody has given it")
+class Own(SandboxTest):
+    environment = {"JOBS_PATH": ":memory:", "SANDBOX_USERS": f"{FIRST}:{COUNT}"}
+
+    def inits(self):
+        return [pid for pid in self.server.processes() if host_view.name_of(pid) == "jail-init"]
+
+    def test_each_jail_has_one_and_none_is_the_servers(self):
+        self.assertEqual("own", self.client.send("GET", "/health").json["users"])
+        sandboxes = [self.make() for _ in range(3)]
+        for sandbox in sandboxes:
+            sandbox.start("sleep 50")
+        users = [set(host_uids(pid)) for pid in self.inits()]
+        self.assertGreaterEqual(len(users), 3)
+        self.assertTrue(all(len(each) == 1 for each in users), users)
+        numbers = [each.pop() for each in users]
+        self.assertEqual(len(numbers), len(set(numbers)), numbers)
+        self.assertTrue(all(FIRST <= number < FIRST + COUNT for number in numbers), numbers)
+        self.assertNotIn(host_uids(self.server.pid)[1], numbers)
+
+    def test_programs_have_the_user_of_their_init(self):
+        sandbox = self.make()
+        sandbox.start("exec sleep 4321")
+        (program,) = [pid for pid, line in self.server.processes().items() if "sleep\x004321" in line or "sleep 4321" in line]
+        self.assertEqual(host_uids(init_of(program)), host_uids(program))
+        self.assertEqual("1000 1000 1000 1000", sandbox.run("grep Uid /proc/self/status | cut -f2- | tr '\\t' ' '")["stdout"].strip())
+
+    def test_files_belong_to_the_guest_whoever_makes_them(self):
+        sandbox = self.make()
+        self.assertEqual(201, sandbox.put("/workspace/sent/file", b"sent").status)
+        sandbox.run("echo made > made; chmod 600 made; mkdir shut; echo in > shut/in; chmod 700 shut")
+        self.assertEqual((200, b"made\n"), (sandbox.get("/workspace/made").status, sandbox.get("/workspace/made").body))
+        self.assertEqual(b"in\n", sandbox.get("/workspace/shut/in").body)
+        self.assertEqual("1000 1000 1000\n", sandbox.run("stat -c %u sent sent/file made | tr '\\n' ' ' | sed 's/ $/\\n/'")["stdout"])
+        self.assertEqual("sentmore\n", sandbox.run("echo more >> sent/file; cat sent/file")["stdout"])
+        self.assertEqual(200, sandbox.put("/workspace/shut/in", b"again").status)
+        self.assertEqual("again", sandbox.run("cat shut/in")["stdout"])
+
+    def test_artifacts_that_only_the_program_may_read(self):
+        result = self.execute("import os\nos.umask(0o77)\nos.mkdir('d')\nopen('d/a', 'w').write('kept')", artifacts=["d/*"])
+        self.assertEqual([("d/a", 4)], [(each["path"], each["size"]) for each in result["artifacts"]], result)
+
+    def test_a_jail_does_not_use_up_what_another_one_has(self):
+        # 64 MB in pipes of its own are all that a user without privileges may have; others get pipes of one page then.
+        fill = ("import fcntl, os\nends = []\ntry:\n  while True: ends.append(os.pipe())\nexcept OSError: pass\n"
+                "print(len(ends), min(fcntl.fcntl(each[1], 1032) for each in ends), flush=True)\nimport time; time.sleep(50)")
+        one, other = self.make(), self.make()
+        filling = [one.start(f"ulimit -n 1024; exec python3 -c '{fill}'") for _ in range(9)]
+        for each in filling:
+            each.says(" ")
+        size = other.run("python3 -c 'import fcntl, os; print(fcntl.fcntl(os.pipe()[1], 1032))'")["stdout"]
+        self.assertEqual("65536\n", size)
+        self.assertLess(min(int(each.text().split()[1]) for each in filling), 65536, "control: the one that fills them has met its bound")
+
+
+@unittest.skipUnless(IS_ROOT, "only root can take users that nobody has given it")
+class Shared(live_server.ServerTest):
+    environment = {"SANDBOX_USERS": "off"}
+
+    def test_it_can_be_switched_off(self):
+        self.assertEqual("shared", self.client.send("GET", "/health").json["users"])
+        self.assertEqual("42\n", self.execute("print(6*7)")["stdout"])
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        if obstacle := host_view.no_user_namespaces():
+            self.skipTest(obstacle)
+
+    def test_a_range_that_cannot_be_had_stops_the_start(self):
+        done = exec_program("exec", "-c", "print(1)", SANDBOX_USERS="100000:10", user=ordinary_user.NOT_ROOT)
+        self.assertEqual((125, ""), (done.returncode, done.stdout))
+        self.assertIn("enter a user namespace with a range of ids", done.stderr)
+
+    def test_without_users_to_give_all_jails_have_ours(self):
+        done = exec_program("doctor", "--json", user=ordinary_user.NOT_ROOT)
+        (users,) = [each for each in json.loads(done.stdout)["checks"] if each["name"] == "users"]
+        self.assertEqual("note", users["state"], users)
+        self.assertIn("all jails have that of this process: ", users["found"])
+
+    @unittest.skipUnless(IS_ROOT, "only root can take users that nobody has given it")
+    def test_a_root_that_others_may_not_enter(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="agent-sandbox-root."))
+        self.addCleanup(shutil.rmtree, folder)
+        root = folder / "shut" / "root"
+        for name in ("usr/bin", "etc"):
+            (root / name).mkdir(parents=True)
+        shutil.copy("/usr/bin/python3", root / "usr/bin/python3")
+        folder.chmod(0o755)
+        (folder / "shut").chmod(0o700)
+        done = exec_program("doctor", "--json", SANDBOX_ROOTFS=str(root), SANDBOX_USERS="auto")
+        (users,) = [each for each in json.loads(done.stdout)["checks"] if each["name"] == "users"]
+        self.assertIn(f"others may not enter {folder}/shut", users["found"])
