@@ -79,7 +79,8 @@ class OwnIds : public LivingJail {
 TEST_F(OwnIds, AreEachJailsAndNobodyElses) {
   ASSERT_NO_FATAL_FAILURE(begin(living_spec()));
   const jail::Process sleeper = spawn(shell_process("exec sleep 30"));
-  auto cold = ready_jail(spec_for({"/usr/bin/true"}));
+  const jail::JailSpec one_program = spec_for({"/usr/bin/true"});
+  auto cold = ready_jail(one_program);
   ASSERT_TRUE(cold) << cold.error().message();
   DrivenPool pool(python_template());
   ASSERT_TRUE(pool.until_ready(2)) << pool->state().trouble;
@@ -235,8 +236,9 @@ TEST_F(OwnIds, OwnerAndGuestShareTheFilesOfTheJail) {
 }
 
 TEST_F(OwnIds, AFileIsWrittenForTheGuestOfAnyMode) {
-  auto jail =
-      ready_jail(spec_for({"/usr/bin/bash", "-c", "cat /workspace/a/b; rm -r /workspace/a"}));
+  const jail::JailSpec spec =
+      spec_for({"/usr/bin/bash", "-c", "cat /workspace/a/b; rm -r /workspace/a"});
+  auto jail = ready_jail(spec);
   ASSERT_TRUE(jail);
   const auto written = jail->write_file("a/b", "its own", 0400);
   ASSERT_TRUE(written) << written.error().message();

@@ -199,10 +199,10 @@ Result<void> write_maps(const Holder& holder, bool as_root, const Owner& owner,
   return {};
 }
 
-// What it takes to make jails of other users, to reach their files, to end them and to see in /proc
-// what they do, and for a launcher to inherit the first two.
+// What it takes to make jails of other users, to reach their files and to end them, and for a
+// launcher to inherit the first two. To trace them takes another one: init stays out of reach.
 bool keep_few_capabilities() {
-  constexpr int kept[] = {CAP_SETUID, CAP_SETGID, CAP_KILL, CAP_SYS_PTRACE};
+  constexpr int kept[] = {CAP_SETUID, CAP_SETGID, CAP_KILL};
   const auto last = static_cast<int>(cap_max_bits());
   for (int capability = 0; capability < last; ++capability) {
     if (std::find(std::begin(kept), std::end(kept), capability) != std::end(kept)) continue;
