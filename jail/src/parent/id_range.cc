@@ -95,7 +95,8 @@ class Holder {
     auto life = make_pipe();
     if (!words) return words.error();
     if (!life) return life.error();
-    const pid_t pid = ::fork();
+    // Of a process of one thread, without what the embedding program has asked to be told of forks.
+    const pid_t pid = ::_Fork();
     if (pid < 0) return system_error(doing);
     if (pid == 0) {
       life->second.reset();
