@@ -199,7 +199,7 @@ TEST(Life, ManyThreadsLaunchAtOnce) {
 }
 
 TEST(Life, LauncherThatWasKilledIsSaidToBeGone) {
-  auto started = jail::Launcher::start();
+  auto started = start_launcher();
   ASSERT_TRUE(started) << started.error().message();
   auto survivor = started->launch(spec_for({"/usr/bin/sleep", "0.3"}));
   ASSERT_TRUE(survivor) << survivor.error().message();
@@ -219,7 +219,7 @@ TEST(Life, OwnerThatWasKilledTakesItsJailsAlong) {
   ASSERT_EQ(::pipe(ends), 0);
   const pid_t owner = ::fork();
   if (owner == 0) {
-    auto started = jail::Launcher::start();
+    auto started = start_launcher();
     auto jail = started->launch(spec_for({"/usr/bin/bash", "-c", "sleep 60 & sleep 60"}));
     const bool running = jail->wait(Phase::ready, scaled(seconds(10))) && jail->start();
     if (running && ::write(ends[1], "x", 1) == 1) ::pause();
@@ -240,7 +240,7 @@ TEST(Life, OwnerThatWasKilledTakesItsJailsAlong) {
 TEST(Life, SurvivesAnOwnerThatIgnoresItsChildren) {
   const auto before = ::signal(SIGCHLD, SIG_IGN);
   {
-    auto started = jail::Launcher::start();
+    auto started = start_launcher();
     ASSERT_TRUE(started) << started.error().message();
     auto jail = started->launch(spec_for({"/usr/bin/bash", "-c", "/usr/bin/true; exit 3"}));
     ASSERT_TRUE(jail) << jail.error().message();
@@ -287,7 +287,7 @@ TEST(Life, ARunGetsNoMoreThanItsJailWasMadeFor) {
 }
 
 TEST(Life, APoolIsToldThatItsLauncherIsGone) {
-  auto own = jail::Launcher::start();
+  auto own = start_launcher();
   ASSERT_TRUE(own) << own.error().message();
   std::optional<jail::Launcher> launcher(std::move(*own));
   jail::TemplateSpec spec;

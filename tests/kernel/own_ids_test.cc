@@ -299,6 +299,24 @@ TEST_F(OwnIds, AVolumeIsRefused) {
   EXPECT_EQ(jail.error().kind, jail::ErrorKind::unsupported);
 }
 
+TEST_F(OwnIds, WhatOnlyTheOwnerReadsIsNotReached) {
+  const std::string place = testing::TempDir() + "/own-ids-" + std::to_string(::getpid());
+  ASSERT_EQ(::mkdir(place.c_str(), 0700), 0);
+  jail::JailSpec spec = living_spec();
+  ASSERT_EQ(::mkdir((place + "/inner").c_str(), 0755), 0);
+  spec.binds = {{place + "/inner", "/data", jail::NodeKind::directory, "the test shows it"}};
+  std::string said;
+  for (const mode_t mode : {0700, 0755}) {
+    EXPECT_EQ(::chmod(place.c_str(), mode), 0);
+    const auto jail = ready_jail(spec);
+    EXPECT_EQ(jail.has_value(), mode == 0755);
+    if (!jail) said = jail.error().message();
+  }
+  EXPECT_THAT(said, HasSubstr("what everybody on the host may reach"));
+  ::rmdir((place + "/inner").c_str());
+  ::rmdir(place.c_str());
+}
+
 TEST_F(OwnIds, ThePlanSaysThatTheLauncherNamesThem) {
   const auto plan = launcher().explain(living_spec());
   ASSERT_TRUE(plan);

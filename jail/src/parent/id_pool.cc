@@ -41,7 +41,8 @@ wire::Ids IdLease::ids() const noexcept {
 
 void IdRange::State::take_back(std::uint32_t index, Fd control) {
   const std::lock_guard lock(mutex_);
-  if (control.valid()) {
+  look_for_answers();
+  if (control.valid() && !is_answered(control)) {
     unanswered_.push_back({index, std::move(control)});
   } else {
     former_.push_back(index);
