@@ -63,6 +63,7 @@ inline jail::Result<jail::Jail> launch(const jail::Launcher& launcher, jail::Pla
   order.image = image->get();
   order.plan = std::make_shared<const jail::Plan>(std::move(plan));
   order.limits = limits;
+  order.ids = jail::Launcher::State::of(launcher)->ids.get();
   return jail::order_jail(order);
 }
 
@@ -79,6 +80,7 @@ class Template {
     if (!plans) return plans.error();
     Template made;
     made.limits_ = spec.jail.limits;
+    made.ids_ = jail::Launcher::State::of(launcher)->ids;
     made.plans_ = std::make_unique<jail::TemplatePlans>(std::move(*plans));
     if (auto done = apply(edit_host, made.plans_->host, made.plans_->host_image); !done) {
       return done.error();
@@ -143,10 +145,12 @@ class Template {
     order.image = image.get();
     order.plan = plan;
     order.limits = limits_;
+    order.ids = ids_.get();
     order.guest_work = jail::wire::guest_ends_early;
     return jail::order_jail(order);
   }
 
+  std::shared_ptr<jail::IdRange::State> ids_;
   std::unique_ptr<jail::TemplatePlans> plans_;  // the host looks at them
   std::unique_ptr<jail::TemplateHost> host_;
   jail::Limits limits_;

@@ -25,6 +25,7 @@
 
 #include "jail_c/collect.h"
 #include "jail_c/egress.h"
+#include "jail_c/id_range.h"
 #include "jail_c/jail.h"
 #include "jail_c/launcher.h"
 #include "jail_c/policy.h"

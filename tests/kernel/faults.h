@@ -95,7 +95,7 @@ class FaultsTest : public testing::Test {
 
  private:
   static jail::Launcher start() {
-    auto started = jail::Launcher::start();
+    auto started = start_launcher();
     if (!started) {
       ADD_FAILURE() << started.error().message();
       std::abort();

@@ -17,12 +17,14 @@ std::shared_ptr<const IdRange>& ids_of_jails() {
   return ids;
 }
 
+Result<Launcher> start_launcher() {
+  LauncherOptions options;
+  options.ids = ids_of_jails();
+  return Launcher::start(std::move(options));
+}
+
 const Launcher& launcher() {
-  static const Result<Launcher> started = [] {
-    LauncherOptions options;
-    options.ids = ids_of_jails();
-    return Launcher::start(std::move(options));
-  }();
+  static const Result<Launcher> started = start_launcher();
   if (!started) {
     ADD_FAILURE() << started.error().message();
     std::abort();

@@ -35,6 +35,9 @@ Outcome run_shell(const std::string& script, const Change& change = {});
 // What launchers of the test program give their jails. Set before the first one is started.
 std::shared_ptr<const jail::IdRange>& ids_of_jails();
 
+// A launcher of the test's own.
+jail::Result<jail::Launcher> start_launcher();
+
 // One launcher for the whole test program.
 const jail::Launcher& launcher();
 

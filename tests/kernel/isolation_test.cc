@@ -89,7 +89,7 @@ TEST(Isolation, OnlyThreeDescriptorsAreOpen) {
 TEST(Isolation, InheritedDescriptorsOfTheEmbedderStayOutside) {
   const int leak = ::open("/etc/hostname", O_RDONLY);  // on purpose without O_CLOEXEC
   ASSERT_GE(leak, 0);
-  const auto started = jail::Launcher::start();
+  const auto started = start_launcher();
   ASSERT_TRUE(started) << started.error().message();
   auto jail = started->launch(spec_for({"/usr/bin/bash", "-c", "ls /proc/self/fd | wc -l"}));
   ASSERT_TRUE(jail) << jail.error().message();

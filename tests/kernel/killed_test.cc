@@ -269,7 +269,7 @@ TEST_F(Killed, OwnerOfColdAndForkedJails) {
   ASSERT_EQ(::pipe(ends), 0);
   const pid_t owner = ::fork();
   if (owner == 0) {
-    auto own = jail::Launcher::start();
+    auto own = start_launcher();
     auto starting = own->launch(spec_for({"/usr/bin/true"}));
     auto waiting = own->launch(spec_for({"/usr/bin/true"}));
     auto running = own->launch(spec_for({"/usr/bin/sleep", "60"}));

@@ -112,7 +112,7 @@ TEST_F(Landlock, WhereTheKernelHasNoneJailsDoWithout) {
   EXPECT_THAT(*launcher_.explain(spec_for({"/usr/bin/true"})), HasSubstr(domain));
   const pid_t pid = ::fork();
   if (pid == 0) {
-    auto started = refuse_landlock() ? jail::Launcher::start()
+    auto started = refuse_landlock() ? start_launcher()
                                      : jail::Error{jail::ErrorKind::kernel, "load a filter", 0, {}};
     if (!started || started->landlock_version() != 0) ::_exit(1);
     const auto spec = spec_for({"/usr/bin/true"});

@@ -28,7 +28,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-jail::Result<jail::Jail> ready_jail(std::vector<std::string> program) {
+jail::Result<jail::Jail> ready_program(std::vector<std::string> program) {
   return kernel_ring::ready_jail(spec_for(std::move(program)));
 }
 
@@ -85,7 +85,7 @@ print('ok')
 }
 
 TEST(Life, ProgramThatIsNotThereIsAnErrorOfTheStep) {
-  auto jail = ready_jail({"/usr/bin/no-such-program"});
+  auto jail = ready_program({"/usr/bin/no-such-program"});
   ASSERT_TRUE(jail) << jail.error().message();
   ASSERT_TRUE(jail->start());
   const auto ended = jail->wait(Phase::ended, scaled(seconds(10)));
@@ -105,7 +105,7 @@ TEST(Life, SourceThatIsNotThereIsAnErrorOfTheStep) {
 }
 
 TEST(Life, CancelEndsARunningJail) {
-  auto jail = ready_jail({"/usr/bin/sleep", "30"});
+  auto jail = ready_program({"/usr/bin/sleep", "30"});
   ASSERT_TRUE(jail) << jail.error().message();
   ASSERT_TRUE(jail->start());
   jail->cancel();
@@ -114,7 +114,7 @@ TEST(Life, CancelEndsARunningJail) {
 }
 
 TEST(Life, CancelEndsAJailThatNeverRan) {
-  auto jail = ready_jail({"/usr/bin/true"});
+  auto jail = ready_program({"/usr/bin/true"});
   ASSERT_TRUE(jail) << jail.error().message();
   jail->cancel();
   ASSERT_TRUE(jail->wait(Phase::ended, scaled(seconds(10))));
@@ -122,7 +122,7 @@ TEST(Life, CancelEndsAJailThatNeverRan) {
 }
 
 TEST(Life, CancelAfterTheEndChangesNothing) {
-  auto jail = ready_jail({"/usr/bin/true"});
+  auto jail = ready_program({"/usr/bin/true"});
   ASSERT_TRUE(jail) << jail.error().message();
   ASSERT_TRUE(jail->start());
   ASSERT_TRUE(jail->wait(Phase::ended, scaled(seconds(10))));
@@ -132,7 +132,7 @@ TEST(Life, CancelAfterTheEndChangesNothing) {
 }
 
 TEST(Life, KillNeedsNoInit) {
-  auto jail = ready_jail({"/usr/bin/sleep", "30"});
+  auto jail = ready_program({"/usr/bin/sleep", "30"});
   ASSERT_TRUE(jail) << jail.error().message();
   ASSERT_TRUE(jail->start());
   jail->kill(Ended::timed_out);
@@ -141,7 +141,7 @@ TEST(Life, KillNeedsNoInit) {
 }
 
 TEST(Life, StartTwiceIsRefused) {
-  auto jail = ready_jail({"/usr/bin/sleep", "30"});
+  auto jail = ready_program({"/usr/bin/sleep", "30"});
   ASSERT_TRUE(jail) << jail.error().message();
   ASSERT_TRUE(jail->start());
   const auto again = jail->start();
@@ -150,7 +150,7 @@ TEST(Life, StartTwiceIsRefused) {
 }
 
 TEST(Life, FilesAreWrittenOnceAndOnlyInTheWorkingDirectory) {
-  auto jail = ready_jail({"/usr/bin/true"});
+  auto jail = ready_program({"/usr/bin/true"});
   ASSERT_TRUE(jail) << jail.error().message();
   EXPECT_TRUE(jail->write_file("a", "text", 0644));
   EXPECT_FALSE(jail->write_file("a", "text", 0644));
@@ -168,7 +168,7 @@ TEST(Life, DroppedJailsLeaveNothing) {
   const std::size_t before = open_descriptors();
   const auto made_before = descendants_of(::getpid()).size();
   for (int i = 0; i < 10; ++i) {
-    auto jail = ready_jail({"/usr/bin/sleep", "30"});
+    auto jail = ready_program({"/usr/bin/sleep", "30"});
     ASSERT_TRUE(jail) << jail.error().message();
     if (i % 2 == 0) {
       ASSERT_TRUE(jail->start());
@@ -187,7 +187,7 @@ TEST(Life, ManyThreadsLaunchAtOnce) {
   for (int worker = 0; worker < 8; ++worker) {
     workers.emplace_back([&good, worker] {
       for (int i = 0; i < 10; ++i) {
-        auto jail = ready_jail({"/usr/bin/bash", "-c", "exit " + std::to_string(worker)});
+        auto jail = ready_program({"/usr/bin/bash", "-c", "exit " + std::to_string(worker)});
         if (!jail || !jail->start() || !jail->wait(Phase::ended, scaled(seconds(30)))) continue;
         if (jail->report().exit_code == worker) ++good;
       }
@@ -199,7 +199,7 @@ TEST(Life, ManyThreadsLaunchAtOnce) {
 }
 
 TEST(Life, LauncherThatWasKilledIsSaidToBeGone) {
-  auto started = jail::Launcher::start();
+  auto started = start_launcher();
   ASSERT_TRUE(started) << started.error().message();
   auto survivor = started->launch(spec_for({"/usr/bin/sleep", "0.3"}));
   ASSERT_TRUE(survivor) << survivor.error().message();
@@ -219,7 +219,7 @@ TEST(Life, OwnerThatWasKilledTakesItsJailsAlong) {
   ASSERT_EQ(::pipe(ends), 0);
   const pid_t owner = ::fork();
   if (owner == 0) {
-    auto started = jail::Launcher::start();
+    auto started = start_launcher();
     auto jail = started->launch(spec_for({"/usr/bin/bash", "-c", "sleep 60 & sleep 60"}));
     const bool running = jail->wait(Phase::ready, scaled(seconds(10))) && jail->start();
     if (running && ::write(ends[1], "x", 1) == 1) ::pause();
@@ -240,7 +240,7 @@ TEST(Life, OwnerThatWasKilledTakesItsJailsAlong) {
 TEST(Life, SurvivesAnOwnerThatIgnoresItsChildren) {
   const auto before = ::signal(SIGCHLD, SIG_IGN);
   {
-    auto started = jail::Launcher::start();
+    auto started = start_launcher();
     ASSERT_TRUE(started) << started.error().message();
     auto jail = started->launch(spec_for({"/usr/bin/bash", "-c", "/usr/bin/true; exit 3"}));
     ASSERT_TRUE(jail) << jail.error().message();
@@ -287,7 +287,7 @@ TEST(Life, ARunGetsNoMoreThanItsJailWasMadeFor) {
 }
 
 TEST(Life, APoolIsToldThatItsLauncherIsGone) {
-  auto own = jail::Launcher::start();
+  auto own = start_launcher();
   ASSERT_TRUE(own) << own.error().message();
   std::optional<jail::Launcher> launcher(std::move(*own));
   jail::TemplateSpec spec;

@@ -79,7 +79,8 @@ class OwnIds : public LivingJail {
 TEST_F(OwnIds, AreEachJailsAndNobodyElses) {
   ASSERT_NO_FATAL_FAILURE(begin(living_spec()));
   const jail::Process sleeper = spawn(shell_process("exec sleep 30"));
-  auto cold = ready_jail(spec_for({"/usr/bin/true"}));
+  const jail::JailSpec one_program = spec_for({"/usr/bin/true"});
+  auto cold = ready_jail(one_program);
   ASSERT_TRUE(cold) << cold.error().message();
   DrivenPool pool(python_template());
   ASSERT_TRUE(pool.until_ready(2)) << pool->state().trouble;
@@ -235,8 +236,9 @@ TEST_F(OwnIds, OwnerAndGuestShareTheFilesOfTheJail) {
 }
 
 TEST_F(OwnIds, AFileIsWrittenForTheGuestOfAnyMode) {
-  auto jail =
-      ready_jail(spec_for({"/usr/bin/bash", "-c", "cat /workspace/a/b; rm -r /workspace/a"}));
+  const jail::JailSpec spec =
+      spec_for({"/usr/bin/bash", "-c", "cat /workspace/a/b; rm -r /workspace/a"});
+  auto jail = ready_jail(spec);
   ASSERT_TRUE(jail);
   const auto written = jail->write_file("a/b", "its own", 0400);
   ASSERT_TRUE(written) << written.error().message();
@@ -295,6 +297,24 @@ TEST_F(OwnIds, AVolumeIsRefused) {
   const auto jail = launcher().launch(spec);
   ASSERT_FALSE(jail);
   EXPECT_EQ(jail.error().kind, jail::ErrorKind::unsupported);
+}
+
+TEST_F(OwnIds, WhatOnlyTheOwnerReadsIsNotReached) {
+  const std::string place = testing::TempDir() + "/own-ids-" + std::to_string(::getpid());
+  ASSERT_EQ(::mkdir(place.c_str(), 0700), 0);
+  jail::JailSpec spec = living_spec();
+  ASSERT_EQ(::mkdir((place + "/inner").c_str(), 0755), 0);
+  spec.binds = {{place + "/inner", "/data", jail::NodeKind::directory, "the test shows it"}};
+  std::string said;
+  for (const mode_t mode : {0700, 0755}) {
+    EXPECT_EQ(::chmod(place.c_str(), mode), 0);
+    const auto jail = ready_jail(spec);
+    EXPECT_EQ(jail.has_value(), mode == 0755);
+    if (!jail) said = jail.error().message();
+  }
+  EXPECT_THAT(said, HasSubstr("what everybody on the host may reach"));
+  ::rmdir((place + "/inner").c_str());
+  ::rmdir(place.c_str());
 }
 
 TEST_F(OwnIds, ThePlanSaysThatTheLauncherNamesThem) {

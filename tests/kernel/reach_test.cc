@@ -86,7 +86,7 @@ class Reach : public testing::Test {
 };
 
 TEST_F(Reach, InitOfAColdJail) {
-  auto started = jail::Launcher::start();
+  auto started = start_launcher();
   ASSERT_TRUE(started) << started.error().message();
   auto jail = started->launch(spec_for({"/usr/bin/sleep", "30"}));
   ASSERT_TRUE(jail) << jail.error().message();
@@ -99,7 +99,7 @@ TEST_F(Reach, InitOfAColdJail) {
 }
 
 TEST_F(Reach, InitOfAForkedJail) {
-  auto started = jail::Launcher::start();
+  auto started = start_launcher();
   ASSERT_TRUE(started) << started.error().message();
   jail::TemplateSpec spec;
   spec.name = "python";

@@ -65,7 +65,7 @@ class Secrets : public testing::Test {
     // Not a literal in one piece: this test's own binary must not be a hit.
     marker_ = std::string("marker-") + std::to_string(::getpid()) + "-of-the-owner";
     ::setenv("OWNERS_SECRET", marker_.c_str(), 1);
-    auto started = jail::Launcher::start();
+    auto started = start_launcher();
     ASSERT_TRUE(started) << started.error().message();
     launcher_ = std::make_unique<jail::Launcher>(std::move(*started));
   }

@@ -40,8 +40,12 @@ class IdRange {
   IdRange& operator=(IdRange&&) noexcept;
   ~IdRange();
 
+  // What was asked for, or found. The jail whose user is first_uid() + n has the group
+  // first_gid() + n.
   std::uint32_t first_uid() const noexcept;
+  // The same of groups.
   std::uint32_t first_gid() const noexcept;
+  // How many of both there are, and so how many jails at a time.
   std::uint32_t count() const noexcept;
 
   struct State;                                                            // the library's own

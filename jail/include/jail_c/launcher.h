@@ -2,6 +2,7 @@
 #pragma once
 
 #include "jail_c/egress.h"
+#include "jail_c/id_range.h"
 #include "jail_c/jail.h"
 #include "jail_c/spec.h"
 #include "jail_c/status.h"
@@ -20,6 +21,9 @@ typedef struct jail_launcher_options {
   // The way out of jails with jail_spec_allow_network(); NULL: there is none, and they are refused.
   // It may be given to several launchers.
   const jail_egress* egress;
+  // A user and a group of the host for each jail; NULL: all have those of this process. With it a
+  // jail shows no volumes, and of the host's files what everybody may read.
+  const jail_id_range* ids;
 } jail_launcher_options;
 
 typedef struct jail_enforcement {
@@ -34,7 +38,8 @@ typedef struct jail_enforcement {
 // none that can be seen. To be given to jail_text_destroy().
 jail_status jail_own_cgroup_directory(char** path, jail_error* error);
 
-// Jails run with this process's user, which must not be root. `options` may be NULL. The launcher
+// Jails run with this process's user, unless jail_launcher_options.ids has others, and this process
+// must not be root. `options` may be NULL. The launcher
 // is a child of this process and ends with its handle or with the process.
 jail_status jail_launcher_start(const jail_launcher_options* options, jail_launcher** launcher,
                                 jail_error* error);

@@ -6,6 +6,7 @@
 
 #include "jail/collect.h"
 #include "jail/egress.h"
+#include "jail/id_range.h"
 #include "jail/jail.h"
 #include "jail/launcher.h"
 #include "jail/policy.h"
@@ -52,6 +53,15 @@ struct jail_pool {
 // Shared with the launchers that were started with it.
 struct jail_egress {
   std::shared_ptr<jail::EgressProxy> proxy;
+};
+
+// Shared as well.
+struct jail_id_range {
+  std::shared_ptr<const jail::IdRange> range;
+};
+
+struct jail_acting {
+  jail::ActAsOwnerOf acting;
 };
 
 struct jail_egress_decisions {

@@ -17,6 +17,7 @@ Result<LauncherOptions> options_of(const jail_launcher_options* given) {
     options.cgroups = std::move(*tree);
   }
   if (read->egress != nullptr) options.egress = read->egress->proxy;
+  if (read->ids != nullptr) options.ids = read->ids->range;
   return options;
 }
 

@@ -5,26 +5,11 @@
 
 #include <utility>
 
-#include "parent/messages.h"
-
 namespace jail {
 namespace {
 
-// Whether the launcher has made the jail, or never will.
-bool is_answered(const Fd& control) {
-  for (;;) {
-    Received received;
-    switch (receive(control.get(), received)) {
-      case Reading::nothing:
-        return false;
-      case Reading::over:
-      case Reading::no_room:
-        return true;
-      case Reading::got:
-        if (received.message.type == wire::message_launched) return true;
-    }
-  }
-}
+// A launcher that has not made a jail by then was stopped, or the host stands still.
+constexpr std::chrono::seconds longest_launch{60};
 
 }  // namespace
 
@@ -32,28 +17,22 @@ IdLease::IdLease(std::shared_ptr<IdRange::State> pool, std::uint32_t index) noex
     : pool_(std::move(pool)), index_(index) {}
 
 IdLease::~IdLease() {
-  if (pool_ != nullptr) pool_->take_back(index_, std::move(control_));
+  using Clock = IdRange::State::Clock;
+  if (pool_ == nullptr) return;
+  pool_->take_back(index_, later_ ? Clock::now() + longest_launch : Clock::time_point());
 }
 
 wire::Ids IdLease::ids() const noexcept {
   return {pool_->ids.first_uid + index_, pool_->ids.first_gid + index_};
 }
 
-void IdRange::State::take_back(std::uint32_t index, Fd control) {
+void IdRange::State::take_back(std::uint32_t index, Clock::time_point from) {
   const std::lock_guard lock(mutex_);
-  if (control.valid()) {
-    unanswered_.push_back({index, std::move(control)});
-  } else {
+  if (from == Clock::time_point()) {
     former_.push_back(index);
+  } else {
+    awaited_.push_back({index, from});
   }
-}
-
-void IdRange::State::look_for_answers() {
-  std::erase_if(unanswered_, [this](const Unanswered& waiting) {
-    const bool answered = is_answered(waiting.control);
-    if (answered) former_.push_back(waiting.index);
-    return answered;
-  });
 }
 
 // Asks the kernel, which knows them all: those of a jail that is about to end, and those of others
@@ -63,9 +42,11 @@ bool IdRange::State::is_in_use(std::uint32_t index) const {
   return ::getpriority(PRIO_USER, ids.first_uid + index) != -1 || errno != ESRCH;
 }
 
-Result<IdLease> IdRange::State::lease() {
+Result<IdLease> IdRange::State::lease(Clock::time_point now) {
   const std::lock_guard lock(mutex_);
-  look_for_answers();
+  for (; !awaited_.empty() && awaited_.front().from <= now; awaited_.pop_front()) {
+    former_.push_back(awaited_.front().index);
+  }
   for (; fresh_ < ids.count; former_.push_back(fresh_++)) {
     if (!is_in_use(fresh_)) return IdLease(shared_from_this(), fresh_++);
   }

@@ -1,15 +1,14 @@
 // Which ids of the range that this process has entered are in use.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include "child/wire.h"
-#include "jail/fd.h"
 #include "jail/id_range.h"
 #include "jail/result.h"
 #include "plan/plan.h"
@@ -32,13 +31,13 @@ class IdLease {
 
   wire::Ids ids() const noexcept;
 
-  // The launcher was asked for the jail and may not have made it yet: what it says comes here.
-  void wait_for(Fd control) { control_ = std::move(control); }
+  // The launcher was asked for the jail and may make it later: nobody gets these ids for a minute.
+  void may_be_launched_later() { later_ = true; }
 
  private:
   std::shared_ptr<IdRange::State> pool_;
   std::uint32_t index_;
-  Fd control_;
+  bool later_ = false;
 };
 
 // Thread-safe.
@@ -47,25 +46,27 @@ struct IdRange::State : std::enable_shared_from_this<IdRange::State> {
 
   explicit State(const IdsOfJails& the_ids) : ids(the_ids) {}
 
+  using Clock = std::chrono::steady_clock;
+
   // Errors: exhausted.
-  Result<IdLease> lease();
-  void take_back(std::uint32_t index, Fd control);
+  Result<IdLease> lease(Clock::time_point now = Clock::now());
+  // For a jail that is launched after `from`; the default: at once.
+  void take_back(std::uint32_t index, Clock::time_point from);
 
   const IdsOfJails ids;
 
  private:
-  struct Unanswered {
+  struct Awaited {
     std::uint32_t index;
-    Fd control;
+    Clock::time_point from;
   };
 
-  void look_for_answers();
   bool is_in_use(std::uint32_t index) const;
 
   std::mutex mutex_;
   std::uint32_t fresh_ = 0;           // the first that was never given out
   std::deque<std::uint32_t> former_;  // the one that was given back first is the next
-  std::vector<Unanswered> unanswered_;
+  std::deque<Awaited> awaited_;       // until their launcher has surely made the jail, or will not
 };
 
 }  // namespace jail

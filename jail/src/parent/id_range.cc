@@ -95,7 +95,8 @@ class Holder {
     auto life = make_pipe();
     if (!words) return words.error();
     if (!life) return life.error();
-    const pid_t pid = ::fork();
+    // Of a process of one thread, without what the embedding program has asked to be told of forks.
+    const pid_t pid = ::_Fork();
     if (pid < 0) return system_error(doing);
     if (pid == 0) {
       life->second.reset();
@@ -199,10 +200,10 @@ Result<void> write_maps(const Holder& holder, bool as_root, const Owner& owner,
   return {};
 }
 
-// What it takes to make jails of other users, to reach their files, to end them and to see in /proc
-// what they do, and for a launcher to inherit the first two.
+// What it takes to make jails of other users, to reach their files and to end them, and for a
+// launcher to inherit the first two. To trace them takes another one: init stays out of reach.
 bool keep_few_capabilities() {
-  constexpr int kept[] = {CAP_SETUID, CAP_SETGID, CAP_KILL, CAP_SYS_PTRACE};
+  constexpr int kept[] = {CAP_SETUID, CAP_SETGID, CAP_KILL};
   const auto last = static_cast<int>(cap_max_bits());
   for (int capability = 0; capability < last; ++capability) {
     if (std::find(std::begin(kept), std::end(kept), capability) != std::end(kept)) continue;

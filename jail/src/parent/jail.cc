@@ -126,7 +126,8 @@ Result<Phase> Jail::State::read_reports() {
     switch (message.type) {
       case wire::message_launched:
         if (process.valid()) return give_up();
-        if (message.error != 0) return launch_error(message.error);
+        was_refused = message.error != 0;
+        if (was_refused) return launch_error(message.error);
         process = std::move(received.fd);
         break;
       case wire::message_root:
@@ -146,8 +147,13 @@ Result<Phase> Jail::State::read_reports() {
           activity = message.error == 0 ? Activity::paused : Activity::active;
         }
         break;
-      case wire::message_failed:
-        return step_error(message, describe_call(*plan, message.phase, message.index));
+      case wire::message_failed: {
+        Error error = step_error(message, describe_call(*plan, message.phase, message.index));
+        if (lease && message.phase == 0 && message.error == EACCES) {
+          error.hint = "a jail with a user of its own reaches what everybody on the host may reach";
+        }
+        return error;
+      }
       case wire::message_ending:
         if (phase != Phase::running || is_ending) return give_up();
         fill_report(message, limits.cpu, report);
@@ -297,8 +303,7 @@ void Jail::State::kill(Ended why) noexcept {
   // stays open: an event loop may hold it.
   //
   // Ids of its own are given to no other jail before it is known whether it was made.
-  const bool is_awaited = lease && !process.valid();
-  ::shutdown(control.get(), is_awaited ? SHUT_WR : SHUT_RDWR);
+  ::shutdown(control.get(), is_unanswered() ? SHUT_WR : SHUT_RDWR);
   phase = Phase::ended;
   if (!is_ending) {
     report.ended = why;

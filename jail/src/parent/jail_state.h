@@ -31,8 +31,11 @@ struct Jail::State {
   State(const State&) = delete;
   ~State() {
     // Where init's pidfd has come the kernel knows whether it lives.
-    if (lease && !process.valid()) lease->wait_for(std::move(control));
+    if (is_unanswered()) lease->may_be_launched_later();
   }
+
+  // Whether the launcher may still make a jail with these ids.
+  bool is_unanswered() const { return lease && !process.valid() && !was_refused; }
 
   // Of the host; 0: this process's own.
   wire::Ids ids() const { return lease ? lease->ids() : wire::Ids{}; }
@@ -72,6 +75,7 @@ struct Jail::State {
   std::array<Fd, 3> streams;
   std::optional<CgroupLeaf> cgroup;
   std::optional<IdLease> lease;  // of ids of its own, where it has them
+  bool was_refused = false;      // by the launcher, which could not clone it
   ExitReport report;
   bool is_ending = false;  // the report holds what init knew before it reaped the killed
   std::chrono::steady_clock::time_point launched_at;

@@ -1,6 +1,7 @@
 # Observes: the tree as the program finds it: names, modes, owners, the mounts that can be written to. There may be
 # more or fewer of the others, and mounts below these; a directory of /etc may be a copy.
 import os
+import re
 import stat
 for folder in ("/", "/workspace", "/tmp", "/dev", "/dev/shm/", "/etc"):
     for name in sorted(os.listdir(folder)):
@@ -11,7 +12,7 @@ topmost = {}
 for line in open("/proc/self/mountinfo"):
     fields, rest = line.rstrip().split(" - ")
     where, options = fields.split()[4:6]
-    topmost[where] = options, rest
+    topmost[where] = options, re.sub("([ug]id)=[0-9]+", r"\1=of the jail", rest)  # which is its own
 print([(where, *each) for where, each in topmost.items() if where == "/proc" or "rw" in each[0].split(",")])
 print(open("/workspace/main.py").readline(), os.stat("/workspace/main.py").st_nlink)
 print(os.path.ismount("/workspace"), os.path.ismount("/tmp"), os.path.ismount("/proc"), os.stat("/workspace").st_dev == os.stat("/tmp").st_dev)

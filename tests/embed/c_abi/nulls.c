@@ -218,6 +218,22 @@ static void check_egress(void) {
   jail_egress_destroy(NULL);
 }
 
+static void check_id_range(void) {
+  jail_id_range_options options = {.size = sizeof options, .first_uid = 1, .reserved = 1};
+  jail_id_range *range = NULL;
+  jail_acting *acting = NULL;
+  REFUSES("range is NULL", jail_id_range_enter(NULL, NULL, &error));
+  REFUSES("jail_id_range_options.reserved", jail_id_range_enter(&options, &range, &error));
+  options = (jail_id_range_options){.size = sizeof options, .first_uid = 65530, .count = 10};
+  REFUSES("", jail_id_range_enter(&options, &range, &error));
+  REFUSES("acting is NULL", jail_act_as_owner_of(0, NULL, &error));
+  REFUSES("act as the owner", jail_act_as_owner_of(-1, &acting, &error));
+  CHECK(range == NULL);
+  CHECK(acting == NULL);
+  jail_acting_end(NULL);
+  jail_id_range_destroy(NULL);
+}
+
 void check_nulls(void) {
   check_policy();
   check_root();
@@ -227,6 +243,7 @@ void check_nulls(void) {
   check_pool();
   check_collection();
   check_egress();
+  check_id_range();
   // Nobody has to want the text.
   CHECK(jail_spec_new(NULL, NULL) == JAIL_INVALID);
 }

@@ -1,9 +1,9 @@
 // Which ids are given out, and which are asked for.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <memory>
 #include <set>
 #include <utility>
@@ -21,14 +21,6 @@ using testing::HasSubstr;
 // Of ids that no process has.
 std::shared_ptr<IdRange::State> pool_of(std::uint32_t count) {
   return std::make_shared<IdRange::State>(IdsOfJails{1'200'000'000, 1'300'000'000, count});
-}
-
-// As a launcher that answers that it made the jail.
-void answer(const Fd& launcher) {
-  wire::Message launched{};
-  launched.type = wire::message_launched;
-  ASSERT_EQ(::send(launcher.get(), &launched, sizeof launched, 0),
-            static_cast<ssize_t>(sizeof launched));
 }
 
 TEST(IdPool, GivesEachOutOnce) {
@@ -61,27 +53,14 @@ TEST(IdPool, GivesTheOneThatWasGivenBackFirst) {
   EXPECT_EQ(pool->lease()->ids().uid, earlier);
 }
 
-TEST(IdPool, WaitsForTheLaunchersAnswer) {
+TEST(IdPool, WaitsForAJailThatMayBeLaunchedLater) {
   const auto pool = pool_of(1);
   auto lease = std::make_unique<IdLease>(std::move(*pool->lease()));
-  auto control = socket_pair();
-  ASSERT_TRUE(control);
-  lease->wait_for(std::move(control->first));
+  lease->may_be_launched_later();
   lease.reset();
-  EXPECT_FALSE(pool->lease()) << "the jail may be made any time";
-  answer(control->second);
-  EXPECT_TRUE(pool->lease());
-}
-
-TEST(IdPool, WaitsForNoLauncherThatIsGone) {
-  const auto pool = pool_of(1);
-  auto lease = std::make_unique<IdLease>(std::move(*pool->lease()));
-  auto control = socket_pair();
-  ASSERT_TRUE(control);
-  lease->wait_for(std::move(control->first));
-  lease.reset();
-  control->second.reset();
-  EXPECT_TRUE(pool->lease());
+  const auto now = std::chrono::steady_clock::now();
+  EXPECT_FALSE(pool->lease(now)) << "the launcher may make the jail any time";
+  EXPECT_TRUE(pool->lease(now + std::chrono::minutes(2)));
 }
 
 TEST(IdPool, PassesOverWhatAProcessHas) {
