@@ -58,10 +58,12 @@ bool is_database_path(std::string_view text) {
 
 bool read_users(std::string_view text, JailUsers& users) {
   constexpr std::uint32_t min_first = 1000;  // those below are the system's
-  JailUsers read;
-  if (text == "auto") read.mode = JailUsers::Mode::automatic;
-  if (text != "auto" && text != "off") {
-    read.mode = JailUsers::Mode::range;
+  JailUsers read{.mode = JailUsers::Mode::range, .first = 0, .count = 0};
+  if (text == "auto") {
+    read.mode = JailUsers::Mode::automatic;
+  } else if (text == "off") {
+    read.mode = JailUsers::Mode::off;
+  } else {
     const char* const end = text.data() + text.size();
     const auto first = std::from_chars(text.data(), end, read.first);
     if (first.ec != std::errc() || first.ptr == end || *first.ptr != ':') return false;

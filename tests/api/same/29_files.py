@@ -1,5 +1,6 @@
 # Observes: the tree as the program finds it: names, modes, owners, the mounts that can be written to. There may be
-# more or fewer of the others, and mounts below these; a directory of /etc may be a copy.
+# more or fewer of the others, and mounts below these; a directory of /etc may be a copy, and the root
+# belongs to the guest or to nobody.
 import os
 import re
 import stat
@@ -7,7 +8,8 @@ for folder in ("/", "/workspace", "/tmp", "/dev", "/dev/shm/", "/etc"):
     for name in sorted(os.listdir(folder)):
         found = os.lstat(os.path.join(folder, name))
         size = found.st_size if stat.S_ISREG(found.st_mode) and folder != "/etc" else "-"
-        print(folder, name, stat.filemode(found.st_mode), *((found.st_uid, found.st_gid) if folder != "/etc" else ()), size, found.st_rdev if folder == "/dev" else "-")
+        owners = {"/workspace": (found.st_uid, found.st_gid), "/tmp": (found.st_uid, found.st_gid), "/etc": ()}.get(folder, (found.st_uid in (1000, 65534),))
+        print(folder, name, stat.filemode(found.st_mode), *owners, size, found.st_rdev if folder == "/dev" else "-")
 topmost = {}
 for line in open("/proc/self/mountinfo"):
     fields, rest = line.rstrip().split(" - ")

@@ -93,6 +93,14 @@ TEST_F(ConfigTest, ReadsEverySettingOfTheFile) {
   EXPECT_EQ(config.redis_url.reveal(), "redis://r");
 }
 
+TEST_F(ConfigTest, UsersOfJailsAreSwitchedOffByAWord) {
+  EXPECT_EQ(load().jail_users.mode, JailUsers::Mode::automatic);
+  sources_.environment = {{"SANDBOX_USERS", "off"}};
+  EXPECT_EQ(load().jail_users.mode, JailUsers::Mode::off);
+  sources_.environment = {{"SANDBOX_USERS", "auto"}};
+  EXPECT_EQ(load().jail_users.mode, JailUsers::Mode::automatic);
+}
+
 TEST_F(ConfigTest, AnEmptyVariableIsNotSet) {
   sources_.environment = {{"API_PORT", ""}, {"API_KEYS", ""}, {"GROQ_API_KEY", ""}};
   const Config config = load();
