@@ -19,6 +19,9 @@ std::string_view name_of(Language language) noexcept;
 
 enum class OutputEncoding : std::uint8_t { utf8, base64 };
 
+// "utf-8", "base64"
+std::string_view name_of(OutputEncoding encoding) noexcept;
+
 struct InputFile {
   std::string path;  // relative to the working directory; as check_input_files() allows
   std::string content;

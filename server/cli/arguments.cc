@@ -11,6 +11,7 @@
 #include "runtime/service/request_fields.h"
 #include "server/cli/agent_arguments.h"
 #include "server/cli/common_arguments.h"
+#include "server/cli/jobs/jobs_arguments.h"
 #include "server/cli/sandbox/sandbox_arguments.h"
 #include "server/cli/suggestion.h"
 
@@ -239,12 +240,14 @@ DoctorOptions doctor_options(const Commands& commands) {
 
 Command parsed_command(const Commands& commands, const AgentCommands& agent_commands,
                        const client::SandboxCommands& sandbox_commands,
+                       const client::JobsCommands& jobs_commands,
                        std::vector<std::string> guest_args) {
   if (commands.exec->parsed()) return exec_options(commands, std::move(guest_args));
   if (commands.serve->parsed()) return serve_options(commands);
   if (commands.mcp->parsed()) return mcp_options(commands);
   if (auto parsed = agent_commands.parsed()) return std::move(*parsed);
   if (auto parsed = sandbox_commands.parsed(std::move(guest_args))) return std::move(*parsed);
+  if (auto parsed = jobs_commands.parsed()) return std::move(*parsed);
   return doctor_options(commands);
 }
 
@@ -257,7 +260,7 @@ void spell_out(std::vector<std::string>& args) {
   } else if (args.size() == 1 && args.front() == "version") {
     args.front() = "--version";
   } else if (args.size() == 2 && args.back() == "help" &&
-             (args.front() == "sandbox" || args.front() == "lessons")) {
+             (args.front() == "sandbox" || args.front() == "lessons" || args.front() == "jobs")) {
     args.back() = "--help";
   }
 }
@@ -332,6 +335,8 @@ Command parse_arguments(std::vector<std::string> args, const std::string& versio
   agent_commands.define(app);
   client::SandboxCommands sandbox_commands;
   sandbox_commands.define(app);
+  client::JobsCommands jobs_commands;
+  jobs_commands.define(app);
   define_mcp(commands);
   define_doctor(commands);
   spell_out(args);
@@ -351,8 +356,8 @@ Command parse_arguments(std::vector<std::string> args, const std::string& versio
     }
     return with_help(mistake_of(error, app, command), deepest_parsed(app));
   }
-  Command parsed =
-      parsed_command(commands, agent_commands, sandbox_commands, std::move(guest_args));
+  Command parsed = parsed_command(commands, agent_commands, sandbox_commands, jobs_commands,
+                                  std::move(guest_args));
   if (auto* finished = std::get_if<Finished>(&parsed)) {
     return with_help(std::move(*finished), deepest_parsed(app));
   }

@@ -12,6 +12,7 @@
 #include "runtime/agent/task.h"
 #include "runtime/config/config.h"
 #include "runtime/sandbox/run_request.h"
+#include "server/cli/jobs/jobs_options.h"
 #include "server/cli/sandbox/sandbox_options.h"
 
 namespace server {
@@ -118,8 +119,9 @@ struct Finished {
   std::string error;
 };
 
-using Command = std::variant<ExecOptions, RunTaskOptions, BenchmarkOptions, LessonsOptions,
-                             ServeOptions, McpOptions, DoctorOptions, client::Options, Finished>;
+using Command =
+    std::variant<ExecOptions, RunTaskOptions, BenchmarkOptions, LessonsOptions, ServeOptions,
+                 McpOptions, DoctorOptions, client::Options, client::JobsOptions, Finished>;
 
 // `args` without the program's name.
 Command parse_arguments(std::vector<std::string> args, const std::string& version);
