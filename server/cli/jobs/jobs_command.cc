@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "runtime/json/members.h"
+#include "runtime/service/list_queries.h"
 #include "server/api/query.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/jobs/job_output.h"
@@ -20,13 +21,13 @@ namespace {
 
 namespace json = runtime::json;
 
-constexpr std::size_t max_page = 200;  // of GET /jobs
-
 int list_jobs(ServerClient& client, const ListJobsOptions& options) {
+  const runtime::Field& page_size = *runtime::find_field(runtime::job_query_fields(), "limit");
   json::Array all;
   std::string cursor;
   do {
-    const std::size_t wanted = std::min(max_page, options.limit - all.size());
+    const std::size_t wanted =
+        std::min(static_cast<std::size_t>(page_size.max), options.limit - all.size());
     std::string path = "/jobs?limit=" + std::to_string(wanted);
     if (!options.status.empty()) path += "&status=" + percent_encoded(options.status);
     if (!cursor.empty()) path += "&cursor=" + percent_encoded(cursor);
