@@ -28,6 +28,7 @@ struct Raw {
   std::vector<std::string> allow;
   std::string jail_file;
   std::string template_name;
+  std::string server;
   bool json = false;
   bool explain = false;
   bool speed = false;
@@ -81,6 +82,10 @@ void define_exec(Commands& commands) {
                   "Its root and policy, of the shipped ones and those in SANDBOX_TEMPLATES_DIR")
       ->type_name("NAME")
       ->excludes(jail_file);
+  exec.add_option("--server", raw.server,
+                  "Run it on this server: http://HOST:PORT, https:// or unix:/PATH; the key is\n"
+                  "AGENT_SANDBOX_KEY")
+      ->type_name("URL");
   auto* json = exec.add_flag("--json", raw.json, "Print the result as POST /execute returns it");
   exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
       ->excludes(json);
@@ -149,6 +154,19 @@ std::optional<T> given(const CLI::App& command, const char* name, T value) {
   return value;
 }
 
+// What makes a jail on this host means nothing to a server.
+std::optional<Finished> check_server(const CLI::App& exec, const std::string& url) {
+  if (exec.count("--server") == 0) return std::nullopt;
+  if (url.empty()) return usage("--server: expected a URL");
+  for (const char* const option :
+       {"--jail", "--explain", "--cgroup", "--require-cgroup", "--rootfs", "--user"}) {
+    if (exec.count(option) == 0) continue;
+    return usage(std::string(option) + " and --server exclude each other: it is about a jail on " +
+                 "this host, and the server makes its own");
+  }
+  return std::nullopt;
+}
+
 std::optional<Finished> check_counts(const Raw& raw, const std::vector<std::string>& args) {
   if (auto mistake = check_count("exec: arguments behind --", "args", args.size())) return mistake;
   return check_count("--env", "env", raw.env.size());
@@ -190,6 +208,8 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
   options.args = std::move(args);
   options.jail_file = raw.jail_file;
   options.template_name = raw.template_name;
+  if (auto mistake = check_server(exec, raw.server)) return *mistake;
+  options.server = raw.server;
   read_host_arguments(exec, raw.host_arguments, options.host);
   if (raw.json) options.mode = ExecOptions::Mode::json;
   if (raw.explain) options.mode = ExecOptions::Mode::explain;

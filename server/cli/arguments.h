@@ -57,6 +57,7 @@ struct ExecOptions {
   std::vector<std::string> args;   // after --
   std::string jail_file;           // empty: none
   std::string template_name;       // empty: none
+  std::string server;              // the URL of the one that runs it; empty: it runs here
   HostOptions host;
   enum class Mode { stream, json, explain } mode = Mode::stream;
 };

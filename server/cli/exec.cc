@@ -22,6 +22,8 @@
 #include "runtime/service/result_json.h"
 #include "server/cli/common_arguments.h"
 #include "server/cli/exec_files.h"
+#include "server/cli/exec_on_server.h"
+#include "server/cli/exec_report.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/interrupt.h"
 #include "server/cli/run_once.h"
@@ -164,35 +166,6 @@ runtime::RunRequest request_of(ExecOptions options, runtime::Language language, 
   return request;
 }
 
-// One line about a program that did not end by itself, or nothing.
-std::string fate_text(const runtime::RunResult& result) {
-  if (result.exit_code || result.status == runtime::Status::cancelled) return {};
-  const std::string remedy =
-      runtime::remedy_of(result.outcome, {.time = "--timeout", .memory = "--memory"});
-  return result.outcome.cause + (remedy.empty() ? "" : "; " + remedy);
-}
-
-// A program that reports "proxy error 403" does not say what was refused.
-void tell_network(const runtime::NetworkUse& use) {
-  using Kind = runtime::NetworkDecision::Kind;
-  for (const runtime::NetworkDecision& told : use.decisions) {
-    if (told.kind == Kind::allowed) continue;
-    const bool is_beyond = told.reason.starts_with("no rule names");
-    const std::string reason = is_beyond ? "not allowed by --allow" : told.reason;
-    const std::string times =
-        told.connections > 1 ? " (" + std::to_string(told.connections) + " times)" : "";
-    std::fprintf(stderr, "agent-sandbox: network: %s: %s%s\n",
-                 told.destination.empty() ? "a connection" : told.destination.c_str(),
-                 reason.c_str(), times.c_str());
-  }
-  std::uint64_t connections = 0;
-  for (const runtime::NetworkDecision& told : use.decisions) connections += told.connections;
-  if (use.total > connections) {
-    std::fprintf(stderr, "agent-sandbox: network: %llu more connections are not told\n",
-                 static_cast<unsigned long long>(use.total - connections));
-  }
-}
-
 // The one that is named, without jails that wait; or none.
 jail::Result<std::vector<runtime::Template>> templates_of(const ExecOptions& options,
                                                           runtime::Language language,
@@ -215,18 +188,6 @@ jail::Result<std::vector<runtime::Template>> templates_of(const ExecOptions& opt
   runtime::Template cold = *named;
   cold.pool = {.least = 0, .usual = 0, .most = 0};
   return std::vector<runtime::Template>{std::move(cold)};
-}
-
-int report(const runtime::RunResult& result, ExecOptions::Mode mode,
-           const runtime::Execution& execution) {
-  if (mode == ExecOptions::Mode::json) {
-    const std::string text =
-        runtime::encode_result(result, execution, runtime::OutputEncoding::utf8) + "\n";
-    if (!write_all(STDOUT_FILENO, text)) return exit_own_failure;
-  } else if (const std::string fate = fate_text(result); !fate.empty()) {
-    std::fprintf(stderr, "agent-sandbox: %s\n", fate.c_str());
-  }
-  return exit_code_of(result);
 }
 
 int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program,
@@ -252,10 +213,11 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
     const jail::Error error{jail::ErrorKind::kernel, "write output", passthrough->error(), {}};
     return fail(exit_own_failure, error.message());
   }
-  tell_network(result->network);
-  const int exit_code = report(*result, mode, execution);
-  if (keep_artifacts(result->artifacts, directories) || exit_code != 0) return exit_code;
-  return fail(exit_own_failure, "the program ended with exit status 0, but results of it are lost");
+  const std::string json =
+      mode == ExecOptions::Mode::json
+          ? runtime::encode_result(*result, execution, runtime::OutputEncoding::utf8)
+          : std::string();
+  return report_run(*result, json, directories);
 }
 
 }  // namespace
@@ -293,6 +255,14 @@ int exec(ExecOptions options, runtime::Environment environment) {
   }
   auto directories = ArtifactDirectories::open(options.artifacts);
   if (!directories) return fail(exit_usage, directories.error().message());
+  if (!options.server.empty()) {
+    return exec_on_server(options,
+                          {.code = std::move(program->code),
+                           .input_fd = program->input_fd,
+                           .language = *language,
+                           .files = std::move(*files)},
+                          *directories, environment);
+  }
   const auto started =
       start({.host = options.host,
              .environment = std::move(environment),

@@ -29,7 +29,6 @@ OWN = {
     "server/cli/sandbox/followed_events.cc max_shown_of_an_error": "text on a terminal",
     "server/cli/sandbox/followed_events.cc max_event_bytes": "memory for one line",
     "server/cli/jobs/job_output.cc max_error_characters": "text on a terminal",
-    "server/cli/jobs/jobs_arguments.cc max_listed": "what is held to be printed at once",
     "server/cli/sandbox/server_client.cc max_message_characters": "text on a terminal",
     "server/cli/sandbox/attached_process.cc max_input_bytes": "a piece of what is typed",
     "server/cli/sandbox/run_process.cc max_json_output": "what is held to be printed at once",

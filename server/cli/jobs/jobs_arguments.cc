@@ -13,7 +13,9 @@
 namespace server::client {
 namespace {
 
-constexpr std::uint32_t max_listed = 10'000;
+// Many pages of the server's, and little enough to be held at once.
+constexpr runtime::Field listed = {
+    .name = "limit", .type = runtime::Field::Type::integer, .min = 1, .max = 10'000};
 
 // As CLI11 hands them over.
 struct RawJobsArguments {
@@ -33,7 +35,7 @@ void add_list_options(CLI::App& command, RawJobsArguments& raw) {
       ->check(CLI::IsMember(status.words(rules_of_any_server())));
   command.add_option("--limit", raw.limit, "At most so many, the newest [50]")
       ->type_name("N")
-      ->check(CLI::Range(1u, max_listed));
+      ->check(within(listed));
   command.add_flag("--json", raw.json, "Print what the server answers");
 }
 

@@ -52,6 +52,7 @@ complete -c agent-sandbox -n $seen -s e -l env -x -d 'A variable for the program
 complete -c agent-sandbox -n $seen -l allow -x -d 'Let it reach HOST:PORT'
 complete -c agent-sandbox -n $seen -l template -xa 'bash data javascript python typescript' -d 'Its root and policy'
 complete -c agent-sandbox -n $seen -l jail -rF -d 'What the jail has beside the usual'
+complete -c agent-sandbox -n $seen -l server -xa 'http://127.0.0.1:8000 https:// unix:/' -d 'Run it on this server'
 complete -c agent-sandbox -n $seen -l json -d 'Print the result as POST /execute returns it'
 complete -c agent-sandbox -n $seen -l explain -d 'Print the steps that make the jail'
 

@@ -53,6 +53,22 @@ TEST(Arguments, ExecTakesATemplateOrAJailFile) {
   EXPECT_EQ(finished_of({"exec", "-c", "x", "--template", "data", "--jail", "j"}).exit_code, 2);
 }
 
+TEST(Arguments, AServerTakesNothingThatIsAboutAJailOnThisHost) {
+  EXPECT_EQ(exec_of({"exec", "-c", "x", "--server", "http://a:1"}).server, "http://a:1");
+  EXPECT_EQ(exec_of({"exec", "-c", "x"}).server, "");
+  EXPECT_THAT(finished_of({"exec", "-c", "x", "--server", ""}).error, HasSubstr("expected a URL"));
+  const std::vector<std::string> cases[] = {{"--jail", "a"},      {"--explain"},
+                                            {"--cgroup", "none"}, {"--user", "me"},
+                                            {"--require-cgroup"}, {"--rootfs", "host"}};
+  for (const auto& words : cases) {
+    std::vector<std::string> args = {"exec", "-c", "x", "--server", "http://a:1"};
+    args.insert(args.end(), words.begin(), words.end());
+    const Finished finished = finished_of(args);
+    EXPECT_EQ(finished.exit_code, 2);
+    EXPECT_THAT(finished.error, HasSubstr(words[0] + " and --server exclude each other"));
+  }
+}
+
 TEST(Arguments, FilesAndArtifactsArePartedAtTheLastColon) {
   const ExecOptions options = exec_of(
       {"exec", "--file", "data/a.csv", "--file", "a:b:in/c", "--artifact", "*:x:out", "p.py"});
