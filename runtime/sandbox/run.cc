@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <boost/asio/post.hpp>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -83,6 +84,7 @@ Run::Run(asio::any_io_executor executor, const Setting& setting, RunRequest requ
       acquisition_(alarm_, *setting.clock, setting.admission, setting.launch, setting.make_room) {}
 
 Run::~Run() {
+  if (options_.signals != nullptr) options_.signals->listen({});
   alarm_->stop();
   io_->stop();
 }
@@ -136,9 +138,28 @@ jail::RunLimits Run::limits_of_request() const {
           .memory_bytes = std::uint64_t{request_.memory_limit_mb} << 20};
 }
 
+void Run::hear_signals() {
+  if (options_.signals == nullptr) return;
+  options_.signals->listen([weak = std::weak_ptr(alarm_)] {
+    auto alarm = weak.lock();
+    if (alarm == nullptr) return;
+    // It is let go where it lives.
+    const asio::any_io_executor home = alarm->executor();
+    asio::post(home, [alarm = std::move(alarm)] { alarm->wake(); });
+  });
+}
+
+void Run::pass_signals_on(JailHandle& jail) {
+  if (options_.signals == nullptr) return;
+  // One that cannot be sent is lost, as it would be to a program that has ended.
+  for (const int number : options_.signals->take()) static_cast<void>(jail.signal(number));
+}
+
 asio::awaitable<Result<void>> Run::until_ended(JailHandle& jail) {
   jail::Ended why_killed = jail::Ended::timed_out;
+  hear_signals();
   while (jail.phase() != jail::Phase::ended) {
+    pass_signals_on(jail);
     if (alarm_->cancelled() && why_killed != jail::Ended::cancelled) {
       jail.cancel();
       why_killed = jail::Ended::cancelled;

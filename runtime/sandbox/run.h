@@ -50,6 +50,8 @@ class Run {
   jail::Result<void> start(Leased& leased);
   std::chrono::milliseconds cpu_of_request() const;
   jail::RunLimits limits_of_request() const;
+  void hear_signals();
+  void pass_signals_on(JailHandle& jail);
   boost::asio::awaitable<jail::Result<void>> until_ended(JailHandle& jail);
   boost::asio::awaitable<jail::Result<jail::Collection>> collect(const JailHandle& jail);
   bool wants_artifacts(const JailHandle& jail) const;

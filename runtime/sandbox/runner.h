@@ -23,6 +23,7 @@
 #include "runtime/sandbox/launchers.h"
 #include "runtime/sandbox/living_request.h"
 #include "runtime/sandbox/output_gate.h"
+#include "runtime/sandbox/program_signals.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
 #include "runtime/sandbox/stream.h"
@@ -59,7 +60,8 @@ struct RunnerOptions {
 
 struct RunOptions {
   Cancel cancel;
-  std::string caller;  // those who wait take turns by it; empty is one of them
+  std::shared_ptr<ProgramSignals> signals;  // that the program is sent; null: none
+  std::string caller;                       // those who wait take turns by it; empty is one of them
   // Called on the run's executor when the program starts. Empty: nobody asks.
   std::function<void()> on_start;
   // Called on the run's executor with every byte as it comes, past the output cap too; a slow

@@ -196,7 +196,9 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
   const runtime::Execution execution = runtime::make_execution();
   request.network.label = execution.id;
   runtime::RunOptions options;
-  Interrupt interrupt(pool.get_executor(), options.cancel);
+  options.signals = std::make_shared<runtime::ProgramSignals>();
+  Interrupt interrupt(pool.get_executor(), options.cancel,
+                      [signals = options.signals](int number) { signals->send(number); });
   const auto passthrough = std::make_shared<Passthrough>(options.cancel);
   options.standard_input_fd = program.input_fd;
   if (mode == ExecOptions::Mode::stream) {
@@ -207,16 +209,20 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
   }
   const auto result = run_once(runner, pool, request, std::move(options));
   if (!result) return fail(exit_own_failure, result.error().message());
-  if (interrupt.signal() != 0) return exit_signal_base + interrupt.signal();
+  const std::string json =
+      mode == ExecOptions::Mode::json
+          ? runtime::encode_result(*result, execution, runtime::OutputEncoding::utf8)
+          : std::string();
+  if (interrupt.signal() != 0) {
+    // What the program has left when it ended by itself is kept.
+    if (result->status != runtime::Status::cancelled) keep_results(*result, json, directories);
+    return exit_signal_base + interrupt.signal();
+  }
   if (passthrough->error() == EPIPE) return exit_signal_base + SIGPIPE;
   if (passthrough->error() != 0) {
     const jail::Error error{jail::ErrorKind::kernel, "write output", passthrough->error(), {}};
     return fail(exit_own_failure, error.message());
   }
-  const std::string json =
-      mode == ExecOptions::Mode::json
-          ? runtime::encode_result(*result, execution, runtime::OutputEncoding::utf8)
-          : std::string();
   return report_run(*result, json, directories);
 }
 

@@ -59,4 +59,10 @@ int report_run(const runtime::RunResult& result, const std::string& json,
   return fail(exit_own_failure, "the program ended with exit status 0, but results of it are lost");
 }
 
+void keep_results(const runtime::RunResult& result, const std::string& json,
+                  const ArtifactDirectories& directories) {
+  if (!json.empty() && !write_all(STDOUT_FILENO, json + "\n")) return;
+  keep_artifacts(result.artifacts, directories);
+}
+
 }  // namespace server

@@ -14,4 +14,8 @@ namespace server {
 int report_run(const runtime::RunResult& result, const std::string& json,
                const ArtifactDirectories& directories);
 
+// The same after a signal of ours that the program was sent: nothing is said of how it ended.
+void keep_results(const runtime::RunResult& result, const std::string& json,
+                  const ArtifactDirectories& directories);
+
 }  // namespace server

@@ -80,6 +80,12 @@ class Jail {
   // TemplateSpec::max_memory_bytes and max_cpu). Errors: invalid, closed, kernel.
   Result<void> start(const RunLimits& limits);
 
+  // Sends a signal to the guest and to all of its process group, as Ctrl-C at a terminal does:
+  // whatever the guest makes of it. Does not wait. One that comes before the guest's program runs
+  // is sent when it does. Only for a jail with a guest of its own, from start() on; one that has
+  // ended is not reached, and that is no error. Errors: invalid, kernel.
+  Result<void> signal(int number);
+
   // Starts a process in a living jail, in Phase::running; up to 64 that have not ended at a time,
   // and up to 256 that have not ended or have left processes of theirs behind. It is confined as
   // every guest is before it executes anything, also where others in the jail are hostile. Does not

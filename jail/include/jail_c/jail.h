@@ -95,6 +95,9 @@ typedef enum jail_activity {
   JAIL_ACTIVITY_PAUSING = 1,
   JAIL_ACTIVITY_PAUSED = 2
 } jail_activity;
+// Sends a signal to the guest and to all of its process group. Only for a jail with a guest of its
+// own, from jail_jail_start() on. See jail::Jail::signal().
+jail_status jail_jail_signal(jail_jail* jail, int number, jail_error* error);
 // Stops every process of a living jail until jail_jail_resume(). Does not wait: the activity
 // becomes PAUSED by jail_jail_advance() once nothing runs, or ACTIVE again where processes have
 // kept each other from being stopped. See jail::Jail::pause().

@@ -117,6 +117,10 @@ jail_status jail_jail_start(jail_jail* jail, const jail_run_limits* limits, jail
   });
 }
 
+jail_status jail_jail_signal(jail_jail* jail, int number, jail_error* error) {
+  return guarded(__func__, {{"jail", jail}}, error, [&] { return jail->jail.signal(number); });
+}
+
 jail_status jail_jail_pause(jail_jail* jail, jail_error* error) {
   return guarded(__func__, {{"jail", jail}}, error, [&] { return jail->jail.pause(); });
 }

@@ -196,7 +196,8 @@ struct GuestReport {
 // process's control socket, its Command and, unless it gets a terminal, its three streams.
 // One to fork brings, in the place of the Command, an Invocation. One for a socket of the jail's
 // network brings the descriptor that the answer is sent on. An order to pause is answered by
-// message_paused, unless one to resume overtakes the answer.
+// message_paused, unless one to resume overtakes the answer. One to signal is for a jail with a
+// program of its own that was started.
 enum OrderType : std::uint32_t {
   order_start = 1,
   order_cancel = 2,
@@ -205,11 +206,14 @@ enum OrderType : std::uint32_t {
   order_socket_ipv4 = 5,
   order_socket_ipv6 = 6,
   order_pause = 7,
-  order_resume = 8
+  order_resume = 8,
+  order_signal = 9
 };
 struct Order {
   OrderType type;
-  std::int32_t serial;    // of an order to pause, by which its answer is known
+  std::int32_t serial;  // of an order to pause, by which its answer is known
+  std::int32_t signal;  // of an order to signal, to the guest's process group
+  std::uint32_t reserved;
   std::uint16_t columns;  // of the terminal of a spawned process; 0: it has none
   std::uint16_t rows;
   std::uint64_t wall_ns;

@@ -251,6 +251,21 @@ Result<void> send_order(const Jail::State& state, const wire::Order& order,
 
 }  // namespace
 
+Result<void> Jail::signal(int number) {
+  if (number < 1 || number > SIGRTMAX) return invalid("signal: not 1 to 64");
+  if (state_->failure) return *state_->failure;
+  if (state_->spawning) return invalid("signal: a living jail has no guest of its own");
+  if (state_->phase == Phase::ended) return {};
+  if (state_->phase != Phase::running) return invalid("signal: the jail does not run yet");
+  wire::Order order{};
+  order.type = wire::order_signal;
+  order.signal = number;
+  auto sent = send_order(*state_, order, "signal a jail");
+  // Init is gone when the jail has ended; advance() reads how.
+  if (!sent && sent.error().kind == ErrorKind::closed) return {};
+  return sent;
+}
+
 Result<void> Jail::pause() {
   const std::string doing = "pause a jail";
   if (auto checked = check_runs(*state_, doing); !checked) return checked;

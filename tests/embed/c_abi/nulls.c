@@ -1,5 +1,7 @@
 // NULL where a value is needed: an error that names it, never a crash. Each function of the
 // interface that returns a status is here.
+#include <signal.h>
+
 #include "checks.h"
 
 static void check_policy(void) {
@@ -111,6 +113,7 @@ static void check_launcher_and_jail(void) {
   CHECK(jail_jail_take_stderr(NULL) == -1);
   CHECK(jail_launcher_process_fd(NULL) == -1);
   CHECK(jail_jail_activity(NULL) == JAIL_ACTIVITY_ACTIVE);
+  REFUSES("jail is NULL", jail_jail_signal(NULL, SIGINT, &error));
   REFUSES("jail is NULL", jail_jail_pause(NULL, &error));
   REFUSES("jail is NULL", jail_jail_resume(NULL, &error));
   jail_jail_cancel(NULL);

@@ -92,6 +92,15 @@ static void check_limits_of_a_run(const jail_launcher *launcher) {
 
 static void check_ends(const jail_launcher *launcher) {
   jail_report report = {.size = sizeof report};
+  jail_jail *signaled = launched(launcher, "import time; time.sleep(60)");
+  REFUSES("signal", jail_jail_signal(signaled, SIGTERM, &error));
+  SUCCEEDS(jail_jail_start(signaled, NULL, &error));
+  SUCCEEDS(jail_jail_signal(signaled, SIGTERM, &error));
+  SUCCEEDS(jail_jail_wait(signaled, JAIL_PHASE_ENDED, patience_ms, NULL, &error));
+  SUCCEEDS(jail_jail_report(signaled, &report, &error));
+  CHECK(report.ended == JAIL_ENDED_SIGNALED && report.signal == SIGTERM);
+  jail_jail_destroy(signaled);
+
   jail_jail *jail = launched(launcher, "import time; time.sleep(60)");
   SUCCEEDS(jail_jail_start(jail, NULL, &error));
   jail_jail_cancel(jail);

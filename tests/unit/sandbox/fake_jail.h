@@ -20,6 +20,7 @@ struct FakeJail {
   std::optional<jail::RunLimits> limits;
   int starts = 0;
   int cancels = 0;
+  std::vector<int> signals;
   bool given_up = false;
 
   // What happens to it.
@@ -83,6 +84,11 @@ class FakeJailHandle final : public JailHandle {
   }
   int working_directory_fd() const noexcept override { return jail_->working_directory; }
   int process_fd() const noexcept override { return jail_->process.reading.get(); }
+  jail::Result<void> signal(int number) override {
+    EXPECT_EQ(jail_->phase, jail::Phase::running);
+    jail_->signals.push_back(number);
+    return {};
+  }
   void cancel() noexcept override { ++jail_->cancels; }
   void kill(jail::Ended why) noexcept override {
     jail_->report.ended = why;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include <filesystem>
@@ -109,6 +110,30 @@ TEST_F(RunTest, CancelEndsARunningProgram) {
   EXPECT_EQ(jail->cancels, 1) << "once is enough";
   end(*jail, Ended::cancelled);
   EXPECT_EQ(outcome->result().status, Status::cancelled);
+}
+
+TEST_F(RunTest, SignalsReachTheProgramWhenItRuns) {
+  const auto jail = add(Kind::of_its_own, Phase::launching);
+  RunOptions options;
+  const auto signals = std::make_shared<ProgramSignals>();
+  options.signals = signals;
+  const auto outcome = begin(program(), std::move(options));
+  signals->send(SIGINT);
+  go_on();
+  EXPECT_THAT(jail->signals, IsEmpty()) << "it does not run yet";
+  jail->become(Phase::ready);
+  go_on();
+  EXPECT_THAT(jail->signals, ElementsAre(SIGINT));
+  signals->send(SIGTERM);
+  signals->send(SIGINT);
+  go_on();
+  EXPECT_THAT(jail->signals, ElementsAre(SIGINT, SIGTERM, SIGINT));
+  EXPECT_EQ(jail->cancels, 0);
+  end(*jail, Ended::exited);
+  EXPECT_EQ(outcome->result().status, Status::success);
+  signals->send(SIGINT);
+  go_on();
+  EXPECT_EQ(jail->signals.size(), 3u);
 }
 
 TEST_F(RunTest, ACancelThatInitDoesNotHearKillsAfterAGrace) {
