@@ -30,6 +30,7 @@ class OneJail final : public JailHandle {
   jail::Fd take_stdin() noexcept override { return jail_.take_stdin(); }
   jail::Fd take_stdout() noexcept override { return jail_.take_stdout(); }
   jail::Fd take_stderr() noexcept override { return jail_.take_stderr(); }
+  int terminal_fd() const noexcept override { return jail_.terminal_fd(); }
   const jail::ExitReport& report() const noexcept override { return jail_.report(); }
 
  private:

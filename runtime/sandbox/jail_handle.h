@@ -31,6 +31,7 @@ class JailHandle {
   virtual jail::Fd take_stdin() noexcept = 0;
   virtual jail::Fd take_stdout() noexcept = 0;
   virtual jail::Fd take_stderr() noexcept = 0;
+  virtual int terminal_fd() const noexcept = 0;  // -1: there is none (yet)
   virtual const jail::ExitReport& report() const noexcept = 0;
 };
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "jail/cgroup.h"
+#include "jail/fd.h"
 #include "jail/pool.h"
 #include "jail/result.h"
 #include "jail/spec.h"
@@ -64,6 +65,9 @@ struct RunOptions {
   std::string caller;                       // those who wait take turns by it; empty is one of them
   // Called on the run's executor when the program starts. Empty: nobody asks.
   std::function<void()> on_start;
+  // Called on the run's executor with the program's terminal (RunRequest::terminal) when it is
+  // there: for who changes its size (TIOCSWINSZ). Empty: nobody asks.
+  std::function<void(jail::Fd)> on_terminal;
   // Called on the run's executor with every byte as it comes, past the output cap too; a slow
   // callee slows the program down. Empty: output is only collected.
   std::function<void(Stream, std::string_view)> on_output;

@@ -31,6 +31,8 @@ struct Raw {
   std::string server;
   bool json = false;
   bool explain = false;
+  bool interactive = false;
+  bool tty = false;
   bool speed = false;
   HostArguments host_arguments;
   ProgramArguments program;
@@ -87,8 +89,16 @@ void define_exec(Commands& commands) {
                   "AGENT_SANDBOX_KEY")
       ->type_name("URL");
   auto* json = exec.add_flag("--json", raw.json, "Print the result as POST /execute returns it");
-  exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
-      ->excludes(json);
+  auto* explain =
+      exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
+          ->excludes(json);
+  exec.add_flag("-t,--tty", raw.tty,
+                "Give the program a terminal, which is shown at this one; without a program, an\n"
+                "interpreter of the language")
+      ->excludes(json)
+      ->excludes(explain);
+  exec.add_flag("-i,--interactive", raw.interactive,
+                "Pass standard input on, as is always done; for -it");
   add_host_arguments(exec, raw.host_arguments);
   exec.footer(
       "Arguments for the program follow after --. Standard input, output and error are passed\n"
@@ -159,7 +169,7 @@ std::optional<Finished> check_server(const CLI::App& exec, const std::string& ur
   if (exec.count("--server") == 0) return std::nullopt;
   if (url.empty()) return usage("--server: expected a URL");
   for (const char* const option :
-       {"--jail", "--explain", "--cgroup", "--require-cgroup", "--rootfs", "--user"}) {
+       {"--jail", "--explain", "--tty", "--cgroup", "--require-cgroup", "--rootfs", "--user"}) {
     if (exec.count(option) == 0) continue;
     return usage(std::string(option) + " and --server exclude each other: it is about a jail on " +
                  "this host, and the server makes its own");
@@ -178,7 +188,11 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
   ExecOptions options;
   options.code = given(exec, "-c", raw.code);
   options.file = raw.file;
-  if (!options.code && raw.file.empty()) return usage("exec: expected -c CODE, FILE or -");
+  options.has_terminal = raw.tty;
+  if (raw.tty && raw.file == "-") return usage("-t: standard input is the terminal's, not -");
+  if (!raw.tty && !options.code && raw.file.empty()) {
+    return usage("exec: expected -c CODE, FILE or -");
+  }
   if (exec.count("--language") > 0) {
     options.language = typed_language(raw.language);
     if (!options.language) {

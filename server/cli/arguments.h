@@ -58,6 +58,8 @@ struct ExecOptions {
   std::string jail_file;           // empty: none
   std::string template_name;       // empty: none
   std::string server;              // the URL of the one that runs it; empty: it runs here
+  // Whether the program has a terminal of its own. Without code and file an interpreter runs then.
+  bool has_terminal = false;
   HostOptions host;
   enum class Mode { stream, json, explain } mode = Mode::stream;
 };

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "runtime/config/text_file.h"
 #include "runtime/jail_file/jail_file.h"
@@ -24,6 +25,7 @@
 #include "server/cli/exec_files.h"
 #include "server/cli/exec_on_server.h"
 #include "server/cli/exec_report.h"
+#include "server/cli/exec_terminal.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/interrupt.h"
 #include "server/cli/run_once.h"
@@ -63,6 +65,14 @@ struct Program {
 
 jail::Result<Program> read_program(const ExecOptions& options) {
   if (options.code) return Program{.code = *options.code};
+  if (options.file.empty()) {
+    const char* const code =
+        interactive_program(options.language.value_or(runtime::Language::python));
+    if (code == nullptr)
+      return jail::invalid(
+          "-t: expected -c CODE or FILE; there is no typescript that reads what is typed");
+    return Program{.code = code};
+  }
   const bool from_input = options.file == "-";
   auto code = from_input
                   ? runtime::read_text(STDIN_FILENO, "standard input", runtime::max_code_bytes)
@@ -75,7 +85,7 @@ jail::Result<Program> read_program(const ExecOptions& options) {
 // input, is Python where it says nothing. Nothing for a file that could be anything.
 std::optional<runtime::Language> language_of(const ExecOptions& options, std::string_view code) {
   if (options.language) return options.language;
-  const bool has_name = !options.code && options.file != "-";
+  const bool has_name = !options.code && !options.file.empty() && options.file != "-";
   if (has_name) {
     if (const auto language = runtime::language_of_file(options.file)) return language;
   }
@@ -108,13 +118,19 @@ std::optional<std::string> pass_variables(ExecOptions& options,
   return std::nullopt;
 }
 
+// So that the program knows what the terminal can show, unless it is told something else.
+void pass_terminal_name(ExecOptions& options, const runtime::Environment& environment) {
+  const auto name = environment.find("TERM");
+  if (name != environment.end()) options.env.emplace(options.env.begin(), "TERM", name->second);
+}
+
 // The name that the program's file has here, where its jail can have one of that name too; else
 // empty.
 std::string file_name_for(const ExecOptions& options) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
   constexpr std::size_t max_bytes = 128;
-  if (options.code || options.file == "-") return {};
+  if (options.code || options.file.empty() || options.file == "-") return {};
   const std::string name = options.file.substr(options.file.rfind('/') + 1);
   const bool is_plain = !name.empty() && name.size() <= max_bytes &&
                         name.find_first_not_of(plain) == name.npos && name.front() != '.' &&
@@ -160,7 +176,10 @@ runtime::RunRequest request_of(ExecOptions options, runtime::Language language, 
   request.env.insert(request.env.end(), options.env.begin(), options.env.end());
   request.artifacts = globs_of(options.artifacts);
   request.network = network_of(options, jail_file);
-  request.timeout = options.program.timeout.value_or(config.sandbox_timeout);
+  // Who sits at a terminal ends the program.
+  const auto usual = options.has_terminal ? typed_ceilings.timeout : config.sandbox_timeout;
+  request.timeout = options.program.timeout.value_or(usual);
+  if (options.has_terminal) request.terminal = own_terminal_size();
   request.memory_limit_mb =
       options.program.memory_limit_mb.value_or(config.sandbox_memory_limit_mb);
   return request;
@@ -207,7 +226,15 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
       (*passthrough)(stream, bytes);
     };
   }
+  std::optional<ExecTerminal> terminal;
+  if (request.terminal) {
+    auto entered = ExecTerminal::enter(pool.get_executor());
+    if (!entered) return fail(exit_own_failure, entered.error().message());
+    options.on_terminal = entered->on_terminal();
+    terminal.emplace(std::move(*entered));
+  }
   const auto result = run_once(runner, pool, request, std::move(options));
+  terminal.reset();
   if (!result) return fail(exit_own_failure, result.error().message());
   const std::string json =
       mode == ExecOptions::Mode::json
@@ -229,6 +256,12 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
 }  // namespace
 
 int exec(ExecOptions options, runtime::Environment environment) {
+  if (options.has_terminal) {
+    if (::isatty(STDIN_FILENO) != 1) {
+      return fail(exit_usage, "-t: standard input is no terminal; exec without -t needs none");
+    }
+    pass_terminal_name(options, environment);
+  }
   if (const auto missing = pass_variables(options, environment)) {
     return fail(exit_usage,
                 "--env " + *missing + ": it is not set here; write " + *missing + "=VALUE");

@@ -25,6 +25,7 @@ Interrupt::Interrupt(const boost::asio::any_io_executor& executor, runtime::Canc
   if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {
     signals_.add(SIGHUP);
   }
+  if (pass_on_) signals_.add(SIGQUIT);
   wait();
 }
 
@@ -45,7 +46,7 @@ void Interrupt::take(int number) {
   } else if (is_first || !cancel_.requested()) {
     cancel_.request();
   } else {
-    std::_Exit(exit_signal_base + number);
+    std::quick_exit(exit_signal_base + number);
   }
 }
 

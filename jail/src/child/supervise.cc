@@ -26,6 +26,7 @@
 #include "child/program_end.h"
 #include "child/program_pipe.h"
 #include "child/raw_syscall.h"
+#include "child/terminal.h"
 #include "child/watch.h"
 #include "child/zygote_request.h"
 
@@ -254,6 +255,8 @@ class Init {
     lower_limit(base_, plan_.data_limit_offset, order_.data_limit);
     lower_limit(base_, plan_.cpu_limit_offset, order_.cpu_limit_s);
     limits_.begin(begin_ns_);
+    const long given = order_.columns != 0 ? give_terminal(control_, order_, slots_) : 0;
+    if (given < 0) return report_errno(given);
     return spawn_guest();
   }
 

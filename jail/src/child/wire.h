@@ -30,15 +30,15 @@ enum Slot : std::uint8_t {
   slot_egress = 13,      // where the jail's listening socket goes, where it has one (egress.h)
   slot_first_free = 14,
   slot_none = 0xff,
-  // These belong to a process that is spawned into a living jail. The plan of such a jail and the
-  // plan of a template's host are never the same one, so they share numbers with the slots of a
-  // zygote.
+  // These belong to a process that is spawned into a living jail, and the first one to a guest too.
+  // The plan of such a jail and the plan of a template's host are never the same one, so they share
+  // numbers with the slots of a zygote.
   slot_terminal = slot_invocation,  // its controlling terminal, where it has one
   slot_program_path = slot_zygote,  // these four are addresses, see Command
   slot_arguments = slot_library,
   slot_variables = slot_setup,
   slot_start_directory = slot_guest_plan,
-  // The init of a living jail makes terminals here. It has let go of its cgroup's directory by
+  // The init of a jail with terminals makes them here. It has let go of its cgroup's directory by
   // then; one of a template, which a zygote forks into, keeps that and has no terminals.
   slot_terminals = slot_cgroup,
 };
@@ -211,10 +211,9 @@ enum OrderType : std::uint32_t {
 };
 struct Order {
   OrderType type;
-  std::int32_t serial;  // of an order to pause, by which its answer is known
-  std::int32_t signal;  // of an order to signal, to the guest's process group
-  std::uint32_t reserved;
-  std::uint16_t columns;  // of the terminal of a spawned process; 0: it has none
+  std::int32_t serial;    // of an order to pause, by which its answer is known
+  std::int32_t signal;    // of an order to signal, to the guest's process group
+  std::uint16_t columns;  // of the terminal of a spawned process or of a guest; 0: it has none
   std::uint16_t rows;
   std::uint64_t wall_ns;
   std::uint64_t cpu_ns;
@@ -260,8 +259,9 @@ enum MessageType : std::uint32_t {
                         // owner's side of its terminal, where it has one
   message_running = 8,  // from init, of a process: execve has succeeded
   message_socket = 9,   // from init, to order_socket_*: the socket comes along
-  message_paused = 10,  // from init of a living jail, of the order whose serial is `index`: nothing
-                        // runs; `error` set: its processes could not be stopped, and go on
+  message_paused = 10,  // from init of a living jail, of the order whose serial is `index`:
+                        // nothing runs; `error` set: its processes could not be stopped, and go on
+  message_terminal = 11,  // from init, to order_start: the owner's side of the guest's terminal
 };
 
 // What `index` of message_failed says of a process that could not be made, by no call of a plan.

@@ -97,6 +97,7 @@ int Jail::control_fd() const noexcept { return state_->control.get(); }
 Fd Jail::take_stdin() noexcept { return std::move(state_->streams[0]); }
 Fd Jail::take_stdout() noexcept { return std::move(state_->streams[1]); }
 Fd Jail::take_stderr() noexcept { return std::move(state_->streams[2]); }
+int Jail::terminal_fd() const noexcept { return state_->terminal.get(); }
 int Jail::working_directory_fd() const noexcept { return state_->workspace.get(); }
 int Jail::process_fd() const noexcept { return state_->process.get(); }
 const ExitReport& Jail::report() const noexcept { return state_->report; }
@@ -137,6 +138,12 @@ Result<Phase> Jail::State::read_reports() {
         workspace = std::move(received.fd);
         report.phases.set_up = duration_cast<microseconds>(steady_clock::now() - launched_at);
         phase = Phase::ready;
+        break;
+      case wire::message_terminal:
+        if (phase != Phase::running || !terminal_size || terminal.valid()) return give_up();
+        terminal = std::move(received.fd);
+        if (!terminal.valid()) return give_up();
+        if (auto done = set_non_blocking(terminal); !done) return done.error();
         break;
       case wire::message_paused:
         if (message.index < 1 || message.index > pause_serial) return give_up();
@@ -225,6 +232,10 @@ Result<void> Jail::start(const RunLimits& limits) {
       state.cgroup ? std::numeric_limits<std::uint64_t>::max() : wanted.memory_bytes;
   order.data_limit = private_mapping_limit(wanted.memory_bytes);
   order.cpu_limit_s = cpu_seconds_limit(wanted.cpu);
+  if (state.terminal_size) {
+    order.columns = state.terminal_size->columns;
+    order.rows = state.terminal_size->rows;
+  }
   if (::send(state.control.get(), &order, sizeof order, MSG_NOSIGNAL) < 0) {
     return Error{ErrorKind::closed, "start a jail", errno, {}};
   }
@@ -250,6 +261,8 @@ Result<void> send_order(const Jail::State& state, const wire::Order& order,
 }
 
 }  // namespace
+
+Result<void> Jail::resize(TerminalSize size) { return resize_terminal(state_->terminal, size); }
 
 Result<void> Jail::signal(int number) {
   if (number < 1 || number > SIGRTMAX) return invalid("signal: not 1 to 64");

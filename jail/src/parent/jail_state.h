@@ -59,6 +59,8 @@ struct Jail::State {
   Activity activity = Activity::active;
   std::int32_t pause_serial = 0;  // of the last order to pause
   std::array<Fd, 3> streams;
+  std::optional<TerminalSize> terminal_size;  // that the guest's has when it starts
+  Fd terminal;                                // the owner's side, once init has sent it
   std::optional<CgroupLeaf> cgroup;
   ExitReport report;
   bool is_ending = false;  // the report holds what init knew before it reaped the killed

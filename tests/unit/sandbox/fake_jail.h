@@ -29,6 +29,7 @@ struct FakeJail {
   std::optional<jail::Error> start_error;  // of start()
   jail::ExitReport report;
   int working_directory = -1;
+  int terminal = -1;
 
   Pipe control;
   Pipe in;
@@ -98,6 +99,7 @@ class FakeJailHandle final : public JailHandle {
   jail::Fd take_stdin() noexcept override { return std::move(jail_->in.writing); }
   jail::Fd take_stdout() noexcept override { return std::move(jail_->out.reading); }
   jail::Fd take_stderr() noexcept override { return std::move(jail_->err.reading); }
+  int terminal_fd() const noexcept override { return jail_->terminal; }
   const jail::ExitReport& report() const noexcept override { return jail_->report; }
 
  private:
