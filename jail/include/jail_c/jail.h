@@ -116,6 +116,10 @@ void jail_jail_kill(jail_jail* jail, jail_ended why);
 int jail_jail_take_stdin(jail_jail* jail);
 int jail_jail_take_stdout(jail_jail* jail);
 int jail_jail_take_stderr(jail_jail* jail);
+// The owner's side of the guest's terminal, non-blocking. Owned by the jail; -1 where it has none,
+// and until jail_jail_advance() has learnt of it, after jail_jail_start().
+int jail_jail_terminal_fd(const jail_jail* jail);
+jail_status jail_jail_resize(jail_jail* jail, uint32_t columns, uint32_t rows, jail_error* error);
 // What a guest wrote. The caller's; it outlives the jail.
 typedef struct jail_output jail_output;
 

@@ -144,6 +144,18 @@ void jail_jail_kill(jail_jail* jail, jail_ended why) {
   jail->jail.kill(known ? static_cast<jail::Ended>(cause) : jail::Ended::killed);
 }
 
+int jail_jail_terminal_fd(const jail_jail* jail) {
+  return jail == nullptr ? -1 : jail->jail.terminal_fd();
+}
+
+jail_status jail_jail_resize(jail_jail* jail, uint32_t columns, uint32_t rows, jail_error* error) {
+  return guarded(__func__, {{"jail", jail}}, error, [&]() -> Result<void> {
+    const auto size = jail::c::terminal_size(columns, rows);
+    if (!size) return size.error();
+    return jail->jail.resize(*size);
+  });
+}
+
 int jail_jail_take_stdin(jail_jail* jail) {
   return jail == nullptr ? -1 : jail->jail.take_stdin().release();
 }

@@ -47,6 +47,8 @@ complete -c agent-sandbox -n $seen -l model -x -d 'Which of its models'
 set -l seen 'not __fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from exec'
 complete -c agent-sandbox -n $seen -F
 complete -c agent-sandbox -n $seen -s c -x -d 'The program itself'
+complete -c agent-sandbox -n $seen -s t -l tty -d 'Give the program a terminal'
+complete -c agent-sandbox -n $seen -s i -l interactive -d 'Pass standard input on, as always'
 complete -c agent-sandbox -n $seen -l language -xa 'python bash javascript typescript' -d 'Of the program'
 complete -c agent-sandbox -n $seen -s e -l env -x -d 'A variable for the program'
 complete -c agent-sandbox -n $seen -l allow -x -d 'Let it reach HOST:PORT'
