@@ -24,11 +24,13 @@ class OneJail final : public JailHandle {
   }
   int working_directory_fd() const noexcept override { return jail_.working_directory_fd(); }
   int process_fd() const noexcept override { return jail_.process_fd(); }
+  Result<void> signal(int number) override { return jail_.signal(number); }
   void cancel() noexcept override { jail_.cancel(); }
   void kill(jail::Ended why) noexcept override { jail_.kill(why); }
   jail::Fd take_stdin() noexcept override { return jail_.take_stdin(); }
   jail::Fd take_stdout() noexcept override { return jail_.take_stdout(); }
   jail::Fd take_stderr() noexcept override { return jail_.take_stderr(); }
+  int terminal_fd() const noexcept override { return jail_.terminal_fd(); }
   const jail::ExitReport& report() const noexcept override { return jail_.report(); }
 
  private:

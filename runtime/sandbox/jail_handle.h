@@ -25,11 +25,13 @@ class JailHandle {
   virtual jail::Result<void> start(const std::optional<jail::RunLimits>& limits) = 0;
   virtual int working_directory_fd() const noexcept = 0;
   virtual int process_fd() const noexcept = 0;
+  virtual jail::Result<void> signal(int number) = 0;
   virtual void cancel() noexcept = 0;
   virtual void kill(jail::Ended why) noexcept = 0;
   virtual jail::Fd take_stdin() noexcept = 0;
   virtual jail::Fd take_stdout() noexcept = 0;
   virtual jail::Fd take_stderr() noexcept = 0;
+  virtual int terminal_fd() const noexcept = 0;  // -1: there is none (yet)
   virtual const jail::ExitReport& report() const noexcept = 0;
 };
 

@@ -63,6 +63,10 @@ std::string heap_limit(const RunRequest& request) {
 
 std::string_view name_of(Language language) noexcept { return entry_of(language).name; }
 
+std::string_view name_of(OutputEncoding encoding) noexcept {
+  return encoding == OutputEncoding::utf8 ? "utf-8" : "base64";
+}
+
 std::optional<Language> language_named(std::string_view name) noexcept {
   for (const Language language : all_languages) {
     if (name_of(language) == name) return language;

@@ -39,9 +39,11 @@ void ProcessIo::offer_input(jail::Fd pipe) {
 
 void ProcessIo::start(jail::Fd standard_output, jail::Fd standard_error) {
   out_.descriptor.assign(standard_output.release());
-  err_.descriptor.assign(standard_error.release());
   watch_output(out_);
-  watch_output(err_);
+  if (standard_error.valid()) {
+    err_.descriptor.assign(standard_error.release());
+    watch_output(err_);
+  }
   if (!input_.is_open()) return;
   watch_input_source();
   feed_input();

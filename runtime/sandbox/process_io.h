@@ -46,7 +46,8 @@ class ProcessIo : public std::enable_shared_from_this<ProcessIo> {
   // another program's pipe.
   void offer_input(jail::Fd pipe);
 
-  // Reads the outputs from now on, and feeds the rest of the input.
+  // Reads the outputs from now on, and feeds the rest of the input. `standard_error` need not be
+  // valid: a terminal has one output.
   void start(jail::Fd standard_output, jail::Fd standard_error);
 
   // For when the program and all who hold its pipes are dead: reads what the pipes still hold,

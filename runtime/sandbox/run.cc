@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <boost/asio/post.hpp>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -85,6 +86,7 @@ Run::Run(asio::any_io_executor executor, const Setting& setting, RunRequest requ
       acquisition_(alarm_, *setting.clock, setting.admission, setting.launch, setting.make_room) {}
 
 Run::~Run() {
+  if (options_.signals != nullptr) options_.signals->listen({});
   alarm_->stop();
   io_->stop();
 }
@@ -117,7 +119,7 @@ Result<void> Run::start(Leased& leased) {
   const std::string own = program_file_of(request_);
   if (done) done = jail.write_file(own, request_.code);
   if (!done) return done;
-  io_->offer_input(jail.take_stdin());
+  if (!request_.terminal) io_->offer_input(jail.take_stdin());
   // A jail that was made for this program has its limits already.
   done = jail.start(leased.pooled ? std::optional(limits_of_request()) : std::nullopt);
   if (!done) return done;
@@ -126,8 +128,27 @@ Result<void> Run::start(Leased& leased) {
   started_at_ = setting_.clock->now();
   alarm_->set_deadline(started_at_ + request_.timeout + grace);
   if (options_.on_start) options_.on_start();
-  io_->start(jail.take_stdout(), jail.take_stderr());
+  if (!request_.terminal) io_->start(jail.take_stdout(), jail.take_stderr());
   return done;
+}
+
+// Its input and its output are one descriptor, which comes once the program is on its way.
+Result<void> Run::begin_terminal(JailHandle& jail) {
+  if (!request_.terminal || has_terminal_ || jail.terminal_fd() < 0) return {};
+  const auto duplicate = [&jail] {
+    return jail::Fd(::fcntl(jail.terminal_fd(), F_DUPFD_CLOEXEC, 0));
+  };
+  jail::Fd typed = duplicate();
+  jail::Fd shown = duplicate();
+  jail::Fd resized = duplicate();
+  if (!typed.valid() || !shown.valid() || !resized.valid()) {
+    return jail::Error{jail::ErrorKind::exhausted, "duplicate a terminal", errno, {}};
+  }
+  has_terminal_ = true;
+  if (options_.on_terminal) options_.on_terminal(std::move(resized));
+  io_->offer_input(std::move(typed));
+  io_->start(std::move(shown), {});
+  return {};
 }
 
 milliseconds Run::cpu_of_request() const { return request_.timeout * setting_.cpu_percent / 100; }
@@ -138,9 +159,28 @@ jail::RunLimits Run::limits_of_request() const {
           .memory_bytes = std::uint64_t{request_.memory_limit_mb} << 20};
 }
 
+void Run::hear_signals() {
+  if (options_.signals == nullptr) return;
+  options_.signals->listen([weak = std::weak_ptr(alarm_)] {
+    auto alarm = weak.lock();
+    if (alarm == nullptr) return;
+    // It is let go where it lives.
+    const asio::any_io_executor home = alarm->executor();
+    asio::post(home, [alarm = std::move(alarm)] { alarm->wake(); });
+  });
+}
+
+void Run::pass_signals_on(JailHandle& jail) {
+  if (options_.signals == nullptr) return;
+  // One that cannot be sent is lost, as it would be to a program that has ended.
+  for (const int number : options_.signals->take()) static_cast<void>(jail.signal(number));
+}
+
 asio::awaitable<Result<void>> Run::until_ended(JailHandle& jail) {
   jail::Ended why_killed = jail::Ended::timed_out;
+  hear_signals();
   while (jail.phase() != jail::Phase::ended) {
+    pass_signals_on(jail);
     if (alarm_->cancelled() && why_killed != jail::Ended::cancelled) {
       jail.cancel();
       why_killed = jail::Ended::cancelled;
@@ -153,6 +193,7 @@ asio::awaitable<Result<void>> Run::until_ended(JailHandle& jail) {
     co_await alarm_->wait();
     const auto phase = jail.advance();
     if (!phase) co_return phase.error();
+    if (const auto begun = begin_terminal(jail); !begun) co_return begun.error();
   }
   co_return Result<void>();
 }

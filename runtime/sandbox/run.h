@@ -50,6 +50,9 @@ class Run {
   jail::Result<void> start(Leased& leased);
   std::chrono::milliseconds cpu_of_request() const;
   jail::RunLimits limits_of_request() const;
+  jail::Result<void> begin_terminal(JailHandle& jail);
+  void hear_signals();
+  void pass_signals_on(JailHandle& jail);
   boost::asio::awaitable<jail::Result<void>> until_ended(JailHandle& jail);
   boost::asio::awaitable<jail::Result<jail::Collection>> collect(const JailHandle& jail);
   bool wants_artifacts(const JailHandle& jail) const;
@@ -63,6 +66,7 @@ class Run {
   const std::shared_ptr<ProcessIo> io_;
   Acquisition acquisition_;
   TimeSource::Time started_at_{};  // nothing else: the program has not started
+  bool has_terminal_ = false;
 };
 
 }  // namespace runtime

@@ -3,12 +3,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "jail/network.h"
+#include "jail/spec.h"
 
 namespace runtime {
 
@@ -18,6 +20,9 @@ enum class Language : std::uint8_t { python, bash, javascript, typescript };
 std::string_view name_of(Language language) noexcept;
 
 enum class OutputEncoding : std::uint8_t { utf8, base64 };
+
+// "utf-8", "base64"
+std::string_view name_of(OutputEncoding encoding) noexcept;
 
 struct InputFile {
   std::string path;  // relative to the working directory; as check_input_files() allows
@@ -39,6 +44,9 @@ struct RunRequest {
   // The text whose imports choose the template where none is named; empty: the code itself. For
   // code that runs another program.
   std::string imports_from;
+  // Of the program's terminal, in place of three pipes; such a program gets no jail that waits. Its
+  // filter permits what shells do with one.
+  std::optional<jail::TerminalSize> terminal;
   jail::Network network;  // its label is for OnEgress; without one, the result tells none of it
   OutputEncoding output_encoding = OutputEncoding::utf8;
 };

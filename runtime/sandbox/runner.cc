@@ -304,12 +304,13 @@ class JailRunner final : public Runner {
     return collectors_->get_executor();
   }
 
-  jail::JailSpec spec_of(const RunRequest& request, const Ground& ground) const {
+  jail::JailSpec spec_of(const RunRequest& request, const Ground& ground) {
     jail::JailSpec spec;
     spec.argv = arguments_of(request);
     spec.env = environment_of(request);
     spec.root = *ground.root;
-    spec.filter = ground.filter;
+    spec.terminal = request.terminal;
+    spec.filter = request.terminal ? terminal_filter(ground) : ground.filter;
     spec.network = request.network;
     spec.limits.wall = request.timeout;
     spec.limits.cpu = cpu_of(request.timeout);
@@ -321,9 +322,9 @@ class JailRunner final : public Runner {
 
   // With what shells do with a terminal, unless an operator's policy contradicts it. Made when it
   // is first needed.
-  jail::FilterProgram living_filter(const Ground& ground) {
-    const std::lock_guard lock(living_filters_mutex_);
-    const auto [place, is_new] = living_filters_.try_emplace(&ground);
+  jail::FilterProgram terminal_filter(const Ground& ground) {
+    const std::lock_guard lock(terminal_filters_mutex_);
+    const auto [place, is_new] = terminal_filters_.try_emplace(&ground);
     if (is_new) {
       auto filter = jail::compile_policy(jail::with_rules(ground.policy, jail::terminal_rules()));
       place->second = filter ? *filter : ground.filter;
@@ -335,7 +336,7 @@ class JailRunner final : public Runner {
     jail::JailSpec spec;
     spec.life = jail::Life::until_ended;
     spec.root = *ground.root;
-    spec.filter = living_filter(ground);
+    spec.filter = terminal_filter(ground);
     spec.limits.wall = request.max_lifetime;
     spec.limits.cpu = cpu_of(request.max_lifetime);
     spec.limits.cpu_percent = options_.cpu_percent;
@@ -358,7 +359,7 @@ class JailRunner final : public Runner {
   }
 
   // As for a request that brings nothing but a program.
-  jail::TemplateSpec template_spec(const Template& what, const Ground& ground) const {
+  jail::TemplateSpec template_spec(const Template& what, const Ground& ground) {
     RunRequest plain;
     plain.language = what.language;
     plain.memory_limit_mb = options_.usual_memory_mb;
@@ -398,7 +399,7 @@ class JailRunner final : public Runner {
     }
     Prepared* const prepared = prepared_for(request);
     if (prepared == nullptr) return launch(request, ground_, failed);
-    if (prepared->pool == nullptr) return launch_as(*prepared, request, failed);
+    if (prepared->pool == nullptr || request.terminal) return launch_as(*prepared, request, failed);
     if (way == Way::any) {
       const WarmFit fit = fit_of(*prepared, request);
       if (fit == WarmFit::cold) return launch_as(*prepared, request, failed);
@@ -418,7 +419,7 @@ class JailRunner final : public Runner {
     // Numeric libraries have one thread in a fork, and several where they are imported anew.
     const bool one_core = options_.cpu_percent <= 100;
     const Template* const chosen =
-        one_core ? template_by_imports(options_.templates, request) : nullptr;
+        one_core && !request.terminal ? template_by_imports(options_.templates, request) : nullptr;
     Prepared* const prepared = chosen == nullptr ? nullptr : prepared_named(chosen->name);
     const bool has_pool = prepared != nullptr && prepared->pool != nullptr;
     const WarmFit fit = has_pool ? fit_of(*prepared, request) : WarmFit::cold;
@@ -465,8 +466,8 @@ class JailRunner final : public Runner {
   const Ground ground_;
   const Run::Setting setting_;
   std::vector<std::unique_ptr<Prepared>> templates_;  // the same all the time
-  std::mutex living_filters_mutex_;
-  std::map<const Ground*, jail::FilterProgram> living_filters_;
+  std::mutex terminal_filters_mutex_;
+  std::map<const Ground*, jail::FilterProgram> terminal_filters_;
   std::shared_ptr<LeafSweeper> sweeper_;  // null without cgroups
   std::atomic<std::uint64_t> total_{0};
   std::once_flag collectors_made_;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "jail/cgroup.h"
+#include "jail/fd.h"
 #include "jail/pool.h"
 #include "jail/result.h"
 #include "jail/spec.h"
@@ -23,6 +24,7 @@
 #include "runtime/sandbox/launchers.h"
 #include "runtime/sandbox/living_request.h"
 #include "runtime/sandbox/output_gate.h"
+#include "runtime/sandbox/program_signals.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
 #include "runtime/sandbox/stream.h"
@@ -61,9 +63,13 @@ struct RunnerOptions {
 
 struct RunOptions {
   Cancel cancel;
-  std::string caller;  // those who wait take turns by it; empty is one of them
+  std::shared_ptr<ProgramSignals> signals;  // that the program is sent; null: none
+  std::string caller;                       // those who wait take turns by it; empty is one of them
   // Called on the run's executor when the program starts. Empty: nobody asks.
   std::function<void()> on_start;
+  // Called on the run's executor with the program's terminal (RunRequest::terminal) when it is
+  // there: for who changes its size (TIOCSWINSZ). Empty: nobody asks.
+  std::function<void(jail::Fd)> on_terminal;
   // Called on the run's executor with every byte as it comes, past the output cap too; a slow
   // callee slows the program down. Empty: output is only collected.
   std::function<void(Stream, std::string_view)> on_output;

@@ -137,6 +137,17 @@ void read_artifacts(const Value& answer, jail::Collection& artifacts) {
   artifacts.skipped_total = integer_in<std::uint64_t>(member(answer, "artifacts_skipped_total"));
 }
 
+void read_network(const Value& answer, NetworkUse& network) {
+  each_in(member(answer, "network"), [&](const Value& told) {
+    network.decisions.push_back(
+        {.kind = named(text_member(&told, "decision"), NetworkDecision::Kind::failed),
+         .destination = text_member(&told, "destination"),
+         .reason = text_member(&told, "reason"),
+         .connections = integer_in<std::uint64_t>(member(told, "connections"))});
+  });
+  network.total = integer_in<std::uint64_t>(member(answer, "network_total"));
+}
+
 RunResult read_result(const Value& answer) {
   RunResult result;
   result.status = named(text_member(&answer, "status"), Status::error);
@@ -165,6 +176,7 @@ RunResult read_result(const Value& answer) {
     return named(text_member(limits, limit), jail::Enforcer::none);
   };
   result.enforcement = {enforcer("memory"), enforcer("pids"), enforcer("cpu")};
+  read_network(answer, result.network);
   return result;
 }
 
@@ -229,5 +241,7 @@ jail::Result<std::string> record_of_old_answer(OldAnswer kind, const std::string
   if (kind == OldAnswer::task) return encode_record(read_task(*value));
   return encode_record(ProgramRecord{.result = read_result(*value)});
 }
+
+RunResult result_of_answer(const Value& answer) { return read_result(answer); }
 
 }  // namespace runtime

@@ -1,10 +1,12 @@
-// What versions before the records of records.h kept of a job: the JSON that its caller was
-// answered with.
+// What callers are answered with, read again: versions before the records of records.h kept it of a
+// job, and commands that ask a server get it.
 #pragma once
 
 #include <string>
 
 #include "jail/result.h"
+#include "runtime/json/reader.h"
+#include "runtime/sandbox/run_result.h"
 #include "runtime/store/job_table.h"
 
 namespace runtime {
@@ -13,5 +15,9 @@ namespace runtime {
 // bytes of a text that was no UTF-8, which kind of time a program used up before outcomes were
 // told. Errors: ErrorKind::invalid for what is no JSON object.
 jail::Result<std::string> record_of_old_answer(OldAnswer kind, const std::string& answer);
+
+// What an answer of this or of an earlier version says of a program, as values. Output is as it
+// stands in the answer, in whichever encoding.
+RunResult result_of_answer(const json::Value& answer);
 
 }  // namespace runtime

@@ -109,6 +109,7 @@ std::string encode_result(const RunResult& result, const Execution& execution,
   write_output(writer, "stderr", result.standard_error, encoding);
   writer.key("stdout_truncated").boolean(result.stdout_truncated);
   writer.key("stderr_truncated").boolean(result.stderr_truncated);
+  writer.key("output_encoding").string(name_of(encoding));
   writer.key("execution_time_ms").number(milliseconds(timings.started + timings.ran));
   writer.key("cpu_time_ms").number(milliseconds(result.usage.cpu_user + result.usage.cpu_system));
   const double peak_mb = static_cast<double>(result.usage.memory_peak_bytes) / (1u << 20);

@@ -57,7 +57,8 @@ class Follower final : public runtime::JobWatcher {
 };
 
 std::string start_of(const std::string& id, const runtime::LiveJobs::Found& found) {
-  return found.kind == runtime::task_job ? start_of_task(id) : start_of_program(id, found.language);
+  return found.kind == runtime::task_job ? start_of_task(id)
+                                         : start_of_program(id, found.language, found.encoding);
 }
 
 // A job as JSON, or why there is none.

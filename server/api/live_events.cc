@@ -21,10 +21,12 @@ constexpr std::size_t low_water = 128u << 10;
 
 }  // namespace
 
-std::string start_of_program(std::string_view job_id, std::string_view language) {
+std::string start_of_program(std::string_view job_id, std::string_view language,
+                             runtime::OutputEncoding encoding) {
   Writer writer;
   writer.begin_object().key("job_id").string(job_id);
-  writer.key("language").string(language).end_object();
+  writer.key("language").string(language);
+  writer.key("output_encoding").string(runtime::name_of(encoding)).end_object();
   return std::move(writer).take();
 }
 

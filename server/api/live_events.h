@@ -70,7 +70,8 @@ class LiveEvents final : public std::enable_shared_from_this<LiveEvents> {
 };
 
 // The data of the event `started`.
-std::string start_of_program(std::string_view job_id, std::string_view language);
+std::string start_of_program(std::string_view job_id, std::string_view language,
+                             runtime::OutputEncoding encoding);
 std::string start_of_task(std::string_view job_id);
 
 }  // namespace server

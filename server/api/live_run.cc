@@ -26,8 +26,9 @@ awaitable<std::optional<Refusal>> run(runtime::Services services, runtime::Calle
                                       runtime::RunRequest request, runtime::Cancel cancel,
                                       std::shared_ptr<LiveEvents> events) {
   const runtime::Execution execution = runtime::make_execution();
-  events->expect_start(start_of_program(execution.id, runtime::name_of(request.language)),
-                       request.output_encoding);
+  events->expect_start(
+      start_of_program(execution.id, runtime::name_of(request.language), request.output_encoding),
+      request.output_encoding);
   runtime::RunOptions options;
   options.cancel = std::move(cancel);
   options.gate = events->gate();

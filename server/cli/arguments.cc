@@ -11,6 +11,7 @@
 #include "runtime/service/request_fields.h"
 #include "server/cli/agent_arguments.h"
 #include "server/cli/common_arguments.h"
+#include "server/cli/jobs/jobs_arguments.h"
 #include "server/cli/sandbox/sandbox_arguments.h"
 #include "server/cli/suggestion.h"
 
@@ -27,8 +28,11 @@ struct Raw {
   std::vector<std::string> allow;
   std::string jail_file;
   std::string template_name;
+  std::string server;
   bool json = false;
   bool explain = false;
+  bool interactive = false;
+  bool tty = false;
   bool speed = false;
   HostArguments host_arguments;
   ProgramArguments program;
@@ -80,9 +84,21 @@ void define_exec(Commands& commands) {
                   "Its root and policy, of the shipped ones and those in SANDBOX_TEMPLATES_DIR")
       ->type_name("NAME")
       ->excludes(jail_file);
+  exec.add_option("--server", raw.server,
+                  "Run it on this server: http://HOST:PORT, https:// or unix:/PATH; the key is\n"
+                  "AGENT_SANDBOX_KEY")
+      ->type_name("URL");
   auto* json = exec.add_flag("--json", raw.json, "Print the result as POST /execute returns it");
-  exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
-      ->excludes(json);
+  auto* explain =
+      exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
+          ->excludes(json);
+  exec.add_flag("-t,--tty", raw.tty,
+                "Give the program a terminal, which is shown at this one; without a program, an\n"
+                "interpreter of the language")
+      ->excludes(json)
+      ->excludes(explain);
+  exec.add_flag("-i,--interactive", raw.interactive,
+                "Pass standard input on, as is always done; for -it");
   add_host_arguments(exec, raw.host_arguments);
   exec.footer(
       "Arguments for the program follow after --. Standard input, output and error are passed\n"
@@ -148,6 +164,19 @@ std::optional<T> given(const CLI::App& command, const char* name, T value) {
   return value;
 }
 
+// What makes a jail on this host means nothing to a server.
+std::optional<Finished> check_server(const CLI::App& exec, const std::string& url) {
+  if (exec.count("--server") == 0) return std::nullopt;
+  if (url.empty()) return usage("--server: expected a URL");
+  for (const char* const option :
+       {"--jail", "--explain", "--tty", "--cgroup", "--require-cgroup", "--rootfs", "--user"}) {
+    if (exec.count(option) == 0) continue;
+    return usage(std::string(option) + " and --server exclude each other: it is about a jail on " +
+                 "this host, and the server makes its own");
+  }
+  return std::nullopt;
+}
+
 std::optional<Finished> check_counts(const Raw& raw, const std::vector<std::string>& args) {
   if (auto mistake = check_count("exec: arguments behind --", "args", args.size())) return mistake;
   return check_count("--env", "env", raw.env.size());
@@ -159,7 +188,11 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
   ExecOptions options;
   options.code = given(exec, "-c", raw.code);
   options.file = raw.file;
-  if (!options.code && raw.file.empty()) return usage("exec: expected -c CODE, FILE or -");
+  options.has_terminal = raw.tty;
+  if (raw.tty && raw.file == "-") return usage("-t: standard input is the terminal's, not -");
+  if (!raw.tty && !options.code && raw.file.empty()) {
+    return usage("exec: expected -c CODE, FILE or -");
+  }
   if (exec.count("--language") > 0) {
     options.language = typed_language(raw.language);
     if (!options.language) {
@@ -189,6 +222,8 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
   options.args = std::move(args);
   options.jail_file = raw.jail_file;
   options.template_name = raw.template_name;
+  if (auto mistake = check_server(exec, raw.server)) return *mistake;
+  options.server = raw.server;
   read_host_arguments(exec, raw.host_arguments, options.host);
   if (raw.json) options.mode = ExecOptions::Mode::json;
   if (raw.explain) options.mode = ExecOptions::Mode::explain;
@@ -239,12 +274,14 @@ DoctorOptions doctor_options(const Commands& commands) {
 
 Command parsed_command(const Commands& commands, const AgentCommands& agent_commands,
                        const client::SandboxCommands& sandbox_commands,
+                       const client::JobsCommands& jobs_commands,
                        std::vector<std::string> guest_args) {
   if (commands.exec->parsed()) return exec_options(commands, std::move(guest_args));
   if (commands.serve->parsed()) return serve_options(commands);
   if (commands.mcp->parsed()) return mcp_options(commands);
   if (auto parsed = agent_commands.parsed()) return std::move(*parsed);
   if (auto parsed = sandbox_commands.parsed(std::move(guest_args))) return std::move(*parsed);
+  if (auto parsed = jobs_commands.parsed()) return std::move(*parsed);
   return doctor_options(commands);
 }
 
@@ -257,7 +294,7 @@ void spell_out(std::vector<std::string>& args) {
   } else if (args.size() == 1 && args.front() == "version") {
     args.front() = "--version";
   } else if (args.size() == 2 && args.back() == "help" &&
-             (args.front() == "sandbox" || args.front() == "lessons")) {
+             (args.front() == "sandbox" || args.front() == "lessons" || args.front() == "jobs")) {
     args.back() = "--help";
   }
 }
@@ -332,6 +369,8 @@ Command parse_arguments(std::vector<std::string> args, const std::string& versio
   agent_commands.define(app);
   client::SandboxCommands sandbox_commands;
   sandbox_commands.define(app);
+  client::JobsCommands jobs_commands;
+  jobs_commands.define(app);
   define_mcp(commands);
   define_doctor(commands);
   spell_out(args);
@@ -351,8 +390,8 @@ Command parse_arguments(std::vector<std::string> args, const std::string& versio
     }
     return with_help(mistake_of(error, app, command), deepest_parsed(app));
   }
-  Command parsed =
-      parsed_command(commands, agent_commands, sandbox_commands, std::move(guest_args));
+  Command parsed = parsed_command(commands, agent_commands, sandbox_commands, jobs_commands,
+                                  std::move(guest_args));
   if (auto* finished = std::get_if<Finished>(&parsed)) {
     return with_help(std::move(*finished), deepest_parsed(app));
   }

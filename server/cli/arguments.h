@@ -12,6 +12,7 @@
 #include "runtime/agent/task.h"
 #include "runtime/config/config.h"
 #include "runtime/sandbox/run_request.h"
+#include "server/cli/jobs/jobs_options.h"
 #include "server/cli/sandbox/sandbox_options.h"
 
 namespace server {
@@ -56,6 +57,9 @@ struct ExecOptions {
   std::vector<std::string> args;   // after --
   std::string jail_file;           // empty: none
   std::string template_name;       // empty: none
+  std::string server;              // the URL of the one that runs it; empty: it runs here
+  // Whether the program has a terminal of its own. Without code and file an interpreter runs then.
+  bool has_terminal = false;
   HostOptions host;
   enum class Mode { stream, json, explain } mode = Mode::stream;
 };
@@ -118,8 +122,9 @@ struct Finished {
   std::string error;
 };
 
-using Command = std::variant<ExecOptions, RunTaskOptions, BenchmarkOptions, LessonsOptions,
-                             ServeOptions, McpOptions, DoctorOptions, client::Options, Finished>;
+using Command =
+    std::variant<ExecOptions, RunTaskOptions, BenchmarkOptions, LessonsOptions, ServeOptions,
+                 McpOptions, DoctorOptions, client::Options, client::JobsOptions, Finished>;
 
 // `args` without the program's name.
 Command parse_arguments(std::vector<std::string> args, const std::string& version);

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "runtime/config/text_file.h"
 #include "runtime/jail_file/jail_file.h"
@@ -23,6 +24,9 @@
 #include "runtime/service/result_json.h"
 #include "server/cli/common_arguments.h"
 #include "server/cli/exec_files.h"
+#include "server/cli/exec_on_server.h"
+#include "server/cli/exec_report.h"
+#include "server/cli/exec_terminal.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/interrupt.h"
 #include "server/cli/run_once.h"
@@ -62,6 +66,14 @@ struct Program {
 
 jail::Result<Program> read_program(const ExecOptions& options) {
   if (options.code) return Program{.code = *options.code};
+  if (options.file.empty()) {
+    const char* const code =
+        interactive_program(options.language.value_or(runtime::Language::python));
+    if (code == nullptr)
+      return jail::invalid(
+          "-t: expected -c CODE or FILE; there is no typescript that reads what is typed");
+    return Program{.code = code};
+  }
   const bool from_input = options.file == "-";
   auto code = from_input
                   ? runtime::read_text(STDIN_FILENO, "standard input", runtime::max_code_bytes)
@@ -74,7 +86,7 @@ jail::Result<Program> read_program(const ExecOptions& options) {
 // input, is Python where it says nothing. Nothing for a file that could be anything.
 std::optional<runtime::Language> language_of(const ExecOptions& options, std::string_view code) {
   if (options.language) return options.language;
-  const bool has_name = !options.code && options.file != "-";
+  const bool has_name = !options.code && !options.file.empty() && options.file != "-";
   if (has_name) {
     if (const auto language = runtime::language_of_file(options.file)) return language;
   }
@@ -107,13 +119,19 @@ std::optional<std::string> pass_variables(ExecOptions& options,
   return std::nullopt;
 }
 
+// So that the program knows what the terminal can show, unless it is told something else.
+void pass_terminal_name(ExecOptions& options, const runtime::Environment& environment) {
+  const auto name = environment.find("TERM");
+  if (name != environment.end()) options.env.emplace(options.env.begin(), "TERM", name->second);
+}
+
 // The name that the program's file has here, where its jail can have one of that name too; else
 // empty.
 std::string file_name_for(const ExecOptions& options) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
   constexpr std::size_t max_bytes = 128;
-  if (options.code || options.file == "-") return {};
+  if (options.code || options.file.empty() || options.file == "-") return {};
   const std::string name = options.file.substr(options.file.rfind('/') + 1);
   const bool is_plain = !name.empty() && name.size() <= max_bytes &&
                         name.find_first_not_of(plain) == name.npos && name.front() != '.' &&
@@ -164,38 +182,12 @@ runtime::RunRequest request_of(ExecOptions options, runtime::Language language, 
   request.env.insert(request.env.end(), options.env.begin(), options.env.end());
   request.artifacts = globs_of(options.artifacts);
   request.network = network_of(options, jail_file);
-  request.timeout = options.program.timeout.value_or(request.timeout);
+  // Who sits at a terminal ends the program.
+  const auto usual = options.has_terminal ? typed_ceilings.timeout : request.timeout;
+  request.timeout = options.program.timeout.value_or(usual);
+  if (options.has_terminal) request.terminal = own_terminal_size();
   request.memory_limit_mb = options.program.memory_limit_mb.value_or(request.memory_limit_mb);
   return request;
-}
-
-// One line about a program that did not end by itself, or nothing.
-std::string fate_text(const runtime::RunResult& result) {
-  if (result.exit_code || result.status == runtime::Status::cancelled) return {};
-  const std::string remedy =
-      runtime::remedy_of(result.outcome, {.time = "--timeout", .memory = "--memory"});
-  return result.outcome.cause + (remedy.empty() ? "" : "; " + remedy);
-}
-
-// A program that reports "proxy error 403" does not say what was refused.
-void tell_network(const runtime::NetworkUse& use) {
-  using Kind = runtime::NetworkDecision::Kind;
-  for (const runtime::NetworkDecision& told : use.decisions) {
-    if (told.kind == Kind::allowed) continue;
-    const bool is_beyond = told.reason.starts_with("no rule names");
-    const std::string reason = is_beyond ? "not allowed by --allow" : told.reason;
-    const std::string times =
-        told.connections > 1 ? " (" + std::to_string(told.connections) + " times)" : "";
-    std::fprintf(stderr, "agent-sandbox: network: %s: %s%s\n",
-                 told.destination.empty() ? "a connection" : told.destination.c_str(),
-                 reason.c_str(), times.c_str());
-  }
-  std::uint64_t connections = 0;
-  for (const runtime::NetworkDecision& told : use.decisions) connections += told.connections;
-  if (use.total > connections) {
-    std::fprintf(stderr, "agent-sandbox: network: %llu more connections are not told\n",
-                 static_cast<unsigned long long>(use.total - connections));
-  }
 }
 
 // What may be named, where one is. Their jails do not wait: there is one program.
@@ -234,25 +226,15 @@ std::string in_options(const runtime::Refusal& refusal) {
   return refusal.detail;
 }
 
-int report(const runtime::RunResult& result, ExecOptions::Mode mode,
-           const runtime::Execution& execution) {
-  if (mode == ExecOptions::Mode::json) {
-    const std::string text =
-        runtime::encode_result(result, execution, runtime::OutputEncoding::utf8) + "\n";
-    if (!write_all(STDOUT_FILENO, text)) return exit_own_failure;
-  } else if (const std::string fate = fate_text(result); !fate.empty()) {
-    std::fprintf(stderr, "agent-sandbox: %s\n", fate.c_str());
-  }
-  return exit_code_of(result);
-}
-
 int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program,
         runtime::RunRequest request, const ArtifactDirectories& directories,
         ExecOptions::Mode mode) {
   const runtime::Execution execution = runtime::make_execution();
   request.network.label = execution.id;
   runtime::RunOptions options;
-  Interrupt interrupt(pool.get_executor(), options.cancel);
+  options.signals = std::make_shared<runtime::ProgramSignals>();
+  Interrupt interrupt(pool.get_executor(), options.cancel,
+                      [signals = options.signals](int number) { signals->send(number); });
   const auto passthrough = std::make_shared<Passthrough>(options.cancel);
   options.standard_input_fd = program.input_fd;
   if (mode == ExecOptions::Mode::stream) {
@@ -261,23 +243,42 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
       (*passthrough)(stream, bytes);
     };
   }
+  std::optional<ExecTerminal> terminal;
+  if (request.terminal) {
+    auto entered = ExecTerminal::enter(pool.get_executor());
+    if (!entered) return fail(exit_own_failure, entered.error().message());
+    options.on_terminal = entered->on_terminal();
+    terminal.emplace(std::move(*entered));
+  }
   const auto result = run_once(runner, pool, request, std::move(options));
+  terminal.reset();
   if (!result) return fail(exit_own_failure, result.error().message());
-  if (interrupt.signal() != 0) return exit_signal_base + interrupt.signal();
+  const std::string json =
+      mode == ExecOptions::Mode::json
+          ? runtime::encode_result(*result, execution, runtime::OutputEncoding::utf8)
+          : std::string();
+  if (interrupt.signal() != 0) {
+    // What the program has left when it ended by itself is kept.
+    if (result->status != runtime::Status::cancelled) keep_results(*result, json, directories);
+    return exit_signal_base + interrupt.signal();
+  }
   if (passthrough->error() == EPIPE) return exit_signal_base + SIGPIPE;
   if (passthrough->error() != 0) {
     const jail::Error error{jail::ErrorKind::kernel, "write output", passthrough->error(), {}};
     return fail(exit_own_failure, error.message());
   }
-  tell_network(result->network);
-  const int exit_code = report(*result, mode, execution);
-  if (keep_artifacts(result->artifacts, directories) || exit_code != 0) return exit_code;
-  return fail(exit_own_failure, "the program ended with exit status 0, but results of it are lost");
+  return report_run(*result, json, directories);
 }
 
 }  // namespace
 
 int exec(ExecOptions options, runtime::Environment environment) {
+  if (options.has_terminal) {
+    if (::isatty(STDIN_FILENO) != 1) {
+      return fail(exit_usage, "-t: standard input is no terminal; exec without -t needs none");
+    }
+    pass_terminal_name(options, environment);
+  }
   if (const auto missing = pass_variables(options, environment)) {
     return fail(exit_usage,
                 "--env " + *missing + ": it is not set here; write " + *missing + "=VALUE");
@@ -296,6 +297,14 @@ int exec(ExecOptions options, runtime::Environment environment) {
   if (!jail_file) return fail(exit_usage, "--jail: " + jail_file.error().message());
   auto directories = ArtifactDirectories::open(options.artifacts);
   if (!directories) return fail(exit_usage, directories.error().message());
+  if (!options.server.empty()) {
+    return exec_on_server(options,
+                          {.code = std::move(program->code),
+                           .input_fd = program->input_fd,
+                           .language = *language,
+                           .files = std::move(*files)},
+                          *directories, environment);
+  }
   const auto started =
       start({.host = options.host,
              .environment = std::move(environment),

@@ -14,6 +14,7 @@
 #include "server/cli/doctor.h"
 #include "server/cli/exec.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/jobs/jobs_command.h"
 #include "server/cli/lessons.h"
 #include "server/cli/mcp.h"
 #include "server/cli/run_task.h"
@@ -66,6 +67,9 @@ int dispatch(std::vector<std::string> args) {
   }
   if (const auto* sandbox = std::get_if<server::client::Options>(&options)) {
     return server::client::sandbox(*sandbox, runtime::process_environment());
+  }
+  if (const auto* jobs = std::get_if<server::client::JobsOptions>(&options)) {
+    return server::client::jobs(*jobs, runtime::process_environment());
   }
   const auto& finished = std::get<server::Finished>(options);
   std::fputs(finished.output.c_str(), stdout);

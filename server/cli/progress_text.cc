@@ -85,7 +85,8 @@ std::string ProgressText::painted(const char* colour, const std::string& text) c
 }
 
 std::string ProgressText::attempt_text(std::int64_t attempt) const {
-  return "attempt " + std::to_string(attempt) + " of " + std::to_string(style_.max_attempts);
+  const std::string text = "attempt " + std::to_string(attempt);
+  return style_.max_attempts == 0 ? text : text + " of " + std::to_string(style_.max_attempts);
 }
 
 std::string ProgressText::code_text(const std::string& code) const {

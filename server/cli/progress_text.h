@@ -15,7 +15,7 @@ namespace server {
 struct ProgressStyle {
   Colours colours = Colours::none;
   RunTaskOptions::Detail detail = RunTaskOptions::Detail::usual;
-  std::uint32_t max_attempts = 3;
+  std::uint32_t max_attempts = 3;  // 0: not known
 };
 
 // What an event adds to what is shown.

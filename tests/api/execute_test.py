@@ -8,7 +8,7 @@ import host_view
 import live_server
 
 FIELDS = {"job_id", "status", "success", "outcome", "exit_code", "signal", "stdout", "stderr", "stdout_truncated",
-          "stderr_truncated", "execution_time_ms", "cpu_time_ms", "memory_peak_mb", "warm", "template", "timings_us", "limits",
+          "stderr_truncated", "output_encoding", "execution_time_ms", "cpu_time_ms", "memory_peak_mb", "warm", "template", "timings_us", "limits",
           "created_at"}
 CAP = 1 << 20
 

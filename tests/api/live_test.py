@@ -76,7 +76,7 @@ class Programs(LiveTest):
                 result = self.data(events, "execution_result")
                 self.assertEqual(("out\n", "err\n", 3, "error"), tuple(
                     result[name] for name in ("stdout", "stderr", "exit_code", "status")))
-                self.assertEqual({"job_id": result["job_id"], "language": "python"}, events[0]["data"])
+                self.assertEqual({"job_id": result["job_id"], "language": "python", "output_encoding": "utf-8"}, events[0]["data"])
                 self.assertEqual({"job_id": result["job_id"], "status": "error", "success": False}, events[-1]["data"])
                 self.assertEqual(result, self.client.send("GET", f"/jobs/{result['job_id']}").json["result"])
 
@@ -183,7 +183,7 @@ class Followers(LiveTest):
             stream = self.stream("GET", f"/api/v1/jobs/{job}", accept=accept)
             events = self.events_of(stream)
             thread.join()
-            self.assertEqual({"job_id": job, "language": "python"}, events[0]["data"])
+            self.assertEqual({"job_id": job, "language": "python", "output_encoding": "utf-8"}, events[0]["data"])
             self.assertEqual("ü\ntwo\n", self.output(events))
             self.assertEqual("complete", events[-1]["type"])
             self.assertEqual(self.client.send("GET", f"/jobs/{job}").json, events[-1]["data"])

@@ -1,4 +1,4 @@
-"""agent-sandbox sandbox as a test runs it: a client of a real server."""
+"""agent-sandbox sandbox, and other commands that are a client of a real server, as a test runs them."""
 import json
 import os
 import pathlib
@@ -19,6 +19,8 @@ IDS = re.compile(r"\A[a-z2-7]{26}\n\Z")
 
 class Command(live_server.ServerTest):
     environment = {"JOBS_PATH": ":memory:"}
+    # What stands before the arguments that a test gives.
+    subcommand = ["sandbox"]
 
     def setUp(self):
         super().setUp()
@@ -33,7 +35,7 @@ class Command(live_server.ServerTest):
         return {"PATH": os.environ["PATH"], "HOME": str(self.directory), "AGENT_SANDBOX_URL": self.url(), "TERM": "xterm", **more}
 
     def start(self, *arguments, environment=None, **streams):
-        process = subprocess.Popen([live_server.BINARY, "sandbox", *map(str, arguments)], cwd=self.directory,
+        process = subprocess.Popen([live_server.BINARY, *self.subcommand, *map(str, arguments)], cwd=self.directory,
                                    env=environment or self.variables(), **streams)
         self.addCleanup(self.end, process)
         return process
@@ -48,7 +50,7 @@ class Command(live_server.ServerTest):
                 stream.close()
 
     def bytes_of(self, *arguments, input=b"", **more):
-        finished = subprocess.run([live_server.BINARY, "sandbox", *map(str, arguments)], cwd=self.directory,
+        finished = subprocess.run([live_server.BINARY, *self.subcommand, *map(str, arguments)], cwd=self.directory,
                                   env=self.variables(**more), input=input, capture_output=True,
                                   timeout=time_scale.scaled(120), check=False)
         return finished.returncode, finished.stdout, finished.stderr

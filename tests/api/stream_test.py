@@ -84,7 +84,7 @@ class Programs(StreamTest):
         self.assertEqual(("out\n", "err\n", 3, "error"), tuple(
             result[name] for name in ("stdout", "stderr", "exit_code", "status")))
         started = next(event["data"] for event in events if event["type"] == "started")
-        self.assertEqual({"job_id": result["job_id"], "language": "python"}, started)
+        self.assertEqual({"job_id": result["job_id"], "language": "python", "output_encoding": "utf-8"}, started)
         self.assertEqual({"job_id": result["job_id"], "status": "error", "success": False}, events[-1]["data"])
         self.assertEqual(result, self.client.send("GET", f"/jobs/{result['job_id']}").json["result"])
 

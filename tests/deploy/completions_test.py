@@ -20,9 +20,11 @@ VALUES = [("exec --language ", LANGUAGES), ("serve --log-format ", {"text", "jso
           ("run --provider ", {"groq", "openrouter", "anthropic", "google", "openai", "cerebras", "ollama", "replay"}),
           ("sandbox ", {"create", "list", "get", "exec", "shell", "cp", "ls", "rm", "url", "watch", "ps", "logs", "kill", "port", "token", "events", "metrics", "renew",
                       "change", "pause", "resume", "delete"}),
+          ("jobs ", {"list", "show", "cancel"}),
+          ("jobs --status ", {"running", "success", "error", "timeout", "failed", "out_of_memory", "killed", "violation", "cancelled", "completed"}),
           ("sandbox list --state ", {"running", "paused", "ended"}),
           ("sandbox create --on-timeout ", {"delete", "pause"}),
-          ("", {"exec", "serve", "mcp", "run", "sandbox", "benchmark", "lessons", "doctor"})]
+          ("", {"exec", "serve", "mcp", "run", "sandbox", "jobs", "logs", "benchmark", "lessons", "doctor"})]
 ASK_BASH = """
 source "$1"
 COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2))

@@ -3,7 +3,7 @@ import re
 
 import tree
 
-DOORS = ("server/api/", "server/mcp/", "server/ports/", "server/cli/sandbox/")
+DOORS = ("server/api/", "server/mcp/", "server/ports/", "server/cli/jobs/", "server/cli/sandbox/")
 
 # A request's path is compared with the patterns of the table of routes and with nothing else.
 PATH = re.compile(r"\bhead\.(?:path|target)\s*(?:==|!=|\.\s*(?:starts_with|ends_with|compare|find)\b)"
@@ -27,6 +27,8 @@ OWN = {
     "server/cli/sandbox/sandbox_text.cc max_characters": "text on a terminal",
     "server/cli/sandbox/json_text.cc max_shown_characters": "text on a terminal",
     "server/cli/sandbox/followed_events.cc max_shown_of_an_error": "text on a terminal",
+    "server/cli/sandbox/followed_events.cc max_event_bytes": "memory for one line",
+    "server/cli/jobs/job_output.cc max_error_characters": "text on a terminal",
     "server/cli/sandbox/server_client.cc max_message_characters": "text on a terminal",
     "server/cli/sandbox/attached_process.cc max_input_bytes": "a piece of what is typed",
     "server/cli/sandbox/run_process.cc max_json_output": "what is held to be printed at once",

@@ -80,6 +80,12 @@ class Jail {
   // TemplateSpec::max_memory_bytes and max_cpu). Errors: invalid, closed, kernel.
   Result<void> start(const RunLimits& limits);
 
+  // Sends a signal to the guest and to all of its process group, as Ctrl-C at a terminal does:
+  // whatever the guest makes of it. Does not wait. One that comes before the guest's program runs
+  // is sent when it does. Only for a jail with a guest of its own, from start() on; one that has
+  // ended is not reached, and that is no error. Errors: invalid, kernel.
+  Result<void> signal(int number);
+
   // Starts a process in a living jail, in Phase::running; up to 64 that have not ended at a time,
   // and up to 256 that have not ended or have left processes of theirs behind. It is confined as
   // every guest is before it executes anything, also where others in the jail are hostile. Does not
@@ -140,14 +146,25 @@ class Jail {
   // begun to take the jail apart, the report is what it knew then.
   void kill(Ended why) noexcept;
 
-  // The owner's end of the guest's input, a pipe, close-on-exec and non-blocking. Can be taken
-  // once; what is not taken is closed with the Jail. Writing to it when no process reads it any
-  // more raises SIGPIPE, as with any pipe: ignore or block that signal where you write.
+  // The owner's end of the guest's input, a pipe, close-on-exec and non-blocking. Not valid where
+  // the guest has a terminal. Can be taken once; what is not taken is closed with the Jail. Writing
+  // to it when no process reads it any more raises SIGPIPE, as with any pipe: ignore or block that
+  // signal where you write.
   Fd take_stdin() noexcept;
   // The same of its output: what is not read in time makes the guest wait, at 64 KiB as a rule.
   Fd take_stdout() noexcept;
   // The same of its error output.
   Fd take_stderr() noexcept;
+
+  // The owner's side of the guest's terminal (JailSpec::terminal), close-on-exec and non-blocking:
+  // what is written to it is typed, what is read from it is shown; reading fails with EIO when no
+  // process has it open any more. Owned by the Jail; -1 where the guest has none, and until
+  // advance() has learnt of it, after start().
+  int terminal_fd() const noexcept;
+
+  // Tells the terminal's foreground process group of the new size (SIGWINCH). Errors: invalid
+  // (there is no terminal), kernel.
+  Result<void> resize(TerminalSize size);
 
   // Gives the guest `input`, reads what it writes, and returns when every process of the jail is
   // dead: then phase() is ended and the working directory at rest. Blocks as long as the guest may

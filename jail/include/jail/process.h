@@ -17,6 +17,7 @@
 #include "jail/exit_report.h"
 #include "jail/fd.h"
 #include "jail/result.h"
+#include "jail/spec.h"
 
 namespace jail {
 
@@ -26,12 +27,6 @@ struct Output {
   std::string err;
   std::uint64_t out_lost_bytes = 0;  // beyond what was to be kept
   std::uint64_t err_lost_bytes = 0;
-};
-
-// In characters.
-struct TerminalSize {
-  std::uint16_t columns = 80;
-  std::uint16_t rows = 24;
 };
 
 // What a process of a living jail executes, and what it may use beside the limits that it shares

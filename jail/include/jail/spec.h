@@ -127,6 +127,12 @@ enum class Life : std::uint8_t {
   until_ended,  // only at one of its limits: processes are spawned into it (Jail::spawn())
 };
 
+// Of a terminal, in characters.
+struct TerminalSize {
+  std::uint16_t columns = 80;
+  std::uint16_t rows = 24;
+};
+
 // One jail. argv, root and filter have no default; the rest is as tight as it comes.
 struct JailSpec {
   Life life = Life::one_program;
@@ -144,6 +150,11 @@ struct JailSpec {
   std::vector<Volume> volumes = {};
   std::vector<Device> devices = {};
   Network network = {};
+  // A terminal of the jail's own as the guest's standard streams and as its controlling terminal,
+  // in place of three pipes (Jail::terminal_fd()). Only for Life::one_program, and not in a pool. A
+  // shell's job control takes tcsetpgrp(3), which the default policy refuses:
+  // jail::terminal_rules() has it.
+  std::optional<TerminalSize> terminal = std::nullopt;
   Limits limits;
   FilterProgram filter;  // from compile_policy(); an empty program is refused
 };

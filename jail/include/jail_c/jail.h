@@ -98,6 +98,9 @@ typedef enum jail_activity {
   JAIL_ACTIVITY_PAUSING = 1,
   JAIL_ACTIVITY_PAUSED = 2
 } jail_activity;
+// Sends a signal to the guest and to all of its process group. Only for a jail with a guest of its
+// own, from jail_jail_start() on. See jail::Jail::signal().
+jail_status jail_jail_signal(jail_jail* jail, int number, jail_error* error);
 // Stops every process of a living jail until jail_jail_resume(). Does not wait: the activity
 // becomes PAUSED by jail_jail_advance() once nothing runs, or ACTIVE again where processes have
 // kept each other from being stopped. See jail::Jail::pause().
@@ -116,6 +119,10 @@ void jail_jail_kill(jail_jail* jail, jail_ended why);
 int jail_jail_take_stdin(jail_jail* jail);
 int jail_jail_take_stdout(jail_jail* jail);
 int jail_jail_take_stderr(jail_jail* jail);
+// The owner's side of the guest's terminal, non-blocking. Owned by the jail; -1 where it has none,
+// and until jail_jail_advance() has learnt of it, after jail_jail_start().
+int jail_jail_terminal_fd(const jail_jail* jail);
+jail_status jail_jail_resize(jail_jail* jail, uint32_t columns, uint32_t rows, jail_error* error);
 // What a guest wrote. The caller's; it outlives the jail.
 typedef struct jail_output jail_output;
 

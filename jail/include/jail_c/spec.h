@@ -41,6 +41,10 @@ jail_status jail_spec_set_working_directory(jail_spec* spec, const char* path, j
 // The jail runs no program of its own: processes are spawned into it until it is ended
 // (jail_jail_spawn()). argv and env must not be set.
 jail_status jail_spec_set_living(jail_spec* spec, jail_error* error);
+// A terminal of the jail's own as the guest's standard streams, in place of three pipes
+// (jail_jail_terminal_fd()); not of a living jail, whose processes have their own. Both 0: none.
+jail_status jail_spec_set_terminal(jail_spec* spec, uint32_t columns, uint32_t rows,
+                                   jail_error* error);
 // "sandbox" where it is not set.
 jail_status jail_spec_set_hostname(jail_spec* spec, const char* hostname, jail_error* error);
 jail_status jail_spec_set_root(jail_spec* spec, const jail_root* root, jail_error* error);

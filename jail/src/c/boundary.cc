@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <new>
 #include <stdexcept>
 #include <string_view>
@@ -130,6 +131,12 @@ Result<std::string_view> bytes_of(const char* name, const void* given, std::size
     return invalid(std::string(name) + " is NULL, length is not 0");
   }
   return std::string_view(static_cast<const char*>(given), length);
+}
+
+Result<TerminalSize> terminal_size(std::uint32_t columns, std::uint32_t rows) {
+  constexpr std::uint32_t most = std::numeric_limits<std::uint16_t>::max();
+  if (columns > most || rows > most) return invalid("terminal: more than 65535 columns or rows");
+  return TerminalSize{static_cast<std::uint16_t>(columns), static_cast<std::uint16_t>(rows)};
 }
 
 Result<std::chrono::milliseconds> checked_time(const char* name, std::uint64_t milliseconds) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "jail/result.h"
+#include "jail/spec.h"
 #include "jail_c/status.h"
 
 namespace jail::c {
@@ -125,6 +126,9 @@ inline std::chrono::milliseconds patience_of(std::uint64_t at_most_ms) {
 
 // Errors: invalid, where it is more than a century, so that sums of times stay numbers.
 Result<std::chrono::milliseconds> checked_time(const char* name, std::uint64_t milliseconds);
+
+// Errors: invalid, for more than a terminal can have.
+Result<TerminalSize> terminal_size(std::uint32_t columns, std::uint32_t rows);
 
 inline std::uint64_t count_us(std::chrono::microseconds time) {
   return static_cast<std::uint64_t>(time.count());

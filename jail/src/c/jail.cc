@@ -117,6 +117,10 @@ jail_status jail_jail_start(jail_jail* jail, const jail_run_limits* limits, jail
   });
 }
 
+jail_status jail_jail_signal(jail_jail* jail, int number, jail_error* error) {
+  return guarded(__func__, {{"jail", jail}}, error, [&] { return jail->jail.signal(number); });
+}
+
 jail_status jail_jail_pause(jail_jail* jail, jail_error* error) {
   return guarded(__func__, {{"jail", jail}}, error, [&] { return jail->jail.pause(); });
 }
@@ -138,6 +142,18 @@ void jail_jail_kill(jail_jail* jail, jail_ended why) {
   const auto cause = jail::c::number_of(why);
   const bool known = cause >= JAIL_ENDED_EXITED && cause <= JAIL_ENDED_CANCELLED;
   jail->jail.kill(known ? static_cast<jail::Ended>(cause) : jail::Ended::killed);
+}
+
+int jail_jail_terminal_fd(const jail_jail* jail) {
+  return jail == nullptr ? -1 : jail->jail.terminal_fd();
+}
+
+jail_status jail_jail_resize(jail_jail* jail, uint32_t columns, uint32_t rows, jail_error* error) {
+  return guarded(__func__, {{"jail", jail}}, error, [&]() -> Result<void> {
+    const auto size = jail::c::terminal_size(columns, rows);
+    if (!size) return size.error();
+    return jail->jail.resize(*size);
+  });
 }
 
 int jail_jail_take_stdin(jail_jail* jail) {

@@ -1,4 +1,3 @@
-#include <limits>
 
 #include "c/boundary.h"
 #include "c/handles.h"
@@ -10,12 +9,6 @@ namespace {
 static_assert(static_cast<int>(ProcessPhase::starting) == JAIL_PROCESS_STARTING);
 static_assert(static_cast<int>(ProcessPhase::running) == JAIL_PROCESS_RUNNING);
 static_assert(static_cast<int>(ProcessPhase::ended) == JAIL_PROCESS_ENDED);
-
-Result<TerminalSize> size_of(std::uint32_t columns, std::uint32_t rows) {
-  constexpr std::uint32_t most = std::numeric_limits<std::uint16_t>::max();
-  if (columns > most || rows > most) return invalid("terminal: more than 65535 columns or rows");
-  return TerminalSize{static_cast<std::uint16_t>(columns), static_cast<std::uint16_t>(rows)};
-}
 
 Result<ProcessSpec> process_of(const char* const* argv, const char* const* env,
                                const jail_process_options* options) {
@@ -33,7 +26,7 @@ Result<ProcessSpec> process_of(const char* const* argv, const char* const* env,
   if (wall->count() > 0) spec.wall = *wall;
   if (cpu->count() > 0) spec.cpu = *cpu;
   if (read->terminal_columns != 0 || read->terminal_rows != 0) {
-    const auto size = size_of(read->terminal_columns, read->terminal_rows);
+    const auto size = terminal_size(read->terminal_columns, read->terminal_rows);
     if (!size) return size.error();
     spec.terminal = *size;
   }
@@ -154,7 +147,7 @@ jail_status jail_process_signal_group(jail_process* process, int number, jail_er
 jail_status jail_process_resize(jail_process* process, uint32_t columns, uint32_t rows,
                                 jail_error* error) {
   return guarded(__func__, {{"process", process}}, error, [&]() -> Result<void> {
-    const auto size = jail::c::size_of(columns, rows);
+    const auto size = jail::c::terminal_size(columns, rows);
     if (!size) return size.error();
     return process->process.resize(*size);
   });

@@ -88,6 +88,17 @@ jail_status jail_spec_set_living(jail_spec* spec, jail_error* error) {
   });
 }
 
+jail_status jail_spec_set_terminal(jail_spec* spec, uint32_t columns, uint32_t rows,
+                                   jail_error* error) {
+  return guarded(__func__, {{"spec", spec}}, error, [&]() -> Result<void> {
+    const auto size = jail::c::terminal_size(columns, rows);
+    if (!size) return size.error();
+    spec->spec.terminal.reset();
+    if (columns != 0 || rows != 0) spec->spec.terminal = *size;
+    return {};
+  });
+}
+
 jail_status jail_spec_set_hostname(jail_spec* spec, const char* hostname, jail_error* error) {
   return guarded(__func__, {{"spec", spec}, {"hostname", hostname}}, error, [&]() -> Result<void> {
     spec->spec.hostname = hostname;

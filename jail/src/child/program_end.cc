@@ -40,6 +40,15 @@ bool has_no_children(int directory, const char* task) {
 
 }  // namespace
 
+// The kernel scales what timer interrupts found to the sum in the same way when it is reaped.
+void UnreapedUse::count_time_of(long pid) {
+  const std::uint64_t sum = cpu_ns_of(pid, clock_sum) / 1000;
+  const std::uint64_t found = cpu_ns_of(pid, clock_prof) / 1000;
+  const std::uint64_t user = cpu_ns_of(pid, clock_user) / 1000;
+  user_us = found > user ? sum * user / found : sum;
+  system_us = sum - user_us;
+}
+
 bool ProgramEnd::read_process() {
   const Number name = number_of(pid_);
   Text text;

@@ -7,6 +7,15 @@
 
 namespace jail::child {
 
+// What a process has used that is not reaped, so that it is in no counter of its parent's yet.
+struct UnreapedUse {
+  std::uint64_t user_us = 0;
+  std::uint64_t system_us = 0;
+  std::uint64_t memory_peak = 0;  // in bytes
+
+  void count_time_of(long pid);
+};
+
 class ProgramEnd {
  public:
   // `proc` is a proc mount of this pid namespace, `pid` a child of init's that it has not reaped.

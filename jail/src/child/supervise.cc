@@ -18,6 +18,7 @@
 #include "child/children.h"
 #include "child/clocks.h"
 #include "child/guest_calls.h"
+#include "child/guest_signals.h"
 #include "child/guest_start.h"
 #include "child/held_limits.h"
 #include "child/living.h"
@@ -25,7 +26,9 @@
 #include "child/program_end.h"
 #include "child/program_pipe.h"
 #include "child/raw_syscall.h"
+#include "child/terminal.h"
 #include "child/watch.h"
+#include "child/zygote_request.h"
 
 namespace jail::child {
 namespace {
@@ -125,25 +128,11 @@ class Init {
   }
 
   long ask_zygote(int channel) {
-    wire::GuestRequest request{wire::plan_magic, 0, guest_work_, 0};
-    const long self = raw::call(SYS_pidfd_open, raw::call(SYS_getpid), 0);
-    if (self < 0) return self;
-    int fds[wire::max_guest_fds] = {
-        static_cast<int>(self), channel, static_cast<int>(slots_[wire::slot_stdin]),
-        static_cast<int>(slots_[wire::slot_stdout]), static_cast<int>(slots_[wire::slot_stderr])};
-    std::size_t count = wire::min_guest_fds;
-    if (slots_[wire::slot_cgroup] >= 0) {
-      request.fds |= wire::launch_cgroup;
-      fds[count++] = static_cast<int>(slots_[wire::slot_cgroup]);
-    }
-    if (slots_[wire::slot_invocation] >= 0) {
-      request.fds |= wire::launch_invocation;
-      fds[count++] = static_cast<int>(slots_[wire::slot_invocation]);
-    }
-    const long sent = send_bytes(static_cast<int>(slots_[wire::slot_zygote]), &request,
-                                 sizeof request, fds, count);
-    raw::call(SYS_close, self);
-    return sent;
+    const auto descriptor = [this](wire::Slot slot) { return static_cast<int>(slots_[slot]); };
+    const int streams[3] = {descriptor(wire::slot_stdin), descriptor(wire::slot_stdout),
+                            descriptor(wire::slot_stderr)};
+    const ZygoteRequest zygote(descriptor(wire::slot_zygote), descriptor(wire::slot_cgroup));
+    return zygote.ask(channel, descriptor(wire::slot_invocation), streams, guest_work_, 0);
   }
 
   // Only the guest holds its streams from here on, so that their end is seen outside.
@@ -266,6 +255,8 @@ class Init {
     lower_limit(base_, plan_.data_limit_offset, order_.data_limit);
     lower_limit(base_, plan_.cpu_limit_offset, order_.cpu_limit_s);
     limits_.begin(begin_ns_);
+    const long given = order_.columns != 0 ? give_terminal(control_, order_, slots_) : 0;
+    if (given < 0) return report_errno(given);
     return spawn_guest();
   }
 
@@ -320,6 +311,7 @@ class Init {
       case StartReport::running:
         exec_ns_ = now_ns();
         watch_.note_open_files(static_cast<int>(guest_));
+        guest_signals_.pass_on(guest_);
         break;
     }
   }
@@ -377,6 +369,10 @@ class Init {
       owner_gone_ = true;
     } else if (order.type == wire::order_cancel) {
       cause_ = wire::cause_cancelled;
+    } else if (order.type == wire::order_signal) {
+      guest_signals_.add(order.signal);
+      // Before its execve the guest is a part of init.
+      if (exec_ns_ != 0) guest_signals_.pass_on(guest_);
     }
   }
 
@@ -385,7 +381,7 @@ class Init {
     // A guest that was killed before its execve had finished left no word, and has ended as well.
     ran_until_ns_ = guest_end_ns_ != 0 && guest_end_ns_ < decided ? guest_end_ns_ : decided;
     if (guest_leaves_ && has_stopped()) {
-      count_unreaped_guest();
+      unreaped_.count_time_of(guest_);
     } else {
       end_all();
     }
@@ -397,7 +393,7 @@ class Init {
     ProgramEnd program(static_cast<int>(slots_[wire::slot_proc]), static_cast<int>(guest_));
     // A thread that executes another program meanwhile ends the call, in the name of the process.
     const bool alone = program.is_alone() && notices_.is_waiting(leave_);
-    unreaped_peak_ = program.memory_peak();
+    unreaped_.memory_peak = program.memory_peak();
     return alone || program.kill_threads();
   }
 
@@ -413,15 +409,6 @@ class Init {
     while (reap_one(0)) raw::call(SYS_kill, -1, SIGKILL);
   }
 
-  // The kernel scales what timer interrupts found to the sum in the same way when it is reaped.
-  void count_unreaped_guest() {
-    const std::uint64_t sum = cpu_ns_of(guest_, clock_sum) / 1000;
-    const std::uint64_t found = cpu_ns_of(guest_, clock_prof) / 1000;
-    const std::uint64_t user = cpu_ns_of(guest_, clock_user) / 1000;
-    unreaped_user_us_ = found > user ? sum * user / found : sum;
-    unreaped_system_us_ = sum - unreaped_user_us_;
-  }
-
   void report(wire::MessageType type) {
     wire::Message message{};
     message.type = type;
@@ -431,8 +418,8 @@ class Init {
     message.wait_status = wait_status_;
     if (guest_ != 0) {
       const rusage usage = reaped_usage();
-      std::uint64_t user = microseconds(usage.ru_utime) + unreaped_user_us_;
-      const std::uint64_t system = microseconds(usage.ru_stime) + unreaped_system_us_;
+      std::uint64_t user = microseconds(usage.ru_utime) + unreaped_.user_us;
+      const std::uint64_t system = microseconds(usage.ru_stime) + unreaped_.system_us;
       // What nobody waited for is in no counter any more: see KnownProcesses.
       user += beyond(limits_.cpu_ns() / 1000, user + system);
       if (is_started()) split_use_before(user, system);
@@ -440,7 +427,7 @@ class Init {
       message.cpu_system_us = beyond(system, system_before_us_);
       // These two have mapped files in them, of which no limit says anything.
       const std::uint64_t resident =
-          larger(static_cast<std::uint64_t>(usage.ru_maxrss) * 1024, unreaped_peak_);
+          larger(static_cast<std::uint64_t>(usage.ru_maxrss) * 1024, unreaped_.memory_peak);
       message.memory_peak_bytes =
           larger(limits_.memory_peak(), smaller(resident, order_.memory_bytes));
       const std::uint64_t running = exec_ns_ != 0 ? exec_ns_ : begin_ns_;
@@ -459,6 +446,7 @@ class Init {
   Watch watch_;
   HeldLimits limits_{watch_};
   wire::Order order_{};
+  GuestSignals guest_signals_;
   wire::Cause cause_ = wire::cause_none;
   bool owner_gone_ = false;
   bool start_failed_ = false;
@@ -480,11 +468,7 @@ class Init {
   std::uint64_t exec_ns_ = 0;
   std::uint64_t guest_end_ns_ = 0;
   std::uint64_t ran_until_ns_ = 0;
-  // These describe a guest that waits in exit_group(), or one that was killed and is not reaped
-  // yet.
-  std::uint64_t unreaped_user_us_ = 0;
-  std::uint64_t unreaped_system_us_ = 0;
-  std::uint64_t unreaped_peak_ = 0;
+  UnreapedUse unreaped_;  // of a guest that waits in exit_group(), or that was killed
 };
 
 }  // namespace

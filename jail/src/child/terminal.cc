@@ -4,6 +4,9 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
+#include <initializer_list>
+
+#include "child/channel.h"
 #include "child/raw_syscall.h"
 
 namespace jail::child {
@@ -23,6 +26,22 @@ long open_terminal(int terminals, const wire::Order& order, Terminal& terminal) 
   }
   terminal = {static_cast<int>(master), static_cast<int>(done)};
   return 0;
+}
+
+long give_terminal(int control, const wire::Order& order, long* slots) {
+  Terminal terminal;
+  long done = open_terminal(static_cast<int>(slots[wire::slot_terminals]), order, terminal);
+  if (done < 0) return done;
+  wire::Message message{};
+  message.type = wire::message_terminal;
+  done = send_with_room(control, &message, sizeof message, terminal.master);
+  raw::call(SYS_close, terminal.master);
+  for (const wire::Slot slot : {wire::slot_stdin, wire::slot_stdout, wire::slot_stderr}) {
+    raw::call(SYS_close, slots[slot]);
+    slots[slot] = terminal.slave;
+  }
+  slots[wire::slot_terminal] = terminal.slave;
+  return done < 0 ? done : 0;
 }
 
 }  // namespace jail::child

@@ -1,4 +1,4 @@
-// Terminals of a living jail.
+// Terminals of a jail.
 #pragma once
 
 #include "child/wire.h"
@@ -14,5 +14,9 @@ struct Terminal {
 // In `terminals`, where none can be opened by its name, of the size that `order` says. 0 or a
 // negative errno.
 long open_terminal(int terminals, const wire::Order& order, Terminal& terminal);
+
+// Opens one for the guest, puts it in the place of its streams, which are closed, and sends the
+// owner's side of it over `control`. 0 or a negative errno.
+long give_terminal(int control, const wire::Order& order, long* slots);
 
 }  // namespace jail::child

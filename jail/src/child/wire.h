@@ -30,15 +30,15 @@ enum Slot : std::uint8_t {
   slot_egress = 13,      // where the jail's listening socket goes, where it has one (egress.h)
   slot_first_free = 14,
   slot_none = 0xff,
-  // These belong to a process that is spawned into a living jail. The plan of such a jail and the
-  // plan of a template's host are never the same one, so they share numbers with the slots of a
-  // zygote.
+  // These belong to a process that is spawned into a living jail, and the first one to a guest too.
+  // The plan of such a jail and the plan of a template's host are never the same one, so they share
+  // numbers with the slots of a zygote.
   slot_terminal = slot_invocation,  // its controlling terminal, where it has one
   slot_program_path = slot_zygote,  // these four are addresses, see Command
   slot_arguments = slot_library,
   slot_variables = slot_setup,
   slot_start_directory = slot_guest_plan,
-  // The init of a living jail makes terminals here. It has let go of its cgroup's directory by
+  // The init of a jail with terminals makes them here. It has let go of its cgroup's directory by
   // then; one of a template, which a zygote forks into, keeps that and has no terminals.
   slot_terminals = slot_cgroup,
 };
@@ -212,7 +212,8 @@ struct GuestReport {
 // process's control socket, its Command and, unless it gets a terminal, its three streams.
 // One to fork brings, in the place of the Command, an Invocation. One for a socket of the jail's
 // network brings the descriptor that the answer is sent on. An order to pause is answered by
-// message_paused, unless one to resume overtakes the answer.
+// message_paused, unless one to resume overtakes the answer. One to signal is for a jail with a
+// program of its own that was started.
 enum OrderType : std::uint32_t {
   order_start = 1,
   order_cancel = 2,
@@ -221,12 +222,14 @@ enum OrderType : std::uint32_t {
   order_socket_ipv4 = 5,
   order_socket_ipv6 = 6,
   order_pause = 7,
-  order_resume = 8
+  order_resume = 8,
+  order_signal = 9
 };
 struct Order {
   OrderType type;
   std::int32_t serial;    // of an order to pause, by which its answer is known
-  std::uint16_t columns;  // of the terminal of a spawned process; 0: it has none
+  std::int32_t signal;    // of an order to signal, to the guest's process group
+  std::uint16_t columns;  // of the terminal of a spawned process or of a guest; 0: it has none
   std::uint16_t rows;
   std::uint64_t wall_ns;
   std::uint64_t cpu_ns;
@@ -272,8 +275,9 @@ enum MessageType : std::uint32_t {
                         // owner's side of its terminal, where it has one
   message_running = 8,  // from init, of a process: execve has succeeded
   message_socket = 9,   // from init, to order_socket_*: the socket comes along
-  message_paused = 10,  // from init of a living jail, of the order whose serial is `index`: nothing
-                        // runs; `error` set: its processes could not be stopped, and go on
+  message_paused = 10,  // from init of a living jail, of the order whose serial is `index`:
+                        // nothing runs; `error` set: its processes could not be stopped, and go on
+  message_terminal = 11,  // from init, to order_start: the owner's side of the guest's terminal
 };
 
 // What `index` of message_failed says of a process that could not be made, by no call of a plan.

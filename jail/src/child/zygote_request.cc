@@ -21,6 +21,7 @@ long ZygoteRequest::open_namespaces(int proc) {
                               O_RDONLY | O_CLOEXEC);
     if (fd < 0) return fd;
     namespaces_[i] = static_cast<int>(fd);
+    ++opened_;
   }
   return 0;
 }
@@ -53,8 +54,9 @@ long ZygoteRequest::fork_waiting(int proc, const int* streams, wire::GuestReport
   return done;
 }
 
-long ZygoteRequest::ask(int channel, int invocation, const int* streams, std::uint32_t work) const {
-  wire::GuestRequest request{wire::plan_magic, 0, work, wire::max_namespaces};
+long ZygoteRequest::ask(int channel, int invocation, const int* streams, std::uint32_t work,
+                        int flags) const {
+  wire::GuestRequest request{wire::plan_magic, 0, work, opened_};
   const long self = raw::call(SYS_pidfd_open, raw::call(SYS_getpid), 0);
   if (self < 0) return self;
   int fds[wire::max_guest_fds] = {static_cast<int>(self), channel, streams[0], streams[1],
@@ -68,8 +70,8 @@ long ZygoteRequest::ask(int channel, int invocation, const int* streams, std::ui
     request.fds |= wire::launch_invocation;
     fds[count++] = invocation;
   }
-  for (const int one : namespaces_) fds[count++] = one;
-  const long sent = send_bytes(zygote_, &request, sizeof request, fds, count, MSG_DONTWAIT);
+  for (std::uint32_t i = 0; i < opened_; ++i) fds[count++] = namespaces_[i];
+  const long sent = send_bytes(zygote_, &request, sizeof request, fds, count, flags);
   raw::call(SYS_close, self);
   return sent < 0 ? sent : 0;
 }

@@ -1,5 +1,7 @@
-// How init of a living jail has a template's zygote fork a process into it.
+// How init has a template's zygote fork a process into its jail.
 #pragma once
+
+#include <sys/socket.h>
 
 #include "child/wire.h"
 
@@ -18,9 +20,11 @@ class ZygoteRequest {
 
   bool can_fork() const { return zygote_ >= 0; }
 
-  // `channel` is the guest's end of its channel to init, `invocation` a file or -1. Does not wait;
-  // nobody may be there any more. 0 or a negative errno.
-  long ask(int channel, int invocation, const int* streams, std::uint32_t work) const;
+  // `channel` is the guest's end of its channel to init, `invocation` a file or -1, `flags` as for
+  // sendmsg(2). The zygote joins by the namespaces that were opened, where they were. Nobody may be
+  // there any more. 0 or a negative errno.
+  long ask(int channel, int invocation, const int* streams, std::uint32_t work,
+           int flags = MSG_DONTWAIT) const;
 
  private:
   long open_namespaces(int proc);
@@ -29,6 +33,7 @@ class ZygoteRequest {
   int zygote_;
   int cgroup_;
   int namespaces_[wire::max_namespaces] = {};
+  std::uint32_t opened_ = 0;  // of them
 };
 
 }  // namespace jail::child

@@ -187,7 +187,7 @@ Result<Output> Jail::communicate(std::string_view input, std::uint64_t max_bytes
   if (state.failure) return *state.failure;
   if (state.phase < Phase::running) return cannot_communicate("it was not started");
   if (!state.streams[1].valid() || !state.streams[2].valid()) {
-    return cannot_communicate("its output was taken");
+    return cannot_communicate("its output was taken, or it has a terminal");
   }
   if (!input.empty() && !state.streams[0].valid()) return cannot_communicate("its input was taken");
   Output output;

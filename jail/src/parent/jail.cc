@@ -98,6 +98,7 @@ int Jail::control_fd() const noexcept { return state_->control.get(); }
 Fd Jail::take_stdin() noexcept { return std::move(state_->streams[0]); }
 Fd Jail::take_stdout() noexcept { return std::move(state_->streams[1]); }
 Fd Jail::take_stderr() noexcept { return std::move(state_->streams[2]); }
+int Jail::terminal_fd() const noexcept { return state_->terminal.get(); }
 int Jail::working_directory_fd() const noexcept { return state_->workspace.get(); }
 int Jail::process_fd() const noexcept { return state_->process.get(); }
 const ExitReport& Jail::report() const noexcept { return state_->report; }
@@ -139,6 +140,12 @@ Result<Phase> Jail::State::read_reports() {
         workspace = std::move(received.fd);
         report.phases.set_up = duration_cast<microseconds>(steady_clock::now() - launched_at);
         phase = Phase::ready;
+        break;
+      case wire::message_terminal:
+        if (phase != Phase::running || !terminal_size || terminal.valid()) return give_up();
+        terminal = std::move(received.fd);
+        if (!terminal.valid()) return give_up();
+        if (auto done = set_non_blocking(terminal); !done) return done.error();
         break;
       case wire::message_paused:
         if (message.index < 1 || message.index > pause_serial) return give_up();
@@ -233,6 +240,10 @@ Result<void> Jail::start(const RunLimits& limits) {
       state.cgroup ? std::numeric_limits<std::uint64_t>::max() : wanted.memory_bytes;
   order.data_limit = private_mapping_limit(wanted.memory_bytes);
   order.cpu_limit_s = cpu_seconds_limit(wanted.cpu);
+  if (state.terminal_size) {
+    order.columns = state.terminal_size->columns;
+    order.rows = state.terminal_size->rows;
+  }
   if (::send(state.control.get(), &order, sizeof order, MSG_NOSIGNAL) < 0) {
     return Error{ErrorKind::closed, "start a jail", errno, {}};
   }
@@ -258,6 +269,23 @@ Result<void> send_order(const Jail::State& state, const wire::Order& order,
 }
 
 }  // namespace
+
+Result<void> Jail::resize(TerminalSize size) { return resize_terminal(state_->terminal, size); }
+
+Result<void> Jail::signal(int number) {
+  if (number < 1 || number > SIGRTMAX) return invalid("signal: not 1 to 64");
+  if (state_->failure) return *state_->failure;
+  if (state_->spawning) return invalid("signal: a living jail has no guest of its own");
+  if (state_->phase == Phase::ended) return {};
+  if (state_->phase != Phase::running) return invalid("signal: the jail does not run yet");
+  wire::Order order{};
+  order.type = wire::order_signal;
+  order.signal = number;
+  auto sent = send_order(*state_, order, "signal a jail");
+  // Init is gone when the jail has ended; advance() reads how.
+  if (!sent && sent.error().kind == ErrorKind::closed) return {};
+  return sent;
+}
 
 Result<void> Jail::pause() {
   const std::string doing = "pause a jail";

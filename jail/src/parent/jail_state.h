@@ -73,6 +73,8 @@ struct Jail::State {
   Activity activity = Activity::active;
   std::int32_t pause_serial = 0;  // of the last order to pause
   std::array<Fd, 3> streams;
+  std::optional<TerminalSize> terminal_size;  // that the guest's has when it starts
+  Fd terminal;                                // the owner's side, once init has sent it
   std::optional<CgroupLeaf> cgroup;
   std::optional<IdLease> lease;  // of ids of its own, where it has them
   bool was_refused = false;      // by the launcher, which could not clone it

@@ -125,6 +125,7 @@ Result<Jail> Launcher::launch(const JailSpec& spec) const {
   }
   order.socket = state_->socket.get();
   order.limits = spec.limits;
+  order.terminal = spec.terminal;
   order.cgroups = state_->cgroups ? &*state_->cgroups : nullptr;
   order.network = &spec.network;
   order.proxy = state_->egress.get();

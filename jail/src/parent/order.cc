@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -61,6 +62,13 @@ Result<void> set_non_blocking(const Fd& fd) {
   if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0)
     return system_error("make a stream non-blocking");
   return {};
+}
+
+Result<void> resize_terminal(const Fd& terminal, TerminalSize size) {
+  if (!terminal.valid()) return invalid("resize a terminal: there is none");
+  const winsize wanted{size.rows, size.columns, 0, 0};
+  if (::ioctl(terminal.get(), TIOCSWINSZ, &wanted) == 0) return {};
+  return system_error("resize a terminal");
 }
 
 Result<void> send_launch_request(int socket, std::vector<LaunchArgument> arguments,
@@ -136,7 +144,8 @@ Result<Jail> order_jail(const JailOrder& order) {
   state->max_memory_bytes = std::max(order.max_memory_bytes, order.limits.memory_bytes);
   state->max_cpu = std::max(order.max_cpu, order.limits.cpu);
   state->control = std::move(control->first);
-  state->streams = std::move(streams->owner);
+  state->terminal_size = order.terminal;
+  if (!order.terminal) state->streams = std::move(streams->owner);
   if (order.living != nullptr) {
     state->spawning = {order.living->working_directory, order.living->network, {}};
     if (order.forks) state->spawning->of_template = order.living->argv;

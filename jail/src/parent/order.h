@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,9 @@ Result<std::pair<Fd, Fd>> socket_pair();
 Result<std::pair<Fd, Fd>> make_pipe();
 // The file's only status flag from now on.
 Result<void> set_non_blocking(const Fd& fd);
+
+// Of a jail or a process; `terminal` is not valid where it has none.
+Result<void> resize_terminal(const Fd& terminal, TerminalSize size);
 
 // The standard streams of a guest: its ends, and the owner's, which do not block.
 struct StreamPipes {
@@ -64,6 +68,7 @@ struct JailOrder {
   const JailSpec* living = nullptr;     // of a jail that processes are spawned into
   bool forks = false;                   // that one, by a zygote
   IdRange::State* ids = nullptr;        // where the jail gets ids of its own; null: nowhere
+  std::optional<TerminalSize> terminal = std::nullopt;  // in place of the guest's streams
 };
 
 // Of a jail with Network::Kind::egress where there is no proxy.

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <string_view>
@@ -278,11 +277,6 @@ Result<void> Process::signal_group(int number) {
   return send_signal(*state_, wire::signal_group, number);
 }
 
-Result<void> Process::resize(TerminalSize size) {
-  if (!state_->terminal.valid()) return invalid("resize a terminal: the process has none");
-  const winsize wanted{size.rows, size.columns, 0, 0};
-  if (::ioctl(state_->terminal.get(), TIOCSWINSZ, &wanted) == 0) return {};
-  return system_error("resize a terminal");
-}
+Result<void> Process::resize(TerminalSize size) { return resize_terminal(state_->terminal, size); }
 
 }  // namespace jail

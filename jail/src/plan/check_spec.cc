@@ -63,7 +63,11 @@ Result<void> check_program(const JailSpec& spec) {
     // What each process has of its own is in its ProcessSpec.
     if (!spec.argv.empty()) return invalid("argv: given for a jail that lives until it is ended");
     if (!spec.env.empty()) return invalid("env: given for a jail that lives until it is ended");
+    if (spec.terminal) return invalid("terminal: given for a jail that lives until it is ended");
     return {};
+  }
+  if (spec.terminal && (spec.terminal->columns == 0 || spec.terminal->rows == 0)) {
+    return invalid("terminal: no columns or no rows");
   }
   if (Result<void> command = check_command(spec.argv); !command) return command;
   return check_environment(spec.env);
@@ -93,8 +97,10 @@ Result<void> check_environment(const std::vector<std::string>& env) {
 }
 
 Result<void> check_one_program(const JailSpec& spec) {
-  if (spec.life == Life::one_program) return {};
-  return invalid("life: the jails of a pool run one program each");
+  if (spec.life != Life::one_program)
+    return invalid("life: the jails of a pool run one program each");
+  if (spec.terminal) return invalid("terminal: the jails of a pool have none");
+  return {};
 }
 
 std::string item(const char* list, std::size_t index) {

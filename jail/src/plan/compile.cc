@@ -52,6 +52,7 @@ void add_spawned_guest(Builder& builder, Plan& plan, const JailSpec& spec, const
 void add_one_guest(Builder& builder, Plan& plan, const JailSpec& spec, const HostFacts& host,
                    const std::optional<SlotRef>& ruleset) {
   add_streams(builder);
+  if (spec.terminal) add_controlling_terminal(builder);
   add_start_place(builder, spec);
   add_limits(builder, plan, spec, host);
   add_domain(builder, ruleset, host);

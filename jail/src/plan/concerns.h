@@ -14,8 +14,11 @@ namespace jail {
 
 // The device nodes that a jail shows, the host's own: nobody may make one in a user namespace.
 inline constexpr const char* devices[] = {"null", "zero", "full", "random", "urandom"};
-// A living jail shows it too: whatever process opens it gets its own controlling terminal.
+// A jail with terminals shows it too: whatever process opens it gets its own controlling terminal.
 inline constexpr const char* terminal_device = "tty";
+inline bool has_terminals(const JailSpec& spec) {
+  return spec.life == Life::until_ended || spec.terminal.has_value();
+}
 inline std::string path_of_device(const char* name) { return std::string("/dev/") + name; }
 
 // The host's node that a guest sees as this device. Memory that is mapped from /dev/zero and shared

@@ -185,7 +185,7 @@ void add_mounts(Builder& builder, const JailSpec& spec) {
   sources.attach_to(root);
   attach_writables(builder, mounts, root, spec.limits);
   attach_proc(builder, mounts, root);
-  if (spec.life == Life::until_ended) attach_terminals(builder, mounts, root);
+  if (has_terminals(spec)) attach_terminals(builder, mounts, root);
   mounts.set_attributes(root, MOUNT_ATTR_RDONLY, 0, "make / read-only");
   enter_root(builder, root);
 }

@@ -121,7 +121,7 @@ void lay_out(Skeleton& skeleton, const JailSpec& spec) {
   for (const Link& link : root.links) skeleton.link(link.target, link.points_to);
   for (const char* device : devices) skeleton.file(path_of_device(device), "");
   for (const Device& device : spec.devices) skeleton.file(device.path, "");
-  if (spec.life == Life::until_ended) {
+  if (has_terminals(spec)) {
     skeleton.file(path_of_device(terminal_device), "");
     skeleton.directory("/dev/pts");
   }

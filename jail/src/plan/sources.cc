@@ -15,7 +15,7 @@ Sources::Sources(Builder& builder, MountWriter& mounts, const JailSpec& spec,
   for (const char* device : devices) {
     take_device(source_of_device(device), path_of_device(device));
   }
-  if (spec.life == Life::until_ended) {
+  if (has_terminals(spec)) {
     const std::string path = path_of_device(terminal_device);
     take_device(path, path);
   }

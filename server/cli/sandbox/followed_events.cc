@@ -1,5 +1,7 @@
 #include "server/cli/sandbox/followed_events.h"
 
+#include <utility>
+
 #include "runtime/json/members.h"
 #include "runtime/llm/stream_parts.h"
 #include "server/cli/exit_codes.h"
@@ -12,11 +14,13 @@ namespace {
 namespace json = runtime::json;
 
 constexpr std::size_t max_shown_of_an_error = 1000;
+// A result with all output and all artifacts that there can be is one event.
+constexpr std::size_t max_event_bytes = 64u << 20;
 
 class EventReader {
  public:
-  explicit EventReader(const std::function<int(const FollowedEvent&)>& on_event)
-      : on_event_(on_event) {}
+  EventReader(const LastEvent& last, const std::function<int(const FollowedEvent&)>& on_event)
+      : last_(last), on_event_(on_event) {}
 
   // False: there is no use in going on.
   bool feed(std::string_view bytes) {
@@ -46,29 +50,35 @@ class EventReader {
       exit_code_ = server::fail(exit_own_failure, plain_line(detail, max_shown_of_an_error));
       return;
     }
-    has_ended_ = has_ended_ || type == "end";
+    has_ended_ = has_ended_ || type == last_.type;
     exit_code_ = on_event_({.type = type, .data = *data, .line = line});
   }
 
+  const LastEvent& last_;
   const std::function<int(const FollowedEvent&)>& on_event_;
-  runtime::llm::LineReader lines_;
+  runtime::llm::LineReader lines_{max_event_bytes};
   int exit_code_ = 0;
   bool has_ended_ = false;
 };
 
 }  // namespace
 
-int follow(ServerClient& client, const std::string& path,
+int follow(ServerClient& client, ServerRequest request, const LastEvent& last,
            const std::function<int(const FollowedEvent&)>& on_event) {
-  EventReader reader(on_event);
-  const auto call =
-      client.begin({.path = path, .accept = "application/x-ndjson"},
-                   {.on_body = [&](std::string_view bytes) { return reader.feed(bytes); }});
+  EventReader reader(last, on_event);
+  request.accept = "application/x-ndjson";
+  const auto call = client.begin(
+      std::move(request), {.on_body = [&](std::string_view bytes) { return reader.feed(bytes); }});
   const auto answer = client.finish(*call);
   if (reader.exit_code() != 0) return reader.exit_code();
-  if (!answer) return refused(client, answer.error());
+  if (!answer) return fail(answer.error(), client.signals(), last.refused);
   if (reader.has_ended()) return 0;
-  return server::fail(exit_own_failure, "the server ended before the sandbox did");
+  return server::fail(exit_own_failure, std::string(last.missing));
+}
+
+int follow(ServerClient& client, const std::string& path,
+           const std::function<int(const FollowedEvent&)>& on_event) {
+  return follow(client, {.path = path}, {}, on_event);
 }
 
 void tell_end(const json::Value& data) {

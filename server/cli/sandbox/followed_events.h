@@ -16,9 +16,19 @@ struct FollowedEvent {
   std::string_view line;  // the whole event as it came, without a line feed
 };
 
-// Asks for `path` and hands over each event but heartbeats, "end" among them, until there are no
-// more or a signal ends us. `on_event` returns 0, or the exit status of a failure, of which it has
-// told, to go no further. Returns the exit status.
+// How a stream of events ends, and what is said of one that breaks off before.
+struct LastEvent {
+  std::string_view type = "end";
+  std::string_view missing = "the server ended before the sandbox did";
+  int refused = 1;  // the exit status where the server says no
+};
+
+// Asks `request` and hands over each event but heartbeats, the last one among them, until there are
+// no more or a signal ends us. `on_event` returns 0, or the exit status of a failure, of which it
+// has told, to go no further. Returns the exit status.
+int follow(ServerClient& client, ServerRequest request, const LastEvent& last,
+           const std::function<int(const FollowedEvent&)>& on_event);
+// The same of what happens in a sandbox.
 int follow(ServerClient& client, const std::string& path,
            const std::function<int(const FollowedEvent&)>& on_event);
 

@@ -33,6 +33,12 @@ std::string shown(const runtime::json::Value& object, std::string_view name) {
   return plain_line(text != nullptr ? *text : runtime::llm::text_of(*value), max_shown_characters);
 }
 
+std::string shown_time(const runtime::json::Value& object, std::string_view name) {
+  std::string time = shown(object, name).substr(0, 19);
+  if (time.size() > 10 && time[10] == 'T') time[10] = ' ';
+  return time;
+}
+
 const runtime::json::Array* array_in(const runtime::json::Value& object, std::string_view name) {
   const runtime::json::Value* const array = runtime::json::member(object, name);
   return array == nullptr ? nullptr : array->as_array();

@@ -10,10 +10,6 @@ namespace server::client {
 
 namespace json = runtime::json;
 
-std::string_view name_of(Encoding encoding) noexcept {
-  return encoding == Encoding::base64 ? "base64" : "utf-8";
-}
-
 ProcessEvents::ProcessEvents(Encoding encoding, Listener listener)
     : encoding_(encoding), listener_(std::move(listener)) {}
 

@@ -8,12 +8,11 @@
 
 #include "runtime/json/reader.h"
 #include "runtime/llm/stream_parts.h"
+#include "runtime/sandbox/run_request.h"
 
 namespace server::client {
 
-enum class Encoding : unsigned char { utf8, base64 };
-// "utf-8", "base64"
-std::string_view name_of(Encoding encoding) noexcept;
+using Encoding = runtime::OutputEncoding;
 
 class ProcessEvents {
  public:

@@ -22,13 +22,6 @@ constexpr std::size_t max_characters = 1000;
 
 bool has_ended(const json::Value& object) { return json::text_member(&object, "state") == "ended"; }
 
-// "2026-11-21 20:16:00" of "2026-11-21T20:16:00.123Z"; all times are UTC.
-std::string time_text(const json::Value& object, std::string_view name) {
-  std::string time = shown(object, name).substr(0, 19);
-  if (time.size() > 10 && time[10] == 'T') time[10] = ' ';
-  return time;
-}
-
 // "running", or why it is not any more.
 std::string state_of(const json::Value& object) {
   if (!has_ended(object)) return shown(object, "state");
@@ -137,7 +130,7 @@ std::string sandboxes_text(const json::Array& sandboxes, std::size_t width) {
   Rows rows;
   for (const json::Value& sandbox : sandboxes) {
     rows.push_back({shown(sandbox, "id"), shown(sandbox, "name"), state_of(sandbox),
-                    time_text(sandbox, has_ended(sandbox) ? "ended_at" : "ends_at"),
+                    shown_time(sandbox, has_ended(sandbox) ? "ended_at" : "ends_at"),
                     shown(sandbox, "processes"), shown(sandbox, "template"),
                     metadata_text(sandbox)});
   }
@@ -151,7 +144,7 @@ std::string processes_text(const json::Array& processes, std::size_t width) {
   Rows rows;
   for (const json::Value& process : processes) {
     rows.push_back({shown(process, "pid"), state_of(process), status_of(process),
-                    time_text(process, "started_at"), time_used(process), command_text(process)});
+                    shown_time(process, "started_at"), time_used(process), command_text(process)});
   }
   return table(columns, rows, width);
 }
@@ -161,13 +154,13 @@ std::string events_text(const json::Array& events, std::size_t width) {
       {.title = "AT (UTC)"}, {.title = "EVENT"}, {.title = "WHAT", .min_width = 12}};
   Rows rows;
   for (const json::Value& event : events) {
-    rows.push_back({time_text(event, "at"), shown(event, "kind"), detail_text(event)});
+    rows.push_back({shown_time(event, "at"), shown(event, "kind"), detail_text(event)});
   }
   return table(columns, rows, width);
 }
 
 std::string event_line(const json::Value& event) {
-  const std::string begin = time_text(event, "at") + "  ";
+  const std::string begin = shown_time(event, "at") + "  ";
   const std::string kind = shown(event, "kind");
   const std::string detail = detail_text(event);
   return begin + (detail.empty() ? kind : padded(kind, 15) + "  " + detail) + "\n";
@@ -220,7 +213,7 @@ std::string files_text(const json::Array& entries, std::size_t width) {
     std::string name = shown(entry, "name");
     if (const std::string target = shown(entry, "target"); target != "-") name += " -> " + target;
     rows.push_back({shown(entry, "type"), shown(entry, "mode"), shown(entry, "size"),
-                    time_text(entry, "modified_at"), std::move(name)});
+                    shown_time(entry, "modified_at"), std::move(name)});
   }
   return table(columns, rows, width);
 }
@@ -256,10 +249,10 @@ std::string sandbox_text(const json::Value& sandbox) {
   add("template", shown(sandbox, "template"));
   add("metadata", metadata_text(sandbox));
   add("working directory", shown(sandbox, "working_directory"));
-  add("created", time_text(sandbox, "created_at"));
-  add("ends", time_text(sandbox, "ends_at"));
-  if (has_ended(sandbox)) add("ended", time_text(sandbox, "ended_at"));
-  if (const std::string paused = time_text(sandbox, "paused_at"); paused != "-") {
+  add("created", shown_time(sandbox, "created_at"));
+  add("ends", shown_time(sandbox, "ends_at"));
+  if (has_ended(sandbox)) add("ended", shown_time(sandbox, "ended_at"));
+  if (const std::string paused = shown_time(sandbox, "paused_at"); paused != "-") {
     add("paused", paused);
   }
   add("idle seconds", shown(sandbox, "idle_seconds"));

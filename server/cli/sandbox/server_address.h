@@ -13,6 +13,7 @@ struct ServerAddress {
   std::string url;          // http or https, without a slash at its end
   std::string socket_path;  // of a Unix socket; empty: the URL says where
   std::string key;          // empty: none
+  std::string named_by = "AGENT_SANDBOX_URL";
 
   // For messages: holds no secret.
   std::string shown() const;
@@ -22,5 +23,8 @@ struct ServerAddress {
 // directory one is in could send a key to somebody else. Errors: ErrorKind::invalid, naming the
 // variable and repeating no key.
 jail::Result<ServerAddress> server_address(const runtime::Environment& environment);
+// The same with the URL that stands behind the option `named_by`, not empty.
+jail::Result<ServerAddress> server_address(const runtime::Environment& environment, std::string url,
+                                           std::string named_by);
 
 }  // namespace server::client

@@ -99,7 +99,7 @@ jail::Error ServerClient::no_answer(const llm::HttpFault& fault) const {
   jail::Error error{jail::ErrorKind::closed, {}, 0, {}};
   if (fault.kind == llm::HttpFault::unreachable) {
     error.doing = "no server at " + address_.shown() + ": " + fault.text;
-    error.hint = "start one with `agent-sandbox serve`, or say where it is by AGENT_SANDBOX_URL";
+    error.hint = "start one with `agent-sandbox serve`, or say where it is by " + address_.named_by;
   } else {
     error.doing = "no answer of " + address_.shown() + ": " + fault.text;
   }

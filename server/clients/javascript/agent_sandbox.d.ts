@@ -200,7 +200,7 @@ interface EventOf<Type extends string, Value> {
 
 type Output = EventOf<"stdout" | "stderr", string>;
 
-export type CodeEvent = Output | EventOf<"started", { jobId: string; language: string }> | EventOf<"execution_result", RunResult> |
+export type CodeEvent = Output | EventOf<"started", { jobId: string; language: string; outputEncoding: string }> | EventOf<"execution_result", RunResult> |
   EventOf<"complete", { jobId: string; status: string; success: boolean }>;
 export type TaskEvent = EventOf<"complete", TaskResult> | EventOf<"token", string> |
   EventOf<"started" | "generating" | "code" | "executing" | "execution_result" | "critiquing" | "critique" | "retrying" | "swarm",

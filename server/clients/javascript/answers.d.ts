@@ -50,6 +50,7 @@ export interface RunResult {
   stderr: string;
   stdoutTruncated: boolean;
   stderrTruncated: boolean;
+  outputEncoding: "utf-8" | "base64";
   executionTimeMs: number;
   cpuTimeMs: number;
   memoryPeakMb: number;

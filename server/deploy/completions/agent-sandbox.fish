@@ -1,6 +1,6 @@
 # Completion of agent-sandbox for fish.
 
-set -l commands exec serve mcp run sandbox benchmark lessons doctor
+set -l commands exec serve mcp run sandbox jobs logs benchmark lessons doctor
 set -l programs exec run
 set -l models run benchmark
 set -l hosts exec serve mcp run benchmark
@@ -15,6 +15,8 @@ complete -c agent-sandbox -n $alone -a serve -d 'Answer POST /execute over HTTP'
 complete -c agent-sandbox -n $alone -a mcp -d 'Give a language model tools, by MCP'
 complete -c agent-sandbox -n $alone -a run -d 'Let a model solve a task, in jails'
 complete -c agent-sandbox -n $alone -a sandbox -d 'Sandboxes that live on a server'
+complete -c agent-sandbox -n $alone -a jobs -d 'What a server runs or has run'
+complete -c agent-sandbox -n $alone -a logs -d 'Print what a job or a sandbox wrote'
 complete -c agent-sandbox -n $alone -a benchmark -d 'Let a model solve a suite of tasks, and count'
 complete -c agent-sandbox -n $alone -a lessons -d 'What was learnt from tasks'
 complete -c agent-sandbox -n $alone -a doctor -d 'Say what this host can enforce'
@@ -45,11 +47,14 @@ complete -c agent-sandbox -n $seen -l model -x -d 'Which of its models'
 set -l seen 'not __fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from exec'
 complete -c agent-sandbox -n $seen -F
 complete -c agent-sandbox -n $seen -s c -x -d 'The program itself'
+complete -c agent-sandbox -n $seen -s t -l tty -d 'Give the program a terminal'
+complete -c agent-sandbox -n $seen -s i -l interactive -d 'Pass standard input on, as always'
 complete -c agent-sandbox -n $seen -l language -xa 'python bash javascript typescript' -d 'Of the program'
 complete -c agent-sandbox -n $seen -s e -l env -x -d 'A variable for the program'
 complete -c agent-sandbox -n $seen -l allow -x -d 'Let it reach HOST:PORT'
 complete -c agent-sandbox -n $seen -l template -xa 'bash data javascript python typescript' -d 'Its root and policy'
 complete -c agent-sandbox -n $seen -l jail -rF -d 'What the jail has beside the usual'
+complete -c agent-sandbox -n $seen -l server -xa 'http://127.0.0.1:8000 https:// unix:/' -d 'Run it on this server'
 complete -c agent-sandbox -n $seen -l json -d 'Print the result as POST /execute returns it'
 complete -c agent-sandbox -n $seen -l explain -d 'Print the steps that make the jail'
 
@@ -84,6 +89,23 @@ complete -c agent-sandbox -n "__fish_seen_subcommand_from lessons; and not __fis
 complete -c agent-sandbox -n "__fish_seen_subcommand_from lessons; and not __fish_seen_subcommand_from $actions" -a erase -d 'Forget some'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from lessons; and __fish_seen_subcommand_from list' -l json -d 'For machines'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from lessons; and __fish_seen_subcommand_from erase' -l all -d 'All of them'
+
+set -l actions list show cancel
+set -l seen "__fish_seen_subcommand_from jobs; and not __fish_seen_subcommand_from $actions"
+complete -c agent-sandbox -n $seen -a list -d 'Show them'
+complete -c agent-sandbox -n $seen -a show -d 'Show one'
+complete -c agent-sandbox -n $seen -a cancel -d 'End some that run'
+
+set -l seen '__fish_seen_subcommand_from jobs; and not __fish_seen_subcommand_from show cancel'
+complete -c agent-sandbox -n $seen -l limit -x -d 'At most so many'
+complete -c agent-sandbox -n $seen -l status -xd 'Only those' \
+    -a 'running success error timeout failed out_of_memory killed violation cancelled completed'
+set -l seen '__fish_seen_subcommand_from jobs; and not __fish_seen_subcommand_from cancel'
+complete -c agent-sandbox -n $seen -l json -d 'Print what the server answers'
+
+set -l seen 'not __fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from logs'
+complete -c agent-sandbox -n $seen -s f -l follow -d 'Go on until it ends'
+complete -c agent-sandbox -n $seen -l tail -x -d 'Begin with the latest lines'
 
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l json -d 'For machines'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l speed -d 'Only measure the speed of the host'

@@ -1,5 +1,7 @@
 // NULL where a value is needed: an error that names it, never a crash. Each function of the
 // interface that returns a status is here.
+#include <signal.h>
+
 #include "checks.h"
 
 static void check_policy(void) {
@@ -58,6 +60,7 @@ static void check_spec(void) {
   REFUSES("spec is NULL", jail_spec_set_env(NULL, list, &error));
   REFUSES("spec is NULL", jail_spec_set_working_directory(NULL, "/w", &error));
   REFUSES("spec is NULL", jail_spec_set_living(NULL, &error));
+  REFUSES("spec is NULL", jail_spec_set_terminal(NULL, 80, 24, &error));
   REFUSES("spec is NULL", jail_spec_set_hostname(NULL, "h", &error));
   REFUSES("spec is NULL", jail_spec_set_root(NULL, root, &error));
   REFUSES("spec is NULL", jail_spec_set_policy(NULL, policy, &error));
@@ -109,8 +112,11 @@ static void check_launcher_and_jail(void) {
   CHECK(jail_jail_take_stdin(NULL) == -1);
   CHECK(jail_jail_take_stdout(NULL) == -1);
   CHECK(jail_jail_take_stderr(NULL) == -1);
+  CHECK(jail_jail_terminal_fd(NULL) == -1);
+  REFUSES("jail is NULL", jail_jail_resize(NULL, 80, 24, &error));
   CHECK(jail_launcher_process_fd(NULL) == -1);
   CHECK(jail_jail_activity(NULL) == JAIL_ACTIVITY_ACTIVE);
+  REFUSES("jail is NULL", jail_jail_signal(NULL, SIGINT, &error));
   REFUSES("jail is NULL", jail_jail_pause(NULL, &error));
   REFUSES("jail is NULL", jail_jail_resume(NULL, &error));
   jail_jail_cancel(NULL);

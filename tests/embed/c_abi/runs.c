@@ -90,8 +90,37 @@ static void check_limits_of_a_run(const jail_launcher *launcher) {
   jail_jail_destroy(jail);
 }
 
+static void check_terminal(const jail_launcher *launcher) {
+  jail_spec *spec = python_spec("import os; raise SystemExit(os.get_terminal_size().columns)");
+  jail_report report = {.size = sizeof report};
+  jail_jail *jail = NULL;
+  REFUSES("terminal", jail_spec_set_terminal(spec, 65536, 24, &error));
+  SUCCEEDS(jail_spec_set_terminal(spec, 91, 30, &error));
+  SUCCEEDS(jail_launcher_launch(launcher, spec, &jail, &error));
+  jail_spec_destroy(spec);
+  SUCCEEDS(jail_jail_wait(jail, JAIL_PHASE_READY, patience_ms, NULL, &error));
+  CHECK(jail_jail_terminal_fd(jail) == -1);
+  REFUSES("terminal", jail_jail_resize(jail, 80, 24, &error));
+  SUCCEEDS(jail_jail_start(jail, NULL, &error));
+  SUCCEEDS(jail_jail_wait(jail, JAIL_PHASE_ENDED, patience_ms, NULL, &error));
+  CHECK(jail_jail_terminal_fd(jail) >= 0);
+  SUCCEEDS(jail_jail_resize(jail, 80, 24, &error));
+  SUCCEEDS(jail_jail_report(jail, &report, &error));
+  CHECK(report.ended == JAIL_ENDED_EXITED && report.exit_code == 91);
+  jail_jail_destroy(jail);
+}
+
 static void check_ends(const jail_launcher *launcher) {
   jail_report report = {.size = sizeof report};
+  jail_jail *signaled = launched(launcher, "import time; time.sleep(60)");
+  REFUSES("signal", jail_jail_signal(signaled, SIGTERM, &error));
+  SUCCEEDS(jail_jail_start(signaled, NULL, &error));
+  SUCCEEDS(jail_jail_signal(signaled, SIGTERM, &error));
+  SUCCEEDS(jail_jail_wait(signaled, JAIL_PHASE_ENDED, patience_ms, NULL, &error));
+  SUCCEEDS(jail_jail_report(signaled, &report, &error));
+  CHECK(report.ended == JAIL_ENDED_SIGNALED && report.signal == SIGTERM);
+  jail_jail_destroy(signaled);
+
   jail_jail *jail = launched(launcher, "import time; time.sleep(60)");
   SUCCEEDS(jail_jail_start(jail, NULL, &error));
   jail_jail_cancel(jail);
@@ -255,6 +284,7 @@ void check_runs(jail_launcher *launcher) {
   check_life(launcher);
   check_limits_of_a_run(launcher);
   check_ends(launcher);
+  check_terminal(launcher);
   check_communication(launcher);
   check_processes(launcher);
   check_failing_step(launcher);

@@ -20,6 +20,7 @@ struct FakeJail {
   std::optional<jail::RunLimits> limits;
   int starts = 0;
   int cancels = 0;
+  std::vector<int> signals;
   bool given_up = false;
 
   // What happens to it.
@@ -28,6 +29,7 @@ struct FakeJail {
   std::optional<jail::Error> start_error;  // of start()
   jail::ExitReport report;
   int working_directory = -1;
+  int terminal = -1;
 
   Pipe control;
   Pipe in;
@@ -83,6 +85,11 @@ class FakeJailHandle final : public JailHandle {
   }
   int working_directory_fd() const noexcept override { return jail_->working_directory; }
   int process_fd() const noexcept override { return jail_->process.reading.get(); }
+  jail::Result<void> signal(int number) override {
+    EXPECT_EQ(jail_->phase, jail::Phase::running);
+    jail_->signals.push_back(number);
+    return {};
+  }
   void cancel() noexcept override { ++jail_->cancels; }
   void kill(jail::Ended why) noexcept override {
     jail_->report.ended = why;
@@ -92,6 +99,7 @@ class FakeJailHandle final : public JailHandle {
   jail::Fd take_stdin() noexcept override { return std::move(jail_->in.writing); }
   jail::Fd take_stdout() noexcept override { return std::move(jail_->out.reading); }
   jail::Fd take_stderr() noexcept override { return std::move(jail_->err.reading); }
+  int terminal_fd() const noexcept override { return jail_->terminal; }
   const jail::ExitReport& report() const noexcept override { return jail_->report; }
 
  private:

@@ -4,7 +4,10 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -109,6 +112,59 @@ TEST_F(RunTest, CancelEndsARunningProgram) {
   EXPECT_EQ(jail->cancels, 1) << "once is enough";
   end(*jail, Ended::cancelled);
   EXPECT_EQ(outcome->result().status, Status::cancelled);
+}
+
+TEST_F(RunTest, SignalsReachTheProgramWhenItRuns) {
+  const auto jail = add(Kind::of_its_own, Phase::launching);
+  RunOptions options;
+  const auto signals = std::make_shared<ProgramSignals>();
+  options.signals = signals;
+  const auto outcome = begin(program(), std::move(options));
+  signals->send(SIGINT);
+  go_on();
+  EXPECT_THAT(jail->signals, IsEmpty()) << "it does not run yet";
+  jail->become(Phase::ready);
+  go_on();
+  EXPECT_THAT(jail->signals, ElementsAre(SIGINT));
+  signals->send(SIGTERM);
+  signals->send(SIGINT);
+  go_on();
+  EXPECT_THAT(jail->signals, ElementsAre(SIGINT, SIGTERM, SIGINT));
+  EXPECT_EQ(jail->cancels, 0);
+  end(*jail, Ended::exited);
+  EXPECT_EQ(outcome->result().status, Status::success);
+  signals->send(SIGINT);
+  go_on();
+  EXPECT_EQ(jail->signals.size(), 3u);
+}
+
+TEST_F(RunTest, ATerminalIsInputAndOutputOnceItIsThere) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+  const jail::Fd ours(ends[0]);
+  jail::Fd of_program(ends[1]);
+  const auto jail = add(Kind::of_its_own, Phase::ready);
+  RunRequest request = program();
+  request.terminal = jail::TerminalSize{};
+  request.standard_input = "typed";
+  RunOptions options;
+  int told = 0;
+  options.on_terminal = [&told](const jail::Fd& terminal) { told += terminal.valid() ? 1 : 0; };
+  const auto outcome = begin(std::move(request), std::move(options));
+  EXPECT_EQ(told, 0);
+  jail->terminal = ours.get();
+  jail->tell();
+  go_on();
+  jail->tell();
+  go_on();
+  EXPECT_EQ(told, 1);
+  char typed[16];
+  EXPECT_EQ(::read(of_program.get(), typed, sizeof typed), 5);
+  ASSERT_EQ(::write(of_program.get(), "shown", 5), 5);
+  go_on();
+  of_program.reset();
+  end(*jail, Ended::exited);
+  EXPECT_EQ(outcome->result().standard_output, "shown");
 }
 
 TEST_F(RunTest, ACancelThatInitDoesNotHearKillsAfterAGrace) {

@@ -53,6 +53,37 @@ TEST(Arguments, ExecTakesATemplateOrAJailFile) {
   EXPECT_EQ(finished_of({"exec", "-c", "x", "--template", "data", "--jail", "j"}).exit_code, 2);
 }
 
+TEST(Arguments, ATerminalNeedsNoProgram) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"exec", "-t"}, {"exec", "-it"}, {"exec", "--tty", "-i"}}) {
+    const ExecOptions options = exec_of(words);
+    EXPECT_TRUE(options.has_terminal && options.file.empty() && !options.code);
+  }
+  EXPECT_EQ(exec_of({"exec", "-it", "a.py", "--", "-t"}).file, "a.py");
+  EXPECT_EQ(exec_of({"exec", "-t", "-c", "1"}).code, "1");
+  EXPECT_FALSE(exec_of({"exec", "-i", "a.py"}).has_terminal);
+  EXPECT_EQ(finished_of({"exec", "-i"}).exit_code, 2);
+  EXPECT_THAT(finished_of({"exec", "-t", "-"}).error, HasSubstr("-t: standard input"));
+  EXPECT_THAT(finished_of({"exec", "-t", "--json", "a.py"}).error, HasSubstr("--json"));
+  EXPECT_THAT(finished_of({"exec", "-t", "--explain", "a.py"}).error, HasSubstr("--explain"));
+}
+
+TEST(Arguments, AServerTakesNothingThatIsAboutAJailOnThisHost) {
+  EXPECT_EQ(exec_of({"exec", "-c", "x", "--server", "http://a:1"}).server, "http://a:1");
+  EXPECT_EQ(exec_of({"exec", "-c", "x"}).server, "");
+  EXPECT_THAT(finished_of({"exec", "-c", "x", "--server", ""}).error, HasSubstr("expected a URL"));
+  const std::vector<std::string> cases[] = {
+      {"--jail", "a"}, {"--explain"},        {"--cgroup", "none"}, {"--user", "me"},
+      {"--tty"},       {"--require-cgroup"}, {"--rootfs", "host"}};
+  for (const auto& words : cases) {
+    std::vector<std::string> args = {"exec", "-c", "x", "--server", "http://a:1"};
+    args.insert(args.end(), words.begin(), words.end());
+    const Finished finished = finished_of(args);
+    EXPECT_EQ(finished.exit_code, 2);
+    EXPECT_THAT(finished.error, HasSubstr(words[0] + " and --server exclude each other"));
+  }
+}
+
 TEST(Arguments, FilesAndArtifactsArePartedAtTheLastColon) {
   const ExecOptions options = exec_of(
       {"exec", "--file", "data/a.csv", "--file", "a:b:in/c", "--artifact", "*:x:out", "p.py"});

@@ -40,6 +40,7 @@ TEST(Encode, ResultIsTheDocumentOfTheInterface) {
             R"("outcome":{"code":"success","cause":"the program ended with exit status 0",)"
             R"("limit":null,"used":null,"remedy":null},"exit_code":0,"signal":null,)"
             R"("stdout":"42\n","stderr":"","stdout_truncated":false,"stderr_truncated":false,)"
+            R"("output_encoding":"utf-8",)"
             R"("execution_time_ms":0.31,"cpu_time_ms":0.2,"memory_peak_mb":9.1,)"
             R"("warm":true,"template":"python","timings_us":{"queued":3,"started":60,"ran":250},)"
             R"("limits":{"memory":"cgroup","pids":"rlimit","cpu":"watchdog"},)"

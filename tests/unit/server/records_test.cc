@@ -242,6 +242,14 @@ TEST(OldAnswers, FromBeforeOutcomesWereTold) {
   }
 }
 
+TEST(OldAnswers, AnAnswerOfThisVersionSaysTheSameWhenItIsReadAgain) {
+  const std::string answer = encode_result(full_result(), job, OutputEncoding::utf8);
+  const RunResult read = result_of_answer(*json::parse(answer, "answer"));
+  EXPECT_EQ(encode_result(read, job, OutputEncoding::utf8), answer);
+  EXPECT_EQ(remedy_of(read.outcome, {.time = "--timeout", .memory = "--memory"}),
+            remedy_of(full_result().outcome, {.time = "--timeout", .memory = "--memory"}));
+}
+
 TEST(OldAnswers, WhatIsNoneIsAnError) {
   for (const char* answer : {"", "[]", "1", "{"}) {
     EXPECT_FALSE(record_of_old_answer(OldAnswer::program, answer).has_value()) << answer;

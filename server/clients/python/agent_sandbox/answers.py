@@ -156,6 +156,7 @@ class RunResult(Answer):
     network: List[NetworkDecision]
     network_total: int
     created_at: datetime.datetime
+    output_encoding: str = "utf-8"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,41 @@
+// Signals for a program that runs, from whoever has them to whoever runs it.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace runtime {
+
+// Thread-safe.
+class ProgramSignals {
+ public:
+  // The program and its process group get it: at once, or when it has started. Nothing happens
+  // where it has ended.
+  void send(int number) {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(number);
+    if (on_signal_) on_signal_();
+  }
+
+  // Those that were sent since it was called last.
+  std::vector<int> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(waiting_, {});
+  }
+
+  // Calls `callback` on the thread that sends, until it is given an empty one. It must not throw
+  // and must not use this.
+  void listen(std::function<void()> callback) {
+    const std::lock_guard lock(mutex_);
+    on_signal_ = std::move(callback);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<int> waiting_;
+  std::function<void()> on_signal_;
+};
+
+}  // namespace runtime

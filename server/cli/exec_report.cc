@@ -1,0 +1,68 @@
+#include "server/cli/exec_report.h"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/sandbox/outcome.h"
+#include "server/cli/exit_codes.h"
+#include "server/cli/write_all.h"
+
+namespace server {
+namespace {
+
+// One line about a program that did not end by itself, or nothing.
+std::string fate_text(const runtime::RunResult& result) {
+  if (result.exit_code) return {};
+  const std::string remedy =
+      runtime::remedy_of(result.outcome, {.time = "--timeout", .memory = "--memory"});
+  return result.outcome.cause + (remedy.empty() ? "" : "; " + remedy);
+}
+
+// A program that reports "proxy error 403" does not say what was refused.
+void tell_network(const runtime::NetworkUse& use) {
+  using Kind = runtime::NetworkDecision::Kind;
+  for (const runtime::NetworkDecision& told : use.decisions) {
+    if (told.kind == Kind::allowed) continue;
+    const bool is_beyond = told.reason.starts_with("no rule names");
+    const std::string reason = is_beyond ? "not allowed by --allow" : told.reason;
+    const std::string times =
+        told.connections > 1 ? " (" + std::to_string(told.connections) + " times)" : "";
+    const std::string destination = told.destination.empty() ? "a connection" : told.destination;
+    fail(0, "network: " + destination + ": " + reason + times);
+  }
+  std::uint64_t connections = 0;
+  for (const runtime::NetworkDecision& told : use.decisions) connections += told.connections;
+  if (use.total > connections) {
+    fail(0,
+         "network: " + std::to_string(use.total - connections) + " more connections are not told");
+  }
+}
+
+int report(const runtime::RunResult& result, const std::string& json) {
+  if (!json.empty()) {
+    if (!write_all(STDOUT_FILENO, json + "\n")) return exit_own_failure;
+  } else if (const std::string fate = fate_text(result); !fate.empty()) {
+    fail(0, fate);
+  }
+  return exit_code_of(result);
+}
+
+}  // namespace
+
+int report_run(const runtime::RunResult& result, const std::string& json,
+               const ArtifactDirectories& directories) {
+  tell_network(result.network);
+  const int exit_code = report(result, json);
+  if (keep_artifacts(result.artifacts, directories) || exit_code != 0) return exit_code;
+  return fail(exit_own_failure, "the program ended with exit status 0, but results of it are lost");
+}
+
+void keep_results(const runtime::RunResult& result, const std::string& json,
+                  const ArtifactDirectories& directories) {
+  if (!json.empty() && !write_all(STDOUT_FILENO, json + "\n")) return;
+  keep_artifacts(result.artifacts, directories);
+}
+
+}  // namespace server

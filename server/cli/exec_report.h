@@ -1,0 +1,21 @@
+// What `exec` says when its program has ended.
+#pragma once
+
+#include <string>
+
+#include "runtime/sandbox/run_result.h"
+#include "server/cli/exec_files.h"
+
+namespace server {
+
+// Prints `json` on standard output; where it is empty, one line on standard error says why a
+// program did not end by itself. Says what became of its connections, and keeps its artifacts.
+// Returns the exit status of `exec`.
+int report_run(const runtime::RunResult& result, const std::string& json,
+               const ArtifactDirectories& directories);
+
+// The same after a signal of ours that the program was sent: nothing is said of how it ended.
+void keep_results(const runtime::RunResult& result, const std::string& json,
+                  const ArtifactDirectories& directories);
+
+}  // namespace server
