@@ -257,7 +257,7 @@ TEST_F(OwnIds, TheOwnerActsInADirectoryAsItsUser) {
     EXPECT_EQ(::mkdirat(workspace, "own", 0700), 0);
   }
   EXPECT_EQ(run(shell_process("rmdir /workspace/own")).err, "");
-  const std::string place = testing::TempDir() + "/own-ids-" + std::to_string(::getpid());
+  const std::string place = "/tmp/own-ids-" + std::to_string(::getpid());
   const jail::Fd file(::open(place.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
   struct stat status {};
   ASSERT_EQ(::fstat(file.get(), &status), 0);
@@ -300,7 +300,7 @@ TEST_F(OwnIds, AVolumeIsRefused) {
 }
 
 TEST_F(OwnIds, WhatOnlyTheOwnerReadsIsNotReached) {
-  const std::string place = testing::TempDir() + "/own-ids-" + std::to_string(::getpid());
+  const std::string place = "/tmp/own-ids-" + std::to_string(::getpid());
   ASSERT_EQ(::mkdir(place.c_str(), 0700), 0);
   jail::JailSpec spec = living_spec();
   ASSERT_EQ(::mkdir((place + "/inner").c_str(), 0755), 0);
