@@ -1,5 +1,4 @@
-// What versions before the records of records.h kept of a job: the JSON that its caller was
-// answered with.
+// The form in which versions before records.h kept a job: the JSON answer that its caller got.
 #pragma once
 
 #include <string>
@@ -9,9 +8,9 @@
 
 namespace runtime {
 
-// The record of encode_record() for such an answer. What an answer did not say has its default: the
-// bytes of a text that was no UTF-8, which kind of time a program used up before outcomes were
-// told. Errors: ErrorKind::invalid for what is no JSON object.
+// Returns encode_record()'s record for such an answer. What an answer did not contain gets its
+// default: the bytes of a text that was not UTF-8, and which kind of time a program used up before
+// there were outcomes. Errors: ErrorKind::invalid for a text that is not a JSON object.
 jail::Result<std::string> record_of_old_answer(OldAnswer kind, const std::string& answer);
 
 }  // namespace runtime
