@@ -31,9 +31,7 @@ Complaint check_language(const RunRequest& request, const RequestRules& rules) {
   const auto why = rules.why_no_language.find(request.language);
   if (why == rules.why_no_language.end()) return std::nullopt;
   const auto* meant = find_template(rules.templates, template_of(request));
-  if (meant != nullptr && !meant->rootfs.empty())
-    return std::nullopt;  // the template has a root
-                          // of its own
+  if (meant != nullptr && !meant->rootfs.empty()) return std::nullopt;  // it has its own root
   return "language: " + why->second;
 }
 
