@@ -8,8 +8,8 @@
 #include <variant>
 
 #include "runtime/config/scope.h"
-#include "runtime/refusals/refusal.h"
 #include "runtime/service/file_grant.h"
+#include "runtime/refusals/refusal.h"
 
 namespace runtime {
 

@@ -254,7 +254,7 @@ std::optional<FormReader::Part> FormReader::take_part(std::string_view text) {
               .content_type = std::string(head->type.value_or(""))};
 }
 
-// False where the body is whole or has failed.
+// Returns false where the body is complete or has failed.
 awaitable<bool> FormReader::hold_more() {
   if (is_whole_ || refusal_) co_return false;
   held_.erase(0, at_);

@@ -138,7 +138,7 @@ TEST(GoldenPlan, LivingJailThatAHostMakes) {
   EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
 }
 
-// All that a jail can be given beside its root, on one that has little else.
+// All grants that a jail can have beside its root, on a root with little else.
 JailSpec granted_spec() {
   JailSpec spec = forked_spec();
   spec.root = {};

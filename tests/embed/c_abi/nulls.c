@@ -1,5 +1,5 @@
-// NULL where a value is needed: an error that names it, never a crash. Each function of the
-// interface that returns a status is here.
+// NULL for required values: an error that names the argument, never a crash. Every function of the
+// interface that returns a status is tested here.
 #include "checks.h"
 
 static void check_policy(void) {
@@ -227,6 +227,6 @@ void check_nulls(void) {
   check_pool();
   check_collection();
   check_egress();
-  // Nobody has to want the text.
+  // The text of an error is optional.
   CHECK(jail_spec_new(NULL, NULL) == JAIL_INVALID);
 }

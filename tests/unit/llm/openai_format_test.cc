@@ -179,7 +179,7 @@ TEST(OpenAiFormat, CountsOfTokensCanBeAddedUp) {
   EXPECT_EQ(response.usage.output_tokens, 0u);
 }
 
-// Each has to be looked for among those before it.
+// Each one has to be looked up among those before it.
 TEST(OpenAiFormat, ToolCallsWithoutEndHoldNobodyUp) {
   const auto decoder = OpenAiFormat(Dialect::openai()).stream_decoder();
   const std::clock_t begin = std::clock();
