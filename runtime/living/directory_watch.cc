@@ -326,7 +326,7 @@ void DirectoryWatch::take_name(const std::string& path, std::uint32_t mask, Even
   }
 }
 
-// What was moved away has come to no watched place.
+// The directory that was moved away has come to no watched place.
 void DirectoryWatch::end_move(Events& events) {
   if (!moved_) return;
   const Moved moved = *std::exchange(moved_, std::nullopt);

@@ -102,7 +102,7 @@ jail::Result<void> LivingSandbox::resume_on_demand_now() {
   return resume_now();
 }
 
-// Also resumes a sandbox that is yet to be paused.
+// Resumes a sandbox, even one that is yet to be paused.
 jail::Result<void> LivingSandbox::resume_now() {
   if (!jail_ || ending_) return has_ended_error();
   if (!pause_) return {};

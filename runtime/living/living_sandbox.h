@@ -42,7 +42,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
     jail::ExitReport report{};
     std::chrono::system_clock::time_point at{};
   };
-  // None of these times passes while the sandbox is paused.
+  // While the sandbox is paused, these times stand still.
   struct Times {
     std::chrono::milliseconds lifetime{};             // from its start on
     std::optional<std::chrono::milliseconds> idle{};  // how long it may stay unused; nullopt: for
@@ -130,7 +130,8 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   static constexpr std::uint32_t max_port_connections = 64;
   std::shared_ptr<void> take_port_place(Attendance attendance);
 
-  // What usage_of() and its like need, also while the sandbox is paused. Errors: closed, kernel.
+  // The input for usage_of() and similar functions; available while the sandbox is paused, too.
+  // Errors: closed, kernel.
   jail::Result<UsageTarget> usage_target() const;
 
   // The destinations that the sandbox may reach, through the proxy of egress; empty: none.

@@ -148,7 +148,7 @@ void Webhooks::note_sent(const Found& webhook, const SandboxEvent& event, const 
   const std::lock_guard lock(mutex_);
   WebhookRow& row = webhook->row;
   if (is_delivery(sent)) row.cursor = event.number;
-  // Whoever requested the stop has decided the webhook's state meanwhile.
+  // The code that requested the stop has decided the webhook's state meanwhile.
   if (!stop.requested()) {
     metrics_.webhooks.add({is_delivery(sent) ? "delivered" : "failed"});
     note_try(row, sent, options_.patience, std::uniform_real_distribution<double>()(chance_));

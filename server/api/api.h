@@ -69,12 +69,12 @@ class Api final : public Handler {
   Response health(const Call& call) const;
   Response stats() const;
   Response metrics() const;
-  // Also sets `matched.query`.
+  // Sets `matched.query` as well.
   std::optional<Response> why_refused(const RequestHead& head, Matched& matched) const;
   static Call call_of(Request request, const Matched& matched, runtime::Cancel gone);
   // Finds the route, and the port that it leads to.
   void match(const RequestHead& head, Matched& matched) const;
-  // Also sets `matched.port`.
+  // Sets `matched.port` as well.
   std::optional<Response> why_port_refused(const RequestHead& head, Matched& matched) const;
   std::variant<runtime::Sandboxes::Found, Response> sandbox_of_port(const RequestHead& head,
                                                                     const Matched& matched) const;

@@ -18,10 +18,10 @@ enum class Ended : std::uint8_t {
   cancelled,      // the owner asked for it
 };
 
-// What holds a limit: who would notice if the guest went past it.
+// What holds a limit: the part that notices if the guest exceeds it.
 enum class Enforcer : std::uint8_t { none, rlimit, watchdog, cgroup };
 
-// Who holds which limit of a jail.
+// What holds each limit of a jail.
 struct Enforcement {
   Enforcer memory = Enforcer::none;
   Enforcer processes = Enforcer::none;

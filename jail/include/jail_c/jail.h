@@ -28,7 +28,7 @@ typedef enum jail_ended {
 const char* jail_ended_text(jail_ended ended);  // "timed out" and the like; "unknown" for any other
                                                 // value
 
-// Who would notice if the guest exceeded a limit.
+// What notices if the guest exceeds a limit.
 typedef enum jail_enforcer {
   JAIL_ENFORCER_NONE = 0,
   JAIL_ENFORCER_RLIMIT = 1,

@@ -41,7 +41,7 @@ bool find_number(const char* text, const char* key, std::uint64_t& number);
 // The same for a size in kilobytes, converted to bytes.
 bool find_size(const char* text, const char* key, std::uint64_t& bytes);
 
-// Those fields of /proc/PID/stat that are needed here. See proc_pid_stat(5).
+// The fields of /proc/PID/stat that are needed here. See proc_pid_stat(5).
 struct ProcessStat {
   char state = '?';
   int parent = 0;

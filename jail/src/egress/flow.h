@@ -32,7 +32,7 @@ class Flow {
 
   // The bytes go out before those that are read.
   void put(std::string bytes) { waiting_ += bytes; }
-  // Nothing more is read: the bytes that were put go out, and then the end.
+  // Stops reading: the bytes that were put go out, and then the end.
   void close() { ended_ = true; }
 
   // Reads up to `budget` bytes, by way of the buffer `room`.

@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What it is sent, and how its answers read: whole and cut at every byte.
+// The requests to the provider, and how its answers are parsed: whole and split at every byte.
 
 TEST(OpenAiFormat, Request) {
   const OpenAiFormat format(Dialect::openai());
