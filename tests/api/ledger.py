@@ -25,9 +25,9 @@ def files_below(sandbox, directory):
 
 
 class Writer(threading.Thread):
-    """Writes, appends to, moves and removes files in a directory of its own, one operation after the other. `files` is what must
-    be there by what was acknowledged. What was refused has changed nothing; what broke off is looked up, and must be what
-    the operation may have come to."""
+    """Writes, appends to, moves and removes files in a directory of its own, one operation after the other. `files`
+    is what must be there by what was acknowledged. What was refused has changed nothing; what broke off is looked
+    up, and must be what the operation may have come to."""
 
     def __init__(self, server, sandbox, seed, max_bytes=40_000, runs_commands=True):
         super().__init__(daemon=True)
