@@ -1,4 +1,4 @@
-// Reports the events of a task to whoever watches.
+// Reports the events of a task to its watchers.
 #pragma once
 
 #include <cstdint>

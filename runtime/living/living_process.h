@@ -36,8 +36,7 @@ struct ProcessCommand {
 
 class LivingProcess;
 
-// The functions that are told of a process's start and end, on its executor; an empty one is not
-// called.
+// Callbacks for a process's start and end, called on its executor; an empty one is not called.
 struct ProcessNews {
   std::function<void(const LivingProcess&)> on_start = {};  // before its end can be known
   // Called before others can see that it has ended.

@@ -372,7 +372,7 @@ void LivingSandbox::end(Cause cause) {
 void LivingSandbox::end_when_unattended(Cause cause) {
   const std::lock_guard lock(mutex_);
   then_ = cause;
-  // A paused process would be waited for in vain.
+  // The end of a paused process would never come.
   if (awaited_ == 0 || pause_) end_now(cause);
 }
 

@@ -177,8 +177,8 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   bool is_whole() const;
   // Returns whether its processes may still be there.
   bool lives() const;
-  // Requested when it has ended: whoever then still has its files open must close them, since that
-  // keeps their memory.
+  // Requested when it has ended: holders of open files must then close them, since these keep the
+  // sandbox's memory.
   const Cancel& over() const noexcept { return over_; }
   // Waits until it has ended, at the latest until `deadline`.
   boost::asio::awaitable<void> wait_for_end(Bell::Time deadline) const;

@@ -22,7 +22,7 @@
 namespace runtime::llm {
 
 // The coroutine sleeps on a timer of its own executor, which the other side cuts short. So
-// destroying the sleeping coroutine, be it at the end of its io_context, ends the call, and nothing
+// destroying the sleeping coroutine, even at the end of its io_context, ends the call, and nothing
 // is ever run on an executor for a call that nobody awaits.
 class HttpCall : public std::enable_shared_from_this<HttpCall> {
  public:

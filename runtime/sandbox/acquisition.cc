@@ -105,7 +105,7 @@ asio::awaitable<Result<Acquisition::Waited>> Acquisition::wait_for_place(std::st
   if (waited == Waited::late) co_return none_became_free("place");
   if (waited == Waited::cancelled) co_return waited;
   queued_ = nullptr;
-  if (!**answer) co_return queue_is_full();  // its room went to a caller that has waited less long
+  if (!**answer) co_return queue_is_full();  // it went to a caller with fewer requests
   place_ = std::move(***answer);
   co_return waited;
 }

@@ -39,8 +39,8 @@ class Launchers {
     std::shared_ptr<jail::Launcher> launcher;  // the launcher that makes the jail
   };
   // Asks the latest launcher for a jail, or a new launcher where the latest is dead or is `failed`.
-  // A launcher that is being killed takes orders for a moment, so only a caller who has waited in
-  // vain knows that it failed. Errors: as Launcher::launch().
+  // A launcher that is being killed takes orders for a moment, so only a caller whose wait timed
+  // out knows that it failed. Errors: as Launcher::launch().
   jail::Result<Launched> launch(const jail::JailSpec& spec,
                                 const std::shared_ptr<const void>& failed = nullptr);
   // Returns a living proxy. Errors: invalid (Egress::off), and those of EgressProxy::start().

@@ -412,9 +412,9 @@ class JailRunner final : public Runner {
     return launch_as(*prepared, request, failed);
   }
 
-  // Returns a jail of the template that has what the program imports. Returns an Error where that
-  // template has no jail for it, and std::nullopt where there is no such template; the language's
-  // own template then does as well.
+  // Returns a jail of the template that has what the program imports, or std::nullopt where the
+  // request waits for one. Returns an Error where there is no such template or it has no jail for
+  // the request; the language's own template then does as well.
   std::optional<Result<Leased>> jail_by_imports(const RunRequest& request,
                                                 const WarmPool::MakeTicket& later) {
     // Numeric libraries use one thread in a fork, and several where they are imported anew.

@@ -44,8 +44,8 @@ struct RunnerOptions {
   // have.
   Egress egress = Egress::off;
   OnEgress on_egress;  // called on the runner's executor; empty: nobody listens
-  // The additions that every jail has, and its policy; null: none. Its env and network are used by
-  // whoever makes requests.
+  // The additions that every jail has, and its policy; null: none. Its env and network are left to
+  // the code that makes requests.
   std::shared_ptr<const JailFile> jail_file;
 
   // The templates that requests may name, and for which jails wait; empty: every jail is made for

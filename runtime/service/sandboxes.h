@@ -151,14 +151,15 @@ class Sandboxes {
   // conflict where that is not allowed.
   Or<Found> find_active(const Principal& principal, std::string_view id_or_name) const;
 
-  // Finds it by id or name and its own access token, whoever shows that. It must live, as above.
+  // Finds it by id or name and by its own access token; the token alone is enough. It must live, as
+  // above.
   Or<Found> find_by_token(std::string_view id_or_name, std::string_view token) const;
 
-  // Signs a URL for whoever gets it, and notes who asked for it.
+  // Signs a URL for anybody who gets it, and notes who asked for it.
   std::string sign(const Caller& caller, const Sandbox& sandbox, const FileGrant& grant);
-  // Finds it by id alone and by the signature that sign() returned for the same grant, whoever
-  // shows it: not_found where the signature is another one, forbidden where it has expired. It must
-  // live, as above.
+  // Finds it by id alone and by the signature that sign() returned for the same grant; the
+  // signature alone is enough: not_found where it is another one, forbidden where it has expired.
+  // It must live, as above.
   Or<Found> find_by_signature(std::string_view id, const FileGrant& grant,
                               std::string_view signature) const;
 

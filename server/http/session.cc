@@ -137,8 +137,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     co_return false;
   }
 
-  // What the client is told about the connection. A body that its handler reads may be complete by
-  // then.
+  // The value of the Connection header. A body that its handler reads may be complete by then.
   Connection connection_afterwards() const {
     const bool can_go_on =
         whole_ || (pieces_ != nullptr && pieces_->can_skip_rest(max_skipped_body));

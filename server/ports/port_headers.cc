@@ -244,7 +244,7 @@ std::vector<Header> headers_for_client(const std::vector<Header>& answer, const 
   // Applies together with the policy of the server inside, which can forbid more and allow nothing.
   headers.push_back({"Content-Security-Policy", "sandbox allow-scripts allow-forms"});
   headers.push_back({"X-Content-Type-Options", "nosniff"});
-  // A page elsewhere can load it only with a token in the address, and whoever was given that may
+  // A page elsewhere can load it only with a token in the address, and the holder of a token may
   // embed it.
   headers.push_back({"Cross-Origin-Resource-Policy", "cross-origin"});
   headers.push_back({"Referrer-Policy", "no-referrer"});

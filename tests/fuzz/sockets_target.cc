@@ -1,7 +1,7 @@
-// The kernel's answers about the sockets of a jail (sock_diag(7)), of which a guest has as many as
-// it likes and fills them as it likes. `u` and `i` are answers about Unix and internet sockets as
-// they come, with the bytes behind; `U` and `I` are built as the kernel does it, and their figures
-// must come out as they went in.
+// The kernel's answers about the sockets of a jail (sock_diag(7)), whose number and content a guest
+// chooses. `u` and `i` are answers about Unix and internet sockets as they come, with the bytes
+// behind; `U` and `I` are built as the kernel does it, and their figures must come out as they went
+// in.
 #include <algorithm>
 #include <cstring>
 #include <memory>

@@ -1,4 +1,4 @@
-// Sockets of a living jail's network: its owner reaches servers inside, and nothing of the host.
+// Sockets of a living jail's network: its owner reaches servers inside, but none of the host's.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>

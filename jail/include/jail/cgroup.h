@@ -33,7 +33,8 @@ struct LeafUsage {
   std::uint64_t memory_peak_bytes = 0;
   std::uint64_t cpu_user_us = 0;
   std::uint64_t cpu_system_us = 0;
-  bool out_of_memory = false;  // the kernel killed a process of the leaf for want of memory
+  bool out_of_memory = false;  // the kernel killed a process of the leaf since its memory limit was
+                               // reached
 };
 
 class CgroupTree;

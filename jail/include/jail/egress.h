@@ -71,7 +71,7 @@ struct EgressOptions {
   // once. These addresses are judged as any other.
   std::vector<std::pair<std::string, std::string>> addresses;
   std::uint32_t connections_per_jail = 64;
-  std::chrono::seconds idle{300};    // a connection that carries nothing for so long is cut
+  std::chrono::seconds idle{300};    // a connection that carries nothing for this long is cut
   std::chrono::seconds connect{10};  // for the look-up and the connection together
 };
 

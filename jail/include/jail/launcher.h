@@ -14,7 +14,7 @@
 
 namespace jail {
 
-// What a Launcher is started with. The default needs nothing of the host.
+// The options of a Launcher. The defaults require nothing of the host.
 struct LauncherOptions {
   // The tree in which each jail gets a cgroup of its own. Without it rlimits and a watchdog hold
   // the limits.

@@ -18,9 +18,9 @@ namespace jail {
 // How far a waiting jail has come.
 enum class Warmth : std::uint8_t {
   prepared,  // the jail stands; start() executes the program
-  // An interpreter runs in it and waits until its program's file is there. It looked at its
-  // directory before the file was, so it suits an interpreter that reads its program once and to
-  // the end, like node.
+  // An interpreter runs in it and waits until its program's file is there. It read its
+  // directory before the file existed, so this suits an interpreter that reads its program once and
+  // to the end, like node.
   started,
   forked,  // the program is a fork of a warm CPython (the zygote) that waits before its first line
 };

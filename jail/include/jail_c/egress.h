@@ -27,7 +27,7 @@ typedef struct jail_egress_options {
   const jail_egress_address* addresses;
   size_t address_count;
   uint32_t connections_per_jail;  // 64
-  uint32_t idle_s;                // a connection that carries nothing for so long is cut; 300
+  uint32_t idle_s;                // a connection that carries nothing for this long is cut; 300
   uint32_t connect_s;             // for look-up and connection together; 10
   uint32_t reserved;              // 0
 } jail_egress_options;

@@ -30,8 +30,8 @@ typedef struct jail_enforcement {
   uint32_t reserved;
 } jail_enforcement;
 
-// The directory that this process stands in, for jail_launcher_options. JAIL_UNSUPPORTED: there is
-// none that can be seen. The caller gives `path` to jail_text_destroy().
+// The cgroup directory of this process, for jail_launcher_options. JAIL_UNSUPPORTED: none is
+// visible. The caller gives `path` to jail_text_destroy().
 jail_status jail_own_cgroup_directory(char** path, jail_error* error);
 
 // Jails run with this process's user, which must not be root. `options` may be NULL. The launcher

@@ -120,7 +120,7 @@ Result<void> tell_phase(const Result<From>& phase, To* now) {
   return {};
 }
 
-// The timeout, bounded by what poll(2) can wait.
+// Converts the timeout; it is capped at what poll(2) can wait.
 inline std::chrono::milliseconds patience_of(std::uint64_t at_most_ms) {
   constexpr std::uint64_t longest = 24ull * 24 * 3600 * 1000;
   return std::chrono::milliseconds(std::min(at_most_ms, longest));

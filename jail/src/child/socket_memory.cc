@@ -18,9 +18,9 @@ constexpr std::uint64_t few_sockets = 4;
 constexpr std::uint64_t pauses_after_asking = 4;
 // The size of the socket itself, its inode and its file.
 constexpr std::uint64_t bytes_of_a_socket = 4u << 10;
-// Where the kernel does not tell the sizes, so many sockets count as having empty buffers and all
-// further ones as full. A full buffer counts as twice the default, since one message may be as
-// large as the buffer and is accepted while there is any room.
+// Where the kernel does not tell the sizes, this number of sockets count as having empty buffers,
+// and all further ones as full. A full buffer counts as twice the default, since one message may be
+// as large as the buffer and is accepted while there is any room.
 constexpr std::uint64_t sockets_without_buffer = 96;
 constexpr std::uint64_t bytes_of_full_buffers = 2 * 212'992;
 

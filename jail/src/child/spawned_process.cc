@@ -64,7 +64,7 @@ void SpawnedProcess::begin_fork(const Given& given, const ToFork& needs, const w
   pid_ = 0;
   take_over(given, order, now);
   needs_ = needs;
-  is_told_ = true;  // nobody has to be told of an end yet
+  is_told_ = true;  // no owner needs a report of its end yet
 }
 
 void SpawnedProcess::ask(const ZygoteRequest& zygote) {

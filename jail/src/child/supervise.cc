@@ -392,7 +392,7 @@ class Init {
     report(wire::message_ended);
   }
 
-  // Returns whether nothing of the program, which must be its own only process, can run any more.
+  // Returns whether nothing of the program, which must have one process, can run any more.
   bool has_stopped() {
     ProgramEnd program(static_cast<int>(slots_[wire::slot_proc]), static_cast<int>(guest_));
     // A thread that executes a program meanwhile ends the call, in the name of the process.

@@ -26,7 +26,7 @@ struct Rule {
 
   bool allows(std::string_view canonical, std::uint16_t to_port) const;
   // An address that is not public must be named by a rule for such addresses: a rule that is wide
-  // enough to hold both kinds stands for the public ones only, since whoever writes 0.0.0.0/0 does
+  // enough to hold both kinds stands for the public ones only, since the author of 0.0.0.0/0 does
   // not think of the host's own services.
   bool allows(const Address& address, std::uint16_t to_port) const;
 };
@@ -44,8 +44,7 @@ class RuleSet {
   const Rule* find(const Address& address, std::uint16_t port) const;
 
   // Judges an address that an allowed name leads to. A public one is allowed; any other must be
-  // named by a rule too, since otherwise whoever answers for the name could open the host's own
-  // network.
+  // named by a rule too, since otherwise the owner of the name could open the host's own network.
   bool allows_behind_name(const Address& address, std::uint16_t port) const;
 
  private:
