@@ -42,7 +42,8 @@ def bars(title, rows, unit, top):
 
 
 def rows_of(part, ours, bounds, wanted, common):
-    """`common`: what all their names end with. (name, middle, lowest, highest, ours) for each row that `wanted` takes, the best first."""
+    """`common` is the end that all their names share. Returns (name, middle, lowest, highest, ours) for each row
+    that `wanted` takes, the best first."""
     rows = []
     for name, row in part.items():
         if wanted(name):

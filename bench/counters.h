@@ -1,5 +1,5 @@
-// What the kernel counts of this process and of all that descend from it, jails included
-// (perf_event_open(2)): page faults, changes of context, processor time.
+// What the kernel counts for this process and all of its descendants, jails included
+// (perf_event_open(2)): page faults, context switches, processor time.
 #pragma once
 
 #include "bench/numbers.h"
@@ -15,9 +15,9 @@ class Counters {
     double processor_us = 0;
   };
 
-  // Counts from here on, whatever is started later too. Without the right to count in the kernel
-  // (perf_event_paranoid above 1) page faults are those of user mode, and changes of context are
-  // not counted. Throws Failure where nothing may be counted.
+  // Counts from here on, including processes that are started later. Without the right to count in
+  // the kernel (perf_event_paranoid above 1) only page faults of user mode are counted, and context
+  // switches are not. Throws Failure where nothing may be counted.
   static Counters begin();
 
   Values now() const;

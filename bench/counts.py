@@ -1,4 +1,4 @@
-"""What each jail takes that is counted, not timed: the same on every host, up to a few in a hundred."""
+"""The costs of a jail that are counted, not timed: the same on every host, up to a few in a hundred."""
 import collections
 import os
 import pathlib
@@ -9,23 +9,23 @@ import tempfile
 
 from worker import Failed, Worker
 
-FEW, MANY = 5, 25  # requests of two runs: what they differ by is free of how a run begins and ends
+FEW, MANY = 5, 25  # requests of two runs: their difference does not contain a run's beginning and end
 COUNTED = 100
 LONGEST = 300  # seconds
 NEW_PROCESS = ("clone", "clone3", "fork", "vfork")
 MOUNTS = ("mount", "move_mount", "fsmount", "open_tree")
-# strace -f: the number of the process, then the call, or what is left of one that another process interrupted in print.
+# Output of strace -f: the process number, then the call, or the rest of a line that another process interrupted.
 CALL = re.compile(r"^\d+ +(\w+)\(")
 RESUMED = re.compile(r"^\d+ +<\.\.\. (\w+) resumed>")
 
 
 def owner_of(trace):
-    """The process that strace started is the first that calls anything."""
+    """The process that strace started makes the first call."""
     return trace.partition(" ")[0]
 
 
 def tally(trace):
-    """Counts in a trace: system calls of the owner, of all others, processes that were made, mounts."""
+    """Counts in a trace: system calls of the owner, those of all others, new processes, mounts."""
     counts, owner = collections.Counter(), owner_of(trace)
     for line in trace.splitlines():
         if begun := CALL.match(line):
@@ -33,14 +33,15 @@ def tally(trace):
             counts["mounts"] += begun.group(1) in MOUNTS
         resumed = RESUMED.match(line)
         name = (begun or resumed).group(1) if begun or resumed else None
-        # Threads are no processes: those are made with CLONE_THREAD.
+        # Threads, which are made with CLONE_THREAD, do not count as processes.
         if name in NEW_PROCESS and re.search(r"= [1-9]\d*$", line) and "CLONE_THREAD" not in line:
             counts["processes"] += 1
     return counts
 
 
 def traced(command, requests, user):
-    """The tally of a run of bench_in_process. As root it is started as `user`, as strace is: nothing changes its user."""
+    """The tally of a run of bench_in_process. Under root it is started as `user`, and so is strace: nothing changes
+    its user."""
     as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if os.geteuid() == 0 else []
     with tempfile.TemporaryDirectory(prefix="agent-sandbox-trace.") as directory:
         os.chmod(directory, 0o777)
@@ -61,7 +62,7 @@ def calls(command, user):
 
 
 def faults(command):
-    """Page faults, changes of context and processor time of each request and of making the next one's jail."""
+    """Page faults, context switches and processor time of each request and of making the next one's jail."""
     worker = Worker(*command, "--counted")
     try:
         worker.ask("run", FEW, 0)
@@ -76,7 +77,7 @@ WORDS = {"page_faults": "page faults", "context_switches": "changes of context",
 
 
 def measure(figures, name, command, user):
-    """What cannot be counted here is named in figures.missing, and the rest is counted."""
+    """Counts that are impossible here are named in figures.missing; the rest is counted."""
     for what, count in (("counts", faults), ("system calls", lambda words: calls(words, user))):
         try:
             for key, value in count(command).items():

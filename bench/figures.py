@@ -1,7 +1,7 @@
-"""What was measured, by name, and what follows from it: tables, ratios, promises."""
+"""The measured figures, by name, and what is derived from them: tables, ratios, promises."""
 import statistics
 
-# A share of so few samples would be a guess.
+# A percentile of fewer samples would be a guess.
 FEWEST = {"p90": 10, "p99": 100, "p999": 1000}
 SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
@@ -21,8 +21,8 @@ class Figures:
         self.series = {}     # microseconds of single requests
         self.rates = {}      # requests a second, one value for each time that it was measured
         self.numbers = {}
-        self.phases = {}     # of one series: name of a phase -> microseconds
-        self.missing = {}    # what is not there -> why
+        self.phases = {}     # by series: name of a phase -> microseconds
+        self.missing = {}    # name of a figure that could not be measured -> reason
         self.peers = []      # the other sandboxes, by name
 
     def add(self, name, times):
@@ -52,7 +52,8 @@ class Figures:
         return f"{name}.{word}"
 
     def value(self, key):
-        """"bubblewrap.p50" (microseconds), "NAME.rate", "NAME.number"; None where it was not measured."""
+        """The value of "bubblewrap.p50" (microseconds), "NAME.rate" or "NAME.number"; None where it was not
+        measured."""
         name, _, word = self.resolve(key).rpartition(".")
         if word == "number":
             return self.numbers.get(name)
@@ -94,7 +95,7 @@ def table(figures, baseline):
         yield f"{name:<62} {value:>12.3f}"
 
 
-# By the words of the programs that measure them; the order is that of the table.
+# The keys are the words of the measuring programs; the order is that of the table.
 PHASES = {
     "lease": "take a jail out of the pool, or ask for a cold one",
     "made": "wait for one that is being made",
@@ -116,7 +117,7 @@ PHASES = {
 
 
 def phase_table(figures, name):
-    """Where the time of a request goes, in the form in which a README shows it."""
+    """The phases of a request and their times, in the form that a README shows."""
     yield f"| {name} | min us | p50 us | p90 us | p99 us |"
     yield "|---|---|---|---|---|"
     known = figures.phases[name]
@@ -126,7 +127,7 @@ def phase_table(figures, name):
 
 
 def with_minimum(figures, key):
-    """The figure itself, so that a ratio can be judged by who reads it."""
+    """The figure itself, so that a reader can judge a ratio."""
     name, _, word = figures.resolve(key).rpartition(".")
     if word == "rate":
         return f"{name} {figures.value(key):.1f}/s"
@@ -138,7 +139,7 @@ def with_minimum(figures, key):
 
 
 def judge(figures, promises):
-    """A line for each promise, and whether a gate is broken. What could not be measured keeps no gate. An aim
+    """A line for each promise, and whether a gate is broken. A figure that could not be measured breaks no gate. An aim
     is where a figure shall get to; only its bound is promised."""
     lines, broken = [], False
     for promise in promises:

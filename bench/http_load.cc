@@ -53,10 +53,10 @@ struct Target {
 struct Answer {
   int status = 0;
   std::string_view body;
-  std::size_t size = 0;  // of head and body together
+  std::size_t size = 0;  // head and body together
 };
 
-// Nothing to take yet: size 0.
+// Returns size 0 where no answer is complete yet.
 Answer parse(std::string_view received) {
   const std::size_t head_end = received.find("\r\n\r\n");
   if (head_end == std::string_view::npos) return {};
@@ -105,7 +105,7 @@ class Connection {
     }
   }
 
-  // One read; the answer when it is complete. It is valid until the next send().
+  // Makes one read; returns the answer when it is complete. It is valid until the next send().
   Answer receive() {
     std::array<char, 16384> block;
     const ssize_t got = ::recv(socket_, block.data(), block.size(), 0);
@@ -140,10 +140,10 @@ class Connection {
   std::string received_;
 };
 
-// What the answers of one command said.
+// The content of one command's answers.
 struct Tally {
   Times total;
-  std::array<Times, 3> phases;  // timings_us of the answers
+  std::array<Times, 3> phases;  // timings_us in the answers
   std::uint64_t warm = 0;
   std::uint64_t refused = 0;
 
@@ -216,7 +216,7 @@ class Loop {
   }
 
   Line open(double rate, double seconds) {
-    std::mt19937 source(1);  // the same arrivals each time
+    std::mt19937 source(1);  // the same seed, for the same arrivals each time
     std::exponential_distribution<double> gap(rate);
     const auto begun = Clock::now();
     double next = gap(source);

@@ -55,7 +55,7 @@ using bench::Source;
 using bench::take;
 using bench::Times;
 
-// Lets the pool do its work until `until`, or sooner when `done` says so.
+// Lets the pool work until `until`, or until `done` returns true if that is earlier.
 template <class Done>
 bool serve_pool(Source& source, Clock::time_point until, const Done& done) {
   while (!done()) {
@@ -95,17 +95,17 @@ Line with_state(Line line, const Source& source) {
       .word("last_trouble", source.last_trouble());
 }
 
-// Requests under way, and the pool, in one poll().
+// Polls requests under way together with the pool.
 class Crowd {
  public:
-  // With `event_fd` -1 the pool makes no jail meanwhile.
+  // With `event_fd` -1 the pool makes no jails meanwhile.
   Crowd(Source& source, const Program& program, int event_fd)
       : source_(source), program_(program), event_fd_(event_fd) {}
 
   std::size_t running() const { return requests_.size(); }
   std::size_t done() const { return phases_.total.size(); }
 
-  // False where there is no jail for it now.
+  // Returns false where there is no jail for it now.
   bool begin(Clock::time_point due) {
     auto request = std::make_unique<Request>(source_, program_, due);
     if (!request->begin()) return false;
@@ -220,7 +220,7 @@ Line all(Source& source, const Program& program, std::size_t count) {
 
 Line open(Source& source, const Program& program, double rate, double seconds) {
   constexpr std::size_t max_running = 64;
-  std::mt19937 random(1);  // the same arrivals each time
+  std::mt19937 random(1);  // the same seed, for the same arrivals each time
   std::exponential_distribution<double> gap(rate);
   Crowd crowd(source, program, source.event_fd());
   std::deque<Clock::time_point> waiting;
@@ -268,7 +268,7 @@ Line answer(Source& source, const Program& program, const std::optional<Counters
   throw Failure("not a command: " + command);
 }
 
-// The next line of stdin; meanwhile the pool does its work. Empty at the end.
+// Returns the next line of stdin, and lets the pool work meanwhile. Empty at the end.
 std::string next_command(Source& source) {
   std::string line;
   for (;;) {
@@ -298,7 +298,7 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
-// What one of the optimizations is worth: the same measured without it.
+// Turns an optimization off, so that the same measurement without it shows its worth.
 void turn_off(jail::ForkOptimizations& optimizations, const std::string& name) {
   if (name == "rehearsal") {
     optimizations.rehearsal = jail::Optimization::off;
@@ -361,7 +361,7 @@ Options parse(const std::vector<std::string>& arguments) {
   return options;
 }
 
-// Each jail that waits takes up descriptors of its owner.
+// Each jail that waits takes descriptors of its owner.
 void allow_many_descriptors() {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);

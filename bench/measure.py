@@ -1,4 +1,4 @@
-"""One run: what is opened, what is interleaved, what comes after."""
+"""One run: what is set up, what is measured in turns, and what comes afterwards."""
 import contextlib
 import dataclasses
 import http.client
@@ -26,36 +26,36 @@ DATA_IMPORTS = ",".join(SHIPPED["imports"])
 DATA = ("--template", "data", "--imports", DATA_IMPORTS, "--warm-up", SHIPPED["warm_up"], "--after-fork", SHIPPED["after_fork"],
         "--rehearsal", SHIPPED["rehearsal"])
 PARTS = ("counts", "launchers", "floor", "in_process", "ends", "http", "sandboxes", "memory")
-HELD_MB = (0, 20, 200)  # that a program has when it ends
+HELD_MB = (0, 20, 200)  # memory of a program at its end
 CLIENTS = 8
-PAUSE_MS = 3  # that nothing happens in before a request, once what it needs is there
+PAUSE_MS = 3  # the pause before a request, once everything that it needs is there
 IN_STOCK = 500  # requests that use up the jails which a pool has in stock: these would flatter a rate
-# Over HTTP nobody sees when the pool is full again: longer than a jail takes to be made.
+# Over HTTP nobody sees when the pool is full again, so this is longer than making a jail takes.
 REFILL_MS, DATA_REFILL_MS = 10, 50
-USER = 60800  # who a server becomes that root starts: no jail runs as root
+USER = 60800  # the user of a server that root starts: no jail runs as root
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    rounds: int            # of everything that is interleaved
+    rounds: int            # of all measurements in turns
     launches: int          # of each launcher in a round
     pandas_rounds: int     # rounds in which the launchers import pandas too
-    requests: int          # warm ones of one client in a round, each to a full pool
-    cold: int              # cold ones in a round
-    ends: int              # of programs with each size of memory, in a round
+    requests: int          # warm requests of one client in a round, each to a full pool
+    cold: int              # cold requests in a round
+    ends: int              # ends of programs with each size of memory, in a round
     floods: int            # how often each rate is measured
     flood_seconds: float
     pandas_seconds: float  # the same for launchers that import pandas
-    pandas_floods: tuple   # of which launchers
+    pandas_floods: tuple   # the launchers for these
     long_run: int          # warm requests of 8 clients, to see whether the rate sags
-    fresh_floods: int      # of a fresh server, in turn with the one that had the long run
-    loads: tuple           # of the sustained rate, for open loops
+    fresh_floods: int      # floods of a fresh server, in turn with the one that had the long run
+    loads: tuple           # shares of the sustained rate, for open loops
     load_seconds: float
-    jails: int             # that wait at once, to see what they keep
+    jails: int             # number of waiting jails whose memory is measured
     state_mb: int          # Python objects in a template; 0: not measured
     refills: int
-    sandboxes: int         # that live at once
-    lives: int             # of sandboxes, in a round
+    sandboxes: int         # number of living sandboxes
+    lives: int             # lives of sandboxes in a round
 
 
 QUICK = Plan(rounds=5, launches=2, pandas_rounds=2, requests=30, cold=3, ends=5,
@@ -73,13 +73,13 @@ def say(words):
 
 
 class Run:
-    """What is open while something is measured, and the figures so far."""
+    """The resources of a run that are open, and the figures so far."""
 
     def __init__(self, build, plan, directory, parts):
         self.build, self.plan, self.directory, self.parts = build, plan, directory, parts
         self.figures = figures_module.Figures()
         self.open = contextlib.ExitStack()
-        self.steps = []       # (period in rounds, what to do): the interleaved part
+        self.steps = []       # (period in rounds, action) for the measurements in turns
         self.floods = []      # the same for rates
         self.server = None
         self.sandboxes = self.sandbox_server = None
@@ -97,7 +97,7 @@ class Run:
         return not self.parts or part in self.parts
 
     def attempt(self, name, action):
-        """What cannot be measured here is named with its reason, and the rest goes on."""
+        """A measurement that is impossible here is named with its reason, and the rest goes on."""
         try:
             return action()
         except (Failed, live_server.DidNotStart, OSError, http.client.HTTPException) as error:
@@ -121,7 +121,7 @@ class Run:
                     self.figures.numbers[f"{name}: ms of processor time a run"] = spent
         self.floods.append(flood)
 
-    # --- what is counted
+    # --- counts
 
     def count(self):
         for name, options, code, expected in (("cold", ("--cold",), CODE, EXPECTED), ("warm", (), CODE, EXPECTED),
@@ -213,7 +213,7 @@ class Run:
         self.each_flood(f"{name}, 4 at once", lambda: worker.ask("flood", self._enough(name), 4))
 
     def _enough(self, name):
-        """Requests for about as long as a rate is measured, by what one takes alone."""
+        """The number of requests that take about as long as the measurement of a rate, from the time of one."""
         return max(80, int(min(400, 1e6 / self.figures.value(f"{name}.p50")) * self.plan.flood_seconds))
 
     def half_load_in_process(self):
@@ -225,7 +225,8 @@ class Run:
     # --- the end of a program
 
     def add_ends(self):
-        """From the output of a program to when its owner knows that it exited, beside a fork that is reaped."""
+        """The time from a program's output to its owner's knowing that it exited, compared with a fork that is
+        reaped."""
         for held in HELD_MB:
             code = f"import os; held = b'x' * ({held} << 20); os.write(1, b'{EXPECTED}\\n')"
             name = f"the end of a program with {held} MB"
@@ -262,7 +263,7 @@ class Run:
                             pause_ms=DATA_REFILL_MS)
 
     def _serve(self, name, **environment):
-        """A server with a place of its own for its files, which belongs to whom it becomes."""
+        """A server with a directory of its own, which belongs to the user that it becomes."""
         place = self.directory / name
         place.mkdir(mode=0o700)
         user = ()
@@ -275,7 +276,7 @@ class Run:
         return server
 
     def _wait_for_warm(self, body, server=None):
-        """Why there are no warm answers, or nothing."""
+        """The reason why there are no warm answers, or None."""
         until = time.monotonic() + 20
         with (server or self.server).client() as client:
             while True:
@@ -347,7 +348,7 @@ class Run:
             self.figures.numbers[f"server, {word} after {self.plan.long_run} requests"] = two
 
     def _compare_with_a_fresh_server(self, aged):
-        """In turn, so that what else the machine does meets both."""
+        """The servers take turns, so that other load on the machine affects both."""
         fresh_server = self._serve("fresh")
         self._wait_for_warm({"code": CODE, "template": "python"}, fresh_server)
         fresh = self._load_worker(fresh_server, {"code": CODE}, EXPECTED)
@@ -392,7 +393,7 @@ class Run:
         worker = self._filled(options, program, count)
         taken = (alone - host_view.available_mb()) / (count - 1)
         self.figures.numbers[f"MB of a warm jail (of the host), {name}"] = taken
-        if taken > 0:  # on a busy machine it may be anything
+        if taken > 0:  # on a busy machine the difference may have any sign
             self.figures.numbers[f"warm jails in a GiB (of the host), {name}"] = 1024 / taken
         if os.geteuid() == 0:
             sizes = memory.unshared_kb(worker.pid)

@@ -1,4 +1,4 @@
-"""What waiting jails keep in memory, and what runs take of the processors, as /proc says it."""
+"""The memory of waiting jails and the processor time of runs, from /proc."""
 import collections
 import ctypes
 import os
@@ -15,7 +15,8 @@ def resident_mb(pid):
 
 
 def busy_seconds():
-    """Of all processors together, whoever keeps them busy: what a launcher leaves to others counts too."""
+    """The busy time of all processors together, whoever causes it: work that a launcher leaves to other processes
+    counts too."""
     fields = pathlib.Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:]
     user, nice, system, _idle, _waiting, hard_irq, soft_irq = (int(field) for field in fields[:7])
     return (user + nice + system + hard_irq + soft_irq) / os.sysconf("SC_CLK_TCK")
@@ -43,7 +44,7 @@ def descendants(pid):
 
 
 def processor_seconds(pid):
-    """That `pid` and all processes below it have used so far, to the nanosecond."""
+    """The processor time of `pid` and all processes below it so far, to the nanosecond."""
     used = 0
     for process in (pid, *descendants(pid)):
         try:
@@ -66,7 +67,7 @@ def private_kb(pid):
 
 
 def unshared_kb(pid):
-    """For each jail below `pid` what its processes have for themselves (USS), in kB.
+    """The memory that only its own processes use (USS), in kB, for each jail below `pid`.
 
     A jail is a pid namespace other than our own. Processes of one memory count once. Needs root:
     init lets nobody else look.

@@ -1,4 +1,4 @@
-// Measured times, and how they are handed to run.py: one line of JSON for each command.
+// Measured times, and their output for run.py: one line of JSON for each command.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ inline double microseconds(Clock::duration duration) {
   return std::chrono::duration<double, std::micro>(duration).count();
 }
 
-// {"name": value, ...}; the names are written by us and need no escapes.
+// Writes {"name": value, ...}; the names are ours and need no escapes.
 class Line {
  public:
   Line& number(std::string_view name, double value) {

@@ -1,6 +1,6 @@
 """The same program under every sandbox that this machine has.
 
-Each peer is asked for the nearest that it offers to what a jail of ours is: namespaces of every
+Each peer is configured as closely to a jail of ours as it allows: namespaces of every
 kind, no network, the host's /usr read-only. One that is missing or cannot do it is left out with
 its reason.
 """
@@ -24,7 +24,7 @@ MERGED = [(f"/{name}", os.readlink(f"/{name}")) for name in ("bin", "lib", "lib6
 class Peer:
     name: str
     command: list                  # up to the python that runs the program; {n} is another number each run
-    prefix: tuple = ()             # what the program that starts it has to run under, once
+    prefix: tuple = ()             # the command under which the starting program has to run, once
     bundle: pathlib.Path = None    # the command is in its config.json instead
     prepare: tuple = ()            # command lines, run once before
     clean_up: tuple = ()
@@ -32,7 +32,7 @@ class Peer:
 
 
 def oci_bundle(directory, code):
-    """What crun and runc run: an unprivileged container with the host's /usr."""
+    """The bundle that crun and runc run: an unprivileged container with the host's /usr."""
     root = directory / "rootfs"
     for name in ("usr", "etc", "proc", "dev", "tmp"):
         (root / name).mkdir(parents=True)
@@ -88,7 +88,7 @@ def first_line(text):
 
 
 def try_once(command):
-    """(what it printed, what it said about it)"""
+    """Returns (output, reason of a failure)."""
     try:
         done = subprocess.run(command, env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               errors="replace", timeout=60, check=False)
@@ -157,7 +157,7 @@ class Launchers:
 
 
 class GoJudge:
-    """Its own server on a free port; `missing` is the reason where it cannot be had."""
+    """A go-judge server on a free port; `missing` is the reason where it cannot run."""
 
     def __init__(self, load, directory, code, expected):
         self.missing, self._server, self.load = None, None, None

@@ -33,7 +33,7 @@ bool Request::begin() {
 
 void Request::add_to(std::vector<pollfd>& polls) const {
   polls.push_back({jail_->control_fd(), POLLIN, 0});
-  polls.push_back({output_.get(), POLLIN, 0});  // poll() passes over -1
+  polls.push_back({output_.get(), POLLIN, 0});  // poll() ignores -1
 }
 
 bool Request::advance(short control, short output) {
@@ -45,7 +45,7 @@ bool Request::advance(short control, short output) {
     start();
   }
   if (phase != jail::Phase::ended) return false;
-  read_output();  // what is still in the pipe
+  read_output();  // reads what is still in the pipe
   check();
   reported_ = Clock::now();
   return true;

@@ -1,4 +1,4 @@
-// One request to a jail, step by step, with the time that each took.
+// One request to a jail, step by step, with the time of each step.
 #pragma once
 
 #include <poll.h>
@@ -25,17 +25,18 @@ T take(jail::Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-inline constexpr int max_ms = 120'000;  // that anything at all may take
+inline constexpr int max_ms = 120'000;  // the bound on every wait
 
 struct Program {
   std::string code;
   std::string expected;
 };
 
-// Where the time of requests went, a list for each phase; `total` from when they were due.
+// The time of each phase, a list over all requests; `total` counts from the moment when each was
+// due.
 struct Phases {
   Times total, lease, made, write, start, output, report;
-  Times set_up, started, ran, ended;  // as init saw them
+  Times set_up, started, ran, ended;  // as init measured them
 
   Line line() const;
 };
@@ -45,18 +46,19 @@ class Request {
   Request(Source& source, const Program& program, Clock::time_point due)
       : source_(source), program_(program), due_(due) {}
 
-  // False where the pool has no jail and no place to make one: later again.
+  // Returns false where the pool has no jail and no place to make one: to be called again later.
   bool begin();
 
   void add_to(std::vector<pollfd>& polls) const;
 
-  // True when it is done. `control` and `output` are what poll() said of the two descriptors.
+  // Returns true when it is done. `control` and `output` are the events that poll() reported for
+  // the two descriptors.
   bool advance(short control, short output);
 
   bool made_on_demand() const { return ready_ != leased_; }
   void note(Phases& phases) const;
 
-  // Waits until the last process of the jail is dead. Microseconds since the report.
+  // Waits until the last process of the jail is dead. Returns the microseconds since the report.
   double wait_until_gone();
 
  private:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what a jail costs, beside the same program under everything else that this machine has.
+"""Measures the cost of a jail, beside the same program under all other sandboxes of this machine.
 
   python3 bench/run.py BUILD [--quick] [--check] [--json FILE] [--chart FILE] [--only PART]...
 
@@ -26,7 +26,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def machine(build):
-    """Which host this is, and what the work that jails are made of costs on it, as the binary that is measured says."""
+    """Describes this host, and the cost of a jail's basic operations on it, as the measured binary reports them."""
     said = subprocess.run([build / "server" / "cli" / "agent-sandbox", "doctor", "--speed", "--json"], capture_output=True, text=True,
                           check=True, timeout=60).stdout
     speed = json.loads(said)

@@ -1,4 +1,4 @@
-"""Sandboxes that live: how soon one is there, and what many cost that wait or are paused."""
+"""Living sandboxes: the time to create one, and the cost of many that wait or are paused."""
 import concurrent.futures
 import http.client
 import threading
@@ -13,7 +13,7 @@ AT_ONCE = 50
 
 
 class Sandboxes:
-    """Of one server, over kept connections: one for each thread."""
+    """The sandboxes of one server, over kept connections: one for each thread."""
 
     def __init__(self, server):
         self._server, self._threads = server, threading.local()
@@ -41,7 +41,7 @@ def microseconds_of(action):
 
 
 def one_life(sandboxes, figures):
-    """From nothing to nothing."""
+    """One sandbox from its creation to its removal."""
     created, sandbox = microseconds_of(sandboxes.create)
     ran, _ = microseconds_of(lambda: sandboxes.run(sandbox, "/bin/true"))
     deleted, _ = microseconds_of(lambda: sandboxes.send("DELETE", f"/{sandbox}"))
@@ -51,14 +51,14 @@ def one_life(sandboxes, figures):
 
 
 def milliseconds_a_second(pid):
-    """Of a processor that all processes below use."""
+    """The milliseconds of a processor that all processes below use in a second."""
     before = memory.processor_seconds(pid)
     time.sleep(WATCHED_SECONDS)
     return 1e3 * (memory.processor_seconds(pid) - before) / WATCHED_SECONDS
 
 
 def many(sandboxes, pid, count, figures):
-    """What so many cost one by one: created, with a process that sleeps, paused, resumed by a command."""
+    """The cost of each of `count` sandboxes: created, with a process that sleeps, paused, resumed by a command."""
     numbers = figures.numbers
     alone = host_view.available_mb()
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:

@@ -15,7 +15,7 @@ using jail::Launcher;
 using jail::Pool;
 using jail::Result;
 
-// What the server asks for, for a program of one file without arguments.
+// The spec that the server uses for a program of one file without arguments.
 Result<JailSpec> spec_of(const SourceOptions& options) {
   auto root = runtime::find_program_root(options.root, {});
   if (!root) return root.error();

@@ -1,4 +1,4 @@
-// Where the jails of a measurement come from: a pool, or a launch for each.
+// The source of a measurement's jails: a pool, or a launch for each.
 #pragma once
 
 #include <chrono>
@@ -12,15 +12,15 @@
 namespace bench {
 
 struct SourceOptions {
-  std::string root = "host";         // or a built one's directory
+  std::string root = "host";         // or the directory of a built root
   std::string name = "python";       // of the template
-  std::vector<std::string> imports;  // modules that the zygote has
+  std::vector<std::string> imports;  // modules that the zygote imports
   std::string warm_up;               // Python that it runs after them
   std::string after_fork;            // Python that each jail runs before it is ready
-  std::string rehearsal;             // the same, unless a request waits for it
-  std::uint64_t state_mb = 0;        // Python objects that the zygote has beside
-  std::uint32_t ready = 0;           // how many jails wait, no more, no fewer; 0: the pool adapts
-  std::uint32_t memory_mb = 256;     // what each run may use
+  std::string rehearsal;             // the same, but only in jails that no request waits for
+  std::uint64_t state_mb = 0;        // size of additional Python objects in the zygote
+  std::uint32_t ready = 0;           // exact number of jails that wait; 0: the pool adapts
+  std::uint32_t memory_mb = 256;     // bound of each run
   jail::ForkOptimizations optimizations;
 };
 
@@ -32,7 +32,7 @@ class Source {
   virtual int event_fd() const { return -1; }
   virtual void advance() {}
   virtual jail::PoolState state() const { return {}; }
-  virtual std::string last_trouble() const { return {}; }  // that the pool had and got over
+  virtual std::string last_trouble() const { return {}; }  // a failure that it recovered from
 };
 
 jail::Result<std::unique_ptr<Source>> open_cold(const SourceOptions& options);

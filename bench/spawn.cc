@@ -1,4 +1,4 @@
-// Starts command lines as a daemon in C++ would, and says how long each took.
+// Starts command lines as a daemon in C++ would, and reports how long each took.
 //
 //   bench_spawn FILE
 //
@@ -81,7 +81,7 @@ std::string read_all(int from) {
   }
 }
 
-// Takes the next free number, so that several may run at once.
+// Takes the next free number, so that several threads may run at once.
 double run_once(const Contender& contender, std::atomic<unsigned>& runs, unsigned worker) {
   const unsigned number = ++runs;
   std::vector<std::string> words;
@@ -126,7 +126,7 @@ double run_once(const Contender& contender, std::atomic<unsigned>& runs, unsigne
 struct Flood {
   Times times;
   std::vector<Clock::time_point> ends;
-  std::optional<std::string> trouble;  // the first one; it ends the flood
+  std::optional<std::string> trouble;  // the first failure, which ends the flood
   std::mutex mutex;
 
   void work(const Contender& contender, std::atomic<unsigned>& runs, unsigned worker,

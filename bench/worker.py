@@ -3,12 +3,13 @@ import json
 import os
 import subprocess
 
-# The same for whatever is measured: a variable such as PYTHONUNBUFFERED makes each print() dearer.
+# The same environment for everything that is measured: a variable such as PYTHONUNBUFFERED would make each print()
+# slower.
 ENVIRONMENT = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C.UTF-8", "HOME": "/tmp"}
 
 
 class Failed(Exception):
-    """What the program said instead of figures."""
+    """The message of a program that did not return figures."""
 
 
 class Worker:

@@ -51,7 +51,8 @@ const Policy& FUNCTION() {
 }  // namespace jail
 )";
 
-// Octal escapes for what is not plain ASCII: unlike hexadecimal ones they end after three digits.
+// Characters that are not plain ASCII become octal escapes: unlike hexadecimal ones they end after
+// three digits.
 std::string literal(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -94,7 +95,7 @@ std::string row(const jail::Rule& rule) {
          std::to_string(rule.tests.size()) + ", {" + tests + "}, " + literal(rule.why) + "},\n";
 }
 
-// `text` with `name` where `place` stands first.
+// Returns `text` with `name` in the place of the first `place`.
 std::string filled(std::string text, std::string_view place, std::string_view name) {
   return text.replace(text.find(place), place.size(), name);
 }

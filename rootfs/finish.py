@@ -11,7 +11,7 @@ import sys
 
 LIBRARIES = "/usr/lib/" + os.path.basename(glob.glob("/usr/lib/*-linux-gnu")[0])
 
-# Where Debian's alternatives would lead. Links, not files of /etc: /usr is then complete in itself.
+# The targets of Debian's alternatives. They are linked directly, not by /etc, so that /usr is complete in itself.
 LINKS = {
     "/usr/bin/awk": "gawk",
     "/usr/bin/sh": "dash",
@@ -23,7 +23,7 @@ LINKS = {
     "/usr/lib/ssl/cert.pem": "/etc/ssl/certs/ca-certificates.crt",
 }
 
-# Of /etc only what programs below /usr look up is kept; libjail shows no more than that.
+# Only those files of /etc are kept that programs below /usr look up; libjail shows no others.
 KEPT_OF_ETC = {"alternatives", "bash.bashrc", "debian_version", "fonts", "gai.conf", "ld.so.cache", "ld.so.conf",
                "ld.so.conf.d", "localtime", "matplotlibrc", "mime.types", "os-release", "protocols", "python3",
                "python3.11", "services", "ssl", "timezone"}
@@ -52,7 +52,7 @@ def join_certificates():
 
 
 def keep_font_list():
-    """Matplotlib looks at every font file when it finds no list of them in the user's own cache, and a
+    """Matplotlib reads every font file when it finds no list of them in the user's own cache, and a
     guest's home is empty: a third of a second for each program that plots. The list is made here,
     and the root's matplotlib looks for it beside itself first."""
     import matplotlib
@@ -60,7 +60,7 @@ def keep_font_list():
     kept = os.path.join(matplotlib.get_data_path(), "fontlist.json")
     found = fonts.FontManager()
     for entries in (found.ttflist, found.afmlist):
-        entries.sort(key=lambda entry: entry.fname)  # not as the file system happens to list them
+        entries.sort(key=lambda entry: entry.fname)  # not in the arbitrary order of the file system
     fonts.json_dump(found, kept)
     entries = json.loads(pathlib.Path(kept).read_text(encoding="utf-8"))
     if not entries["ttflist"]:

@@ -26,7 +26,7 @@ class DrivenPool {
 
   jail::Pool* operator->() { return &pool_; }
 
-  // False after `patience`.
+  // Returns false after `patience`.
   template <class Condition>
   bool until(Condition condition,
              std::chrono::milliseconds patience = scaled(std::chrono::seconds(30))) {

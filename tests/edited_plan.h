@@ -27,10 +27,10 @@ inline jail::CallList& calls_of(jail::Plan& plan, List list) {
   return list == List::init ? plan.init : plan.guest;
 }
 
-// Of no system call. A kernel has to say ENOSYS.
+// The number of no system call: every kernel must answer ENOSYS.
 inline constexpr std::int32_t unknown_call = 0x7fff;
 
-// The call at `index` becomes another one without arguments, and its result is not looked at.
+// Replaces the call at `index` by another one without arguments, whose result is ignored.
 inline void exchange(jail::Plan& plan, List list, std::size_t index, std::int32_t number) {
   jail::wire::Call call{};
   call.number = number;
@@ -38,7 +38,7 @@ inline void exchange(jail::Plan& plan, List list, std::size_t index, std::int32_
   calls_of(plan, list).calls.at(index) = call;
 }
 
-// Takes out what the calls do whose purpose fits. Returns how many those were.
+// Removes the calls whose purpose fits. Returns how many those were.
 template <class Fits>
 std::size_t leave_out(jail::Plan& plan, const Fits& fits) {
   std::size_t count = 0;
@@ -53,7 +53,7 @@ std::size_t leave_out(jail::Plan& plan, const Fits& fits) {
   return count;
 }
 
-// A cold jail by this very plan.
+// Launches a cold jail with exactly this plan.
 inline jail::Result<jail::Jail> launch(const jail::Launcher& launcher, jail::Plan plan,
                                        const jail::Limits& limits) {
   const auto image = jail::to_image(plan);
@@ -69,10 +69,10 @@ inline jail::Result<jail::Jail> launch(const jail::Launcher& launcher, jail::Pla
 
 using Edit = std::function<void(jail::Plan&)>;
 
-// A zygote with its host, and jails that are forked from it.
+// A zygote with its host, and the jails that are forked from it.
 class Template {
  public:
-  // Empty edits leave a plan as it is.
+  // Empty edits leave a plan unchanged.
   static jail::Result<Template> start(const jail::Launcher& launcher,
                                       const jail::TemplateSpec& spec, const Edit& edit_host,
                                       const Edit& edit_jail) {
@@ -95,7 +95,7 @@ class Template {
     return made;
   }
 
-  // An Error says why its zygote will never be ready.
+  // Returns an Error if its zygote will never be ready.
   jail::Result<void> wait_until_ready(std::chrono::milliseconds at_most) {
     const auto deadline = std::chrono::steady_clock::now() + at_most;
     while (!host_->is_ready()) {
@@ -111,7 +111,7 @@ class Template {
 
   jail::Result<jail::Jail> order() const { return order(plans_->jail, plans_->jail_image); }
 
-  // Init's part is in each order; the guest's part the zygote has had since it started.
+  // Each order has init's part; the zygote has had the guest's part since its start.
   jail::Result<jail::Jail> order(const Edit& edit_init) const {
     auto plan = plans_->jail;
     jail::Fd image;

@@ -1,4 +1,4 @@
-// A form that is read from a text, cut as a test wants it.
+// A form that is read from a text, split as a test wants it.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace server {
 
-// Hands out a text, `piece_bytes` at a time, and fails behind it where that is asked for.
+// Returns a text, `piece_bytes` at a time, and fails at its end where that is requested.
 class TextBody final : public RequestBody {
  public:
   enum class End : std::uint8_t { whole, failed };
@@ -31,7 +31,9 @@ class TextBody final : public RequestBody {
     co_return Piece{count, count > 0 ? Piece::State::more : Piece::State::failed};
   }
   void stop() override {}
-  Response refusal() const override { return problem(runtime::RefusalCode::request_timeout, "too slow"); }
+  Response refusal() const override {
+    return problem(runtime::RefusalCode::request_timeout, "too slow");
+  }
 
   std::size_t max_room() const { return max_room_; }
 
@@ -53,7 +55,7 @@ struct ReadForm {
   std::optional<Response> refusal;
 };
 
-// Until `work` is done, whose exception it throws.
+// Runs until `work` is done, and rethrows its exception.
 inline void run_to_end(boost::asio::awaitable<void> work) {
   boost::asio::io_context loop;
   std::exception_ptr thrown;

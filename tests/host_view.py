@@ -1,4 +1,4 @@
-"""What the host sees of the product's processes: the tests check effects, and these are the effects."""
+"""The host's view of the product's processes: the tests check effects, and these are the effects."""
 import contextlib
 import ctypes
 import os
@@ -45,7 +45,7 @@ def _status(pid):
 
 
 def descendants(root):
-    """Process id to command line of all that live below `root`; zombies of this very process are dead."""
+    """Maps the id of each living process below `root` to its command line; zombies of this process count as dead."""
     children = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -61,13 +61,13 @@ def descendants(root):
 
 
 def parent_of(pid):
-    """None when it has ended."""
+    """The parent of a process; None when it has ended."""
     status = _status(pid)
     return status[0] if status else None
 
 
 def processor_ticks(pid):
-    """What it has used, in the kernel's ticks of 10 ms; 0 when it is gone."""
+    """The processor time of a process, in the kernel's ticks of 10 ms; 0 when it is gone."""
     try:
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:
@@ -84,7 +84,7 @@ def command_line(pid):
 
 
 def name_of(pid):
-    """As the kernel has it, up to 15 bytes of it."""
+    """The kernel's name of a process, up to 15 bytes."""
     try:
         return pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
     except OSError:
@@ -92,7 +92,7 @@ def name_of(pid):
 
 
 def kill(pids, by=signal.SIGKILL):
-    """Each that is still there."""
+    """Kills each process that is still there."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, by)
@@ -104,7 +104,7 @@ def alive(pid):
 
 
 def left_behind():
-    """Descendants of this process once they had a moment to end; the kernel needs one for namespaces."""
+    """The descendants of this process that are left after a moment; the kernel needs one for namespaces."""
     wait_until(lambda: not descendants(os.getpid()), 2)
     return descendants(os.getpid())
 
@@ -119,7 +119,7 @@ def open_descriptors(pid):
 
 
 def what_is_open(pid):
-    """What its descriptors lead to, without those that are closed meanwhile; nothing where the process is closed to this user."""
+    """The targets of its descriptors, without those that are closed meanwhile; empty where this user may not look."""
     found = set()
     try:
         for number in os.listdir(f"/proc/{pid}/fd"):
@@ -136,7 +136,7 @@ def resident_bytes(pid):
 
 
 def has_sanitizer(pid):
-    """Told by the terabytes of addresses that one reserves for the shadow of its process's memory."""
+    """Recognized by the terabytes of addresses that a sanitizer reserves for the shadow of its process's memory."""
     with open(f"/proc/{pid}/statm", encoding="ascii") as file:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGESIZE") > 1 << 40
 
@@ -146,17 +146,17 @@ def mounts():
 
 
 def cgroups():
-    """All of this host, without those that are removed meanwhile."""
+    """All cgroups of this host, without those that are removed meanwhile."""
     return {os.path.join(path, name) for path, names, _ in os.walk("/sys/fs/cgroup") for name in names}
 
 
 def cgroups_of(server):
-    """Those that the server with this process id has made for itself and for its jails: others of this host come and go."""
+    """The cgroups that the server with this process id has made for itself and for its jails: others come and go."""
     return {path for path in cgroups() if os.path.basename(path).startswith((f"jail-{server}-", f"agent-sandbox-{server}."))}
 
 
 def wait_until(condition, seconds):
-    """Whether `condition()` came true within `seconds`, or more on a slow host."""
+    """Returns whether `condition()` became true within `seconds`, or more on a slow host."""
     deadline = time.monotonic() + time_scale.patience(seconds)
     while not condition():
         if time.monotonic() > deadline:
@@ -175,14 +175,14 @@ def held_port():
 
 
 def landlock_version():
-    """Of the kernel's interface, as far as it serves to confine programs; 0: it does not."""
+    """The version of the kernel's Landlock; 0: it cannot confine programs."""
     create_ruleset, ask_for_version = 444, 1
     version = ctypes.CDLL(None).syscall(create_ruleset, None, 0, ask_for_version)
     return version if version >= 2 else 0
 
 
 def no_user_namespaces():
-    """Why this user cannot make user namespaces here, or None: without them no jail can be made."""
+    """The reason why this user cannot make user namespaces here, or None: without them no jail can be made."""
     tried = subprocess.run(["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount", "true"],
                            capture_output=True, text=True, check=False)
     return tried.stderr.strip() or "unshare failed" if tried.returncode else None

@@ -1,4 +1,4 @@
-// Started as root, a test program drops to a user made for it, as the server does.
+// A test program that is started as root becomes a user made for it, as the server does.
 #pragma once
 
 #include <grp.h>
@@ -6,7 +6,7 @@
 
 inline constexpr uid_t test_user = 60801;
 
-// False with errno when it is still root.
+// Returns false and sets errno when it is still root.
 inline bool leave_root() {
   if (::geteuid() != 0) return true;
   return ::setgroups(0, nullptr) == 0 && ::setresgid(test_user, test_user, test_user) == 0 &&

@@ -1,7 +1,7 @@
-"""Who root becomes for what has to work without root."""
+"""The user that root becomes for tests that must work without root."""
 import os
 
 ID = 60801
 AS_USER = {"user": ID, "group": ID, "extra_groups": []}  # for subprocess
-# Somebody who is not root stays who he is.
+# A user other than root stays the same.
 NOT_ROOT = AS_USER if os.geteuid() == 0 else {}

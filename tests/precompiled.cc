@@ -1,3 +1,3 @@
-// A program that does nothing: precompiled headers belong to a target, and this one's serve the
-// tests.
+// A program that does nothing: precompiled headers belong to a target, and those of this one serve
+// the tests.
 int main() { return 0; }

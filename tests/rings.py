@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs rings of tests and counts what every one of their tests did. `./dev test` is its caller.
+"""Runs rings of tests and counts the result of each of their tests. `./dev test` is its caller.
 
   rings.py ring    --record FILE --name NAME --build DIR --label RING [--uid N] [--jobs N] [--repeat N]
                    [--time-scale N]
@@ -39,7 +39,7 @@ WHOLE_BINARIES = ("unit", "golden", "deploy")
 
 
 class Outcome:
-    """What the tests of one step did. A skip in a required ring is a failure."""
+    """The results of one step's tests. A skip in a required ring is a failure."""
 
     def __init__(self, name, ring):
         self.name, self.ring = name, ring
@@ -165,7 +165,7 @@ def read_report(report, results, outcome):
 
 
 def read_binary(name, report, outcome):
-    """What GoogleTest wrote about all tests of one binary."""
+    """Reads GoogleTest's report about all tests of one binary."""
     for suite in report["testsuites"]:
         for test in suite["testsuite"]:
             full = f"{name}.{suite['name']}.{test['name']}"
@@ -195,7 +195,7 @@ def skip_reason(output):
 def scratch_directory(uid):
     path = pathlib.Path(tempfile.mkdtemp(prefix="agent-sandbox-ring."))
     try:
-        # What a test starts may change its user, and must still reach its own temporary files.
+        # A program that a test starts may change its user, and must still reach its own temporary files.
         path.chmod(0o755)
         if uid is not None:
             os.chown(path, uid, uid)
@@ -205,7 +205,7 @@ def scratch_directory(uid):
 
 
 def as_user(uid, build, hold):
-    """The command prefix that runs the rest as `uid`, and what stands in the way of it if anything."""
+    """The command prefix that runs the rest as `uid`, and the obstacle to that if there is one."""
     change = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--"]
     closed = next((path for path in [*reversed(build.parents)]
                    if subprocess.run([*change, "test", "-x", path], check=False).returncode), None)

@@ -34,7 +34,7 @@ ring_for_all_users() {
 in_machine() {
   local name=$1 kernel=$2 user=$3 label=$4 seconds=900 share obstacle status=0
   shift 4
-  # A thousand jails, and the bombs of others, are minutes each on a processor in software.
+  # A thousand jails, and the third-party bombs, take minutes each on an emulated processor.
   [[ $full == no ]] || seconds=3600
   if ! obstacle=$("$here/tests/cgroup/vm" --check --kernel "$kernel" --as "$user"); then
     rings skip --record "$record" --name "$name" --ring "${label%%_*}" --reason "no virtual machine: $obstacle"
@@ -86,8 +86,8 @@ program_sets() {
   fi
 }
 
-# npm_packages RING DIRECTORY: packages of others that a ring uses, pinned by its lock file, beside the builds.
-# Where they cannot be had the tests that need them are skipped, and say so.
+# npm_packages RING DIRECTORY: third-party packages of a ring, pinned by its lock file, beside the builds.
+# Where they cannot be installed, the tests that need them are skipped, and say so.
 npm_packages() {
   local dir from=$here/tests/$1
   if ! command -v npm >/dev/null; then
@@ -152,7 +152,7 @@ test_programs_otherwise() {
   program_sets "programs, host's /usr, cold" host --template none
 }
 
-# has_all NAME RING PACKAGES: installs them as root; who cannot gets a skip that names what is missing.
+# has_all NAME RING PACKAGES: installs them as root; for any other user, adds a skip that names what is missing.
 has_all() {
   local name=$1 ring=$2 absent=""
   shift 2
@@ -183,7 +183,7 @@ test_sanitized() {
   ring sanitized kernel --jobs 2
 }
 
-# test_fuzzed SECONDS: of each fuzzer.
+# test_fuzzed SECONDS: runs each fuzzer for this time.
 test_fuzzed() {
   has_clang fuzz fuzz || return 0
   configure sanitized
@@ -253,7 +253,7 @@ step() {
   "$@"
 }
 
-# What is done so far takes so many minutes on a host of the slower kind; how long it took tells the pace of this host.
+# The minutes of the first steps on a host of the slower kind; the time that they took here tells the pace of this host.
 readonly minutes_of_build=7 minutes_of_test_once=41
 find_pace() {
   pace=100
@@ -287,7 +287,7 @@ test_packages() {
   step 2 deploy deploy ring release deploy --jobs 2
 }
 
-# Every ring once, as whoever calls. What a slow host leaves out first comes last, here and in test_rest. Two suites run at
+# Every ring once, as the calling user. What a slow host leaves out first comes last, here and in test_rest. Two suites run at
 # a time; more of them on more processors would disturb each other, since they share the limits that the host sets for a user.
 test_once() {
   find_pace "$minutes_of_build"

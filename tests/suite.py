@@ -19,7 +19,7 @@ import unittest
 
 
 class Counting(unittest.TestResult):
-    """One outcome a method: a failing subtest, set-up or tear-down fails its method."""
+    """Counts one outcome a method: a failing subtest, set-up or tear-down fails its method."""
 
     def __init__(self):
         super().__init__()
@@ -82,7 +82,7 @@ def full_name(test):
 
 
 def select(suite, *patterns):
-    """The tests whose full name has one of the patterns in it."""
+    """Selects the tests whose full name contains one of the patterns."""
     for test in suite:
         if isinstance(test, unittest.TestSuite):
             yield from select(test, *patterns)
@@ -91,7 +91,7 @@ def select(suite, *patterns):
 
 
 def near_names(names, pattern):
-    """Of methods, and of their classes; all of them where few are near."""
+    """Returns similar names of methods and of their classes; all names where few are similar."""
     known = sorted({part for name in names for part in (name, *name.split("."))})
     return difflib.get_close_matches(pattern, known, n=5, cutoff=0.4) or sorted(set(names))[:20]
 

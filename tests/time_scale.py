@@ -12,7 +12,7 @@ import subprocess
 
 VARIABLE = "JAIL_TEST_TIME_SCALE"
 SCALE = max(1.0, float(os.environ.get(VARIABLE, "1")))
-# What is measured is taken for no more than this; an emulated processor is slower, and who starts one says so.
+# A measured value is capped at this; an emulated processor is slower, and must be declared by the environment.
 MOST_MEASURED = 10
 # A program that is to be ended from outside sleeps for 50 s, and must not be seen to end by itself.
 MOST_PATIENCE = 40
@@ -21,17 +21,17 @@ MOST_TIMEOUT = 60
 
 
 def scaled(seconds):
-    """For what ends by itself: a command, an answer."""
+    """Scales the time of something that ends by itself: a command, an answer."""
     return seconds * SCALE
 
 
 def patience(seconds):
-    """For a condition that is to come true, and may do so for another reason if one waits for too long."""
+    """Scales the wait for a condition that might also become true for another reason if the wait is too long."""
     return scaled(seconds) if SCALE > MOST_MEASURED else min(scaled(seconds), max(seconds, MOST_PATIENCE))
 
 
 def timeout(seconds):
-    """Of a program in a jail that is expected to end."""
+    """Scales the deadline of a program in a jail that is expected to end."""
     return min(scaled(seconds), MOST_TIMEOUT)
 
 
@@ -53,7 +53,7 @@ def measured(build):
 
 
 def for_ring(build, given):
-    """The variable for the tests of a ring: what the caller gave, else what the environment has, else what is measured."""
+    """The variable for the tests of a ring: the caller's value, else the environment's, else the measured one."""
     if given is not None:
         return {VARIABLE: f"{given:g}"}
     if VARIABLE in os.environ:

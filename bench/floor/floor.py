@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The floor: what a pre-forked, warmed-up CPython child costs that nothing confines.
+"""The floor: the cost of a pre-forked, warmed-up CPython child without any confinement.
 
   python3 bench/floor/floor.py [--imports numpy,pandas] --code CODE --expect TEXT
 
@@ -24,7 +24,7 @@ clock = time.perf_counter_ns
 
 
 def child(requests):
-    """Never returns. Twice the same: the first time is the warm-up."""
+    """Never returns. Runs the code twice: the first time is the warm-up."""
     gc.enable()
     for _ in range(2):
         code = requests.recv(65536)
@@ -52,7 +52,7 @@ class Child:
             raise SystemExit(f"the program printed {output!r}, not {self.expected!r}")
 
     def request(self, code):
-        """(microseconds to the output, from there to the reaped child)"""
+        """Returns (microseconds to the output, from there to the reaped child)."""
         begun = clock()
         self.requests.send(code)
         output = os.read(self.output, 65536)
@@ -79,7 +79,7 @@ def run(code, expected, count, pause):
 
 
 def cost(code, count):
-    """The calls of a request, with nobody on the other side to wait for."""
+    """The system calls of a request, with nobody on the other side to wait for."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     read_end, write_end = os.pipe()
     times = []

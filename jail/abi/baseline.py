@@ -50,7 +50,7 @@ def describe(headers, target):
 
 
 def offered(library):
-    """Mangled name to how a reader knows it."""
+    """Maps each mangled name to a readable one."""
     def listed(*options):
         lines = run("nm", "--dynamic", "--defined-only", "--no-sort", *options, library).splitlines()
         return [line.split(" ", 2)[2] for line in lines if " A " not in line]
@@ -58,7 +58,7 @@ def offered(library):
 
 
 def recorded():
-    """Of the names that are kept here, the mangled ones."""
+    """The mangled ones of the recorded names."""
     return {line.split("  ")[0] for line in SYMBOLS.read_text(encoding="utf-8").splitlines()}
 
 

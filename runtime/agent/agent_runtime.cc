@@ -16,7 +16,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// An io_context has one thread here, as for a Runner.
+// Returns a strand, except for an io_context's executor: that has one thread here, as for a Runner.
 asio::any_io_executor one_after_the_other(asio::any_io_executor executor) {
   if (executor.target<asio::io_context::executor_type>() != nullptr) return executor;
   return asio::make_strand(executor);

@@ -1,4 +1,4 @@
-// The agent: writes a program for a task, runs it in a jail, learns from what happened, tries
+// The agent: writes a program for a task, runs it in a jail, learns from the outcome and tries
 // again.
 #pragma once
 
@@ -19,32 +19,33 @@ namespace runtime::agent {
 
 struct TaskOptions {
   Cancel cancel;
-  std::string caller;  // as RunOptions::caller; lessons are kept by it, too
-  // Called on the executor of who awaits run(), in order. Empty: nobody watches.
+  std::string caller;  // as RunOptions::caller; lessons are kept per caller, too
+  // Called in order, on the executor on which run() is awaited. Empty: nobody watches.
   EventSink on_event;
-  // For whoever keeps what has happened so far: called with each attempt, and its place in the
-  // history, when it was judged, and again when a verification or a critic has added to that.
+  // For callers that store the progress: called with each attempt and its place in the history when
+  // the attempt was judged, and again when a verification or a critic has added to it.
   std::function<void(std::size_t place, const Attempt&)> on_attempt;
   OutputGate gate;
 };
 
-// What is passed by pointer outlives the runtime; `lessons` may be null: nothing is remembered.
+// The objects behind the pointers must outlive the runtime; `lessons` may be null: nothing is
+// remembered.
 struct AgentParts {
   Runner* runner = nullptr;
   std::vector<llm::Provider*> providers;  // the first is used where a request names none
   LessonStore* lessons = nullptr;
 };
 
-// Thread-safe. Must outlive its tasks. A task happens on the executor of who awaits it.
+// Thread-safe. Must outlive its tasks. A task runs on the executor on which it is awaited.
 class AgentRuntime {
  public:
   explicit AgentRuntime(AgentParts parts);
 
-  // Never fails: what went wrong is in the result.
+  // Never fails: errors are in the result.
   boost::asio::awaitable<TaskResult> run(TaskRequest request, TaskOptions options);
 
-  // The provider that a request would use; null where it names one that is not configured, or none
-  // is.
+  // Returns the provider that a request would use; null where the request names one that is not
+  // configured, or where none is configured.
   llm::Provider* provider_for(const std::string& name) const;
 
  private:

@@ -1,4 +1,4 @@
-// A program for a task, by a single model or by a swarm.
+// Drafts a program for a task, by a single model or by a swarm.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -13,21 +13,21 @@ namespace runtime::agent {
 
 struct DraftOrder {
   Place place;
-  Brief brief;  // what is known; role, passages and what is wanted are the drafter's to set
+  Brief brief;  // everything known; the drafter sets role, passages and what is wanted
   std::string bias;
   double temperature = 0;
   Tokens tokens = Tokens::hidden;
 };
 
-// An Attempt that was not run yet.
+// An Attempt that has not been run yet.
 using Drafted = std::variant<Attempt, Stop>;
 
-// Asks one member. `brief` as it is to be composed.
+// Asks one member with the given `brief`.
 boost::asio::awaitable<Answered> ask_member(ModelCalls& calls, const EventFeed& events, Place place,
                                             Brief brief, double temperature, Tokens tokens,
                                             llm::Usage& usage);
 
-// Our words to a coder, with the bias of the candidate.
+// The instruction to a coder, with the candidate's hint.
 std::string wanted_of_coder(const DraftOrder& order);
 
 boost::asio::awaitable<Drafted> draft_alone(ModelCalls& calls, const EventFeed& events,

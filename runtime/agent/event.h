@@ -1,4 +1,4 @@
-// What happens in a task, as it happens.
+// Events of a task, sent while it runs.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace runtime::agent {
 
-// The names are those of WS /stream: name_of(EventType::execution_result) is "execution_result".
+// The events' names are those of WS /stream: name_of(EventType::execution_result) is
+// "execution_result".
 enum class EventType : std::uint8_t {
   generating,        // {"attempt": 1, "role": "coder"}
   token,             // a string: text of the model as it comes
@@ -21,7 +22,7 @@ enum class EventType : std::uint8_t {
   critique,  // {"attempt": 1, "diagnosis": "...", "fix": "...", "should_retry": true, "confidence":
              // 0.9}
   retrying,  // {"attempt": 2, "of": 3}
-  swarm,     // {"role": "architect", "round": 1, ...} what a member of the swarm said
+  swarm,     // {"role": "architect", "round": 1, ...} the answer of a member of the swarm
 };
 
 std::string_view name_of(EventType type) noexcept;

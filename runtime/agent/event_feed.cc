@@ -8,7 +8,7 @@
 namespace runtime::agent {
 namespace {
 
-// Of each stream in an execution_result: the whole is in the history.
+// The bytes of each stream that an execution_result shows: the history has all of it.
 constexpr std::size_t shown_bytes = 4096;
 
 json::Writer begin_at(const Place& place) {

@@ -1,4 +1,4 @@
-// What happens in a task, put into words for whoever watches.
+// Reports the events of a task to its watchers.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace runtime::agent {
 
-// Which program of a task is meant.
+// Identifies a program of a task.
 struct Place {
   std::uint32_t attempt = 1;    // from 1
   std::uint32_t candidate = 0;  // from 0
 };
 
-// Says nothing where nobody watches.
+// Does nothing where nobody watches.
 class EventFeed {
  public:
   explicit EventFeed(EventSink sink) : sink_(std::move(sink)) {}
@@ -35,12 +35,12 @@ class EventFeed {
   void critique(std::uint32_t attempt, const Critique& critique) const;
   void retrying(std::uint32_t attempt, std::uint32_t of) const;
 
-  // What a member of a swarm answered, and what they came to together.
+  // Report the answer of a swarm's member, and the result of the swarm.
   void swarm(const Place& place, std::uint32_t round, Role role, const Answer& answer) const;
   void swarm_votes(const Place& place, std::uint32_t round, double approval,
                    std::string_view decision) const;
 
-  // A stream of one program, as it comes. No character is cut in two.
+  // One output stream of a program, reported as it comes. No character is split.
   class Output {
    public:
     explicit Output(const EventFeed& feed) : feed_(feed) {}

@@ -8,7 +8,7 @@ namespace {
 
 using Lines = std::vector<std::string_view>;
 
-// Cells of the table: programs of some 2,000 changed lines each.
+// Bound on the cells of the table: enough for programs with some 2,000 changed lines each.
 constexpr std::size_t max_work = 4'000'000;
 
 Lines lines_of(std::string_view text) {
@@ -26,7 +26,7 @@ void append(std::vector<DiffLine>& diff, LineIs is, const Lines& lines, std::siz
   for (std::size_t i = from; i < to; ++i) diff.push_back({is, lines[i]});
 }
 
-// How many lines old[i..] and now[j..] have in common, at i * (width + 1) + j.
+// The number of lines that old[i..] and now[j..] have in common, at i * (width + 1) + j.
 class CommonLines {
  public:
   CommonLines(const Lines& old, const Lines& now)
@@ -54,7 +54,7 @@ void diff_of_middle(const Lines& old, const Lines& now, std::vector<DiffLine>& d
   const CommonLines common(old, now);
   std::size_t i = 0;
   std::size_t j = 0;
-  Lines added;  // wait until all that is dropped in the same place is there
+  Lines added;  // held back until all lines that are dropped in the same place are there
   const auto place_added = [&] {
     append(diff, LineIs::added, added, 0, added.size());
     added.clear();
@@ -79,9 +79,9 @@ void diff_of_middle(const Lines& old, const Lines& now, std::vector<DiffLine>& d
 std::vector<DiffLine> line_diff(std::string_view before, std::string_view after) {
   const Lines old = lines_of(before);
   const Lines now = lines_of(after);
-  std::size_t same = 0;  // at the beginning
+  std::size_t same = 0;  // number of equal lines at the beginning
   while (same < old.size() && same < now.size() && old[same] == now[same]) ++same;
-  std::size_t last = 0;  // at the end
+  std::size_t last = 0;  // number of equal lines at the end
   while (last + same < old.size() && last + same < now.size() &&
          old[old.size() - 1 - last] == now[now.size() - 1 - last]) {
     ++last;

@@ -11,9 +11,10 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr int max_repeats = 2;
-// Less room than this for an answer is none.
+// A smaller budget for an answer counts as none.
 constexpr std::uint64_t min_answer_tokens = 64;
-// Of an answer that must be repeated: enough for the model to see what it did.
+// The part of an answer that is shown to the model when it must repeat it: enough to see what it
+// did.
 constexpr std::size_t repeated_bytes = 6000;
 
 std::uint64_t estimate(const llm::ChatRequest& request) {
@@ -42,7 +43,7 @@ void ask_again(llm::ChatRequest& request, const llm::ChatResponse& response,
         message_of(llm::Speaker::assistant, head_and_tail(response.text, repeated_bytes)));
     request.messages.push_back(message_of(llm::Speaker::user, std::move(words)));
   } else {
-    // Two messages of one speaker in a row are refused by some.
+    // Some providers refuse two messages of one speaker in a row.
     request.messages.back().text += "\n" + words;
   }
 }
@@ -59,7 +60,7 @@ llm::ChatRequest ModelCalls::request_for(const Question& question) const {
   return request;
 }
 
-// Bounds the answer by what is left to spend.
+// Bounds the answer by the tokens that are left to spend.
 std::optional<Stop> ModelCalls::allow(llm::ChatRequest& request) const {
   if (auto stop = scope_.ended()) return stop;
   const std::uint64_t prompt = estimate(request);
@@ -91,7 +92,7 @@ void ModelCalls::count(const llm::ChatRequest& request, const llm::ChatResponse&
     one->input_tokens += response.usage.input_tokens;
     one->output_tokens += response.usage.output_tokens;
   }
-  // Some providers do not say what a call took; a budget must hold all the same.
+  // Some providers do not report the usage of a call; a budget must hold all the same.
   const std::uint64_t said = response.usage.input_tokens + response.usage.output_tokens;
   scope_.spend(said > 0 ? said : estimate(request) + estimate_tokens(response.text.size()));
 }
@@ -106,7 +107,7 @@ asio::awaitable<Answered> ModelCalls::ask(Question question, llm::Usage& usage) 
   std::string wrong;
   for (int repeats = 0; repeats <= max_repeats; ++repeats) {
     if (auto stop = allow(request)) co_return std::move(*stop);
-    // Calls that go on at once would each take all that is left.
+    // The estimate is reserved, since concurrent calls would otherwise each take all that is left.
     const std::uint64_t most = estimate(request) + request.max_output_tokens;
     promised_ += most;
     auto response = co_await call(request, question.tokens);

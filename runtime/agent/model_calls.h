@@ -1,4 +1,4 @@
-// Asks a model for answers that keep their role's contract, and counts what they cost.
+// Asks a model for answers that keep to their role's contract, and counts their cost.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -15,14 +15,14 @@
 
 namespace runtime::agent {
 
-// What the model wrote was not what it was asked for, however often it was told.
+// The model's answer does not fit its contract, even after every repetition.
 struct Unfit {
   std::string why;
 };
 
 using Answered = std::variant<Answer, Unfit, Stop>;
 
-// Whether watchers see the answer as it is written; not where several are written at once.
+// Whether watchers see the answer as it is written; hidden where several are written at once.
 enum class Tokens : std::uint8_t { shown, hidden };
 
 struct Question {
@@ -34,13 +34,13 @@ struct Question {
 
 class ModelCalls {
  public:
-  // Both must outlive it.
+  // `scope` and `provider` must outlive the object.
   ModelCalls(TaskScope& scope, llm::Provider& provider) : scope_(scope), provider_(provider) {}
 
-  // `usage` grows by what the calls take, and must outlive them.
+  // The call adds what it takes to `usage`, which must outlive it.
   boost::asio::awaitable<Answered> ask(Question question, llm::Usage& usage);
 
-  // By provider.
+  // The usage by provider.
   const std::map<std::string, llm::Usage>& usage() const noexcept { return usage_; }
 
  private:
@@ -54,8 +54,8 @@ class ModelCalls {
   TaskScope& scope_;
   llm::Provider& provider_;
   std::map<std::string, llm::Usage> usage_;
-  std::map<std::string, std::size_t> asked_;  // by the name of the schema
-  std::uint64_t promised_ = 0;                // tokens, to the calls that go on
+  std::map<std::string, std::size_t> asked_;  // by the schema's name
+  std::uint64_t promised_ = 0;                // tokens reserved for calls that are under way
 };
 
 }  // namespace runtime::agent

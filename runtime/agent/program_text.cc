@@ -6,7 +6,7 @@
 namespace runtime::agent {
 namespace {
 
-// The next line without its end, taken off `rest`.
+// Takes the next line off `rest` and returns it without its end.
 std::string_view take_line(std::string_view& rest) {
   const std::size_t end = rest.find('\n');
   std::string_view line = rest.substr(0, end);
@@ -34,7 +34,8 @@ bool is_name_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
 }
 
-// "x = 1", "rows[0] = 2", "print(": a name, and then what no sentence goes on with.
+// Matches "x = 1", "rows[0] = 2", "print(": a name, followed by something that never follows a word
+// in a sentence.
 bool is_statement(std::string_view line) {
   std::size_t end = 0;
   while (end < line.size() && is_name_character(line[end])) ++end;

@@ -13,21 +13,22 @@ namespace {
 
 constexpr std::size_t whole = std::string_view::npos;
 
-// How much of an attempt is shown, in bytes.
+// How much of an attempt a prompt shows, in bytes.
 struct Detail {
   std::size_t code;
-  std::size_t stream;  // of each
-  std::size_t words;   // of reasoning, diagnosis and fix, each
+  std::size_t stream;  // of each stream
+  std::size_t words;   // of each of reasoning, diagnosis and fix
 };
 constexpr std::array<Detail, 4> details = {Detail{whole, 6000, 4000}, Detail{4000, 1500, 1500},
                                            Detail{1200, 400, 600}, Detail{0, 160, 240}};
 constexpr std::size_t left_out = details.size();
 constexpr std::size_t lesson_bytes = 1500;
 
-// Nobody who wrote what goes between two marks could know them.
+// A mark that the author of the data between two of them cannot know.
 std::string random_mark() {
   std::array<unsigned char, 12> bytes{};
-  // Fails for no reason that a running process can have: the pool is filled before the first one.
+  // A running process has no reason to fail here: the kernel's pool is filled before the first one
+  // starts.
   while (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
   }
   constexpr std::string_view digits = "0123456789abcdef";
@@ -85,7 +86,7 @@ std::string attempt_text(const Attempt& attempt, const Detail& detail, const std
   return std::move(text).take();
 }
 
-// The attempts as they fit into `room` bytes.
+// The attempts, shortened to fit into `room` bytes.
 std::string history_text(const std::vector<Attempt>& history, std::size_t room,
                          const std::string& mark) {
   std::vector<std::string> texts;

@@ -13,18 +13,20 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::uint32_t lessons_recalled = 3;
-// How sure a critic must be that there is no solution, to be believed.
+// The confidence from which on a critic's verdict that there is no solution is believed.
 constexpr double sure = 0.8;
-// So many rounds in a row that fail on nothing but tests of a model put these in doubt.
+// After this many rounds in a row that fail only on tests written by a model, these tests are in
+// doubt.
 constexpr std::uint32_t rounds_until_doubt = 2;
 constexpr std::size_t error_bytes = 500;
-// Of each stream of a program that was not the best, or not of the last round: more than any prompt
-// shows of it. A round can have sixteen megabytes of output, and a task ten rounds.
+// The bytes that are kept of each stream of a program that was not the best or not of the last
+// round: more than any prompt shows of it. A round can have sixteen megabytes of output, and a task
+// ten rounds.
 constexpr std::size_t kept_bytes = 60u << 10;
 
 Stop stop_at(const std::string& error) { return {.error = error}; }
 
-// The first Stop where nothing else came out.
+// Returns the first Stop where there was no other outcome.
 template <class T>
 std::optional<Stop> all_stopped(std::vector<std::variant<T, Stop>>& outcomes) {
   std::optional<Stop> first;
@@ -37,7 +39,7 @@ std::optional<Stop> all_stopped(std::vector<std::variant<T, Stop>>& outcomes) {
 }
 
 bool shorten(std::string& output) {
-  // What was cut has a line of ours in it, and is not cut again.
+  // Output that was shortened contains a line of ours, and is not shortened again.
   if (output.size() <= kept_bytes + error_bytes) return false;
   output = head_and_tail(output, kept_bytes);
   return true;
@@ -65,7 +67,7 @@ ReflexionLoop::ReflexionLoop(const asio::any_io_executor& executor, const AgentP
 asio::awaitable<TaskResult> ReflexionLoop::run() {
   State state = Recalling{};
   while (!std::holds_alternative<Finished>(state)) {
-    // A task that is over does not go on to its next step.
+    // A task that has ended does not go on to its next step.
     if (auto stop = scope_.ended()) {
       state = Finished{std::move(stop)};
       break;
@@ -81,7 +83,7 @@ asio::awaitable<TaskResult> ReflexionLoop::run() {
 
 TaskResult ReflexionLoop::broken_off(std::string why) { return result_of({.stop = stop_at(why)}); }
 
-// What every prompt is made of.
+// The brief that every prompt starts from.
 Brief ReflexionLoop::known() const {
   Brief brief;
   brief.request = &scope_.request();
@@ -94,7 +96,7 @@ Brief ReflexionLoop::known() const {
 asio::awaitable<State> ReflexionLoop::enter(Recalling) {
   const TaskRequest& request = scope_.request();
   if (parts_.lessons != nullptr && request.lessons == Lessons::used) {
-    // A task goes on without what it could have known.
+    // A failed look-up does not stop the task: it goes on without lessons.
     auto found = co_await parts_.lessons->recall(scope_.options().caller, request.task,
                                                  lessons_recalled, scope_.cancel());
     if (found) lessons_ = std::move(*found);
@@ -188,7 +190,8 @@ asio::awaitable<State> ReflexionLoop::enter(Executing state) {
   }
   failed_in_.resize(history_.size(), Part::program);
   executed_ = round_;
-  // Where there are several candidates the best is run again, and only its files are held.
+  // Where there are several candidates the best one is run again, and only the files of that run
+  // are kept.
   const Artifacts artifacts = candidates_ == 1 ? Artifacts::taken : Artifacts::left;
   std::vector<asio::awaitable<Tried>> runs;
   for (std::size_t at = round_begin_; at < history_.size(); ++at) {
@@ -197,7 +200,8 @@ asio::awaitable<State> ReflexionLoop::enter(Executing state) {
   std::vector<Tried> tried = co_await together(std::move(runs));
   const auto stop = all_stopped(tried);
   for (std::size_t i = 0; i < tried.size(); ++i) record(round_begin_ + i, std::move(tried[i]));
-  // Before anybody thinks about them: that can take minutes, and the server may not live so long.
+  // The round is reported before any model considers it: that can take minutes, and the server may
+  // not live so long.
   report_round();
   if (stop) co_return Finished{stop};
   co_return after_runs();
@@ -210,7 +214,7 @@ State ReflexionLoop::after_runs() {
   for (const std::size_t at : order) {
     if (history_[at].result->status == Status::success) next.passed.push_back(at);
   }
-  // What has passed stays so, though time may have run out meanwhile.
+  // A passed program stays passed, even if the time has run out meanwhile.
   if (candidates_ == 1 && !next.passed.empty()) return Finished{};
   if (auto stop = scope_.ended()) return Finished{std::move(stop)};
   return next.passed.empty() ? after_failure() : State(std::move(next));
@@ -261,7 +265,7 @@ asio::awaitable<State> ReflexionLoop::enter(Critiquing state) {
   subject.usage.input_tokens += usage.input_tokens;
   subject.usage.output_tokens += usage.output_tokens;
   if (auto* stop = std::get_if<Stop>(&answered)) co_return Finished{std::move(*stop)};
-  // A critic who makes no sense is no reason to give up: the coder sees what happened.
+  // An unusable answer of the critic is no reason to give up: the coder still sees what happened.
   if (auto* answer = std::get_if<Answer>(&answered)) subject.critique = std::move(answer->critique);
   co_return after_critique(state.subject);
 }
@@ -272,7 +276,7 @@ State ReflexionLoop::after_critique(std::size_t subject) {
   report(subject);
   const bool doubted = tests_are_in_doubt();
   if (critique && !critique->should_retry && critique->confidence >= sure && !doubted) {
-    // The whole of it is in the history; this goes into logs and lists.
+    // The history has the whole diagnosis; this text goes into logs and lists.
     return Finished{
         stop_at("the critic sees no solution: " + head_and_tail(critique->diagnosis, error_bytes))};
   }
@@ -282,7 +286,7 @@ State ReflexionLoop::after_critique(std::size_t subject) {
   return doubted ? State(WritingTests{}) : State(Drafting{});
 }
 
-// Once a task.
+// True at most once a task.
 bool ReflexionLoop::tests_are_in_doubt() {
   if (tests_rewritten_ || failed_only_on_tests_ < rounds_until_doubt) return false;
   tests_rewritten_ = true;
@@ -316,7 +320,7 @@ asio::awaitable<void> ReflexionLoop::learn() {
     }
     if (attempt.critique && !attempt.critique->fix.empty()) lesson.advice = attempt.critique->fix;
   }
-  // The task is solved whether or not it is remembered.
+  // The task counts as solved whether or not the lesson can be stored.
   const auto ignored =
       co_await parts_.lessons->learn(scope_.options().caller, std::move(lesson), scope_.cancel());
   static_cast<void>(ignored);

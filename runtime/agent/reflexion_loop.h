@@ -1,5 +1,5 @@
-// Write, run, learn, try again: one task from its text to its result, as a machine whose states are
-// types. Each state's function does its work and returns the next state.
+// Write, run, learn, try again: takes one task from its text to its result, as a state machine
+// whose states are types. Each state's function does its work and returns the next state.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -20,26 +20,26 @@
 
 namespace runtime::agent {
 
-// What earlier tasks taught is looked up.
+// Lessons of earlier tasks are looked up.
 struct Recalling {};
-// A model writes tests: before there is a program, or because those it wrote may be wrong.
+// A model writes tests: before there is a program, or because the tests that it wrote may be wrong.
 struct WritingTests {};
-// The programs of a round are written.
+// The programs of a round are being written.
 struct Drafting {};
-// They run.
+// The programs of a round run.
 struct Executing {
   std::vector<Attempt> drafts;
 };
-// Of several programs some passed; the best is run once more, so that luck does not win.
+// Several programs were run and some passed; the best one is run once more, to exclude luck.
 struct Verifying {
-  std::vector<std::size_t> passed;  // in the history, the best first
+  std::vector<std::size_t> passed;  // indices in the history, the best first
 };
-// None passed, and there is a round left.
+// No program passed, and there is a round left.
 struct Critiquing {
-  std::size_t subject = 0;  // in the history: the best of the round
+  std::size_t subject = 0;  // index in the history: the best program of the round
 };
 struct Finished {
-  std::optional<Stop> stop;  // nothing: solved
+  std::optional<Stop> stop;  // nullopt: solved
 };
 
 using State =
@@ -47,14 +47,14 @@ using State =
 
 class ReflexionLoop {
  public:
-  // On `executor`, which does one thing after the other. What `parts` points at and `provider`
-  // must outlive it.
+  // Runs on `executor`, which must run one handler at a time. `provider` and the objects that
+  // `parts` points at must outlive the loop.
   ReflexionLoop(const boost::asio::any_io_executor& executor, const AgentParts& parts,
                 llm::Provider& provider, TaskRequest request, TaskOptions options);
 
-  // Once.
+  // Must be called once.
   boost::asio::awaitable<TaskResult> run();
-  // What there is when run() has thrown.
+  // The result so far, for a run() that has thrown.
   TaskResult broken_off(std::string why);
 
  private:
@@ -90,16 +90,17 @@ class ReflexionLoop {
 
   std::vector<Lesson> lessons_;
   std::string model_tests_;
-  std::uint32_t failed_only_on_tests_ = 0;  // rounds in a row
+  std::uint32_t failed_only_on_tests_ = 0;  // number of such rounds in a row
   bool tests_rewritten_ = false;
 
   std::vector<Attempt> history_;
-  std::vector<Part> failed_in_;        // of each in the history
-  std::uint32_t round_ = 1;            // the one that goes on
-  std::uint32_t executed_ = 0;         // rounds that ran something
-  std::size_t round_begin_ = 0;        // in the history
-  std::size_t reported_ = 0;           // of the history, to TaskOptions::on_attempt
-  std::optional<std::size_t> chosen_;  // the best of the last round that ran
+  std::vector<Part> failed_in_;        // for each attempt in the history
+  std::uint32_t round_ = 1;            // number of the current round
+  std::uint32_t executed_ = 0;         // number of rounds that ran something
+  std::size_t round_begin_ = 0;        // index in the history
+  std::size_t reported_ = 0;           // number of attempts that TaskOptions::on_attempt has been
+                                       // given
+  std::optional<std::size_t> chosen_;  // the best of the last round that was run
 };
 
 }  // namespace runtime::agent

@@ -77,7 +77,7 @@ bool flag_of(const Object& object, std::string_view key) {
   return flag != nullptr && flag->as_bool() != nullptr && *flag->as_bool();
 }
 
-// Models like to be 95 % sure.
+// Models like to answer 95 (percent) in place of 0.95.
 double share_of(const Object& object, std::string_view key) {
   const auto member = object.find(key);
   if (member == object.end()) return 0;
@@ -140,7 +140,7 @@ Result<Answer> read_object(Role role, std::string_view text) {
   if (auto fits = llm::check_schema(*value, *schema, "answer"); !fits) return fits.error();
   if (value->as_object() == nullptr) return jail::invalid("answer: expected an object");
   Answer answer = answer_of(role, *value->as_object());
-  // What is meant as Python alone is now and then put into a fence within the string.
+  // Models sometimes put a fence inside of a string that should hold only Python.
   for (std::string* program : {&answer.code, &answer.tests}) {
     if (program->find("```") != program->find_first_not_of(" \t\r\n")) continue;
     if (auto bare = program_in_fence(*program)) *program = std::move(*bare);
@@ -185,7 +185,8 @@ llm::AnswerSchema contract_of(Role role) {
 Result<Answer> read_answer(Role role, std::string_view text) {
   auto answer = read_object(role, text);
   if (answer || (role != Role::coder && role != Role::tester)) return answer;
-  // A program may have fences in its comments, and what begins with a comment may be a heading.
+  // A program may have fences in its comments, and a first line that looks like a comment may be a
+  // heading.
   auto program = program_in_fence(text);
   const bool bare_text = looks_like_program(text) && (!program || !text.starts_with("# "));
   if (bare_text) program = std::string(text);

@@ -1,4 +1,4 @@
-// Who a model is asked to be: each role has a prompt of its own and a contract for its answer.
+// The roles that a model can have: each has a prompt of its own and a contract for its answer.
 #pragma once
 
 #include <cstdint>
@@ -19,32 +19,33 @@ enum class Role : std::uint8_t {
   tester,     // writes tests before there is a program
   architect,  // plans, for a swarm
   reviewer,   // reads a program before it runs, for a swarm; votes as "critic"
-  security,   // the same with an attacker's eyes
+  security,   // as the reviewer, from an attacker's view
   optimizer,  // makes a reviewed program simpler or faster
 };
 
 std::string_view name_of(Role role) noexcept;
 
-// prompts/<role>.md
+// The text of prompts/<role>.md.
 std::string_view prompt_of(Role role);
 
-// What an answer must look like: every property required, no others.
+// The schema of an answer: every property is required, others are forbidden.
 llm::AnswerSchema contract_of(Role role);
 
-// What a role answered, of which only its own fields are set.
+// The answer of a role; only the fields of that role are set.
 struct Answer {
-  std::string code;                       // coder, optimizer (empty: leave it as it is)
+  std::string code;                       // coder, optimizer (empty: the program stays as it is)
   std::string reasoning;                  // coder, tester
   std::vector<std::string> dependencies;  // coder
   std::string tests;                      // tester
   std::string plan;                       // architect
-  std::vector<std::string> findings;      // reviewer, security, optimizer; pitfalls of an architect
+  std::vector<std::string> findings;      // reviewer, security, optimizer; for an architect:
+                                          // pitfalls
   bool approves = false;                  // reviewer, security, optimizer
-  double confidence = 0;                  // 0 .. 1: they, and the critic
+  double confidence = 0;                  // 0 .. 1: reviewer, security, optimizer, critic
   Critique critique;                      // critic
 };
 
-// From what the model wrote. A coder's or tester's program alone, in a fence or bare, is enough.
+// Parses the model's answer. From a coder or tester a program alone, fenced or bare, is enough.
 // Errors: invalid; `doing` tells the model what was wrong.
 jail::Result<Answer> read_answer(Role role, std::string_view text);
 

@@ -21,15 +21,15 @@ std::string listed(const std::vector<std::string>& lines) {
 
 }  // namespace
 
-// One draft as it comes about.
+// The state of one draft.
 struct Swarm::Session {
   DraftOrder order;
   Attempt draft;
   std::uint32_t round = 1;
   Answer plan;
-  std::vector<std::string> findings;  // of this round; in the next one of the last
+  std::vector<std::string> findings;  // of this round; in the next round, those of the last one
 
-  // Each of a role once in a round.
+  // A role votes at most once a round.
   void add_vote(Role role, const Answer& answer) {
     Vote vote;
     vote.role = name_of(role);

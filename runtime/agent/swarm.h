@@ -1,5 +1,5 @@
-// A program by several members: an architect plans, a coder writes, a critic and a security
-// reviewer read at the same time, an optimizer improves; they vote, and their findings go back to
+// Drafts a program by several members: an architect plans, a coder writes, a critic and a security
+// reviewer review at the same time, an optimizer improves. They vote, and their findings go back to
 // the coder.
 #pragma once
 
@@ -17,16 +17,16 @@ namespace runtime::agent {
 inline constexpr double consensus_from = 0.7;
 inline constexpr std::uint32_t max_rounds = 2;
 
-// The confidence of those who approve as a share of all; 0 where nobody is sure of anything.
+// The confidence of those who approve as a share of the confidence of all; 0 where all of it is 0.
 double approval_of(const std::vector<Vote>& votes) noexcept;
 
 class Swarm {
  public:
-  // Both must outlive it.
+  // `calls` and `events` must outlive the object.
   Swarm(ModelCalls& calls, const EventFeed& events) : calls_(calls), events_(events) {}
 
-  // The votes of the last round are in the Attempt. A member whose answers are of no use abstains;
-  // without a coder's there is no program.
+  // The Attempt has the votes of the last round. A member whose answer is unusable abstains;
+  // without a usable answer of the coder there is no program.
   boost::asio::awaitable<Drafted> draft(DraftOrder order);
 
  private:
@@ -41,7 +41,7 @@ class Swarm {
 
   ModelCalls& calls_;
   const EventFeed& events_;
-  std::map<std::uint32_t, Answer> plans_;  // by candidate: one plan a task
+  std::map<std::uint32_t, Answer> plans_;  // by candidate: each has one plan in a task
 };
 
 }  // namespace runtime::agent

@@ -41,7 +41,8 @@ asio::awaitable<void> TaskScope::wait(std::chrono::milliseconds duration) const 
   const auto executor = co_await asio::this_coro::executor;
   const auto timer = std::make_shared<asio::steady_timer>(executor, duration);
   const Cancel::Listener on_cancel(cancel_, [timer, executor] {
-    // At once and before the wait begins: then there is nothing to cancel, but a past to wait for.
+    // The timer is set to the past instead of being cancelled, which also works where the wait has
+    // not begun yet: there is nothing to cancel then.
     asio::post(executor, [timer] { timer->expires_at(asio::steady_timer::time_point::min()); });
   });
   boost::system::error_code ignored;

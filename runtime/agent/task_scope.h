@@ -1,5 +1,5 @@
-// What all parts of one task share: what was asked, who watches, when it must end, what it has
-// spent.
+// The state that all parts of one task share: the request, the watcher, the deadline, the usage so
+// far.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -17,7 +17,7 @@
 
 namespace runtime::agent {
 
-// Why a task ends before it is solved.
+// The reason for which a task ends unsolved.
 struct Stop {
   TaskStatus status = TaskStatus::failed;
   std::string error;
@@ -25,12 +25,12 @@ struct Stop {
   std::string host_error = {};  // as TaskResult::host_error
 };
 
-// Used on one executor that does one thing after the other.
+// Must be used on one executor that runs one handler at a time.
 class TaskScope {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // The task's time begins.
+  // The task's time begins with the construction.
   TaskScope(const boost::asio::any_io_executor& executor, TaskRequest request, TaskOptions options);
 
   const TaskRequest& request() const noexcept { return request_; }
@@ -38,7 +38,7 @@ class TaskScope {
   const EventFeed& events() const noexcept { return events_; }
   Clock::duration elapsed() const { return Clock::now() - started_; }
 
-  // Requested when the task is cancelled and when its time is over.
+  // Returns whether the task was cancelled or its time is over.
   const Cancel& cancel() const noexcept { return cancel_; }
   // Whether it was cancelled or its time is over.
   std::optional<Stop> ended() const;

@@ -43,7 +43,7 @@ def write_all(fd, content):
 
 
 def text_at(trace, tests):
-    """What the tests say from the expression on that raised; before Python 3.11 from its line on."""
+    """The text of the expression in the tests that raised; before Python 3.11 its whole line."""
     code = trace.tb_frame.f_code
     line, column = trace.tb_lineno, 0
     if hasattr(code, "co_positions"):
@@ -74,7 +74,7 @@ def is_end_of_tests(end, tests):
 
 
 def show(hook, error):
-    """As the interpreter would, without the frame of this file."""
+    """Prints the exception as the interpreter would, without the frame of this file."""
     trace = error.__traceback__.tb_next
     try:
         hook(type(error), error.with_traceback(trace), trace)
@@ -92,7 +92,7 @@ def keep_for_tracebacks(tests):
 
 
 def run_program(names):
-    """The status that it failed with, or nothing."""
+    """Returns the status with which it failed, or None."""
     try:
         with open(__file__, "rb") as file:
             exec(compile(file.read(), __file__, "exec"), names)

@@ -1,4 +1,4 @@
-// Several coroutines at once, awaited as one.
+// Runs several coroutines at once and awaits them as one.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -16,9 +16,9 @@
 
 namespace runtime::agent {
 
-// What each of `parts` returns, in their order, when the last one is over. The executor does one
-// thing after the other, so that the parts share what they like. An exception of one is thrown
-// here, after the others have ended.
+// Returns the results of `parts`, in their order, when the last one has finished. The executor runs
+// one handler at a time, so the parts may share state. If a part throws, its exception is rethrown
+// here after the others have ended.
 template <class T>
 boost::asio::awaitable<std::vector<T>> together(std::vector<boost::asio::awaitable<T>> parts) {
   struct Shared {

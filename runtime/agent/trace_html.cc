@@ -15,7 +15,7 @@ constexpr std::size_t longest_line_text = 2000;     // of one event
 constexpr std::size_t longest_block_text = 32'768;  // of one stream or program
 constexpr std::size_t max_rows = 2000;
 
-// The policy says again that nothing is loaded or run, for whatever escaping would miss.
+// The policy forbids again that anything is loaded or run, in case escaping misses something.
 constexpr std::string_view page_head = R"html(<!doctype html>
 <html lang="en">
 <head>
@@ -64,8 +64,8 @@ td.said div { max-height: 9rem; overflow: auto; }
 <body>
 )html";
 
-// What a terminal or a browser would obey or not show is a visible mark; so are the characters that
-// turn the direction of text, which can make a program look like another.
+// Makes characters visible that a terminal or a browser would obey or not show, and those that
+// change the direction of text, which can make a program look like another.
 void append_visible(std::string& html, std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -154,7 +154,7 @@ std::string scalar_text(const json::Value& value) {
   return "...";
 }
 
-// A string as it is, an object as "name: value", one a line; what is no JSON as it came.
+// A string as it is, an object as "name: value" lines; text that is not JSON stays as it came.
 std::string words_of(const Event& event) {
   const auto value = json::parse(event.data, "event");
   if (!value) return event.data;
@@ -162,7 +162,7 @@ std::string words_of(const Event& event) {
   if (object == nullptr) return value->as_array() != nullptr ? event.data : scalar_text(*value);
   std::string text;
   for (const auto& [name, member] : *object) {
-    // The program is shown with its attempt.
+    // The program is shown together with its attempt.
     if (event.type == EventType::code && name == "code") continue;
     text += (text.empty() ? "" : "\n") + name + ": " + scalar_text(member);
   }
@@ -179,7 +179,7 @@ std::vector<Row> rows_of(const std::vector<TracedEvent>& events) {
       if (rows.back().text.size() < longest_block_text) rows.back().text += text;
       continue;
     }
-    // What takes time is announced before it begins, so it lasts until something else is said.
+    // A step that takes time is announced before it begins, so it lasts until the next event.
     if (!rows.empty() && !comes_in_pieces(rows.back().type)) rows.back().to = traced.at;
     if (rows.size() == max_rows) break;
     rows.push_back({type, traced.at, traced.at, std::move(text)});
@@ -303,7 +303,8 @@ void summary(std::string& html, std::string_view task, const TaskResult& result)
   html += "</dl>\n";
 }
 
-// The program that this one came from: the same candidate's of an earlier round, else the round's.
+// The program from which this one was derived: the same candidate's of an earlier round, else the
+// latest of an earlier round.
 const std::string* program_before(const std::vector<Attempt>& history, std::size_t index) {
   const std::string* before = nullptr;
   for (std::size_t i = index; i-- > 0;) {

@@ -1,4 +1,4 @@
-// What happened in a task, as one page of HTML that needs nothing else, not even a script.
+// The course of a task, as one page of HTML that needs nothing else, not even a script.
 #pragma once
 
 #include <chrono>
@@ -16,9 +16,9 @@ struct TracedEvent {
   std::chrono::milliseconds at{0};  // since the task began
 };
 
-// The outcome, the timeline, and each attempt: its program (after the first what changed in it),
-// what it wrote, and the critique. All text is escaped; long text is cut. Pieces of the same kind
-// that follow each other are one line of the timeline.
+// The outcome, the timeline, and each attempt: its program (from the second one on, the changes),
+// its output, and the critique. All text is escaped; long text is cut. Pieces of the same kind that
+// follow each other are one line of the timeline.
 std::string trace_html(std::string_view task, const TaskResult& result,
                        const std::vector<TracedEvent>& events);
 

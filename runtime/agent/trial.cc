@@ -16,8 +16,8 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
 
-// A full queue is waited for as long as the task has time: what the program cost so far is more
-// than the wait. Each is twice the one before.
+// The waits for a place in a full queue go on as long as the task has time, since the program has
+// cost more than the wait. Each is twice as long as the one before.
 constexpr milliseconds shortest_wait{100};
 constexpr milliseconds longest_wait{2000};
 
@@ -57,7 +57,7 @@ Stop stopped_by(const jail::Error& error) {
   return stop;
 }
 
-// The task's end while it waited for a place, or for a host that has room.
+// The outcome where the task ended while it waited for a place, or for a host with room.
 Stop given_up(Stop stop, const jail::Error& full) {
   if (stop.status == TaskStatus::cancelled) return stop;
   stop.error += is_shortage(full) ? "; this host has no room for another program"
@@ -66,7 +66,7 @@ Stop given_up(Stop stop, const jail::Error& full) {
   return stop;
 }
 
-// Takes the driver's last line, and what may stand behind it, off what the program wrote.
+// Removes the driver's last line, and whatever follows it, from the program's output.
 Part take_part(RunResult& result, const std::string& token) {
   const std::size_t line = result.standard_error.rfind(token);
   if (line == std::string::npos) return Part::program;
@@ -89,7 +89,7 @@ asio::awaitable<Tried> try_program(const TaskScope& scope, Runner& runner, std::
     options.caller = scope.options().caller;
     options.gate = scope.options().gate;
     if (output == Output::shown && scope.events().watched()) {
-      // The driver's last line is not the program's; it comes in one piece.
+      // The driver's last line does not belong to the program's output; it comes in one piece.
       options.on_output = [&live, &token](Stream stream, std::string_view bytes) {
         live.add(stream, bytes.substr(0, bytes.find(token)));
       };

@@ -1,5 +1,5 @@
 // Headers that nearly every source above libjail reads, parsed once a build instead of once a
-// source. A convenience of the build: each source includes what it uses, and the preset `tidy`
+// source. This only speeds up the build: each source includes what it uses, and the preset `tidy`
 // compiles without this.
 #pragma once
 

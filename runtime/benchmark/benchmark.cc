@@ -27,7 +27,8 @@ std::uint32_t attempts_of(const BenchmarkOptions& options) {
   return std::clamp(options.max_attempts, 1u, agent::max_allowed_attempts);
 }
 
-// What the workers share. All of them are on one strand; only the end may be asked for elsewhere.
+// The state that the workers share. All workers are on one strand; only cancellation may be
+// requested from elsewhere.
 struct Progress {
   Progress(const Strand& strand, Suite tasks, BenchmarkOptions how, Solve by)
       : suite(std::move(tasks)),
@@ -68,7 +69,7 @@ awaitable<void> work(std::shared_ptr<Progress> progress) {
   while (progress->next < progress->suite.tasks.size() && !progress->options.cancel.requested()) {
     const std::size_t number = progress->next++;
     TaskScore score = co_await score_one(progress, number);
-    // What was cut off says nothing about who was to solve it.
+    // A task that was cut off says nothing about its solver, so it has no score.
     if (progress->options.cancel.requested() && score.solved_at == 0) co_return;
     if (progress->options.on_score) progress->options.on_score(score);
     progress->scores[number] = std::move(score);
@@ -152,7 +153,7 @@ TaskScore score_of(const std::string& id, const agent::TaskResult& result,
   score.time = time;
   for (const agent::Attempt& attempt : result.history) {
     if (!attempt.result) continue;
-    // Candidates of one round have its number.
+    // Candidates of one round share its number.
     score.attempts = std::max(score.attempts, attempt.number);
     const bool first = score.solved_at == 0 || attempt.number < score.solved_at;
     if (attempt.solved() && first) score.solved_at = attempt.number;

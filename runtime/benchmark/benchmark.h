@@ -1,4 +1,4 @@
-// Has a suite solved and counts what happened when the programs ran, and nothing else.
+// Has a suite solved and counts only what happened when the programs ran.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -28,10 +28,10 @@ struct TaskScore {
 
 struct BenchmarkReport {
   std::string suite;
-  std::vector<TaskScore> tasks;  // in the suite's order; fewer where it was cancelled
-  std::uint32_t asked = 0;       // how many were to be solved
+  std::vector<TaskScore> tasks;  // in the suite's order; fewer than `asked` where it was cancelled
+  std::uint32_t asked = 0;       // number of tasks that were to be solved
   std::uint32_t max_attempts = 3;
-  std::chrono::milliseconds time{0};  // of all together
+  std::chrono::milliseconds time{0};  // time of all tasks together
 
   std::size_t solved_within(std::uint32_t most) const;
   llm::Usage usage() const;
@@ -43,30 +43,30 @@ struct BenchmarkOptions {
   std::optional<std::uint32_t> max_tasks;  // from the beginning of the suite
   std::uint32_t max_attempts = 3;
   std::uint32_t at_once = 4;
-  std::chrono::milliseconds timeout{20'000};  // of each program with its tests
+  std::chrono::milliseconds timeout{20'000};  // for each program with its tests
   std::uint32_t memory_limit_mb = 512;
   agent::Team team = agent::Team::coder;
   std::uint32_t candidates = 1;
   std::string provider;
   std::string model;
   Cancel cancel;
-  // Called with each score as it is known, one at a time. Empty: nobody watches.
+  // Called with each score as soon as it is known, one at a time. Empty: nobody watches.
   std::function<void(const TaskScore&)> on_score;
 };
 
-// AgentRuntime::run(), or whatever else solves tasks. The tests are in TaskRequest::tests alone, so
-// whoever solves does not tell them to the model.
+// AgentRuntime::run(), or another solver of tasks. Only TaskRequest::tests has the tests, so the
+// solver does not tell them to the model.
 using Solve =
     std::function<boost::asio::awaitable<agent::TaskResult>(agent::TaskRequest, Cancel cancel)>;
 
-// What is asked for one task: lessons are off, or a second run would measure the first.
+// The request for one task. Lessons are off, since otherwise a second run would measure the first.
 agent::TaskRequest request_for(const SuiteTask& task, const BenchmarkOptions& options);
 
-// By what the jail reported of each attempt; what the result says of itself does not count.
+// The score of an attempt is what the jail reported; the result's own verdict does not count.
 TaskScore score_of(const std::string& id, const agent::TaskResult& result,
                    std::chrono::milliseconds time);
 
-// Never fails: what went wrong with a task is in its score.
+// Never fails: the error of a task is in its score.
 boost::asio::awaitable<BenchmarkReport> run_benchmark(Suite suite, BenchmarkOptions options,
                                                       Solve solve);
 

@@ -10,7 +10,7 @@ namespace runtime::benchmark {
 namespace {
 
 constexpr std::uint32_t few = 3;
-constexpr std::size_t longest_error = 60;  // in a table
+constexpr std::size_t longest_error = 60;  // bytes in a table
 constexpr std::size_t longest_error_of_a_line = 400;
 
 double share(std::size_t some, std::size_t all) {
@@ -25,13 +25,13 @@ std::string outcome_of(const TaskScore& score) {
   return score.solved_at == 0 ? "not solved" : "solved at " + std::to_string(score.solved_at);
 }
 
-// An error may hold what a program printed: one line of it, without what a terminal obeys.
+// One line of an error, without control characters: it may hold what a program printed.
 std::string short_error(const TaskScore& score, std::size_t max_bytes = longest_error) {
   std::string text = json::repair_utf8(score.error.substr(0, score.error.find('\n')));
   std::replace_if(
       text.begin(), text.end(),
       [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; }, ' ');
-  // Of the codes beyond ASCII those from C2 80 to C2 9F are controls, too.
+  // Among the characters beyond ASCII, C2 80 to C2 9F are controls, too.
   for (std::size_t at = 0; (at = text.find('\xC2', at)) != text.npos; ++at) {
     if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xA0) {
       text.replace(at, 2, "  ");
@@ -52,7 +52,7 @@ std::string tokens_each(const BenchmarkReport& report) {
                      static_cast<double>(usage.output_tokens) / count);
 }
 
-// In a cell of Markdown a bar ends the cell, and < and & begin what they do in HTML.
+// Escapes a cell of Markdown: a bar would end the cell, and < and & have a meaning in HTML.
 std::string cell(const std::string& text) {
   std::string result;
   for (const char c : text) {

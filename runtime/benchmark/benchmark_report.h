@@ -1,4 +1,4 @@
-// What a benchmark found, for a terminal, for programs and for a page.
+// The report of a benchmark, for a terminal, for programs and for a page.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Collections of problems as files of JSON lines.
+// Reads collections of problems from files of JSON lines.
 #include <optional>
 #include <utility>
 
@@ -18,7 +18,7 @@ std::string text_at(const Object& object, std::string_view name) {
   return std::to_string(*found->as_integer());
 }
 
-// A list of strings as lines; a string as it is.
+// The lines of a list of strings, joined; a string as it is.
 std::string lines_at(const Object& object, std::string_view name) {
   const auto found = object.find(name);
   if (found == object.end() || found->second.as_array() == nullptr) return text_at(object, name);
@@ -38,7 +38,7 @@ std::string to_pass(const std::string& text, const std::string& tests) {
   return text + "\n\nYour program must pass these tests:\n" + tests;
 }
 
-// Where the first line begins that starts with `word`.
+// The beginning of the first line that starts with `word`.
 std::size_t line_with(std::string_view text, std::string_view word, std::size_t from = 0) {
   for (std::size_t at = from; at < text.size();) {
     if (text.substr(at).starts_with(word)) return at;
@@ -49,7 +49,7 @@ std::size_t line_with(std::string_view text, std::string_view word, std::size_t 
   return text.npos;
 }
 
-// The name in the last "check(name)" of a line of its own.
+// The name in the last "check(name)" that is a line of its own.
 std::string checked_name(std::string_view tests) {
   constexpr std::string_view call = "\ncheck(";
   const std::size_t at = tests.rfind(call);
@@ -59,7 +59,7 @@ std::string checked_name(std::string_view tests) {
   return std::string(tests.substr(at + call.size(), end - at - call.size()));
 }
 
-// The program up to the end of the text that describes the function.
+// The program up to the end of the docstring that describes the function.
 std::optional<std::string> prompt_of(std::string_view program, const std::string& entry) {
   const std::size_t function = line_with(program, "def " + entry + "(");
   if (function == program.npos) return std::nullopt;
@@ -73,7 +73,7 @@ std::optional<std::string> prompt_of(std::string_view program, const std::string
   return std::nullopt;
 }
 
-// A program that was recorded with its tests at its end.
+// A task from a program that was recorded with its tests at its end.
 std::optional<SuiteTask> recorded_task(const Object& object) {
   SuiteTask task;
   task.id = text_at(object, "id");

@@ -22,7 +22,7 @@ using json::Value;
 constexpr std::string_view all_suites = "full";
 constexpr std::size_t max_file_bytes = 64u << 20;
 
-// A list of lines, so that programs can be read in the file.
+// Accepts a list of lines too, so that programs are readable in the file.
 Result<std::string> text_of(const Value* value, const std::string& place) {
   std::string text;
   const json::Array* lines = value == nullptr ? nullptr : value->as_array();

@@ -12,11 +12,13 @@ namespace runtime::benchmark {
 
 struct SuiteTask {
   std::string id;     // "strings/roman_numerals"
-  std::string task;   // what the model is told
-  std::string tests;  // appended to the program, which must exit with 0; the model is not told them
-  std::vector<InputFile> files;  // in the working directory
-  std::string solution;          // passes the tests
-  std::string wrong;             // looks right and fails them; empty in suites from files
+  std::string task;   // the text that the model gets
+  std::string tests;  // appended to the program, which must then exit with 0; the model does not
+                      // get them
+  std::vector<InputFile> files;  // present in the working directory
+  std::string solution;          // a program that passes the tests
+  std::string wrong;             // a program that looks right but fails the tests; empty in suites
+                                 // from files
 };
 
 struct Suite {
@@ -28,17 +30,17 @@ struct Suite {
 // "quick", "algorithms", ... and last "full", which is all of them together.
 std::vector<std::string> suite_names();
 
-// One of suite_names().
+// `name` must be one of suite_names().
 jail::Result<Suite> shipped_suite(std::string_view name);
 
 // One problem a line, in any of the forms in which these two collections are passed around.
 // HumanEval: task_id, prompt, entry_point, test, canonical_solution. MBPP: task_id, text or prompt,
-// code, test_list, and test_setup_code or test_imports. Either as recorded programs: id, code (with
-// the tests at its end), and task for MBPP. Of MBPP the model is told the tests, as is usual: the
-// text alone names no function. `what` names the file in errors, which name the line.
+// code, test_list, and test_setup_code or test_imports. Either may also come as recorded programs:
+// id, code (with the tests at its end), and task for MBPP. As is usual for MBPP, the model gets its
+// tests: the text alone names no function. `what` names the file in errors, which name the line.
 jail::Result<Suite> suite_of_lines(std::string_view lines, std::string_view what);
 
-// By name, else a file of lines.
+// Takes the name of a suite, or else the path of a file of lines.
 jail::Result<Suite> find_suite(const std::string& name_or_path);
 
 }  // namespace runtime::benchmark

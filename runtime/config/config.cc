@@ -24,7 +24,7 @@ constexpr std::size_t max_file_bytes = 1u << 20;
 
 using Failure = std::optional<jail::Error>;
 
-// "API_PORT in the environment: "x" is not allowed; expected an integer 0 .. 65535".
+// The text reads: API_PORT in the environment: "x" is not allowed; expected an integer 0 .. 65535.
 jail::Error not_allowed(const Setting& setting, const std::string& place, std::string_view text) {
   const std::string value = setting.is_secret() ? "its value" : json::quoted(text);
   return jail::invalid(place + ": " + value + " is not allowed; expected " + setting.allowed);
@@ -46,17 +46,18 @@ jail::Error unknown_key(const std::vector<Setting>& settings, const std::string&
                        "; the nearest known one is \"" + nearest->key + "\"");
 }
 
-// Prefixes that no other program has.
+// Prefixes that no other program uses.
 constexpr std::string_view own_prefixes[] = {"SANDBOX_", "JOBS_", "LESSONS_"};
-// A name that could be somebody else's is taken for a mistyped one if so many letters differ at
-// most.
+// A name without such a prefix is taken for a mistyped setting if it differs in at most this many
+// letters.
 constexpr std::size_t max_typing_errors = 2;
-// Shorter ones are near to too many, such as API_KEY, which programs of others have.
+// Shorter names are near to too many others, such as API_KEY, which other programs have.
 constexpr std::size_t min_compared_bytes = 8;
 constexpr std::size_t max_unknown_told = 8;
-constexpr std::size_t max_name_bytes = 64;  // longer ones are compared with nothing
+constexpr std::size_t max_name_bytes = 64;  // longer names are compared with nothing
 
-// The setting that `name` is most likely meant to be, or null: it is one, or it is somebody else's.
+// Returns the setting that `name` most likely means; null where `name` is a setting itself or
+// belongs to another program.
 const Setting* mistyped_setting(const std::vector<Setting>& settings, std::string_view name) {
   if (name.size() > max_name_bytes) return nullptr;
   const Setting* nearest = nullptr;
@@ -64,7 +65,7 @@ const Setting* mistyped_setting(const std::vector<Setting>& settings, std::strin
   for (const Setting& setting : settings) {
     if (setting.name.empty()) continue;
     if (setting.name == name) return nullptr;
-    // SANDBOX_TIMEOUT lacks _SECONDS, not letters.
+    // A name such as SANDBOX_TIMEOUT lacks a whole word, _SECONDS, not single letters.
     const bool is_beginning =
         name.find('_') != name.npos && setting.name.starts_with(std::string(name) + '_');
     const std::size_t distance =
@@ -85,7 +86,7 @@ std::string unknown_variable(std::string_view name, std::string_view where,
          " is no setting; the nearest one is \"" + nearest.name + "\"";
 }
 
-// A scalar of the file as the text that the environment would have.
+// Converts a scalar of the file to the text that the environment would have.
 std::optional<std::string> scalar_text(const json::Value& value) {
   if (const auto* text = value.as_string()) return *text;
   if (const auto* integer = value.as_integer()) return std::to_string(*integer);
@@ -127,7 +128,8 @@ Failure apply_object(const std::vector<Setting>& settings, const json::Object& o
   return std::nullopt;
 }
 
-// A file of the working directory says where keys are sent and whom programs may reach.
+// A file of the working directory decides where keys are sent and whom programs may reach, so its
+// owner and mode are checked.
 jail::Result<std::string> read_found_file(const std::string& path) {
   const jail::Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
@@ -169,8 +171,7 @@ Failure apply_file(const std::vector<Setting>& settings, const ConfigSources& so
   return apply_object(settings, *root->as_object(), "", *sources.file_path, config);
 }
 
-// An empty variable counts as not set: that is how compose files and shells pass on what is
-// missing.
+// An empty variable counts as not set: compose files and shells pass on missing values like that.
 Failure apply_environment(const std::vector<Setting>& settings, const Environment& environment,
                           const std::string& where, Config& config) {
   for (const Setting& setting : settings) {
@@ -232,7 +233,7 @@ Failure check_ceilings(const Config& config) {
   return std::nullopt;
 }
 
-// A list with an entry for each key, where there is one.
+// A list with one entry for each key, if it is set at all.
 Failure check_number(const Config& config, const char* name, std::size_t entries) {
   if (entries == 0 || entries == config.api_keys.size()) return std::nullopt;
   return jail::invalid(std::string(name) + ": " + std::to_string(entries) + " for " +
@@ -240,7 +241,7 @@ Failure check_number(const Config& config, const char* name, std::size_t entries
                        " keys in API_KEYS; expected one for each key, in the same order");
 }
 
-// A key that is there twice would be for two things.
+// A key that is listed twice would have two meanings.
 Failure check_keys(const Config& config) {
   if (auto failure = check_number(config, "API_KEY_SCOPES", config.api_key_scopes.size())) {
     return failure;
@@ -330,8 +331,8 @@ std::vector<std::string> mistyped_variables(const Environment& environment) {
 
 bool is_usable(const Config& config, const ProviderConfig& provider) {
   if (provider.name == config.replay.name) return !config.replay_cassette.empty();
-  // Ollama runs beside us and takes no key, and neither may what somebody else's base URL leads to;
-  // the others answer nothing without one.
+  // A provider other than these answers nothing without a key. Ollama runs beside the server and
+  // takes no key, and a server behind a custom base URL may not take one either.
   return !provider.api_key.empty() || provider.name == "ollama" ||
          (provider.name == "openai" && !provider.base_url.empty());
 }

@@ -11,7 +11,8 @@ constexpr std::size_t max_word_bytes = 64;
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Rows of the table of distances between the beginnings of both; only the last three are needed.
+  // The table's rows hold the distances between prefixes of both words; only the last three rows
+  // are needed.
   std::vector<std::size_t> row(b.size() + 1);
   std::vector<std::size_t> above(b.size() + 1);
   std::vector<std::size_t> two_above(b.size() + 1);
@@ -38,7 +39,7 @@ std::optional<std::string> nearest_word(std::string_view word,
   std::size_t fewest = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : known) {
     const std::size_t mistakes = edit_distance(word, candidate);
-    // A word of which nothing is left was not meant.
+    // A candidate of which no letter is left was not meant.
     if (mistakes >= fewest || mistakes >= candidate.size() - candidate.find_first_not_of('-'))
       continue;
     fewest = mistakes;

@@ -1,4 +1,4 @@
-// How far a mistyped word is from a known one.
+// The distance between a mistyped word and a known one.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace runtime {
 
-// The fewest letters that are added, left out, changed, or change places with their neighbour until
-// `a` is `b` (the optimal string alignment). It takes a.size() times b.size() steps, and memory for
+// The optimal string alignment distance: the fewest insertions, deletions, substitutions and swaps
+// of neighbours that turn `a` into `b`. It takes a.size() times b.size() steps, and memory for
 // b.size() numbers.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// The word of `known` that `word` most likely means, or nothing where none is near: at most one
-// letter in three may be added, left out, changed, or changed places with its neighbour.
+// Returns the word of `known` that `word` most likely means, or std::nullopt where none is near: at
+// most one letter in three may be inserted, deleted, substituted or swapped with its neighbour.
 std::optional<std::string> nearest_word(std::string_view word,
                                         const std::vector<std::string>& known);
 

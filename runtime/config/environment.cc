@@ -27,12 +27,12 @@ bool only_comment(std::string_view rest) {
   return rest.empty() || rest[0] == '#';
 }
 
-// The value after the =, without quotes and comment; nothing where a quote is not closed or text
-// follows it.
+// Returns the value after the =, without quotes and comment; std::nullopt where a quote is not
+// closed or text follows it.
 std::optional<std::string> value_of(std::string_view text) {
   text = trimmed(text);
   if (text.empty() || (text[0] != '"' && text[0] != '\'')) {
-    // A # belongs to the value unless a blank stands before it: keys and URLs have them.
+    // A # belongs to the value unless a blank precedes it: keys and URLs contain it.
     for (std::size_t i = 0; i < text.size(); ++i) {
       const bool after_blank = i == 0 || blanks.find(text[i - 1]) != blanks.npos;
       if (text[i] == '#' && after_blank) return std::string(trimmed(text.substr(0, i)));
@@ -64,7 +64,8 @@ Environment process_environment() {
     const std::string_view text = *entry;
     const std::size_t equals = text.find('=');
     if (equals == text.npos) continue;
-    environment.emplace(text.substr(0, equals), text.substr(equals + 1));  // as getenv: first wins
+    environment.emplace(text.substr(0, equals), text.substr(equals + 1));  // as with getenv(), the
+                                                                           // first one wins
   }
   return environment;
 }
@@ -82,7 +83,7 @@ jail::Result<Environment> parse_dotenv(std::string_view text, std::string_view w
     std::optional<std::string> value;
     if (is_name(name) && equals < line.size()) value = value_of(line.substr(equals + 1));
     if (!value) {
-      // The line itself is not repeated: it may hold a key.
+      // The error does not repeat the line, since it may hold a key.
       return jail::Error{jail::ErrorKind::invalid,
                          std::string(what) + " line " + std::to_string(number) +
                              ": expected NAME=value, with quotes closed",

@@ -1,4 +1,4 @@
-// The environment as a value, and the file that people keep beside their project.
+// The environment as a value, and the .env file that people keep beside their project.
 #pragma once
 
 #include <map>
@@ -11,12 +11,12 @@ namespace runtime {
 
 using Environment = std::map<std::string, std::string, std::less<>>;
 
-// This process's environment, read once; nothing else in the program looks at it.
+// Reads this process's environment; no other code of the program reads it.
 Environment process_environment();
 
-// Lines NAME=value, with `export ` before and quotes around the value where somebody likes them,
-// comments from # on. Between double quotes \n \t \" \\ \$ are escapes; nothing is expanded.
-// Errors name `what` and the line.
+// Parses lines NAME=value. They may begin with `export `, the value may be quoted, and comments
+// begin with #. Between double quotes \n \t \" \\ \$ are escapes; nothing is expanded. Errors name
+// `what` and the line.
 jail::Result<Environment> parse_dotenv(std::string_view text, std::string_view what);
 
 }  // namespace runtime

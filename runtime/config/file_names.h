@@ -1,4 +1,4 @@
-// Names of the files that a start takes as its configuration where it finds them.
+// Names of the files that are read as configuration at the start where they exist.
 #pragma once
 
 namespace runtime {

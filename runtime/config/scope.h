@@ -1,4 +1,4 @@
-// What an API key is for, in the words of the operator who configures it.
+// The permissions of an API key, by the names with which an operator configures them.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@ namespace runtime {
 
 enum class Scope : std::uint8_t {
   execute,    // run programs and tasks, cancel their jobs, forget what tasks taught
-  sandboxes,  // make, change and use sandboxes with all that is in them, and their webhooks
-  read,       // read what its tenant owns, and change nothing
+  sandboxes,  // make, change and use sandboxes with all their contents, and their webhooks
+  read,       // read what its tenant owns, without changing anything
   metrics,    // read the figures of the whole server
 };
 
 inline constexpr Scope all_scopes[] = {Scope::execute, Scope::sandboxes, Scope::read,
                                        Scope::metrics};
 
-// "execute"
+// Returns a name such as "execute".
 std::string_view name_of(Scope scope) noexcept;
 
-// A set of scopes; empty at first.
+// A set of scopes, initially empty.
 class Scopes {
  public:
   constexpr Scopes() = default;
@@ -44,7 +44,8 @@ class Scopes {
   unsigned bits_ = 0;
 };
 
-// "all", or names joined by "+", each there once: "execute+read". Nothing for any other text.
+// Parses "all", or distinct names joined by "+": "execute+read". Returns std::nullopt for any other
+// text.
 std::optional<Scopes> scopes_named(std::string_view text);
 
 }  // namespace runtime

@@ -14,14 +14,15 @@ class Secret {
   explicit Secret(std::string value) : value_(std::move(value)) {}
 
   bool empty() const noexcept { return value_.empty(); }
-  // The only way to the text. Whoever calls it sends it where it belongs and nowhere else.
+  // The only way to the text. The caller must send it only where it belongs.
   const std::string& reveal() const noexcept { return value_; }
 
-  // Whether `shown` is the text. Takes the same time for every wrong text of one length; an empty
-  // secret is nobody's.
+  // Returns whether `shown` is the text, in the same time for every wrong text of one length. An
+  // empty secret equals no text.
   bool is(std::string_view shown) const noexcept {
     if (value_.empty()) return false;
-    // Volatile, so that no compiler ends the loop early once a difference is certain.
+    // The variable is volatile so that no compiler ends the loop as soon as a difference is
+    // certain.
     volatile unsigned char difference = shown.size() == value_.size() ? 0 : 1;
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const char other = value_[i % value_.size()];

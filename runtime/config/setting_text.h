@@ -1,4 +1,4 @@
-// What the texts of settings may look like.
+// Checks and parsers for the texts of settings.
 #pragma once
 
 #include <optional>
@@ -10,19 +10,20 @@
 
 namespace runtime {
 
-// Of ASCII alone.
+// Converts ASCII letters only.
 std::string lower(std::string_view text);
 std::string upper(std::string_view text);
 
-// Comma separated, blanks around the items dropped; nothing where an item is empty.
+// Splits at commas and drops the blanks around the items; returns std::nullopt where an item is
+// empty.
 std::optional<std::vector<std::string>> items(std::string_view text);
 
 bool is_visible_ascii(std::string_view text);
-// 1 to 64 ASCII letters, digits, ".", "_" and "-".
+// Accepts 1 to 64 ASCII letters, digits, ".", "_" and "-".
 bool is_tenant_name(std::string_view text);
-// One that paths can be put behind: what follows ? or # is none.
+// Accepts a URL to which paths can be appended: it has no ? and no #.
 bool is_base_url(std::string_view text);
-// An absolute path, or SQLite's name for a database in memory.
+// Accepts an absolute path, or SQLite's name for a database in memory.
 bool is_database_path(std::string_view text);
 
 // "off", "auto" or "FIRST:COUNT", with no id below 1000 and none beyond the last. False: it is none

@@ -56,7 +56,7 @@ bool is_address(const std::string& host) {
          ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
-// With the zero that ends it, it has to fit into an address.
+// The path, with the NUL that ends it, must fit into an address.
 bool is_socket_path(std::string_view path) {
   return path.starts_with('/') && !path.ends_with('/') && path.find('\0') == path.npos &&
          path.size() < sizeof sockaddr_un::sun_path;
@@ -69,7 +69,7 @@ bool apply_host(Config& config, std::string_view text) {
   return true;
 }
 
-// Connecting needs the right to write.
+// The owner must have the right to write, without which nobody can connect.
 bool apply_socket_mode(Config& config, std::string_view text) {
   std::uint32_t mode = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
@@ -105,7 +105,7 @@ bool apply_key_tenants(Config& config, std::string_view text) {
   return true;
 }
 
-// "20/s", "600/m", "5000/h", "0".
+// Accepts "20/s", "600/m", "5000/h", "0".
 bool apply_key_rate(Config& config, std::string_view text) {
   config.api_key_rate = {};
   if (text == "0") return true;
@@ -152,7 +152,7 @@ bool apply_network_allow(Config& config, std::string_view text) {
   return good;
 }
 
-// As for egress. In front of one may stand the scheme, which is https where none does.
+// The rules are those of egress. A scheme may precede one; without it the scheme is https.
 bool apply_webhooks_allow(Config& config, std::string_view text) {
   auto rules = items(text);
   if (!rules) return false;
@@ -165,7 +165,8 @@ bool apply_webhooks_allow(Config& config, std::string_view text) {
   return good;
 }
 
-// Labels of letters, digits and hyphens. In front of it stand a port and an id, of 33 bytes.
+// Accepts labels of letters, digits and hyphens. A port and an id, together 33 bytes, are put in
+// front of them.
 bool apply_ports_domain(Config& config, std::string_view text) {
   constexpr std::size_t max_bytes = 200;
   config.sandbox_ports_domain = lower(text);

@@ -1,4 +1,4 @@
-// The table of everything that can be set: its names, what is allowed, and where it goes.
+// The table of all settings: their names, the allowed values, and where the values go.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,10 @@
 namespace runtime {
 
 struct Setting {
-  std::string name;     // in the environment; empty: only the file has it
-  std::string key;      // in the file; "a.b" is the member b of the object a
+  std::string name;     // name in the environment; empty: it is set in the file only
+  std::string key;      // name in the file; "a.b" is the member b of the object a
   std::string allowed;  // for errors: "an integer 0 .. 65535"
-  std::function<bool(Config&, std::string_view)> apply;  // false: the text is not allowed
+  std::function<bool(Config&, std::string_view)> apply;  // returns false if the text is not allowed
   enum class Kind { plain, list, secret, secret_list } kind = Kind::plain;
 
   bool is_list() const { return kind == Kind::list || kind == Kind::secret_list; }

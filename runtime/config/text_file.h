@@ -1,4 +1,4 @@
-// Whole small files.
+// Reads small files as a whole.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace runtime {
 // ErrorKind::invalid where the file is larger than `max_bytes`.
 jail::Result<std::string> read_text_file(const std::string& path, std::size_t max_bytes);
 
-// The same from an open descriptor, to its end; `name` is for errors.
+// The same for an open descriptor, which is read to its end; `name` is for errors.
 jail::Result<std::string> read_text(int fd, const std::string& name, std::size_t max_bytes);
 
 }  // namespace runtime

@@ -28,7 +28,7 @@ void show(const agent::Event& event) {
                event.data.substr(0, 200).c_str());
 }
 
-// Stops the signals when it is over, so that the loop has nothing left to do.
+// Stops waiting for signals when it has finished, so that the loop has nothing left to do.
 boost::asio::awaitable<void> solve(agent::AgentRuntime& solver, std::string task,
                                    runtime::Cancel cancel, boost::asio::signal_set& signals,
                                    agent::TaskResult& result) {
@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
   const auto config = runtime::load_config(sources);
   if (!config) return fail(config.error());
 
-  // In this order: what stands below is used by what stands above, and goes first.
+  // The order matters: each object uses those above it, and is destroyed before them.
   boost::asio::io_context loop(1);
   const auto runner = runtime::Runner::create(loop.get_executor(), {});
   if (!runner) return fail(runner.error());

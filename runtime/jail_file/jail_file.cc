@@ -24,7 +24,7 @@ using json::Value;
 
 constexpr std::size_t max_file_bytes = 1u << 20;
 
-// The value of a member that is one of a few words.
+// The value of a member that must be one of a few words.
 template <class T>
 struct Word {
   std::string_view text;
@@ -63,7 +63,7 @@ class JailFileReader {
   }
 
  private:
-  // The path that is the member `name` of an entry.
+  // The member `name` of an entry, which must be a path.
   Result<std::string> path(const Object& entry, const Place& place, std::string_view name) const {
     const auto text = json::non_empty_text(member(entry, name), place.field(name));
     if (!text) return text.error();
@@ -137,7 +137,7 @@ class JailFileReader {
           if (!source) return source.error();
           auto target = json::non_empty_text(member(entry, "target"), place.field("target"));
           if (!target) return target.error();
-          std::error_code ignored;  // what is not there is libjail's to refuse
+          std::error_code ignored;  // libjail refuses a path that does not exist
           const bool directory = std::filesystem::is_directory(*source, ignored);
           file_.binds.push_back({std::move(*source), std::move(*target),
                                  directory ? jail::NodeKind::directory : jail::NodeKind::file,
@@ -237,7 +237,7 @@ class JailFileReader {
   }
 
   const Place top_;
-  const std::filesystem::path directory_;  // absolute and without links, as volumes need it
+  const std::filesystem::path directory_;  // absolute and without links, as volumes require
   JailFile file_;
 };
 

@@ -1,4 +1,4 @@
-// What stands under a name in an object, for readers that bear what is not there.
+// Lenient look-up of an object's members: a missing member is allowed.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace runtime::json {
 
-// Null: there is no such member, or `value` is null or no object.
+// Returns null where there is no such member, or where `value` is null or not an object.
 const Value* member(const Object& object, std::string_view name) noexcept;
 const Value* member(const Value* value, std::string_view name) noexcept;
 const Value* member(const Value& value, std::string_view name) noexcept;
 
-// Empty also where the member is no string.
+// Returns an empty string also where the member is not a string.
 std::string text_member(const Object& object, std::string_view name);
 std::string text_member(const Value* value, std::string_view name);
 

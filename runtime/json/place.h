@@ -1,4 +1,4 @@
-// Where a value stands in a file that people write, and what it must be there: for readers whose
+// The place of a value in a file that people write, and checks of its type, for readers whose
 // errors say "strict.json: rules[3].when[0]: must be an object".
 #pragma once
 
@@ -12,7 +12,7 @@ namespace runtime::json {
 
 class Place {
  public:
-  // `file` must outlive the place and what is made of it.
+  // `file` must outlive the place and all places that are derived from it.
   Place(std::string_view file, std::string path) : file_(file), path_(std::move(path)) {}
 
   Place field(std::string_view name) const;
@@ -26,15 +26,15 @@ class Place {
   std::string path_;
 };
 
-// `value` as an object without members but the allowed ones.
+// Returns `value` as an object that has only the allowed members.
 jail::Result<const Object*> object_with(const Value& value, const Place& place,
                                         std::initializer_list<std::string_view> allowed);
 
-// The member `name` of the object at `place`.
+// Returns the member `name` of the object at `place`.
 jail::Result<const Array*> non_empty_array(const Object& object, const Place& place,
                                            std::string_view name);
 
-// A string in which something is written: blanks do not count. `value` may be null: missing.
+// Returns a string that is not empty or blank. `value` may be null: missing.
 jail::Result<std::string> non_empty_text(const Value* value, const Place& place);
 
 }  // namespace runtime::json

@@ -46,7 +46,8 @@ std::string_view syntax_error(simdjson::error_code code) {
   }
 }
 
-// Upper bound of the values in `text`: each but the first stands after one of these characters.
+// An upper bound of the number of values in `text`: each value except the first comes after one of
+// these characters.
 std::size_t count_values(std::string_view text) noexcept {
   std::size_t count = 1;
   bool in_string = false;
@@ -66,7 +67,7 @@ std::size_t count_values(std::string_view text) noexcept {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Takes the digits at the front of `text`. Whether there was one.
+// Takes the digits at the front of `text`; returns whether there was one.
 bool take_digits(std::string_view& text) {
   const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
   text.remove_prefix(count);
@@ -75,7 +76,7 @@ bool take_digits(std::string_view& text) {
 
 enum class Number : std::uint8_t { none, integer, other };
 
-// What `token` is by the grammar of JSON, as a whole.
+// Classifies `token`, as a whole, by the grammar of JSON.
 Number number_of(std::string_view token) {
   if (token.starts_with('-')) token.remove_prefix(1);
   const bool has_superfluous_zero = token.size() > 1 && token[0] == '0' && is_digit(token[1]);
@@ -93,12 +94,12 @@ Number number_of(std::string_view token) {
   return token.empty() ? Number::other : Number::none;
 }
 
-// Finds the first place at which a text is no JSON; simdjson does not say it.
+// Finds the first place at which a text is not valid JSON, since simdjson does not report it.
 class ErrorFinder {
  public:
   explicit ErrorFinder(std::string_view text) : text_(text) {}
 
-  // Nothing: it is one value, as far as can be told here.
+  // Returns std::nullopt where the text is one value, as far as this class checks.
   std::optional<std::size_t> find() {
     while (skip_blanks()) {
       if (!take()) return at_;
@@ -114,7 +115,7 @@ class ErrorFinder {
     return at_ < text_.size();
   }
 
-  // One token, where it may stand here; else `at_` is where it is wrong.
+  // Takes one token where it is allowed here; otherwise leaves `at_` at the error.
   bool take() {
     const char c = text_[at_];
     if (c == '}' || c == ']') return close(c);
@@ -154,7 +155,8 @@ class ErrorFinder {
     return end_value();
   }
 
-  // A string that is not closed is wrong where it begins, an unknown escape where its \ stands.
+  // The error of a string that is not closed is where it begins, that of an unknown escape at its
+  // \.
   bool take_string() {
     for (std::size_t i = at_ + 1; i < text_.size(); ++i) {
       const auto c = static_cast<unsigned char>(text_[i]);
@@ -191,10 +193,10 @@ class ErrorFinder {
   std::string_view text_;
   std::size_t at_ = 0;
   Next next_ = Next::value;
-  std::string open_;  // the brackets that are open
+  std::string open_;  // the open brackets
 };
 
-// " at line 2, column 7", in characters; empty where that cannot be told.
+// Returns " at line 2, column 7", counted in characters; empty where that cannot be determined.
 std::string place_of_error(std::string_view text) {
   const auto at = ErrorFinder(text).find();
   if (!at) return {};
@@ -209,8 +211,8 @@ std::string place_of_error(std::string_view text) {
 }
 
 // simdjson refuses integers of more than 64 bits and what no double can hold, and does not say
-// where they stand. JSON allows them, and the field that has one knows best what is wrong with it:
-// `text` with doubles in their place, the largest one where none is large enough.
+// where they stand. JSON allows them, and the reader of the field gives the better error. So this
+// returns `text` with doubles in their place, or the largest double where none is large enough.
 std::string with_doubles_for_large_numbers(std::string_view text) {
   constexpr std::size_t digits_of_64_bits = 18;
   std::string result;
@@ -237,7 +239,8 @@ std::string with_doubles_for_large_numbers(std::string_view text) {
   return result;
 }
 
-// Copies a parsed document into values of our own, checking on the way what simdjson does not.
+// Copies a parsed document into values of our own, and checks on the way what simdjson does not
+// check.
 class Copier {
  public:
   using Failure = std::optional<jail::Error>;
@@ -256,7 +259,7 @@ class Copier {
       case dom::element_type::INT64:
         to = Value(element.get_int64().value_unsafe());
         break;
-      case dom::element_type::UINT64:  // only what is beyond int64
+      case dom::element_type::UINT64:  // only for values beyond int64
         to = Value(static_cast<double>(element.get_uint64().value_unsafe()));
         break;
       case dom::element_type::DOUBLE:
@@ -325,7 +328,7 @@ jail::Result<Value> parse(std::string_view text, std::string_view what) {
     return invalid(what, "more than " + std::to_string(max_values) + " values");
   }
   dom::parser parser;
-  // simdjson counts the document itself as a level; the copier holds the exact bound.
+  // simdjson counts the document itself as a level; the copier enforces the exact bound.
   if (const auto error = parser.allocate(text.size() + 1, max_depth + 2); error) {
     return jail::Error{
         jail::ErrorKind::exhausted, std::string(what) + ": no memory to read it", 0, {}};

@@ -1,5 +1,6 @@
-// Strict JSON in: one complete value, or an error that names the place. Wraps simdjson's DOM parser
-// and adds what it does not check: duplicate keys, the exact nesting depth, the number of values.
+// A parser of strict JSON: returns one complete value, or an error that names the place. Wraps
+// simdjson's DOM parser and adds what it does not check: duplicate keys, the exact nesting depth,
+// the number of values.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ namespace runtime::json {
 
 class Value;
 using Array = std::vector<Value>;
-// Keys in the order of the document would be of no use to a reader that looks fields up by name.
+// The keys are sorted: readers look fields up by name, so the document's order would be of no use.
 using Object = std::map<std::string, Value, std::less<>>;
 
 class Value {
@@ -26,7 +27,8 @@ class Value {
       std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object>;
   Value() noexcept;
   Value(Variant v) noexcept;  // NOLINT(runtime/explicit)
-  // Not here: where g++ 12 sees into them, it takes members that a variant does not hold for unset.
+  // Defined out of line: when g++ 12 inlines these, it warns of uninitialized members that the
+  // variant does not hold.
   Value(const Value& other);
   Value(Value&& other) noexcept;
   Value& operator=(const Value& other);
@@ -48,13 +50,13 @@ class Value {
 };
 
 inline constexpr int max_depth = 32;
-// A value costs many times the two bytes it can be written in, so a body full of them is refused
-// before memory is spent on it.
+// A value takes many times the two bytes in which it can be written, so a body full of values is
+// refused before memory is spent on it.
 inline constexpr std::size_t max_values = 100'000;
 
-// A byte order mark is refused, as RFC 8259 allows. A number that fits no double is an error.
-// `what` names the document in errors: "body", "agent-sandbox.json".
-// Errors: ErrorKind::invalid; `doing` reads "body: duplicate key \"code\"".
+// Refuses a byte order mark, as RFC 8259 allows. A number that fits no double is an error. `what`
+// names the document in errors: "body", "agent-sandbox.json". Errors: ErrorKind::invalid; `doing`
+// reads "body: duplicate key \"code\"".
 jail::Result<Value> parse(std::string_view text, std::string_view what);
 
 }  // namespace runtime::json

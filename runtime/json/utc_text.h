@@ -1,4 +1,4 @@
-// Times as the API writes them.
+// The text form of times in the API.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,7 @@
 
 namespace runtime::json {
 
-// "2026-11-21T20:16:00.123Z"
+// Returns text such as "2026-11-21T20:16:00.123Z".
 std::string utc_text(std::chrono::system_clock::time_point time);
 
 }  // namespace runtime::json

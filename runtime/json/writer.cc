@@ -13,11 +13,11 @@ namespace {
 constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
 
 struct Sequence {
-  std::size_t length;  // bytes of the character, or of the maximal subpart to replace
+  std::size_t length;  // bytes of the character, or of the maximal subpart that is replaced
   bool valid;
 };
 
-// The well-formed sequences of the Unicode standard, table 3-7: only the second byte's range
+// Parses the well-formed sequences of the Unicode standard, table 3-7: only the second byte's range
 // depends on the first.
 Sequence next_sequence(std::string_view bytes) noexcept {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
@@ -31,7 +31,7 @@ Sequence next_sequence(std::string_view bytes) noexcept {
   } else if (lead >= 0xE0 && lead <= 0xEF) {
     length = 3;
     if (lead == 0xE0) low = 0xA0;
-    if (lead == 0xED) high = 0x9F;  // surrogates
+    if (lead == 0xED) high = 0x9F;  // excludes surrogates
   } else if (lead >= 0xF0 && lead <= 0xF4) {
     length = 4;
     if (lead == 0xF0) low = 0x90;
@@ -47,8 +47,8 @@ Sequence next_sequence(std::string_view bytes) noexcept {
   return {length, true};
 }
 
-// The escape of a byte that may not stand in a JSON string as it is; empty for all others. DEL and
-// the C1 range are legal and left alone.
+// The escape of a byte that may not appear unescaped in a JSON string; empty for all others. DEL
+// and the C1 range are legal and left alone.
 std::string_view escape(char c, std::array<char, 6>& room) noexcept {
   switch (c) {
     case '"':
@@ -71,7 +71,7 @@ std::string_view escape(char c, std::array<char, 6>& room) noexcept {
   return {room.data(), room.size()};
 }
 
-// Appends runs that need no change in one piece: output of programs is mostly such runs.
+// Runs that need no change are appended in one piece: program output consists mostly of such runs.
 template <class Escape>
 void append_repaired(std::string& to, std::string_view bytes, Escape escape_of) {
   std::size_t start = 0;
@@ -217,7 +217,7 @@ Writer& Writer::integer(std::int64_t value) {
 Writer& Writer::number(double value) {
   if (!std::isfinite(value)) return null();
   before_value();
-  // Beyond this range the digits alone would fill a line, and readers take a long row of them for
+  // Beyond this range the digits alone would fill a line, and readers take a long run of digits for
   // an integer that is too large.
   const double size = std::fabs(value);
   const bool plain = size == 0 || (size >= 1e-6 && size < 1e15);

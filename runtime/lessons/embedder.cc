@@ -14,7 +14,7 @@ using boost::asio::awaitable;
 using jail::Result;
 using Vector = std::vector<float>;
 
-// How a provider is asked for embeddings: three forms of the same.
+// The form of a provider's requests for embeddings; there are three forms.
 struct Form {
   std::string_view provider;
   std::string_view model;
@@ -32,7 +32,7 @@ std::optional<Form> form_of(const ProviderConfig& provider) {
   for (const Form& form : forms) {
     if (form.provider == provider.name) return form;
   }
-  // Anthropic's own API is not OpenAI's, whatever its URL.
+  // Anthropic's own API is not OpenAI's, whatever its URL is.
   if (provider.base_url.empty() || provider.name == "anthropic") return std::nullopt;
   return like_openai;
 }
@@ -133,7 +133,7 @@ std::unique_ptr<Embedder> embedder_of(const Config& config, const ProviderConfig
   }
   std::string model =
       config.embedding_model.empty() ? std::string(form.model) : config.embedding_model;
-  // Google's list of models has its names with this in front; the URL has it already.
+  // Google's list of models gives the names with this prefix; the URL already contains it.
   constexpr std::string_view collection = "models/";
   if (form.style == Form::Style::google && model.starts_with(collection)) {
     model.erase(0, collection.size());
@@ -142,8 +142,7 @@ std::unique_ptr<Embedder> embedder_of(const Config& config, const ProviderConfig
                                         std::move(model), form.style);
 }
 
-// Ollama can be asked without anything being set, so only its URL or model says that somebody has
-// one.
+// Ollama needs no setting, so only its URL or model shows that it is in use.
 bool is_set(const ProviderConfig& provider) {
   return !provider.api_key.empty() || !provider.base_url.empty() || !provider.model.empty();
 }

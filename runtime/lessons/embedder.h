@@ -1,4 +1,4 @@
-// Texts as vectors: near to each other where the texts mean the same.
+// Turns texts into vectors that are near to each other where the texts mean the same.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -17,17 +17,18 @@ class Embedder {
  public:
   virtual ~Embedder() = default;
 
-  // What makes the vectors; those of another model cannot be compared with these.
+  // The model that makes the vectors; vectors of different models cannot be compared.
   virtual const std::string& model() const noexcept = 0;
-  // As many numbers for each text; never none. `cancel` ends the call.
+  // Returns the same number of components for each text; never an empty vector. `cancel` ends the
+  // call.
   virtual boost::asio::awaitable<jail::Result<std::vector<float>>> embed(std::string text,
                                                                          Cancel cancel) = 0;
 };
 
-// Of the active provider, else of the first configured one that has embeddings: openai, openrouter,
-// google, ollama, and any other with a base URL of its own, which is taken to speak as OpenAI does.
-// `client` outlives it.
-// Errors: invalid, where there is none; the hint says what to set.
+// Makes the embedder of the active provider, else of the first configured one that has embeddings:
+// openai, openrouter, google, ollama, and any other one with a base URL of its own, which is
+// assumed to speak OpenAI's protocol. `client` must outlive it. Errors: invalid, where there is
+// none; the hint says what to set.
 jail::Result<std::unique_ptr<Embedder>> make_embedder(const Config& config,
                                                       llm::HttpClient& client);
 

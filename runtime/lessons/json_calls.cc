@@ -15,7 +15,8 @@ using jail::ErrorKind;
 
 constexpr std::size_t longest_reason = 200;
 
-// Services repeat the key that they refuse. It is the header's value, or what follows "Bearer".
+// Removes the key from `text`: services repeat a key that they refuse. It is the header's value, or
+// the part behind "Bearer".
 std::string without_keys(std::string text, const JsonService& service) {
   for (const auto& [name, value] : service.headers) {
     const Secret key(value.substr(value.find(' ') + 1));
@@ -24,7 +25,7 @@ std::string without_keys(std::string text, const JsonService& service) {
   return text;
 }
 
-// The services say why in one of these.
+// Services give their reason in one of these members.
 std::string reason_in(const json::Value& value, const JsonService& service) {
   constexpr std::size_t looked_at = 4096;
   for (const std::string_view path : {"status.error", "error.message", "error", "message"}) {

@@ -1,4 +1,4 @@
-// Where lessons are kept, and what happens when that place is no good.
+// The place where lessons are kept, and the fallback where that place cannot be used.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,15 @@
 
 namespace runtime::lessons {
 
-// lessons.sqlite beside the file of jobs, wherever that is; ":memory:" where jobs are kept in
-// memory by wish; nothing where there is no such place.
+// Returns lessons.sqlite beside the file of jobs; ":memory:" where the operator chose to keep jobs
+// in memory; std::nullopt where there is no such place.
 std::optional<std::string> usual_lessons_path(const Config& config, const Environment& environment);
 
-// As configured; an owner may have a quarter.
+// The configured bounds; one owner may have a quarter.
 LessonBounds bounds_of(const Config& config);
 
-// As open_job_table(): `configured` must work; at the usual place a damaged file is set aside, and
-// where nothing can be written lessons are kept in memory. The log says so.
+// As with open_job_table(), `configured` must work; at the usual place a damaged file is set aside,
+// and where nothing can be written lessons are kept in memory. The log reports both.
 jail::Result<LessonTable> open_lesson_table(const std::optional<std::string>& configured,
                                             const std::optional<std::string>& usual,
                                             LessonBounds bounds, Logger& logger);

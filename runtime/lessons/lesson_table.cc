@@ -16,11 +16,12 @@ namespace {
 using agent::Lesson;
 using jail::Result;
 
-// "agsl": tells our files from everybody else's.
+// "agsl" distinguishes our files from those of other programs.
 constexpr std::int64_t application_id = 0x6167736c;
 constexpr std::int64_t schema_version = 1;
 
-// The index holds no texts of its own, so there is one place to erase them from beside its words.
+// The index holds no texts of its own, so a text has to be erased in one place only, beside its
+// words.
 constexpr const char* schema = R"sql(
 CREATE TABLE lessons (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -51,7 +52,7 @@ constexpr const char* columns =
     "lessons.id, lessons.task, lessons.error, lessons.advice, lessons.code, lessons.learnt,"
     " lessons.seen";
 
-// Words of this many letters also find those that begin with them.
+// Words of at least this many letters also match words that begin with them.
 constexpr std::size_t shortest_prefix = 5;
 
 Lesson lesson_of(const Statement& row) {
@@ -66,12 +67,12 @@ Lesson lesson_of(const Statement& row) {
   return lesson;
 }
 
-// In quotation marks a word is a word, whatever it spells ("NOT", "near").
+// In quotation marks a word is never an operator ("NOT", "near").
 std::string as_query(const std::string& word) {
   return '"' + word + (word.size() >= shortest_prefix ? "\"*" : "\"");
 }
 
-// One word in common is chance in a long task.
+// In a long task one common word may be chance.
 std::size_t enough_of(std::size_t words) { return std::min<std::size_t>(1 + words / 4, 4); }
 
 struct Position {
@@ -129,12 +130,12 @@ Result<void> LessonTable::make_tables() {
   return {};
 }
 
-// Those in which so many of the words are that it is no chance.
+// The lessons that contain so many of the words that it is not chance.
 Result<std::vector<std::int64_t>> LessonTable::those_with_enough(
     const std::string& owner, const std::vector<std::string>& words) {
   std::map<std::int64_t, std::size_t> found;
   for (const std::string& word : words) {
-    // CROSS keeps SQLite from asking the index once for each lesson of the owner.
+    // CROSS JOIN keeps SQLite from querying the index once for each lesson of the owner.
     auto statement = database_.prepare(
         "SELECT lessons.seq FROM lesson_words CROSS JOIN lessons ON lessons.seq = "
         "lesson_words.rowid"
@@ -272,12 +273,12 @@ Result<std::uint64_t> LessonTable::erase(const std::string& owner,
       ++erased;
     }
     if (erased == 0) return {};
-    // The words of what was dropped stay in older parts of the index until they are merged.
+    // The words of dropped lessons stay in older parts of the index until those are merged.
     return database_.run("INSERT INTO lesson_words(lesson_words) VALUES ('optimize')");
   });
   if (!done) return done.error();
   if (erased == 0) return erased;
-  // What a page held before is in the log until the log begins anew.
+  // The former content of a page is in the log until the log is restarted.
   if (done = database_.run("PRAGMA wal_checkpoint(TRUNCATE)"); !done) return done.error();
   return erased;
 }

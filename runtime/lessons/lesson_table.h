@@ -13,8 +13,9 @@
 namespace runtime::lessons {
 
 struct LessonBounds {
-  std::uint32_t kept = 2000;        // of all owners
-  std::uint32_t of_an_owner = 500;  // so that nobody pushes out everybody else's
+  std::uint32_t kept = 2000;        // lessons of all owners together
+  std::uint32_t of_an_owner = 500;  // lessons of one owner, so that none pushes out those of all
+                                    // others
 };
 
 // Longer texts are cut.
@@ -25,22 +26,25 @@ inline constexpr std::size_t max_code_text = 8192;
 
 inline constexpr std::uint32_t max_listed = 1000;
 
-// `lesson` as it is kept.
+// Returns `lesson` with its texts cut to the bounds.
 agent::Lesson bounded(agent::Lesson lesson);
 
-// The same for lessons that say the same about the same task.
+// Equal for lessons that say the same about the same task.
 std::string digest_of(const agent::Lesson& lesson);
 
-// For one thread at a time; other processes may have the same file open. Errors are Database's.
+// Must be used by one thread at a time; other processes may have the same file open. Errors are
+// Database's.
 class LessonTable {
  public:
   static jail::Result<LessonTable> open(const std::string& path, LessonBounds bounds);
 
   jail::Result<std::vector<agent::Lesson>> recall(const std::string& owner, const std::string& task,
                                                   std::uint32_t limit);
-  // Beyond the bounds those that were seen least go, the oldest of them first; never this one.
+  // Adds the lesson. Beyond the bounds the lessons that were seen least are dropped, the oldest of
+  // them first; never this one.
   jail::Result<void> learn(const std::string& owner, agent::Lesson lesson);
-  // Beside Database's errors ErrorKind::invalid with "cursor: ..." for one that was not given out.
+  // Errors: those of Database, and ErrorKind::invalid with "cursor: ..." for a cursor that was not
+  // given out.
   jail::Result<agent::LessonPage> list(const std::string& owner, std::uint32_t limit,
                                        const std::optional<std::string>& cursor);
   // Afterwards nothing of it is left in the file, its index or its log.

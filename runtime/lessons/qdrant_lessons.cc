@@ -24,7 +24,7 @@ constexpr std::int64_t latest = 8'000'000'000'000'000;  // microseconds: in the 
 constexpr std::int64_t max_seen = 4'000'000'000;
 constexpr std::int64_t max_points = 1'000'000'000'000;
 
-// The same lesson of the same owner always is the same point.
+// The same lesson of the same owner always has the same point.
 std::string point_id(const std::string& owner, const Lesson& lesson) {
   const std::string digest = sha256(owner + '\0' + digest_of(lesson));
   return digest.substr(0, 8) + "-" + digest.substr(8, 4) + "-" + digest.substr(12, 4) + "-" +
@@ -44,7 +44,7 @@ std::string text_at(const json::Value& value, std::string_view path) {
   return found != nullptr && found->as_string() != nullptr ? *found->as_string() : std::string();
 }
 
-// Others may write to the collection, too: neither a time nor a count goes beyond its type.
+// Other programs may write to the collection, too, so times and counts are bounded to their types.
 std::int64_t number_at(const json::Value& value, std::string_view path, std::int64_t most) {
   const json::Value* found = at_path(value, path);
   if (found == nullptr) return 0;
@@ -118,7 +118,7 @@ QdrantLessons::QdrantLessons(QdrantOptions options, std::unique_ptr<Embedder> em
       service_(service_for(options_, client)),
       base_(base_of(options_, embedder_->model())) {}
 
-// A collection that somebody dropped is made again when it is needed next.
+// A collection that was dropped is made again when it is next needed.
 awaitable<QdrantLessons::Reply> QdrantLessons::call(std::string method, std::string path,
                                                     std::string body, Cancel cancel) {
   auto reply = co_await call_json(service_, std::move(method), base_ + path, std::move(body),
@@ -136,7 +136,7 @@ awaitable<Result<void>> QdrantLessons::make_collection(std::size_t dimensions, C
   }
   const auto made = co_await call("PUT", "", collection_body(dimensions), cancel);
   if (!made) co_return made.error();
-  // 409: somebody else was faster.
+  // 409: another server was faster.
   if (made->status == 404) co_return answered(404);
   co_return Result<void>();
 }
@@ -149,8 +149,8 @@ awaitable<Result<void>> QdrantLessons::make_index(std::string field, std::string
   co_return Result<void>();
 }
 
-// Each step may have been done before, by this server or another. Orders need an index, and servers
-// may insist on one for filters.
+// Another server, or this one, may have done each step before. Ordering needs an index, and servers
+// may require one for filters.
 awaitable<Result<void>> QdrantLessons::prepare(std::size_t dimensions, Cancel cancel) {
   if (is_prepared()) co_return Result<void>();
   auto done = co_await make_collection(dimensions, cancel);
@@ -240,7 +240,7 @@ awaitable<Result<std::uint64_t>> QdrantLessons::count(std::string filter, Cancel
   co_return static_cast<std::uint64_t>(number_at(*reply->value, "result.count", max_points));
 }
 
-// `filter` leaves out the one that was just learnt, which is one of `bound`.
+// `filter` excludes the lesson that was just learnt, which counts towards `bound`.
 awaitable<Result<void>> QdrantLessons::trim(std::uint32_t bound, std::string filter,
                                             Cancel cancel) {
   const auto others = co_await count(filter, cancel);

@@ -1,4 +1,4 @@
-// Lessons in a Qdrant server, found again by what their tasks mean.
+// Lessons in a Qdrant server, found again by the meaning of their tasks.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,16 @@ namespace runtime::lessons {
 
 struct QdrantOptions {
   std::string url;                                   // "http://127.0.0.1:6333"
-  std::string api_key;                               // empty: none is sent
-  std::string collection = "agent_sandbox_lessons";  // and the model: each has one of its own
+  std::string api_key;                               // empty: no key is sent
+  std::string collection = "agent_sandbox_lessons";  // the model's name is appended: each model has
+                                                     // a collection of its own
   LessonBounds bounds;
-  double min_score = 0.35;  // of the cosine; what is less alike is no match
+  double min_score = 0.35;  // the cosine similarity below which a lesson is no match
 };
 
-// Thread-safe. Must outlive its calls; so must `client`. The collection and its indexes are made
-// when they are needed first. Where two learn the same at once, one may not be counted.
+// Thread-safe. Both it and `client` must outlive its calls. The collection and its indexes are made
+// when they are first needed. Where two callers learn the same lesson at once, one of them may not
+// be counted.
 class QdrantLessons final : public agent::LessonStore {
  public:
   QdrantLessons(QdrantOptions options, std::unique_ptr<Embedder> embedder, llm::HttpClient& client);
@@ -67,7 +69,7 @@ class QdrantLessons final : public agent::LessonStore {
   const QdrantOptions options_;
   const std::unique_ptr<Embedder> embedder_;
   const JsonService service_;
-  const std::string base_;  // of the collection's URLs
+  const std::string base_;  // beginning of the collection's URLs
   std::mutex mutex_;
   Prepared prepared_ = Prepared::no;
 };

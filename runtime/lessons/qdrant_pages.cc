@@ -35,7 +35,8 @@ std::string cursor_after(const std::optional<PageEnd>& before,
   }
   for (const agent::Lesson& lesson : lessons) {
     if (to_microseconds(lesson.learnt) != learnt) continue;
-    // A point that somebody else made cannot be left out, and would come again for ever.
+    // A point that another program made cannot be excluded by its id, and would come again for
+    // ever.
     if (!is_point_id(lesson.id)) return time;
     ids += "." + lesson.id;
   }

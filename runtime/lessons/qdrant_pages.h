@@ -1,4 +1,4 @@
-// Where one page of lessons in Qdrant ends and the next begins.
+// The cursor between two pages of lessons in Qdrant.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace runtime::lessons::qdrant {
 
-// Of the form that we give to points. Only what has it is put into a request.
+// Returns whether the id has the form of our points' ids. Only such ids are put into a request.
 bool is_point_id(std::string_view id);
 
-// Points are ordered by time alone. Those of the last time that were given out are left out by
-// their ids, so that the others of that time are not lost between two pages.
+// Points are ordered by time alone. Those that were given out and have the last time are excluded
+// by their ids, so that other points of that time are not lost between two pages.
 struct PageEnd {
   std::int64_t learnt = 0;         // microseconds
-  std::vector<std::string> given;  // empty: nothing more of that time is wanted
+  std::vector<std::string> given;  // empty: no more points of that time are wanted
 };
 
-// "1754000000000000.ID.ID"; nothing: no such cursor was given out.
+// Parses "1754000000000000.ID.ID"; returns std::nullopt for a cursor that was not given out.
 std::optional<PageEnd> read_cursor(std::string_view cursor);
 
-// `lessons` are the page that came after `before`, and not empty.
+// `lessons` is the page that follows `before`; it must not be empty.
 std::string cursor_after(const std::optional<PageEnd>& before,
                          const std::vector<agent::Lesson>& lessons);
 

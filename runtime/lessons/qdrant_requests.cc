@@ -12,9 +12,10 @@ using json::Writer;
 
 namespace {
 
-// What was seen more often is kept longer; of what was seen as often, what was learnt later.
+// Lessons that were seen more often are kept longer; among equals, those that were learnt later.
 constexpr std::int64_t rank_of_seen = 10'000'000'000'000;
-constexpr std::int64_t max_seen = 500;  // with the rank below 2^53, which all readers of JSON hold
+constexpr std::int64_t max_seen = 500;  // keeps the rank below 2^53, which all JSON readers
+                                        // represent exactly
 
 }  // namespace
 

@@ -11,7 +11,7 @@
 
 namespace runtime::lessons::qdrant {
 
-// Conditions are JSON already.
+// The conditions are JSON documents.
 struct Filter {
   std::vector<std::string> must;
   std::vector<std::string> must_not;
@@ -33,7 +33,7 @@ std::string scroll_body(const std::string& filter, std::uint32_t limit, std::str
                         std::string_view direction);
 std::string count_body(const std::string& filter);
 std::string with_filter(const std::string& filter);
-// `name` is "ids", of points to get, or "points", of those to delete.
+// `name` is "ids" for points to get, or "points" for those to delete.
 std::string ids_body(std::string_view name, const std::vector<std::string>& ids);
 
 }  // namespace runtime::lessons::qdrant

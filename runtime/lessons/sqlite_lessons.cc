@@ -47,7 +47,7 @@ void SqliteLessons::work_off() {
   }
 }
 
-// The answer goes to the executor of who asked; only the question is the thread's.
+// The answer goes to the caller's executor; only the query runs on the thread.
 template <class Value>
 awaitable<Result<Value>> SqliteLessons::ask(std::function<Result<Value>(LessonTable&)> question) {
   co_return co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Result<Value>)>(

@@ -15,8 +15,9 @@
 
 namespace runtime::lessons {
 
-// Thread-safe. One thread of its own reads and writes: a slow disk delays nobody but who asked.
-// Outlived by the executors of whoever awaits it. Its end does what was asked before.
+// Thread-safe. A thread of its own reads and writes, so a slow disk delays only the caller that
+// waits. The executors on which it is awaited must outlive it. Its destructor completes the
+// requests that were made before.
 class SqliteLessons final : public agent::LessonStore {
  public:
   explicit SqliteLessons(LessonTable table);
@@ -44,7 +45,7 @@ class SqliteLessons final : public agent::LessonStore {
   boost::asio::awaitable<jail::Result<Value>> ask(
       std::function<jail::Result<Value>(LessonTable&)> question);
 
-  LessonTable table_;  // the thread's, after the constructor
+  LessonTable table_;  // used by the thread alone, after the constructor
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Work> waiting_;

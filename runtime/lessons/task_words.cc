@@ -8,7 +8,7 @@
 namespace runtime::lessons {
 namespace {
 
-// Every task has them, so finding one says nothing. In the order of std::sort.
+// Every task has these words, so a match on one says nothing. The list is sorted as by std::sort.
 constexpr std::array<std::string_view, 118> empty_words = {
     "a",       "about",  "above",   "after",  "all",     "also",     "an",        "and",
     "any",     "are",    "as",      "at",     "based",   "be",       "been",      "before",
@@ -73,7 +73,7 @@ std::string normalised(std::string_view text) {
 
 std::string bounded_text(std::string_view text, std::size_t max_bytes) {
   std::string result = json::repair_utf8(text.substr(0, max_bytes + 4));
-  // SQLite's text functions end at a zero byte.
+  // SQLite's text functions stop at a NUL.
   std::replace(result.begin(), result.end(), '\0', ' ');
   result.resize(json::utf8_prefix(result, max_bytes).size());
   return result;

@@ -13,7 +13,7 @@
 
 namespace runtime {
 
-// One coroutine waits at a time, on the bell's executor, which does one thing after the other.
+// One coroutine waits at a time, on the bell's executor, which must run one handler at a time.
 class Bell {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -22,11 +22,11 @@ class Bell {
     return std::shared_ptr<Bell>(new Bell(executor));
   }
 
-  // Until ring() or `deadline`. A ring while nobody waits is not remembered: whoever waits looks
-  // first whether there is something to do, and only then suspends, without another wait between.
+  // Waits until ring() or `deadline`. A ring while nobody waits is not remembered: the waiter must
+  // first look whether there is something to do, and then call this without another wait between.
   boost::asio::awaitable<void> wait(Time deadline = Time::max());
 
-  // Thread-safe. Takes a share of the bell, which is let go where it lives.
+  // Thread-safe. Takes a share of the bell, which is released on the bell's executor.
   static void ring(std::shared_ptr<Bell> bell);
 
  private:
@@ -35,16 +35,16 @@ class Bell {
   boost::asio::steady_timer timer_;
 };
 
-// Coroutines that wait for the same news. Not thread-safe.
+// The bells of coroutines that wait for the same news. Not thread-safe.
 class Bells {
  public:
-  // Rung once, with the next ring(), however often it was added. Those of whoever waits no more go
-  // when there are many.
+  // Adds a bell, which the next ring() rings once, however often it was added. When there are many
+  // bells, those whose coroutines no longer wait are removed.
   void add(const std::shared_ptr<Bell>& bell);
   void ring();
 
-  // Until `is_over`, which is asked before the first ring and after each, at the latest at
-  // `deadline`. `mutex` guards the bells and what `is_over` looks at; it is held meanwhile only.
+  // Waits until `is_over` or `deadline`. `is_over` is asked before the first ring and after each.
+  // `mutex` guards the bells and what `is_over` looks at; it is held only while `is_over` is asked.
   template <class Condition>
   boost::asio::awaitable<void> wait(std::mutex& mutex, Bell::Time deadline, Condition is_over) {
     const auto bell = Bell::create(co_await boost::asio::this_coro::executor);

@@ -60,7 +60,7 @@ Fd open_directory(int directory, const char* path) {
 }
 
 Fd open_file(int directory, const char* path) {
-  // A device or a pipe would do something when it is opened for reading.
+  // Opening a device or a pipe for reading could have an effect.
   const Fd found = open_beneath(directory, path, O_PATH);
   struct stat status {};
   if (!found.valid() || ::fstat(found.get(), &status) != 0) return Fd();
@@ -82,7 +82,7 @@ std::optional<FileEntry> entry_at(int directory, const char* name, std::string p
   entry.type = type_of(status.st_mode);
   entry.size = static_cast<std::uint64_t>(status.st_size);
   entry.mode = status.st_mode & 07777;
-  // A guest sets it to what it likes, also beyond what the clock can say.
+  // A guest can set the time to any value, including those beyond the clock's range.
   const std::int64_t seconds = std::clamp<std::int64_t>(status.st_mtim.tv_sec, 0, last_second);
   entry.modified = std::chrono::system_clock::time_point(std::chrono::seconds(seconds)) +
                    std::chrono::microseconds(status.st_mtim.tv_nsec / 1000);

@@ -1,4 +1,5 @@
-// Directories of a guest, who may change any name in them: what is in them, and what is below.
+// Access to directories of a guest, who may change any name in them: their entries, and what is
+// below.
 #pragma once
 
 #include <dirent.h>
@@ -19,25 +20,27 @@ struct CloseDirectory {
 };
 using Directory = std::unique_ptr<DIR, CloseDirectory>;
 
-// Null where it cannot be read.
+// Returns null where the directory cannot be read.
 Directory directory_of(jail::Fd fd);
 
-// The next name but "." and ".."; null where there is none. It is valid until the next call.
+// Returns the next name except "." and ".."; null where there is none. It is valid until the next
+// call.
 const char* next_name(DIR* directory);
 
-// A directory in another one or further down, of the same mount and by no link; not valid where
-// there is none, and errno says why.
+// Opens a directory in `directory` or further down, on the same mount and through no link. The Fd
+// is not valid where there is none; errno then says why.
 jail::Fd open_directory(int directory, const char* path);
-// The same of a regular file, for reading; what is something else is not waited for.
+// The same for a regular file, opened for reading; does not wait for other kinds of files.
 jail::Fd open_file(int directory, const char* path);
 
-// The entry of `name`, which a link is itself; nothing where the directory has no such name.
+// Describes the entry `name`; a link is described itself. Returns std::nullopt where the directory
+// has no such name.
 std::optional<FileEntry> entry_at(int directory, const char* name, std::string path);
 
 std::string joined(const std::string& directory, std::string_view name);
 
-// `path` without dots and slashes that say nothing. The kernel gives up on ".." while anybody on
-// the machine renames something, and a URL has them taken out in the same way (RFC 3986, 5.2.4).
+// Returns `path` without redundant dots and slashes. The kernel gives up on ".." while anybody on
+// the machine renames something, and ".." is removed from URLs in the same way (RFC 3986, 5.2.4).
 std::string normal(std::string_view path);
 
 }  // namespace runtime::below

@@ -26,16 +26,16 @@ using Type = FileEvent::Type;
 constexpr std::uint32_t watched_events = IN_CREATE | IN_DELETE | IN_MODIFY | IN_CLOSE_WRITE |
                                          IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF |
                                          IN_MOVE_SELF | IN_ONLYDIR | IN_EXCL_UNLINK;
-// How many entries of a directory are looked at, and how many of new directories are told in one
-// call.
+// Bounds on the entries of a directory that are looked at, and on those of new directories that one
+// call reports.
 constexpr std::size_t max_looked_at = 32768;  // more than a disk of a sandbox may have
 constexpr std::size_t max_told = 4096;
-// An event with the longest name fits several times.
+// Room for several events with the longest name.
 constexpr std::size_t read_bytes = 2u << 10;
-// Others wait for the thread meanwhile.
+// Other callers wait for the thread meanwhile.
 constexpr std::chrono::milliseconds max_time_of_a_read{10};
-// A rename is two events, and a name is there before its event is: how long the second one of each
-// is waited for. Whoever makes them may lose its processor in between.
+// How long the second one of two related events is waited for: a rename is two events, and a name
+// exists before its event does. The process that causes them may lose its processor in between.
 constexpr std::chrono::milliseconds max_time_between{50};
 
 bool is_below(const std::string& path, const std::string& directory) {
@@ -62,7 +62,7 @@ bool take_one_of_each(const DirectoryWatch::Rooms& rooms) {
   return true;
 }
 
-// The kernel's number of the watch, or less than 0.
+// Returns the kernel's number of the watch, or a negative number.
 int watch(int inotify, int directory) {
   const std::string by_number = "/proc/self/fd/" + std::to_string(directory);
   return ::inotify_add_watch(inotify, by_number.c_str(), watched_events);
@@ -152,7 +152,7 @@ Result<void> DirectoryWatch::add_first() {
   return {};
 }
 
-// The one that is watched, where it is in its place still.
+// Returns the watched directory, where it is still in its place.
 int DirectoryWatch::root() {
   if (root_.valid()) return root_.get();
   auto directory = open_(path_);
@@ -174,7 +174,7 @@ void DirectoryWatch::add_all_below(const std::string& path, Events& events) {
     const int error = add(directory, next, waiting, events);
     is_short = is_short || error == EDQUOT || error == ENOSPC || error == ENAMETOOLONG;
     if (error == EDQUOT || error == ENOSPC) break;
-    // It was moved meanwhile, perhaps to a place within.
+    // The directory was moved meanwhile, perhaps to a place within the tree.
     must_look_again_ = must_look_again_ || error == ENOENT;
   }
   if (is_short) say_overflow(events);
@@ -228,7 +228,7 @@ void DirectoryWatch::look_into(Fd fd, const std::string& path, bool is_new,
 DirectoryWatch::Events DirectoryWatch::read() {
   Events events = read_some();
   look_again(events);
-  // It is none of ours while nothing is done.
+  // The directory is closed between calls, so that it holds no file of the sandbox.
   root_ = Fd();
   return events;
 }
@@ -326,7 +326,7 @@ void DirectoryWatch::take_name(const std::string& path, std::uint32_t mask, Even
   }
 }
 
-// What was moved away came to no place that is watched.
+// The directory that was moved away has come to no watched place.
 void DirectoryWatch::end_move(Events& events) {
   if (!moved_) return;
   const Moved moved = *std::exchange(moved_, std::nullopt);
@@ -334,7 +334,8 @@ void DirectoryWatch::end_move(Events& events) {
   if (moved.is_directory) forget_below(moved.path);
 }
 
-// The kernel answers with IN_IGNORED, which takes them out. What happened there before comes first.
+// The kernel answers with IN_IGNORED, which removes the paths. Events that happened there before
+// come first.
 void DirectoryWatch::forget_below(const std::string& path) {
   for (const auto& [number, other] : paths_) {
     if (other != path && !is_below(other, path)) continue;

@@ -1,4 +1,5 @@
-// What happens to the names in a directory of a sandbox, and further down, while it happens.
+// Reports what happens to the names in a directory of a sandbox, and further down, while it
+// happens.
 #pragma once
 
 #include <sys/types.h>
@@ -24,18 +25,19 @@ namespace runtime {
 struct FileEvent {
   enum class Type : std::uint8_t {
     created,
-    written,     // perhaps several times
+    written,     // may be reported several times
     attributes,  // mode, owner or times
-    moved,       // within what is watched; to or from elsewhere it is created or removed
+    moved,       // within the watched tree; a move to or from elsewhere is `removed` or `created`
     removed,
-    overflow,  // events are lost, or directories are not watched: look at the whole tree again
+    overflow,  // events were lost, or directories are not watched: the caller must look at the
+               // whole tree again
   } type = Type::overflow;
   std::string path = {};
   bool is_directory = false;
-  std::string from = {};  // of `moved`: the path before
+  std::string from = {};  // for `moved`: the path before
 };
 
-// How many things may be watched at a time. Thread-safe. Outlives its shares.
+// Bounds the number of things that are watched at a time. Thread-safe. Must outlive its shares.
 class WatchRoom {
  public:
   explicit WatchRoom(std::uint32_t most) : left_(most) {}
@@ -48,25 +50,25 @@ class WatchRoom {
   std::uint32_t left_;
 };
 
-// Holds no file of the sandbox, so what is watched goes when the sandbox ends. Guests may do what
-// they like with the names meanwhile: links are never followed, other mounts not entered, and what
-// one call does is bounded. One call at a time; they look at names that a guest may change, which
-// can take them a second.
+// Watches a directory. Holds no file of the sandbox open, so what is watched goes when the sandbox
+// ends. Guests may change the names meanwhile in any way: links are never followed, other mounts
+// are not entered, and one call's work is bounded. Must be called by one thread at a time; a call
+// looks at names that a guest may change, which can take a second.
 class DirectoryWatch {
  public:
   using OpenDirectory = std::function<jail::Result<jail::Fd>(std::string_view path)>;
   using Rooms = std::vector<std::shared_ptr<WatchRoom>>;
   struct Bounds {
-    Rooms watches;      // each has room for one more, whatever it watches
-    Rooms directories;  // and for each directory that is watched
+    Rooms watches;      // the room for watches; each DirectoryWatch takes one place
+    Rooms directories;  // the room for directories; each watched one takes a place
   };
 
-  // At most so many events at a time.
+  // The most events that one read() returns.
   static constexpr std::size_t max_events = 512;
 
-  // Watches the directory that has `path`, through whatever links lead there; `is_recursive`: and
-  // those below it, all of which must fit. Errors: as `open`; exhausted without an errno where
-  // there is no room, or the host's user may watch no more.
+  // Watches the directory at `path`, which is resolved through links; with `is_recursive` also all
+  // directories below it, which must fit. Errors: as `open`; exhausted without an errno where there
+  // is no room, or where the host's user may watch no more.
   static jail::Result<DirectoryWatch> start(OpenDirectory open, std::string path, bool is_recursive,
                                             Bounds bounds);
 
@@ -80,10 +82,10 @@ class DirectoryWatch {
 
   struct Events {
     std::vector<FileEvent> events = {};
-    bool has_more = false;  // some may wait still, or come soon: read again, though not at once
-    bool is_over = false;   // the directory itself is gone from its place
+    bool has_more = false;  // some may still wait, or come soon: read again, though not at once
+    bool is_over = false;   // the directory itself is no longer at its path
   };
-  // What has happened since, without waiting and without working for long.
+  // Returns what has happened since the last call, without waiting and without working for long.
   Events read();
 
  private:
@@ -96,9 +98,10 @@ class DirectoryWatch {
   DirectoryWatch() = default;
 
   jail::Result<void> add_first();
-  // Watches this directory, and those below it; what is in one that was not watched is told.
+  // Watches this directory and those below it; reports the content of one that was not watched
+  // before.
   void add_all_below(const std::string& path, Events& events);
-  // The errno, or 0. EDQUOT: there is no room. `more`: directories in it.
+  // Returns the errno, or 0. EDQUOT: there is no room. `more` gets the directories in it.
   int add(int root, const std::string& path, std::vector<std::string>& more, Events& events);
   void look_into(jail::Fd fd, const std::string& path, bool is_new, std::vector<std::string>& more,
                  Events& events);
@@ -114,7 +117,7 @@ class DirectoryWatch {
            const std::string& from = {});
   void say_overflow(Events& events);
   std::string whole(const std::string& path) const;
-  // Less than 0 where it is not in its place any more.
+  // Returns a negative number where the directory is no longer in its place.
   int root();
   Events read_some();
 
@@ -126,15 +129,17 @@ class DirectoryWatch {
   dev_t device_ = 0;
   ino_t inode_ = 0;
   jail::Fd inotify_;
-  jail::Fd root_;                     // during a call, where it was needed
-  std::map<int, std::string> paths_;  // of what is watched, by the kernel's number
-  std::set<int> left_;                // of these, what was moved away: nothing of it is told
-  std::optional<Moved> moved_;        // away, and perhaps to another place that is watched
-  // What was told when its directory was looked into; the kernel may say it again.
+  jail::Fd root_;                     // open during a call, where it was needed
+  std::map<int, std::string> paths_;  // watched paths, by the kernel's number
+  std::set<int> left_;                // numbers of watched directories that were moved away: their
+                                      // events are not reported
+  std::optional<Moved> moved_;        // the directory that was moved away, perhaps to another
+                                      // watched place
+  // What was reported when its directory was read; the kernel may report it again.
   std::set<std::string> told_;
-  std::chrono::steady_clock::time_point settled_at_{};  // when no more is expected of either
-  bool is_quiet_ = false;                               // nothing is told
-  bool must_look_again_ = false;  // directories may be elsewhere than their paths say
+  std::chrono::steady_clock::time_point settled_at_{};  // when no more of either is expected
+  bool is_quiet_ = false;                               // nothing is reported
+  bool must_look_again_ = false;  // directories may no longer be where their paths say
 };
 
 }  // namespace runtime

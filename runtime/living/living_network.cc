@@ -1,4 +1,4 @@
-// What a sandbox that lives may reach, and how that changes.
+// The destinations that a living sandbox may reach, and changes to them.
 #include <errno.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -18,15 +18,15 @@ using jail::Fd;
 using jail::Result;
 using Rules = std::vector<std::string>;
 
-// Both take milliseconds; a machine on which they do not is one that stands still.
+// Both steps take milliseconds, unless the machine stands still.
 constexpr std::chrono::seconds patience_for_a_change{20};
 
 Error not_in_time(const char* who) {
   return {ErrorKind::timed_out, std::string("network: ") + who + " does not answer", 0, {}};
 }
 
-// Connections of an earlier way out may linger, which a new one does not wait for. A guest that is
-// there first keeps the port.
+// Connections of an earlier way out may linger, and a new one does not wait for them. A guest that
+// took the port first keeps it.
 Result<void> listen_for_guests(const Fd& socket) {
   constexpr int backlog = 128;
   const int on = 1;
@@ -49,7 +49,7 @@ Result<void> listen_for_guests(const Fd& socket) {
   return Error{ErrorKind::kernel, where + ": listen", errno, {}};
 }
 
-// Not valid: not in time.
+// The Fd is not valid where the socket did not come in time.
 asio::awaitable<Result<Fd>> take_socket(const LivingSandbox& sandbox, Alarm& alarm) {
   const auto request = sandbox.request_socket(jail::SocketFamily::ipv4);
   if (!request) co_return request.error();
@@ -61,7 +61,7 @@ asio::awaitable<Result<Fd>> take_socket(const LivingSandbox& sandbox, Alarm& ala
   }
 }
 
-// False: not in time.
+// Returns false where the proxy did not answer in time.
 asio::awaitable<Result<bool>> ask_for_rules(const Fd& way_out, Alarm& alarm, const Rules& rules) {
   const auto asked = jail::EgressProxy::request_change(way_out.get(), rules);
   if (!asked) co_return asked.error();
@@ -110,8 +110,8 @@ asio::awaitable<Result<void>> LivingSandbox::change_network(const Rules& rules) 
     const bool is_lost = !holds && holds.error().kind == ErrorKind::closed;
     if (holds && *holds) co_return note_network(rules.empty() ? nullptr : way_out, rules);
     if (!holds && holds.error().kind == ErrorKind::invalid) co_return holds.error();
-    // Nobody knows which rules hold now, so the way out is closed, which needs no answer. Where the
-    // proxy has ended nothing is open.
+    // It is unknown which rules hold now, so the way out is closed, which needs no answer. Where
+    // the proxy has ended, nothing is open.
     (void)note_network(nullptr, {});
     if (!is_lost) co_return holds ? not_in_time("its proxy") : holds.error();
   }
@@ -132,7 +132,7 @@ asio::awaitable<Result<void>> LivingSandbox::open_way_out(const Rules& rules) {
   auto served = (*proxy)->serve(*socket, rules, network_label_);
   if (!served) {
     Error error = served.error();
-    // Callers take `closed` for the end of the sandbox, and it is the proxy that has ended.
+    // Callers take `closed` for the end of the sandbox, but here the proxy has ended.
     if (error.kind == ErrorKind::closed) error.kind = ErrorKind::kernel;
     co_return error;
   }

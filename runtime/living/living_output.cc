@@ -1,4 +1,4 @@
-// What the processes of a sandbox print, for those who read it as a whole.
+// The output of all processes of a sandbox, for readers of the whole.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -9,9 +9,9 @@ namespace runtime {
 namespace {
 
 constexpr std::uint64_t kept_of_ended_bytes = 64u << 10;
-// Each of them takes memory of its own.
+// Each piece takes memory of its own.
 constexpr std::size_t kept_of_ended_pieces = 1024;
-// Processes of a jail that has ended are dead, and their ends are on their way.
+// The processes of a jail that has ended are dead, and their ends will be read soon.
 constexpr std::chrono::seconds patience_for_ends{5};
 
 }  // namespace
@@ -41,13 +41,13 @@ std::uint64_t LivingSandbox::output_tail(const OutputFilter& filter, std::size_t
                        : tail_of(ended, filter, until, lines);
 }
 
-// What they printed last is read when they are seen to have ended.
+// The last output of a process is read when it is seen to have ended.
 boost::asio::awaitable<void> LivingSandbox::see_processes_end() const {
   const auto deadline = std::chrono::steady_clock::now() + patience_for_ends;
   for (const auto& process : processes()) co_await process->wait_for_end(deadline);
 }
 
-// With the mutex held.
+// Must be called with the mutex held.
 EndedSources LivingSandbox::latest_output() const {
   const std::uint64_t end = order_->end();
   for (std::uint64_t bytes = kept_of_ended_bytes;; bytes /= 2) {

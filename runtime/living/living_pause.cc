@@ -1,4 +1,4 @@
-// How a sandbox that lives is paused, and goes on.
+// Pausing and resuming a living sandbox.
 #include <algorithm>
 #include <boost/asio/this_coro.hpp>
 #include <utility>
@@ -8,12 +8,12 @@
 namespace runtime {
 namespace {
 
-// Init answers sooner whether it could pause a jail.
+// Init answers sooner than this whether it could pause a jail.
 constexpr std::chrono::seconds patience_for_a_pause{5};
 
 }  // namespace
 
-// Whether a pause has begun that was asked for.
+// Notes whether a requested pause has begun.
 void LivingSandbox::note_activity(Time now) {
   if (!pause_ || pause_->began) return;
   if (jail_->activity() == jail::Activity::paused) {
@@ -26,7 +26,7 @@ void LivingSandbox::note_activity(Time now) {
   }
 }
 
-// Where init cannot be asked the jail is at its end.
+// Where init cannot be asked, the jail is at its end.
 void LivingSandbox::begin_pause(std::optional<Cause> why, Time now) {
   if (jail_->pause()) {
     pause_ = Pause{.why = why, .give_up_at = now + patience_for_a_pause};
@@ -43,8 +43,8 @@ void LivingSandbox::note_paused(Time now) {
   has_resisted_ = false;
   for_its_pause_.ring();
   if (news_.on_paused) news_.on_paused(pause_->why);
-  // It was asked for while a process was on its way, which stands still with the others and whose
-  // caller would wait for as long.
+  // The pause was requested while a process was being started. That process stands still with the
+  // others, and its caller would wait for as long.
   if (starting_ > 0 && pausing_.resumes_on_demand) (void)resume_now();
 }
 
@@ -53,7 +53,7 @@ std::chrono::milliseconds LivingSandbox::time_left(Time now) const {
       std::max(end_ - now, Time::duration::zero()));
 }
 
-// One whose time was over ends, since it cannot be paused.
+// A sandbox whose time was over ends, since it cannot be paused.
 void LivingSandbox::note_not_paused() {
   ending_ = pause_->why;
   has_resisted_ = true;
@@ -69,7 +69,7 @@ boost::asio::awaitable<jail::Result<void>> LivingSandbox::pause() {
       if (!jail_ || ending_) co_return has_ended_error();
       if (pause_ && pause_->began) co_return jail::Result<void>();
       if (!pause_ && is_asked) {
-        if (!has_resisted_) co_return jail::Result<void>();  // it was, and somebody has resumed it
+        if (!has_resisted_) co_return jail::Result<void>();  // it was paused and then resumed
         co_return jail::Error{
             jail::ErrorKind::timed_out, "its processes could not be stopped", 0, {}};
       }
@@ -102,7 +102,7 @@ jail::Result<void> LivingSandbox::resume_on_demand_now() {
   return resume_now();
 }
 
-// Also one that is yet to be paused.
+// Resumes a sandbox, even one that is yet to be paused.
 jail::Result<void> LivingSandbox::resume_now() {
   if (!jail_ || ending_) return has_ended_error();
   if (!pause_) return {};

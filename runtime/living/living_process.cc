@@ -24,15 +24,15 @@ using boost::system::error_code;
 using jail::Result;
 
 constexpr std::size_t kept_bytes = 256u << 10;
-// How far a process may be ahead of the reader that it waits for.
-// With a chunk of each output, and what both pipes hold at its end, all of it is kept.
+// How far a process may be ahead of the reader that it waits for. Together with a chunk of each
+// output and the content of both pipes at its end, all of it fits into the log.
 constexpr std::uint64_t pace_bytes = 32u << 10;
 constexpr std::size_t chunk_bytes = 32u << 10;
 constexpr std::size_t pipe_bytes = 64u << 10;
 static_assert(pace_bytes + 2 * chunk_bytes + 2 * pipe_bytes <= kept_bytes);
-// The same in pieces, of which a log keeps so many; a chunk is a few.
+// The same in pieces, whose number in a log is bounded; a chunk is a few pieces.
 constexpr std::size_t pace_pieces = OutputLog::max_pieces / 2;
-// The character that stands for the end of a terminal's input, as a new terminal has it.
+// The character that ends a terminal's input, as a new terminal is set.
 constexpr char end_of_file = 4;
 
 jail::Fd duplicate(int descriptor) { return jail::Fd(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)); }
@@ -89,7 +89,7 @@ asio::awaitable<Result<void>> LivingProcess::begin(Cancel cancel) {
   co_return take_streams();
 }
 
-// Until the process has come so far, or further.
+// Waits until the process has reached `phase` or a later one.
 asio::awaitable<Result<void>> LivingProcess::until(jail::ProcessPhase phase, Cancel cancel) {
   const auto clock = system_time();
   const auto alarm = Alarm::create(executor_, *clock, std::move(cancel));
@@ -133,12 +133,13 @@ asio::awaitable<void> LivingProcess::drive(
   const auto ended = co_await self->until(jail::ProcessPhase::ended, Cancel());
   self->drain(self->out_, Stream::standard_output);
   self->drain(self->err_, Stream::standard_error);
-  // A descendant may hold it and never read: whoever writes would wait for the sandbox's end.
+  // A descendant may hold the input open and never read, so a writer would wait until the sandbox
+  // ends.
   error_code ignored;
   self->in_.close(ignored);
   {
     const std::lock_guard lock(self->mutex_);
-    // Where nobody was left to report it is Ended::killed.
+    // The report says Ended::killed where nobody was left to report.
     if (ended) self->report_ = self->process_->report();
     const bool is_killed = self->report_.signal == SIGKILL;
     if (self->is_cancelled_ && is_killed) self->report_.ended = jail::Ended::cancelled;
@@ -171,12 +172,12 @@ asio::awaitable<void> LivingProcess::read_stream(std::shared_ptr<LivingProcess> 
   }
 }
 
-// How much was there; 0: nothing is there now, or the output has ended, which closes `from`.
+// Returns how much was read; 0: nothing is there now, or the output has ended, which closes `from`.
 std::size_t LivingProcess::read_some(Descriptor& from, Stream stream) {
   std::array<char, chunk_bytes> buffer;
   const ssize_t got = ::read(from.native_handle(), buffer.data(), buffer.size());
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return 0;
-  if (got <= 0) {  // of a terminal that nobody has open any more, EIO
+  if (got <= 0) {  // EIO for a terminal that nobody has open any more
     from.close();
     return 0;
   }
@@ -322,7 +323,7 @@ asio::awaitable<LivingProcess::Written> LivingProcess::write(std::shared_ptr<Liv
                              asio::redirect_error(asio::use_awaitable, error));
       if (error) written = cancel.requested() ? Written::cancelled : Written::closed;
     } else if (errno != EINTR) {
-      written = Written::closed;  // that is the process's right
+      written = Written::closed;  // a process may close its input
     }
   }
   self->is_writing_ = false;
@@ -367,7 +368,7 @@ void LivingProcess::cancel() {
 void LivingProcess::kill() {
   const std::lock_guard lock(mutex_);
   if (!process_) return;
-  // It may be gone by now.
+  // The process may be gone by now.
   (void)process_->signal_group(SIGKILL);
   (void)process_->signal(SIGKILL);
 }

@@ -22,15 +22,16 @@ using jail::ErrorKind;
 using jail::Result;
 
 constexpr std::chrono::seconds patience_for_a_jail{10};
-// How often it is asked meanwhile whether whoever makes the jail still lives.
+// How often the launcher is checked for life while the jail is being made.
 constexpr std::chrono::milliseconds look_at_launcher{100};
-// Init ends a jail by itself when it is asked to. This much later its owner no longer relies on it.
+// Init ends a jail by itself when it is asked to. After this time its owner no longer relies on
+// that.
 constexpr std::chrono::seconds grace{2};
-// It is not paused with less to live.
+// A sandbox with less time to live is not paused.
 constexpr std::chrono::seconds shortest_life{1};
 constexpr std::size_t kept_ended_processes = 32;
 
-// Which disk the working directory is on; nothing once its mount is gone.
+// The disk that the working directory is on; std::nullopt once its mount is gone.
 std::optional<dev_t> disk_of(const jail::Jail& jail) {
   const auto directory = jail.open_file("/workspace", O_PATH | O_DIRECTORY);
   struct stat status {};
@@ -85,7 +86,7 @@ asio::awaitable<Result<void>> LivingSandbox::begin(const jail::Launcher& launche
   const Time deadline = clock_->now() + patience_for_a_jail;
   bool is_started = false;
   for (;;) {
-    // What it has announced before it ended is read below.
+    // Messages that the launcher sent before it ended are read below.
     const bool launcher_has_ended = has_ended(launcher);
     const auto phase = jail_->advance();
     if (!phase) co_return phase.error();
@@ -96,7 +97,7 @@ asio::awaitable<Result<void>> LivingSandbox::begin(const jail::Launcher& launche
       if (auto started = jail_->start(); !started) co_return started;
       is_started = true;
     }
-    // Processes can be spawned once init's descriptor is there too.
+    // Processes can be spawned once init's descriptor has come as well.
     if (is_started && jail_->process_fd() >= 0) {
       disk_ = disk_of(*jail_);
       co_return Result<void>();
@@ -138,13 +139,14 @@ asio::awaitable<void> LivingSandbox::drive(std::shared_ptr<LivingSandbox> self) 
   self->on_given_up_();
   self->over_.request();
   self->news_.on_end(ending);
-  // Whoever waits for the end finds it in the books of others, too.
+  // Callers that wait for the end find it recorded elsewhere, too.
   const std::lock_guard lock(self->mutex_);
   self->ended_ = ending;
   self->for_its_end_.ring();
 }
 
-// Takes note of what happened, and pauses or ends the jail where it is due. False: it has ended.
+// Takes note of what happened, and pauses or ends the jail where that is due. Returns false where
+// it has ended.
 bool LivingSandbox::look(Time now) {
   const std::lock_guard lock(mutex_);
   const auto phase = jail_->advance();
@@ -152,7 +154,7 @@ bool LivingSandbox::look(Time now) {
   note_activity(now);
   if (!ending_) {
     const auto cause = due(now);
-    // What a jail has in all is over with its end alone.
+    // A limit of the whole jail can only be followed by its end, not by a pause.
     const bool has_more = now + shortest_life < last_end();
     const bool may_pause = cause == Cause::lifetime ? has_more : cause == Cause::idle;
     if (cause && may_pause && pausing_.in_place_of_end) {
@@ -171,7 +173,7 @@ bool LivingSandbox::look(Time now) {
   return false;
 }
 
-// Why it is to be ended, or paused in place of that.
+// The reason for which the sandbox is to be ended, or paused instead.
 std::optional<LivingSandbox::Cause> LivingSandbox::due(Time now) const {
   if (pause_) {
     if (pause_->began && now >= end_) return Cause::pause;
@@ -215,7 +217,7 @@ LivingSandbox::Use::~Use() {
 
 void LivingSandbox::add(const std::shared_ptr<LivingProcess>& process) {
   const std::lock_guard lock(mutex_);
-  // The kernel uses a number again once its process is gone.
+  // The kernel reuses a process's number once the process is gone.
   std::erase_if(processes_, [&](const auto& other) {
     if (other->pid() != process->pid()) return false;
     other->close_output();
@@ -288,7 +290,8 @@ Result<jail::Fd> LivingSandbox::open_file(std::string_view path, int flags,
     if (!jail_) return has_ended_error();
     jail = jail_;
   }
-  // A guest can hold locks that this waits for, and others need ours meanwhile.
+  // Called without the lock: the call waits for locks that a guest can hold, and others need ours
+  // meanwhile.
   return jail->open_file(path, flags, mode);
 }
 
@@ -355,7 +358,7 @@ void LivingSandbox::set_idle(std::optional<std::chrono::milliseconds> idle) {
   wake();
 }
 
-// The jail has a limit of its own, which counts from its beginning but for pauses.
+// The jail has a limit of its own, which counts from its start, without pauses.
 LivingSandbox::Time LivingSandbox::last_end() const {
   return began_ + all_pauses_ + times_.max_lifetime;
 }
@@ -374,7 +377,7 @@ void LivingSandbox::end(Cause cause) {
 void LivingSandbox::end_when_unattended(Cause cause) {
   const std::lock_guard lock(mutex_);
   then_ = cause;
-  // What is paused would be waited for in vain.
+  // The end of a paused process would never come.
   if (awaited_ == 0 || pause_) end_now(cause);
 }
 
@@ -386,7 +389,7 @@ void LivingSandbox::end_now(Cause cause) {
 
 bool LivingSandbox::is_whole() const {
   const std::lock_guard lock(mutex_);
-  // The kernel takes the mounts apart before it says that init is gone.
+  // The kernel takes the mounts apart before it reports that init is gone.
   return lives_locked() && disk_of(*jail_) == disk_;
 }
 

@@ -1,5 +1,4 @@
-// One sandbox that lives: a jail, the processes in it, what pauses it and what brings it to its
-// end.
+// One living sandbox: a jail, the processes in it, and what pauses and ends it.
 #pragma once
 
 #include <sys/types.h>
@@ -30,13 +29,13 @@
 
 namespace runtime {
 
-// Thread-safe. Belongs to the executor of who started it.
+// Thread-safe. Belongs to the executor of the caller that started it.
 class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
  public:
   using Time = TimeSource::Time;
 
-  // Why the sandbox ended. `jail`: the jail ended by itself, and its report says why.
-  // `pause`: it was paused for as long as it may be.
+  // The reason for which the sandbox ended. `jail`: the jail ended by itself, and its report says
+  // why. `pause`: it was paused for as long as it may be.
   enum class Cause : std::uint8_t { jail, deleted, lifetime, idle, pause, stopping };
 
   struct Ending {
@@ -44,22 +43,23 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
     jail::ExitReport report{};
     std::chrono::system_clock::time_point at{};
   };
-  // None of these times passes while it is paused.
+  // While the sandbox is paused, these times stand still.
   struct Times {
     std::chrono::milliseconds lifetime{};             // from its start on
-    std::optional<std::chrono::milliseconds> idle{};  // how long nothing may use it; none: for ever
-    std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};  // however it is renewed
+    std::optional<std::chrono::milliseconds> idle{};  // how long it may stay unused; nullopt: for
+                                                      // ever
+    std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};  // however often it is renewed
   };
   struct Pausing {
     bool in_place_of_end = false;   // when its lifetime is over, or it is idle
-    bool resumes_on_demand = true;  // by whatever needs its processes
-    std::chrono::milliseconds max_paused{std::chrono::hours(24)};  // it ends then
+    bool resumes_on_demand = true;  // by any call that needs its processes
+    std::chrono::milliseconds max_paused{std::chrono::hours(24)};  // after this time it ends
   };
-  // What happens on the way. Called on any thread, within a call or a coroutine of the sandbox, of
-  // which nothing is to be called back.
+  // Callbacks for events. They are called on any thread, within a call or a coroutine of the
+  // sandbox, and must not call the sandbox.
   struct News {
     std::function<void(const Ending&)> on_end;                 // once, on the executor
-    std::function<void(std::optional<Cause>)> on_paused = {};  // why; nothing: somebody asked
+    std::function<void(std::optional<Cause>)> on_paused = {};  // the reason; nullopt: on request
     std::function<void()> on_resumed = {};
   };
 
@@ -72,10 +72,10 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   LivingSandbox(const LivingSandbox&) = delete;
   LivingSandbox& operator=(const LivingSandbox&) = delete;
 
-  // Whether somebody waits for the end of what goes on.
+  // Whether somebody waits for the end of the work under way.
   enum class Attendance : std::uint8_t { none, awaited };
 
-  // While one is there the sandbox is not idle.
+  // While a Use exists the sandbox is not idle.
   class Use {
    public:
     explicit Use(std::shared_ptr<LivingSandbox> sandbox, Attendance attendance = Attendance::none);
@@ -88,34 +88,34 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
     Attendance attendance_;
   };
 
-  // Finds the program of a command: `argv[0]` without a slash is looked up in the PATH of `env`
-  // (its first 64 directories within 4 KiB), with one it is relative to the working directory. A
-  // guest can hold the locks that this needs, so it is no work for an event loop. Errors: invalid,
-  // which names what is not there; closed.
+  // Finds the program of a command. An `argv[0]` without a slash is looked up in the PATH of `env`
+  // (its first 64 directories within 4 KiB); one with a slash is relative to the working directory.
+  // A guest can hold the locks that this needs, so it must not be called on an event loop. Errors:
+  // invalid (names what does not exist); closed.
   jail::Result<ProcessCommand> resolved(ProcessCommand command) const;
 
-  // On the executor of who awaits it, to which the process belongs then. The command is one that
-  // was resolved(). Resumes the sandbox. Errors: closed (it has ended, or `cancel` was requested
-  // before the process ran); refused (it is paused, and not resumed on demand); exhausted (as many
-  // processes as there may be); kernel.
+  // Runs on the awaiting executor, to which the process then belongs. The command must be one that
+  // resolved() returned. Resumes the sandbox. Errors: closed (it has ended, or `cancel` was
+  // requested before the process ran); refused (it is paused, and not resumed on demand); exhausted
+  // (as many processes as there may be); kernel.
   boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> spawn(ProcessCommand command,
                                                                              Cancel cancel,
                                                                              ProcessNews news);
 
-  // Those that run and the latest of those that have ended, the oldest first; none once the
-  // sandbox has ended.
+  // Returns the processes that run and the latest of those that have ended, the oldest first; none
+  // once the sandbox has ended.
   std::vector<std::shared_ptr<LivingProcess>> processes() const;
   std::shared_ptr<LivingProcess> find(int pid) const;  // null where there is none
-  // Forgets one that has ended, with its output.
+  // Forgets a process that has ended, with its output.
   void forget(int pid);
   std::uint32_t running() const;
 
-  // What all of its processes print, in the order in which it came; once it has ended the latest
-  // of that, some 64 KiB.
+  // The output of all of its processes, in the order in which it came; once the sandbox has ended
+  // the latest part of it, some 64 KiB.
   OutputPage output(const OutputQuery& query) const;
-  // Where the latest `lines` lines of that begin.
+  // The place where the latest `lines` lines of that output begin.
   std::uint64_t output_tail(const OutputFilter& filter, std::size_t lines) const;
-  // As OutputOrder has it.
+  // As OutputOrder::wait_beyond().
   boost::asio::awaitable<void> wait_for_output(std::uint64_t place, Bell::Time deadline,
                                                Cancel cancel) const {
     return order_->wait_beyond(place, deadline, std::move(cancel));
@@ -128,57 +128,62 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
 
   // As jail::Jail::request_socket(); closed where the sandbox has ended or is ending.
   jail::Result<jail::Fd> request_socket(jail::SocketFamily family) const;
-  // A place for one connection to a server inside; while it is there the sandbox is not idle. Null:
-  // there are as many as there may be, max_port_connections.
+  // Returns a place for one connection to a server inside; while it is held the sandbox is not
+  // idle. Returns null where all max_port_connections are in use.
   static constexpr std::uint32_t max_port_connections = 64;
   std::shared_ptr<void> take_port_place(Attendance attendance);
 
-  // What is needed to see what it uses, also while it is paused. Errors: closed, kernel.
+  // The input for usage_of() and similar functions; available while the sandbox is paused, too.
+  // Errors: closed, kernel.
   jail::Result<UsageTarget> usage_target() const;
 
-  // What it may reach, through the proxy of egress; empty: nothing.
+  // The destinations that the sandbox may reach, through the proxy of egress; empty: none.
   std::vector<std::string> network_rules() const;
-  // Lets it reach `rules`, which none of its processes is needed for: what they do not name is not
-  // connected to any more when this is done, and what was open to it is cut. Processes that start
-  // later have the variables by which the proxy is found. One change after the other. Errors:
-  // invalid (names the rule, or there is no egress); refused (a process inside has the port of the
-  // proxy); closed (it has ended); timed_out, where it can reach nothing then; exhausted, kernel.
+  // Lets the sandbox reach the destinations of `rules`; none of its processes is needed for that.
+  // When this has returned, no other destination is connected to any more, and open connections to
+  // others have been cut. Processes that start later have the variables by which programs find the
+  // proxy. One change after the other. Errors: invalid (names the rule, or there is no egress);
+  // refused (a process inside has the port of the proxy); closed (it has ended); timed_out, after
+  // which it can reach nothing; exhausted, kernel.
   boost::asio::awaitable<jail::Result<void>> set_network(std::vector<std::string> rules);
 
-  // When it was started, by the calendar.
+  // The calendar time of its start.
   std::chrono::system_clock::time_point began_at() const noexcept { return began_at_; }
-  // When it ends, or is paused in place of that, unless it is renewed.
+  // The time at which it ends, or is paused instead, unless it is renewed.
   std::chrono::system_clock::time_point ends_at() const;
-  // How long it may live in all, without pauses.
+  // How long it may live in all, not counting pauses.
   std::chrono::milliseconds lifetime() const;
-  // From now on, or from when it is resumed. Less where that is more than it may live in all.
+  // Sets the lifetime, which counts from now on, or from its resumption. It is reduced to what is
+  // left of the lifetime that it may have in all.
   void set_lifetime(std::chrono::milliseconds time);
   std::optional<std::chrono::milliseconds> idle() const;
   void set_idle(std::optional<std::chrono::milliseconds> idle);
 
-  // Stops all of its processes, and waits until nothing runs any more. It goes on at once where a
-  // process was being started meanwhile and it is resumed on demand. Errors: closed (it has ended);
-  // timed_out (its processes have kept each other from being stopped, and go on); kernel.
+  // Stops all of its processes, and waits until nothing runs any more. The sandbox goes on at once
+  // where a process was being started meanwhile and it is resumed on demand. Errors: closed (it has
+  // ended); timed_out (its processes have kept each other from being stopped, and go on); kernel.
   boost::asio::awaitable<jail::Result<void>> pause();
-  // Lets them go on, at once. Errors: closed, kernel.
+  // Lets its processes go on, at once. Errors: closed, kernel.
   jail::Result<void> resume();
-  // The same for who needs its processes, where that is enough. Errors: refused, too.
+  // The same for a caller that needs its processes, where it is resumed on demand. Errors: also
+  // refused.
   jail::Result<void> resume_on_demand();
-  std::optional<std::chrono::system_clock::time_point> paused_since() const;  // nothing: it runs
+  std::optional<std::chrono::system_clock::time_point> paused_since() const;  // nullopt: it runs
   const Pausing& pausing() const noexcept { return pausing_; }
 
-  // Asks it to end; on_end follows. Without effect on one that ends already.
+  // Asks it to end; on_end follows. Has no effect on one that is already ending.
   void end(Cause cause);
-  // The same once no process runs any more whose end somebody waits for.
+  // The same, but waits until no process runs any more whose end somebody waits for.
   void end_when_unattended(Cause cause);
-  std::optional<Ending> ending() const;  // nothing: it lives
-  // Whether its files are all there: they go before its end is known.
+  std::optional<Ending> ending() const;  // nullopt: it lives
+  // Returns whether all of its files are still there: they go before its end is known.
   bool is_whole() const;
-  // Whether its processes may still be there.
+  // Returns whether its processes may still be there.
   bool lives() const;
-  // Requested when it has ended: what still has files of it open keeps their memory.
+  // Requested when it has ended: holders of open files must then close them, since these keep the
+  // sandbox's memory.
   const Cancel& over() const noexcept { return over_; }
-  // Until it has ended, at the latest at `deadline`.
+  // Waits until it has ended, at the latest until `deadline`.
   boost::asio::awaitable<void> wait_for_end(Bell::Time deadline) const;
 
  private:
@@ -222,45 +227,46 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   const std::function<void()> on_given_up_;
   const EgressSource egress_;
   const std::string network_label_;
-  const Times times_;  // as it was started
+  const Times times_;  // as they were at the start
   const Pausing pausing_;
   const News news_;
   const Time began_ = clock_->now();
   const std::chrono::system_clock::time_point began_at_ = std::chrono::system_clock::now();
 
   mutable std::mutex mutex_;
-  std::shared_ptr<jail::Jail> jail_;  // until it has ended
-  std::optional<dev_t> disk_;         // where its working directory is
+  std::shared_ptr<jail::Jail> jail_;  // held until it has ended
+  std::optional<dev_t> disk_;         // the disk of its working directory
   std::vector<std::string> network_rules_;
-  std::shared_ptr<const jail::Fd> way_out_;  // of EgressProxy::serve(); null: there is none
+  std::shared_ptr<const jail::Fd> way_out_;  // from EgressProxy::serve(); null: there is none
   bool has_network_change_ = false;          // one is under way
   Bells for_its_network_;
   std::optional<std::chrono::milliseconds> idle_;
   Time end_{};
   std::chrono::system_clock::time_point ends_at_{};  // the same by the calendar
   struct Pause {
-    std::optional<Cause> why{};                     // nothing: somebody asked for it
-    Time give_up_at{};                              // where it has not begun by then
+    std::optional<Cause> why{};                     // nullopt: somebody asked for it
+    Time give_up_at{};                              // the pause fails where it has not begun by
+                                                    // then
     std::optional<Time> began{};                    // once nothing ran any more
-    std::chrono::system_clock::time_point since{};  // the same by the calendar
-    std::chrono::milliseconds left{};               // to live, afterwards
+    std::chrono::system_clock::time_point since{};  // the same as calendar time
+    std::chrono::milliseconds left{};               // the lifetime left afterwards
   };
   std::optional<Pause> pause_;              // asked for, or begun
   bool has_resisted_ = false;               // the last one did not begin
-  std::chrono::milliseconds all_pauses_{};  // that are over
+  std::chrono::milliseconds all_pauses_{};  // time of all pauses that are over
   mutable Bells for_its_pause_;
-  std::optional<Cause> ending_;  // since it was told to end
-  Time kill_at_ = Time::max();   // where it has not ended by then
+  std::optional<Cause> ending_;  // set when it is told to end
+  Time kill_at_ = Time::max();   // it is killed where it has not ended by then
   std::optional<Ending> ended_;
-  std::optional<Cause> then_;  // why it ends once nothing is awaited
+  std::optional<Cause> then_;  // the reason for ending once nothing is awaited
   std::uint32_t uses_ = 0;
-  std::uint32_t awaited_ = 0;   // of these
-  std::uint32_t starting_ = 0;  // processes that do not run yet, for callers who wait
+  std::uint32_t awaited_ = 0;   // number of processes whose end somebody waits for
+  std::uint32_t starting_ = 0;  // number of processes that do not run yet, whose callers wait
   std::uint32_t port_connections_ = 0;
   Time last_used_;
   std::deque<std::shared_ptr<LivingProcess>> processes_;
   const std::shared_ptr<OutputOrder> order_ = std::make_shared<OutputOrder>();
-  EndedSources latest_output_;  // once it has ended
+  EndedSources latest_output_;  // set once it has ended
   mutable Bells for_its_end_;
   const Cancel over_;
 };

@@ -19,10 +19,10 @@ using jail::ErrorKind;
 using jail::Fd;
 using jail::Result;
 
-// Between two pieces a sandbox that has been resumed is left alone.
+// The reclaim works in pieces, between which it is checked whether the sandbox has been resumed.
 constexpr std::uint64_t reclaimed_at_once = 8u << 20;
 
-// 0, or an error number.
+// Returns 0, or an error number.
 int write_file(const std::string& path, const std::string& text) {
   const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!file.valid()) return errno;
@@ -37,7 +37,8 @@ std::optional<std::uint64_t> number_of(const std::string& path) {
   return text ? number_in(*text) : std::nullopt;
 }
 
-// Lets a cgroup use swap while it exists. A kernel without swap accounting has no such file.
+// Lets a cgroup use swap for the lifetime of the object. A kernel without swap accounting has no
+// such file.
 class SwapAllowed {
  public:
   explicit SwapAllowed(const std::string& directory) : file_(directory + "/memory.swap.max") {
@@ -52,7 +53,8 @@ class SwapAllowed {
   const std::string file_;
 };
 
-// A quarter of the swap stays for others. Without any, memory of files can go all the same.
+// A quarter of the swap stays for others. Without any swap, memory of files can still be given
+// back.
 bool leaves_swap_to_others() {
   const auto memory = text_of("/proc/meminfo");
   const auto total = memory ? number_after(*memory, "SwapTotal:") : std::nullopt;
@@ -68,7 +70,7 @@ Error not_given_back(ErrorKind kind, int error) {
 
 Result<MemoryReturn> give_back_memory(const UsageTarget& target,
                                       const std::function<bool()>& goes_on) {
-  // Else the cgroup that it is in is the server's own.
+  // A usage that is not counted by a cgroup means that the process is in the server's own cgroup.
   if (target.source != SandboxUsage::Source::cgroup) {
     return not_given_back(ErrorKind::unsupported, 0);
   }
@@ -81,7 +83,8 @@ Result<MemoryReturn> give_back_memory(const UsageTarget& target,
   if (!before) return not_given_back(ErrorKind::unsupported, 0);
   MemoryReturn given{.before = *before, .after = *before};
   const SwapAllowed swap(*directory);
-  // What the kernel counts while it works may grow again: it is asked for no more than there was.
+  // The kernel's count may grow again while it works, so it is asked for no more than there was at
+  // first.
   for (std::uint64_t asked = 0;
        asked < given.before && given.after > 0 && goes_on() && leaves_swap_to_others();) {
     const std::uint64_t piece = std::min(reclaimed_at_once, given.after);

@@ -5,9 +5,9 @@
 namespace runtime {
 namespace {
 
-// Output is dropped by whole pieces, so they are small beside what is kept.
+// Output is dropped by whole pieces, so they are small in proportion to what is kept.
 constexpr std::size_t piece_bytes = 8u << 10;
-// A piece has one time.
+// A piece has one time, so it covers at most this long.
 constexpr std::chrono::seconds longest_piece{1};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// In which order the processes of one sandbox print.
+// The order in which the processes of one sandbox print.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -14,14 +14,15 @@ namespace runtime {
 // Thread-safe. A place is a number of bytes from the beginning, of all processes together.
 class OutputOrder {
  public:
-  // The place of the first of `count` bytes that are printed now, which have the places after it.
-  // Whoever takes it shows them before it lets go of the lock that readers of its log need.
+  // Takes places for `count` bytes that are printed now, and returns the first of them. The caller
+  // must show the bytes before it releases the lock that readers of its log need.
   std::uint64_t take(std::size_t count);
-  // The first place that nobody has taken.
+  // The first place that is not taken yet.
   std::uint64_t end() const;
 
-  // Until something is printed at `place` or after it, at the latest at `deadline`, or when
-  // `cancel` is requested. On the executor of who awaits it, which does one thing after the other.
+  // Waits until something is printed at `place` or after it, at the latest until `deadline`, or
+  // until `cancel` is requested. Runs on the awaiting executor, which must run one handler at a
+  // time.
   boost::asio::awaitable<void> wait_beyond(std::uint64_t place, Bell::Time deadline,
                                            Cancel cancel) const;
 

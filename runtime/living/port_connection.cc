@@ -23,14 +23,14 @@ using jail::Fd;
 using jail::Result;
 using jail::SocketFamily;
 
-// The kernel doubles it. Left alone, it would keep megabytes for each connection.
+// The kernel doubles this. By default it would keep megabytes for each connection.
 constexpr int buffer_bytes = 128 << 10;
 
 Error port_error(ErrorKind kind, std::uint16_t port, const std::string& what, int error = 0) {
   return {kind, "port " + std::to_string(port) + " of the sandbox: " + what, error, {}};
 }
 
-// Whether connect(2) says that the kernel or the sandbox lacks the address family.
+// Returns whether connect(2) failed because the kernel or the sandbox lacks the address family.
 bool is_no_family(int error) {
   return error == EAFNOSUPPORT || error == EADDRNOTAVAIL || error == ENETUNREACH;
 }
@@ -76,7 +76,7 @@ int begin_connect(int socket, SocketFamily family, std::uint16_t port) {
   return ::connect(socket, address, is_v6 ? sizeof v6 : sizeof v4) == 0 ? 0 : errno;
 }
 
-// 0 or an errno.
+// Returns 0 or an errno.
 asio::awaitable<int> connect(Alarm& alarm, int socket, SocketFamily family, std::uint16_t port) {
   const int begun = begin_connect(socket, family, port);
   if (begun != EINPROGRESS) co_return begun;
@@ -125,7 +125,7 @@ asio::awaitable<Result<PortConnection>> connect_to_port(std::shared_ptr<LivingSa
       co_return socket.error();
     }
     error = co_await connect(*alarm, socket->get(), family, port);
-    // Another jail may have the network by now, where this one has ended.
+    // Where this jail has ended, another jail may have its network by now.
     if (!sandbox->lives()) co_return port_error(ErrorKind::closed, port, "the sandbox has ended");
     if (error == 0) {
       connection.socket = std::move(*socket);

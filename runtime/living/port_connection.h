@@ -14,15 +14,15 @@
 namespace runtime {
 
 struct PortConnection {
-  std::shared_ptr<void> place{};  // LivingSandbox::take_port_place()
+  std::shared_ptr<void> place{};  // from LivingSandbox::take_port_place()
   jail::Fd socket{};              // connected, non-blocking
 };
 
 // Connects to 127.0.0.1 of the sandbox, and where nobody listens there to its ::1. No port of the
-// host is opened: the socket is the sandbox's own. What the kernel keeps of each direction is
-// bounded. Errors: refused (nobody listens); timed_out (the server does not accept within
-// `patience`); closed (the sandbox has ended, or `cancel` was requested); exhausted without an
-// errno (there are as many connections as there may be); exhausted, kernel.
+// host is opened: the socket belongs to the sandbox's network. The kernel's buffers of both
+// directions are bounded. Errors: refused (nobody listens); timed_out (the server does not accept
+// within `patience`); closed (the sandbox has ended, or `cancel` was requested); exhausted without
+// an errno (there are as many connections as there may be); exhausted, kernel.
 boost::asio::awaitable<jail::Result<PortConnection>> connect_to_port(
     std::shared_ptr<LivingSandbox> sandbox, std::uint16_t port,
     LivingSandbox::Attendance attendance, std::chrono::milliseconds patience, Cancel cancel);

@@ -30,9 +30,9 @@ using jail::Result;
 
 // The kernel takes no path with more names than this.
 constexpr int max_names = 2048;
-// A list is cut where its JSON would become larger than this.
+// A list is truncated before its JSON would become larger than this.
 constexpr std::size_t max_list_bytes = 3u << 20;
-// As many as a disk of a sandbox may have.
+// The number of files that a disk of a sandbox may have.
 constexpr std::size_t max_removed = 16384;
 
 Error failed(std::string_view doing, std::string_view path, int error) {
@@ -43,8 +43,7 @@ Error failed(std::string_view doing, std::string_view path, int error) {
           {}};
 }
 
-// What an entry takes in a list as JSON, at most: the path, its last name again, what a link leads
-// to.
+// The most that an entry takes in a list as JSON: its path, its last name again, a link's target.
 std::size_t json_bytes(const FileEntry& entry) {
   const auto escaped = [](std::string_view text) {
     std::size_t bytes = 0;
@@ -55,7 +54,7 @@ std::size_t json_bytes(const FileEntry& entry) {
   return 2 * escaped(entry.path) + escaped(entry.target) + all_else;
 }
 
-// `room`: how many bytes of JSON may still come.
+// `room` is the number of bytes of JSON that may still be added.
 void list_into(FileList& list, DIR* directory, const std::string& path, int depth,
                std::size_t& room) {
   while (const char* name = next_name(directory)) {
@@ -76,13 +75,13 @@ void list_into(FileList& list, DIR* directory, const std::string& path, int dept
   }
 }
 
-// The errno, or 0. `room`: how many names may still be removed, since a guest may make new ones all
-// the while.
+// Returns the errno, or 0. `room` is the number of names that may still be removed, since a guest
+// may make new ones all the while.
 int remove_at(int directory, const char* name, int depth, std::size_t& room);
 
 int remove_all_in(DIR* directory, int depth, std::size_t& room) {
-  // What is removed while a directory is read may make names be left out, so it is read again until
-  // nothing is found.
+  // Removing names while a directory is read may make the kernel skip others, so the directory is
+  // read again until nothing is found.
   for (bool found = true; found;) {
     found = false;
     while (const char* name = next_name(directory)) {
@@ -112,7 +111,7 @@ int remove_at(int directory, const char* name, int depth, std::size_t& room) {
   return ::unlinkat(directory, held.c_str(), AT_REMOVEDIR) == 0 ? 0 : errno;
 }
 
-// The errno, or 0.
+// Returns the errno, or 0.
 int name_file(int file, int directory, const std::string& name) {
   const std::string by_number = "/proc/self/fd/" + std::to_string(file);
   const int done =
@@ -214,13 +213,13 @@ Result<void> SandboxFiles::make_directories(const std::string& path, int depth) 
   }
   if (!place) return place.error();
   if (::mkdirat(place->directory.get(), place->name.c_str(), 0755) == 0) {
-    // The umask is this process's and not the guest's.
+    // This process's umask must not apply to a guest's file.
     const Fd made = below::open_directory(place->directory.get(), place->name.c_str());
     if (made.valid()) ::fchmod(made.get(), 0755);
     return {};
   }
   const int error = errno;
-  // Somebody else may have made it meanwhile.
+  // Another process may have made it meanwhile.
   if (error == EEXIST && open_(path, O_PATH | O_DIRECTORY, 0)) return {};
   return failed("make", path, error);
 }
@@ -304,12 +303,12 @@ Result<void> SandboxFiles::NewFile::write(std::string_view bytes) {
 }
 
 Result<bool> SandboxFiles::NewFile::commit() {
-  // The umask is this process's and not the guest's.
+  // This process's umask must not apply to a guest's file.
   if (::fchmod(file_.get(), mode_) != 0) return failed("set the mode of", path_, errno);
   if (modified_) {
     const timespec time{.tv_sec = *modified_, .tv_nsec = 0};
     const timespec times[] = {time, time};
-    // A time that the disk cannot have is left as it is.
+    // A time that the file system cannot store is left as it is.
     (void)::futimens(file_.get(), times);
   }
   int error = name_file(file_.get(), directory_.get(), name_);

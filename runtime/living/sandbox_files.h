@@ -1,5 +1,5 @@
-// Files of a sandbox that lives, while hostile processes in it may change any name. A path is
-// absolute, leads where it leads inside, and nowhere else; "a/.." in it means nothing, whatever `a`
+// Files of a living sandbox, while hostile processes in it may change any name. A path is absolute,
+// is resolved inside of the sandbox, and leads nowhere else; "a/.." in it is dropped, whatever `a`
 // is.
 #pragma once
 
@@ -20,75 +20,77 @@
 namespace runtime {
 
 struct FileEntry {
-  std::string path;  // as it was asked for, or below that
+  std::string path;  // as requested, or a path below that
   enum class Type : std::uint8_t { file, directory, link, other } type = Type::other;
-  std::uint64_t size = 0;  // bytes
+  std::uint64_t size = 0;  // in bytes
   mode_t mode = 0;         // permission bits
   std::chrono::system_clock::time_point modified{};
-  std::string target = {};  // of a link, as it is written there
+  std::string target = {};  // for a link: its text
 };
 
 struct FileList {
   std::vector<FileEntry> entries;  // sorted by path
-  bool is_truncated = false;       // there are more than may be listed
+  bool is_truncated = false;       // there are more entries than may be listed
 };
 
-// Thread-safe as far as `open` is. Errors of every function: what `open` answers; invalid where a
-// path has no name to work on; kernel with the errno, such as ENOENT; exhausted with ENOSPC where
-// the disk limit is met.
+// Thread-safe as far as `open` is. Errors of every function: those of `open`; invalid where a path
+// has no last name to work on; kernel with the errno, such as ENOENT; exhausted with ENOSPC where
+// the disk is full.
 class SandboxFiles {
  public:
   // As jail::Jail::open_file().
   using Open = std::function<jail::Result<jail::Fd>(std::string_view path, int flags, mode_t mode)>;
 
   static constexpr std::size_t max_entries = 10'000;
-  static constexpr int max_depth = 64;  // of what is listed or removed with all that is in it
+  static constexpr int max_depth = 64;  // of a tree that is listed or removed
 
   explicit SandboxFiles(Open open) : open_(std::move(open)) {}
 
-  // Describes what has this path; a link is described itself, not what it leads to.
+  // Describes the file at this path; a link is described itself, not its target.
   jail::Result<FileEntry> stat(std::string_view path) const;
-  // What is in a directory, and so many levels further down; 1 .. max_depth. Neither links nor
-  // mounts are followed.
+  // Lists a directory, down to `depth` levels; 1 .. max_depth. Neither links nor other mounts are
+  // followed.
   jail::Result<FileList> list(std::string_view path, int depth) const;
-  // A regular file for reading, links followed; EISDIR where it is a directory.
+  // Opens a regular file for reading and follows links; EISDIR where it is a directory.
   jail::Result<jail::Fd> open_to_read(std::string_view path) const;
-  // A directory for reading, links followed.
+  // Opens a directory for reading and follows links.
   jail::Result<jail::Fd> open_directory(std::string_view path) const;
-  // With the directories above it. False: it is there already. EEXIST: something else is.
+  // Makes a directory and those above it. Returns false where it exists already. EEXIST: something
+  // else exists.
   jail::Result<bool> make_directory(std::string_view path) const;
-  // ENOTEMPTY: it is a directory with something in it, and not to be removed with that, or a guest
-  // makes new files all the while.
+  // Removes a file, or with `recursive` a directory and all in it. ENOTEMPTY: a directory is not
+  // empty and `recursive` is false, or a guest makes new files all the while.
   jail::Result<void> remove(std::string_view path, bool recursive) const;
-  // Replaces a file, but no directory.
+  // Moves a file. It replaces a file at `to`, but not a directory.
   jail::Result<void> move(std::string_view from, std::string_view to) const;
 
-  // A file that gets its name when all of it is there. What was begun and not committed is removed.
+  // A file that gets its name when its content is complete. A NewFile that is not committed is
+  // removed.
   class NewFile {
    public:
-    // As create(), in a directory that is there. `path` is for errors.
+    // As create(), in a directory that exists. `path` is for errors.
     static jail::Result<NewFile> in(jail::Fd directory, std::string name, std::string path,
                                     std::optional<mode_t> mode);
 
-    // In seconds since 1970; without it, the time of the last write.
+    // In seconds since 1970; without this call it is the time of the last write.
     void set_modified(std::int64_t seconds) { modified_ = seconds; }
     jail::Result<void> write(std::string_view bytes);
-    // In place of the file or link of that name. True: there was none.
+    // Replaces the file or link of that name. Returns true where there was none.
     jail::Result<bool> commit();
 
    private:
     NewFile() = default;
 
     jail::Fd directory_;
-    // Without a name a guest cannot open it, and so not hold the lock that write() needs.
+    // Without a name a guest cannot open the file, and so cannot hold the lock that write() needs.
     jail::Fd file_;
     std::string path_;
     std::string name_;
     mode_t mode_ = 0;
     std::optional<std::int64_t> modified_;
   };
-  // Makes the directories above it. `mode`: its permission bits; without it those of the file that
-  // it replaces, or 0644.
+  // Makes the directories above it. `mode` is the permission bits; without it they are those of the
+  // file that it replaces, or 0644.
   jail::Result<NewFile> create(std::string_view path, std::optional<mode_t> mode) const;
 
  private:

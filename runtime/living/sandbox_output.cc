@@ -8,7 +8,7 @@
 namespace runtime {
 namespace {
 
-// The most pieces that are looked at for one page, those that the filter leaves out included.
+// The most pieces that are looked at for one page, including those that the filter leaves out.
 constexpr std::size_t max_looked_at = 1024;
 
 // Merges the pieces of several logs into one page, in the order in which they were printed. Bytes
@@ -38,7 +38,8 @@ class Merge {
   }
 
  private:
-  using Place = std::pair<std::uint64_t, std::size_t>;  // and whose it is
+  using Place = std::pair<std::uint64_t, std::size_t>;  // the place, and the index of the source
+                                                        // that it belongs to
 
   bool is_open() const { return page_.entries.size() < query_.max_pieces && bytes_left_ > 0; }
 
@@ -49,7 +50,8 @@ class Merge {
 
   void take(std::uint64_t place, std::size_t source) {
     auto piece = sources_[source]->next_placed(page_.next, until_, bytes_left_);
-    // What was there a moment ago may be dropped, and what is there now be behind that of others.
+    // The piece seen a moment ago may have been dropped, and what is there now may come after
+    // pieces of others.
     if (!piece || piece->place != place) return;
     reach(piece->place);
     const OutputFilter& filter = query_.filter;
@@ -95,7 +97,7 @@ std::uint64_t tail(const Sources& sources, const OutputFilter& filter, std::uint
     places.resize(lines + 1);
   }
   std::sort(places.begin(), places.end(), std::greater<>());
-  // The last line may be one that has not ended.
+  // The last line may not have ended yet.
   const bool has_ended = !places.empty() && places.front() + 1 == end;
   const std::size_t before = has_ended ? lines : lines - 1;
   return before < places.size() ? places[before] + 1 : 0;

@@ -1,5 +1,5 @@
-// What all processes of a sandbox print, put together in the order in which it came. Nothing is
-// kept for that: it is read from the logs of the processes.
+// The output of all processes of a sandbox, merged in the order in which it came. It is not stored
+// for that: it is read from the logs of the processes.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@
 
 namespace runtime {
 
-// The process and the stream whose output is meant; where one is not set, all are.
+// Selects a process and a stream; a field that is not set selects all.
 struct OutputFilter {
   std::optional<int> pid = std::nullopt;
   std::optional<Stream> stream = std::nullopt;
 };
 
-// Places are those of OutputOrder.
+// The places are those of OutputOrder.
 struct OutputQuery {
   std::uint64_t from = 0;
   OutputFilter filter = {};
@@ -34,10 +34,11 @@ struct OutputPage {
     int pid = 0;
     OutputLog::Placed piece;
   };
-  std::uint64_t from = 0;  // where it begins; less than was asked for where that was behind the end
-  std::uint64_t next = 0;  // where to go on
-  std::uint64_t lost = 0;  // bytes between, of any process and stream, that are not kept any more
-  bool has_more = false;   // that was printed by then
+  std::uint64_t from = 0;  // where the page begins; before the requested place where that was
+                           // beyond the end
+  std::uint64_t next = 0;  // where the next page begins
+  std::uint64_t lost = 0;  // bytes in between, of any process and stream, that are no longer kept
+  bool has_more = false;   // more was printed by then
   std::vector<Entry> entries = {};
 };
 
@@ -61,16 +62,16 @@ class EndedOutput {
   OutputLog log_;
 };
 
-// Processes whose output it is, either those of a sandbox that lives or what is kept of them.
+// The processes whose output is read: those of a living sandbox, or what is kept of them.
 using OutputSources = std::vector<std::shared_ptr<const LivingProcess>>;
 using EndedSources = std::vector<std::shared_ptr<const EndedOutput>>;
 
-// `until` was the end of their OutputOrder before the processes were looked up. At most so many
-// pieces are looked at that a page can be empty though there is more.
+// `until` must be the end of their OutputOrder from before the processes were looked up. The number
+// of pieces that are looked at is bounded, so a page can be empty though there is more output.
 OutputPage output_of(const OutputSources& sources, const OutputQuery& query, std::uint64_t until);
 OutputPage output_of(const EndedSources& sources, const OutputQuery& query, std::uint64_t until);
 
-// Where the latest `lines` lines begin.
+// The place where the latest `lines` lines begin.
 std::uint64_t tail_of(const OutputSources& sources, const OutputFilter& filter, std::uint64_t until,
                       std::size_t lines);
 std::uint64_t tail_of(const EndedSources& sources, const OutputFilter& filter, std::uint64_t until,

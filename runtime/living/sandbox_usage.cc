@@ -21,7 +21,7 @@ using jail::ErrorKind;
 using jail::Fd;
 using jail::Result;
 
-// A guest chooses how many processes and threads there are.
+// A guest chooses the number of its processes and threads.
 constexpr std::size_t max_tasks = 1024;
 
 Error has_ended() { return {ErrorKind::closed, "the sandbox has ended", 0, {}}; }
@@ -36,7 +36,7 @@ SandboxUsage::Disk disk_of_directory(const Fd& directory) {
           .max_files = status.f_files};
 }
 
-// 1 is a full disk.
+// Returns 1 for a full disk.
 double fullness_of(const SandboxUsage::Disk& disk) {
   const auto share = [](std::uint64_t used, std::uint64_t all) {
     return all == 0 ? 0 : static_cast<double>(used) / static_cast<double>(all);
@@ -44,7 +44,7 @@ double fullness_of(const SandboxUsage::Disk& disk) {
   return std::max(share(disk.used_bytes, disk.size_bytes), share(disk.files, disk.max_files));
 }
 
-// What the kernel has in files of a cgroup.
+// Reads the usage that the kernel reports in the files of a cgroup.
 bool read_cgroup(const std::string& process, SandboxUsage& usage) {
   const auto directory = cgroup_directory(process);
   if (!directory) return false;
@@ -58,7 +58,7 @@ bool read_cgroup(const std::string& process, SandboxUsage& usage) {
   const auto used = cpu ? number_after(*cpu, "usage_usec") : std::nullopt;
   if (!memory || !tasks || !used) return false;
   usage.memory_bytes = *memory;
-  usage.memory_peak_bytes = number("memory.peak").value_or(0);  // of Linux 5.19
+  usage.memory_peak_bytes = number("memory.peak").value_or(0);  // exists since Linux 5.19
   usage.cpu = std::chrono::microseconds(*used);
   usage.tasks = static_cast<std::uint32_t>(*tasks);
   return true;
@@ -75,7 +75,7 @@ std::vector<std::string> threads_of(const std::string& process) {
   return threads;
 }
 
-// The processes of a jail, each by the threads that have made it.
+// Walks the processes of a jail by way of the threads that made them.
 class ProcessWalk {
  public:
   explicit ProcessWalk(std::string first) { left_.push_back(std::move(first)); }
@@ -113,11 +113,11 @@ class ProcessWalk {
                           static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   }
 
-  // With that of children whose end it has seen.
+  // Adds its time, and that of the children that it has waited for.
   static void add_time(const std::string& process, SandboxUsage& usage) {
     const auto status = text_of(process + "/stat");
     if (!status) return;
-    // Its name, which may have anything in it, is in brackets before the rest.
+    // Its name, which may contain anything, is in brackets before the rest.
     const std::size_t name_end = status->rfind(") ");
     if (name_end == status->npos) return;
     const std::string_view rest = std::string_view(*status).substr(name_end + 2);
@@ -131,7 +131,7 @@ class ProcessWalk {
 
   void queue_children(const std::string& path) {
     const auto numbers = text_of(path);
-    // The first process lives, so this host does not show anybody's children.
+    // The first process lives, so this kernel does not list children.
     if (!numbers && tasks_ == 1) is_complete_ = false;
     std::string_view left = numbers ? std::string_view(*numbers) : std::string_view();
     while (!left.empty()) {
@@ -159,7 +159,7 @@ Result<SandboxUsage> usage_of(const UsageTarget& target) {
   const auto process = process_directory(target.init);
   if (!process) return has_ended();
   SandboxUsage usage;
-  // As it is told, so that it can be asked for by that.
+  // The time is rounded as it will be shown, so that a client can ask by the shown value.
   usage.at = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
   usage.source = target.source;
   usage.workspace = disk_of_directory(target.workspace);
@@ -171,7 +171,7 @@ Result<SandboxUsage> usage_of(const UsageTarget& target) {
     usage.memory_bytes = usage.workspace.used_bytes + usage.tmp.used_bytes;
     ProcessWalk(*process).run(usage);
   }
-  // What was read may be another process's.
+  // The figures may be another process's.
   if (!lives(target.init)) return has_ended();
   return usage;
 }

@@ -36,18 +36,18 @@ std::string_view field(const Block& block, Place place) {
   return {block.data() + place.begin, place.size};
 }
 
-// Up to the first NUL.
+// The text of a field, up to the first NUL.
 std::string text(const Block& block, Place place) {
   const std::string_view bytes = field(block, place);
   return std::string(bytes.substr(0, bytes.find('\0')));
 }
 
-// Octal digits with blanks and NULs around them, or GNU's binary numbers.
+// Parses octal digits with blanks and NULs around them, or GNU's binary numbers.
 std::optional<std::int64_t> number(const Block& block, Place place) {
   std::string_view digits = field(block, place);
   const auto first = static_cast<unsigned char>(digits.front());
   if ((first & 0x80u) != 0) {
-    if (first != 0x80) return std::nullopt;  // negative, or larger than anything
+    if (first != 0x80) return std::nullopt;  // negative, or too large
     std::uint64_t value = 0;
     for (const char byte : digits.substr(1)) {
       if (value >> 55 != 0) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<std::int64_t> number(const Block& block, Place place) {
   return value;
 }
 
-// The checksum adds up all bytes of the block, and its own field counts as blanks.
+// The checksum is the sum of all bytes of the block, with its own field counted as blanks.
 std::int64_t sum_of(const Block& block) {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < block.size(); ++i) {
@@ -78,7 +78,7 @@ void put(Block& block, Place place, std::string_view bytes) {
   std::copy_n(bytes.begin(), std::min(bytes.size(), place.size), block.begin() + place.begin);
 }
 
-// Octal with a NUL behind it; binary where that has no room.
+// Writes octal digits and a NUL, or binary where these do not fit.
 void put_number(Block& block, Place place, std::uint64_t value) {
   const std::size_t digits = place.size - 1;
   if (value >> (3 * digits) == 0) {
@@ -141,7 +141,7 @@ Result<std::optional<Header>> read_header(const Block& block) {
   }
   const char type = block[type_place];
   header.type = type == '\0' || type == '7' ? '0' : type;
-  // An old archive marks directories by their names alone.
+  // An old archive marks a directory only by a slash at the end of its name.
   if (header.type == '0' && header.name.ends_with('/')) header.type = '5';
   header.size = static_cast<std::uint64_t>(*size);
   header.mode = static_cast<std::uint32_t>(*mode & 0777);

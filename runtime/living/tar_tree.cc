@@ -92,7 +92,7 @@ Result<void> TarTree::copy_some(std::string& out, std::size_t bytes) {
   out.resize(had + wanted);
   const ssize_t got = ::read(file_.get(), out.data() + had, wanted);
   if (got < 0 && errno != EINTR) return not_read(file_path_, errno);
-  // Where it has become shorter, zeros stand for the rest.
+  // Where the file has become shorter, zeros stand for the rest.
   const std::size_t taken = got == 0 ? wanted : static_cast<std::size_t>(std::max<ssize_t>(0, got));
   out.resize(had + taken);
   left_ -= taken;

@@ -12,15 +12,16 @@
 
 namespace runtime {
 
-// Files, directories and links below the directory, as TreeWalk finds them; what is something else
-// is left out. A file has the size that it has when its turn comes: what it is short of then is
-// zeros, and what it has more is left out. Not thread-safe; what it does touches names that a guest
-// may change.
+// Contains the files, directories and links below the directory, as TreeWalk finds them, and
+// nothing else. A file has the size that it has when its turn comes: content that it then loses is
+// replaced by zeros, and content that it gains is left out. Not thread-safe; it touches names that
+// a guest may change.
 class TarTree {
  public:
   explicit TarTree(jail::Fd directory) : walk_(std::move(directory)) {}
 
-  // Appends what comes next, some `bytes` of it. False: that was all of it. Errors: as TreeWalk.
+  // Appends the next part of the archive, about `bytes` of it. Returns false at its end. Errors: as
+  // TreeWalk.
   jail::Result<bool> read(std::string& out, std::size_t bytes);
 
  private:
@@ -29,7 +30,7 @@ class TarTree {
   jail::Result<void> copy_some(std::string& out, std::size_t bytes);
 
   TreeWalk walk_;
-  jail::Fd file_;  // whose content is being read
+  jail::Fd file_;  // the file whose content is being read
   std::string file_path_;
   std::uint64_t left_ = 0;
   std::uint64_t padding_ = 0;

@@ -21,7 +21,7 @@ using jail::Result;
 using tar::Header;
 using Names = std::vector<std::string>;
 
-// A long name, a link's target or an extended header is held in memory, so it is bounded.
+// Long names, link targets and extended headers are held in memory, so they are bounded.
 constexpr std::uint64_t max_text_bytes = 64u << 10;
 constexpr std::size_t max_path_bytes = 4096;
 constexpr std::size_t quoted_path_bytes = 200;
@@ -48,7 +48,7 @@ std::vector<std::string_view> parts_of(std::string_view path) {
   return parts;
 }
 
-// The names of a path within the directory; none: the directory itself.
+// The names of a path's components within the directory; none for the directory itself.
 Result<Names> names_of(const std::string& path) {
   const bool is_text = path.size() <= max_path_bytes && path.find('\0') == path.npos;
   if (!is_text || path.starts_with('/')) return wrong(path, "expected a relative path");
@@ -79,7 +79,7 @@ std::string path_of_parent(const Names& names) {
   return path;
 }
 
-// Makes a name that `make` makes, in place of a file or link that has it. The errno, or 0.
+// Calls `make` for a name, after removing a file or link that has it. Returns the errno, or 0.
 template <class Make>
 int make_in_place(int directory, const char* name, Make make) {
   if (make() == 0) return 0;
@@ -162,10 +162,10 @@ Result<void> TarUnpack::take_text(char type) {
   if (type == 'x') return take_pax(text);
   if (type == 'L') beforehand_.name = text.substr(0, text.find('\0'));
   if (type == 'K') beforehand_.link = text.substr(0, text.find('\0'));
-  return {};  // 'g' is about all entries, and says nothing that matters here
+  return {};  // 'g' applies to all entries, and says nothing that matters here
 }
 
-// Each record is its own length in decimal digits, a blank, a key, = and the value, a line feed.
+// Each record is its own length in decimal digits, a blank, a key, =, the value, and a line feed.
 Result<void> TarUnpack::take_pax(std::string_view records) {
   while (!records.empty()) {
     std::size_t size = 0;
@@ -243,7 +243,7 @@ Result<int> TarUnpack::parent_of(const Names& names) {
       if (!is_made && errno != EEXIST) return not_made(path, errno);
       Fd next = below::open_directory(above, names[i].c_str());
       if (!next.valid()) return not_made(path, errno);
-      // The umask is this process's and not the guest's.
+      // This process's umask must not apply to a guest's directory.
       if (is_made) ::fchmod(next.get(), 0755);
       found = std::move(next);
     }
@@ -279,7 +279,7 @@ Result<void> TarUnpack::make_directory(const Header& header, const Names& names)
   }
   const Fd made = below::open_directory(*parent, name);
   if (!made.valid()) return not_made(header.name, errno == ELOOP ? ENOTDIR : errno);
-  // What comes is made in it.
+  // Later entries are made in it, so its owner may write to it.
   ::fchmod(made.get(), static_cast<mode_t>(header.mode | 0700u));
   return {};
 }

@@ -12,7 +12,7 @@ using jail::Fd;
 using jail::Result;
 
 constexpr std::size_t read_bytes_at_a_time = 64u << 10;
-// A line that is longer is searched in parts.
+// A longer line is searched in parts.
 constexpr std::size_t max_line_bytes = 64u << 10;
 constexpr std::size_t bytes_before_a_match = 100;
 constexpr std::size_t max_kept_bytes = 1u << 20;
@@ -42,7 +42,7 @@ Result<void> TextSearch::begin_next() {
   }
   if ((*entry)->type != FileEntry::Type::file) return {};
   auto file = walk_.open_file();
-  // What the sandbox itself may not read is no part of the search.
+  // Files that the sandbox itself may not read are not searched.
   if (!file || !file->valid()) return {};
   file_ = std::move(*file);
   path_ = (*entry)->path;
@@ -84,7 +84,7 @@ void TextSearch::search_lines() {
   }
   if (left.size() > max_line_bytes) {
     search_line(left);
-    // The text may stand across the end of this part.
+    // The text may lie across the end of this part.
     left.remove_prefix(left.size() - (text_.size() - 1));
   }
   buffer_.erase(0, buffer_.size() - left.size());

@@ -1,4 +1,4 @@
-// Lines of files of a sandbox in which a text stands.
+// Finds the lines of a sandbox's files that contain a text.
 #pragma once
 
 #include <chrono>
@@ -18,12 +18,12 @@ namespace runtime {
 struct TextMatch {
   std::string path;        // within the directory
   std::uint64_t line = 0;  // from 1 on
-  std::string text;        // of the line, at most TextSearch::max_text_bytes of it
+  std::string text;        // the line, cut to TextSearch::max_text_bytes
 };
 
-// Searches files below a directory, as TreeWalk finds them, but those that have a NUL near their
-// beginning. Bounded in what it reads and keeps, whatever guests write meanwhile. Not thread-safe;
-// what it does touches names that a guest may change.
+// Searches files below a directory, as TreeWalk finds them, except those that have a NUL near their
+// beginning. What it reads and keeps is bounded, whatever guests write meanwhile. Not thread-safe;
+// it touches names that a guest may change.
 class TextSearch {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -31,15 +31,16 @@ class TextSearch {
   static constexpr std::size_t max_text_bytes = 400;
   static constexpr std::uint64_t max_read_bytes = 512u << 20;
 
-  // `text` is not empty and has no line feed. `limit`: of matches.
+  // `text` must not be empty and must have no line feed. `limit` bounds the matches.
   TextSearch(jail::Fd directory, std::string text, std::size_t limit)
       : walk_(std::move(directory)), text_(std::move(text)), limit_(limit) {}
 
-  // Goes on, some milliseconds at the least, until `time`. False: it is over. Errors: as TreeWalk.
+  // Continues for some milliseconds at least, until `time`. Returns false where it is finished.
+  // Errors: as TreeWalk.
   jail::Result<bool> run(Time time);
 
   const std::vector<TextMatch>& matches() const noexcept { return matches_; }
-  // It is over before all was searched.
+  // Returns true where it ended before everything was searched.
   bool is_cut() const noexcept { return is_cut_; }
 
  private:
@@ -57,10 +58,10 @@ class TextSearch {
   bool is_over_ = false;
   bool is_cut_ = false;
 
-  jail::Fd file_;  // the one that is being searched
+  jail::Fd file_;  // the file that is being searched
   std::string path_;
   bool is_begun_ = false;
-  std::string buffer_;  // from the beginning of a line on, or in the middle of a long one
+  std::string buffer_;  // starts at the beginning of a line, or in the middle of a long one
   std::uint64_t line_ = 0;
   bool is_found_in_line_ = false;
 };

@@ -14,7 +14,7 @@ using jail::ErrorKind;
 using jail::Fd;
 using jail::Result;
 
-// Something else has the name by now, or nothing.
+// Returns whether something else has the name by now, or nothing has.
 bool is_gone(int error) {
   return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EXDEV || error == EINVAL;
 }
@@ -74,7 +74,7 @@ Result<void> TreeWalk::enter(std::string path) {
 void TreeWalk::leave() {
   levels_.pop_back();
   if (levels_.empty()) return;
-  // It may be another one by now, or none.
+  // The directory may be another one by now, or may be gone.
   const std::string& above = levels_.back().path;
   directory_ = below::open_directory(root_.get(), above.empty() ? "." : above.c_str());
 }

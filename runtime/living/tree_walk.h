@@ -1,4 +1,4 @@
-// All that is below a directory of a guest, one after the other.
+// Walks everything below a directory of a guest, one entry after the other.
 #pragma once
 
 #include <cstddef>
@@ -13,25 +13,25 @@
 
 namespace runtime {
 
-// No link is followed, no other mount entered, and what a guest removes meanwhile is left out.
-// Holds two directories and the names of those on the way. Not thread-safe.
+// No link is followed, no other mount is entered, and entries that a guest removes meanwhile are
+// left out. Holds two directories open and the names of the entries on the way. Not thread-safe.
 class TreeWalk {
  public:
   static constexpr std::size_t max_entries = 65'536;
 
   explicit TreeWalk(jail::Fd root) : root_(std::move(root)) {}
 
-  // The next one, with its path within the root: a directory before what is in it, names in their
-  // order. Nothing: that was all. Errors: exhausted without an errno where there are more than may
-  // be, kernel where a directory cannot be read.
+  // Returns the next entry, with its path within the root: a directory before its content, names in
+  // their order. Returns std::nullopt at the end. Errors: exhausted without an errno where there
+  // are more entries than allowed, kernel where a directory cannot be read.
   jail::Result<std::optional<FileEntry>> next();
 
-  // The file that next() gave last, for reading; not valid where it is none any more. Errors:
-  // kernel where it cannot be read.
+  // Opens the file that next() returned last, for reading. The Fd is not valid where that is no
+  // file any more. Errors: kernel where it cannot be read.
   jail::Result<jail::Fd> open_file() const;
 
  private:
-  // A directory whose entries have their turn.
+  // A directory whose entries are being walked.
   struct Level {
     std::string path;
     std::vector<std::string> names;
@@ -44,8 +44,8 @@ class TreeWalk {
   const jail::Fd root_;
   std::optional<std::string> to_enter_ = std::string();  // the root has an empty path
   std::vector<Level> levels_;
-  jail::Fd directory_;  // of the last level
-  std::string path_;    // what next() gave last
+  jail::Fd directory_;  // directory of the last level
+  std::string path_;    // path of the entry that next() returned last
   std::string name_;
   std::size_t entries_ = 0;
 };

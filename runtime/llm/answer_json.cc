@@ -8,20 +8,20 @@ namespace {
 
 constexpr std::size_t max_bytes = 4u << 20;
 constexpr int max_candidates = 64;
-constexpr int max_nesting = json::max_depth + 1;  // one more, so that the reader says so
+constexpr int max_nesting = json::max_depth + 1;  // one more, so that the reader reports the error
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// One value of JSON as models write it, made into one that readers take.
+// Repairs one value of JSON as models write it, so that readers accept it.
 class Mender {
  public:
   explicit Mender(std::string_view text) : text_(text) {}
 
   enum class End : std::uint8_t {
     complete,
-    closed,  // it was cut where that is all that is missing
-    cut,     // it was cut within something
-    none,    // this is no JSON
+    closed,  // complete, except perhaps for closing brackets
+    cut,     // cut in the middle of a value
+    none,    // not JSON
   };
 
   End object() {
@@ -29,7 +29,7 @@ class Mender {
     return end == End::complete && closed_ ? End::closed : end;
   }
   std::size_t taken() const { return at_; }
-  // Braces stand in prose, too; what has a name and a colon in it is meant to be an object.
+  // Braces occur in prose, too; text with a name and a colon in it is meant to be an object.
   bool has_members() const { return has_members_; }
   std::string take() && { return std::move(out_); }
 
@@ -38,7 +38,7 @@ class Mender {
     while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
   }
 
-  // A fence ends what stands in it, whether or not that is at its end.
+  // A fence ends its content, whether or not that is complete.
   bool at_end() {
     skip_blanks();
     return at_ >= text_.size() || text_.substr(at_).starts_with("```");
@@ -48,7 +48,7 @@ class Mender {
     if (out_.ends_with(',')) out_.pop_back();
   }
 
-  // Between two members: at the end of the text everything that is open is closed.
+  // Comes between two members: at the end of the text everything that is open is closed.
   End close(char bracket) {
     drop_comma();
     out_ += bracket;
@@ -107,8 +107,8 @@ class Mender {
     }
   }
 
-  // A number, or one of the three names, also in Python's spelling. The reader knows what a number
-  // is.
+  // Reads a number, or one of the three names, also in Python's spelling. The reader checks the
+  // number.
   End read_word() {
     const std::size_t begin = at_;
     constexpr std::string_view ends = ",]}`:\"[{";
@@ -150,7 +150,8 @@ class Mender {
     return End::cut;
   }
 
-  // What is no escape of JSON is one of the text: a pattern's \d, or a quote that needs none.
+  // An escape that JSON does not have belongs to the text: a pattern's \d, or a quote that needs
+  // none.
   bool read_escape() {
     if (at_ + 1 >= text_.size()) return false;
     const char c = text_[at_ + 1];
@@ -162,7 +163,7 @@ class Mender {
       out_ += c;
     } else {
       out_ += "\\\\";
-      --at_;  // the letter itself is read as any other
+      --at_;  // the letter itself is then read like any other
     }
     at_ += 2;
     return true;
@@ -190,14 +191,14 @@ class Mender {
   bool has_members_ = false;
 };
 
-// What a model thought aloud is no part of its answer, and may hold drafts of it.
+// Removes the model's thoughts: they are not part of its answer, and may hold drafts of it.
 std::string_view without_thoughts(std::string_view text) {
   constexpr std::string_view end = "</think>";
   const std::size_t at = text.rfind(end);
   return at == text.npos ? text : text.substr(at + end.size());
 }
 
-// The best object among those that begin somewhere in the text.
+// Searches for the best object among those that begin anywhere in the text.
 class Search {
  public:
   void look_in(std::string_view text) {
@@ -228,7 +229,8 @@ class Search {
   static constexpr std::string_view broken_error =
       "the answer's JSON object is not valid JSON; mind quotes, commas and escapes";
 
-  // What is within an object that cannot be read, or is shorter than it, is not the answer.
+  // Notes an object that cannot be read: objects inside of it, and shorter ones, are not the
+  // answer.
   void lose(std::size_t size, std::string_view error) {
     if (size <= lost_) return;
     lost_ = size;
@@ -244,7 +246,7 @@ class Search {
   }
 
   std::string best_;
-  std::size_t size_ = 0;  // of the best, as it is written; 0: there is none
+  std::size_t size_ = 0;  // of the best object, as written; 0: there is none
   std::size_t lost_ = 0;
   std::string error_;
 };

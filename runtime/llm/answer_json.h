@@ -1,4 +1,4 @@
-// The JSON object in what a model wrote.
+// Finds the JSON object in a model's answer.
 #pragma once
 
 #include <string_view>
@@ -9,9 +9,9 @@
 namespace runtime::llm {
 
 // Models put objects into fences and prose, end lists with commas, break lines within strings,
-// write Python's True, and stop before the end. What can be meant in one way only is read that way:
-// an object whose last brackets are missing is closed, one that stops within a word, a number or a
-// string is not. Of several objects the longest counts, of equal ones the last.
+// write Python's True, and stop before the end. Text with only one possible meaning is repaired: an
+// object whose last brackets are missing is closed, one that stops within a word, a number or a
+// string is not. Among several objects the longest is taken, among equally long ones the last.
 // Errors: ErrorKind::invalid; `doing` tells the model what is wrong with its answer.
 jail::Result<json::Value> answer_json(std::string_view text);
 

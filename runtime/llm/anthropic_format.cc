@@ -31,7 +31,7 @@ void write_text(Writer& writer, std::string_view text) {
   writer.begin_object().key("type").string("text").key("text").string(text).end_object();
 }
 
-// Its blocks; a block of text must not be empty.
+// Writes a message's blocks; a block of text must not be empty.
 void write_blocks(Writer& writer, const Message& message) {
   if (message.speaker == Speaker::tool) {
     writer.begin_object().key("type").string("tool_result");
@@ -47,8 +47,8 @@ void write_blocks(Writer& writer, const Message& message) {
   }
 }
 
-// Results of tools come from the user, all of a turn in one message: neighbours that speak as the
-// same role are put together.
+// Results of tools come from the user, and all results of a turn must be in one message: neighbours
+// with the same role are merged.
 void write_messages(Writer& writer, const ChatRequest& request) {
   writer.key("messages").begin_array();
   std::optional<bool> assistant;
@@ -67,7 +67,7 @@ void write_messages(Writer& writer, const ChatRequest& request) {
   if (assistant) {
     writer.end_array().end_object();
   } else {
-    // Somebody has to have spoken.
+    // The API requires at least one message.
     writer.begin_object().key("role").string("user").key("content").begin_array();
     write_text(writer, "Go on.");
     writer.end_array().end_object();
@@ -90,7 +90,7 @@ void write_anthropic_tools(Writer& writer, const ChatRequest& request) {
   writer.string(required ? "any" : none ? "none" : "auto").end_object();
 }
 
-// What comes later counts in full, not as an addition; a field that is not there changes nothing.
+// A later count replaces the earlier one, it is not added; a missing field changes nothing.
 void read_anthropic_usage(const json::Value* usage, Usage& into) {
   const std::uint64_t input = count_member(usage, "input_tokens") +
                               count_member(usage, "cache_creation_input_tokens") +
@@ -122,7 +122,7 @@ class AnthropicStream final : public StreamDecoder {
   Answer finish(const OnText& on_text) override {
     const bool ended = !fault_ && finished_;
     if (const auto event = reader_.rest()) take(event->data, on_text);
-    // Half a piece behind the last word, where the connection broke, takes nothing away.
+    // A truncated event after the last word, where the connection broke, does no harm.
     if (ended && fault_ && fault_->status == 0) fault_.reset();
     if (fault_) return std::move(*fault_);
     if (!any_) return malformed("the answer is no stream of events");
@@ -177,7 +177,7 @@ class AnthropicStream final : public StreamDecoder {
     if (type != "tool_use") return;
     const auto index = static_cast<std::int64_t>(count_member(&event, "index"));
     calls_.at(index, text_member(block, "id")).name = text_member(block, "name");
-    // An input that is here already counts where none follows in pieces.
+    // An input in this event is complete where no pieces of it follow.
     if (const json::Value* input = member(block, "input")) inputs_[index] = text_of(*input);
   }
 

@@ -1,4 +1,4 @@
-// Messages, as Anthropic defines them, in both versions of its interface.
+// Anthropic's Messages API, in both of its versions.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace runtime::llm {
 
 class AnthropicFormat final : public WireFormat {
  public:
-  // "2023-06-01" takes the key as x-api-key; from 2026-10-21 on it is a bearer's, and sampling
-  // parameters are refused at any value.
+  // Version "2023-06-01" takes the key as x-api-key. From "2026-10-21" on it is a bearer token, and
+  // sampling parameters are refused at any value.
   explicit AnthropicFormat(std::string api_version = "2023-06-01")
       : api_version_(std::move(api_version)) {}
 

@@ -15,10 +15,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::system_clock;
 
-// Beyond any cap, and far from where clocks overflow.
+// Longer than any cap, and far from where clocks overflow.
 constexpr double longest_ms = 365.0 * 24 * 3600 * 1000;
 
-// Between these the clock holds every time, and the difference of any two.
+// The clock can represent every time between these, and the difference of any two.
 constexpr std::chrono::sys_seconds earliest{};
 constexpr std::chrono::sys_seconds latest{std::chrono::sys_days(std::chrono::year(2250) / 1 / 1)};
 
@@ -40,7 +40,7 @@ std::optional<unsigned> month_of(const char* name) {
   return static_cast<unsigned>(found - names.begin()) + 1;
 }
 
-// Two digits: those who still write them mean a year since 1970.
+// Two digits, in the old forms of a date, mean a year since 1970.
 int whole_year(int year) { return year >= 100 ? year : year + (year < 70 ? 2000 : 1900); }
 
 }  // namespace
@@ -72,7 +72,7 @@ std::optional<milliseconds> parse_retry_after(std::string_view value,
   return std::clamp(left, milliseconds(0), milliseconds(static_cast<std::int64_t>(longest_ms)));
 }
 
-// The form that HTTP writes, and the two old ones that it still reads.
+// The form of dates that HTTP writes, and the two old forms that recipients must accept.
 std::optional<system_clock::time_point> parse_http_date(std::string_view value) {
   const std::string text(trimmed(value));
   std::array<char, 4> name{};
@@ -110,7 +110,7 @@ std::optional<system_clock::time_point> parse_http_date(std::string_view value) 
   if (!date.ok()) return std::nullopt;
   const std::chrono::sys_seconds time = std::chrono::sys_days(date) + std::chrono::hours(hour) +
                                         std::chrono::minutes(minute) + std::chrono::seconds(second);
-  // The clock counts finer than a year of four digits allows.
+  // The clock has a finer resolution than a year of four digits allows.
   return std::clamp(time, earliest, latest);
 }
 

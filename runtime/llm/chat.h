@@ -9,12 +9,12 @@
 
 namespace runtime::llm {
 
-// A model's wish that a tool be called.
+// A model's request to call a tool.
 struct ToolCall {
-  std::string id;  // unique within a response; made by us where the provider gives none
+  std::string id;  // unique within a response; ours where the provider gives none
   std::string name;
   std::string arguments;       // a JSON object, as text
-  std::string provider_state;  // what the provider wants to see again with the call; may be empty
+  std::string provider_state;  // data that the provider wants back with the call; may be empty
 };
 
 enum class Speaker : std::uint8_t { system, user, assistant, tool };
@@ -22,9 +22,9 @@ enum class Speaker : std::uint8_t { system, user, assistant, tool };
 struct Message {
   Speaker speaker = Speaker::user;
   std::string text;
-  std::vector<ToolCall> tool_calls;  // of an assistant
-  std::string tool_call_id;          // of a tool: the ToolCall that this is the result of
-  std::string tool_name;             // of a tool
+  std::vector<ToolCall> tool_calls;  // for an assistant
+  std::string tool_call_id;          // for a tool: the ToolCall whose result this is
+  std::string tool_name;             // for a tool
   bool tool_failed = false;
 };
 
@@ -36,16 +36,16 @@ struct Tool {
 
 enum class ToolChoice : std::uint8_t { automatic, required, none };
 
-// What the text of the answer must be: JSON by this schema.
+// The required form of the answer's text: JSON by this schema.
 struct AnswerSchema {
   std::string name;    // letters, digits and _
   std::string schema;  // a JSON schema; every property required, additionalProperties false
 };
 
 struct ChatRequest {
-  std::string model;  // empty: the one that is configured for the provider
+  std::string model;  // empty: the model configured for the provider
   std::vector<Message> messages;
-  std::optional<double> temperature;  // nothing: the provider's own; 0 is sent as 0
+  std::optional<double> temperature;  // nullopt: the provider's default; 0 is sent as 0
   std::uint32_t max_output_tokens = 4096;
   std::optional<AnswerSchema> schema;
   std::vector<Tool> tools;
@@ -60,8 +60,8 @@ struct Usage {
 enum class Finish : std::uint8_t {
   stop,
   length,      // cut at max_output_tokens
-  tool_calls,  // wants tools called
-  refused,     // by the model or by a filter of the provider
+  tool_calls,  // asks for calls of tools
+  refused,     // by the model or by the provider's filter
 };
 
 struct ChatResponse {
@@ -69,9 +69,9 @@ struct ChatResponse {
   std::vector<ToolCall> tool_calls;
   Finish finish = Finish::stop;
   Usage usage;
-  std::string model;                     // as the provider names it
-  std::string request_id;                // the provider's; empty where it gives none
-  std::chrono::milliseconds latency{0};  // of all tries together, with the waits between
+  std::string model;                     // as named by the provider
+  std::string request_id;                // the provider's id; empty where it gives none
+  std::chrono::milliseconds latency{0};  // of all tries together, including the waits between
   std::uint32_t tries = 1;
 };
 

@@ -16,7 +16,7 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// So many events are handled, for so long, before the loop looks at what else it has to do.
+// The loop handles this many events, for this long, before it does its other work.
 constexpr int events_a_turn = 64;
 constexpr std::chrono::milliseconds longest_turn{10};
 
@@ -26,7 +26,8 @@ int new_epoll() {
   return fd;
 }
 
-// Signals are for threads that expect them; a write to a connection that is gone raises SIGPIPE.
+// Starts a thread that receives no signals: signals are for threads that expect them, and a write
+// to a connection that is gone raises SIGPIPE.
 template <class Body>
 std::thread without_signals(Body body) {
   sigset_t all;
@@ -122,8 +123,8 @@ void CurlLoop::add(std::shared_ptr<HttpCall> call, HttpRequest request) {
   transfer->call().finish(std::move(fault));
 }
 
-// Never from within a callback of libcurl, which then still has the transfer in its hands: what
-// leads here was posted, or comes after curl_multi_socket_action().
+// Must never be called from within a callback of libcurl, which then still uses the transfer: all
+// callers were posted, or come after curl_multi_socket_action().
 void CurlLoop::remove(const HttpCall* call) {
   const auto found = transfers_.find(call);
   if (found == transfers_.end()) return;
@@ -131,14 +132,14 @@ void CurlLoop::remove(const HttpCall* call) {
   transfers_.erase(found);
 }
 
-// Everything that was posted before is done by now, and after closed_ nothing is posted.
+// All work that was posted before is done by now, and none is posted after closed_.
 void CurlLoop::end_all() {
   for (const auto& [call, transfer] : transfers_) {
     curl_multi_remove_handle(multi_.get(), transfer->easy());
     transfer->call().finish(client_goes());
   }
   transfers_.clear();
-  // What libcurl still says while it ends finds the set and the timer in place.
+  // libcurl's callbacks during its clean-up still find the set and the timer.
   multi_.reset();
   timer_.cancel();
   sockets_.close();
@@ -153,14 +154,14 @@ void CurlLoop::wait_for_sockets() {
   });
 }
 
-// One event at a time: what is done for the first one may close the socket of the second, and give
-// its number to a new one.
+// Handles one event at a time: handling the first may close the socket of the second, whose number
+// a new socket may get.
 void CurlLoop::on_sockets() {
   epoll_event event{};
   const auto end = std::chrono::steady_clock::now() + longest_turn;
   for (int i = 0; i < events_a_turn && std::chrono::steady_clock::now() < end; ++i) {
     if (::epoll_wait(sockets_.native_handle(), &event, 1, 0) <= 0) return;
-    int events = 0;  // libcurl looks for itself, where there is trouble
+    int events = 0;  // in an error case libcurl checks the socket itself
     if ((event.events & (EPOLLERR | EPOLLHUP)) == 0) {
       if ((event.events & EPOLLIN) != 0) events |= CURL_CSELECT_IN;
       if ((event.events & EPOLLOUT) != 0) events |= CURL_CSELECT_OUT;
@@ -180,7 +181,7 @@ void CurlLoop::collect_ended() {
   int left = 0;
   while (const CURLMsg* const message = curl_multi_info_read(multi_.get(), &left)) {
     if (message->msg != CURLMSG_DONE) continue;
-    const CURLcode code = message->data.result;  // the message goes with its transfer
+    const CURLcode code = message->data.result;  // the message is freed with its transfer
     char* self = nullptr;
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &self);
     auto& transfer = *reinterpret_cast<CurlTransfer*>(self);
@@ -189,7 +190,7 @@ void CurlLoop::collect_ended() {
   }
 }
 
-// What a receiver sends after its head, and however much of it, is not waited for.
+// Transfers whose head is complete are not waited for, whatever the receiver sends after it.
 void CurlLoop::end_answered() {
   if (!options_.heads_only) return;
   for (auto each = transfers_.begin(); each != transfers_.end();) {
@@ -200,8 +201,8 @@ void CurlLoop::end_answered() {
   }
 }
 
-// A socket that is watched already is one that the kernel knows, so nothing here can disagree with
-// it: a closed one has left the set, whatever its number means now.
+// The kernel says whether a socket is already watched, so nothing here can disagree with it: a
+// closed socket has left the set, whatever its number means now.
 int CurlLoop::on_watch(CURL* /*easy*/, curl_socket_t socket, int what, void* self,
                        void* /*unused*/) {
   const int set = static_cast<CurlLoop*>(self)->sockets_.native_handle();
@@ -217,7 +218,7 @@ int CurlLoop::on_watch(CURL* /*easy*/, curl_socket_t socket, int what, void* sel
   return errno == ENOENT ? ::epoll_ctl(set, EPOLL_CTL_ADD, socket, &event) : -1;
 }
 
-// libcurl must not be called from here, not even for a time that is over.
+// libcurl must not be called from here, not even when the time is over.
 int CurlLoop::on_timer(CURLM* /*multi*/, long milliseconds, void* self) {
   auto& loop = *static_cast<CurlLoop*>(self);
   if (milliseconds < 0) {
@@ -231,8 +232,8 @@ int CurlLoop::on_timer(CURLM* /*multi*/, long milliseconds, void* self) {
   return 0;
 }
 
-// Out of the set first: another process may hold the socket for the moment between its fork and its
-// exec, and then the kernel keeps it there.
+// Removes the socket from the set first: another process may hold it for a moment between its fork
+// and its exec, and the kernel would keep it in the set for that long.
 int CurlLoop::close_socket(void* self, curl_socket_t socket) {
   epoll_event unused{};
   ::epoll_ctl(static_cast<CurlLoop*>(self)->sockets_.native_handle(), EPOLL_CTL_DEL, socket,

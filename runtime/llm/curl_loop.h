@@ -1,4 +1,4 @@
-// libcurl on an Asio loop with a thread of its own. Only polled_http.h calls libcurl, too.
+// Runs libcurl on an Asio loop with a thread of its own. Only polled_http.h uses libcurl as well.
 #pragma once
 
 #include <curl/curl.h>
@@ -24,15 +24,15 @@ class CurlLoop {
   CurlLoop(const CurlLoop&) = delete;
   CurlLoop& operator=(const CurlLoop&) = delete;
 
-  // From any thread, also after close().
+  // May be called from any thread, also after close().
   void begin(std::shared_ptr<HttpCall> call, HttpRequest request);
-  // Nobody waits for it any more: its stream or connection is closed.
+  // Must be called when nobody awaits the call any more: closes its stream or connection.
   void drop(const std::shared_ptr<HttpCall>& call);
-  // Ends all calls. When it returns the thread is gone.
+  // Ends all calls. When it returns, the thread has ended.
   void close();
 
  private:
-  // Undoes curl_global_init(), which counts.
+  // Pairs curl_global_init(), which counts its calls, with its clean-up.
   struct Library {
     Library();
     ~Library();
@@ -62,10 +62,10 @@ class CurlLoop {
   const HttpClientOptions options_;
   boost::asio::io_context io_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> busy_;
-  // An epoll instance with all sockets of libcurl, of which Asio sees but this one descriptor.
+  // An epoll instance with all sockets of libcurl; Asio sees only this one descriptor.
   boost::asio::posix::stream_descriptor sockets_;
   boost::asio::steady_timer timer_;
-  std::unique_ptr<CURLM, MultiEnd> multi_;  // null: ended; a timer that ran out may come later
+  std::unique_ptr<CURLM, MultiEnd> multi_;  // null: ended; an expired timer may come later
   std::map<const HttpCall*, std::unique_ptr<CurlTransfer>> transfers_;
 
   std::mutex mutex_;

@@ -7,12 +7,12 @@
 namespace runtime::llm {
 namespace {
 
-// Providers send 40 at most. Each costs some hundred bytes here and in libcurl, however short it
-// is.
+// Providers send at most 40 lines. Each costs some hundred bytes here and in libcurl, however short
+// it is.
 constexpr std::size_t max_head_lines = 100;
 
-// What is read at once where no body is wanted: libcurl fills its buffer a hundred times before it
-// looks at another connection.
+// The buffer size where no body is wanted: libcurl fills its buffer a hundred times before it looks
+// at another connection.
 constexpr long head_buffer_bytes = 2048;
 
 bool has_header(const HttpRequest& request, std::string_view name) {
@@ -54,7 +54,7 @@ CurlTransfer::CurlTransfer(const HttpClientOptions& options, Sockets sockets, Ht
   set(CURLOPT_PRIVATE, this);
   set(CURLOPT_ERRORBUFFER, reason_.data());
   set(CURLOPT_NOSIGNAL, 1L);
-  // A resolver that waits for a silent server is left behind, not waited for.
+  // A resolver that waits for a silent server is abandoned, not waited for.
   set(CURLOPT_QUICK_EXIT, 1L);
   set(CURLOPT_OPENSOCKETFUNCTION, &CurlTransfer::open_socket);
   set(CURLOPT_OPENSOCKETDATA, this);
@@ -80,7 +80,8 @@ CurlTransfer::~CurlTransfer() {
   curl_slist_free_all(lines_);
 }
 
-// The value goes through C's variable arguments: it must have the very type that the option takes.
+// The value goes through C's variable arguments, so it must have exactly the type that the option
+// takes.
 template <class Value>
 void CurlTransfer::set(CURLoption option, Value value) {
   const CURLcode code = curl_easy_setopt(easy_, option, value);
@@ -101,7 +102,7 @@ void CurlTransfer::set_trust(const HttpClientOptions& options) {
     set(CURLOPT_CAINFO, options.ca_file.c_str());
     set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
   }
-  set(CURLOPT_PROXY, options.proxy.c_str());  // empty: none, and the environment is not asked
+  set(CURLOPT_PROXY, options.proxy.c_str());  // empty: no proxy, and the environment is ignored
   set(CURLOPT_NOPROXY, "");
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 }
@@ -118,8 +119,8 @@ void CurlTransfer::add_header(const std::string& line) {
 void CurlTransfer::set_request() {
   set(CURLOPT_URL, request_.url.c_str());
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  // Calls at once share the first connection where TLS can say that it takes several. Without TLS
-  // nobody says so before the first reply, which a model may think about for a minute.
+  // Concurrent calls share the first connection where TLS negotiates that it takes several. Without
+  // TLS that is known only after the first reply, for which a model may need a minute.
   const bool encrypted = curl_strnequal(request_.url.c_str(), "https:", 6) != 0;
   set(CURLOPT_PIPEWAIT, encrypted ? 1L : 0L);
   if (request_.method == "HEAD") {
@@ -134,7 +135,7 @@ void CurlTransfer::set_request() {
     set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
   }
   for (const auto& [name, value] : request_.headers) {
-    // libcurl reads "Name:" as the wish to leave a header out.
+    // libcurl takes "Name:" as a request to omit a header.
     add_header(value.empty() ? name + ";" : name + ": " + value);
   }
   add_header("Expect:");
@@ -142,7 +143,7 @@ void CurlTransfer::set_request() {
   set(CURLOPT_HTTPHEADER, lines_);
 }
 
-// Called while the transfer looks for a connection, for one address after the other.
+// Called while the transfer connects, for one address after the other.
 curl_socket_t CurlTransfer::open_socket(void* self, curlsocktype /*purpose*/,
                                         curl_sockaddr* address) {
   auto& transfer = *static_cast<CurlTransfer*>(self);
@@ -165,7 +166,7 @@ std::size_t CurlTransfer::on_header(char* line, std::size_t size, std::size_t co
   return length;
 }
 
-// What is not taken ends the transfer.
+// Accepting fewer bytes than given ends the transfer.
 std::size_t CurlTransfer::on_body(char* bytes, std::size_t size, std::size_t count, void* self) {
   auto& transfer = *static_cast<CurlTransfer*>(self);
   const std::size_t length = size * count;
@@ -191,7 +192,7 @@ HttpFault CurlTransfer::fault_of(CURLcode code) const {
     fault.text = "the head of the reply is larger than " + std::to_string(options_.max_head_bytes) +
                  " bytes or has more than " + std::to_string(max_head_lines) + " lines";
   } else if (code == CURLE_OUT_OF_MEMORY && fault.status != 0 && !head_.is_final()) {
-    // libcurl has a bound of its own for one line, and this is its word for it.
+    // libcurl has its own bound for one line, and this is its error for it.
     fault.kind = HttpFault::too_large;
     fault.text = "a line of the reply's head is too long";
   } else if (code == CURLE_OK) {
@@ -213,7 +214,7 @@ HttpFault CurlTransfer::fault_of(CURLcode code) const {
 }
 
 void CurlTransfer::finish(CURLcode code) {
-  // libcurl says that all is well where a connection ends within a head.
+  // libcurl reports success where a connection ends within a head.
   if (!is_answered() && (code != CURLE_OK || !head_.is_final())) {
     call_->finish(fault_of(code));
     return;

@@ -1,4 +1,4 @@
-// One request as libcurl runs it. All of it happens on the thread of its CurlLoop.
+// One request as a libcurl transfer. Must be used on the thread of its CurlLoop.
 #pragma once
 
 #include <curl/curl.h>
@@ -22,7 +22,7 @@ class CurlTransfer {
     void* context;
   };
 
-  // `options` outlive it.
+  // `options` must outlive it.
   CurlTransfer(const HttpClientOptions& options, Sockets sockets, HttpRequest request,
                std::shared_ptr<HttpCall> call);
   ~CurlTransfer();
@@ -31,14 +31,14 @@ class CurlTransfer {
 
   CURL* easy() const noexcept { return easy_; }
   HttpCall& call() const noexcept { return *call_; }
-  // Null: it can run. Else what could not be set up.
+  // Returns null if the transfer can run, else what could not be set up.
   const char* obstacle() const noexcept;
 
-  // The reply is there and its body is not asked for (HttpClientOptions::heads_only), so the
-  // transfer need not go on.
+  // Returns true where the reply is there and its body is not wanted
+  // (HttpClientOptions::heads_only), so the transfer need not go on.
   bool is_answered() const noexcept { return options_.heads_only && head_.is_final(); }
 
-  // Tells the call how it ended. CURLE_OK also for one that is_answered().
+  // Reports the end to the call; must be called with CURLE_OK also where is_answered().
   void finish(CURLcode code);
 
  private:
@@ -54,7 +54,7 @@ class CurlTransfer {
   static std::size_t on_header(char* line, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self);
 
-  const HttpRequest request_;  // libcurl reads the body where it is
+  const HttpRequest request_;  // libcurl reads the body from here
   const std::shared_ptr<HttpCall> call_;
   const HttpClientOptions& options_;
   CURL* const easy_;
@@ -66,7 +66,7 @@ class CurlTransfer {
   std::size_t head_lines_ = 0;
   std::size_t body_bytes_ = 0;
   bool too_large_ = false;
-  bool is_kept_away_ = false;  // from an address at least, by HttpClientOptions::may_connect
+  bool is_kept_away_ = false;  // HttpClientOptions::may_connect has refused at least one address
 };
 
 }  // namespace runtime::llm

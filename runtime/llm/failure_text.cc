@@ -8,7 +8,7 @@
 namespace runtime::llm {
 namespace {
 
-// Fewer characters of a key than these give nobody a hold on it.
+// A shorter part of a key is of no use to anybody.
 constexpr std::size_t telling_bytes = 8;
 constexpr std::string_view mark = "[redacted]";
 
@@ -16,13 +16,13 @@ bool is_word(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// A key of a few letters is a part of many words; it is one only where it stands alone.
+// A key of a few letters is a part of many words; it is redacted only where it stands alone.
 bool stands_alone(std::string_view text, std::size_t at, std::size_t size) {
   return (at == 0 || !is_word(text[at - 1])) &&
          (at + size == text.size() || !is_word(text[at + size]));
 }
 
-// How much of the text from `at` on is somewhere in the key.
+// The number of bytes from `at` on that occur somewhere in the key.
 std::size_t shared_bytes(std::string_view text, std::size_t at, std::string_view key) {
   std::size_t longest = 0;
   for (std::size_t start = 0; start + longest < key.size(); ++start) {
@@ -46,7 +46,7 @@ std::string tries_text(std::uint32_t tries) {
   return tries == 1 ? std::string() : "; tried " + std::to_string(tries) + " times";
 }
 
-// What somebody can do about it.
+// The advice for the operator or caller.
 std::string advice(const Endpoint& endpoint, const CallStory& story, const ProviderFault& fault,
                    const std::optional<std::chrono::milliseconds>& retry_after) {
   const std::string& provider = endpoint.provider;
@@ -105,7 +105,7 @@ std::string meaning_of(int status) {
   }
 }
 
-// A status that promises an answer is no reason in itself.
+// A status that promises an answer does not explain a failure by itself.
 std::string status_text(int status) {
   return std::to_string(status) + (status < 300 ? ", but " : " ");
 }
@@ -146,7 +146,8 @@ std::string foreign_text(std::string_view text, const Secret& secret, std::size_
   for (std::size_t at = 0; at < repaired.size(); ++at) {
     const char c = repaired[at];
     const auto byte = static_cast<unsigned char>(c);
-    // Of the codes beyond ASCII those from C2 80 to C2 9F are controls, too; no half is ever here.
+    // Among the characters beyond ASCII, C2 80 to C2 9F are controls, too; no character is split
+    // here.
     const bool control = byte == 0xC2 && static_cast<unsigned char>(repaired[at + 1]) < 0xA0;
     if (control) ++at;
     const bool blank = control || byte < 0x20 || byte == 0x7F || c == ' ';
@@ -173,7 +174,7 @@ std::string variable_of(std::string_view provider, std::string_view suffix) {
 }
 
 std::string shown_url(std::string_view url) {
-  // Some put a key behind the question mark.
+  // Some providers put a key behind the question mark.
   url = url.substr(0, url.find_first_of("?#"));
   const std::size_t scheme = url.find("://");
   const std::size_t host = scheme == url.npos ? 0 : scheme + 3;
@@ -198,7 +199,7 @@ Failure failure_of(const Endpoint& endpoint, const CallStory& story, const Provi
 
 Failure failure_of(const Endpoint& endpoint, const CallStory& story, const HttpFault& fault) {
   const std::string url_variable = variable_of(endpoint.provider, "_BASE_URL");
-  // The transport begins with the server, which stands here already.
+  // The transport's text begins with the server, which is named here already.
   const std::size_t server = fault.text.find(": ");
   std::string text = foreign_text(
       server == std::string::npos ? fault.text : fault.text.substr(server + 2), endpoint.api_key);

@@ -1,4 +1,4 @@
-// What went wrong with a provider, in words for a person that hold no secret.
+// Describes the failure of a provider for a person, without any secret.
 #pragma once
 
 #include <chrono>
@@ -14,23 +14,23 @@
 
 namespace runtime::llm {
 
-// `text` without what it shares with the secret: the whole of it, and any stretch long enough to be
-// of use to somebody. Providers repeat keys, in part as a rule.
+// Returns `text` without the parts that it shares with the secret: the whole secret, and any part
+// of it that is long enough to be of use. Providers repeat keys, usually in part.
 std::string redacted(std::string text, const Secret& secret);
 
-// Somebody else's words as a part of one line: UTF-8, without control characters and the secret, of
-// at most `max_bytes` with the mark that shows the cut.
+// Returns foreign text as a part of one line: UTF-8, without control characters and the secret, of
+// at most `max_bytes` including the mark for a cut.
 std::string foreign_text(std::string_view text, const Secret& secret, std::size_t max_bytes = 300);
 
-// "GROQ_API_KEY" for groq and "_API_KEY".
+// Returns "GROQ_API_KEY" for groq and "_API_KEY".
 std::string variable_of(std::string_view provider, std::string_view suffix);
 
-// A URL without user, password and question, which may hold secrets.
+// Returns a URL without user, password and query, which may hold secrets.
 std::string shown_url(std::string_view url);
 
-// What a call was, for the words about its failure.
+// The facts about a call that the description of its failure needs.
 struct CallStory {
-  std::string model;  // empty: the call was about no model
+  std::string model;  // empty: the call was not about a model
   std::uint32_t tries = 1;
   std::chrono::milliseconds deadline{0};
 };

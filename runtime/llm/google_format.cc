@@ -16,12 +16,12 @@ namespace {
 
 using json::Writer;
 
-// "v1", "v1beta", "v1alpha2".
+// Accepts "v1", "v1beta", "v1alpha2".
 bool is_version(std::string_view segment) {
   return segment.size() >= 2 && segment[0] == 'v' && segment[1] >= '0' && segment[1] <= '9';
 }
 
-// As one segment of a path.
+// Escapes the name as one segment of a path.
 std::string escaped(std::string_view name) {
   constexpr std::string_view plain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
@@ -40,7 +40,7 @@ std::string escaped(std::string_view name) {
   return result;
 }
 
-// The list of models says "models/gemini-..."; so may whoever read it.
+// Google's list of models gives names as "models/gemini-...", and callers may repeat that.
 std::string_view without_collection(std::string_view name) {
   constexpr std::string_view collection = "models/";
   if (name.starts_with(collection)) name.remove_prefix(collection.size());
@@ -84,7 +84,7 @@ void write_parts(Writer& writer, const Message& message) {
   }
 }
 
-// Neighbours that speak as the same role are put together: all results of a turn in one.
+// Neighbours with the same role are merged: all results of a turn are in one message.
 void write_contents(Writer& writer, const ChatRequest& request) {
   writer.key("contents").begin_array();
   std::optional<bool> model;
@@ -100,7 +100,7 @@ void write_contents(Writer& writer, const ChatRequest& request) {
     write_parts(writer, message);
   }
   if (!model) {
-    // Somebody has to have spoken.
+    // The API requires at least one message.
     writer.begin_object().key("role").string("user").key("parts").begin_array();
     writer.begin_object().key("text").string("Go on.").end_object();
   }
@@ -146,7 +146,7 @@ ProviderFault fault_of(const json::Value& error, int status) {
 
 class GoogleAnswer {
  public:
-  // Nothing, or what is wrong with it.
+  // Returns std::nullopt, or the fault of the chunk.
   std::optional<ProviderFault> add(const json::Value& chunk, const OnText& on_text) {
     if (const auto* error = member(chunk, "error"); error != nullptr && !error->is_null()) {
       return fault_of(*error, 0);
@@ -180,7 +180,7 @@ class GoogleAnswer {
     return std::move(response_);
   }
 
-  // A whole answer needs no reason to have ended.
+  // A complete answer may lack a reason for its end.
   void end(Finish finish) {
     response_.finish = finish;
     finished_ = true;
@@ -233,7 +233,7 @@ class GoogleStream final : public StreamDecoder {
   Answer finish(const OnText& on_text) override {
     const bool ended = !fault_ && answer_.finished();
     if (const auto event = reader_.rest()) take(event->data, on_text);
-    // Half a piece behind the last word, where the connection broke, takes nothing away.
+    // A truncated event after the last word, where the connection broke, does no harm.
     if (ended && fault_ && fault_->status == 0) fault_.reset();
     if (fault_) return std::move(*fault_);
     if (!any_) return malformed("the answer is no stream of events");
@@ -313,7 +313,7 @@ std::unique_ptr<StreamDecoder> GoogleFormat::stream_decoder() const {
 ProviderFault GoogleFormat::decode_error(int status, std::string_view body) const {
   if (const auto root = json::parse(body, "the error")) {
     const json::Value* value = &*root;
-    // A stream that is asked for without events comes as an array.
+    // Without server-sent events a stream comes as an array.
     if (!items_of(value).empty()) value = &items_of(value).front();
     if (const json::Value* error = member(value, "error")) return fault_of(*error, status);
   }

@@ -1,4 +1,4 @@
-// generateContent, as Google defines it for Gemini.
+// Google's generateContent API for Gemini.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace runtime::llm {
 
 class GoogleFormat final : public WireFormat {
  public:
-  // The version counts where the base URL names none.
+  // The version is used where the base URL names none.
   explicit GoogleFormat(std::string api_version = "v1beta")
       : api_version_(std::move(api_version)) {}
 

@@ -44,7 +44,7 @@ void HttpCall::cancel() {
   wake();
 }
 
-// With the lock held, which is what makes one timer safe between two threads.
+// Must be called with the lock held, which makes one timer safe between two threads.
 void HttpCall::wake() {
   has_news_ = true;
   if (timer_) timer_->cancel();

@@ -21,9 +21,9 @@
 
 namespace runtime::llm {
 
-// The coroutine sleeps on a timer of its own executor, which the other side cuts short. So whoever
-// destroys the sleeper, be it the end of its io_context, ends the call, and nothing is ever run on
-// an executor for a call that nobody awaits.
+// The coroutine sleeps on a timer of its own executor, which the other side cuts short. So
+// destroying the sleeping coroutine, even at the end of its io_context, ends the call, and nothing
+// is ever run on an executor for a call that nobody awaits.
 class HttpCall : public std::enable_shared_from_this<HttpCall> {
  public:
   using Clock = std::chrono::steady_clock;
@@ -31,27 +31,27 @@ class HttpCall : public std::enable_shared_from_this<HttpCall> {
   explicit HttpCall(boost::asio::any_io_executor executor)
       : timer_(std::in_place, std::move(executor)) {}
 
-  // What has happened since the last look.
+  // The events since the last look.
   struct News {
-    int status = 0;  // 0: no reply has begun
+    int status = 0;  // 0: the reply has not begun
     std::string bytes;
     std::optional<HttpOutcome> end;  // a reply without its body
     bool cancelled = false;
   };
 
-  // The coroutine's: returns when there are news, and at the deadline.
+  // Called by the coroutine: returns when there are news, and at the deadline.
   using Waited = std::tuple<boost::system::error_code>;
   boost::asio::awaitable<Waited> wait(Clock::time_point deadline);
   News take();
-  // The coroutine's last word: it may be gone.
+  // The coroutine's last call: it may be gone afterwards.
   void leave();
 
-  // The network's.
+  // Called by the network's thread.
   void add(int status, std::string_view bytes);
   void finish(HttpOutcome end);
   bool wanted() const noexcept { return wanted_; }
 
-  // Anybody's.
+  // May be called by anybody.
   void cancel();
 
  private:
@@ -70,7 +70,7 @@ class HttpCall : public std::enable_shared_from_this<HttpCall> {
 
   std::atomic<bool> wanted_{true};
   std::mutex mutex_;
-  std::optional<boost::asio::steady_timer> timer_;  // none: nobody awaits it
+  std::optional<boost::asio::steady_timer> timer_;  // nullopt: nobody awaits the call
   bool has_news_ = false;
   News news_;
 };

@@ -13,7 +13,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// While it is there somebody awaits the call.
+// Exists as long as somebody awaits the call.
 class Presence {
  public:
   Presence(std::shared_ptr<CurlLoop> loop, std::shared_ptr<HttpCall> call, Cancel cancel)
@@ -34,7 +34,7 @@ class Presence {
   const Cancel::Listener on_cancel_;
 };
 
-// Within this the end of a reply comes that has nothing more to say.
+// A reply that has nothing more to say ends within this time.
 constexpr std::chrono::milliseconds moment{100};
 
 HttpOutcome fault(HttpFault::Kind kind, const std::string& origin, const std::string& text,
@@ -43,7 +43,7 @@ HttpOutcome fault(HttpFault::Kind kind, const std::string& origin, const std::st
       .kind = kind, .text = origin + ": " + text, .status = status, .body_began = !body.empty()};
 }
 
-// What the network said, with what only this side knows.
+// Adds to the network's outcome what only this side knows.
 HttpOutcome complete(HttpOutcome end, const std::string& origin, std::string body) {
   if (auto* reply = std::get_if<HttpReply>(&end)) {
     reply->body = std::move(body);

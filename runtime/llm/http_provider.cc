@@ -18,7 +18,8 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
 
-// In less than this no provider answers, so that a try would only hide why the last one failed.
+// No provider answers in less time than this, so that a try would only hide the reason of the last
+// failure.
 constexpr milliseconds shortest_try{100};
 constexpr milliseconds longest_deadline{24 * 3'600'000};
 constexpr std::size_t max_refusing_models = 1'000;
@@ -28,7 +29,7 @@ bool is_object(const std::string& text) {
   return value && value->as_object() != nullptr;
 }
 
-// What would make the text of the request no JSON, or its URL another one.
+// Returns what would make the request's text invalid JSON, or lead its URL elsewhere.
 std::optional<std::string> obstacle_in(const ChatRequest& request) {
   if (!request.model.empty() && !is_model_name(request.model)) {
     return json::quoted(request.model) + " is no name of a model";
@@ -50,8 +51,8 @@ std::optional<std::string> obstacle_in(const ChatRequest& request) {
   return std::nullopt;
 }
 
-// Whether the wait came to its end. A cancellation is looked for and not listened for: a listener
-// would have to reach a timer from another thread, while its executor may be about to go.
+// Returns whether the wait came to its end. A cancellation is polled: a listener would have to
+// reach a timer from another thread, while its executor may be about to go.
 asio::awaitable<bool> wait_out(milliseconds wait, Cancel cancel) {
   constexpr milliseconds look_again{20};
   const auto end = std::chrono::steady_clock::now() + wait;
@@ -66,7 +67,7 @@ asio::awaitable<bool> wait_out(milliseconds wait, Cancel cancel) {
   co_return false;
 }
 
-// The provider's own word on it goes before its status.
+// The provider's explicit word has precedence over its status.
 std::optional<bool> should_retry(const HttpReply& reply) {
   const std::string* word = reply.header("x-should-retry");
   if (word != nullptr && *word == "true") return true;
@@ -197,7 +198,7 @@ void HttpProvider::listen(const std::shared_ptr<const Chat>& chat,
 HttpProvider::Attempt<ChatResponse> HttpProvider::judge(const Chat& chat, const Call& call,
                                                         ResponseState& state,
                                                         const HttpOutcome& outcome) {
-  // A connection that broke after the answer's last word, or its error, takes nothing away, and
+  // A connection that broke after the answer's last word, or after its error, does no harm, and
   // neither does one that stays open for ever.
   const auto* broken = std::get_if<HttpFault>(&outcome);
   const bool ended = broken != nullptr && (broken->kind == HttpFault::interrupted ||
@@ -274,7 +275,7 @@ HttpProvider::FailedAttempt HttpProvider::failed_attempt(const Call& call, Provi
   if (fault.fault == Fault::malformed && !reply.body.empty()) {
     fault.text += "; it begins with " + json::quoted(reply.body);
   }
-  // Whoever says when to come back wants one to, also where the provider's own client gives up.
+  // A provider that says when to come back wants a repetition, even where its own client gives up.
   const bool invited = result.asked && (fault.status == 429 || fault.status == 503);
   const bool spent = fault.code == "insufficient_quota";
   bool repeated = fault.fault == Fault::interrupted;

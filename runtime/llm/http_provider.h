@@ -1,4 +1,4 @@
-// A provider behind HTTP: one wire format, one endpoint, and patience.
+// A provider behind HTTP: one wire format, one endpoint, and rules for repetitions.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -23,7 +23,7 @@ namespace runtime::llm {
 
 class HttpProvider final : public Provider {
  public:
-  // The client outlives it.
+  // The client must outlive it.
   HttpProvider(Endpoint endpoint, std::unique_ptr<const WireFormat> format, HttpClient& client);
 
   std::string_view name() const noexcept override { return endpoint_.provider; }
@@ -48,22 +48,22 @@ class HttpProvider final : public Provider {
     Clock::time_point deadline;
     Cancel cancel;
   };
-  // A try that came to nothing.
+  // A try without an answer.
   struct FailedAttempt {
     Failure failure;
     enum class Then : std::uint8_t { give_up, repeat } then = Then::give_up;
-    std::optional<std::chrono::milliseconds> asked;  // to wait, by the provider
+    std::optional<std::chrono::milliseconds> asked;  // the wait that the provider asks for
   };
   template <class Value>
   using Attempt = std::variant<Value, FailedAttempt>;
   template <class Value>
   using Try = std::function<boost::asio::awaitable<Attempt<Value>>(Call)>;
-  // Whether some of the answer has reached the caller, who would get it twice.
+  // Whether some of the answer has reached the caller, who would get it twice after a repetition.
   enum class Delivered : std::uint8_t { nothing, something };
-  // What has come of an answer so far.
+  // The answer so far.
   struct ResponseState {
     SchemaUse schema_use = SchemaUse::enforced;
-    std::unique_ptr<StreamDecoder> decoder;  // none: the answer comes whole
+    std::unique_ptr<StreamDecoder> decoder;  // null: the answer comes as a whole
     OnText say;
     Delivered delivered = Delivered::nothing;
   };
@@ -94,7 +94,7 @@ class HttpProvider final : public Provider {
   HttpClient& client_;
   std::mutex mutex_;
   std::mt19937_64 random_;
-  std::set<std::string> without_schemas_;  // models that take none as a parameter
+  std::set<std::string> without_schemas_;  // models that take no schema as a parameter
 };
 
 }  // namespace runtime::llm

@@ -64,8 +64,8 @@ std::optional<std::string> obstacle_in(const HttpRequest& request) {
   return std::nullopt;
 }
 
-// A head that says 1xx is followed by another one; what follows a body are trailers, which nobody
-// here has a use for.
+// A head with a status of 1xx is followed by another one; the lines after a body are trailers,
+// which are ignored.
 void HeadReader::feed(std::string_view line) {
   if (complete_) {
     if (line.substr(0, 5) != "HTTP/" || status_ >= 200) return;

@@ -1,4 +1,4 @@
-// What a request and a reply look like as text, where libcurl leaves it to us.
+// The text of requests and replies, where libcurl leaves it to its caller.
 #pragma once
 
 #include <optional>
@@ -9,30 +9,30 @@
 
 namespace runtime::llm {
 
-// Without the blanks and line ends on both sides.
+// Returns the text without the blanks and line ends on both sides.
 std::string_view trimmed(std::string_view text);
 
-// "https://host:port" of a URL: without user, path and question, which may hold secrets.
+// Returns "https://host:port" of a URL, without user, path and query, which may hold secrets.
 std::string origin_of(std::string_view url);
 
-// Why a request cannot be sent. libcurl takes line breaks in headers as they are, so that a key
-// with one in it would add headers; and it guesses http where a URL has no scheme, so that a key
-// would go in the clear.
+// Returns why a request cannot be sent. libcurl sends line breaks in headers as they are, so a key
+// that contains one would add headers; and it assumes http where a URL has no scheme, so a key
+// would be sent in the clear.
 std::optional<std::string> obstacle_in(const HttpRequest& request);
 
-// Puts the status and the headers of a reply together from its lines.
+// Builds the status and the headers of a reply from its lines.
 class HeadReader {
  public:
-  // One line with its end.
+  // Takes one line, including its end.
   void feed(std::string_view line);
 
   int status() const noexcept { return status_; }
-  // The head has ended, and it is not one that another head follows.
+  // Returns true where the head has ended and no other head follows it.
   bool is_final() const noexcept { return complete_ && status_ >= 200; }
   HttpHeaders& headers() noexcept { return headers_; }
 
  private:
-  bool complete_ = true;  // the next line begins a head, unless it is one of a trailer
+  bool complete_ = true;  // the next line begins a head, unless it belongs to a trailer
   int status_ = 0;
   HttpHeaders headers_;
 };

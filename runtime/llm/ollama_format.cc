@@ -29,7 +29,7 @@ void write_ollama_message(Writer& writer, const Message& message) {
   writer.end_object();
 }
 
-// No tool is the only way to say that none may be called.
+// The only way to forbid calls of tools is to send no tools.
 void write_ollama_tools(Writer& writer, const ChatRequest& request) {
   if (request.tools.empty() || request.tool_choice == ToolChoice::none) return;
   write_functions(writer, request.tools);
@@ -37,7 +37,7 @@ void write_ollama_tools(Writer& writer, const ChatRequest& request) {
 
 class OllamaAnswer {
  public:
-  // Nothing, or what is wrong with it.
+  // Returns std::nullopt, or the fault of the line.
   std::optional<ProviderFault> add(const json::Value& line, const OnText& on_text) {
     if (const auto* error = member(line, "error"); error != nullptr && !error->is_null()) {
       return fault_of_error(*error, 0);

@@ -1,4 +1,4 @@
-// /api/chat, as Ollama defines it.
+// Ollama's /api/chat.
 #pragma once
 
 #include "runtime/llm/wire_format.h"

@@ -18,7 +18,7 @@ void write_openai_message(Writer& writer, const Message& message) {
   writer.begin_object().key("role").string(role_of(message.speaker));
   if (message.speaker == Speaker::tool) {
     writer.key("tool_call_id").string(message.tool_call_id);
-    // There is no field for it.
+    // The API has no field for a failure.
     writer.key("content").string((message.tool_failed ? "error: " : "") + message.text);
   } else if (message.text.empty() && !message.tool_calls.empty()) {
     writer.key("content").null();
@@ -45,14 +45,14 @@ void write_openai_tools(Writer& writer, const ChatRequest& request) {
   writer.key("tool_choice").string(required ? "required" : none ? "none" : "auto");
 }
 
-// {"prompt_tokens", "completion_tokens"}; some give it null until the end.
+// Reads {"prompt_tokens", "completion_tokens"}; some servers send null until the end.
 void read_openai_usage(const json::Value* usage, Usage& into) {
   if (usage == nullptr || usage->as_object() == nullptr) return;
   into.input_tokens = count_member(usage, "prompt_tokens");
   into.output_tokens = count_member(usage, "completion_tokens");
 }
 
-// A string, or the texts of a list of parts.
+// Returns a string, or the joined texts of a list of parts.
 std::string content_text(const json::Value* content) {
   if (content == nullptr) return {};
   if (const std::string* text = content->as_string()) return *text;
@@ -61,7 +61,8 @@ std::string content_text(const json::Value* content) {
   return joined;
 }
 
-// What both a message and a delta have; a message's calls are whole, whatever their indices say.
+// Reads the members that a message and a delta share; a message's calls are whole, whatever their
+// indices say.
 void read_calls(const json::Value* from, Delivery delivery, ToolCallParts& parts) {
   std::int64_t position = 0;
   for (const json::Value& item : items_of(member(from, "tool_calls"))) {
@@ -79,7 +80,7 @@ void read_calls(const json::Value* from, Delivery delivery, ToolCallParts& parts
   }
 }
 
-// Whether it is a reason at all; unknown ones count as an end.
+// Returns whether it is a reason at all; an unknown one counts as an end.
 bool read_finish(const std::string& reason, ChatResponse& response) {
   if (reason == "length") {
     response.finish = Finish::length;
@@ -103,7 +104,7 @@ class OpenAiStream final : public StreamDecoder {
   Answer finish(const OnText& on_text) override {
     const bool ended = !fault_ && finished_;
     if (const auto event = reader_.rest()) take(event->data, on_text);
-    // Half a piece behind the last word, where the connection broke, takes nothing away.
+    // A truncated event after the last word, where the connection broke, does no harm.
     if (ended && fault_ && fault_->status == 0) fault_.reset();
     if (fault_) return std::move(*fault_);
     if (!done_ && !finished_) {

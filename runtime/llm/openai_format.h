@@ -1,4 +1,4 @@
-// Chat completions as OpenAI defined them, and what others made of them.
+// OpenAI's chat completions, and the variants of other servers.
 #pragma once
 
 #include <string>
@@ -9,16 +9,17 @@
 
 namespace runtime::llm {
 
-// Where those who speak it differ.
+// The differences between servers that speak this protocol.
 struct Dialect {
-  std::string path = "/v1";  // of a base URL that names the host alone
+  std::string path = "/v1";  // appended to a base URL that names only the host
   std::string limit_field = "max_completion_tokens";
   std::vector<std::pair<std::string, std::string>> headers;
-  // What a schema in the prompt comes with; some want their answers' form named all the same.
+  // Whether the JSON mode is named where the schema is in the prompt, as some servers require.
   enum class PlainJson : std::uint8_t { named, unnamed } plain_json = PlainJson::named;
-  // Whether a router may pass the call on to somebody who ignores a part of it.
+  // Whether a router may pass the call on to a server that ignores a part of it.
   enum class Routing : std::uint8_t { none, by_parameters } routing = Routing::none;
-  // Repeated on these and on what is above 500, as the provider's own client does.
+  // The statuses on which a call is repeated, in addition to those above 500, as the provider's own
+  // client does.
   std::vector<int> repeated = {408, 409, 429};
 
   static Dialect openai();

@@ -14,7 +14,7 @@ namespace runtime::llm {
 namespace {
 
 constexpr long connect_milliseconds = 10'000;
-// libcurl knows its own times; this only bounds a wait for nothing.
+// libcurl knows its own timeouts; this only bounds a wait without one.
 constexpr int longest_wait_milliseconds = 60'000;
 constexpr std::size_t max_head_bytes = 256u << 10;
 
@@ -36,7 +36,7 @@ HttpFault cannot_be_set_up(const std::string& why) {
 
 struct PolledHttp::Multi {
   Multi() {
-    curl_global_init(CURL_GLOBAL_DEFAULT);  // which counts
+    curl_global_init(CURL_GLOBAL_DEFAULT);  // it counts its calls
     multi = curl_multi_init();
     if (multi != nullptr) return;
     curl_global_cleanup();
@@ -49,7 +49,7 @@ struct PolledHttp::Multi {
   Multi(const Multi&) = delete;
   Multi& operator=(const Multi&) = delete;
 
-  // Whether anything came or ended.
+  // Returns whether anything came or ended.
   bool perform();
 
   CURLM* multi = nullptr;
@@ -85,7 +85,7 @@ struct PolledCall::Transfer {
   static std::size_t on_room(char* room, std::size_t size, std::size_t count, void* self);
 
   PolledHttp::Multi& multi;
-  const HttpRequest request;  // libcurl reads the body where it is
+  const HttpRequest request;  // libcurl reads the body from here
   const PolledOptions options;
   const std::size_t max_bytes;
   const std::unique_ptr<CURL, EasyEnd> easy;
@@ -109,9 +109,9 @@ void PolledCall::Transfer::set_connection(const PolledHttpOptions& client) {
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_FOLLOWLOCATION, 0L);
   set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  set(CURLOPT_PROXY, "");  // and the environment is not asked
+  set(CURLOPT_PROXY, "");  // the environment is ignored
   set(CURLOPT_NOPROXY, "");
-  // A path of a file may have dots of its own.
+  // A path of a file may contain dots.
   set(CURLOPT_PATH_AS_IS, 1L);
   if (!client.socket_path.empty()) set(CURLOPT_UNIX_SOCKET_PATH, client.socket_path.c_str());
 }
@@ -122,7 +122,7 @@ void PolledCall::Transfer::add_header(const std::string& line) {
     set_up = CURLE_OUT_OF_MEMORY;
     return;
   }
-  static_cast<void>(lines.release());  // is a part of `longer` now
+  static_cast<void>(lines.release());  // now a part of `longer`
   lines.reset(longer);
 }
 
@@ -144,7 +144,7 @@ void PolledCall::Transfer::set_request() {
       set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
       set(CURLOPT_POSTFIELDS, request.body.data());
     }
-    // Only who sends a lot asks first whether it is wanted.
+    // Without this libcurl would ask before it sends a large body.
     add_header("Expect:");
   }
   set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
@@ -169,7 +169,7 @@ std::size_t PolledCall::Transfer::on_header(char* line, std::size_t size, std::s
   return length;
 }
 
-// What is not taken ends the transfer.
+// Accepting fewer bytes than given ends the transfer.
 std::size_t PolledCall::Transfer::on_body(char* bytes, std::size_t size, std::size_t count,
                                           void* self) {
   auto& transfer = *static_cast<Transfer*>(self);
@@ -275,14 +275,14 @@ void PolledHttp::wait(std::span<pollfd> others) {
   if (multi_->perform()) return;
   std::vector<curl_waitfd> watched;
   for (const pollfd& other : others) {
-    // Both are made of bits that mean the same, but not by the same numbers.
+    // Both are sets of bits with the same meanings, but with different values.
     const int input = (other.events & POLLIN) != 0 ? CURL_WAIT_POLLIN : 0;
     const int room = (other.events & POLLOUT) != 0 ? CURL_WAIT_POLLOUT : 0;
     watched.push_back({.fd = other.fd, .events = static_cast<short>(input | room), .revents = 0});
   }
   curl_multi_poll(multi_->multi, watched.data(), static_cast<unsigned>(watched.size()),
                   longest_wait_milliseconds, nullptr);
-  // libcurl does not tell of the end of a pipe.
+  // libcurl does not report the end of a pipe.
   ::poll(others.data(), others.size(), 0);
   multi_->perform();
 }

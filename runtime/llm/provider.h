@@ -1,4 +1,4 @@
-// One interface to every language model that we can speak to.
+// One interface to all language models.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -21,26 +21,26 @@
 namespace runtime::llm {
 
 enum class Fault : std::uint8_t {
-  bad_request,   // the provider takes no such request (400, 422)
-  unauthorized,  // no or a wrong key (401, 403)
+  bad_request,   // the provider does not accept the request (400, 422)
+  unauthorized,  // the key is missing or wrong (401, 403)
   not_found,     // no such model or path (404)
   rate_limited,  // 429
-  unavailable,   // 5xx, or nobody could be reached
+  unavailable,   // 5xx, or the provider cannot be reached
   interrupted,   // the connection ended within the answer
-  malformed,     // an answer that is not what the provider promises
-  timed_out,     // CallOptions::deadline
+  malformed,     // the answer is not what the provider promises
+  timed_out,     // CallOptions::deadline has passed
   cancelled,
-  exhausted,  // nothing left to play: a cassette's end
+  exhausted,  // nothing is left to play: the end of a cassette
 };
 
-// What went wrong with a call, for a person: who, what, and what to do about it. Never holds a key.
+// The failure of a call, for a person: the provider, the error, and a remedy. Never holds a key.
 struct Failure {
   Fault fault = Fault::malformed;
   std::string provider;
-  int status = 0;       // of HTTP; 0: there was none
+  int status = 0;       // HTTP status; 0: there was none
   std::string message;  // "groq: 401 Invalid API Key; check GROQ_API_KEY"
   std::optional<std::chrono::milliseconds>
-      retry_after;  // as the provider asked, after the last try
+      retry_after;  // the wait that the provider asked for after the last try
   std::uint32_t tries = 1;
 };
 
@@ -67,16 +67,17 @@ class [[nodiscard]] Outcome {
 
 struct CallOptions {
   Cancel cancel;
-  std::chrono::milliseconds deadline{120'000};  // of the whole call, its tries and waits included
+  std::chrono::milliseconds deadline{120'000};  // for the whole call, including its tries and waits
   // Called on the caller's executor with the text of the answer as it comes. Empty: the answer is
-  // not streamed. A try that fails after it was called is not repeated: what was said stays said.
+  // not streamed. A try that fails after the first call of this function is not repeated, since
+  // what was delivered cannot be taken back.
   std::function<void(std::string_view)> on_text;
-  // How often whoever asks has asked before by a schema of this name. Counts where answers were
+  // How often the caller has asked before with a schema of this name. Used where answers were
   // recorded.
   std::size_t asked_before = 0;
 };
 
-// Thread-safe. Must outlive its calls; a call happens on the executor of who awaits it.
+// Thread-safe. Must outlive its calls; a call runs on the executor on which it is awaited.
 class Provider {
  public:
   virtual ~Provider() = default;
@@ -86,10 +87,10 @@ class Provider {
 
   virtual boost::asio::awaitable<Outcome<ChatResponse>> complete(ChatRequest request,
                                                                  CallOptions options) = 0;
-  // Names that ChatRequest::model may have.
+  // The names that ChatRequest::model may have.
   virtual boost::asio::awaitable<Outcome<std::vector<std::string>>> list_models(
       CallOptions options) = 0;
-  // Whether it answers and takes our key: lists the models.
+  // Checks that the provider answers and accepts the key, by listing the models.
   virtual boost::asio::awaitable<Outcome<std::chrono::milliseconds>> health(
       CallOptions options) = 0;
 };

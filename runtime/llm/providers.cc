@@ -61,7 +61,7 @@ std::unique_ptr<const WireFormat> format_of(const ProviderConfig& provider) {
   return std::make_unique<OpenAiFormat>(Dialect::openai());
 }
 
-// Ollama can be asked without anything being set, which is no sign that it is there.
+// Ollama can be used without any setting, so being usable does not mean that it is there.
 bool is_configured(const Config& config, const ProviderConfig& provider) {
   if (!is_usable(config, provider)) return false;
   return provider.name != "ollama" || !provider.base_url.empty() || !provider.model.empty() ||
@@ -111,7 +111,7 @@ jail::Result<std::vector<std::unique_ptr<Provider>>> make_providers(const Config
   if (&config.replay != active && is_usable(config, config.replay)) {
     chosen.push_back(&config.replay);
   }
-  // A base URL or a cassette that nothing is asked of yet is no choice of a provider.
+  // A base URL or a cassette that nothing uses yet does not choose a provider.
   if (active == nullptr) chosen.clear();
   std::vector<std::unique_ptr<Provider>> providers;
   for (const ProviderConfig* provider : chosen) {

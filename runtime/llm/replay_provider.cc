@@ -14,9 +14,9 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::size_t max_cassette_bytes = 256u << 20;
-// The role whose answers are the solutions, which no schema of its own need name.
+// The role whose answers are the solutions; no schema needs to have its name.
 constexpr std::string_view solving_role = "coder";
-// Recordings of programs have no critiques, which the next program of theirs does not need.
+// Recordings of programs have no critiques, and their next program does not need any.
 constexpr std::string_view critic_role = "critic";
 constexpr std::string_view no_critique =
     R"({"diagnosis": "The cassette has no critique.", "fix": "Try the next program.",)"
@@ -24,7 +24,7 @@ constexpr std::string_view no_critique =
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-// Prompts indent, wrap and trim what they quote.
+// Prompts indent, wrap and trim the texts that they quote.
 std::string with_single_spaces(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -43,7 +43,8 @@ bool is_word_byte(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-// Where `task` stands in `prompt` and is no part of longer words; npos: nowhere.
+// The position of `task` in `prompt` where it is not a part of longer words; npos: it does not
+// occur.
 std::size_t place_of(std::string_view task, std::string_view prompt) {
   for (std::size_t at = prompt.find(task); at != prompt.npos; at = prompt.find(task, at + 1)) {
     const std::size_t end = at + task.size();
@@ -55,7 +56,7 @@ std::size_t place_of(std::string_view task, std::string_view prompt) {
   return prompt.npos;
 }
 
-// The texts of a list of answers; nothing where it is none.
+// The texts of a list of answers; std::nullopt where `list` is not one.
 std::optional<std::vector<std::string>> answers_of(const json::Value* list) {
   if (list == nullptr || list->as_array() == nullptr) return std::nullopt;
   std::vector<std::string> answers;
@@ -81,7 +82,8 @@ void write_empty(json::Writer& writer, const json::Value& schema) {
   }
 }
 
-// Cassettes hold programs; where an object with a program in it is wanted, it is put into one.
+// Cassettes hold programs; where an object that contains a program is wanted, the program is put
+// into one.
 std::string as_wanted(const std::string& answer, const std::optional<AnswerSchema>& wanted) {
   if (!wanted) return answer;
   const auto schema = json::parse(wanted->schema, "schema");
@@ -103,7 +105,7 @@ std::string as_wanted(const std::string& answer, const std::optional<AnswerSchem
   return std::move(writer).take();
 }
 
-// In pieces, as a model would say it.
+// Delivers the text in pieces, as a model would.
 void say(std::string_view text, const OnText& on_text) {
   constexpr std::size_t longest_piece = 64;
   while (!text.empty()) {
@@ -161,12 +163,12 @@ jail::Result<ReplayProvider::Record> ReplayProvider::read_record(std::string_vie
   return record;
 }
 
-// The task that a prompt is about opens what the user says; others may follow, as examples. One
-// task may begin like another: the longest that begins there counts.
+// The task that a prompt is about comes first in the user's text; others may follow, as examples.
+// One task may begin like another: the longest match at that place is taken.
 std::vector<const ReplayProvider::Record*> ReplayProvider::records_for(
     const ChatRequest& request) const {
   std::string prompt;
-  std::string behind;  // what others say counts where the user names no task
+  std::string behind;  // the other messages are searched where the user names no task
   for (const Message& message : request.messages) {
     (message.speaker == Speaker::user ? prompt : behind) += message.text + '\n';
   }
@@ -186,7 +188,7 @@ std::vector<const ReplayProvider::Record*> ReplayProvider::records_for(
   return {};
 }
 
-// Goes to whoever asked, who may be anybody: it names the setting and no path of this host.
+// The failure goes to a caller, who may be anybody: it names the setting and no path of this host.
 Failure ReplayProvider::exhausted(std::string text) {
   Failure failure;
   failure.fault = Fault::exhausted;
@@ -195,7 +197,7 @@ Failure ReplayProvider::exhausted(std::string text) {
   return failure;
 }
 
-// `number`: how many answers to the same were played for this task.
+// `number` is how many answers to the same question were played for this task.
 Outcome<ChatResponse> ReplayProvider::play(const ChatRequest& request, std::size_t number) const {
   std::string role = request.schema ? request.schema->name : std::string();
   if (role == solving_role) role.clear();

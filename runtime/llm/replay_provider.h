@@ -27,7 +27,7 @@ class ReplayProvider final : public Provider {
  public:
   static constexpr std::string_view provider_name = "replay";
 
-  // Errors: the file cannot be read; invalid, with the line that is no record.
+  // Errors: the file cannot be read; invalid, with the line that is not a record.
   static jail::Result<std::unique_ptr<ReplayProvider>> open(const std::string& path);
   // `name` is for the error.
   static jail::Result<std::unique_ptr<ReplayProvider>> parse(std::string_view text,

@@ -69,7 +69,7 @@ class Check {
     if (errors_.size() < max_errors) errors_.push_back(place + ": " + what);
   }
 
-  // One name or a list of them. What is of the wrong type is wrong in nothing else.
+  // Takes one type name or a list of them. A value of the wrong type gets no other complaints.
   bool check_type(const json::Value& value, const json::Value& schema, const std::string& place) {
     const json::Value* type = member(schema, "type");
     if (type == nullptr) return true;

@@ -1,4 +1,4 @@
-// Streams of a model's answer, cut into their parts however the network cut them.
+// Splits streams of a model's answer into their parts, however the network has split them.
 #pragma once
 
 #include <cstddef>
@@ -11,46 +11,45 @@ namespace runtime::llm {
 
 constexpr std::size_t max_stream_part = 8u << 20;
 
-// Lines that end in LF, CR LF or, where asked for, CR alone, without their ends. Bytes are not
-// looked into: a letter of several bytes may come in pieces.
+// Splits at LF, CR LF or, where requested, CR alone; the lines come without their ends. The bytes
+// are not interpreted: a character of several bytes may come in pieces.
 class LineSplitter {
  public:
   enum class Ends : unsigned char { lf, cr_too };
   LineSplitter(Ends ends, std::size_t max_bytes) : ends_(ends), max_bytes_(max_bytes) {}
 
-  // Takes the next line off the front of `bytes`; nothing: all of them are taken, and no line is
-  // complete.
+  // Takes the next line off the front of `bytes`. Returns std::nullopt where all of them are taken
+  // and no line is complete.
   std::optional<std::string> next(std::string_view& bytes);
-  // What has come of a line that has no end.
+  // Returns the beginning of a line whose end has not come.
   std::string rest();
-  // A line is longer than the bound. Nothing comes out any more.
+  // Returns true where a line is longer than the bound. Nothing comes out any more.
   bool overflowed() const noexcept { return overflowed_; }
 
  private:
   const Ends ends_;
   const std::size_t max_bytes_;
   std::string line_;
-  bool after_cr_ = false;  // an LF that comes now belongs to the line before
+  bool after_cr_ = false;  // an LF that comes now still belongs to the previous line
   bool overflowed_ = false;
 };
 
 struct SseEvent {
-  std::string event;  // empty: the stream did not name it
+  std::string event;  // empty: the stream gave no name
   std::string data;   // lines joined by LF
 };
 
-// Server-sent events: comments, ids and times to reconnect after are left out, and so are events
-// without data.
+// Reads server-sent events. Skips comments, ids, reconnection times and events without data.
 class SseReader {
  public:
   explicit SseReader(std::size_t max_bytes = max_stream_part)
       : max_bytes_(max_bytes), lines_(LineSplitter::Ends::cr_too, max_bytes) {}
 
   std::vector<SseEvent> feed(std::string_view bytes);
-  // At the end of the stream: an event that no empty line followed. A connection that broke leaves
-  // such a piece too, so it is for those who know that the stream is whole.
+  // For the end of the stream: returns an event that no empty line followed. A broken connection
+  // leaves such a piece too, so only a caller that knows the stream to be complete may use it.
   std::optional<SseEvent> rest();
-  // An event is larger than the bound. Nothing comes out any more.
+  // Returns true where an event is larger than the bound. Nothing comes out any more.
   bool overflowed() const noexcept { return overflowed_ || lines_.overflowed(); }
 
  private:
@@ -65,14 +64,14 @@ class SseReader {
   bool overflowed_ = false;
 };
 
-// Lines with something on them: NDJSON.
+// Reads lines that are not blank: NDJSON.
 class LineReader {
  public:
   explicit LineReader(std::size_t max_bytes = max_stream_part)
       : lines_(LineSplitter::Ends::lf, max_bytes) {}
 
   std::vector<std::string> feed(std::string_view bytes);
-  // At the end of the stream: a line without an end.
+  // For the end of the stream: returns a line without an end.
   std::optional<std::string> rest();
   bool overflowed() const noexcept { return lines_.overflowed(); }
 

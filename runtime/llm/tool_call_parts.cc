@@ -31,7 +31,7 @@ ToolCall& ToolCallParts::at(std::optional<std::int64_t> index, const std::string
     if (found->call.id.empty()) found->call.id = id;
     return found->call;
   }
-  // finish() refuses them all; looking through ever more of them would hold the thread up.
+  // finish() refuses all of them; searching ever more of them would block the thread.
   if (parts_.size() > max_calls) return parts_.back().call;
   Part part;
   part.index = index ? *index : static_cast<std::int64_t>(parts_.size());
@@ -69,7 +69,7 @@ std::variant<std::vector<ToolCall>, ProviderFault> ToolCallParts::finish() {
 std::optional<ProviderFault> take_calls(ToolCallParts& parts, ChatResponse& response) {
   auto calls = parts.finish();
   if (auto* fault = std::get_if<ProviderFault>(&calls)) {
-    // What was cut in the middle of its arguments is no lie of the provider's.
+    // An answer that was cut in the middle of its arguments is not the provider's fault.
     if (response.finish != Finish::length) return std::move(*fault);
     return std::nullopt;
   }

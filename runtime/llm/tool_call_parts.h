@@ -1,4 +1,4 @@
-// Tool calls as they come in pieces, put together.
+// Assembles tool calls that come in pieces.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace runtime::llm {
 
-// An id that a provider gave none for; it is not sent back to who never saw it.
+// An id for a call for which the provider gave none; it is not sent back to that provider.
 std::string made_call_id(std::size_t number);
 bool is_made_call_id(std::string_view id);
 
 class ToolCallParts {
  public:
-  // The call at `index`; nothing: the last one goes on, unless `id` says that another begins. Some
-  // providers give every call the same index: a new id begins a new call there, too.
+  // Returns the call at `index`; without an index, the last one, unless `id` says that another
+  // begins. Some providers give every call the same index: a new id begins a new call there, too.
   ToolCall& at(std::optional<std::int64_t> index, const std::string& id);
 
   bool empty() const { return parts_.empty(); }
-  // Each with a name, an id of its own and an object as arguments, or what is wrong.
+  // Returns the calls, each with a name, an id of its own and an object as arguments; or the fault.
   std::variant<std::vector<ToolCall>, ProviderFault> finish();
 
  private:
@@ -36,7 +36,8 @@ class ToolCallParts {
   std::vector<Part> parts_;
 };
 
-// The calls into the response, and how it ended by them; nothing where they are sound.
+// Puts the calls into the response, and sets how it ended by them; returns std::nullopt where they
+// are valid.
 std::optional<ProviderFault> take_calls(ToolCallParts& parts, ChatResponse& response);
 
 }  // namespace runtime::llm

@@ -8,7 +8,7 @@
 namespace runtime::llm {
 namespace {
 
-// Errors within a stream have a type instead of a status.
+// Errors within a stream have a type in place of a status.
 int status_of_type(std::string_view type) {
   constexpr std::pair<std::string_view, int> statuses[] = {
       {"overloaded_error", 529},
@@ -78,7 +78,7 @@ void write_functions(json::Writer& writer, const std::vector<Tool>& tools) {
 }
 
 std::uint64_t count_member(const json::Value* value, std::string_view key) {
-  // Counts are added up for as long as a task lasts: sums of these do not overflow.
+  // Counts are added up as long as a task lasts: sums of these do not overflow.
   constexpr std::int64_t most = 1'000'000'000'000;
   const json::Value* found = member(value, key);
   if (found == nullptr) return 0;
@@ -138,7 +138,7 @@ ProviderFault fault_of_error(const json::Value& error, int status) {
   fault.text = text_member(&error, "message");
   fault.code = text_member(&error, "code");
   if (fault.code.empty()) fault.code = text_member(&error, "type");
-  // A router says who is meant, and in whose words.
+  // A router says which provider is meant, and repeats that one's words.
   const json::Value* behind = member(error, "metadata");
   if (const std::string raw = text_member(behind, "raw"); !raw.empty()) {
     const std::string name = text_member(behind, "provider_name");
@@ -186,7 +186,7 @@ Models models_of(std::string_view body, std::string_view list, std::string_view 
   }
   std::vector<std::string> names;
   for (const json::Value& entry : *entries->as_array()) {
-    // Nobody could ask for one that is no name, and a terminal might obey it.
+    // Nobody could request a model by such a text, and a terminal might obey it.
     if (std::string name = text_member(&entry, key); is_model_name(name)) {
       names.push_back(std::move(name));
     }

@@ -1,5 +1,5 @@
-// JSON of providers: read with tolerance for what is not there, since what is promised and what is
-// sent differ from one to the next.
+// JSON of providers. Reading tolerates missing members, since promises and answers differ from
+// provider to provider.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +17,28 @@ namespace runtime::llm {
 
 using json::member;
 using json::text_member;
-// 0 where `value` is null, no object, or has no such member.
+// Returns 0 where `value` is null, is not an object, or has no such member.
 std::uint64_t count_member(const json::Value* value, std::string_view key);
-// The items of an array; empty where it is none.
+// Returns the items of an array; an empty one where it is not an array.
 const json::Array& items_of(const json::Value* value);
 
-// As OpenAI writes them and others after it: who speaks, and the member "tools".
+// Writers for the forms that OpenAI introduced and others use: the speaker, and the member "tools".
 std::string_view role_of(Speaker speaker);
 void write_functions(json::Writer& writer, const std::vector<Tool>& tools);
 
 void write_value(json::Writer& writer, const json::Value& value);
 std::string text_of(const json::Value& value);
 
-// The status and words of an error object {"message", "code" or "status" or "type"}, or of a
+// Reads the status and text of an error object {"message", "code" or "status" or "type"}, or of a
 // string.
 ProviderFault fault_of_error(const json::Value& error, int status);
-// As decode_error() does for most: {"error": ...} as fault_of_error() reads it, else the body as it
-// is.
+// decode_error() for most providers: reads {"error": ...} by fault_of_error(), else takes the body
+// as it is.
 ProviderFault fault_of_body(int status, std::string_view body);
-// An answer that is not what the provider promises.
+// The fault of an answer that is not what the provider promises.
 ProviderFault malformed(std::string text);
 
-// The `key` of each item of the array `list`.
+// The member `key` of each item of the array `list`.
 Models models_of(std::string_view body, std::string_view list, std::string_view key);
 
 }  // namespace runtime::llm

@@ -11,8 +11,8 @@
 
 namespace runtime {
 
-// Thread-safe. The labels come from short lists of ours, never from a client: each new combination
-// is kept for ever.
+// Thread-safe. Labels must come from short lists of our own, never from a client: each new
+// combination is kept for ever.
 class Counters {
  public:
   using Labels = std::vector<std::string>;

@@ -6,7 +6,7 @@
 
 namespace runtime {
 
-// Below 16 each value has its own cell; above, the four bits after the leading one choose it.
+// Each value below 16 has its own cell; above, the four bits after the leading one select it.
 std::size_t Histogram::cell_of(std::uint64_t duration) {
   if (duration < steps) return duration;
   const auto exponent = static_cast<std::size_t>(std::bit_width(duration)) - 1;

@@ -1,4 +1,4 @@
-// How long things take: counts by duration, for percentiles and for Prometheus.
+// A histogram of durations, for percentiles and for Prometheus.
 #pragma once
 
 #include <array>
@@ -9,13 +9,13 @@
 
 namespace runtime {
 
-// Thread-safe and without locks: observing is three additions. A snapshot taken meanwhile may miss
-// what is just being added.
+// Thread-safe and without locks: an observation is three additions. A snapshot that is taken
+// meanwhile may miss an observation under way.
 class Histogram {
  public:
   using Duration = std::chrono::microseconds;
 
-  // Upper bounds as Prometheus gets them; beyond the last there is only infinity.
+  // The upper bounds that Prometheus gets; above the last one there is only infinity.
   static constexpr std::array<std::int64_t, 18> bounds_us = {
       50,     100,     250,     500,     1'000,     2'500,     5'000,     10'000,     25'000,
       50'000, 100'000, 250'000, 500'000, 1'000'000, 2'500'000, 5'000'000, 10'000'000, 60'000'000};
@@ -24,9 +24,10 @@ class Histogram {
 
   std::uint64_t count() const;
   Duration sum() const;
-  // How many took at most each bound; the last entry is all of them.
+  // The number of observations up to each bound; the last entry is the number of all.
   std::array<std::uint64_t, bounds_us.size() + 1> cumulative() const;
-  // The duration that `share` (0 .. 1) of all did not exceed, right to 4 %; 0 without any.
+  // The duration that `share` (0 .. 1) of all observations did not exceed, exact to 4 %; 0 where
+  // there are none.
   Duration percentile(double share) const;
 
  private:

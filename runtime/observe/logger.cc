@@ -76,7 +76,7 @@ std::string text_value(std::string_view value) {
   return plain ? std::string(value) : json_string(value);
 }
 
-// The message without its quotes, since it is a sentence; quotation marks in it need no escape.
+// The message without quotes, since it is a sentence; quotation marks in it need no escape.
 std::string text_message(std::string_view message) {
   const bool plain =
       std::all_of(message.begin(), message.end(), [](char c) { return c >= ' ' && c < 0x7F; });
@@ -148,7 +148,7 @@ Logger::Logger(LogOptions options) {
       spdlog::pattern_time_type::utc, "\n"));
   logger.set_level(to_spdlog(options.level));
   logger.flush_on(spdlog::level::debug);
-  // A log that cannot be written (stderr is a closed pipe) must not end what it reports on.
+  // A log that cannot be written (stderr is a closed pipe) must not end the server.
   logger.set_error_handler([](const std::string&) {});
 }
 

@@ -1,5 +1,4 @@
-// What the service says about itself: one line an event, as text for people or as JSON for
-// machines.
+// The service's log: one line an event, as text for people or as JSON for machines.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@ namespace runtime {
 enum class LogLevel : std::uint8_t { debug, info, warning, error };
 enum class LogFormat : std::uint8_t { text, json };
 
-// A named value beside the message. Only looked at during the call.
+// A named value beside the message. The views must be valid during the call only.
 struct LogField {
   std::string_view name;
   std::variant<std::string_view, std::int64_t, double> value;
@@ -28,8 +27,8 @@ struct LogOptions {
   std::function<void(std::string_view)> write;
 };
 
-// Thread-safe. Whatever bytes it is given, an event stays one line, a JSON line stays valid JSON,
-// and a text line has no control characters that a terminal would obey.
+// Thread-safe. For any bytes, an event stays one line, a JSON line stays valid JSON, and a text
+// line has no control characters that a terminal would obey.
 class Logger {
  public:
   explicit Logger(LogOptions options);

@@ -1,4 +1,4 @@
-// What is counted and timed, for /stats and /metrics.
+// The counters and timings behind /stats and /metrics.
 #pragma once
 
 #include <array>
@@ -14,16 +14,18 @@ namespace runtime {
 // Thread-safe.
 struct Metrics {
   Histogram queued;        // waiting for a place
-  Histogram started;       // from there to the program's first instruction
-  Histogram started_warm;  // of these, in a jail that waited or a fork of a warm interpreter
-  Histogram started_cold;  // in one that was made for it
-  Histogram ran;           // from there to its end
+  Histogram started;       // from its place to the program's first instruction
+  Histogram started_warm;  // the part of these in a jail that waited or a fork of a warm
+                           // interpreter
+  Histogram started_cold;  // the part of these in a jail that was made for the program
+  Histogram ran;           // from the first instruction to the program's end
   Histogram total;         // from the accepted request to its result
   Counters outcomes;       // status, language
   Counters tasks;          // status
   Counters responses;      // route, status class: "/execute", "2xx"
-  Counters webhooks;       // "delivered", "failed": each try of an event
-  // reason: names of RefusalCode; "stopping", "connections", "rate", "concurrency", "peer"
+  Counters webhooks;       // "delivered", "failed": each attempt to deliver an event
+  // Label: the reason, which is a name of RefusalCode, or "stopping", "connections", "rate",
+  // "concurrency" or "peer".
   Counters rejected;
 
   struct Phase {

@@ -80,7 +80,7 @@ ProcessUse process_use() {
   return use;
 }
 
-// One of them is the directory that is read here.
+// One of the descriptors is that of the directory that is read here.
 double open_descriptors() {
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc/self/fd"), ::closedir);
   if (directory == nullptr) return 0;

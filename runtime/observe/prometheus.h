@@ -1,4 +1,4 @@
-// The text format that Prometheus reads, version 0.0.4.
+// A writer of Prometheus's text format, version 0.0.4.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace runtime {
 
 inline constexpr const char* prometheus_media_type = "text/plain; version=0.0.4; charset=utf-8";
 
-// Families one after the other; the caller names each once, with its type, and then its samples.
+// The families come one after the other; the caller names each once, with its type, and then adds
+// its samples.
 class PrometheusText {
  public:
   using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
@@ -22,7 +23,7 @@ class PrometheusText {
   PrometheusText& family(std::string_view name, std::string_view type, std::string_view help);
   PrometheusText& sample(Labels labels, double value);
   PrometheusText& histogram(Labels labels, const Histogram& histogram);
-  // One sample for each combination; `names` are those of the labels.
+  // Adds one sample for each combination; `names` are those of the labels.
   PrometheusText& counters(std::initializer_list<std::string_view> names, const Counters& counters);
 
   std::string take() && { return std::move(text_); }
@@ -34,7 +35,7 @@ class PrometheusText {
   std::string name_;
 };
 
-// What this process uses, by the names that every Prometheus client library has.
+// Writes this process's usage, by the names that every Prometheus client library uses.
 void write_process(PrometheusText& text);
 
 }  // namespace runtime

@@ -11,7 +11,7 @@
 namespace runtime {
 
 // Up to 256 bytes come whole or not at all once the generator is seeded, which it is long before
-// any server starts; a kernel without it leaves no id that could be trusted.
+// any server starts. Where the kernel lacks the generator, no id could be trusted.
 std::string random_bytes(std::size_t count) {
   std::string bytes(count, '\0');
   if (::getrandom(bytes.data(), count, 0) != static_cast<ssize_t>(count)) std::abort();

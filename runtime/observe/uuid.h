@@ -7,16 +7,16 @@
 
 namespace runtime {
 
-// A random UUID (version 4) from the kernel's generator.
+// Returns a random UUID (version 4) from the kernel's generator.
 std::string make_uuid();
 
-// `count` bytes, at most 256, from the kernel's generator.
+// Returns `count` bytes, at most 256, from the kernel's generator.
 std::string random_bytes(std::size_t count);
 
-// 128 random bits in lower-case base 32: 26 letters and digits.
+// Returns 128 random bits in lower-case base 32: 26 letters and digits.
 std::string random_text();
 
-// 8-4-4-4-12 hexadecimal digits, of any version and case.
+// Accepts 8-4-4-4-12 hexadecimal digits, of any version and case.
 bool is_uuid(std::string_view text) noexcept;
 
 }  // namespace runtime

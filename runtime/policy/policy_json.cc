@@ -24,7 +24,7 @@ using json::Place;
 using json::Value;
 using Tests = std::vector<ArgumentTest>;
 
-// A rule of a file becomes one jail::Rule for each combination of its `any_of` values. What is
+// A rule of a file becomes one jail::Rule for each combination of its `any_of` values. A rule
 // beyond these bounds fits no filter, and would take memory and time before that shows.
 constexpr std::size_t max_combinations = 1024;
 constexpr std::size_t max_conditions = 16;
@@ -40,7 +40,7 @@ Result<Decision> decision(const Value* value, const Place& place) {
                      "; must be allow, kill or the name of an error such as EPERM");
 }
 
-// An integer, "0x..." (JSON itself has no hexadecimal numbers) or a name.
+// Parses an integer, "0x..." (JSON itself has no hexadecimal numbers) or a name.
 Result<std::uint32_t> number(const Value& value, const Place& place) {
   constexpr std::string_view allowed = "must be 0 .. 0xffffffff: an integer, \"0x...\" or a name";
   if (const std::int64_t* integer = value.as_integer()) {
@@ -62,7 +62,7 @@ Result<std::uint32_t> number(const Value& value, const Place& place) {
   return place.error("unknown name " + json::quoted(*word));
 }
 
-// One number, or a list of them that are or-ed together.
+// Parses one number, or a list of numbers that are or-ed together.
 Result<std::uint32_t> mask(const Value& value, const Place& place) {
   const json::Array* flags = value.as_array();
   if (flags == nullptr) return number(value, place);
@@ -88,7 +88,7 @@ Result<Tests> any_of(const json::Object& condition, ArgumentTest test, const Pla
   return alternatives;
 }
 
-// One entry of `when`: the tests of which one has to hold.
+// Parses one entry of `when` into tests of which one has to hold.
 Result<Tests> condition(const Value& value, const Place& place) {
   const auto object =
       object_with(value, place, {"argument", "mask", "equal", "not_equal", "any_of"});
@@ -120,7 +120,7 @@ Result<Tests> condition(const Value& value, const Place& place) {
   return Tests{test};
 }
 
-// Every way to satisfy a rule's `when`; one way without any test where there is none.
+// Returns every way to satisfy a rule's `when`; one way without any test where the rule has none.
 Result<std::vector<Tests>> combinations(const json::Object& rule, const Place& place) {
   std::vector<Tests> ways(1);
   if (member(rule, "when") == nullptr) return ways;

@@ -20,7 +20,7 @@
 namespace runtime::policy {
 namespace {
 
-// Linux 6.1; glibc 2.36 has no name for it.
+// The value in Linux 6.1; glibc 2.36 has no name for it.
 constexpr int madv_collapse = 25;
 
 template <class Number>
@@ -58,7 +58,7 @@ constexpr Symbol<int> error_numbers[] = {
     {"ECONNREFUSED", ECONNREFUSED},
 };
 
-// Private to the kernel's own headers: what lies above it in a socket type are flags.
+// Private to the kernel's own headers: the bits above it in a socket type are flags.
 constexpr std::uint32_t SOCK_TYPE_MASK = 0xf;
 
 constexpr Symbol<std::uint32_t> argument_values[] = {

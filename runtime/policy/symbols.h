@@ -7,10 +7,10 @@
 
 namespace runtime::policy {
 
-// "EPERM" -> 1. Nothing for a name that is not known.
+// "EPERM" -> 1. Returns std::nullopt for an unknown name.
 std::optional<int> error_number(std::string_view name);
 
-// "AF_UNIX", "TIOCSTI", "CLONE_NEWUSER", "PR_SET_NAME", "F_SETLEASE" ...
+// Accepts "AF_UNIX", "TIOCSTI", "CLONE_NEWUSER", "PR_SET_NAME", "F_SETLEASE" ...
 std::optional<std::uint32_t> argument_value(std::string_view name);
 
 }  // namespace runtime::policy

@@ -1,4 +1,5 @@
-// Why a request is refused, for programs: every code that an answer may have, in one place.
+// The reasons for refusing a request, for programs: every code that an answer may have, in one
+// place.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 
 namespace runtime {
 
-// They stand in the order of the statuses. A code never changes its name: clients compare with it.
+// The codes are in the order of the statuses. A code never changes its name: clients compare with
+// it.
 enum class RefusalCode : std::uint8_t {
   bad_request,
   bad_json,
@@ -78,16 +80,16 @@ enum class RefusalCode : std::uint8_t {
 struct RefusalKind {
   RefusalCode code;
   std::string_view name;  // "name_taken"
-  int status;             // of HTTP
+  int status;             // HTTP status
   std::string_view meaning;
   std::string_view remedy{};  // what the caller can do; empty: nothing, or the detail says it
 };
 
-// They stand in the order of the codes.
+// The kinds are in the order of the codes.
 std::span<const RefusalKind> refusal_kinds() noexcept;
 const RefusalKind& kind_of(RefusalCode code) noexcept;
 
-// "name_taken"
+// Returns a name such as "name_taken".
 std::string_view name_of(RefusalCode code) noexcept;
 
 }  // namespace runtime

@@ -12,11 +12,11 @@ using jail::ErrorKind;
 using jail::Phase;
 using jail::Result;
 
-// Setting up takes milliseconds; a host that needs this long is in trouble. A jail out of a pool is
-// given up sooner, since one that is made for the program alone can take its place.
+// Setting up takes milliseconds, so a host that needs this long is in trouble. A jail from a pool
+// is given up sooner, since one that is made for the program alone can take its place.
 constexpr std::chrono::seconds set_up_deadline{10};
 constexpr std::chrono::seconds pooled_set_up_deadline{5};
-// After a jail was given up: its processes take about as long to end.
+// The pause after a jail was given up: its processes take about this long to end.
 constexpr std::chrono::milliseconds end_of_a_jail{10};
 
 Error queue_is_full() { return {ErrorKind::exhausted, "run a program: the queue is full", 0, {}}; }
@@ -34,8 +34,8 @@ Error not_ready(std::chrono::seconds after) {
           "the host is too busy, or a process of this server does not answer"};
 }
 
-// A launcher or a zygote was killed or hangs with this jail in its hands, or the jail was killed
-// while it waited.
+// Returns whether a launcher or a zygote was killed or hangs while it made this jail, or the jail
+// was killed while it waited.
 bool is_not_its_own_fault(const Leased& leased, const Result<void>& done) {
   return leased.pooled || (!done && done.error().kind == ErrorKind::closed);
 }
@@ -80,7 +80,7 @@ asio::awaitable<Result<Leased*>> Acquisition::acquire(const RunRequest& request,
     } else {
       done = tried->error();
     }
-    // A program that is started opens descriptors too.
+    // Starting a program opens descriptors too.
     bool has_more_room = false;
     if (!done && is_shortage(done.error())) has_more_room = co_await more_room();
     if (has_more_room) continue;
@@ -105,12 +105,12 @@ asio::awaitable<Result<Acquisition::Waited>> Acquisition::wait_for_place(std::st
   if (waited == Waited::late) co_return none_became_free("place");
   if (waited == Waited::cancelled) co_return waited;
   queued_ = nullptr;
-  if (!**answer) co_return queue_is_full();  // its room went to a caller who waits for less
+  if (!**answer) co_return queue_is_full();  // it went to a caller with fewer requests
   place_ = std::move(***answer);
   co_return waited;
 }
 
-// A place is held meanwhile. nullopt: cancelled.
+// The place is held meanwhile. Returns std::nullopt if cancelled.
 asio::awaitable<Acquisition::Tried> Acquisition::wait_for_jail(const RunRequest& request) {
   const auto answer = std::exchange(answer_, nullptr);
   const Waited waited = co_await wait_for(answer, [] { return true; });
@@ -122,7 +122,8 @@ asio::awaitable<Acquisition::Tried> Acquisition::wait_for_jail(const RunRequest&
   co_return launch(request, Way::cold, nullptr);
 }
 
-// What the jail at hand lacks is taken from those that wait for nobody. False: there are none.
+// Frees what the jail needs by giving up jails that nobody waits for. Returns false where there are
+// none.
 asio::awaitable<bool> Acquisition::more_room() {
   if (clock_.now() >= patience_ || !make_room_()) co_return false;
   held_.reset();
@@ -131,7 +132,7 @@ asio::awaitable<bool> Acquisition::more_room() {
   co_return true;
 }
 
-// `withdraw` says whether no answer is on its way.
+// `withdraw` returns whether no answer is under way.
 template <class T, class Withdraw>
 asio::awaitable<Acquisition::Waited> Acquisition::wait_for(std::shared_ptr<std::optional<T>> answer,
                                                            Withdraw withdraw) {
@@ -144,7 +145,7 @@ asio::awaitable<Acquisition::Waited> Acquisition::wait_for(std::shared_ptr<std::
   co_return Waited::answered;
 }
 
-// Whoever answers may be another thread.
+// The answer may come from another thread.
 template <class T>
 std::function<void(T)> Acquisition::answer_to(
     const std::shared_ptr<std::optional<T>>& answer) const {
@@ -159,7 +160,7 @@ std::function<void(T)> Acquisition::answer_to(
   };
 }
 
-// A jail that ends before, or that is killed because the run is cancelled, is no Error.
+// It is no Error that a jail ends before it is ready, or is killed because the run is cancelled.
 asio::awaitable<Result<void>> Acquisition::until_ready() {
   Leased& leased = held_->leased;
   const std::chrono::seconds patience = leased.pooled ? pooled_set_up_deadline : set_up_deadline;

@@ -1,5 +1,5 @@
-// How a run comes to its jail: a place, a jail that waits or is made, and another one where that
-// comes to nothing before the program runs.
+// Gets a jail for a run: a place, then a jail that waits or is made, and another one where that
+// fails before the program runs.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -20,17 +20,17 @@
 
 namespace runtime {
 
-// One run's, on the executor of its alarm. Gives up the jail, and after that the place, when it
-// goes.
+// Belongs to one run, on the executor of its alarm. The destructor gives up the jail, and after
+// that the place.
 class Acquisition {
  public:
   enum class Way : std::uint8_t { any, cold };
-  // A jail for the request; nothing where it waits for one, by a ticket that was made for it.
-  // `failed` made a jail that came to nothing: it has ended, or is about to, though it may still
-  // take orders. Always a jail or an Error with Way::cold.
+  // Returns a jail for the request, or std::nullopt where the request waits for one, by a ticket
+  // that was made for it. `failed` is the maker of a jail that failed: it has ended, or is about
+  // to, though it may still take orders. With Way::cold the result is always a jail or an Error.
   using Launch = std::function<std::optional<jail::Result<Leased>>(
       const RunRequest&, Way, const JailMaker& failed, const WarmPool::MakeTicket&)>;
-  // Gives up a jail that waits for nobody; false where there is none.
+  // Gives up a jail that nobody waits for; returns false where there is none.
   using MakeRoom = std::function<bool()>;
   // Starts the program in a jail that is ready.
   using Start = std::function<jail::Result<void>(Leased&)>;
@@ -42,18 +42,20 @@ class Acquisition {
   Acquisition(const Acquisition&) = delete;
   Acquisition& operator=(const Acquisition&) = delete;
 
-  // To be called once. A jail in which `start` has started the program, or that ended before; null
-  // where the run was cancelled before it had one. Watches the jail from now on, for the alarm.
-  // Does not suspend where a place is free and a jail waits. A program that waits longer than it
-  // may run is one that nobody waits for any more: ErrorKind::exhausted, as where the queue is
-  // full. Where the host lacks what a jail takes, those that wait for nobody are given up, one
-  // after the other, until there is enough. Other errors: as Launch and Start, and timed_out where
-  // the jail is not ready in time. `request` must stay where it is meanwhile.
+  // Must be called once. Returns a jail in which `start` has started the program, or that ended
+  // before; null where the run was cancelled before it had one. Watches the jail from then on, for
+  // the alarm. Does not suspend where a place is free and a jail waits. A program that waits longer
+  // than it may run fails with ErrorKind::exhausted, as where the queue is full, since its caller
+  // is assumed to be gone. Where the host lacks the resources for a jail, jails that nobody waits
+  // for are given up, one after the other, until there are enough. Other errors: as Launch and
+  // Start, and timed_out where the jail is not ready in time. `request` must stay where it is
+  // meanwhile.
   boost::asio::awaitable<jail::Result<Leased*>> acquire(const RunRequest& request,
                                                         std::string caller, Start start);
 
   TimeSource::Time asked_at() const noexcept { return asked_at_; }
-  // When it last stopped waiting for a place or a jail; before that, when it was asked.
+  // The time at which it last stopped waiting for a place or a jail; before that, the time of the
+  // request.
   TimeSource::Time placed_at() const noexcept { return placed_at_; }
 
  private:
@@ -86,10 +88,10 @@ class Acquisition {
   const MakeRoom make_room_;
   TimeSource::Time asked_at_;
   TimeSource::Time placed_at_;
-  TimeSource::Time patience_;  // until when a place and a jail are waited for
-  Admission::Ticket queued_;   // null unless it waits for a place
+  TimeSource::Time patience_;  // the end of the wait for a place and a jail
+  Admission::Ticket queued_;   // null unless the run waits for a place
   Admission::Place place_;
-  WarmPool::Ticket ticket_;  // null unless it waits for a jail of a pool
+  WarmPool::Ticket ticket_;  // null unless the run waits for a jail of a pool
   std::shared_ptr<Tried> answer_;
   std::optional<Held> held_;
 };

@@ -4,10 +4,10 @@
 
 namespace runtime {
 
-// With a lock of its own, so that claims and places do not wait for one another.
+// Has a lock of its own, so that claims and places do not wait for one another.
 struct Admission::Claims {
   std::mutex mutex;
-  std::map<std::string, std::uint32_t> counts;  // none is 0
+  std::map<std::string, std::uint32_t> counts;  // no count is 0
 };
 
 Admission::Admission(std::uint32_t places, std::uint32_t queue, std::uint32_t a_caller)
@@ -44,7 +44,7 @@ std::optional<Admission::Place> Admission::take_free() {
   return Place(*this);
 }
 
-// With the lock held.
+// Must be called with the lock held.
 bool Admission::take_one() {
   const bool there = taken_ < places_;
   if (there) ++taken_;
@@ -102,7 +102,7 @@ void Admission::give_back() {
     --queued_;
     if (!line.tickets.empty()) lines_.push_back(std::move(line));
   }
-  (*next)(Place(*this));  // the place changes hands without becoming free
+  (*next)(Place(*this));  // the place changes its holder without becoming free
 }
 
 std::deque<Admission::Line>::iterator Admission::line_of(const std::string& caller) {
@@ -110,8 +110,9 @@ std::deque<Admission::Line>::iterator Admission::line_of(const std::string& call
                       [&](const Line& line) { return line.caller == caller; });
 }
 
-// With the lock held: the latest request of the longest line leaves it, where that line stays as
-// long as the one of `caller` becomes. A line that is left has others in it.
+// Must be called with the lock held. The latest request of the longest line leaves the queue, where
+// that line stays at least as long as that of `caller` becomes. A line that loses a request has
+// others in it.
 Admission::Ticket Admission::make_room_for(const std::string& caller) {
   const auto longest = std::max_element(
       lines_.begin(), lines_.end(),

@@ -1,5 +1,6 @@
-// How many runs may go on at once, and who waits for a place. Callers take turns: one that asks for
-// many delays its own requests, not those of the others; and each may have a bound of its own.
+// Bounds the number of runs at a time, and queues those who wait for a place. Callers take turns:
+// one that asks for many delays its own requests, not those of the others; and each may have a
+// bound of its own.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +20,10 @@ class Admission {
   struct Claims;
 
  public:
-  // `a_caller`: how many requests of each caller may run and wait together; 0: no bound.
+  // `a_caller` is how many requests of each caller may run and wait together; 0: no bound.
   Admission(std::uint32_t places, std::uint32_t queue, std::uint32_t a_caller = 0);
 
-  // A request of a caller, counted until the Claim goes. May outlive the Admission.
+  // A caller's request, counted as long as the Claim exists. May outlive the Admission.
   class Claim {
    public:
     Claim() = default;
@@ -41,10 +42,11 @@ class Admission {
     std::map<std::string, std::uint32_t>::iterator caller_;
   };
 
-  // To be had before a place is asked for. Nothing where the caller has as many as it may.
+  // Must be called before a place is asked for. Returns std::nullopt where the caller has as many
+  // requests as it may.
   std::optional<Claim> claim(const std::string& caller);
 
-  // A place that is given back when the Place goes.
+  // A place that the destructor gives back.
   class Place {
    public:
     Place() = default;
@@ -62,20 +64,20 @@ class Admission {
     Admission* owner_ = nullptr;
   };
 
-  // Gets the place; or nothing, when the queue was full and its room went to a caller who waits for
-  // less.
+  // Gets the place; or std::nullopt, when the queue was full and its room went to a caller with
+  // fewer requests in it.
   using Answer = std::function<void(std::optional<Place>)>;
 
   // A request for a place. Dropping it, or withdraw(), leaves the queue.
   using Ticket = std::shared_ptr<Answer>;
 
-  // A place that is free at once.
+  // Returns a place if one is free at once.
   std::optional<Place> take_free();
 
-  // Calls `answer` once, at once or later, from whichever thread gave the place back or asked for
-  // one. Null when the queue is full and no other caller has more in it than this one.
+  // Calls `answer` once, at once or later, from the thread that gave the place back or asked for
+  // one. Returns null when the queue is full and no other caller has more in it than this one.
   Ticket ask(const std::string& caller, Answer answer);
-  // False: it was answered already.
+  // Returns false where it was answered already.
   bool withdraw(const Ticket& ticket);
 
   std::uint32_t running() const;
@@ -99,7 +101,7 @@ class Admission {
   const std::shared_ptr<Claims> claims_;
   std::uint32_t taken_ = 0;
   std::uint32_t queued_ = 0;
-  std::deque<Line> lines_;  // whose turn is next is in front
+  std::deque<Line> lines_;  // the line whose turn is next is in front
 };
 
 }  // namespace runtime

@@ -22,7 +22,7 @@ std::shared_ptr<Alarm> Alarm::create(asio::any_io_executor executor, const TimeS
   alarm->on_cancel_.emplace(alarm->cancel_, [weak = std::weak_ptr(alarm)] {
     auto self = weak.lock();
     if (self == nullptr) return;
-    // It is let go where it lives.
+    // The object is released on its own executor.
     const asio::any_io_executor home = self->executor_;
     asio::post(home, [self = std::move(self)] { self->wake(); });
   });

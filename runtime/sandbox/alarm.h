@@ -1,4 +1,4 @@
-// What ends the wait of a run, beside that which it waits for.
+// Ends the wait of a run early: a deadline, a cancellation or a call of another thread.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -13,9 +13,9 @@
 
 namespace runtime {
 
-// A deadline, a cancellation, and what other threads say. To be used on its executor, which does
-// one thing after the other, by one coroutine: it looks whether there is something to do and calls
-// wait() where there is not.
+// Collects a deadline, a cancellation, and calls from other threads. Must be used on its executor,
+// which must run one handler at a time, by one coroutine, which looks whether there is something to
+// do and calls wait() where there is not.
 class Alarm final : public TimeSource::Sleeper, public std::enable_shared_from_this<Alarm> {
  public:
   using Descriptor = boost::asio::posix::stream_descriptor;
@@ -26,22 +26,22 @@ class Alarm final : public TimeSource::Sleeper, public std::enable_shared_from_t
 
   const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
 
-  // Instead of the one before.
+  // Replaces the earlier deadline.
   void set_deadline(TimeSource::Time deadline);
   bool deadline_passed() const { return clock_.now() >= deadline_; }
   bool cancelled() const noexcept { return cancel_.requested(); }
 
   // Suspends until the watched descriptor is ready, or until wake(), which the deadline and the
-  // cancellation call as well. Both may also have been meant for an earlier wait.
+  // cancellation call as well. A call of either may have been meant for an earlier wait.
   boost::asio::awaitable<void> wait();
-  // Whether the last wait() ended without its descriptor being ready.
+  // Returns whether the last wait() ended without its descriptor being ready.
   bool was_woken() const noexcept { return woken_.failed(); }
   void wake();
 
-  // Nobody waits any more: the cancellation is not listened for.
+  // Must be called when nobody waits any more: stops listening for the cancellation.
   void stop();
 
-  // A descriptor that is watched as long as this object is there. Looks at it only, and is to go
+  // Watches a descriptor as long as the object exists. Does not own it, and must be destroyed
   // before it is closed.
   class Watch {
    public:
@@ -66,7 +66,7 @@ class Alarm final : public TimeSource::Sleeper, public std::enable_shared_from_t
   TimeSource::Time deadline_ = TimeSource::Time::max();
   Descriptor* watched_ = nullptr;
   Descriptor::wait_type watched_for_ = Descriptor::wait_read;
-  boost::asio::steady_timer forever_;  // what wait() waits for where nothing is watched
+  boost::asio::steady_timer forever_;  // pending where wait() has no descriptor to watch
   boost::system::error_code woken_;
   std::optional<Cancel::Listener> on_cancel_;
 };

@@ -1,5 +1,5 @@
-// The request that work come to its end: one type for those who make it, those who pass it on and
-// those who do the work.
+// A request to end work: one type for those who make it, those who pass it on and those who do the
+// work.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace runtime {
 
-// Copies are the same cancellation. Thread-safe. Requesting it twice, or when the work has ended,
-// has no effect.
+// Copies refer to the same cancellation. Thread-safe. Requesting it again, or after the work has
+// ended, has no effect.
 class Cancel {
  public:
   class Listener;
@@ -18,8 +18,8 @@ class Cancel {
   void request() const { std::stop_source(source_).request_stop(); }  // may destroy this object
   bool requested() const noexcept { return source_.stop_requested(); }
 
-  // A cancellation for a part of the work: requested together with this one, and on its own without
-  // this one.
+  // Returns a cancellation for a part of the work: it is requested together with this one, or
+  // alone.
   Cancel child() const {
     Cancel child;
     child.link_ = std::make_shared<const Link>(*this, child.source_);
@@ -35,9 +35,9 @@ class Cancel {
 
 // Calls `callback` once when the end is requested, on the thread that requests it; at once, in the
 // constructor, if that has happened before. The destructor waits for a callback that runs on
-// another thread, so the callback may use what outlives the Listener. It must not throw, and must
-// not wait for anything that the thread which destroys the Listener holds. It may destroy its own
-// Listener.
+// another thread, so the callback may use everything that outlives the Listener. It must not throw,
+// and must not wait for anything that the thread which destroys the Listener holds. It may destroy
+// its own Listener.
 class Cancel::Listener {
  public:
   Listener(Cancel cancel, std::function<void()> callback)
@@ -54,7 +54,7 @@ class Cancel::Listener {
 struct Cancel::Link {
   struct Forward {
     std::stop_source to;
-    // A listener may destroy the child, and this with it.
+    // A listener may destroy the child, and this object with it.
     void operator()() const { std::stop_source(to).request_stop(); }
   };
 

@@ -15,16 +15,16 @@ using jail::Error;
 using jail::ErrorKind;
 using jail::Result;
 
-// A host with thousands of mounts has megabytes of them.
+// On a host with thousands of mounts these files have megabytes.
 constexpr std::size_t max_proc_bytes = 16u << 20;
 
-// Nothing where it cannot be read: then no cgroup shows there either.
+// Returns an empty text where the file cannot be read: then it shows no cgroup either.
 std::string text_of(const char* path) {
   auto text = read_text_file(path, max_proc_bytes);
   return text ? std::move(*text) : std::string();
 }
 
-// The first can be read with CAP_SYS_ADMIN only. A user's systemd sets neither.
+// The first attribute can be read with CAP_SYS_ADMIN only. A user's systemd sets neither.
 bool has_delegation_mark(const std::string& directory) {
   for (const char* name : {"trusted.delegate", "user.delegate"}) {
     char value = 0;
@@ -40,7 +40,7 @@ CgroupPlace this_place() {
           .is_marked_delegated = has_delegation_mark};
 }
 
-// What is to be done about all of them together is said once, by the caller.
+// The caller gives one hint for all errors together.
 std::string without_hint(Error error) {
   error.hint.clear();
   return error.message();
@@ -75,7 +75,8 @@ Result<std::string> own_delegated_directory(const CgroupPlace& place) {
   if (!directory) {
     return Error{ErrorKind::unsupported, "find the own cgroup: no cgroup v2 shows it here", 0, {}};
   }
-  // "0::/" is the root of the hierarchy or of a cgroup namespace, which a container got as a whole.
+  // "0::/" is the root of the hierarchy, or that of a cgroup namespace that a container got as a
+  // whole.
   const bool at_root = place.proc_self_cgroup.find("0::/\n") != std::string::npos;
   if (place.under_systemd && !at_root && !place.is_marked_delegated(*directory)) {
     return Error{ErrorKind::refused,
@@ -111,7 +112,8 @@ Result<CgroupChoice> find_cgroup(const CgroupRequest& request) {
   CgroupChoice choice;
   CgroupSteps steps;
   steps.own_directory = [] { return own_delegated_directory(this_place()); };
-  // Its unit's mark, if there should be one, says nothing that we do not know.
+  // The operator has said that the directory is delegated, so the mark on its unit is not looked
+  // at.
   steps.named_own_directory = [] {
     CgroupPlace place = this_place();
     place.under_systemd = false;

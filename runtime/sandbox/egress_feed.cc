@@ -18,7 +18,7 @@ jail::Result<std::shared_ptr<EgressFeed>> EgressFeed::start(const asio::any_io_e
                                                             OnEgress on_egress) {
   auto proxy = jail::EgressProxy::start();
   if (!proxy) return proxy.error();
-  // Of its own, since the descriptor that Asio watches is Asio's to close.
+  // A copy of the descriptor, since Asio closes the one that it watches.
   jail::Fd events(::fcntl(proxy->event_fd(), F_DUPFD_CLOEXEC, 0));
   if (!events.valid()) {
     return jail::Error{jail::ErrorKind::exhausted, "duplicate a descriptor", errno,
@@ -52,7 +52,7 @@ void EgressFeed::wait() {
                      });
 }
 
-// False where the proxy is gone, and with it who would have more to say.
+// Returns false where the proxy is gone, so that no more decisions can come.
 bool EgressFeed::pass_on() {
   const auto decisions = proxy_->decisions();
   if (!decisions) return false;

@@ -1,4 +1,4 @@
-// The proxy that is the way out of jails, with its decisions passed on as they are made.
+// The proxy that is the way out of jails; passes its decisions on as they are made.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -17,13 +17,13 @@ using OnEgress = std::function<void(const jail::EgressDecision&)>;
 // Thread-safe. Lives until its proxy is gone or nobody holds it.
 class EgressFeed : public std::enable_shared_from_this<EgressFeed> {
  public:
-  // `on_egress` is called on `executor`, one call after the other; empty: nobody asks.
+  // `on_egress` is called on `executor`, one call after the other; empty: decisions are dropped.
   static jail::Result<std::shared_ptr<EgressFeed>> start(
       const boost::asio::any_io_executor& executor, OnEgress on_egress);
 
   std::shared_ptr<const jail::EgressProxy> proxy() const { return proxy_; }
   bool is_alive() const;
-  // Passes on what has been decided by now. What a program was told was decided before.
+  // Passes on all decisions up to now, including those behind every answer that a program has seen.
   boost::asio::awaitable<void> catch_up();
 
  private:
@@ -34,7 +34,7 @@ class EgressFeed : public std::enable_shared_from_this<EgressFeed> {
 
   const std::shared_ptr<jail::EgressProxy> proxy_;
   const OnEgress on_egress_;
-  boost::asio::posix::stream_descriptor events_;  // the proxy's, only looked at
+  boost::asio::posix::stream_descriptor events_;  // the proxy's descriptor, not owned
 };
 
 }  // namespace runtime

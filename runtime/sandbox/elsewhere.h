@@ -1,4 +1,4 @@
-// Work that would keep others of an executor waiting, done on another one.
+// Runs work that would block an executor on another one.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -12,7 +12,7 @@
 
 namespace runtime {
 
-// What `work` returns, which may be moved only. The coroutine goes on where it was.
+// Returns the result of `work`, which may be move-only. The coroutine resumes on its own executor.
 template <class Work>
 boost::asio::awaitable<std::invoke_result_t<Work&>> do_elsewhere(
     boost::asio::any_io_executor executor, Work work) {
@@ -21,7 +21,7 @@ boost::asio::awaitable<std::invoke_result_t<Work&>> do_elsewhere(
   co_return co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Done)>(
       [](auto handler, const asio::any_io_executor& there, Work what) {
         asio::post(there, [handler = std::move(handler), what = std::move(what)]() mutable {
-          // The coroutine is let go where it lives.
+          // The coroutine is released on its own executor.
           const auto home = asio::get_associated_executor(handler);
           asio::post(home, [handler = std::move(handler), done = what()]() mutable {
             std::move(handler)(std::move(done));

@@ -34,7 +34,7 @@ std::optional<std::string> path_complaint(std::string_view path) {
   return std::nullopt;
 }
 
-// The first directory above `path`, or `path` itself, that is one of `files`.
+// The first of the directories above `path`, or `path` itself, that is in `files`.
 std::optional<std::string_view> file_on_the_way(std::string_view path,
                                                 const std::set<std::string_view>& files) {
   for (std::size_t end = path.find('/'); end != path.npos; end = path.find('/', end + 1)) {

@@ -15,8 +15,8 @@ struct InputFileLimits {
   std::size_t total_bytes = 8u << 20;
 };
 
-// Paths are relative, at most 512 bytes and 16 components, none of them empty, "." or ".."; none is
-// `own_name`, the program's own file, given twice, or a directory that another one needs.
+// Paths are relative, at most 512 bytes and 16 components, none of them empty, "." or "..". No path
+// may be `own_name` (the program's own file), occur twice, or be a directory of another path.
 // Errors: invalid; `doing` begins with the path in quotes, where one is at fault.
 jail::Result<void> check_input_files(const std::vector<InputFile>& files, std::string_view own_name,
                                      const InputFileLimits& limits);

@@ -1,4 +1,5 @@
-// What runs and warm pools need of libjail, as interfaces, so that their tests need no kernel.
+// The parts of libjail that runs and warm pools use, as interfaces, so that their tests need no
+// kernel.
 #pragma once
 
 #include <memory>
@@ -12,7 +13,7 @@
 
 namespace runtime {
 
-// One jail, as jail::Jail has it: whoever holds the handle owns the jail.
+// One jail, as jail::Jail: the holder of the handle owns the jail.
 class JailHandle {
  public:
   virtual ~JailHandle() = default;  // kills what still runs
@@ -21,7 +22,7 @@ class JailHandle {
   virtual int control_fd() const noexcept = 0;
   virtual jail::Result<jail::Phase> advance() = 0;
   virtual jail::Result<void> write_file(std::string_view path, std::string_view content) = 0;
-  // nullopt: with the limits that the jail was made with.
+  // nullopt: the limits with which the jail was made.
   virtual jail::Result<void> start(const std::optional<jail::RunLimits>& limits) = 0;
   virtual int working_directory_fd() const noexcept = 0;
   virtual int process_fd() const noexcept = 0;
@@ -37,10 +38,10 @@ class JailHandle {
 
 std::unique_ptr<JailHandle> handle_of(jail::Jail jail);
 
-// Which process makes jails, to be told from its successors. Keeps it.
+// Identifies the process that makes jails, to distinguish it from its successors. Keeps it alive.
 using JailMaker = std::shared_ptr<const void>;
 
-// Jails that wait, as jail::Pool has them. Thread-safe.
+// Waiting jails, as jail::Pool. Thread-safe.
 class PoolHandle {
  public:
   virtual ~PoolHandle() = default;  // kills the jails that wait
@@ -53,7 +54,7 @@ class PoolHandle {
   virtual jail::PoolState state() const = 0;
 
   virtual JailMaker maker() const = 0;
-  // The pool can make no more jails then.
+  // Returns true where the pool can make no more jails.
   virtual bool maker_has_ended() const noexcept = 0;
 };
 
@@ -62,8 +63,8 @@ jail::Result<std::shared_ptr<PoolHandle>> open_pool(std::shared_ptr<const jail::
                                                     const jail::TemplateSpec& spec,
                                                     const jail::PoolOptions& options);
 
-// That of a host which lacks what jails take: descriptors, processes, memory. A limit of this
-// server is no such thing.
+// Returns whether the host lacks a resource that jails need: descriptors, processes, memory. A
+// limit of this server is not a shortage.
 bool is_shortage(const jail::Error& error) noexcept;
 
 bool has_ended(const jail::Launcher& launcher) noexcept;

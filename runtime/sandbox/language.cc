@@ -16,9 +16,9 @@ constexpr const char* node = "/usr/bin/node";
 constexpr const char* esbuild = "/usr/bin/esbuild";
 
 // TypeScript becomes one module in /tmp, with what it imports from beside it, and node takes the
-// shell's place. What is neither a module nor CommonJS alone still works: a module may await at its
-// top level, and what CommonJS has on top of it is there as globals, so that a program may declare
-// the same names. Type errors are not looked for.
+// shell's place. Programs that mix both kinds of modules work: a module may await at its top level,
+// and the variables of CommonJS are globals, so that a program may declare the same names. Types
+// are not checked.
 constexpr const char* run_typescript = R"sh(
 /usr/bin/esbuild /workspace/main.ts --bundle --platform=node --target=node18 --format=esm \
   --outfile=/tmp/main.mjs --sourcemap=inline --log-level=error --color=false \
@@ -53,8 +53,9 @@ constexpr Entry entry_of(Language language) noexcept {
   return {};
 }
 
-// V8 collects more eagerly the nearer its heap comes to this. The limit of the jail counts the rest
-// of the process too, so it is what ends a program whose heap only grows, as out_of_memory.
+// The garbage collector of V8 works harder the nearer the heap comes to this. The limit of the jail
+// counts the rest of the process too, so a program whose heap only grows is ended by the jail, as
+// out_of_memory.
 std::string heap_limit(const RunRequest& request) {
   return "--max-old-space-size=" + std::to_string(request.memory_limit_mb);
 }
@@ -120,7 +121,7 @@ std::string_view file_name_of(Language language, std::string_view code) noexcept
     case Language::bash:
       return "main.sh";
     case Language::javascript:
-      // Node decides by the name whether a file is a module.
+      // Node decides by a file's name whether it is a module.
       return uses_module_syntax(code) ? "main.mjs" : "main.js";
     case Language::typescript:
       return "main.ts";
@@ -166,7 +167,8 @@ std::vector<std::string> arguments_of(const RunRequest& request) {
 std::vector<std::string> environment_of(const RunRequest& request) {
   std::map<std::string, std::string, std::less<>> variables = {
       {"PATH", "/usr/bin:/bin"},
-      // Not the working directory: what programs cache below their home is no result of theirs.
+      // HOME is not the working directory: what programs cache below their home is not a result of
+      // theirs.
       {"HOME", "/tmp"},
       {"USER", "sandbox"},
       {"LOGNAME", "sandbox"},

@@ -1,5 +1,5 @@
-// The process that clones jails, the proxy that is their way out, and the successors of both:
-// somebody may kill them. Jails that run are not the launcher's concern any more.
+// The process that clones jails, the proxy that is their way out, and the successors of both, since
+// somebody may kill them. A launcher does not affect jails that run.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -22,7 +22,8 @@ enum class Egress : bool { off, by_request };
 class Launchers {
  public:
   struct Options {
-    boost::asio::any_io_executor executor;  // where decisions of the proxy are passed on
+    boost::asio::any_io_executor executor;  // the executor on which the proxy's decisions are
+                                            // passed on
     std::optional<jail::CgroupTree> cgroups;
     std::shared_ptr<const jail::IdRange> ids;  // null: jails have this process's user
     Egress egress = Egress::off;
@@ -30,28 +31,28 @@ class Launchers {
   };
   static jail::Result<std::shared_ptr<Launchers>> start(Options options);
 
-  // The latest, which may be dead.
+  // The latest launcher, which may be dead.
   std::shared_ptr<jail::Launcher> current() const;
-  // The latest, or a new one where that is dead.
+  // The latest launcher, or a new one where that is dead.
   jail::Result<std::shared_ptr<jail::Launcher>> living();
   struct Launched {
     jail::Jail jail;
-    std::shared_ptr<jail::Launcher> launcher;  // makes that jail
+    std::shared_ptr<jail::Launcher> launcher;  // the launcher that makes the jail
   };
-  // Has the latest launcher make a jail, or a new one where the latest is dead or is `failed`. A
-  // launcher that is being killed takes orders for a moment, so only a caller who has waited in
-  // vain can say that it failed. Errors: as Launcher::launch().
+  // Asks the latest launcher for a jail, or a new launcher where the latest is dead or is `failed`.
+  // A launcher that is being killed takes orders for a moment, so only a caller whose wait timed
+  // out knows that it failed. Errors: as Launcher::launch().
   jail::Result<Launched> launch(const jail::JailSpec& spec,
                                 const std::shared_ptr<const void>& failed = nullptr);
-  // A proxy that lives. Errors: invalid (Egress::off), and those of EgressProxy::start().
+  // Returns a living proxy. Errors: invalid (Egress::off), and those of EgressProxy::start().
   jail::Result<std::shared_ptr<const jail::EgressProxy>> egress();
-  // Passes on what the proxy has decided by now.
+  // Passes on all decisions of the proxy up to now.
   boost::asio::awaitable<void> catch_up() const;
 
  private:
   explicit Launchers(Options options) : options_(std::move(options)) {}
   jail::Result<void> make();
-  // The one that took over from `dead`, with a proxy that lives.
+  // The launcher that succeeded `dead`, with a living proxy.
   jail::Result<std::shared_ptr<jail::Launcher>> after(const std::shared_ptr<jail::Launcher>& dead);
 
   const Options options_;

@@ -15,29 +15,31 @@
 namespace runtime {
 
 struct LivingRequest {
-  std::string template_name = {};  // whose root and policy it has; empty or "none": the server's
+  std::string template_name = {};  // the template with its root and policy; empty or "none": the
+                                   // server's
   std::uint32_t memory_limit_mb = 256;
-  std::uint32_t processes = 128;     // with their threads
-  std::uint32_t disk_limit_mb = 64;  // of the working directory, and as much of /tmp; at most
+  std::uint32_t processes = 128;     // processes and threads
+  std::uint32_t disk_limit_mb = 64;  // of the working directory, and as much again of /tmp; at most
                                      // memory_limit_mb
-  std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};  // it ends by itself then
+  std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};  // after which it ends by itself
   jail::Network network = {};
-  // The launcher that was asked before and died meanwhile; another one makes the jail. Null: none
-  // was asked.
+  // A launcher that was asked before and died meanwhile; another one makes the jail. Null: none was
+  // asked.
   std::shared_ptr<const jail::Launcher> failed = nullptr;
 };
 
-// A proxy that lives. Errors: invalid (there is to be none), and those of EgressProxy::start().
+// Returns a living proxy. Errors: invalid (there is to be none), and those of EgressProxy::start().
 using EgressSource = std::function<jail::Result<std::shared_ptr<const jail::EgressProxy>>()>;
 
 struct LivingJail {
-  jail::Jail jail;  // in Phase::launching, with its loopback interface alone
-  // The launcher that makes the jail. Once it has died without having announced init, nobody will.
+  jail::Jail jail;  // in Phase::launching, with only its loopback interface
+  // The launcher that makes the jail. If it dies before init is announced, init never is.
   std::shared_ptr<const jail::Launcher> launcher;
-  // To be called when the jail is given up: what the host holds for it goes soon after that.
+  // Must be called when the jail is given up: the host frees the jail's resources soon after that.
   std::function<void()> on_given_up = [] {};
-  jail::Network network = {};  // what it is to reach: its owner has that served, and changes it
-  EgressSource egress = {};    // who serves it; empty: nobody
+  jail::Network network = {};  // the destinations of the jail, which its owner has the proxy serve,
+                               // and may change
+  EgressSource egress = {};    // the source of the proxy; empty: there is none
 };
 
 }  // namespace runtime

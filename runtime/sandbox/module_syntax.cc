@@ -16,9 +16,9 @@ bool is_word(char c) {
 
 enum class Bracket : char {
   plain,
-  control,      // the ( of if, for and the like: a { after it is a block
+  control,      // the ( of if, for and the like: a { after it begins a block
   function,     // the { of a function's body
-  in_template,  // the { of a ${ in a template, which goes on behind its }
+  in_template,  // the { of a ${ in a template, which continues after its }
 };
 
 class Scanner {
@@ -57,9 +57,9 @@ class Scanner {
     at_ = found == text_.npos ? text_.size() : found + end.size();
   }
 
-  // To behind the sign that ends what starts here; a backslash takes the next sign along.
+  // Skips to behind the sign that ends the quoted text; a backslash also skips the next sign.
   void skip_quoted(char end) {
-    bool in_class = false;  // in a regular expression / may stand in [ ]
+    bool in_class = false;  // inside of a regular expression's [ ], where a / may occur
     for (++at_; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
       if (c == '\\') {
@@ -68,14 +68,14 @@ class Scanner {
         ++at_;
         return;
       } else if (c == '\n') {
-        return;  // unfinished: node will say so
+        return;  // unfinished: node will report it
       } else if (end == '/') {
         in_class = c == '[' || (in_class && c != ']');
       }
     }
   }
 
-  // From ` or the } of a ${ } on, up to the next ${ or the closing `.
+  // Skips from ` or the } of a ${ } to behind the next ${ or the closing `.
   void skip_template() {
     for (++at_; at_ < text_.size(); ++at_) {
       if (text_[at_] == '\\') {
@@ -106,12 +106,12 @@ class Scanner {
     const bool names = is_word(following) || following == '{';
     const bool text = following == '"' || following == '\'';
     if (word == "await") {
-      // Not the name of something, as in old programs: `await = 1`, `await;`, `await()`.
+      // Excludes `await` as a name, as in old programs: `await = 1`, `await;`, `await()`.
       return functions_ == 0 && arrow_ == no_arrow &&
              (names || text || following == '[' || following == '`' ||
               (following == '(' && next > at_));
     }
-    // import(...) is an expression that is allowed everywhere; import.meta one of modules.
+    // import(...) is an expression that is allowed everywhere; import.meta is one of modules.
     if (word == "import" && following == '.') return true;
     if (depth_ != 0) return false;
     return (word == "import" && (names || text || following == '*')) ||
@@ -164,7 +164,7 @@ class Scanner {
     last_word_ = {};
   }
 
-  // A slash there starts a regular expression and does not divide.
+  // Where this is true a slash starts a regular expression; elsewhere it divides.
   bool may_start_expression() const {
     if (last_ == 'w') {
       constexpr std::array<std::string_view, 10> before = {
@@ -196,11 +196,11 @@ class Scanner {
   std::string_view text_;
   std::size_t at_ = 0;
   std::size_t depth_ = 0;
-  std::array<Bracket, 512> kinds_{};  // what is deeper is taken for plain brackets
-  Bracket closed_ = Bracket::plain;   // the last that was closed
-  std::size_t functions_ = 0;         // bodies that are open
+  std::array<Bracket, 512> kinds_{};  // deeper brackets are taken for plain ones
+  Bracket closed_ = Bracket::plain;   // the bracket that was closed last
+  std::size_t functions_ = 0;         // number of open function bodies
   std::size_t arrow_ = no_arrow;      // depth of an arrow function whose body is an expression
-  char last_ = '\0';                  // the last sign; 'w' for words and whatever is a value
+  char last_ = '\0';                  // the last sign; 'w' for words and other values
   std::string_view last_word_;
 };
 

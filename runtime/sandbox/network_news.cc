@@ -6,13 +6,13 @@
 namespace runtime {
 namespace {
 
-// A guest chooses the first, and with it the length of the second.
+// A guest chooses the destination, and with it the length of the reason.
 constexpr std::size_t max_told_bytes = 300;
 
 NetworkDecision decision_of(const jail::EgressDecision& decision) {
   using Kind = NetworkDecision::Kind;
   NetworkDecision told;
-  // One that is allowed and has no address came to nothing.
+  // An allowed connection without an address failed.
   if (decision.allowed) told.kind = decision.address.empty() ? Kind::failed : Kind::allowed;
   told.destination = decision.destination.substr(0, max_told_bytes);
   told.reason = decision.reason.substr(0, max_told_bytes);

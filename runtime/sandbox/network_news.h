@@ -1,4 +1,4 @@
-// What each of several programs asks the proxy of egress for, while it runs.
+// The requests of several programs to the proxy of egress, while they run.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,11 @@ namespace runtime {
 // Thread-safe.
 class NetworkNews : public std::enable_shared_from_this<NetworkNews> {
  public:
-  // So many decisions of each kind are told. Those that are equal in all are one.
+  // The most decisions of each kind that are listed. Decisions that are equal in everything are one
+  // entry.
   static constexpr std::size_t max_told = 32;
 
-  // What one program asked for, since it is there and until it goes.
+  // The requests of one program, during the lifetime of this object.
   class OfProgram {
    public:
     OfProgram(std::shared_ptr<NetworkNews> news, std::string label);
@@ -35,11 +36,12 @@ class NetworkNews : public std::enable_shared_from_this<NetworkNews> {
     const std::string label_;
   };
 
-  // Null where the program has no network, or one without a label, which tells it from others.
+  // Returns null where the program has no network, or one without a label, by which programs are
+  // distinguished.
   std::unique_ptr<OfProgram> listen(const jail::Network& network);
 
   void note(const jail::EgressDecision& decision);
-  // note(), and then `other`, which may be empty.
+  // Returns a function that calls note(), and then `other`, which may be empty.
   OnEgress before(OnEgress other);
 
  private:

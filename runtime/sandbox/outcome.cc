@@ -21,8 +21,8 @@ Outcome of_time(const RunRequest& request, const jail::ExitReport& report, milli
                 const Ceilings& ceilings) {
   Outcome outcome;
   const auto used = report.usage.cpu_user + report.usage.cpu_system;
-  // Both come at about the same time where one core was busy all the while, which is the
-  // deadline's.
+  // Where one core was busy all the time both limits are met at about the same moment; the deadline
+  // is named.
   const bool by_cpu = used >= cpu && report.phases.ran < request.timeout * 9 / 10;
   outcome.code = by_cpu ? "cpu_time" : "wall_time";
   outcome.met = RequestLimit::time;

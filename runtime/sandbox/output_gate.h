@@ -1,4 +1,4 @@
-// How whoever takes a program's output slows the program down.
+// Lets the receiver of a program's output slow the program down.
 #pragma once
 
 #include <functional>
@@ -7,8 +7,8 @@
 namespace runtime {
 
 // While it is closed the output is not read, and the program waits in its writes; its deadline goes
-// on. It opens and closes as often as need be, and ends nothing: that is what Cancel is for. Copies
-// are the same gate, which several runs may share. Thread-safe.
+// on. It may open and close any number of times, and ends nothing, for which there is Cancel.
+// Copies refer to the same gate, which several runs may share. Thread-safe.
 class OutputGate {
  public:
   class Listener;

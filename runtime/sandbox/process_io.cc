@@ -15,8 +15,8 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 constexpr std::size_t chunk_bytes = 64u << 10;
-// Output that is already there is read in portions, so that one flood does not keep a worker from
-// the other runs.
+// Output that is already there is read in portions, so that a flood of it does not keep a worker
+// from the other runs.
 constexpr int chunks_a_turn = 16;
 
 }  // namespace
@@ -67,14 +67,14 @@ ProcessIo::Kept ProcessIo::take_kept(Stream stream) {
   return std::move((stream == Stream::standard_output ? out_ : err_).kept);
 }
 
-// Listens before it believes that the gate is closed: it may open at any time.
+// Registers the listener before it trusts that the gate is closed, since it may open at any time.
 bool ProcessIo::is_gate_closed() {
   if (options_.gate.is_open()) return false;
   if (!on_gate_open_) {
     on_gate_open_.emplace(options_.gate, [weak = weak_from_this()] {
       auto self = weak.lock();
       if (self == nullptr) return;
-      // It is let go where it lives.
+      // The object is released on its own executor.
       const asio::any_io_executor home = self->executor_;
       asio::post(home, [self = std::move(self)] { self->resume_outputs(); });
     });
@@ -122,27 +122,27 @@ void ProcessIo::read_output(Output& output) {
     const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
     if (options_.on_output) options_.on_output(output.stream, bytes);
     keep(output, bytes);
-    // The pipe is empty, and who waits for it hears of more.
+    // The pipe is empty; its waiter is woken when there is more.
     if (!draining_ && bytes.size() < buffer.size()) return;
   }
 }
 
-// Asio would make the descriptor itself non-blocking, and with it the terminal or file of whoever
-// handed it to the owner. An epoll instance that watches it can be waited for instead.
+// Asio would make the descriptor itself non-blocking, and with it the terminal or file of the
+// process that passed it on. An epoll instance that watches it can be waited for instead.
 void ProcessIo::watch_input_source() {
   if (options_.input_fd < 0) return;
   input_source_open_ = true;
   jail::Fd waiter(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event readable{};
   readable.events = EPOLLIN;
-  // EPERM: a regular file or a device like /dev/null, whose reading does not block.
+  // EPERM: it is a regular file or a device like /dev/null, whose reading does not block.
   if (waiter.valid() &&
       ::epoll_ctl(waiter.get(), EPOLL_CTL_ADD, options_.input_fd, &readable) == 0) {
     input_waiter_.assign(waiter.release());
   }
 }
 
-// Writes what is pending until the pipe is full: false. A program that closed its end takes no
+// Writes pending input; returns false when the pipe is full. A program that closed its end takes no
 // more.
 bool ProcessIo::write_input() {
   while (!pending_input_.empty()) {
@@ -153,7 +153,7 @@ bool ProcessIo::write_input() {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return false;
     } else if (errno != EINTR) {
-      input_.close();  // that is its right
+      input_.close();  // a program may close its input
       return true;
     }
   }

@@ -1,5 +1,4 @@
-// The standard streams of one program: its input is fed to it and its outputs are read, on an Asio
-// executor.
+// The standard streams of one program: writes its input and reads its outputs, on an Asio executor.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -17,41 +16,41 @@
 
 namespace runtime {
 
-// To be used on its executor, which does one thing after the other. All pipes are non-blocking.
+// Must be used on its executor, which must run one handler at a time. All pipes are non-blocking.
 // SIGPIPE must be ignored in this process: a program may close its input at any time.
 class ProcessIo : public std::enable_shared_from_this<ProcessIo> {
  public:
   struct Options {
-    // Bytes of each output that are kept, what comes after them is not; nullopt: none are kept.
+    // The number of bytes that are kept of each output, from its beginning; nullopt: none are kept.
     std::optional<std::size_t> output_cap = std::nullopt;
-    // Called with every byte as it comes, past the cap too. Empty: nobody asks.
+    // Called with every byte as it comes, past the cap too. Empty: nobody listens.
     std::function<void(Stream, std::string_view)> on_output = {};
-    // While it is closed outputs are not read.
+    // While it is closed, outputs are not read.
     OutputGate gate = {};
-    std::string input = {};  // what the program reads first
-    // What it reads after that, until end of file; -1: nothing. Only looked at, not owned, its
-    // flags are not touched; must outlive this object or last until stop().
+    std::string input = {};  // the program's first input
+    // A descriptor that supplies further input until its end; -1: none. It is not owned and its
+    // flags are not changed; it must outlive this object or last until stop().
     int input_fd = -1;
   };
-  // What was kept of one output.
+  // The kept part of one output.
   struct Kept {
     std::string bytes;
-    bool truncated = false;  // there was more
+    bool truncated = false;  // there was more than was kept
   };
 
   ProcessIo(const boost::asio::any_io_executor& executor, Options options);
 
-  // Writes as much of the input as the pipe takes, before the program starts: what it looks for
-  // first is there then. Closes `pipe` where there is no input. Called again, it begins anew with
-  // another program's pipe.
+  // Writes as much of the input as the pipe takes, before the program starts, so that the program
+  // finds it. Closes `pipe` where there is no input. A further call starts again with another
+  // program's pipe.
   void offer_input(jail::Fd pipe);
 
   // Reads the outputs from now on, and feeds the rest of the input. `standard_error` need not be
   // valid: a terminal has one output.
   void start(jail::Fd standard_output, jail::Fd standard_error);
 
-  // For when the program and all who hold its pipes are dead: reads what the pipes still hold,
-  // whatever the gate says. A pipe holds at most 1 MiB.
+  // Must be called when the program and all who hold its pipes are dead: reads what the pipes still
+  // hold, whatever the gate says. A pipe holds at most 1 MiB.
   void drain();
 
   // Closes the pipes. Nothing is read, written or called after it.
@@ -62,7 +61,7 @@ class ProcessIo : public std::enable_shared_from_this<ProcessIo> {
  private:
   using Descriptor = boost::asio::posix::stream_descriptor;
 
-  // An output of the program, read until it ends.
+  // An output of the program, read until its end.
   struct Output {
     Output(const boost::asio::any_io_executor& executor, Stream which)
         : stream(which), descriptor(executor) {}
@@ -85,13 +84,13 @@ class ProcessIo : public std::enable_shared_from_this<ProcessIo> {
 
   const boost::asio::any_io_executor executor_;
   const Options options_;
-  std::optional<OutputGate::Listener> on_gate_open_;  // since the gate was first seen closed
+  std::optional<OutputGate::Listener> on_gate_open_;  // set since the gate was first seen closed
   Output out_;
   Output err_;
-  Descriptor input_;         // the writing end of the program's standard input
+  Descriptor input_;         // the write end of the program's standard input
   Descriptor input_waiter_;  // an epoll instance that watches Options::input_fd
   std::string from_source_;
-  std::string_view pending_input_;  // into Options::input or from_source_
+  std::string_view pending_input_;  // a view into Options::input or from_source_
   bool input_source_open_ = false;
   bool draining_ = false;
   bool stopped_ = false;

@@ -27,7 +27,8 @@ constexpr std::size_t max_manifest_bytes = 1u << 20;
 
 std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Where the host's own root is shown, the path of a descriptor is what a guest would open.
+// Returns whether guests cannot see the program. Where the host's own root is shown, a guest would
+// open the path that the descriptor has.
 bool is_hidden(const jail::Fd& program, const jail::Root& view) {
   std::error_code error;
   const std::string path =
@@ -37,7 +38,7 @@ bool is_hidden(const jail::Fd& program, const jail::Root& view) {
                      [&](const std::string& hidden) { return path.starts_with(hidden + "/"); });
 }
 
-// As a guest on that root would find it: links lead into the root.
+// Looks the program up as a guest on that root would: links are resolved inside of the root.
 bool has_program(const ProgramRoot& root, std::string_view path) {
   const jail::Fd tree(::open(root.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   open_how how{};
@@ -51,7 +52,7 @@ bool has_program(const ProgramRoot& root, std::string_view path) {
          (status.st_mode & S_IXOTH) != 0 && !is_hidden(program, root.view);
 }
 
-// For a message that `path` is missing: what somebody would take for it.
+// For a message that `path` is missing: names a program that might be mistaken for it.
 std::string what_is_hidden(const ProgramRoot& root, std::string_view path) {
   for (const std::string& hidden : root.view.hidden) {
     const std::string there = hidden + "/bin/" + std::string(last_part(path));
@@ -70,7 +71,8 @@ void find_programs(ProgramRoot& root) {
   }
 }
 
-// A file of the tree itself: a link would lead to one of the host, and a pipe would be waited for.
+// The manifest must be a regular file of the tree: a link could lead to a file of the host, and a
+// pipe would block.
 Result<std::string> manifest_text(const std::string& path) {
   const jail::Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
@@ -83,7 +85,7 @@ Result<std::string> manifest_text(const std::string& path) {
   return read_text(file.get(), path, max_manifest_bytes);
 }
 
-// What rootfs/build wrote down. Nothing is taken from it that a guest's safety depends on.
+// Reads what rootfs/build wrote down. A guest's safety does not depend on any of it.
 Result<void> read_manifest(ProgramRoot& root) {
   const std::string path = root.directory + manifest_name;
   const auto text = manifest_text(path);
@@ -97,7 +99,7 @@ Result<void> read_manifest(ProgramRoot& root) {
     return Error{ErrorKind::invalid, path + ": has no languages", 0, {}};
   }
   for (const auto& [key, version] : *member->second.as_object()) {
-    // The package of bash, without its revision.
+    // The version of the bash package, without its revision.
     const std::string* words = version.as_string();
     const auto known = root.versions.find(key == "python" ? "python3" : key);
     if (words != nullptr && known != root.versions.end()) {
@@ -124,7 +126,8 @@ ProgramRoot open_host() {
   ProgramRoot root;
   root.view = jail::host_root();
   find_programs(root);
-  // Debian's python3 is a link that names the version; the others say theirs only when run.
+  // Debian's python3 is a link that names the version; other programs tell theirs only when they
+  // run.
   std::error_code error;
   const std::string target = std::filesystem::read_symlink("/usr/bin/python3", error).string();
   const auto python = root.versions.find("python3");
@@ -164,7 +167,7 @@ std::vector<std::string> default_root_places(const Environment& environment) {
   std::vector<std::string> places;
   const auto cache = environment.find("XDG_CACHE_HOME");
   const auto home = environment.find("HOME");
-  // Relative ones are to be ignored, says the XDG base directory specification.
+  // Relative paths must be ignored, by the XDG base directory specification.
   if (cache != environment.end() && cache->second.starts_with('/')) {
     places.push_back(cache->second + "/agent-sandbox/root");
   } else if (home != environment.end() && home->second.starts_with('/')) {
@@ -180,7 +183,7 @@ Result<ProgramRoot> find_program_root(const std::string& configured,
   if (!configured.empty()) {
     auto root = open_built(configured);
     if (!root) return root.error();
-    // A tree that somebody made otherwise has no manifest; it has a python all the same.
+    // A tree that was made in another way has no manifest, but it must have a python.
     struct stat status {};
     if (::lstat((root->directory + manifest_name).c_str(), &status) == 0) {
       if (auto read = read_manifest(*root); !read) return read.error();

@@ -1,4 +1,4 @@
-// Which root programs run on, and what of the languages it has.
+// The root on which programs run, and the languages that it supports.
 #pragma once
 
 #include <map>
@@ -16,32 +16,34 @@ namespace runtime {
 struct ProgramRoot {
   enum class Kind {
     host,   // the host's own /usr
-    built,  // a directory tree, as a rule one that rootfs/build made
+    built,  // a directory tree, usually one that rootfs/build made
   };
   Kind kind = Kind::host;
   std::string directory = "/";
   jail::Root view;
-  // By name ("node") the version of each program that is there and that languages need; empty where
-  // nothing says it without running the program.
+  // The version of each program that languages need and the root has, by its name ("node"); empty
+  // where only running the program would tell it.
   std::map<std::string, std::string, std::less<>> versions;
 };
 
-// Where a built root is looked for when nobody names one: the user's own cache, then the system's.
+// The places where a built root is looked for by default: the user's own cache, then the system's.
 std::vector<std::string> default_root_places(const Environment& environment);
 
 // `configured`: "host", an absolute path, or empty for the first of `places` that holds an intact
-// built root, and the host's where none does.
-// Errors: a configured directory that cannot be used; a root without /usr/bin/python3.
+// built root, or the host's where none does. Errors: a configured directory that cannot be used; a
+// root without /usr/bin/python3.
 jail::Result<ProgramRoot> find_program_root(const std::string& configured,
                                             const std::vector<std::string>& places);
 
-// The command that builds a root: the package's where that is installed, else the source tree's.
+// The command that builds a root: that of the package where it is installed, else that of the
+// source tree.
 std::string root_builder();
 
-// Why `language` cannot run on `root`; nothing where it can.
+// Returns why `language` cannot run on `root`; std::nullopt where it can.
 std::optional<std::string> why_not_available(Language language, const ProgramRoot& root);
 
-// "built root /var/lib/agent-sandbox/root-1a2b (python 3.11.2, node 18.20.4, ...)"
+// Returns text such as "built root /var/lib/agent-sandbox/root-1a2b (python 3.11.2, node 18.20.4,
+// ...)".
 std::string describe(const ProgramRoot& root);
 
 }  // namespace runtime

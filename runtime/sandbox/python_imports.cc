@@ -72,7 +72,7 @@ class ImportScanner {
     }
   }
 
-  // In raw strings, too, a quote behind a backslash ends nothing.
+  // Raw strings, too, do not end at a quote behind a backslash.
   void skip_string() {
     const std::string_view quote = text_.substr(at_, 1);
     const std::string_view three = text_.substr(at_, 3);
@@ -80,7 +80,7 @@ class ImportScanner {
     const std::string_view end = is_long ? three : quote;
     at_ += end.size();
     while (at_ < text_.size() && !text_.substr(at_).starts_with(end)) {
-      if (!is_long && text_[at_] == '\n') return;  // a string that is not closed
+      if (!is_long && text_[at_] == '\n') return;  // the string is not closed
       at_ += text_[at_] == '\\' ? 2 : 1;
     }
     at_ = std::min(at_ + end.size(), text_.size());
@@ -92,7 +92,7 @@ class ImportScanner {
     return text_.substr(first, at_ - first);
   }
 
-  // The first name of `a.b.c`; empty for a relative one.
+  // Takes `a.b.c` and returns its first name; empty for a relative one.
   std::string_view take_module() {
     skip_blanks();
     const std::string_view name = take_word();
@@ -104,7 +104,7 @@ class ImportScanner {
     return name;
   }
 
-  // What follows `import`: `a.b as c, d`.
+  // Takes the text after `import`: `a.b as c, d`.
   void take_modules() {
     for (;;) {
       add(take_module());

@@ -24,7 +24,7 @@ using std::chrono::duration_cast;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// Init ends a jail at its deadline by itself. This much later the owner no longer relies on it.
+// Init ends a jail at its deadline by itself. After this time the owner no longer relies on that.
 constexpr milliseconds grace{2'000};
 
 Status status_of(const jail::ExitReport& report) {
@@ -64,7 +64,7 @@ jail::Error cannot_collect(jail::ErrorKind kind, const char* why, int sys_errno)
 // A jail's working directory once all its processes are dead.
 struct Remains {
   jail::Fd directory;
-  std::string program;  // the file that the caller has already
+  std::string program;  // the program's file, which the caller has already
   std::vector<std::string> wanted;
 
   jail::Collection collect() const {
@@ -100,7 +100,7 @@ asio::awaitable<Result<RunResult>> Run::result() {
   Leased& leased = **acquired;
   const auto ended = co_await until_ended(*leased.jail);
   if (!ended) co_return ended.error();
-  // Every process of the jail is dead or dying: what its pipes hold is all there will be.
+  // Every process of the jail is dead or dying, so the pipes hold all remaining output.
   io_->drain();
   if (!wants_artifacts(*leased.jail)) co_return result_of(leased);
   auto artifacts = co_await collect(*leased.jail);
@@ -203,8 +203,8 @@ bool Run::wants_artifacts(const JailHandle& jail) const {
          jail.report().ended != jail::Ended::cancelled;
 }
 
-// Init reports when its last process is reaped. Where init itself was killed the others may take a
-// moment longer, and could exchange a file while it is looked at.
+// Init reports when its last process is reaped. Where init itself was killed, the other processes
+// may take a moment longer, and could exchange a file while the directory is read.
 asio::awaitable<Result<jail::Collection>> Run::collect(const JailHandle& jail) {
   {
     const Alarm::Watch processes(*alarm_, jail.process_fd());
@@ -223,8 +223,8 @@ asio::awaitable<Result<jail::Collection>> Run::collect(const JailHandle& jail) {
   }
   remains.program = program_file_of(request_);
   remains.wanted = std::move(request_.artifacts);
-  // The guest chose how much there is to look at, which is a second's work at the worst.
-  // g++ 12 destroys a temporary function in the operand of co_await twice.
+  // The guest chose how many files there are, which takes a second to read at the worst. g++ 12
+  // destroys a temporary function in the operand of co_await twice.
   auto work = [remains = std::move(remains)] { return remains.collect(); };
   co_return co_await do_elsewhere(setting_.collectors(), std::move(work));
 }
@@ -244,7 +244,8 @@ RunResult Run::result_of(const Leased& leased) {
   result.status = status_of(report);
   result.outcome = outcome_of(request_, report, cpu_of_request(), setting_.ceilings);
   if (report.ended == jail::Ended::exited) result.exit_code = report.exit_code;
-  // The SIGKILL by which a deadline or a memory limit was enforced is ours, not the program's fate.
+  // The SIGKILL that enforced a deadline or a memory limit is ours and is not reported as the
+  // program's.
   if (result.status == Status::killed || result.status == Status::violation) {
     result.signal = signal_name(report.signal);
   }

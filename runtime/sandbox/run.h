@@ -1,4 +1,4 @@
-// One run from its place in the queue to its result: drives one jail.
+// One run, from its place in the queue to its result: drives one jail.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -18,20 +18,20 @@
 
 namespace runtime {
 
-// To be used on its executor, which does one thing after the other.
+// Must be used on its executor, which must run one handler at a time.
 class Run {
  public:
-  // What runs have in common.
+  // The settings that all runs share.
   struct Setting {
-    std::size_t output_cap_bytes = 0;  // kept of each output
-    std::uint32_t cpu_percent = 100;   // of one core
+    std::size_t output_cap_bytes = 0;  // bytes that are kept of each output
+    std::uint32_t cpu_percent = 100;   // percent of one core
     Ceilings ceilings{};
     std::shared_ptr<const TimeSource> clock;
     std::shared_ptr<Admission> admission;
     Acquisition::Launch launch;
     Acquisition::MakeRoom make_room;
-    // Where artifacts are read. What it does for a run is over before the run's executor is
-    // destroyed.
+    // The executor on which artifacts are read. Its work for a run ends before the run's executor
+    // is destroyed.
     std::function<boost::asio::any_io_executor()> collectors;
   };
 
@@ -43,7 +43,7 @@ class Run {
   Run& operator=(const Run&) = delete;
   ~Run();
 
-  // To be awaited once. The jail and its place are given up when the Run goes.
+  // Must be awaited once. The destructor of the Run gives up the jail and its place.
   boost::asio::awaitable<jail::Result<RunResult>> result();
 
  private:

@@ -1,4 +1,4 @@
-// One program to run, as a caller of any front door (HTTP, CLI, library) describes it.
+// The request to run one program, from any front door (HTTP, CLI, library).
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace runtime {
 
 enum class Language : std::uint8_t { python, bash, javascript, typescript };
 
-// "python"; the word that requests, jobs and metrics use.
+// Returns a name such as "python", which requests, jobs and metrics use.
 std::string_view name_of(Language language) noexcept;
 
 enum class OutputEncoding : std::uint8_t { utf8, base64 };
@@ -25,27 +25,29 @@ enum class OutputEncoding : std::uint8_t { utf8, base64 };
 std::string_view name_of(OutputEncoding encoding) noexcept;
 
 struct InputFile {
-  std::string path;  // relative to the working directory; as check_input_files() allows
+  std::string path;  // relative to the working directory, by the rules of check_input_files()
   std::string content;
 };
 
 struct RunRequest {
   std::string code;
   Language language = Language::python;
-  std::string file_name;  // of the program, in the working directory; empty: the language's
+  std::string file_name;  // of the program, in the working directory; empty: the language's default
   std::string standard_input;
   std::vector<std::string> args;
   std::vector<std::pair<std::string, std::string>> env;
-  std::vector<InputFile> files;        // there before the program starts; no path twice
-  std::vector<std::string> artifacts;  // globs (jail/collect.h) of what is wanted afterwards
+  std::vector<InputFile> files;        // written before the program starts; no path occurs twice
+  std::vector<std::string> artifacts;  // globs (jail/collect.h) of the files to be returned
+                                       // afterwards
   std::chrono::milliseconds timeout{5000};
   std::uint32_t memory_limit_mb = 256;
-  std::string template_name;  // empty: the language's; "none": a jail made for this program
+  std::string template_name;  // empty: the language's template; "none": a jail made for this
+                              // program
   // The text whose imports choose the template where none is named; empty: the code itself. For
   // code that runs another program.
   std::string imports_from;
-  // Of the program's terminal, in place of three pipes; such a program gets no jail that waits. Its
-  // filter permits what shells do with one.
+  // The size of the program's terminal, which it has in place of three pipes. Such a program gets
+  // no jail that waits, and its filter permits what shells do with a terminal.
   std::optional<jail::TerminalSize> terminal;
   jail::Network network;  // its label is for OnEgress; without one, the result tells none of it
   OutputEncoding output_encoding = OutputEncoding::utf8;

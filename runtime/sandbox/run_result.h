@@ -1,4 +1,4 @@
-// What happened to one program: a value, also when the program crashed or was killed.
+// The result of one program: a value, also when the program crashed or was killed.
 #pragma once
 
 #include <chrono>
@@ -27,43 +27,43 @@ enum class Status : std::uint8_t {
 std::string_view to_string(Status status) noexcept;
 
 struct Timings {
-  std::chrono::microseconds queued{0};   // waiting for a free place
-  std::chrono::microseconds started{0};  // from there to the guest's first instruction
-  std::chrono::microseconds ran{0};      // from there to the guest's end
+  std::chrono::microseconds queued{0};   // waiting for a place
+  std::chrono::microseconds started{0};  // from its place to the guest's first instruction
+  std::chrono::microseconds ran{0};      // from the guest's first instruction to its end
 };
 
-// What became of connections that a program asked its proxy for.
+// The decision on connections that a program asked its proxy for.
 struct NetworkDecision {
   enum class Kind : std::uint8_t {
     refused,
-    failed,  // allowed, and no connection came of it
+    failed,  // allowed, but no connection was made
     allowed,
   };
 
   Kind kind = Kind::refused;
   std::string destination;        // as the program named it, "pypi.org:443"; printable ASCII
   std::string reason;             // the rule that allows it, or why it came to nothing
-  std::uint64_t connections = 1;  // of which all this is true
+  std::uint64_t connections = 1;  // number of connections that this entry stands for
 };
 
 std::string_view to_string(NetworkDecision::Kind kind) noexcept;
 
 struct NetworkUse {
   std::vector<NetworkDecision> decisions;  // bounded, the oldest first
-  std::uint64_t total = 0;                 // connections asked for, whether they are told or not
+  std::uint64_t total = 0;                 // number of requested connections, listed or not
 };
 
 struct RunResult {
   Status status = Status::error;
-  Outcome outcome;                    // why it has this status
-  std::optional<int> exit_code;       // only when the program exited by itself
-  std::optional<std::string> signal;  // "SIGSEGV"; only with killed and violation
+  Outcome outcome;                    // the reason for the status
+  std::optional<int> exit_code;       // set only when the program exited by itself
+  std::optional<std::string> signal;  // "SIGSEGV"; set only with killed and violation
   std::string standard_output;        // raw bytes, at most the output cap
   std::string standard_error;
   bool stdout_truncated = false;
   bool stderr_truncated = false;
-  bool warm = false;           // ran in a jail that waited, or in a fork of a warm interpreter
-  std::string template_name;   // whose jail it had, or whose root and policy; empty: none's
+  bool warm = false;           // it ran in a jail that waited, or in a fork of a warm interpreter
+  std::string template_name;   // the template of its jail, or of its root and policy; empty: none
   jail::Collection artifacts;  // empty when the run was cancelled
   Timings timings;
   jail::Usage usage;

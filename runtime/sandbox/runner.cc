@@ -39,12 +39,13 @@ namespace asio = boost::asio;
 using jail::Error;
 using jail::Result;
 
-// A guest can make reading its artifacts take a second; others that have some go on beside it.
+// A guest can make reading its artifacts take a second; with several threads other runs' artifacts
+// need not wait.
 constexpr std::size_t collector_threads = 2;
 constexpr std::size_t max_policy_bytes = 1u << 20;
 
-// Removes the leaves whose last process was still ending when their jail was reported: an idle
-// server would keep them until its next run.
+// Removes the leaves whose last process was still ending when their jail was reported; otherwise an
+// idle server would keep them until its next run.
 class LeafSweeper : public std::enable_shared_from_this<LeafSweeper> {
  public:
   LeafSweeper(const asio::any_io_executor& executor, jail::CgroupTree tree)
@@ -73,7 +74,7 @@ class LeafSweeper : public std::enable_shared_from_this<LeafSweeper> {
   std::atomic<bool> waiting_{false};
 };
 
-// What a jail is made of, whoever it is made for.
+// The parts that all jails of a root and policy share.
 struct Ground {
   std::shared_ptr<const jail::Root> root;
   jail::Policy policy;
@@ -136,7 +137,7 @@ jail::PoolOptions pool_options(const PoolSize& size) {
   return options;
 }
 
-// An io_context has one thread here.
+// An io_context has one thread in this project.
 bool does_one_thing_after_the_other(const asio::any_io_executor& executor) {
   return executor.target<asio::io_context::executor_type>() != nullptr ||
          executor.target<asio::strand<asio::any_io_executor>>() != nullptr;
@@ -158,7 +159,7 @@ class JailRunner final : public Runner {
     if (options_.cgroups) sweeper_ = std::make_shared<LeafSweeper>(executor_, *options_.cgroups);
   }
 
-  // The processes of jails that waited take a moment to end, and only then their leaves can go.
+  // The processes of waiting jails take a moment to end, and their leaves can be removed only then.
   ~JailRunner() override {
     if (collectors_) collectors_->join();
     templates_.clear();
@@ -168,7 +169,8 @@ class JailRunner final : public Runner {
     }
   }
 
-  // Opens the pool of Python's default template; the others open when they are first asked for.
+  // Opens the pool of Python's default template; other pools are opened when they are first
+  // requested.
   Result<void> prepare_templates() {
     for (const Template& what : options_.templates) {
       auto ground = ground_of(what, ground_);
@@ -285,8 +287,8 @@ class JailRunner final : public Runner {
         .collectors = [this] { return collectors(); }};
   }
 
-  // The template with the most jails that nobody waits for gives up one of them. Its last one may
-  // have been leased since it was counted; then the next template is asked.
+  // The template with the most jails that nobody waits for gives up one of them. If its last one
+  // was leased since they were counted, the next template is asked.
   bool give_up_one() {
     std::vector<std::pair<std::uint32_t, WarmPool*>> stocks;
     for (const auto& prepared : templates_) {
@@ -342,7 +344,7 @@ class JailRunner final : public Runner {
     spec.limits.cpu_percent = options_.cpu_percent;
     spec.limits.memory_bytes = std::uint64_t{request.memory_limit_mb} << 20;
     spec.limits.processes = request.processes;
-    // Files that its owner writes while no process runs are seen by no watchdog.
+    // No watchdog sees files that the owner writes while no process runs.
     const std::uint64_t disk_bytes =
         std::uint64_t{std::min(request.disk_limit_mb, request.memory_limit_mb)} << 20;
     spec.limits.workspace_bytes = disk_bytes;
@@ -352,8 +354,8 @@ class JailRunner final : public Runner {
     return spec;
   }
 
-  // The share of a deadline that may be used: a program that keeps more cores busy than it is given
-  // uses up its time as much sooner, where nothing slows it down.
+  // The processor time that a run may use, in proportion to its deadline. A program that keeps more
+  // cores busy than it is given uses its time up sooner, where nothing slows it down.
   std::chrono::milliseconds cpu_of(std::chrono::milliseconds wall) const {
     return wall * options_.cpu_percent / 100;
   }
@@ -378,7 +380,7 @@ class JailRunner final : public Runner {
     return spec;
   }
 
-  // Null where the request wants a jail of its own making, or there is no template for it.
+  // Returns null where the request wants a jail of its own, or there is no template for it.
   Prepared* prepared_for(const RunRequest& request) const {
     return prepared_named(template_of(request));
   }
@@ -412,11 +414,12 @@ class JailRunner final : public Runner {
     return launch_as(*prepared, request, failed);
   }
 
-  // A jail of the template that has what the program imports. Where that one has no jail for it, or
-  // there is no such template, an Error, and the template of the language is as good.
+  // Returns a jail of the template that has what the program imports, or std::nullopt where the
+  // request waits for one. Returns an Error where there is no such template or it has no jail for
+  // the request; the language's own template then does as well.
   std::optional<Result<Leased>> jail_by_imports(const RunRequest& request,
                                                 const WarmPool::MakeTicket& later) {
-    // Numeric libraries have one thread in a fork, and several where they are imported anew.
+    // Numeric libraries use one thread in a fork, and several where they are imported anew.
     const bool one_core = options_.cpu_percent <= 100;
     const Template* const chosen =
         one_core && !request.terminal ? template_by_imports(options_.templates, request) : nullptr;

@@ -1,4 +1,4 @@
-// Runs programs in jails: one jail a program, made for it or ahead of it, and destroyed after it.
+// Runs programs in jails: one jail a program, made on demand or ahead, and destroyed afterwards.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -33,31 +33,33 @@
 namespace runtime {
 
 struct RunnerOptions {
-  std::size_t output_cap_bytes = 1u << 20;  // a stream
+  std::size_t output_cap_bytes = 1u << 20;  // of each stream
   std::uint32_t max_running = 16;           // jails alive at once
   std::uint32_t max_queued = 256;           // requests that wait for a place
-  std::uint32_t max_of_a_caller = 0;        // of both, for each caller; 0: no bound
-  std::uint32_t cpu_percent = 100;          // of one core, for each jail
-  // Where each jail gets a leaf; without it rlimits and a watchdog hold the limits.
+  std::uint32_t max_of_a_caller = 0;        // running and waiting requests of each caller; 0: no
+                                            // bound
+  std::uint32_t cpu_percent = 100;          // percent of one core, for each jail
+  // The tree in which each jail gets a leaf; without it rlimits and a watchdog hold the limits.
   std::optional<jail::CgroupTree> cgroups;
   // Where each jail gets a user of the host of its own; null: all have this process's.
   std::shared_ptr<const jail::IdRange> ids;
   std::shared_ptr<const jail::Root> root;  // what programs see; null: the host's own /usr
   // Whether a request may have Network::Kind::egress; which it may is for the caller to judge.
   Egress egress = Egress::off;
-  OnEgress on_egress;  // called on the runner's executor; empty: nobody asks
-  // What every jail has beside the usual, and its policy; null: nothing. Its env and
-  // network are for whoever makes requests.
+  OnEgress on_egress;  // called on the runner's executor; empty: nobody listens
+  // The additions that every jail has, and its policy; null: none. Its env and network are left to
+  // the code that makes requests.
   std::shared_ptr<const JailFile> jail_file;
 
-  // What requests may name and what waits for them; none: every jail is made for its program.
+  // The templates that requests may name, and for which jails wait; empty: every jail is made for
+  // its program.
   std::vector<Template> templates;
-  // What most requests ask for, and the most that any may ask for.
+  // The memory that most requests ask for, and the most that any may ask for.
   std::uint32_t usual_memory_mb = 256;
   std::uint32_t max_memory_mb = 2048;
   std::chrono::milliseconds max_timeout{60'000};
-  // Called on the runner's executor when a template can have no jails, with the reason; with
-  // nothing when that is over. Empty: nobody asks.
+  // Called on the runner's executor with the reason when a template can have no jails, and with an
+  // empty reason when that is over. Empty: nobody listens.
   std::function<void(std::string_view name, std::string_view reason)> on_pool_trouble;
 };
 
@@ -71,19 +73,19 @@ struct RunOptions {
   // there: for who changes its size (TIOCSWINSZ). Empty: nobody asks.
   std::function<void(jail::Fd)> on_terminal;
   // Called on the run's executor with every byte as it comes, past the output cap too; a slow
-  // callee slows the program down. Empty: output is only collected.
+  // function slows the program down. Empty: output is only collected.
   std::function<void(Stream, std::string_view)> on_output;
   bool collect_output = true;
   OutputGate gate;
-  // Descriptor to feed standard input from after RunRequest::standard_input, until end of file;
-  // -1 for none. Only looked at, not owned; must outlive the run.
+  // A descriptor that supplies standard input after RunRequest::standard_input, until its end; -1:
+  // none. It is not owned and must outlive the run.
   int standard_input_fd = -1;
 };
 
 struct PoolReport {
   std::string name;  // of the template
   jail::PoolState state;
-  std::uint64_t cold = 0;  // requests that got a jail of their own because the pool had none
+  std::uint64_t cold = 0;  // requests for which a jail was made because the pool had none
 };
 
 struct RunnerState {
@@ -91,40 +93,40 @@ struct RunnerState {
   std::uint32_t queued = 0;
   std::uint32_t max_running = 0;
   std::uint32_t max_queued = 0;
-  std::uint32_t max_of_a_caller = 0;  // that run and wait together; 0: no bound
+  std::uint32_t max_of_a_caller = 0;  // running and waiting requests together; 0: no bound
   std::uint64_t total = 0;
   jail::Enforcement enforcement;
   bool has_own_users = false;     // each jail has a user of the host of its own
   int landlock = 0;               // see jail::Launcher::landlock_version()
-  std::vector<PoolReport> pools;  // of the templates that keep jails
+  std::vector<PoolReport> pools;  // one for each template that keeps jails
 };
 
-// Thread-safe. Must outlive its runs. A run happens on the executor of who awaits it, which may be
+// Thread-safe. Must outlive its runs. A run uses the executor on which it is awaited, which may be
 // an io_context of one thread or anything over which a strand can be made.
 class Runner {
  public:
   // SIGPIPE must be ignored in this process: a guest may close its standard input at any time.
-  // Starts the launcher process; call it before anything secret is in this process's environment.
-  // `executor` is for the jails that wait.
-  // Errors: everything that keeps this host from running jails, with a hint.
+  // Starts the launcher process; must be called before this process's environment holds secrets.
+  // `executor` is for the waiting jails. Errors: every reason for which this host cannot run jails,
+  // with a hint.
   static jail::Result<std::unique_ptr<Runner>> create(boost::asio::any_io_executor executor,
                                                       RunnerOptions options);
   virtual ~Runner() = default;
 
-  // For whoever serves callers that need not be fair: to be held while a request of `caller` runs
-  // or waits. Nothing where it has as many of them as it may.
+  // For servers whose callers need not be fair: the claim must be held while a request of `caller`
+  // runs or waits. Returns std::nullopt where the caller has as many as it may.
   virtual std::optional<Admission::Claim> claim(const std::string& caller) = 0;
 
-  // An Error here is a failure of ours or of the host; ErrorKind::exhausted: the queue is full,
-  // try again later. What the program did is always a RunResult.
+  // An Error is a failure of ours or of the host; ErrorKind::exhausted: the queue is full, try
+  // again later. The program's own failures are always in the RunResult.
   virtual boost::asio::awaitable<jail::Result<RunResult>> run(RunRequest request,
                                                               RunOptions options) = 0;
 
-  // A living jail of its own, which takes none of the places of runs. The request's network is for
-  // the caller to judge. Errors: as run(); invalid where there is no such template.
+  // Makes a living jail, which takes none of the places of runs. The caller must have checked the
+  // request's network. Errors: as run(); invalid where there is no such template.
   virtual jail::Result<LivingJail> launch_living(const LivingRequest& request) = 0;
 
-  // The plan that `request` would run by, in words, one step a line (exec --explain).
+  // The plan of `request` in words, one step a line (exec --explain).
   virtual jail::Result<std::string> explain(const RunRequest& request) = 0;
 
   virtual RunnerState state() const = 0;

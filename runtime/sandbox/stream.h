@@ -1,4 +1,4 @@
-// The outputs of a program.
+// The output streams of a program.
 #pragma once
 
 #include <cstdint>

@@ -29,8 +29,8 @@ struct UnrefMessage {
 using Bus = std::unique_ptr<sd_bus, CloseBus>;
 using Message = std::unique_ptr<sd_bus_message, UnrefMessage>;
 
-// What systemd has said so far. The signal that a job is over may come before the answer that names
-// the job.
+// The messages from systemd so far. The signal that a job is over may come before the answer that
+// names the job.
 struct Conversation {
   std::optional<std::string> job;
   std::map<std::string, std::string> ended;  // by job
@@ -63,7 +63,7 @@ int on_job_removed(sd_bus_message* message, void* conversation, sd_bus_error*) {
   return 0;
 }
 
-// Everything but these stands for itself in an address (D-Bus specification, server addresses).
+// All characters except these are escaped in an address (D-Bus specification, server addresses).
 std::string escaped(const std::string& path) {
   constexpr const char* digits = "0123456789abcdef";
   std::string text;
@@ -80,8 +80,9 @@ std::string escaped(const std::string& path) {
   return text;
 }
 
-// Process 0 is the sender: systemd takes its number from the socket, and so finds it also from
-// another pid namespace. Without TasksMax a default of the host would bound all jails together.
+// Process 0 stands for the sender: systemd takes its number from the socket, and so finds it from
+// another pid namespace, too. Without TasksMax a default of the host would bound all jails
+// together.
 int append_unit(sd_bus_message* message, const std::string& name) {
   int r = sd_bus_message_append(message, "ss", name.c_str(), "fail");
   if (r >= 0) r = sd_bus_message_open_container(message, 'a', "(sv)");
@@ -111,7 +112,7 @@ int ask(sd_bus* bus, const std::string& name, Conversation& conversation) {
   return r;
 }
 
-// 0, or a negative errno; -ETIMEDOUT when it takes too long.
+// Returns 0, or a negative errno; -ETIMEDOUT when it takes too long.
 int listen(sd_bus* bus, const Conversation& conversation, std::chrono::milliseconds patience) {
   const auto deadline = Clock::now() + patience;
   while (!conversation.over()) {

@@ -22,7 +22,7 @@ using jail::Result;
 using json::Object;
 using json::Value;
 
-// What is wrong with a field, as in "name: expected ..."; nothing where it is right.
+// The complaint about a field, as in "name: expected ..."; std::nullopt where it is valid.
 using Complaint = std::optional<std::string>;
 
 constexpr std::size_t max_file_bytes = 256u << 10;
@@ -40,8 +40,8 @@ bool is_name(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return is_lower_digit_or(c, "-_"); });
 }
 
-// Whether `text` is a dotted module name, such as matplotlib.pyplot. It is pasted into Python
-// source, so any other character is refused.
+// Whether `text` is a dotted module name, such as matplotlib.pyplot. The name is inserted into
+// Python source, so any other character is refused.
 bool is_module(std::string_view text) {
   bool starts = true;
   for (const char c : text) {

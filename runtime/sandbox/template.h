@@ -1,4 +1,5 @@
-// What warm jails are made from: a small JSON file. The format is described in rootfs/README.md.
+// The description of a kind of warm jails: a small JSON file. Its format is described in
+// rootfs/README.md.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,10 @@
 
 namespace runtime {
 
-// How many jails wait: at first, and the bounds between which the pool adapts.
+// The number of waiting jails: at first, and the bounds between which the pool adapts.
 struct PoolSize {
   std::uint32_t least = 1;
-  std::uint32_t usual = 2;  // 0: none ever waits, requests that name the template run cold
+  std::uint32_t usual = 2;  // 0: none ever waits; requests that name the template run cold
   std::uint32_t most = 16;
 };
 
@@ -28,7 +29,7 @@ struct Template {
   std::string rootfs;  // "host" or an absolute path; empty: the server's
   std::string policy;  // an absolute path; empty: the default one
   std::vector<std::string> imports;
-  bool automatic = true;  // programs that name no template get it by what they import
+  bool automatic = true;  // programs that name no template get it where it fits their imports
   std::string warm_up;
   std::string after_fork;
   std::string rehearsal;
@@ -36,27 +37,27 @@ struct Template {
   PoolSize pool;
 };
 
-// Not the name of a template: a request that says so wants a jail of its own making.
+// Not the name of a template: a request with it wants a jail made for it.
 inline constexpr std::string_view no_template = "none";
 
 // `what` names the document in errors, such as "mine.json: pool.least: expected an integer 0 ..
 // 64".
 jail::Result<Template> parse_template(std::string_view document, std::string_view what);
 
-// What rootfs/templates has, linked in.
+// The templates of rootfs/templates, linked in.
 std::vector<Template> shipped_templates();
 
-// The shipped ones and, over them, each NAME.json of `directory`, in the order of their names. An
-// empty string: the shipped ones alone. Errors: one line that names the file and the field.
+// The shipped templates, overridden by each NAME.json of `directory`, in the order of their names.
+// An empty string: only the shipped ones. Errors: one line that names the file and the field.
 jail::Result<std::vector<Template>> load_templates(const std::string& directory);
 
-// `usual` for the template python, whose bounds make room for it; 0: no template keeps jails.
+// Sets `usual` of the template python, and its bounds to fit; 0: no template keeps jails.
 void set_pool_size(std::vector<Template>& templates, std::uint32_t usual);
 
-// The name of the template that `request` means: its language's where it names none.
+// The name of the template for `request`: its language's where it names none.
 std::string_view template_of(const RunRequest& request) noexcept;
 
-// Null where there is none of that name.
+// Returns null where there is none of that name.
 const Template* find_template(const std::vector<Template>& templates, std::string_view name);
 
 }  // namespace runtime

@@ -20,8 +20,8 @@ bool has_package(const Template& what, std::string_view package) {
   });
 }
 
-// A program that brings a module of its own means that one, where a template may have another one
-// of the same name in memory already.
+// A program with a module file of its own means that module, while a template may already have
+// another one of the same name in memory.
 bool brings_modules(const RunRequest& request) {
   return std::any_of(request.files.begin(), request.files.end(), [](const InputFile& file) {
     return file.path.ends_with(".py") || file.path.ends_with(".pyc") || file.path.ends_with(".so");

@@ -1,4 +1,4 @@
-// Which template fits a program that names none.
+// Chooses a template for a program that names none.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace runtime {
 
-// The template that has imported most of the packages that the request's Python program imports;
-// the first of those that have as many. Null where no template has any, where the request names a
-// template, and where a module in the request's own files could be meant instead of the template's.
-// Only templates count whose programs differ from those of the language's own by nothing but what
-// is imported already: `automatic`, with the server's root and policy.
+// Returns the template that has imported most of the packages that the request's Python program
+// imports; among equals the first. Returns null where no template has imported any, where the
+// request names a template, and where a module in the request's own files could be meant instead of
+// the template's. Considers only templates that differ from the language's own one by nothing but
+// their imports: `automatic`, with the server's root and policy.
 const Template* template_by_imports(const std::vector<Template>& templates,
                                     const RunRequest& request);
 

@@ -1,4 +1,4 @@
-// The time that runs and pools go by, given to them so that their tests need not wait.
+// The clock of runs and pools, as a parameter, so that their tests need not wait.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -12,7 +12,7 @@ class TimeSource {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // A Sleeper is told that its time has come.
+  // The receiver of a timer's call.
   class Sleeper {
    public:
     virtual void on_time() = 0;
@@ -21,13 +21,14 @@ class TimeSource {
     ~Sleeper() = default;
   };
 
-  // One time that is waited for. To be used on its executor.
+  // A timer for one time. Must be used on its executor.
   class Timer {
    public:
     virtual ~Timer() = default;
 
-    // Tells `sleeper`, where it still is, on the timer's executor once `time` has come; what was
-    // set before is forgotten, though it may be on its way already: a sleeper looks at the clock.
+    // Wakes `sleeper`, where it still exists, on the timer's executor once `time` has come.
+    // Replaces an earlier time, whose call may already be under way, so a sleeper must look at the
+    // clock.
     virtual void set(Time time, std::weak_ptr<Sleeper> sleeper) = 0;
   };
 

@@ -34,12 +34,12 @@ WarmFit warm_fit(const jail::TemplateSpec& spec, const RunRequest& request,
   if (request.network.kind == jail::Network::Kind::egress) return WarmFit::cold;
   if (cpu > spec.max_cpu || !request.file_name.empty()) return WarmFit::cold;
   const bool same_env = request.env.empty() || environment_of(request) == spec.jail.env;
-  // An interpreter that waits for its program has looked for this already.
+  // An interpreter that waits for its program has looked for this file already.
   const bool late_package = spec.warmth == jail::Warmth::started && brings_package(request);
   if (same_env && arguments_of(request) == spec.jail.argv && !late_package) return WarmFit::lease;
   if (spec.warmth != jail::Warmth::forked) return WarmFit::cold;
   if (same_env) return WarmFit::launch;
-  // Modules read what they like when they are imported.
+  // Modules may read any variable when they are imported.
   if (!spec.imports.empty()) return WarmFit::cold;
   const bool late = std::any_of(request.env.begin(), request.env.end(), [](const auto& variable) {
     return is_read_at_start(variable.first);

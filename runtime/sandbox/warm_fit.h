@@ -1,4 +1,4 @@
-// Whether a jail that waits is what a request would get if one were made for it.
+// Decides whether a waiting jail equals the one that would be made for a request.
 #pragma once
 
 #include <chrono>
@@ -12,17 +12,17 @@ namespace runtime {
 
 enum class WarmFit : std::uint8_t {
   lease,   // a jail that waits
-  launch,  // a fork made for it, which finds its own arguments and variables
-  cold,    // a jail made for it, by execve
+  launch,  // a fork made for the request, with its own arguments and variables
+  cold,    // a jail made for the request, by execve
 };
 
-// `spec` is the pool's: its argv and env are those of a request that brings none of its own. `cpu`
-// is the time that the request may use.
+// `spec` is the pool's: its argv and env are those of a request without any of its own. `cpu` is
+// the processor time that the request may use.
 WarmFit warm_fit(const jail::TemplateSpec& spec, const RunRequest& request,
                  std::chrono::milliseconds cpu);
 
-// What CPython, the C library or the usual numeric libraries look at once, when they start: set in
-// a fork it would come too late.
+// Returns whether CPython, the C library or the usual numeric libraries read the variable once,
+// when they start: set in a fork it would come too late.
 bool is_read_at_start(std::string_view variable) noexcept;
 
 }  // namespace runtime

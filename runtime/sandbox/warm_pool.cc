@@ -12,19 +12,19 @@ using jail::Error;
 using jail::ErrorKind;
 using jail::Result;
 
-// A pool that could not be opened is tried again after this long, when somebody asks for it.
+// A pool that could not be opened is tried again after this time, at the next request for it.
 constexpr std::chrono::seconds pause_after_failure{5};
-// A pool that has never had a jail ready, and fails, is closed when nobody has asked for this long:
-// its zygote would be started again and again for nobody.
+// A pool that has never had a jail ready, and fails, is closed when nobody has requested one for
+// this long: its zygote would be started again and again in vain.
 constexpr std::chrono::seconds failing_for_nobody{60};
 
-// As many jails are under way as the pool makes. A shortage is another thing: what the pool waits
-// for may be held by another one.
+// Returns whether as many jails are under way as the pool may make. A shortage is different:
+// another pool may hold what this one waits for.
 bool has_no_turn_yet(const Result<Leased>& leased) {
   return !leased && leased.error().kind == ErrorKind::exhausted && !is_shortage(leased.error());
 }
 
-// What is counted since the start, not what is there now.
+// Adds the counts since the start, not the present numbers.
 void add_counts(jail::PoolState& to, const jail::PoolState& from) {
   to.leases += from.leases;
   to.misses += from.misses;
@@ -45,7 +45,7 @@ WarmPool::WarmPool(const asio::any_io_executor& executor, std::shared_ptr<const 
       event_(strand_) {}
 
 WarmPool::~WarmPool() {
-  if (event_.is_open()) event_.release();  // the Pool's own
+  if (event_.is_open()) event_.release();  // the Pool owns the descriptor
 }
 
 void WarmPool::post(void (WarmPool::*what)()) {
@@ -62,7 +62,7 @@ void WarmPool::open() {
   post(&WarmPool::open_now);
 }
 
-// On the strand, as all that touches event_.
+// Must be called on the strand, as everything that touches event_.
 void WarmPool::open_now() {
   auto opened = open_(spec_, options_);
   Served served;
@@ -86,7 +86,7 @@ void WarmPool::open_now() {
   }
 }
 
-// What the pool makes its jails with has ended: another one takes over.
+// The launcher behind the pool has ended: another one takes over.
 void WarmPool::reopen() {
   {
     const std::lock_guard lock(mutex_);
@@ -109,7 +109,7 @@ void WarmPool::close() {
   old.reset();
 }
 
-// With the lock held.
+// Must be called with the lock held.
 bool WarmPool::fails_for_nobody() const {
   return !been_ready_ && !trouble_.empty() && waiting_.empty() &&
          clock_->now() - asked_at_ > failing_for_nobody;
@@ -142,14 +142,15 @@ void WarmPool::on_event() {
   is_unused ? close() : watch();
 }
 
-// With the lock held.
+// Must be called with the lock held.
 void WarmPool::note_state() {
   jail::PoolState state = pool_->state();
   been_ready_ = been_ready_ || state.ready > 0;
   trouble_ = std::move(state.trouble);
 }
 
-// With the lock held: gives those who wait what there is, in the order in which they came.
+// Must be called with the lock held: gives the available jails to those who wait, in the order in
+// which they came.
 void WarmPool::serve(Served& served) {
   while (!waiting_.empty()) {
     const Ticket ticket = waiting_.front().ticket.lock();
@@ -193,7 +194,7 @@ std::optional<Result<Leased>> WarmPool::take(const std::optional<jail::Invocatio
     free_to_take = been_ready_ && waiting_.empty();
   }
   if (pool == nullptr) open();
-  // Making one on demand takes a while: not with the lock held.
+  // Making a jail on demand takes a while, so the lock is not held.
   if (free_to_take) {
     Result<Leased> leased = lease(*pool, invocation);
     if (!has_no_turn_yet(leased)) return leased;
@@ -236,7 +237,7 @@ jail::PoolState WarmPool::state() const {
   return now;
 }
 
-// On the strand. Says each reason once.
+// Must be called on the strand. Reports each reason once.
 void WarmPool::tell_trouble(const std::string& trouble) {
   if (trouble == told_) return;
   told_ = trouble;

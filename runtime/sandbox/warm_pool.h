@@ -1,4 +1,4 @@
-// The jails of one template that wait, and the requests that wait for one of them. Drives a pool of
+// The waiting jails of one template, and the requests that wait for one of them. Drives a pool of
 // jails on an Asio executor.
 #pragma once
 
@@ -22,43 +22,44 @@ namespace runtime {
 
 struct Leased {
   std::unique_ptr<JailHandle> jail;
-  bool pooled = false;  // made for a pool: start() takes the run's own limits
+  bool pooled = false;  // made for a pool: start() takes the run's limits
   bool warm = false;    // it waited, or is a fork of a warm interpreter
-  // The template that it is made from or has the root and policy of; empty: none.
+  // The template that the jail is made from, or whose root and policy it has; empty: none.
   std::string template_name{};
-  JailMaker maker{};  // null where that was a template's host
+  JailMaker maker{};  // null where a template's host made it
 };
 
 // Thread-safe.
 class WarmPool : public std::enable_shared_from_this<WarmPool> {
  public:
-  // Opens a pool whose maker lives; asked again when that one has ended.
+  // Opens a pool whose launcher lives; called again when that one has ended.
   using Open = std::function<jail::Result<std::shared_ptr<PoolHandle>>(const jail::TemplateSpec&,
                                                                        const jail::PoolOptions&)>;
-  // Called when no jail can be made, with the reason, and with nothing when that is over.
+  // Called with the reason when no jail can be made, and with an empty reason when that is over.
   using Troubled = std::function<void(std::string_view name, std::string_view reason)>;
-  // Dropping it ends the wait.
+  // Dropping the ticket ends the wait.
   using Ticket = std::shared_ptr<std::function<void(jail::Result<Leased>)>>;
-  // Called where somebody has to wait, who keeps the ticket. Must not use the pool.
+  // Called where a caller has to wait, who keeps the ticket. Must not use the pool.
   using MakeTicket = std::function<Ticket()>;
 
   WarmPool(const boost::asio::any_io_executor& executor, std::shared_ptr<const TimeSource> clock,
            Open open, jail::TemplateSpec spec, jail::PoolOptions options, Troubled troubled);
   ~WarmPool();
 
-  // Begins to make jails. Without effect while it does so already.
+  // Begins to make jails. Has no effect where it already does.
   void open();
 
-  // For a pool that has never had a jail ready: whether to wait for it.
+  // Whether to wait for a pool that has never had a jail ready.
   enum class Patience : std::uint8_t { none, until_ready };
 
-  // A jail, for `invocation` where there is one; or nothing, and its ticket is called once a jail
-  // can be had: with as many waiting as the pool can make, who came first gets the next one. An
-  // Error says that this pool has no jail for the request, now or soon: make one without it.
+  // Returns a jail, for `invocation` where there is one; or std::nullopt, in which case the ticket
+  // is called once a jail can be had. Where as many callers wait as the pool can make jails, the
+  // first one gets the next jail. An Error says that this pool has no jail for the request, now or
+  // soon: the caller has to make one without it.
   std::optional<jail::Result<Leased>> take(const std::optional<jail::Invocation>& invocation,
                                            Patience patience, const MakeTicket& make_ticket);
 
-  // Ends a jail that nobody waits for, ready or being made. False: there is none.
+  // Ends a jail that nobody waits for, ready or being made. Returns false where there is none.
   bool give_up_one();
 
   const jail::TemplateSpec& spec() const noexcept { return spec_; }
@@ -99,7 +100,7 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   bool been_ready_ = false;
   TimeSource::Time next_try_{};
   TimeSource::Time asked_at_{};
-  // The strand's, without the lock.
+  // Used on the strand, without the lock.
   boost::asio::posix::stream_descriptor event_;
   std::string told_;
 };

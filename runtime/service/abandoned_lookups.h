@@ -1,4 +1,4 @@
-// How many look-ups of names were left behind lately, and in whose name.
+// Counts the look-ups of names that were abandoned lately, by owner.
 #pragma once
 
 #include <chrono>
@@ -10,15 +10,15 @@
 
 namespace runtime {
 
-// A look-up cannot be ended: who does not wait for it leaves a thread behind, until the name server
-// has answered or was given up. So one owner may leave a few behind at a time. Thread-safe; pure:
-// time is given and only goes forward.
+// A look-up cannot be ended: a caller that does not wait for it leaves a thread behind, until the
+// name server has answered or the resolver gives up. So each owner may abandon only a few at a
+// time. Thread-safe; pure: time is a parameter and must only go forward.
 class AbandonedLookups {
  public:
   using Clock = std::chrono::steady_clock;
 
   static constexpr std::size_t max_per_owner = 16;
-  // The resolver gives up within this: 5 s, twice, for each of three name servers.
+  // The resolver gives up within this time: 5 s, twice, for each of three name servers.
   static constexpr std::chrono::seconds longest_lookup{30};
 
   void note(const std::string& owner, Clock::time_point now);
@@ -33,7 +33,7 @@ class AbandonedLookups {
   };
 
   std::mutex mutex_;
-  std::deque<Lookup> lookups_;                // the oldest is in front
+  std::deque<Lookup> lookups_;                // the oldest is at the front
   std::map<std::string, std::size_t> count_;  // by owner, never 0
 };
 

@@ -9,7 +9,8 @@
 namespace runtime {
 namespace {
 
-// What is digested for a tenant. A key has no blank, so that none is the same as a name.
+// The text that is digested for a tenant. A key has no blank, so that no key equals a tenant's
+// text.
 std::string identity_of(const ApiKey& key) {
   return key.tenant.empty() ? key.secret.reveal() : "tenant " + key.tenant;
 }

@@ -1,4 +1,4 @@
-// The API keys that the operator configured, and the principal that each of them stands for.
+// The API keys that the operator configured, and the principal of each.
 #pragma once
 
 #include <cstddef>
@@ -22,30 +22,31 @@ struct ApiKey {
   std::string tenant{};  // its name; empty: the key is a tenant of its own
 };
 
-// The keys stand in the order of the configuration.
+// The keys in the order of the configuration.
 std::vector<ApiKey> api_keys_of(const Config& config);
 
-// Principal::tenant of each key, in their order. Without keys there is one, which is empty.
+// Returns Principal::tenant of each key, in their order. Without keys there is one tenant, which is
+// empty.
 std::vector<std::string> tenants_of(const std::vector<ApiKey>& keys, const Jobs& jobs);
 
-// How many tenants the keys have; 1 without keys.
+// The number of tenants that the keys have; 1 without keys.
 std::size_t number_of_tenants(const std::vector<ApiKey>& keys);
 
 // Thread-safe.
 class Authentication {
  public:
-  // `jobs` is not used afterwards.
+  // `jobs` is used only in the constructor.
   Authentication(std::vector<ApiKey> keys, const Jobs& jobs);
 
-  // Whether a key has to be shown. Where none is configured everybody is one principal.
+  // Returns whether a key is required. Where none is configured everybody is one principal.
   bool needs_key() const noexcept { return !keys_.empty(); }
   std::size_t number_of_keys() const noexcept { return keys_.size(); }
 
-  // Returns nothing where `shown` is no key. Takes the same time for every wrong key of one length.
+  // Returns std::nullopt where `shown` is not a key. Takes the same time for every wrong key of one
+  // length.
   std::optional<Principal> principal_of(std::string_view shown) const;
 
-  // The place of the first key of `tenant`, for what is counted by key; 0 where there is none any
-  // more.
+  // The index of the tenant's first key, for counts by key; 0 where it has none any more.
   std::size_t key_of(std::string_view tenant) const;
 
  private:

@@ -1,4 +1,4 @@
-// Has a model solve a suite for a caller.
+// Has a model solve a suite on behalf of a caller.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -18,7 +18,7 @@
 
 namespace runtime {
 
-// What is passed by reference outlives the benchmark.
+// The referenced objects must outlive the benchmark.
 struct BenchmarkParts {
   Runner& runner;
   agent::AgentRuntime& agent;
@@ -32,9 +32,9 @@ struct BenchmarkCourse {
   std::function<void(const benchmark::TaskScore&)> on_score{};
 };
 
-// As many of `suite` as `request` says, whose own name of a suite does not count here. No program
-// has more time or memory than `ceilings`. It is one of the caller's programs, however many of its
-// tasks go on; the refusal says that the caller has as many as it may.
+// Runs as much of `suite` as `request` says; the suite's name in `request` is not read. No program
+// has more time or memory than `ceilings`. A benchmark counts as one of the caller's programs,
+// however many of its tasks run at once; the refusal says that the caller has as many as it may.
 boost::asio::awaitable<std::variant<benchmark::BenchmarkReport, Refusal>> run_suite(
     BenchmarkParts parts, Caller caller, benchmark::Suite suite, BenchmarkRequest request,
     Ceilings ceilings, BenchmarkCourse course);

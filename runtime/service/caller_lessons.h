@@ -1,6 +1,6 @@
-// The lessons of a caller, for whoever looks at them or has them forgotten. The refusals: no
-// lessons are kept; there is no such lesson, or it is another owner's; the store cannot be reached,
-// and the log has the reason.
+// The lessons of a caller, to be listed or erased. The refusals: no lessons are kept; there is no
+// such lesson, or it belongs to another owner; the store cannot be reached, in which case the log
+// has the reason.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -18,10 +18,10 @@ namespace runtime {
 
 struct LessonQuery {
   std::uint32_t limit = 50;
-  std::optional<std::string> cursor;  // LessonPage::next_cursor of the page before
+  std::optional<std::string> cursor;  // LessonPage::next_cursor of the previous page
 };
 
-// What is needed. `store`: null where no lessons are kept. The logger outlives it.
+// `store` is null where no lessons are kept. The logger must outlive the calls.
 struct LessonParts {
   agent::LessonStore* store;
   Logger& logger;
@@ -31,7 +31,7 @@ boost::asio::awaitable<std::variant<agent::LessonPage, Refusal>> list_lessons(Le
                                                                               Caller caller,
                                                                               LessonQuery query);
 
-// How many are gone: the one with this id, or all of the caller's.
+// Erases the lesson with this id, or all of the caller's. Returns how many were erased.
 boost::asio::awaitable<std::variant<std::uint64_t, Refusal>> erase_lessons(
     LessonParts parts, Caller caller, std::optional<std::string> id);
 

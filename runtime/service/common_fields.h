@@ -1,4 +1,4 @@
-// Fields that several requests have.
+// Fields that several requests share.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace runtime {
 inline constexpr Field::Member string_items = {"items", R"({"type":"string"})"};
 inline constexpr Field::Member string_values = {"additionalProperties", R"({"type":"string"})"};
 
-// The words for OutputEncoding, and which of them says what.
+// The words for OutputEncoding, and the value of each.
 std::vector<std::string> encoding_words(const RequestRules& rules);
 OutputEncoding encoding_of(const std::string& word);
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::chrono::seconds together_for{30};
 constexpr double told_per_second = 0.5;
-constexpr std::size_t max_counted_destinations = 8;  // that are counted each by itself
+constexpr std::size_t max_counted_destinations = 8;  // bound on those that are counted separately
 constexpr std::size_t max_refused = 64;
 constexpr std::size_t max_destination_bytes = 300;
 constexpr std::size_t max_reason_bytes = 300;

@@ -1,4 +1,4 @@
-// Wakes those who wait for the next event of an owner.
+// Wakes callers that wait for the next event of an owner.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -13,15 +13,15 @@
 
 namespace runtime {
 
-// Thread-safe. Nothing is kept for who reads slowly: news is that there is more to read.
+// Thread-safe. Stores no events for slow readers: the news is only that there is more to read.
 class EventNews {
  public:
-  // How much news there was of an owner so far.
+  // The number of news about an owner so far.
   std::uint64_t count(std::string_view owner) const;
   void ring(std::string_view owner);
   void ring_all();
-  // Until there was more news than `seen`, at the latest at `deadline`, or when `cancel` is
-  // requested. On the executor of who awaits it, which does one thing after the other.
+  // Waits until there is more news than `seen`, at the latest until `deadline`, or until `cancel`
+  // is requested. Runs on the awaiting executor, which must run one handler at a time.
   boost::asio::awaitable<void> wait(std::string owner, std::uint64_t seen, Bell::Time deadline,
                                     Cancel cancel);
 

@@ -26,7 +26,7 @@ Complaint only_with_code(std::string_view name) {
   return "only a request with code has it, this one has task";
 }
 
-// A name that neither kind of request has may be a mistyped one of those that say which kind it is.
+// An unknown name may be a mistyped `code` or `task`, one of which every request must have.
 Refusal neither_code_nor_task(const Object& body) {
   std::vector<std::string> known = names_in(program_fields());
   for (const auto& row : task_fields()) {
@@ -41,7 +41,7 @@ Refusal neither_code_nor_task(const Object& body) {
           .detail = "body: expected exactly one of code and task"};
 }
 
-// `provider`: empty, or one that is known.
+// `provider` must be empty or a known name.
 std::optional<Refusal> refuse_without_provider(const std::string& provider,
                                                const RequestRules& rules) {
   std::string detail = rules.why_no_task;

@@ -1,4 +1,4 @@
-// What POST /execute, the WebSocket and the benchmark take, from an object to a request.
+// Reads the objects that POST /execute, the WebSocket and the benchmark take into requests.
 #pragma once
 
 #include <variant>
@@ -12,10 +12,11 @@
 
 namespace runtime {
 
-// The refusals: a field that is wrong, and, where nothing is, that there is no provider for it.
+// The refusals: a field is wrong; or, where all are right, there is no provider for the request.
 // Every member of `body` is read or refused.
 
-// A program where `body` has `code`, a task where it has `task`; it has one of the two.
+// Reads a program where `body` has `code`, and a task where it has `task`; it must have exactly
+// one.
 using ExecuteRead = std::variant<RunRequest, agent::TaskRequest, Refusal>;
 ExecuteRead read_execute(const json::Object& body, const RequestRules& rules);
 

@@ -1,4 +1,4 @@
-// The identity of one program or task that is run.
+// The identity of one run of a program or a task.
 #pragma once
 
 #include <chrono>
@@ -7,11 +7,11 @@
 namespace runtime {
 
 struct Execution {
-  std::string id;  // a UUID, which is also its job's
+  std::string id;  // a UUID, which is also the job's id
   std::chrono::system_clock::time_point created;
 };
 
-// With an id that nobody can guess, created now.
+// Makes an identity with an id that nobody can guess, created now.
 Execution make_execution();
 
 }  // namespace runtime

@@ -36,7 +36,7 @@ std::string_view json_type(Field::Type type) {
   return {};
 }
 
-// How OpenAPI names the bounds of a type, without "min" and "max".
+// The names of the bounds in OpenAPI, without "min" and "max".
 std::string_view bound_name(Field::Type type) {
   switch (type) {
     case Field::Type::text:
@@ -54,7 +54,7 @@ bool is_number(Field::Type type) {
   return type == Field::Type::integer || type == Field::Type::number;
 }
 
-// What its value may be, and what it is where it is left out.
+// Writes the allowed type of the value and its default.
 void write_type(json::Writer& writer, const Field& field, const RequestRules& rules) {
   const bool has_own_type =
       std::any_of(std::begin(field.schema), std::end(field.schema),
@@ -78,9 +78,9 @@ void write_type(json::Writer& writer, const Field& field, const RequestRules& ru
   }
 }
 
-// What the bounds of the field are about; nothing where the value is of another type.
+// The number to which the field's bounds apply; std::nullopt where the value has another type.
 std::optional<double> measure(const Field& field, const json::Value& value) {
-  // What may be null or a word beside a number has no type of its own.
+  // A field that may be null or a word as well as a number has no type of its own.
   if (is_number(field.type) || field.type == Field::Type::other) return number_of(value);
   if (const auto* text = value.as_string(); text != nullptr && field.type == Field::Type::text) {
     const std::size_t count = field.unit == "characters" ? characters_of(*text) : text->size();

@@ -1,5 +1,5 @@
-// A field of a request as data, from which come its decoding, the texts of refusals, the command
-// line's bounds and its description in OpenAPI.
+// A field of a request as data. Its decoding, the texts of refusals, the bounds of the command line
+// and its description in OpenAPI are derived from it.
 #pragma once
 
 #include <algorithm>
@@ -21,30 +21,30 @@ struct Field {
 
   std::string_view name;
   Type type = Type::other;
-  // The bounds of a number's value, of a text's length in `unit`, or of the number of items. A
-  // `max` of 0 means that there is none.
+  // The bounds of a number, of the length of a text in `unit`, or of the number of items. A `max`
+  // of 0 means that there is no bound.
   double min = 0;
   double max = 0;
   std::string_view unit{};
-  // What the items of a list or map are, or, for type `other`, what is expected.
+  // The type of a list's or map's items, or, for type `other`, the expected value.
   std::string_view expected{};
-  // The words that a text is one of, which may depend on the server. Null: any text.
+  // The words that the text may be, which may depend on the server. Null: any text.
   std::vector<std::string> (*words)(const RequestRules& rules) = nullptr;
-  // The operator's value of the maximum and of the default, which replace those here.
+  // The operator's maximum and default, which replace those here.
   double (*operator_max)(const RequestRules& rules) = nullptr;
   double (*operator_default)(const RequestRules& rules) = nullptr;
   std::string_view default_json{};  // empty: none
   std::string_view description{};
-  // The schemas of an object's members, a JSON object. Null: nothing is said of them.
+  // The schemas of an object's members, a JSON object. Null: they are not described.
   std::string (*members)(const RequestRules& rules) = nullptr;
-  // Further members of the schema in OpenAPI, or its `type` in place of that of the field; one
-  // without a name is none.
+  // Further members of the schema in OpenAPI, or its `type`, which replaces that of the field; an
+  // entry without a name is unused.
   struct Member {
     std::string_view name;
     std::string_view json;
   };
   Member schema[3]{};
-  bool is_required = false;  // a request without it is refused
+  bool is_required = false;  // a request without the field is refused
 };
 
 constexpr Field required(Field field) {
@@ -54,43 +54,44 @@ constexpr Field required(Field field) {
 
 double max_of(const Field& field, const RequestRules& rules);
 
-// "1 .. 10", "0.05 .. 60"
+// Returns a range such as "1 .. 10" or "0.05 .. 60".
 std::string range_of(const Field& field, const RequestRules& rules = {});
 
-// What a refusal says is expected: "expected an integer 1 .. 10".
+// The expectation in a refusal: "expected an integer 1 .. 10".
 std::string expectation(const Field& field, const RequestRules& rules);
 
-// Whether a number, or a number of bytes, characters or items, is within the bounds.
+// Returns whether a number, or a number of bytes, characters or items, is within the bounds.
 bool is_within(const Field& field, double number, const RequestRules& rules);
 
-// Why `value` is refused, of which a reader complained: out_of_range where it is beyond a bound.
-// The detail begins with the field's name.
+// The refusal of `value`, which a reader has rejected: out_of_range where it is beyond a bound. The
+// detail begins with the field's name.
 Refusal refuse_value(const Field& field, const json::Value& value, const RequestRules& rules,
                      const std::string& complaint);
 Refusal refuse_without(const Field& field, const RequestRules& rules);
 
-// `name` is none of `known`, of which the nearest is suggested; `why` says so where somebody might
-// expect it. `what`: "unknown field".
+// The refusal of `name`, which is not in `known`; suggests the nearest known name. `why` explains
+// where somebody might expect the name to work. `what` is a text such as "unknown field".
 Refusal refuse_name(std::string_view name, const std::vector<std::string>& known,
                     std::string_view what, const Complaint& why = std::nullopt);
 
 // Writes the field's schema as a member of `properties`.
 void write_schema(json::Writer& writer, const Field& field, const RequestRules& rules);
 
-// Its Parameter Object in OpenAPI, of what stands behind the ?.
+// The Parameter Object of OpenAPI for a query parameter.
 std::string parameter_object(const Field& field, const RequestRules& rules);
 
-// A field with the function that reads its value into a request. The complaint lacks the name.
+// A field and the function that reads its value into a request. The complaint does not begin with
+// the name.
 template <class Request>
 struct RequestField {
   Field field;
   Complaint (*read)(const Field&, const json::Value&, const RequestRules&, Request&);
-  // Stands in place of `read` in a field whose value has fields of its own, and reads those.
+  // Used in place of `read` where the value has fields of its own, which it reads.
   std::optional<Refusal> (*read_members)(const json::Object&, const RequestRules&,
                                          Request&) = nullptr;
 };
 
-// Both are null where there is no field of that name.
+// Both return null where there is no field of that name.
 template <class Request>
 const RequestField<Request>* find_row(std::span<const RequestField<Request>> fields,
                                       std::string_view name) {
@@ -138,7 +139,8 @@ std::optional<Refusal> read_field(const RequestField<Request>& row, const json::
 
 inline Complaint nowhere_else(std::string_view) { return std::nullopt; }
 
-// `where_else`: why a name that is none of `fields` is refused where somebody might expect it.
+// `where_else` explains the refusal of a name that is not in `fields` where somebody might expect
+// it to work.
 template <class Request>
 std::optional<Refusal> read_fields(const json::Object& body,
                                    std::span<const RequestField<Request>> fields,
@@ -158,7 +160,7 @@ std::optional<Refusal> read_fields(const json::Object& body,
   return std::nullopt;
 }
 
-// The object `properties` of the schema in OpenAPI.
+// The `properties` object of the schema in OpenAPI.
 template <class Request>
 std::string properties_of(std::span<const RequestField<Request>> fields,
                           const RequestRules& rules) {

@@ -9,7 +9,7 @@
 namespace runtime {
 namespace {
 
-// The content of one of `files`: a string, or {"base64": "..."}.
+// Returns the content of one of `files`: a string, or {"base64": "..."}.
 std::optional<std::string> content_of(const json::Value& value) {
   if (value.as_string() != nullptr) return *value.as_string();
   const json::Object* object = value.as_object();

@@ -18,7 +18,7 @@ namespace runtime {
 
 bool has_nul(std::string_view text);
 std::optional<double> number_of(const json::Value& value);
-// Null where the value is no text of so many bytes, or none of the field's words.
+// Returns null where the value is not a text within the bounds, or not one of the field's words.
 const std::string* text_of(const Field& field, const json::Value& value, const RequestRules& rules);
 Complaint read_input_files(const Field& field, const json::Value& value, const RequestRules& rules,
                            std::vector<InputFile>& files);
@@ -38,7 +38,7 @@ Complaint read_text(const Field& field, const json::Value& value, const RequestR
   return std::nullopt;
 }
 
-// A text of which `is_fine` decides in place of the field's bounds.
+// Reads a text that `is_fine` checks in place of the field's bounds.
 template <auto member, auto is_fine, class Request>
 Complaint read_text_that(const Field& field, const json::Value& value, const RequestRules& rules,
                          Request& request) {
@@ -48,7 +48,7 @@ Complaint read_text_that(const Field& field, const json::Value& value, const Req
   return std::nullopt;
 }
 
-// One of the field's words, of which `meaning` makes the member's value.
+// Reads one of the field's words, which `meaning` converts to the member's value.
 template <auto member, auto meaning, class Request>
 Complaint read_word(const Field& field, const json::Value& value, const RequestRules& rules,
                     Request& request) {
@@ -88,7 +88,7 @@ Complaint read_seconds(const Field& field, const json::Value& value, const Reque
   return std::nullopt;
 }
 
-// A boolean that chooses between two values of an enumeration.
+// Reads a boolean that selects one of two values of an enumeration.
 template <auto member, auto if_true, auto if_false, class Request>
 Complaint read_choice(const Field& field, const json::Value& value, const RequestRules& rules,
                       Request& request) {

@@ -1,4 +1,4 @@
-// What a signed URL of a file allows.
+// The operation that a signed URL of a file allows.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@ namespace runtime {
 struct FileGrant {
   enum class Operation : std::uint8_t { read, write } operation = Operation::read;
   std::string path;                    // absolute, without %-encoding
-  std::chrono::sys_seconds expires{};  // from then on it allows nothing
+  std::chrono::sys_seconds expires{};  // after which it allows nothing
 };
 
 }  // namespace runtime

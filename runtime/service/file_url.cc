@@ -13,7 +13,7 @@ using Operation = FileGrant::Operation;
 
 constexpr std::size_t max_signed_path_bytes = 4096;
 constexpr std::uint32_t max_url_seconds = 7 * 24 * 3600;
-constexpr double last_second = 7'289'654'400;  // the year 2201, which every clock can tell
+constexpr double last_second = 7'289'654'400;  // in the year 2201, within the range of every clock
 constexpr std::size_t signature_digits = 64;
 
 std::vector<std::string> operation_words(const RequestRules&) { return {"read", "write"}; }
@@ -22,7 +22,7 @@ Operation operation_of(const std::string& word) {
   return word == "write" ? Operation::write : Operation::read;
 }
 
-// Clients resolve . and .. before they ask, which makes another path of it.
+// Clients resolve . and .. before they send a request, which changes the path.
 bool has_dots(std::string_view path) {
   while (!path.empty()) {
     const std::string_view segment = path.substr(0, path.find('/'));
@@ -84,7 +84,7 @@ std::string_view name_of(Operation operation) noexcept {
   return operation == Operation::write ? "write" : "read";
 }
 
-// The path comes last: it may have line feeds, and the others have none.
+// The path comes last: it may contain line feeds, the other parts cannot.
 std::string signature_of(const FileGrant& grant, std::string_view sandbox_id, const Secret& key) {
   std::string text(name_of(grant.operation));
   text += "\n" + std::to_string(grant.expires.time_since_epoch().count()) + "\n";

@@ -1,4 +1,4 @@
-// Signed URLs of files: whoever has one may read or write one file of a sandbox, without a key.
+// Signed URLs of files: the holder of one may read or write one file of a sandbox, without a key.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace runtime {
 
-// "read", "write"
+// Returns "read" or "write".
 std::string_view name_of(FileGrant::Operation operation) noexcept;
 
-// 64 hexadecimal digits that nobody can make without `key`, which is not empty: the HMAC-SHA-256 of
-// the grant and the sandbox.
+// The HMAC-SHA-256 of the grant and the sandbox: 64 hexadecimal digits that nobody can compute
+// without `key`, which must not be empty.
 std::string signature_of(const FileGrant& grant, std::string_view sandbox_id, const Secret& key);
 
 struct FileUrlRequest {
@@ -27,10 +27,10 @@ struct FileUrlRequest {
 
 std::span<const RequestField<FileUrlRequest>> file_url_fields() noexcept;
 
-// What stands behind the ? of a signed URL, and nothing else does.
+// The whole query of a signed URL.
 struct SignedUrlQuery {
   std::int64_t expires = 0;  // seconds since 1970
-  std::string signature;     // of signature_of()
+  std::string signature;     // as signature_of() returns it
 };
 
 inline constexpr std::string_view signature_parameter = "signature";

@@ -1,4 +1,4 @@
-// How many may follow what happens in sandboxes at a time.
+// Bounds the number of callers that follow the events of sandboxes at a time.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,17 @@
 
 namespace runtime {
 
-// Thread-safe. Outlived by the places that it gives.
+// Thread-safe. Must outlive the places that it gives.
 class Followers : public std::enable_shared_from_this<Followers> {
  public:
-  // Room is left for other connections, and for other keys. Where no keys are configured everybody
-  // is one key.
+  // The bounds leave room for other connections and for other keys. Where no keys are configured
+  // everybody counts as one key.
   static constexpr std::uint32_t most = 128;
   static constexpr std::uint32_t max_per_key = 32;
 
-  // A place, as long as it is held.
+  // A place, taken as long as it is held.
   using Place = std::shared_ptr<void>;
-  // The refusal says that there are as many as there may be.
+  // The refusal says that all places are taken.
   std::variant<Place, Refusal> take(const Principal& principal);
 
  private:

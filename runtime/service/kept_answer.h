@@ -1,4 +1,4 @@
-// What the caller of a job was answered with, made again from what is kept of the job.
+// Reproduces the answer that the caller of a job got, from the record of the job.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,12 @@
 
 namespace runtime {
 
-// JSON, as encode_result() and encode_task() write it; nothing while there is no result.
-// Errors: those of decode_program() and decode_task().
+// Returns JSON, as encode_result() and encode_task() write it; std::nullopt while there is no
+// result. Errors: those of decode_program() and decode_task().
 jail::Result<std::optional<std::string>> kept_answer(const JobRecord& job);
 
-// The attempts at a task that has no result (yet): a JSON array, as TaskResult::history is written.
-// There is nothing for every other job. Errors: those of decode_attempt().
+// Returns the attempts at a task that has no result (yet): a JSON array, in the form of
+// TaskResult::history. Returns std::nullopt for every other job. Errors: those of decode_attempt().
 jail::Result<std::optional<std::string>> kept_history(const JobRecord& job);
 
 }  // namespace runtime

@@ -1,4 +1,4 @@
-// What is kept of sandboxes and told of what happened in them, and how a later server knows them.
+// The records of sandboxes, the events about them, and how a later server restores them.
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -15,7 +15,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Of each word of a command, and of their number: an event is for who looks, not to run it again.
+// The bound on each word of a command, and on their number: an event informs a reader, and is not
+// for running the command again.
 constexpr std::size_t max_told_bytes = 256;
 constexpr std::size_t max_told_words = 16;
 constexpr std::size_t max_told_path_bytes = 1024;
@@ -91,7 +92,8 @@ std::shared_ptr<Sandbox> Sandbox::of_record(SandboxHistory::Known known) {
   return sandbox;
 }
 
-// A sandbox that is told to live died with its server, since nobody else can hold the file.
+// A sandbox whose record says that it lives died with its server, since nobody else can hold the
+// file.
 void Sandboxes::restore() {
   auto known = history_.load();
   if (!known) {

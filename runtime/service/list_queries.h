@@ -1,5 +1,4 @@
-// What callers ask of lists of jobs, lessons, sandboxes and events, with the parameters that say
-// so.
+// The queries for lists of jobs, lessons, sandboxes and events, and their parameters.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 namespace runtime {
 
 struct EventListQuery {
-  SandboxEventQuery events;             // without its owner, its order and where it begins
+  SandboxEventQuery events;             // without the owner, the order and the start of the page
   std::optional<std::uint64_t> cursor;  // the number of an event
   bool follows = false;
 };
@@ -23,11 +22,11 @@ struct EventListQuery {
 std::span<const RequestField<JobQuery>> job_query_fields() noexcept;
 std::span<const RequestField<LessonQuery>> lesson_query_fields() noexcept;
 std::span<const RequestField<Sandboxes::Query>> sandbox_query_fields() noexcept;
-// These list the events of one sandbox, and those of all sandboxes of a caller.
+// The first lists the events of one sandbox, the second those of all sandboxes of a caller.
 std::span<const RequestField<EventListQuery>> event_query_fields() noexcept;
 std::span<const RequestField<EventListQuery>> audit_query_fields() noexcept;
 
-// The number of an event; nothing where no event can have it.
+// Parses the number of an event; returns std::nullopt where no event can have it.
 std::optional<std::uint64_t> event_number_of(std::string_view text);
 
 }  // namespace runtime

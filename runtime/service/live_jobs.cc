@@ -49,7 +49,7 @@ LiveJob::~LiveJob() {
   if (next_ != nullptr) next_->previous_ = previous_;
 }
 
-// Who begins to watch at this very moment may miss what happens in it.
+// A watcher that begins at this very moment may miss the present call.
 template <class Call>
 void LiveJob::tell(Call call) {
   if (!is_watched_.load(std::memory_order_relaxed)) return;
@@ -57,7 +57,7 @@ void LiveJob::tell(Call call) {
   for (const auto& watcher : watchers_) call(*watcher);
 }
 
-// Under the mutex, so that a watcher finds the job started or hears that it starts.
+// The mutex is held, so that a watcher either finds the job started or is told that it starts.
 void LiveJob::start() {
   if (has_started_) return;
   const std::lock_guard lock(jobs_.mutex_);

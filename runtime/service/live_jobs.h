@@ -1,4 +1,4 @@
-// Jobs that run, for those who follow one.
+// Running jobs, for callers who follow one.
 #pragma once
 
 #include <atomic>
@@ -17,24 +17,24 @@
 
 namespace runtime {
 
-// Hears what happens in one job. Called on the job's thread, one call after the other; must not
-// block, nor use the LiveJobs.
+// Receives the events of one job. Called on the job's thread, one call after the other; must not
+// block or use the LiveJobs.
 class JobWatcher {
  public:
   virtual ~JobWatcher() = default;
 
-  virtual void on_start() = 0;  // of a program that waited for its place
-  virtual void on_output(Stream stream, std::string_view bytes) = 0;  // of a program
-  virtual void on_event(const agent::Event& event) = 0;               // of a task
-  virtual void on_end() = 0;  // the last one; the end is recorded, or the job was not taken
+  virtual void on_start() = 0;  // for a program that waited for its place
+  virtual void on_output(Stream stream, std::string_view bytes) = 0;  // for a program
+  virtual void on_event(const agent::Event& event) = 0;               // for a task
+  virtual void on_end() = 0;  // the last call; the end is recorded, or the job was not accepted
 };
 
 class LiveJob;
 
-// Thread-safe. Outlives its jobs and its watches.
+// Thread-safe. Must outlive its jobs and its watches.
 class LiveJobs {
  public:
-  // What a watcher finds when it comes.
+  // The state of the job at the beginning of a watch.
   struct Found {
     std::string_view kind;  // code_job or task_job
     std::string_view language;
@@ -42,7 +42,7 @@ class LiveJobs {
     bool has_started = false;
   };
 
-  // The watcher hears nothing more once this is gone.
+  // The watcher is not called any more once this is destroyed.
   class Watch {
    public:
     Watch(LiveJobs& jobs, std::shared_ptr<JobWatcher> watcher, std::string id, Found found)
@@ -59,8 +59,9 @@ class LiveJobs {
     const std::string id_;
   };
 
-  // From now on `watcher` hears what happens in the job; what happened before is not told. Null
-  // where no such job runs, or another owner's; nothing as owner: everybody's.
+  // Calls `watcher` for all further events of the job; earlier ones are not repeated. Returns null
+  // where no such job runs, or where it belongs to another owner; std::nullopt as owner stands for
+  // all owners.
   std::unique_ptr<Watch> watch(const std::string& id, const std::optional<std::string>& owner,
                                std::shared_ptr<JobWatcher> watcher);
 
@@ -68,15 +69,15 @@ class LiveJobs {
   friend class LiveJob;
 
   void leave(const std::string& id, const std::shared_ptr<JobWatcher>& watcher);
-  LiveJob* find(std::string_view id) const;  // with the mutex held
+  LiveJob* find(std::string_view id) const;  // must be called with the mutex held
 
   std::mutex mutex_;
-  LiveJob* first_ = nullptr;  // a list, so that a job costs no memory; there are a few hundred
+  LiveJob* first_ = nullptr;  // a list, so that a job takes no memory; there are a few hundred
 };
 
-// A job, from before it is recorded until after its end is. It stays where it is, in the frame of
-// who runs it; what is passed by reference outlives it. As long as nobody watches, nothing is done
-// for what happens.
+// Represents a job, from before it is recorded until after its end is. It stays in place, in the
+// frame of the coroutine that runs it; the referenced objects must outlive it. While nobody
+// watches, events cost nothing.
 class LiveJob {
  public:
   struct Identity {
@@ -92,8 +93,8 @@ class LiveJob {
   LiveJob(const LiveJob&) = delete;
   LiveJob& operator=(const LiveJob&) = delete;
 
-  // Hears what the run or the task tells, and passes it on to who asked for it before. The run ends
-  // before this does.
+  // Hooks into the callbacks of the run or task, and calls those that were set before. The run must
+  // end before this object does.
   void listen_to(RunOptions& options);
   void listen_to(agent::TaskOptions& options);
 
@@ -112,7 +113,7 @@ class LiveJob {
   std::atomic<bool> has_started_{false};
   std::atomic<bool> is_watched_{false};
 
-  // With the mutex of the LiveJobs held.
+  // Must be used with the mutex of the LiveJobs held.
   std::vector<std::shared_ptr<JobWatcher>> watchers_;
   LiveJob* previous_ = nullptr;
   LiveJob* next_ = nullptr;

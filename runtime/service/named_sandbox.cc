@@ -8,10 +8,10 @@
 namespace runtime {
 namespace {
 
-constexpr std::size_t max_template_bytes = 24;  // in a name, which has at most 50
-constexpr int max_tries = 200;                  // for sandboxes that are made in one second
+constexpr std::size_t max_template_bytes = 24;  // bytes in a name, which has at most 50
+constexpr int max_tries = 200;                  // enough for the sandboxes made in one second
 
-// What a name may have of a template's name.
+// The part of a template's name that a sandbox's name may contain.
 std::string word_of(const std::string& template_name) {
   std::string word = template_name.empty() ? "none" : template_name.substr(0, max_template_bytes);
   for (char& letter : word) {

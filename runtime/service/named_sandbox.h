@@ -1,4 +1,4 @@
-// Sandboxes whose callers expect a name to be made for them.
+// Sandboxes for callers that expect a generated name.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -7,8 +7,9 @@
 
 namespace runtime {
 
-// Sandboxes::create(). One without a name gets "sandbox-TEMPLATE-SECONDS", the seconds since 1970,
-// with a number behind it where another of the caller's has that name. `sandboxes` outlives it.
+// Calls Sandboxes::create(). A sandbox without a name gets "sandbox-TEMPLATE-SECONDS", the seconds
+// since 1970, with a number appended where another sandbox of the caller has that name. `sandboxes`
+// must outlive the call.
 boost::asio::awaitable<Sandboxes::Or<Sandboxes::Found>> create_named(Sandboxes& sandboxes,
                                                                      Caller caller,
                                                                      SandboxRequest request);

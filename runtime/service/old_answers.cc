@@ -29,7 +29,7 @@ double number_in(const Value* value) {
   return number == nullptr ? 0 : *number;
 }
 
-// Beyond what a double holds exactly nothing was ever written.
+// No integer beyond a double's exact range was ever written.
 template <class Integer = std::int64_t>
 Integer integer_in(const Value* value) {
   const double number = number_in(value);
@@ -58,7 +58,7 @@ std::vector<std::string> texts_in(const Value* value) {
   return texts;
 }
 
-// The enumerator that to_string() calls so, or `otherwise`.
+// The enumerator whose to_string() is `name`, or `otherwise`.
 template <class Enum>
 Enum named(std::string_view name, Enum otherwise) {
   for (int number = 0; number <= static_cast<int>(record::most<Enum>); ++number) {
@@ -71,7 +71,7 @@ microseconds from_milliseconds(double time) {
   return microseconds(static_cast<std::int64_t>(std::round(time * 1000)));
 }
 
-// A remedy says up to which number a limit can be raised, or that it is at its maximum.
+// A remedy says to which number a limit can be raised, or that it is at its maximum.
 double ceiling_in(const std::string& remedy) {
   double ceiling = 0;
   if (!remedy.starts_with("raise ")) return ceiling;
@@ -92,7 +92,7 @@ Outcome read_outcome(const Value& told) {
   return outcome;
 }
 
-// As far as the status word tells it.
+// Derives the outcome from the status, as far as that determines it.
 Outcome outcome_of(const RunResult& result) {
   Outcome outcome;
   const auto is = [&](const char* code, std::string cause) {

@@ -11,9 +11,9 @@
 
 namespace runtime {
 
-// The record of encode_record() for such an answer. What an answer did not say has its default: the
-// bytes of a text that was no UTF-8, which kind of time a program used up before outcomes were
-// told. Errors: ErrorKind::invalid for what is no JSON object.
+// Returns encode_record()'s record for such an answer. What an answer did not contain gets its
+// default: the bytes of a text that was not UTF-8, and which kind of time a program used up before
+// there were outcomes. Errors: ErrorKind::invalid for a text that is not a JSON object.
 jail::Result<std::string> record_of_old_answer(OldAnswer kind, const std::string& answer);
 
 // What an answer of this or of an earlier version says of a program, as values. Output is as it

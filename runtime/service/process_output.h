@@ -1,4 +1,4 @@
-// What a process prints, up to its end, for those who want it as a whole.
+// The output of a process up to its end, for callers that want it as a whole.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -11,7 +11,7 @@
 
 namespace runtime {
 
-// Ends the process whose caller leaves before it has ended.
+// Kills the process if its caller leaves before it has ended.
 class Leash {
  public:
   explicit Leash(std::shared_ptr<LivingProcess> process) : process_(std::move(process)) {}
@@ -20,7 +20,7 @@ class Leash {
   }
   Leash(const Leash&) = delete;
   Leash& operator=(const Leash&) = delete;
-  // The process has ended, or may go on.
+  // Must be called when the process has ended or may go on.
   void let_go() noexcept { process_ = nullptr; }
 
  private:
@@ -30,14 +30,14 @@ class Leash {
 struct ProcessOutput {
   struct Kept {
     std::string bytes;
-    bool is_truncated = false;  // there was more
+    bool is_truncated = false;  // there was more than was kept
   };
   Kept out;
   Kept err;
-  bool has_ended = false;  // false: it was cancelled, and the process killed
+  bool has_ended = false;  // false: it was cancelled and killed
 };
 
-// Waits for the end of a process from which nobody has read yet, which it kills when `cancel` is
+// Waits for the end of a process whose output nobody has read yet; kills it when `cancel` is
 // requested. Keeps the first `max_bytes` of each output.
 boost::asio::awaitable<ProcessOutput> output_to_the_end(std::shared_ptr<LivingProcess> process,
                                                         Cancel cancel,

@@ -15,7 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Why a program that nothing is wrong with was not run, or nothing where that is not it.
+// The refusal of a program that is valid but could not be admitted; std::nullopt for any other
+// error.
 std::optional<Refusal> turned_away(const RunnerState& state, const jail::Error& error) {
   Refusal refusal;
   if (error.kind == jail::ErrorKind::timed_out) {
@@ -48,7 +49,7 @@ Refusal not_run(Services& services, const Caller& caller, const Execution& execu
   }
   services.logger.error(
       "run failed", {{"request_id", caller.request_id}, {"job_id", execution.id}, {"error", why}});
-  // The reason may name paths of the host.
+  // The caller does not get the reason, which may name paths of the host.
   const std::string text =
       "the program could not be started; the server's log has the reason under this request's id";
   JobEnd end;
@@ -65,7 +66,7 @@ Refusal not_run(Services& services, const Caller& caller, const Execution& execu
 void count_program(Metrics& metrics, const RunResult& result, std::string_view language,
                    std::chrono::microseconds total) {
   metrics.queued.observe(result.timings.queued);
-  // A program that was cancelled before it started has not been timed.
+  // A program that was cancelled before it started has no timings.
   if (result.timings.started.count() > 0) {
     metrics.started.observe(result.timings.started);
     (result.warm ? metrics.started_warm : metrics.started_cold).observe(result.timings.started);

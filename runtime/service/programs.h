@@ -17,13 +17,13 @@ namespace runtime {
 
 struct ProgramOutcome {
   Status status;
-  std::string result;  // encode_result() of it
+  std::string result;  // in the form of encode_result()
 };
 
 void count_program(Metrics& metrics, const RunResult& result, std::string_view language,
                    std::chrono::microseconds total);
 
-// Refuses a caller who has as many programs as it may, and counts that.
+// The refusal for a caller with as many programs as it may have; counts it in `metrics`.
 Refusal too_many_of_a_caller(Metrics& metrics, const Runner& runner);
 
 boost::asio::awaitable<std::variant<ProgramOutcome, Refusal>> run_program(

@@ -24,7 +24,7 @@ std::optional<std::uint64_t> digits_of(std::string_view text) {
 
 std::optional<std::chrono::system_clock::time_point> time_of(const std::string& text) {
   using Clock = std::chrono::system_clock;
-  // What the clock can tell in nanoseconds.
+  // The clock can represent this in nanoseconds.
   constexpr std::int64_t last_second = 7'289'654'400;  // the year 2201
   if (const auto seconds = digits_of(text)) {
     if (*seconds > static_cast<std::uint64_t>(last_second)) return std::nullopt;

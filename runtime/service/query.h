@@ -1,5 +1,4 @@
-// The parameters behind the ? of a request, which are described by fields as the members of a body
-// are.
+// The query parameters of a request, which are described by fields, as are the members of a body.
 #pragma once
 
 #include <chrono>
@@ -15,19 +14,19 @@
 
 namespace runtime {
 
-// By name, without %-encoding.
+// The texts by name, without %-encoding.
 using QueryTexts = std::map<std::string, std::string, std::less<>>;
 
-// A non-negative integer in decimal digits; nothing where `text` is none.
+// Parses a non-negative integer in decimal digits; returns std::nullopt where `text` is not one.
 std::optional<std::uint64_t> digits_of(std::string_view text);
 
-// A time as answers have it ("2026-11-21T20:16:00.123Z"), or in seconds since 1970; nothing where
-// `text` is none.
+// Parses a time as answers write it ("2026-11-21T20:16:00.123Z"), or in seconds since 1970; returns
+// std::nullopt where `text` is neither.
 std::optional<std::chrono::system_clock::time_point> time_of(const std::string& text);
 
-// What would stand in a body for it: digits are a number where the field is one; true, 1 and
-// nothing are true, false and 0 are false where it is a yes or no. Any other text is itself, which
-// the field may refuse.
+// Converts a parameter to the value that a body would have: digits become a number where the field
+// is one; "true", "1" and "" become true, "false" and "0" false where it is a boolean. Any other
+// text stays a text, which the field may refuse.
 json::Value value_of_parameter(const Field& field, const std::string& text);
 
 // The refusal names the parameter.
@@ -50,7 +49,7 @@ std::vector<std::string_view> names_of(std::span<const RequestField<Request>> fi
   return names;
 }
 
-// Their Parameter Objects in OpenAPI, with commas between them.
+// The Parameter Objects in OpenAPI, separated by commas.
 template <class Request>
 std::string parameter_objects(std::span<const RequestField<Request>> fields,
                               const RequestRules& rules) {
@@ -61,7 +60,7 @@ std::string parameter_objects(std::span<const RequestField<Request>> fields,
   return objects;
 }
 
-// Fields that several routes have.
+// Fields that several routes share.
 constexpr Field limit_field(std::uint32_t max, std::string_view default_json,
                             std::string_view description = "Of a page.") {
   return {.name = "limit",

@@ -10,8 +10,8 @@
 
 #include "runtime/service/record_fields.h"
 
-// A record is a byte for its format, a byte for its type and its value. Numbers, truth values and
-// enumerators are eight bytes, the lowest first. A text is its length and its bytes, a list the
+// A record consists of a byte for its format, a byte for its type, and its value. Numbers, booleans
+// and enumerators are eight bytes, the lowest first. A text is its length and its bytes, a list the
 // number of its elements and these, an optional value a list of none or one. A value with fields is
 // the length of what follows in bytes and its fields one after the other.
 namespace runtime {
@@ -97,7 +97,7 @@ class Encoder {
   std::string bytes_;
 };
 
-// Each take() is false where the bytes are none that an Encoder has written.
+// Each take() returns false where the bytes are not what an Encoder has written.
 class Decoder {
  public:
   explicit Decoder(std::string_view bytes) : left_(bytes) {}
@@ -156,7 +156,7 @@ class Decoder {
     }
     return true;
   }
-  // A record that an earlier version wrote ends before the fields that it did not know.
+  // A record of an earlier version ends before the fields that that version did not know.
   template <HasFields Value>
   bool take(Value& value) {
     std::string_view bytes;

@@ -1,8 +1,7 @@
-// What is kept of a job that has ended, or of a sandbox, as values, and as the bytes that the store
-// keeps.
+// The records of ended jobs and of sandboxes, as values and as the bytes that the store keeps.
 //
-// The bytes are of a format of their own, so that a record outlives every change of what an API
-// answers. They are read on any host, and by later versions: see record_fields.h.
+// The bytes have a format of their own, so that a record outlives every change of an API's answers.
+// They are read on any host, and by later versions: see record_fields.h.
 #pragma once
 
 #include <chrono>
@@ -24,13 +23,12 @@ namespace runtime {
 
 struct ProgramRecord {
   RunResult result;
-  OutputEncoding encoding = OutputEncoding::utf8;  // that its caller asked for
+  OutputEncoding encoding = OutputEncoding::utf8;  // as requested by its caller
 };
 
-// A sandbox that lives or has ended, without its environment, which may hold secrets. Times are
-// since 1970.
+// A living or ended sandbox, without its environment, which may hold secrets. Times are since 1970.
 struct SandboxRecord {
-  std::uint64_t number = 0;  // of its owner's; a later one has a higher
+  std::uint64_t number = 0;  // the owner's number; a later sandbox has a higher one
   std::string name;
   std::string template_name;
   std::string working_directory;
@@ -43,8 +41,8 @@ struct SandboxRecord {
   std::chrono::microseconds created{};
   std::chrono::microseconds ends_at{};
   jail::Enforcement enforcement{};
-  std::optional<Outcome> outcome;     // nothing: it lives
-  std::chrono::microseconds ended{};  // where there is an outcome
+  std::optional<Outcome> outcome;     // nullopt: it lives
+  std::chrono::microseconds ended{};  // set where there is an outcome
   bool pauses_at_its_end = false;
   bool resumes_on_demand = true;
 };

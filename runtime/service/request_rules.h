@@ -1,4 +1,4 @@
-// What a request may ask for, whichever door it comes through.
+// The rules for requests, whichever door they come through.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,8 @@ inline constexpr std::size_t max_args = 256;
 inline constexpr std::size_t max_env = 256;
 inline constexpr std::size_t max_artifact_globs = 64;
 inline constexpr std::size_t max_destinations = 64;
-// The kernel takes no single argument beyond this, and starts a program with a few times as much.
+// The kernel accepts no single argument beyond this, and starts a program with a few times as much
+// in all.
 inline constexpr std::size_t max_args_env_bytes = 128u << 10;
 
 inline constexpr std::size_t max_task_characters = 10'000;
@@ -33,7 +34,7 @@ inline constexpr std::size_t max_tests_bytes = 256u << 10;
 
 struct TaskRules {
   std::uint32_t default_max_attempts = 3;
-  // Maps the name of each known provider to the reason why it cannot be used, or to nothing.
+  // Maps the name of each known provider to the reason why it cannot be used, or to an empty text.
   std::map<std::string, std::string, std::less<>> providers;
 };
 
@@ -41,51 +42,52 @@ struct RequestRules {
   std::chrono::milliseconds default_timeout{5000};
   std::uint32_t default_memory_limit_mb = 256;
   Ceilings ceilings;
-  // How long a sandbox may live.
+  // The longest lifetime of a sandbox.
   std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};
-  std::vector<std::string> network = {};  // what egress a request may name; empty: none
-  // Why programs of a language cannot run here; the others can.
+  std::vector<std::string> network = {};  // the egress rules that a request may name; empty: none
+  // The reason why programs of a language cannot run here; languages without an entry can.
   std::map<Language, std::string> why_no_language;
-  std::vector<Template> templates;  // what a request may name
-  InputFileLimits files = {};       // of a program, together
-  std::string why_no_task;          // why no task is taken; empty: tasks are
+  std::vector<Template> templates;  // the templates that a request may name
+  InputFileLimits files = {};       // bounds on a program's files together
+  std::string why_no_task;          // why no task is accepted; empty: tasks are
   TaskRules tasks = {};
-  std::vector<std::string> suites = {};  // that a benchmark may name
+  std::vector<std::string> suites = {};  // the suites that a benchmark may name
 };
 
-// What `config` allows. `providers`: the names of those that tasks may use.
+// The rules of `config`. `providers` are the names of those that tasks may use.
 RequestRules rules_of(const Config& config, const ProgramRoot& root,
                       std::vector<Template> templates,
                       const std::vector<std::string>& providers = {});
 
-// What is expected instead, for the caller; nothing: it is fine.
+// The expectation that a value does not meet, for the caller; std::nullopt: it is valid.
 using Complaint = std::optional<std::string>;
 
-// "none, data, python": the templates that a request may name, of all languages or of one.
+// The names of the templates that a request may name, of all languages or of one: "none, data,
+// python".
 std::string template_names(const RequestRules& rules, std::optional<Language> language);
 
-// What the kernel counts of `args` and `env` together.
+// The bytes of `args` and `env` together, as the kernel counts them.
 std::size_t bytes_of_arguments(const std::vector<std::string>& args,
                                const std::vector<std::pair<std::string, std::string>>& env);
 
-// Refuses a request that breaks a rule. `complaint` begins with a field's name.
+// The refusal of a request that breaks a rule. `complaint` begins with a field's name.
 Refusal refuse_request(std::string complaint);
 
-// Where those are too many bytes. `names`: of both fields.
+// Refuses arguments that have too many bytes. `names` are those of both fields.
 std::optional<Refusal> check_arguments(std::string_view names, const std::vector<std::string>& args,
                                        const std::vector<std::pair<std::string, std::string>>& env);
 
-// `rule`: a destination of egress. It has to be covered by what the operator allows, which a caller
-// may know.
+// Checks a destination of egress. It must be covered by the operator's rules, which a caller may
+// know.
 Complaint check_destination(const std::string& rule, const RequestRules& rules);
 
-// What has to hold between the fields of a program. The detail begins with the field's name.
+// Checks the relations between the fields of a program. The detail begins with the field's name.
 std::optional<Refusal> check_program(const RunRequest& request, const RequestRules& rules);
 
 // Counts code points of UTF-8.
 std::size_t characters_of(std::string_view text);
 
-// 1 .. max_task_characters characters of UTF-8.
+// Accepts 1 .. max_task_characters characters of UTF-8.
 bool is_task_text(std::string_view text);
 
 }  // namespace runtime

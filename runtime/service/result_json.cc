@@ -23,8 +23,8 @@ void write_output(Writer& writer, std::string_view name, std::string_view bytes,
 
 }  // namespace
 
-// JSON has no way to write a name that is not UTF-8, so that such a file could not be told from
-// another one.
+// JSON cannot represent a name that is not UTF-8, so that two such files could not be
+// distinguished.
 void write_artifacts(Writer& writer, const jail::Collection& artifacts) {
   writer.key("artifacts").begin_array();
   for (const jail::CollectedFile& file : artifacts.files) {

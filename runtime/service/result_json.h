@@ -1,4 +1,4 @@
-// What became of a program, as JSON text: what callers are answered with and what is kept of a job.
+// The result of a program as JSON text: the callers' answers, and what is kept of a job.
 #pragma once
 
 #include <chrono>
@@ -15,13 +15,13 @@ namespace runtime {
 
 double milliseconds(std::chrono::microseconds duration);
 
-// The member `limits`: who holds which limit.
+// Writes the member `limits`: what holds each limit.
 void write_limits(json::Writer& writer, const jail::Enforcement& enforcement);
 
-// An object with code, cause, limit, used and remedy.
+// Writes an object with code, cause, limit, used and remedy.
 void write_outcome(json::Writer& writer, const Outcome& outcome, const LimitNames& names = {});
 
-// The members `artifacts`, `artifacts_skipped` and `artifacts_skipped_total`.
+// Writes the members `artifacts`, `artifacts_skipped` and `artifacts_skipped_total`.
 void write_artifacts(json::Writer& writer, const jail::Collection& artifacts);
 
 std::string encode_result(const RunResult& result, const Execution& execution,

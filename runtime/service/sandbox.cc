@@ -1,4 +1,4 @@
-// One sandbox as its service knows it, whether it lives or not.
+// One sandbox as its service knows it, alive or ended.
 #include <mutex>
 #include <optional>
 #include <string_view>

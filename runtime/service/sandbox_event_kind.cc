@@ -8,7 +8,7 @@
 namespace runtime {
 namespace {
 
-// In the order of the enumerators.
+// The names are in the order of the enumerators.
 constexpr std::array<std::string_view, 21> kind_names = {
     "created",          "changed",        "process_started", "process_ended",
     "file_written",     "file_removed",   "file_moved",      "directory_made",

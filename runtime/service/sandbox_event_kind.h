@@ -1,4 +1,4 @@
-// The kinds of what happens in sandboxes, and the words by which callers know them.
+// The kinds of sandboxes' events, and the names that callers see.
 #pragma once
 
 #include <cstddef>
@@ -36,11 +36,11 @@ enum class SandboxEventKind : std::uint8_t {
 inline constexpr std::size_t sandbox_event_kinds =
     static_cast<std::size_t>(SandboxEventKind::memory_given_back) + 1;
 
-// A stable word: "process_started".
+// Returns a stable name: "process_started".
 std::string_view name_of(SandboxEventKind kind) noexcept;
-// Nothing: no kind has that name.
+// Returns std::nullopt where no kind has that name.
 std::optional<SandboxEventKind> sandbox_event_kind_named(std::string_view name) noexcept;
-// All names, with ", " between them.
+// All names, separated by ", ".
 std::string sandbox_event_kind_names();
 
 }  // namespace runtime

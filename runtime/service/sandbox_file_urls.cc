@@ -18,7 +18,7 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_by_signature(std::string_view id
   auto found = find(Principal(), id);
   const auto* const sandbox = std::get_if<Found>(&found);
   if (sandbox == nullptr) return found;
-  // A name is no id, and one of an earlier server has no key.
+  // `id` must not be a name, and a sandbox of an earlier server has no key.
   const Secret& key = (*sandbox)->url_key_;
   const bool is_meant = (*sandbox)->id() == id && !key.empty();
   if (!is_meant || !Secret(signature_of(grant, id, key)).is(signature)) {

@@ -18,7 +18,7 @@ SandboxRow row_of(const SandboxHistory::Known& sandbox) {
   return row;
 }
 
-// Whoever reads all the time does not make more events of what is counted together.
+// A caller that reads all the time must not split the combined counts into more events.
 constexpr std::chrono::seconds counted_at_least{1};
 
 void write_news(json::Writer& writer, const EgressNews& news) {
@@ -119,7 +119,7 @@ EgressUse SandboxHistory::egress_use(std::string_view id) {
   return found == audited_.end() ? EgressUse{} : found->second.egress.use();
 }
 
-// So that who looks misses nothing of what is counted together.
+// A reader thus misses nothing that is still being counted together.
 void SandboxHistory::tell_counted(const SandboxEventQuery& query) {
   const auto until = std::chrono::steady_clock::now() - counted_at_least;
   const std::lock_guard lock(mutex_);

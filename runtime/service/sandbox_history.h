@@ -1,4 +1,4 @@
-// What is kept of sandboxes and of what happened in them, beyond the life of the server.
+// The records of sandboxes and of their events, which outlive the server.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -23,13 +23,13 @@
 
 namespace runtime {
 
-// In the file of the jobs, whose owners' names it uses. Thread-safe. What is told is written within
-// a few milliseconds; a disk that fails stops no sandbox, and is counted as the jobs' is.
+// Uses the file of the jobs, with the same names of owners. Thread-safe. Notes are written within a
+// few milliseconds; a disk that fails stops no sandbox, and is counted as for jobs.
 class SandboxHistory {
  public:
-  // `jobs` outlives it. Of each owner's events the latest `kept_events` are kept.
+  // `jobs` must outlive it. The latest `kept_events` of each owner's events are kept.
   SandboxHistory(Jobs& jobs, std::uint32_t kept_events);
-  // Waits until the disk has what was noted, since that is written by this object's table.
+  // Waits until the disk has all notes, since this object's table writes them.
   ~SandboxHistory();
   SandboxHistory(const SandboxHistory&) = delete;
   SandboxHistory& operator=(const SandboxHistory&) = delete;
@@ -39,28 +39,28 @@ class SandboxHistory {
     std::string owner;
     SandboxRecord record;
   };
-  // What was kept of sandboxes, the one that began first comes first. Those that cannot be read are
-  // left out and counted. Waits for the disk.
+  // The kept sandboxes, in the order in which they began. Those that cannot be decoded are left out
+  // and counted. Waits for the disk.
   jail::Result<std::vector<Known>> load();
 
   void keep(Known sandbox);
   void forget(std::string id);
 
-  // Writes the members of an object that says more of an event.
+  // Writes the members of an object with details of an event.
   using Detail = std::function<void(json::Writer&)>;
-  // `caller` asked for it; null: nobody did.
+  // `caller` is who requested it; null: nobody did.
   void note(std::string_view owner, std::string_view sandbox, SandboxEventKind kind,
             const Caller* caller, const Detail& detail = {});
   boost::asio::awaitable<jail::Result<SandboxEventPage>> events(SandboxEventQuery query);
-  // These wake whoever waits for events; events() finds what was noted before.
+  // Wakes callers that wait for events; events() finds what was noted before.
   EventNews& news() noexcept { return news_; }
 
-  // A connection of the sandbox whose id is the decision's label; of no other who is known here.
+  // Notes a connection of the sandbox whose id is the decision's label; ignores unknown sandboxes.
   void note_egress(const jail::EgressDecision& decision);
-  // Nothing, where no sandbox of that id is known.
+  // Returns zeros where no sandbox of that id is known.
   EgressUse egress_use(std::string_view id);
 
-  // Where jobs are durable: once the disk has all that was told before. Else at once.
+  // Where jobs are durable, waits until the disk has all earlier notes. Otherwise returns at once.
   boost::asio::awaitable<void> settle() { return jobs_.settle(); }
 
  private:
@@ -74,7 +74,7 @@ class SandboxHistory {
             const std::vector<EgressNews>& news);
 
   Jobs& jobs_;
-  SandboxTable table_;  // the writer's
+  SandboxTable table_;  // used by the writer's thread alone
   EventNews news_;
   std::mutex mutex_;
   std::map<std::string, Audited, std::less<>> audited_;  // by id

@@ -89,7 +89,7 @@ void write_sandbox(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sa
     write_text_or_null(writer, "access_token", is_told ? sandbox.access_token().reveal() : "");
   }
   write_text_or_null(writer, "domain", sandboxes.options().ports_domain);
-  // As one picture, whatever happens meanwhile.
+  // The values are read once, so that they are consistent, whatever happens meanwhile.
   const auto paused = end ? std::nullopt : sandbox.paused_since();
   const auto state =
       end ? Sandbox::State::ended : (paused ? Sandbox::State::paused : Sandbox::State::running);

@@ -1,4 +1,4 @@
-// Sandboxes, their processes and files as JSON: what callers get.
+// Sandboxes, their processes and files as JSON for callers.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,29 @@
 
 namespace runtime {
 
-// "running", "paused" or "ended"; nothing: none of these.
+// Parses "running", "paused" or "ended"; returns std::nullopt for any other text.
 std::optional<Sandbox::State> sandbox_state_named(std::string_view name);
 
-// How the limits of a sandbox are called where it is made.
+// The names of a sandbox's limits in the request that makes it.
 inline constexpr LimitNames sandbox_limits = {.time = "timeout_seconds",
                                               .memory = "limits.memory_mb"};
 
-// Whether whoever reads a sandbox gets its access token; `as_null`: the member is there without it.
+// Whether the reader of a sandbox gets its access token; `as_null`: the member is null.
 enum class TokenShown : std::uint8_t { no, as_null, yes };
 void write_sandbox(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
                    TokenShown token = TokenShown::no);
-// The members of a process, within an object.
+// Writes the members of a process, within an object.
 void write_process_members(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
                            const LivingProcess& process);
-// A process as an object.
+// Writes a process as an object.
 void write_process(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
                    const LivingProcess& process);
-// The same with what it printed.
+// The same with its output.
 void write_process(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
                    const LivingProcess& process, const ProcessOutput& output,
                    OutputEncoding encoding);
 void write_file_entry(json::Writer& writer, const FileEntry& entry);
-// "created"
+// Returns a name such as "created".
 std::string_view name_of(FileEvent::Type type) noexcept;
 void write_file_event(json::Writer& writer, const FileEvent& event);
 void write_file_list(json::Writer& writer, const FileList& list);
@@ -44,10 +44,10 @@ void write_file_list(json::Writer& writer, const FileList& list);
 void write_event(json::Writer& writer, const SandboxEvent& event);
 void write_usage(json::Writer& writer, const SandboxUsage& usage);
 void write_egress_use(json::Writer& writer, const EgressUse& use);
-// What a sandbox may use of what is in the same member of its usage.
+// Writes the limits of a sandbox; each belongs to the same member of its usage.
 void write_usage_limits(json::Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox);
 
-// Bytes of output as a JSON string.
+// The bytes of output as a JSON string.
 std::string output_json(std::string_view bytes, OutputEncoding encoding);
 
 }  // namespace runtime

@@ -1,5 +1,5 @@
-// Sandboxes: what each of them uses, when somebody asks and every few seconds, and what one that is
-// paused gives back.
+// Sandboxes: the usage of each, on request and every few seconds, and the memory that a paused one
+// gives back.
 #include <boost/asio/post.hpp>
 #include <memory>
 #include <utility>
@@ -37,7 +37,7 @@ asio::awaitable<Result<SandboxUsage>> Sandboxes::usage(Found sandbox) {
   co_return co_await do_file_work(*sandbox, std::move(look));
 }
 
-// With mutex_ held. One timer for all, while one lives.
+// Must be called with mutex_ held. There is one timer for all, which runs while any sandbox lives.
 void Sandboxes::begin_sampling() {
   if (std::exchange(is_sampling_, true)) return;
   asio::post(sampling_, [this] { sample_later(); });
@@ -51,7 +51,7 @@ void Sandboxes::sample_later() {
   });
 }
 
-// What stands still uses nothing more.
+// The usage of a paused sandbox does not change.
 void Sandboxes::sample_all() {
   auto running = std::make_shared<std::vector<Found>>();
   {
@@ -68,7 +68,7 @@ void Sandboxes::sample_all() {
   sample_next(std::move(running));
 }
 
-// One after the other: others wait for these threads, too.
+// Takes one sandbox after the other, since other work needs these threads, too.
 void Sandboxes::sample_next(std::shared_ptr<std::vector<Found>> left) {
   if (left->empty()) return sample_later();
   const Found sandbox = std::move(left->back());

@@ -1,4 +1,4 @@
-// Sandboxes: what one may reach, and how that changes.
+// Sandboxes: the destinations that one may reach, and changes to them.
 #include <utility>
 
 #include "runtime/sandbox/jail_handle.h"

@@ -1,4 +1,4 @@
-// Why a sandbox or a process in it ended, and why a file of it could not be used.
+// The reasons why a sandbox or a process in it ended, and why one of its files could not be used.
 #include <errno.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ Outcome of_time(std::string_view code, std::string cause, RequestLimit met,
   return outcome;
 }
 
-// With two digits behind the point.
+// Rounded to two decimals.
 double megabytes(std::uint64_t bytes) {
   return std::round(static_cast<double>(bytes) / (1u << 20) * 100) / 100;
 }

@@ -50,7 +50,7 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::resume(Caller caller, Found s
   co_return co_await no_change(sandbox, resumed.error());
 }
 
-// Why it was neither paused nor resumed.
+// The refusal where a sandbox was neither paused nor resumed.
 asio::awaitable<Refusal> Sandboxes::no_change(Found sandbox, jail::Error error) {
   if (error.kind == jail::ErrorKind::closed) co_return co_await ending_refusal(sandbox);
   if (error.kind == jail::ErrorKind::timed_out) {

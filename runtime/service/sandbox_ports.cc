@@ -1,4 +1,4 @@
-// Sandboxes: connections to servers inside, and who may have them.
+// Sandboxes: connections to servers inside, and the bounds on them.
 #include <mutex>
 #include <utility>
 
@@ -35,7 +35,7 @@ Refusal refusal_of_port(const jail::Error& error) {
 
 using Count = std::shared_ptr<std::atomic<std::uint32_t>>;
 
-// One of the connections of all sandboxes, and one of its own sandbox's.
+// One of the connections of all sandboxes, and one of the sandbox's own.
 class Places {
  public:
   explicit Places(Count count) : count_(std::move(count)), number_(count_->fetch_add(1)) {}
@@ -48,7 +48,7 @@ class Places {
 
  private:
   const Count count_;
-  const std::uint32_t number_;  // of those that were there before
+  const std::uint32_t number_;  // number of earlier connections that are still there
   std::shared_ptr<void> of_sandbox_;
 };
 

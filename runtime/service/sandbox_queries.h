@@ -1,5 +1,4 @@
-// What callers ask of the output, use and files of a sandbox that lives, with the parameters that
-// say so.
+// The queries for the output, usage and files of a living sandbox, and their parameters.
 #pragma once
 
 #include <chrono>
@@ -17,14 +16,14 @@
 namespace runtime {
 
 struct LogQuery {
-  OutputQuery output;                 // without where it begins
-  std::optional<std::uint64_t> from;  // a byte of all that was printed
-  std::optional<std::uint32_t> tail;  // in its place: so many of the latest lines
+  OutputQuery output;                 // without the start
+  std::optional<std::uint64_t> from;  // the position of a byte in all that was printed
+  std::optional<std::uint32_t> tail;  // an alternative to `from`: the number of latest lines
   OutputEncoding encoding = OutputEncoding::utf8;
   bool follows = false;
 };
 
-// What is asked of the output of one process.
+// The query for the output of one process.
 struct ProcessOutputQuery {
   std::uint64_t from = 0;
   OutputEncoding encoding = OutputEncoding::utf8;
@@ -36,7 +35,7 @@ struct UsageQuery {
 };
 
 struct WatchQuery {
-  std::string path;  // of a directory, absolute
+  std::string path;  // an absolute path of a directory
   bool is_recursive = false;
 };
 
@@ -44,7 +43,7 @@ struct FileReadQuery {
   bool is_stat = false;
   bool is_list = false;
   bool is_tar = false;
-  std::optional<std::uint32_t> depth;  // of a list; nothing: 1
+  std::optional<std::uint32_t> depth;  // of a list; nullopt: 1
 };
 
 struct FileWriteQuery {
@@ -59,7 +58,7 @@ struct TerminalQuery {
   ProcessRequest process;  // without argv: the shell
   ResizeRequest size{.columns = 80, .rows = 24};
   bool has_size = false;
-  std::string pid;  // of the process to attach to; empty: one is started
+  std::string pid;  // the process to attach to; empty: a new one is started
 };
 
 std::span<const RequestField<LogQuery>> log_query_fields() noexcept;
@@ -72,7 +71,7 @@ std::span<const RequestField<FileWriteQuery>> file_write_query_fields() noexcept
 std::span<const RequestField<FileRemoveQuery>> file_remove_query_fields() noexcept;
 std::span<const RequestField<TerminalQuery>> terminal_query_fields() noexcept;
 
-// What has to hold between parameters.
+// Checks the relations between parameters.
 std::optional<Refusal> check_log_query(const LogQuery& query);
 std::optional<Refusal> check_file_read(const FileReadQuery& query);
 std::optional<Refusal> check_terminal_query(const TerminalQuery& query);

@@ -24,7 +24,7 @@ constexpr std::size_t max_metadata = 32;
 constexpr std::size_t max_metadata_name_bytes = 64;
 constexpr std::size_t max_metadata_value_bytes = 1024;
 constexpr std::size_t max_input_bytes = 1u << 20;
-constexpr std::size_t max_encoded_input_bytes = (max_input_bytes + 2) / 3 * 4;  // in base64
+constexpr std::size_t max_encoded_input_bytes = (max_input_bytes + 2) / 3 * 4;  // bytes of base64
 constexpr std::uint32_t max_processes = 1024;
 constexpr std::uint32_t max_disk_mb = 1024;
 constexpr double max_process_seconds = 86400;
@@ -72,7 +72,7 @@ Complaint read_new_metadata(const Field& field, const Value& value, const Reques
   return read_metadata_into(field, value, rules, request.metadata.emplace());
 }
 
-// A number of seconds; `if_null` where it is null.
+// Reads a number of seconds; sets `if_null` for null.
 template <auto member, class Request>
 Complaint read_seconds_or_null(const Field& field, const Value& value, const RequestRules& rules,
                                Request& request, std::optional<milliseconds> if_null) {
@@ -216,7 +216,7 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
      read_flag<&SandboxRequest::resumes_on_demand>},
     {network_field, read_network<&SandboxRequest::network>}};
 
-// What is left out of a change stays as it is.
+// A field that is left out of a change keeps its value, so it has no default.
 constexpr Field without_default(Field field) {
   field.default_json = {};
   field.operator_default = nullptr;

@@ -1,4 +1,4 @@
-// What callers ask of sandboxes that live, with the fields that say so.
+// The requests about living sandboxes, and their fields.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@
 namespace runtime {
 
 inline constexpr std::size_t max_path_bytes = 4096;
-inline constexpr std::uint32_t max_list_depth = 16;  // of directories
+inline constexpr std::uint32_t max_list_depth = 16;  // levels of directories
 inline constexpr std::uint32_t max_terminal_side = 1000;
 
 using Metadata = std::map<std::string, std::string, std::less<>>;
@@ -35,23 +35,23 @@ struct SandboxRequest {
   std::uint32_t disk_mb = 64;
   std::chrono::milliseconds timeout{std::chrono::hours(1)};
   std::optional<std::chrono::milliseconds> idle;
-  bool pauses_at_its_end = false;  // of its time, or when it is idle
+  bool pauses_at_its_end = false;  // when its lifetime is over, or it is idle
   bool resumes_on_demand = true;
   jail::Network network;
 };
 
-// What is not set stays as it is.
+// Fields that are not set keep their values.
 struct SandboxChange {
   std::optional<std::chrono::milliseconds> timeout;  // from now on
   std::optional<std::optional<std::chrono::milliseconds>> idle;
   std::optional<Metadata> metadata;
-  std::optional<jail::Network> network;  // its rules
+  std::optional<jail::Network> network;  // the rules of it
 };
 
 struct ProcessRequest {
   std::vector<std::string> argv;
   std::vector<std::pair<std::string, std::string>> env;
-  std::string working_directory;  // empty: the sandbox's
+  std::string working_directory;  // empty: that of the sandbox
   std::string standard_input;
   bool keep_stdin_open = false;
   std::optional<jail::TerminalSize> terminal;
@@ -61,7 +61,7 @@ struct ProcessRequest {
 };
 
 struct InputRequest {
-  std::string data;  // as the encoding says
+  std::string data;  // encoded as `encoding` says
   OutputEncoding encoding = OutputEncoding::utf8;
   bool close = false;
 };
@@ -77,7 +77,7 @@ struct ResizeRequest {
 };
 
 struct FileRequest {
-  std::string move_to;  // empty: not moved
+  std::string move_to;  // empty: the file is not moved
   bool make_directory = false;
 };
 
@@ -93,14 +93,14 @@ std::span<const RequestField<FileRequest>> file_action_fields() noexcept;
 
 SandboxRequest default_sandbox(const RequestRules& rules);
 
-// What has to hold between fields, and what must be there. A complaint begins with the field's
-// name.
+// Check the relations between fields, and that required ones are set. A complaint begins with the
+// field's name.
 std::optional<Refusal> check_sandbox(const SandboxRequest& request);
 std::optional<Refusal> check_process(const ProcessRequest& request);
-std::optional<Refusal> check_input(InputRequest& request);  // decodes base64 in `data`
+std::optional<Refusal> check_input(InputRequest& request);  // also decodes base64 in `data`
 std::optional<Refusal> check_file_action(const FileRequest& request);
 
-// One side of a terminal. `default_json`: empty where it must be given.
+// The number of columns or rows of a terminal. An empty `default_json` means that it must be given.
 constexpr Field side_field(std::string_view name, std::string_view default_json = {}) {
   return {.name = name,
           .type = Field::Type::integer,
@@ -111,7 +111,7 @@ constexpr Field side_field(std::string_view name, std::string_view default_json 
 
 bool is_absolute_path(std::string_view text);
 
-// 26 characters, 128 bits in lower-case base 32.
+// Accepts 26 characters: 128 bits in lower-case base 32.
 bool is_sandbox_id(std::string_view text) noexcept;
 
 }  // namespace runtime

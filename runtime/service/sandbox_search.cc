@@ -7,7 +7,7 @@ namespace runtime {
 namespace {
 
 constexpr std::chrono::seconds max_time_of_a_search{10};
-// Others have their turn with files in between.
+// Other work with files has its turn in between.
 constexpr std::chrono::milliseconds time_of_a_turn{50};
 
 SearchFindings findings_of(const TextSearch& search, const std::string& path, bool is_late) {

@@ -1,4 +1,4 @@
-// Looks for a text in the files of a sandbox that lives.
+// Searches the files of a living sandbox for a text.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -15,21 +15,21 @@
 namespace runtime {
 
 struct SearchQuery {
-  std::string path;  // of a directory, absolute
+  std::string path;  // an absolute path of a directory
   std::string text;  // not empty, without line feeds and NULs
   std::uint32_t limit = 100;
 };
 
 struct SearchFindings {
-  std::vector<TextMatch> matches;  // with their whole paths
-  bool is_cut = false;             // not all was searched
+  std::vector<TextMatch> matches;  // with absolute paths
+  bool is_cut = false;             // not everything was searched
 };
 
 enum class Noted : std::uint8_t { yes, no };
 
-// Takes a bounded time, after which what was found until then is all; so it is where `cancel` is
-// requested. `noted`: whether the audit has it. The refusal says why there is no such directory.
-// `sandboxes` outlives it.
+// Takes a bounded time and returns what was found until then, also where `cancel` is requested.
+// `noted` says whether the audit has it already. The refusal says why there is no such directory.
+// `sandboxes` must outlive the call.
 boost::asio::awaitable<std::variant<SearchFindings, Refusal>> search_files(
     Sandboxes& sandboxes, Caller caller, Sandboxes::Found sandbox, SearchQuery query, Noted noted,
     Cancel cancel);

@@ -19,12 +19,12 @@ namespace {
 
 namespace asio = boost::asio;
 
-// An owner can still look up this many of their sandboxes that have ended.
+// An owner can still look up this many of their ended sandboxes.
 constexpr std::ptrdiff_t known_ended = 100;
 // These are the bounds that jail::Jail::spawn() has.
 constexpr std::uint32_t max_running = 64;
 constexpr std::uint32_t max_left_behind = 256;
-// Of one sandbox.
+// The refusal for a bound of one sandbox.
 
 Refusal busy(std::string detail, std::uint32_t limit) {
   return {.code = RefusalCode::busy,
@@ -33,7 +33,7 @@ Refusal busy(std::string detail, std::uint32_t limit) {
           .used = std::int64_t{limit}};
 }
 
-// What execve(2) says of a file that is no program, or not one any more.
+// Errors of execve(2) about a file that is not a program.
 bool is_of_the_program(const jail::Error& error) {
   constexpr int own[] = {ENOEXEC, EACCES, ENOENT, ENOTDIR, ELOOP, ETXTBSY, E2BIG};
   return error.kind == jail::ErrorKind::kernel &&
@@ -81,7 +81,7 @@ Sandboxes::~Sandboxes() {
   file_workers_.join();
 }
 
-// A place for one more, and its name.
+// Reserves a place and a name for a new sandbox.
 std::optional<Refusal> Sandboxes::reserve(const Principal& principal,
                                           const SandboxRequest& request) {
   const std::lock_guard lock(mutex_);
@@ -233,7 +233,7 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_by_token(std::string_view id_or_
     const auto end = sandbox->end();
     const bool is_meant =
         sandbox->id() == id_or_name || (sandbox->request().name == id_or_name && !end);
-    // One of an earlier server has none.
+    // A sandbox of an earlier server has no token.
     const bool is_opened = !token.empty() && sandbox->access_token().is(token);
     if (!is_meant || !is_opened) continue;
     if (end) return ended_refusal(*sandbox);
@@ -274,7 +274,7 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::change(Caller caller, Found s
   }
   note_changed(caller, *sandbox, change);
   {
-    // Its end may have been written meanwhile.
+    // Its end may have been recorded meanwhile.
     const std::lock_guard lock(mutex_);
     if (!sandbox->end()) history_.keep(sandbox->known());
   }
@@ -332,7 +332,7 @@ asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_
     co_return Refusal{.code = RefusalCode::too_slow, .detail = "nobody waits for the process"};
   }
   if (error.kind == jail::ErrorKind::closed) co_return co_await ending_refusal(sandbox);
-  // Init's table is full: others have left processes behind that go on.
+  // Init's table is full: other processes have left running descendants behind.
   if (error.kind == jail::ErrorKind::exhausted && error.sys_errno == EAGAIN) {
     co_return busy("as many processes are left in this sandbox as there may be: " +
                        std::to_string(max_left_behind),
@@ -382,7 +382,7 @@ void Sandboxes::on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::
   forget_ended_of(sandbox->owner());
 }
 
-// Those that ended first, where there are more than are told of.
+// Forgets the sandboxes that ended first, where there are more than are kept.
 void Sandboxes::forget_ended_of(const std::string& owner) {
   const auto is_one = [&](const Found& each) { return each->owner() == owner && each->end(); };
   auto ended = std::count_if(sandboxes_.begin(), sandboxes_.end(), is_one);

@@ -1,4 +1,4 @@
-// Sandboxes that live: who has which, what may be asked of them, and what became of them.
+// Living sandboxes: their owners, the operations on them, and how they ended.
 #pragma once
 
 #include <atomic>
@@ -51,39 +51,39 @@ class Sandbox {
 
   const std::string& id() const noexcept { return id_; }
   const std::string& owner() const noexcept { return owner_; }
-  // What opens its ports, and nothing else.
+  // The token that opens its ports, and nothing else.
   Secret access_token() const;
-  // As it was made, without its metadata.
+  // The request that made it, without its metadata.
   const SandboxRequest& request() const noexcept { return request_; }
   Time created() const noexcept { return created_; }
   std::uint64_t number() const noexcept {
     return number_;
-  }  // a later one of its owner has a higher
-  // What is to be asked only where it lives. Null for one of a server that has ended.
+  }  // a later one of the same owner has a higher number
+  // Operations that need a living sandbox. Null for a sandbox of an earlier server.
   const std::shared_ptr<LivingSandbox>& living() const noexcept { return living_; }
   const jail::Enforcement& enforcement() const noexcept { return enforcement_; }
 
   Metadata metadata() const;
   Time ends_at() const;
   std::optional<std::chrono::milliseconds> idle() const;
-  // What it may reach, or might when it ended; empty: nothing.
+  // The destinations that it may reach, or might when it ended; empty: none.
   std::vector<std::string> network_rules() const;
 
   enum class State : std::uint8_t { running, paused, ended };
   State state() const;
-  std::optional<Time> paused_since() const;  // nothing: it is not paused
+  std::optional<Time> paused_since() const;  // nullopt: it is not paused
 
   struct End {
     Outcome outcome;
     Time at;
   };
-  std::optional<End> end() const;  // nothing: it lives
+  std::optional<End> end() const;  // nullopt: it lives
 
-  // The files of one that lives.
+  // Its files; it must be alive.
   SandboxFiles files() const;
-  // What it has used.
+  // The samples of its usage.
   UsageHistory& usage_history() const noexcept { return usage_history_; }
-  // What may be watched in it.
+  // The bounds on watches in it.
   const DirectoryWatch::Bounds& watch_bounds() const noexcept { return watch_bounds_; }
 
  private:
@@ -94,9 +94,9 @@ class Sandbox {
 
   std::string id_;
   std::string owner_;
-  Secret url_key_;  // of signed URLs of its files, which end with it
+  Secret url_key_;  // signs the URLs of its files, which end with it
   mutable UrlUses url_uses_;
-  std::atomic<bool> gives_memory_back_ = false;  // that is yet to begin
+  std::atomic<bool> gives_memory_back_ = false;  // a return of memory that is yet to begin
   SandboxRequest request_;
   Time created_{};
   std::uint64_t number_ = 0;
@@ -109,24 +109,28 @@ class Sandbox {
   Secret access_token_;
   Metadata metadata_;
   std::optional<End> end_;
-  Time last_ends_at_{};  // of one of an earlier server
+  Time last_ends_at_{};  // set for a sandbox of an earlier server
 };
 
-// Thread-safe. What is passed by reference outlives it, and it outlives what uses it.
+// Thread-safe. Referenced objects must outlive it, and it must outlive everything that uses it.
 class Sandboxes {
  public:
   struct Options {
-    std::uint32_t most = 100;                                        // that live at a time
-    std::uint32_t max_per_owner = 100;                               // of these
-    std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};  // but for pauses
+    std::uint32_t most = 100;                                        // number of sandboxes that
+                                                                     // live at a time
+    std::uint32_t max_per_owner = 100;                               // number of one owner's
+                                                                     // sandboxes among these
+    std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};  // not counting pauses
     std::chrono::milliseconds max_paused{std::chrono::hours(24)};
-    std::uint32_t max_memory_mb = 2048;        // what requests may ask for, as remedies say
-    double cores = 1;                          // of processor time that each may use
+    std::uint32_t max_memory_mb = 2048;        // the most that requests may ask for, as remedies
+                                               // say
+    double cores = 1;                          // processor time that each may use
     std::uint32_t max_port_connections = 256;  // of all sandboxes together
-    std::string ports_domain = {};             // where ports have host names; empty: nowhere
+    std::string ports_domain = {};             // domain of the ports' host names; empty: there are
+                                               // none
   };
 
-  // Those of an earlier server are known as ended.
+  // Sandboxes of an earlier server are known as ended.
   Sandboxes(Runner& runner, Logger& logger, SandboxHistory& history, Options options);
   const Options& options() const noexcept { return options_; }
   ~Sandboxes();  // kills those that live
@@ -135,38 +139,43 @@ class Sandboxes {
   template <class Answer>
   using Or = std::variant<Answer, Refusal>;
 
-  // On the executor of who awaits it, to which the sandbox belongs then.
+  // Runs on the awaiting executor, to which the sandbox then belongs.
   boost::asio::awaitable<Or<Found>> create(Caller caller, SandboxRequest request);
 
-  // By id or, of those that live, by name; not_found where there is none, or it is another owner's.
+  // Finds a sandbox by id or, while it lives, by name; not_found where there is none, or it belongs
+  // to another owner.
   Or<Found> find(const Principal& principal, std::string_view id_or_name) const;
-  // The same, which must live: else a conflict that says how it ended.
+  // The same, but it must live: otherwise a conflict that says how it ended.
   Or<Found> find_living(const Principal& principal, std::string_view id_or_name) const;
-  // The same for who needs its processes or files: one that is paused is resumed, or else that is a
-  // conflict.
+  // The same for a caller that needs its processes or files: a paused sandbox is resumed, or is a
+  // conflict where that is not allowed.
   Or<Found> find_active(const Principal& principal, std::string_view id_or_name) const;
 
-  // By id or name and the sandbox's own access token, whoever shows it. It must live, as above.
+  // Finds it by id or name and by its own access token; the token alone is enough. It must live, as
+  // above.
   Or<Found> find_by_token(std::string_view id_or_name, std::string_view token) const;
 
-  // Makes a signature for whoever is given the URL, and notes who asked for it.
+  // Signs a URL for anybody who gets it, and notes who asked for it.
   std::string sign(const Caller& caller, const Sandbox& sandbox, const FileGrant& grant);
-  // By id alone and what sign() returned for the same grant, whoever shows it: not_found where it
-  // is another one, forbidden where it has expired. It must live, as above.
+  // Finds it by id alone and by the signature that sign() returned for the same grant; the
+  // signature alone is enough: not_found where it is another one, forbidden where it has expired.
+  // It must live, as above.
   Or<Found> find_by_signature(std::string_view id, const FileGrant& grant,
                               std::string_view signature) const;
 
-  // Connects to a server in the sandbox, at most five seconds long. What is returned counts as one
-  // of its connections, and of all sandboxes' together, as long as its place is held.
+  // Connects to a server in the sandbox, for at most five seconds. The result counts as one of the
+  // connections of this sandbox and of all sandboxes as long as its place is held.
   boost::asio::awaitable<Or<PortConnection>> connect(Found sandbox, std::uint16_t port,
                                                      LivingSandbox::Attendance attendance,
                                                      Cancel cancel);
 
   struct Query {
-    std::vector<Sandbox::State> states{};  // in one of which it is; empty: in any
-    Metadata metadata{};                   // all of which a sandbox has
+    std::vector<Sandbox::State> states{};  // a sandbox in any of these states matches; empty: in
+                                           // any state
+    Metadata metadata{};                   // a sandbox that has all of these matches
     std::uint32_t limit = 50;
-    std::uint64_t before = 0;  // Sandbox::number() of the last of another page; 0: the first page
+    std::uint64_t before = 0;  // Sandbox::number() of the last sandbox of the previous page; 0: the
+                               // first page
   };
   struct Page {
     std::vector<Found> sandboxes;  // the newest first
@@ -174,30 +183,31 @@ class Sandboxes {
   };
   Page list(const Principal& principal, const Query& query) const;
 
-  // Its network is changed first, and nothing else where that is refused.
+  // Changes its network first, and nothing else where that is refused.
   boost::asio::awaitable<std::optional<Refusal>> change(Caller caller, Found sandbox,
                                                         SandboxChange change);
 
-  // Stops all that runs in it, until it is resumed. Waits until nothing runs any more; a refusal
-  // where it has ended, or its processes cannot be stopped.
+  // Stops everything that runs in it, until it is resumed. Waits until nothing runs any more.
+  // Refuses where it has ended, or where its processes cannot be stopped.
   boost::asio::awaitable<std::optional<Refusal>> pause(Caller caller, Found sandbox);
-  // Lets it go on.
+  // Lets its processes go on.
   boost::asio::awaitable<std::optional<Refusal>> resume(Caller caller, Found sandbox);
 
-  // Makes another access token in place of its own, which opens nothing from now on. Connections
-  // that it opened go on.
+  // Replaces its access token: the old one opens nothing from now on, but connections that it
+  // opened go on.
   void renew_token(const Caller& caller, Sandbox& sandbox);
 
   // Ends it where it lives, and waits for that; forgets it where it has ended.
   boost::asio::awaitable<void> remove(Caller caller, Found sandbox);
 
-  // Starts a process, whose environment is made from the sandbox's and the request's. It is ended
-  // where `cancel` is requested before it runs.
+  // Starts a process; its environment is that of the sandbox and of the request together. The
+  // process is killed where `cancel` is requested before it runs.
   boost::asio::awaitable<Or<std::shared_ptr<LivingProcess>>> start_process(Caller caller,
                                                                            Found sandbox,
                                                                            ProcessRequest request,
                                                                            Cancel cancel);
-  // For who has seen the end of a process: where that was the sandbox's, it is known as well now.
+  // For a caller that has seen the end of a process: if the sandbox ended with it, that is known as
+  // well when this returns.
   static boost::asio::awaitable<void> settle(Found sandbox, const LivingProcess& process);
   // not_found where there is none of that number.
   static Or<std::shared_ptr<LivingProcess>> find_process(const Sandbox& sandbox,
@@ -206,9 +216,10 @@ class Sandboxes {
   Outcome outcome_of_process(const Sandbox& sandbox, const LivingProcess& process,
                              const jail::ExitReport& report) const;
 
-  // Does what touches names that a guest may change, which can take it a second: on threads of its
-  // own, and owners take turns. `work` returns a jail::Result; exhausted without an errno where too
-  // much of it waits; closed where the sandbox has ended by then, whose files go one by one.
+  // Runs work that touches names that a guest may change, which can take a second, on threads of
+  // its own; owners take turns. `work` returns a jail::Result. Errors: exhausted without an errno
+  // where too much work waits; closed where the sandbox has ended by then, whose files are being
+  // removed.
   template <class Work>
   boost::asio::awaitable<std::invoke_result_t<Work&>> do_file_work(const Sandbox& sandbox,
                                                                    Work work) {
@@ -227,47 +238,47 @@ class Sandboxes {
     co_return done;
   }
 
-  // A file or a tree of them was used, for who looks later: file_read, file_written, file_removed,
+  // Notes for the audit that a file or a tree was used: file_read, file_written, file_removed,
   // directory_made, or file_moved to `move_to`.
   void note_file(const Caller& caller, const Sandbox& sandbox, SandboxEventKind kind,
                  std::string_view path, std::string_view move_to = {});
-  // What happened in the sandboxes of an owner.
+  // The events of an owner's sandboxes.
   boost::asio::awaitable<jail::Result<SandboxEventPage>> events(SandboxEventQuery query) {
     return history_.events(std::move(query));
   }
-  // Of the same, and of the server's end.
+  // News about these events, and about the server's end.
   EventNews& event_news() noexcept { return history_.news(); }
-  // Whether the server ends and all that will happen to sandboxes of that owner is noted.
+  // Returns whether the server ends and all events of that owner's sandboxes are noted.
   bool is_over_for(std::string_view owner) const;
 
-  // What one that lives uses now. Errors: as do_file_work(); kernel.
+  // The current usage of a living sandbox. Errors: as do_file_work(); kernel.
   boost::asio::awaitable<jail::Result<SandboxUsage>> usage(Found sandbox);
-  // What went through its proxy, as long as it is known.
+  // The connections through its proxy, as long as they are known.
   EgressUse egress_use(const Sandbox& sandbox) const { return history_.egress_use(sandbox.id()); }
 
-  // Why a file could not be read, written or looked at.
+  // The refusal where a file could not be read, written or examined.
   static Refusal refusal_of_file(const jail::Error& error);
-  // The same, and how full the disk of the sandbox is where that is the reason.
+  // The same, and how full the sandbox's disk is where that is the reason.
   static Refusal refusal_of_file(const jail::Error& error, const Sandbox& sandbox);
 
-  // Takes no more, and ends those that live as soon as nobody waits for a process in them.
+  // Accepts no more sandboxes, and ends living ones as soon as nobody waits for a process in them.
   void drain();
-  // Ends all that live and waits for it, and takes no more.
+  // Ends all living sandboxes, waits for that, and accepts no more.
   boost::asio::awaitable<void> stop(std::chrono::milliseconds patience);
 
  private:
-  // They sleep most of the time: who holds the lock of a file is a guest. Half of them at most work
-  // for one owner.
+  // They sleep most of the time, since a guest may hold the lock of a file. At most half of them
+  // work for one owner.
   static constexpr std::uint32_t file_threads = 4;
   static constexpr std::uint32_t file_threads_of_an_owner = 2;
   static constexpr std::uint32_t max_waiting_file_work = 512;
 
-  // A thread that works with files, of those that the owner may have.
+  // The right to use a thread for work with files, within the owner's bound.
   struct FileTurn {
     Admission::Place of_the_owner;
     Admission::Place of_all;
   };
-  // Null: too many wait.
+  // Returns null where too many wait.
   boost::asio::awaitable<std::shared_ptr<FileTurn>> file_turn(std::string owner);
   Admission& file_turns_of(const std::string& owner);
   boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> spawn(Caller caller,
@@ -275,14 +286,14 @@ class Sandboxes {
                                                                              ProcessRequest request,
                                                                              Cancel cancel);
   std::optional<Refusal> reserve(const Principal& principal, const SandboxRequest& request);
-  // A launcher may die while it makes a jail. Nothing of the caller's has run then, so another one
-  // makes the next, once.
+  // A launcher may die while it makes a jail. Nothing of the caller's has run then, so another
+  // launcher makes the jail, once.
   boost::asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> launch(
       Found sandbox, const SandboxRequest& request);
   Refusal not_started(const jail::Error& error, std::string_view what) const;
   static Refusal paused_refusal();
   static Refusal ended_refusal(const Sandbox& sandbox);
-  // The same of one that is ending: how it did is known in a moment.
+  // The same for a sandbox that is ending: its outcome is known in a moment.
   static boost::asio::awaitable<Refusal> ending_refusal(Found sandbox);
   static constexpr std::chrono::seconds patience_for_an_end{10};
   LivingSandbox::News news_of(const Found& sandbox);
@@ -303,14 +314,14 @@ class Sandboxes {
   void note_end(const Sandbox& sandbox, const Outcome& outcome);
   Outcome outcome_of(const Sandbox& sandbox, const LivingSandbox::Ending& ending) const;
   static Outcome outcome_of_a_server_that_ended();
-  // Lets a sandbox go on whose processes are needed. The refusal says that it stays paused.
+  // Resumes a sandbox whose processes are needed. The refusal says that it stays paused.
   static std::optional<Refusal> resume_on_demand(const Sandbox& sandbox);
   void begin_sampling();
   void sample_later();
   void sample_all();
   void sample_next(std::shared_ptr<std::vector<Found>> left);
   void end_sampling();
-  // Has the kernel reclaim the memory of a sandbox that was paused, unless it is resumed first.
+  // Makes the kernel reclaim the memory of a paused sandbox, unless it is resumed first.
   void give_back_memory_of(const std::weak_ptr<Sandbox>& weak);
   static bool sees(const Principal& principal, const Sandbox& sandbox);
 
@@ -318,15 +329,15 @@ class Sandboxes {
   Logger& logger_;
   SandboxHistory& history_;
   const Options options_;
-  WatchBounds watch_bounds_;  // with mutex_ held
+  WatchBounds watch_bounds_;  // must be used with mutex_ held
   Admission file_turns_{file_threads, max_waiting_file_work};
-  std::map<std::string, Admission, std::less<>> file_turns_of_;  // of each owner
+  std::map<std::string, Admission, std::less<>> file_turns_of_;  // by owner
   boost::asio::thread_pool file_workers_{file_threads};
   boost::asio::strand<boost::asio::thread_pool::executor_type> sampling_{
       file_workers_.get_executor()};
   boost::asio::steady_timer sample_timer_{sampling_};
-  bool is_sampling_over_ = false;  // the strand's
-  // Waits for the disk that has the swap.
+  bool is_sampling_over_ = false;  // used on the strand alone
+  // A thread that waits for the disk with the swap.
   boost::asio::thread_pool giving_back_{1};
   std::atomic<bool> is_giving_back_over_ = false;
 
@@ -334,10 +345,10 @@ class Sandboxes {
       std::make_shared<std::atomic<std::uint32_t>>(0);
 
   mutable std::mutex mutex_;
-  std::deque<Found> sandboxes_;  // the oldest first, with those that ended and are still known
-  // Those that are being made and are not in `sandboxes_` yet: owner and name.
+  std::deque<Found> sandboxes_;  // the oldest first, including ended ones that are still known
+  // The owner and name of sandboxes that are being made and are not in `sandboxes_` yet.
   std::vector<std::pair<std::string, std::string>> under_way_;
-  std::map<std::string, std::uint64_t, std::less<>> last_numbers_;  // of each owner
+  std::map<std::string, std::uint64_t, std::less<>> last_numbers_;  // by owner
   bool is_stopping_ = false;
   bool is_sampling_ = false;
 };

@@ -1,4 +1,4 @@
-// What operations need.
+// The objects that operations need.
 #pragma once
 
 #include "runtime/agent/agent_runtime.h"
@@ -14,17 +14,17 @@
 
 namespace runtime {
 
-// What is passed by reference outlives it.
+// Referenced objects must outlive it.
 struct Services {
   Runner& runner;
   Jobs& jobs;
   Metrics& metrics;
   Logger& logger;
-  agent::AgentRuntime* agent = nullptr;   // null: no task is taken
-  agent::LessonStore* lessons = nullptr;  // null: none are kept
-  LiveJobs* live_jobs = nullptr;          // null: nobody follows a job that runs
-  Sandboxes* sandboxes = nullptr;         // null: no sandbox lives
-  Webhooks* webhooks = nullptr;           // null: there are none
+  agent::AgentRuntime* agent = nullptr;   // null: no task is accepted
+  agent::LessonStore* lessons = nullptr;  // null: no lessons are kept
+  LiveJobs* live_jobs = nullptr;          // null: nobody can follow a running job
+  Sandboxes* sandboxes = nullptr;         // null: there are no sandboxes
+  Webhooks* webhooks = nullptr;           // null: there are no webhooks
 };
 
 }  // namespace runtime

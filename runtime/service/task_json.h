@@ -1,4 +1,4 @@
-// What became of a task, as JSON text.
+// The result of a task as JSON text.
 #pragma once
 
 #include <chrono>
@@ -10,11 +10,11 @@
 
 namespace runtime {
 
-// Of what a program wrote, for each attempt in a history; what solved the task is shown whole in
-// `output`.
+// The bound on a program's output in each attempt of a history; `output` has the whole output of
+// the program that solved the task.
 inline constexpr std::size_t max_history_output_bytes = 64u << 10;
 
-// The result with what the program wrote cut to that.
+// Returns the result with its output cut to that bound.
 RunResult shortened(RunResult result);
 
 std::string encode_attempt(const agent::Attempt& attempt, const Execution& execution);

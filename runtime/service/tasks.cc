@@ -28,7 +28,7 @@ void cut_output(agent::Attempt& attempt) {
   if (attempt.result) attempt.result = shortened(*std::move(attempt.result));
 }
 
-// Of an attempt that is told again only what is kept changes: it is counted once.
+// For an attempt that is reported again only its record changes: it is counted once.
 void keep_attempt(const Services& services, const Execution& execution, std::size_t& told,
                   std::size_t place, const agent::Attempt& attempt) {
   agent::Attempt kept = attempt;

@@ -15,10 +15,10 @@ namespace runtime {
 
 struct TaskOutcome {
   agent::TaskStatus status;
-  std::string result;  // encode_task() of it
+  std::string result;  // in the form of encode_task()
 };
 
-// services.agent is there.
+// Requires services.agent.
 boost::asio::awaitable<std::variant<TaskOutcome, Refusal>> run_task(Services services,
                                                                     Caller caller,
                                                                     Execution execution,

@@ -21,7 +21,7 @@ asio::awaitable<std::optional<Admission::Place>> place_of(Admission& places, std
   const auto turn = std::make_shared<Turn>();
   const auto bell = Bell::create(executor);
   Admission::Answer answer = [turn, bell, executor](std::optional<Admission::Place> place) {
-    // A function can be copied, a place cannot.
+    // The place is shared since a std::function must be copyable.
     auto held = std::make_shared<std::optional<Admission::Place>>(std::move(place));
     asio::post(executor, [turn, bell, held = std::move(held)] {
       turn->place = std::move(*held);
@@ -32,7 +32,7 @@ asio::awaitable<std::optional<Admission::Place>> place_of(Admission& places, std
   const auto ticket = places.ask(owner, std::move(answer));
   const Cancel::Listener on_cancel(cancel, [bell] { Bell::ring(bell); });
   while (ticket != nullptr && !turn->is_answered) {
-    // What cannot be withdrawn is answered, and the answer is on its way.
+    // Where the ticket cannot be withdrawn, the answer is on its way.
     if (cancel.requested() && places.withdraw(ticket)) co_return std::nullopt;
     co_await bell->wait();
   }

@@ -1,4 +1,4 @@
-// Waits for a place of an Admission in a coroutine.
+// Waits in a coroutine for a place of an Admission.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -10,8 +10,8 @@
 
 namespace runtime {
 
-// A place for who asks in the name of `owner`. Nothing: too many wait, or `cancel` was requested
-// while this waited. `places` outlives what is returned.
+// Returns a place on behalf of `owner`; std::nullopt where too many wait, or `cancel` was requested
+// meanwhile. `places` must outlive the result.
 boost::asio::awaitable<std::optional<Admission::Place>> place_of(Admission& places,
                                                                  std::string owner,
                                                                  Cancel cancel = Cancel());

@@ -1,4 +1,4 @@
-// How often signed URLs are used, for events: whoever has one must not drive out all others.
+// Counts the uses of signed URLs for events: the holder of one must not push out all other events.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace runtime {
 
-// Thread-safe. The first uses are told one by one, and more of them as time passes; what comes
-// faster is counted together.
+// Thread-safe. The first uses are reported one by one, and further ones as time passes; uses that
+// come faster are counted together.
 class UrlUses {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -19,8 +19,8 @@ class UrlUses {
   static constexpr std::uint64_t told_at_once = 32;
   static constexpr std::chrono::seconds for_one_more{10};
 
-  // One use now. How many there were since the last that was told, with this one; nothing where it
-  // is to be told with a later one.
+  // Notes one use. Returns the number of uses since the last report, including this one;
+  // std::nullopt where it is to be reported with a later one.
   std::optional<std::uint64_t> tell(Time now) {
     const std::lock_guard lock(mutex_);
     ++untold_;

@@ -1,4 +1,4 @@
-// What a sandbox has used, a sample at a time.
+// The usage of a sandbox over time, in samples.
 #pragma once
 
 #include <chrono>
@@ -17,16 +17,17 @@ class UsageHistory {
  public:
   using Time = std::chrono::system_clock::time_point;
 
-  // One sample in so much time, of the last hour that it ran.
+  // The time between samples, which are kept for the last hour of running time.
   static constexpr std::chrono::seconds interval{10};
   static constexpr std::size_t max_samples = 360;
 
-  // The same with what earlier looks know: the highest memory that was seen, where the kernel does
-  // not say, and no less processor time than before, where processes took theirs along.
+  // The usage, completed by earlier samples: the highest memory that was seen, where the kernel
+  // does not tell it, and at least the processor time that was seen before, where processes that
+  // have ended took theirs along.
   SandboxUsage completed(SandboxUsage usage);
-  // The same, and keeps it.
+  // The same; also stores it as a sample.
   void add(SandboxUsage usage);
-  // Samples from `from` to `to`, both included, the oldest first.
+  // The samples from `from` to `to`, inclusive, the oldest first.
   std::vector<SandboxUsage> between(Time from, Time to) const;
 
  private:

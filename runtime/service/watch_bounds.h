@@ -1,4 +1,4 @@
-// How much may be watched in sandboxes: of each, of all of an owner, and of all.
+// Bounds on watches in sandboxes: for each, for all of an owner, and for all.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace runtime {
 
-// Not thread-safe; what it returns is.
+// Not thread-safe; the objects that it returns are.
 class WatchBounds {
  public:
-  static constexpr std::uint32_t max_watches = 96;  // the kernel allows a user 128 as a rule
+  static constexpr std::uint32_t max_watches = 96;  // the kernel usually allows a user 128
   static constexpr std::uint32_t max_watches_of_an_owner = 64;
   static constexpr std::uint32_t max_watches_of_a_sandbox = 8;
   static constexpr std::uint32_t max_directories = 16384;
   static constexpr std::uint32_t max_directories_of_an_owner = 12288;
   static constexpr std::uint32_t max_directories_of_a_sandbox = 1024;
 
-  // For a sandbox that is new.
+  // The bounds for a new sandbox.
   DirectoryWatch::Bounds of_a_sandbox(const std::string& owner) {
     const Rooms& own = of_owners_
                            .try_emplace(owner, Rooms{room(max_watches_of_an_owner),

@@ -1,4 +1,4 @@
-// How the events of each webhook are sent.
+// The delivery of events to each webhook.
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -17,15 +17,15 @@ using asio::awaitable;
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
-// So few are held by each webhook that waits for its receiver, as they may be large.
+// A webhook that waits for its receiver holds at most this many events, which may be large.
 constexpr std::uint32_t max_per_page = 20;
-// One look at the store for all that happens meanwhile.
+// The pause between looks at the store, so that one look finds all events of that time.
 constexpr std::chrono::milliseconds rest_between_looks{50};
 constexpr std::chrono::seconds rest_of_a_store_that_fails{10};
-// A restart looks at so many events again, at most, that no webhook wanted.
+// After a restart at most this many events are looked at again that no webhook wanted.
 constexpr std::uint64_t max_unstored = 256;
 
-// Until then, or until `cancel` is requested.
+// Waits until that time, or until `cancel` is requested.
 awaitable<void> rest_until(steady_clock::time_point time, Cancel cancel) {
   const auto bell = Bell::create(co_await asio::this_coro::executor);
   const Cancel::Listener on_cancel(cancel, [bell] { Bell::ring(bell); });
@@ -38,7 +38,7 @@ void Webhooks::begin_locked(const Found& webhook) {
   webhook->stop.request();
   if (!view_of(*webhook).disabled.empty()) return;
   webhook->stop = end_.child();
-  if (webhook->is_running) return;  // it goes on with the new one
+  if (webhook->is_running) return;  // the running coroutine continues with the new state
   webhook->is_running = true;
   asio::co_spawn(thread_, run(webhook), asio::detached);
 }
@@ -47,7 +47,7 @@ awaitable<void> Webhooks::run(Found webhook) {
   while (const auto stop = next_stop(webhook)) co_await deliver(webhook, *stop);
 }
 
-// Nothing: the coroutine is to end.
+// Returns std::nullopt where the coroutine must end.
 std::optional<Cancel> Webhooks::next_stop(const Found& webhook) {
   const std::lock_guard lock(mutex_);
   webhook->is_running = !webhook->stop.requested();
@@ -102,7 +102,7 @@ awaitable<bool> Webhooks::deliver_page(Found webhook, SandboxEventPage page, Can
   co_return true;
 }
 
-// Tries once.
+// Tries to deliver the event once.
 awaitable<bool> Webhooks::deliver_event(Found webhook, SandboxEvent event, Cancel stop) {
   WebhookRow row;
   {
@@ -122,7 +122,7 @@ steady_clock::time_point Webhooks::time_of_next_try(const Found& webhook) const 
   const std::lock_guard lock(mutex_);
   const auto& next = webhook->row.next_try;
   if (!next) return now;
-  // A clock that was set back makes nobody wait longer.
+  // The bound keeps a clock that was set back from prolonging the wait.
   return now + std::min<system_clock::duration>(*next - system_clock::now(),
                                                 options_.patience.backoff.cap);
 }
@@ -130,7 +130,7 @@ steady_clock::time_point Webhooks::time_of_next_try(const Found& webhook) const 
 void Webhooks::note_missed(Webhook& webhook, const SandboxEventPage& page) {
   const std::lock_guard lock(mutex_);
   WebhookRow& row = webhook.row;
-  // Those numbers were of another store.
+  // The cursor's numbers belong to another store.
   if (row.cursor > page.newest) row.cursor = 0;
   if (page.oldest <= row.cursor + 1) return;
   row.missed += page.oldest - row.cursor - 1;
@@ -148,7 +148,7 @@ void Webhooks::note_sent(const Found& webhook, const SandboxEvent& event, const 
   const std::lock_guard lock(mutex_);
   WebhookRow& row = webhook->row;
   if (is_delivery(sent)) row.cursor = event.number;
-  // How it stands was decided meanwhile by who stopped this.
+  // The code that requested the stop has decided the webhook's state meanwhile.
   if (!stop.requested()) {
     metrics_.webhooks.add({is_delivery(sent) ? "delivered" : "failed"});
     note_try(row, sent, options_.patience, std::uniform_real_distribution<double>()(chance_));

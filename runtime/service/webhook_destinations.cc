@@ -19,7 +19,7 @@ struct Target {
   std::string place;      // HOST:PORT
 };
 
-// Names and addresses in the spellings that have but one meaning. No user, no password, and nothing
+// Accepts names and addresses in spellings with only one meaning: no user, no password, and nothing
 // that another reader of the URL could take for the end of the host.
 bool is_authority(std::string_view text) {
   constexpr std::string_view letters =
@@ -34,7 +34,7 @@ bool is_rest_of_url(std::string_view text) {
   });
 }
 
-// Returns nothing where `url` is not one that a webhook may have.
+// Returns std::nullopt where `url` is not one that a webhook may have.
 std::optional<Target> target_of(std::string_view url) {
   if (url.size() > max_webhook_url_bytes) return std::nullopt;
   Target target;
@@ -48,7 +48,7 @@ std::optional<Target> target_of(std::string_view url) {
   const bool has_port = colon != authority.npos && (bracket == authority.npos || colon > bracket);
   target.place = authority;
   if (!has_port) target.place += target.is_plain ? ":80" : ":443";
-  // What is a rule for one host is a host.
+  // A rule for one host has the form of that host.
   if (!jail::check_egress_rule(target.place)) return std::nullopt;
   return target;
 }
@@ -59,7 +59,7 @@ std::string_view without_scheme(std::string_view rule) {
   return is_for_http(rule) ? rule.substr(http.size()) : rule;
 }
 
-// The address as a rule for it; empty where it is none of the Internet.
+// The rule for the address; empty where it is not an Internet address.
 std::string rule_of(const sockaddr& address, std::string& port) {
   char text[INET6_ADDRSTRLEN] = {};
   if (address.sa_family == AF_INET) {
@@ -97,7 +97,7 @@ Complaint WebhookDestinations::why_not(std::string_view url) const {
          (allowed.empty() ? "nothing" : allowed);
 }
 
-// A rule for all addresses covers the public ones alone.
+// A rule for all addresses covers only the public ones.
 bool WebhookDestinations::may_connect(const sockaddr& address) const {
   std::string port;
   const std::string place = rule_of(address, port);

@@ -1,4 +1,4 @@
-// Webhooks as JSON: what callers get.
+// Webhooks as JSON for callers.
 #pragma once
 
 #include "runtime/json/writer.h"

@@ -23,7 +23,7 @@ json::Writer begin_message(const WebhookMessage& message, StoredTime at) {
   return writer;
 }
 
-// The bytes that sign.
+// The signing key's bytes.
 std::string key_of(const Secret& secret) {
   const auto text = std::string_view(secret.reveal()).substr(secret_prefix.size());
   return json::decode_base64(text).value_or(std::string());

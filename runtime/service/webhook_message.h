@@ -1,5 +1,5 @@
-// What is sent to a webhook, as the specification Standard Webhooks has it, whose libraries verify
-// it: https://www.standardwebhooks.com.
+// The messages to webhooks, by the specification Standard Webhooks, whose libraries verify them:
+// https://www.standardwebhooks.com.
 #pragma once
 
 #include <chrono>
@@ -14,25 +14,27 @@
 namespace runtime {
 
 struct WebhookMessage {
-  std::string id;    // the same with every try, and at every webhook
+  std::string id;    // the same in every try, and at every webhook
   std::string type;  // the event's kind
   std::string body;  // JSON
 };
 
 WebhookMessage message_of(const SandboxEvent& event);
 
-// One of type "test", about no sandbox.
+// A message of type "test", about no sandbox.
 WebhookMessage test_message(std::chrono::system_clock::time_point now);
 
-// "whsec_" and 24 random bytes in base64.
+// Makes "whsec_" and 24 random bytes in base64.
 Secret make_webhook_secret();
 
-// Those that sign what is sent to it at `now`: its own, and the one before it as long as that does.
+// The secrets for a message that is sent at `now`: the current one, and the former one while it is
+// valid.
 std::vector<Secret> secrets_of(const WebhookRow& webhook,
                                std::chrono::system_clock::time_point now);
 
-// The headers of a try at `now`, with a signature by each of `secrets`, which are of
-// make_webhook_secret(). A receiver takes the message when one of them is by the secret it knows.
+// The headers of a try at `now`, with a signature for each of `secrets`, which are from
+// make_webhook_secret(). A receiver accepts the message when one of the signatures fits the secret
+// it knows.
 std::vector<std::pair<std::string, std::string>> webhook_headers(
     const WebhookMessage& message, const std::vector<Secret>& secrets,
     std::chrono::system_clock::time_point now);

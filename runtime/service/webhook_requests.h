@@ -16,16 +16,17 @@ namespace runtime {
 
 struct WebhookRequest {
   std::string url;
-  std::vector<std::string> events;  // names of SandboxEventKind
+  std::vector<std::string> events;  // names of SandboxEventKind values
   std::string name;
 };
 
-// What is not there stays as it is.
+// Fields that are not set keep their values.
 struct WebhookChange {
-  // Not a field of a request: it is made here.
+  // Not a field of a request: the server makes it.
   struct NewSecret {
     Secret secret;
-    std::optional<StoredTime> former_until;  // the one before it signs till then; nothing: no more
+    std::optional<StoredTime> former_until;  // until when the former secret signs as well; nullopt:
+                                             // not at all
   };
 
   std::optional<std::string> url;

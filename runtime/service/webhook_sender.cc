@@ -59,8 +59,7 @@ void note_fault(WebhookSent& sent, const llm::HttpFault& fault) {
   }
 }
 
-// A URL that was taken (WebhookDestinations) leads to an address in digits, to one in brackets, or
-// to a name.
+// An accepted URL (WebhookDestinations) has an address in digits, one in brackets, or a name.
 bool has_name(std::string_view url) {
   const std::string origin = llm::origin_of(url);
   std::string_view host = origin;
@@ -70,7 +69,8 @@ bool has_name(std::string_view url) {
   });
 }
 
-// Whoever awaits a send may go at any time, and then nobody says that the look-up is over.
+// The awaiting coroutine may be destroyed at any time, so the destructor reports that the look-up
+// is abandoned.
 class Lookup {
  public:
   Lookup(std::shared_ptr<AbandonedLookups> abandoned, std::string owner)
@@ -115,7 +115,7 @@ WebhookSender::WebhookSender(const WebhookDestinations& destinations)
 asio::awaitable<WebhookSent> WebhookSender::send(std::string owner, std::string url,
                                                  std::vector<Secret> secrets,
                                                  WebhookMessage message, Cancel cancel) {
-  // What waits longer than this object lives has its turn still.
+  // The shares keep both alive for a wait that outlasts this object.
   const std::shared_ptr<Turns> turns = turns_;
   const std::shared_ptr<AbandonedLookups> abandoned = abandoned_;
   const auto own = co_await place_of(turns->of(owner), owner, cancel);

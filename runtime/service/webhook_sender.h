@@ -17,25 +17,25 @@
 
 namespace runtime {
 
-// Thread-safe. Its end cancels what is under way.
+// Thread-safe. The destructor cancels sends under way.
 class WebhookSender {
  public:
-  // An owner may have one try of each of its webhooks under way, and two tests.
+  // The tries that an owner may have under way: one for each of its webhooks, and two tests.
   static constexpr std::uint32_t max_per_owner = 12;
-  // All owners together may have so many tries under way, and they take turns. More than forty
-  // owners are needed to keep another one waiting.
+  // The tries that all owners together may have under way, in turns. It takes more than forty
+  // owners to keep another one waiting.
   static constexpr std::uint32_t max_at_once = 512;
-  // From looking the name up to the end of the answer's head.
+  // The time from looking the name up to the end of the answer's head.
   static constexpr std::chrono::seconds max_time{10};
 
-  // `destinations` outlives it. std::system_error where the host has no threads or descriptors
-  // left.
+  // `destinations` must outlive it. Throws std::system_error where the host has no threads or
+  // descriptors left.
   explicit WebhookSender(const WebhookDestinations& destinations);
 
-  // Waits for a turn first, until `cancel` is requested. Fails at once where the owner's sends that
-  // were broken off have left too many look-ups of names behind (AbandonedLookups); those that ran
-  // out of time kept their turn. Only an answer 2xx is a delivery; its body is not read, and no
-  // redirect is followed. Where `cancel` is requested what is returned says nothing.
+  // Waits for a turn first, unless `cancel` is requested. Fails at once where cancelled sends of
+  // the owner have abandoned too many look-ups of names (AbandonedLookups); sends that ran out of
+  // time keep their turn instead. Only an answer 2xx is a delivery; its body is not read, and no
+  // redirect is followed. Where `cancel` is requested the result is meaningless.
   boost::asio::awaitable<WebhookSent> send(std::string owner, std::string url,
                                            std::vector<Secret> secrets, WebhookMessage message,
                                            Cancel cancel);

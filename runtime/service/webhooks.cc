@@ -68,7 +68,7 @@ Webhooks::~Webhooks() {
     const std::lock_guard lock(mutex_);
     for (const Found& webhook : webhooks_) store_locked(webhook);
   }
-  // What was to be written before looks at this object.
+  // Pending work of the writer uses this object.
   jobs_.writer().wait_until_done();
 }
 
@@ -237,13 +237,13 @@ awaitable<Webhooks::Or<Webhooks::View>> Webhooks::change(Caller caller, std::str
   if (!stored) co_return failed(caller, stored.error());
   {
     const std::lock_guard lock(mutex_);
-    // It may have been removed meanwhile.
+    // The webhook may have been removed meanwhile.
     const auto found = find_locked(caller.principal, id);
     if (const auto* const refusal = std::get_if<Refusal>(&found)) co_return *refusal;
     apply(webhook->row, change);
     begin_locked(webhook);
   }
-  // A try that ended between the two has stored it as it was before.
+  // A try that ended in between has stored the row as it was before.
   const WebhookChange nothing;
   const auto still = co_await store(webhook, nothing);
   if (!still) co_return failed(caller, still.error());

@@ -1,4 +1,4 @@
-// Webhooks: events of an owner's sandboxes, sent to where the owner says.
+// Webhooks: send the events of an owner's sandboxes to a URL that the owner names.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -32,25 +32,26 @@
 
 namespace runtime {
 
-// Thread-safe. Each webhook is a cursor over the stored events of its owner: one event after the
-// other is sent, until it is delivered, by a coroutine of its own, all of which share one thread.
-// So none waits for another, and what was delivered is known to the next server. Its end waits for
-// no delivery: what is left goes on with the next server. Errors of the disk are refusals with
+// Thread-safe. Each webhook is a cursor over the stored events of its owner. A coroutine of its own
+// sends one event after the other, each until it is delivered; all coroutines share one thread. So
+// no webhook waits for another, and the next server knows what was delivered. The destructor waits
+// for no delivery: the next server continues. Errors of the disk are refusals with
 // RefusalCode::internal_server_error, and logged.
 class Webhooks {
  public:
   struct Options {
-    std::vector<std::string> allow{};  // as of WebhookDestinations; empty: none are made or sent to
+    std::vector<std::string> allow{};  // the rules of WebhookDestinations; empty: no webhook is
+                                       // made or sent to
     WebhookPatience patience{};
-    bool are_events_kept = true;  // without events there is nothing to send
-    std::vector<ApiKey> keys{};   // whose owners there are; empty: everybody is one owner
+    bool are_events_kept = true;  // where false there are no events to send
+    std::vector<ApiKey> keys{};   // the keys whose owners exist; empty: everybody is one owner
   };
 
   static constexpr std::size_t max_per_owner = 10;
-  static constexpr std::uint32_t max_tests_per_owner = 2;  // at once
+  static constexpr std::uint32_t max_tests_per_owner = 2;  // at a time
 
-  // What is passed by reference outlives it, and it outlives what uses it. Waits for the disk.
-  // std::system_error where the host has no threads or descriptors left.
+  // Referenced objects must outlive it, and it must outlive everything that uses it. Waits for the
+  // disk. Throws std::system_error where the host has no threads or descriptors left.
   Webhooks(Jobs& jobs, SandboxHistory& history, Metrics& metrics, Logger& logger, Options options);
   ~Webhooks();
   Webhooks(const Webhooks&) = delete;
@@ -59,39 +60,39 @@ class Webhooks {
   template <class Answer>
   using Or = std::variant<Answer, Refusal>;
 
-  // What is known of one. `disabled` also says that the operator does not allow it any more, or has
-  // taken its owner's key away.
+  // The state of a webhook. `disabled` is also set where the operator does not allow it any more,
+  // or has removed its owner's key.
   using View = WebhookRow;
 
-  // The one way to be told that there are none, also where there is no Webhooks.
+  // The refusal that there are no webhooks, also for a server without a Webhooks object.
   static Refusal off();
 
-  // When the answer comes the disk has it, and what happens from then on is sent.
+  // Returns when the disk has the webhook; events from then on are sent.
   boost::asio::awaitable<Or<View>> create(Caller caller, WebhookRequest request);
-  // The oldest first.
+  // Returns the oldest first.
   std::vector<View> list(const Principal& principal) const;
-  // not_found also where it is another owner's.
+  // not_found also where it belongs to another owner.
   Or<View> find(const Principal& principal, std::string_view id) const;
-  // Where the disk does not take it, nothing has changed.
+  // Where the disk fails, nothing has changed.
   boost::asio::awaitable<Or<View>> change(Caller caller, std::string id, WebhookChange change);
-  // The same. The secret that it had signs beside the new one for so long, which may be no time.
+  // The same. The former secret signs beside the new one for the given time, which may be zero.
   boost::asio::awaitable<Or<View>> replace_secret(Caller caller, std::string id,
                                                   std::chrono::milliseconds former_signs_for);
-  // The same. A try that is under way is broken off, and so is a test.
+  // The same. A try or test under way is cancelled.
   boost::asio::awaitable<std::optional<Refusal>> remove(Caller caller, std::string id);
-  // Sends test_message(), once, whatever waits for delivery.
+  // Sends test_message() once, whatever waits for delivery.
   boost::asio::awaitable<Or<WebhookTry>> test(Caller caller, std::string id, Cancel gone);
 
-  // Refuses tests from now on, and breaks off those that are under way. Deliveries go on.
+  // Refuses tests from now on, and cancels those under way. Deliveries go on.
   void drain() { draining_.request(); }
 
  private:
   struct Webhook {
     WebhookRow row;
-    Cancel removed;              // of its tests
-    Cancel stop;                 // of what its coroutine does; another one with each change
-    bool is_running = false;     // its coroutine is there, of which there is never a second one
-    std::uint64_t unstored = 0;  // events that were skipped since it was stored
+    Cancel removed;              // cancels its tests
+    Cancel stop;                 // cancels its coroutine's work; replaced with each change
+    bool is_running = false;     // its coroutine exists; there is never a second one
+    std::uint64_t unstored = 0;  // events that were skipped since the row was stored
   };
   using Found = std::shared_ptr<Webhook>;
 
@@ -103,18 +104,18 @@ class Webhooks {
   View view_of(const Webhook& webhook) const;
   std::optional<Refusal> reserve(const std::string& owner);
   void give_back(const std::string& owner);
-  // As it is when the disk's turn comes, with `change`.
+  // Stores the webhook's state at the time of the write, with `change`.
   jail::Result<void> put(const Webhook& webhook, const WebhookChange& change = {});
   boost::asio::awaitable<jail::Result<bool>> store(Found webhook, WebhookChange change);
   Refusal failed(const Caller& caller, const jail::Error& error) const;
 
-  // Stops what was begun before, and begins anew where it is enabled.
+  // Stops the coroutine's work, and begins anew where the webhook is enabled.
   void begin_locked(const Found& webhook);
-  // The coroutine of a webhook: until it is to be stopped, and not to begin anew.
+  // The coroutine of a webhook: runs until it must stop and not begin anew.
   boost::asio::awaitable<void> run(Found webhook);
   std::optional<Cancel> next_stop(const Found& webhook);
   boost::asio::awaitable<void> deliver(Found webhook, Cancel stop);
-  // False: the page is not done with, as a try failed, or all is to stop.
+  // Returns false where the page is not done: a try failed, or everything is to stop.
   boost::asio::awaitable<bool> deliver_page(Found webhook, SandboxEventPage page, Cancel stop);
   boost::asio::awaitable<bool> deliver_event(Found webhook, SandboxEvent event, Cancel stop);
   std::chrono::steady_clock::time_point time_of_next_try(const Found& webhook) const;
@@ -130,17 +131,17 @@ class Webhooks {
   Logger& logger_;
   const Options options_;
   const WebhookDestinations destinations_;
-  const std::vector<std::string> owners_;  // that there are
-  WebhookTable table_;                     // the writer's
+  const std::vector<std::string> owners_;  // all existing owners
+  WebhookTable table_;                     // used by the writer's thread alone
   std::unique_ptr<WebhookSender> sender_;  // null: nothing is sent
   const Cancel end_;
   const Cancel draining_;
-  // Counts tests.
+  // Bounds concurrent tests.
   Admission tests_{0, 0, max_tests_per_owner};
 
   mutable std::mutex mutex_;
   std::vector<Found> webhooks_;         // the oldest first
-  std::vector<std::string> under_way_;  // owners of those that are being made
+  std::vector<std::string> under_way_;  // owners of webhooks that are being made
   std::mt19937_64 chance_{std::random_device()()};
   boost::asio::thread_pool thread_{1};
 };

@@ -35,7 +35,7 @@ jail::Error error_of(sqlite3* handle, int code) {
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
-// A value that could not be bound (no memory) stays null, which the columns refuse.
+// A value that could not be bound (out of memory) stays null, which the columns refuse.
 Statement& Statement::text(std::string_view value) {
   sqlite3_bind_text64(statement_.get(), ++bound_, value.data() == nullptr ? "" : value.data(),
                       value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
@@ -164,7 +164,7 @@ jail::Result<void> Database::transaction(const std::function<jail::Result<void>(
   if (auto begun = run("BEGIN IMMEDIATE"); !begun) return begun;
   auto done = work();
   if (done) done = run("COMMIT");
-  // Some errors have rolled back by themselves; then this one says so, which changes nothing.
+  // Some errors have rolled back by themselves; then this ROLLBACK fails, which changes nothing.
   if (!done) static_cast<void>(run("ROLLBACK").has_value());
   return done;
 }

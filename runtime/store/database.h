@@ -1,4 +1,4 @@
-// SQLite with errors as values. The only user of its C interface.
+// SQLite with errors as values. No other code uses SQLite's C interface.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct sqlite3_stmt;
 
 namespace runtime {
 
-// One prepared statement. Bound from its first parameter to its last, then stepped.
+// One prepared statement. Its parameters are bound from the first to the last, then it is stepped.
 class Statement {
  public:
   Statement& text(std::string_view value);
@@ -23,12 +23,12 @@ class Statement {
   Statement& number(double value);
   Statement& null();
 
-  // True: a row is there; false: the statement is done.
+  // Returns true where there is a row, false where the statement is done.
   jail::Result<bool> step();
-  // For one that has no rows, or whose rows nobody wants.
+  // For a statement without rows, or whose rows are not needed.
   jail::Result<void> run();
 
-  // Columns of the row, from 0. Null reads as empty and as 0.
+  // The columns of the row, from 0. Null is read as empty or as 0.
   std::string text_at(int column) const;
   std::string blob_at(int column) const;
   std::int64_t integer_at(int column) const;
@@ -46,15 +46,15 @@ class Statement {
   int bound_ = 0;
 };
 
-// By what a file is known as one of ours.
+// The marks by which a file is recognized as one of ours.
 struct TableFormat {
   std::int64_t application_id;
-  std::int64_t oldest_version;  // that is still read
-  std::int64_t version;         // that `schema` makes
+  std::int64_t oldest_version;  // the oldest that is still read
+  std::int64_t version;         // the one that `schema` makes
   const char* schema;           // SQL; ends with a semicolon
 };
 
-// For one thread at a time.
+// Must be used by one thread at a time.
 class Database {
  public:
   // ":memory:" keeps everything in memory. Errors, here and below: ErrorKind::refused where another
@@ -66,10 +66,10 @@ class Database {
   jail::Result<Statement> prepare(std::string_view sql);
   // The first column of the first row.
   jail::Result<std::int64_t> number(std::string_view sql);
-  // The version of the tables in the file, which are made where it is empty. ErrorKind::unsupported
-  // where they are another program's or of a version that is not read.
+  // Returns the version of the tables in the file, which are made where the file is empty.
+  // ErrorKind::unsupported where they are another program's or of a version that is not read.
   jail::Result<std::int64_t> make_tables(const TableFormat& format);
-  // All of `work` or nothing of it.
+  // Does all of `work` or nothing of it.
   jail::Result<void> transaction(const std::function<jail::Result<void>()>& work);
 
  private:

@@ -13,7 +13,7 @@ namespace runtime {
 
 jail::Result<void> make_private_file(const std::string& path) {
   if (path == in_memory) return {};
-  // SQLite takes any file, and says of a device that it is locked.
+  // SQLite takes any kind of file, and reports a device as locked.
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     return jail::Error{jail::ErrorKind::unsupported, "it is not a regular file", 0, {}};

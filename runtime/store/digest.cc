@@ -24,7 +24,7 @@ std::string hexadecimal(std::string_view bytes) {
 
 }  // namespace
 
-// The algorithm is built in: it fails only where no memory is left for a few hundred bytes.
+// The algorithm is built in: it fails only where there is no memory for a few hundred bytes.
 std::string sha256(std::string_view bytes) {
   Bytes digest;
   unsigned count = 0;

@@ -1,4 +1,4 @@
-// SHA-256, for telling programs and keys apart without keeping them.
+// SHA-256, to recognize programs and keys without keeping them.
 #pragma once
 
 #include <string>
@@ -6,14 +6,14 @@
 
 namespace runtime {
 
-// 64 hexadecimal digits.
+// Returns 64 hexadecimal digits.
 std::string sha256(std::string_view bytes);
 
-// HMAC-SHA-256, the 32 bytes.
+// HMAC-SHA-256: returns the 32 bytes.
 std::string hmac_sha256(std::string_view key, std::string_view bytes);
 
-// The same in hexadecimal digits, for keeping in place of a text: without `key` nobody can tell
-// which text a digest belongs to by trying.
+// The same in hexadecimal digits, to be kept in place of a text: without `key` nobody can find the
+// text of a digest by trying.
 std::string keyed_sha256(std::string_view key, std::string_view bytes);
 
 }  // namespace runtime

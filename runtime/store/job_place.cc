@@ -9,7 +9,7 @@ namespace {
 
 using jail::Result;
 
-// Nobody chose to spend memory on it.
+// The bound is small, since nobody chose to spend memory on jobs.
 constexpr std::uint64_t max_bytes_in_memory = 32ull << 20;
 
 Result<JobTable> open_file(const std::string& path, JobBounds bounds,
@@ -48,7 +48,7 @@ std::optional<std::string> usual_jobs_path(const Environment& environment) {
     const auto found = environment.find(name);
     return found == environment.end() ? std::string() : found->second;
   };
-  // systemd separates several directories by colons; ours is the first.
+  // systemd separates several directories by colons; the first one is ours.
   const std::string state = value("STATE_DIRECTORY");
   if (!state.empty()) return state.substr(0, state.find(':')) + "/jobs.sqlite";
   std::string base = value("XDG_STATE_HOME");

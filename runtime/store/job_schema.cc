@@ -5,7 +5,7 @@ namespace {
 
 using jail::Result;
 
-// "agsb": tells our files from everybody else's.
+// "agsb" distinguishes our files from those of other programs.
 constexpr std::int64_t application_id = 0x61677362;
 constexpr std::int64_t schema_version = 5;
 constexpr std::int64_t first_version_with_sandboxes = 4;
@@ -31,7 +31,8 @@ CREATE INDEX jobs_by_time ON jobs (created, id);
 INSERT INTO settings VALUES ('salt', lower(hex(randomblob(32))));
 )sql";
 
-// A job's checkpoints are rows of their own: one more costs the same however many there are.
+// A job's checkpoints are rows of their own, so that one more costs the same however many there
+// are.
 constexpr const char* checkpoint_schema = R"sql(
 CREATE TABLE checkpoints (
   job INTEGER NOT NULL,
@@ -46,7 +47,7 @@ CREATE TRIGGER job_ended AFTER UPDATE OF record ON jobs WHEN length(new.record) 
 END;
 )sql";
 
-// Events are numbered for each owner, so that a number says nothing about what others do.
+// Events are numbered separately for each owner, so that a number says nothing about other owners.
 constexpr const char* sandbox_schema = R"sql(
 CREATE TABLE sandboxes (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -66,7 +67,7 @@ CREATE TABLE sandbox_events (
 CREATE INDEX sandbox_events_by_sandbox ON sandbox_events (sandbox, number);
 )sql";
 
-// `cursor`: the number of the last event that needs no delivery any more.
+// `cursor` is the number of the last event that needs no more delivery.
 constexpr const char* webhook_schema = R"sql(
 CREATE TABLE webhooks (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -91,8 +92,8 @@ CREATE TABLE webhooks (
   last_error TEXT NOT NULL);
 )sql";
 
-// What a file of version 1 lacks, beside checkpoints. A column comes behind the others, as in the
-// schema. Its times are milliseconds.
+// Adds what a file of version 1 lacks, except checkpoints. A new column comes behind the others, as
+// in the schema. The times of version 1 are in milliseconds.
 constexpr const char* from_version_1 = R"sql(
 UPDATE jobs SET created = created * 1000, finished = finished * 1000;
 ALTER TABLE jobs ADD COLUMN kind TEXT NOT NULL DEFAULT 'code';
@@ -123,7 +124,7 @@ Result<void> keep_record(Database& database, std::int64_t job, const Result<std:
   return update->run();
 }
 
-// One row at a time: together they may be larger than the memory.
+// Converts one row at a time: all together may be larger than the memory.
 Result<void> convert_results(Database& database, const ReadOldAnswer& read_old_answer) {
   std::int64_t job = -1;
   for (;;) {

@@ -10,12 +10,12 @@ namespace {
 
 using jail::Result;
 
-// What a row costs beside its result.
+// The cost of a row beside its record.
 constexpr std::uint64_t row_bytes = 512;
 constexpr const char* restarted = "the server ended before the result was stored";
 constexpr const char* restarted_task = "the server ended before the task did";
 
-// Of the row of jobs at hand.
+// For the current row of `jobs`.
 constexpr const char* checkpoint_bytes =
     "(SELECT coalesce(sum(length(record) + 1), 0) FROM checkpoints"
     " WHERE job = jobs.seq)";
@@ -37,8 +37,8 @@ JobSummary summary_of(const Statement& row) {
   return summary;
 }
 
-// Where the next page begins: the time and id of the last job shown. Both stay true when that job
-// is gone, and neither says how many jobs others have.
+// The start of the next page: the time and id of the last job shown. Both stay valid when that job
+// is gone, and neither reveals how many jobs others have.
 struct Position {
   std::int64_t created = 0;
   std::string id;
@@ -70,9 +70,9 @@ Result<JobTable> JobTable::open(const std::string& path, JobBounds bounds,
 }
 
 Result<void> JobTable::set_up(const ReadOldAnswer& read_old_answer) {
-  // Exclusive: a second server on the same file is refused instead of failing our running jobs.
-  // With a write-ahead log a commit is one write and waits for no disk unless it shall; what was
-  // committed is there after SIGKILL.
+  // The lock is exclusive: a second server on the same file is refused, and does not make our
+  // running jobs fail. With a write-ahead log a commit is one write, and waits for the disk only if
+  // it is configured to; a commit survives SIGKILL.
   const std::string synchronous = bounds_.durable ? "FULL" : "NORMAL";
   const std::string pragmas =
       "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;"
@@ -171,7 +171,7 @@ Result<void> JobTable::trim() {
     if (!statement) return statement.error();
     const auto row = statement->step();
     if (!row) return row.error();
-    if (!*row) return count();  // none is left: the counts were off
+    if (!*row) return count();  // no row is left: the counts were wrong
     --finished_;
     bytes_ -= static_cast<std::uint64_t>(statement->integer_at(0));
     if (const auto done = statement->step(); !done) return done.error();

@@ -16,38 +16,40 @@
 namespace runtime {
 
 struct JobBounds {
-  std::uint32_t kept = 1000;               // finished jobs; the oldest go first
-  std::uint64_t max_bytes = 256ull << 20;  // of their records together
-  bool durable = false;                    // a commit waits for the disk, and an answer for it
+  std::uint32_t kept = 1000;               // number of finished jobs; the oldest are dropped first
+  std::uint64_t max_bytes = 256ull << 20;  // size of all their records together
+  bool durable = false;                    // a commit waits for the disk, and an answer for the
+                                           // commit
 };
 
-// For one thread at a time. Errors are Database's.
+// Must be used by one thread at a time. Errors are Database's.
 class JobTable {
  public:
-  // Makes the tables where the file is new or empty, brings those of an older version up to date
-  // with `read_old_answer` (without one such a file is ErrorKind::unsupported), and marks every job
-  // that still "runs" there as failed: whoever ran it is dead, since nobody else can hold the file.
+  // Makes the tables where the file is new or empty, and migrates those of an older version with
+  // `read_old_answer` (without it such a file is ErrorKind::unsupported). Marks every job that
+  // still "runs" in the file as failed: its server is dead, since nobody else can hold the file.
   static jail::Result<JobTable> open(const std::string& path, JobBounds bounds,
                                      const ReadOldAnswer& read_old_answer = {});
 
   jail::Result<void> insert(const JobStart& start);
-  // Adds to what is kept of a job that runs, or takes the place of what was there.
+  // Adds a checkpoint to a running job, or replaces the one at the same place.
   jail::Result<void> checkpoint(const std::string& id, std::size_t place,
                                 const std::string& record);
-  // Where there is a record the checkpoints go: it says the same and more.
-  // Drops the oldest finished jobs beyond the bounds, perhaps this one too.
+  // Drops the checkpoints where there is a record, which contains them. Drops the oldest finished
+  // jobs beyond the bounds, perhaps including this one.
   jail::Result<void> finish(const std::string& id, const JobEnd& end);
   jail::Result<void> remove(const std::string& id);
 
   jail::Result<std::optional<JobRecord>> find(const std::string& id,
                                               const std::optional<std::string>& owner);
-  // Beside Database's errors ErrorKind::invalid with "cursor: ..." for one that was not given out.
+  // Errors: those of Database, and ErrorKind::invalid with "cursor: ..." for a cursor that was not
+  // given out.
   jail::Result<JobPage> list(const JobQuery& query);
 
-  // All of `work` or nothing of it.
+  // Does all of `work` or nothing of it.
   jail::Result<void> transaction(const std::function<jail::Result<void>()>& work);
 
-  // Random bytes, made with the file: what keys are hashed with.
+  // Random bytes, made with the file, with which keys are hashed.
   const std::string& salt() const { return salt_; }
   bool is_durable() const { return bounds_.durable; }
   std::uint32_t found_running() const { return found_running_; }

@@ -76,7 +76,7 @@ void Jobs::forget(std::string id) {
 
 awaitable<void> Jobs::settle() {
   if (!durable_) co_return;
-  // What is asked comes behind all that is to be written, in the same transaction.
+  // The question comes after all pending writes, in the same transaction.
   std::function<Result<bool>()> nothing = []() -> Result<bool> { return true; };
   [[maybe_unused]] const auto done = co_await writer_.ask<bool>(std::move(nothing));
 }
@@ -86,7 +86,7 @@ void Jobs::note_written(const std::string& id) {
   unwritten_.erase(id);
 }
 
-// A row that says "running" although its end was to be written: it could not be.
+// A row says "running" although the end of its job was to be written: that write failed.
 void Jobs::correct(JobSummary& summary) const {
   if (summary.status != job_running) return;
   const std::lock_guard lock(mutex_);

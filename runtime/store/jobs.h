@@ -1,4 +1,4 @@
-// The jobs of this server: those that run, and the results of past ones.
+// The jobs of this server: running ones, and the results of past ones.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -20,41 +20,44 @@
 
 namespace runtime {
 
-// Thread-safe. A thread of its own writes (StoreWriter): when the disk fails runs go on and
-// errors() counts. Outlived by the executors of whoever awaits it. Its end writes what is still to
-// be written.
+// Thread-safe. A thread of its own writes (StoreWriter): where the disk fails, programs still run
+// and errors() counts. The executors on which it is awaited must outlive it. Its destructor writes
+// what is still to be written.
 class Jobs {
  public:
-  // The log says that jobs can be stored again once no write has failed for `calm`.
+  // The log reports that jobs can be stored again once no write has failed for `calm`.
   Jobs(JobTable table, Logger& logger, std::chrono::seconds calm = std::chrono::seconds(10));
   Jobs(const Jobs&) = delete;
   Jobs& operator=(const Jobs&) = delete;
 
-  // Does not wait for the disk: the row is written within a few milliseconds, before its end is and
-  // before any question that is asked after this. `cancel` ends it. Followed by end() or forget().
+  // Does not wait for the disk: the row is written within a few milliseconds, before the job's end
+  // is, and before any question that is asked later is answered. `cancel` ends the job. Must be
+  // followed by end() or forget().
   void begin(JobStart start, Cancel cancel);
-  // Bytes that stay with the job until it has a record, ordered by `place`, where later ones
-  // replace earlier ones: what is there when the server dies. Does not wait for the disk.
+  // Stores bytes that stay with the job until it has a record: they are what is left when the
+  // server dies. They are ordered by `place`; later bytes replace earlier ones of the same place.
+  // Does not wait for the disk.
   void checkpoint(std::string id, std::size_t place, std::string record);
   void end(std::string id, JobEnd end);
-  // For a job that was not taken after all.
+  // For a job that was not accepted after all.
   void forget(std::string id);
-  // Where the table is durable: once the disk has all that was said before this. Else at once.
+  // Where the table is durable, waits until everything before this call is on the disk. Otherwise
+  // returns at once.
   boost::asio::awaitable<void> settle();
 
   enum class Cancelled : std::uint8_t { asked, over, unknown };
-  // Nobody's but the owner's; nothing as owner: everybody's.
+  // Cancels only the owner's job; without an owner, anybody's.
   boost::asio::awaitable<jail::Result<Cancelled>> cancel(std::string id,
                                                          std::optional<std::string> owner);
   boost::asio::awaitable<jail::Result<std::optional<JobRecord>>> find(
       std::string id, std::optional<std::string> owner);
   boost::asio::awaitable<jail::Result<JobPage>> list(JobQuery query);
 
-  // What is kept of a key: enough to know its jobs by, not enough to use it.
+  // The stored form of a key: enough to recognize its jobs, not enough to use it.
   std::string owner_of(std::string_view key) const;
   std::uint64_t errors() const { return writer_.errors(); }
 
-  // For other tables of the same file, which are touched only in what is given to writer().
+  // For other tables of the same file, which may be used only in work that is given to writer().
   Database& database() noexcept { return table_.database(); }
   StoreWriter& writer() noexcept { return writer_; }
 
@@ -67,14 +70,14 @@ class Jobs {
   void correct(JobSummary& summary) const;
   void note_written(const std::string& id);
 
-  JobTable table_;  // the writer's, after the constructor
+  JobTable table_;  // used by the writer alone, after the constructor
   const bool durable_;
   const std::string salt_;
 
   mutable std::mutex mutex_;
   std::map<std::string, Live> live_;
-  std::set<std::string> unwritten_;  // jobs that have begun and whose end the table does not have
-  StoreWriter writer_;               // ends before what it writes to
+  std::set<std::string> unwritten_;  // jobs that have begun and whose end is not in the table
+  StoreWriter writer_;               // ends before the members to which it writes
 };
 
 }  // namespace runtime

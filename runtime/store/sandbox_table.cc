@@ -12,9 +12,9 @@ using jail::Result;
 namespace {
 
 constexpr std::string_view of_connections = "egress_";
-// Counting what is kept takes long, so it is not done for each event of many.
+// Counting rows takes long, so it is not done for each event.
 constexpr std::uint64_t trims_per_kept = 64;
-constexpr std::uint64_t sandboxes_per_owner = 10;  // whose connections are told of in full
+constexpr std::uint64_t sandboxes_per_owner = 10;  // whose connection events are all kept
 
 }  // namespace
 
@@ -90,7 +90,7 @@ Result<void> SandboxTable::trim(const std::string& owner, const SandboxEvent& ad
       owner, kept_events_);
 }
 
-// Each of the two is the first of an index, which one query for both would not be.
+// Each of the two numbers is the first in an index, which one query for both could not use.
 Result<SandboxEventPage> SandboxTable::empty_page(const std::string& owner) {
   auto statement = database_.prepare(
       "SELECT (SELECT coalesce(min(number), 0) FROM sandbox_events WHERE owner = ?1),"

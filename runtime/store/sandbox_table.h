@@ -1,4 +1,4 @@
-// The tables of sandboxes and of what happened in them.
+// The tables of sandboxes and of their events.
 #pragma once
 
 #include <chrono>
@@ -19,13 +19,13 @@ using StoredTime = std::chrono::system_clock::time_point;
 struct SandboxRow {
   std::string id;
   std::string owner;
-  std::optional<StoredTime> ended;  // nothing: it lives
+  std::optional<StoredTime> ended;  // nullopt: it lives
   std::string record;               // any bytes
 };
 
 struct SandboxEvent {
-  std::uint64_t number = 0;  // of its owner's; a later one has a higher
-  std::string sandbox;       // its id
+  std::uint64_t number = 0;  // the owner's number; a later event has a higher one
+  std::string sandbox;       // the sandbox's id
   StoredTime at;
   std::string kind;     // a stable word: "process_started"
   std::string request;  // the id of the request that caused it; empty where none did
@@ -34,7 +34,7 @@ struct SandboxEvent {
 
 struct SandboxEventQuery {
   std::string owner{};
-  std::optional<std::string> sandbox{};  // nothing: all of the owner's
+  std::optional<std::string> sandbox{};  // nullopt: all of the owner's
   std::optional<std::string> kind{};
   std::uint64_t after = 0;   // only those with a higher number
   std::uint64_t before = 0;  // only those with a lower number; 0: all
@@ -44,25 +44,26 @@ struct SandboxEventQuery {
 
 struct SandboxEventPage {
   std::vector<SandboxEvent> events;
-  // The numbers of the first and the last event of the owner that are kept; 0: there is none.
+  // The numbers of the owner's first and last event that are kept; 0: there is none.
   std::uint64_t oldest = 0;
   std::uint64_t newest = 0;
   bool has_more = false;
 };
 
-// For one thread at a time. The database outlives it and has the tables. Errors are Database's.
+// Must be used by one thread at a time. The database must outlive it and have the tables. Errors
+// are Database's.
 class SandboxTable {
  public:
-  // Of each owner's events the latest `kept_events` are kept, or a few more, and as many of those
-  // that tell of connections ("egress_..."), which guests cause: of these at most a tenth of one
-  // sandbox. No flood of the one kind drops an event of the other.
+  // Keeps the latest `kept_events` of each owner's events, or a few more. Events about connections
+  // ("egress_..."), which guests cause, are counted apart and bounded by the same number, with at
+  // most a tenth for one sandbox. So no flood of one kind drops an event of the other.
   SandboxTable(Database& database, std::uint64_t kept_events)
       : database_(database), kept_events_(kept_events) {}
 
-  // Adds a sandbox, or takes the place of what was known of it.
+  // Adds a sandbox, or replaces its row.
   jail::Result<void> put(const SandboxRow& row);
   jail::Result<void> remove(const std::string& id);
-  // The one that was added first comes first.
+  // Returns them in the order in which they were added.
   jail::Result<std::vector<SandboxRow>> all();
 
   // `event.number` is not read.
@@ -75,7 +76,7 @@ class SandboxTable {
 
   Database& database_;
   const std::uint64_t kept_events_;
-  // Events that were added, by their owner and whether they tell of connections.
+  // The number of events that were added, by owner and whether they are about connections.
   std::map<std::pair<std::string, bool>, std::uint64_t> added_;
 };
 

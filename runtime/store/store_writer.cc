@@ -7,11 +7,11 @@ namespace {
 
 using jail::Result;
 
-// What nobody waits for is written this much later.
+// The delay of a write that nobody waits for.
 constexpr std::chrono::milliseconds gathering{5};
-// So often the writer looks again by itself before it sleeps until it is woken.
+// How often the writer looks again by itself before it sleeps until it is woken.
 constexpr int max_idle_turns = 20;
-// What waits for a slow disk.
+// The bound on work that waits for a slow disk.
 constexpr std::size_t max_waiting_bytes = 64u << 20;
 
 }  // namespace
@@ -69,9 +69,9 @@ void StoreWriter::add_task(Task task) {
   if (wake) changed_.notify_one();
 }
 
-// The start and the end of a short program then are one transaction, and it does not share its
-// processor with either. While jobs come one after the other nobody wakes the writer: that would
-// take a turn of the processor from a program that is about to start.
+// The start and the end of a short program thus become one transaction, and the writer does not run
+// on the program's processor during either. While jobs come one after the other nobody has to wake
+// the writer, which would take processor time from a program that is about to start.
 void StoreWriter::gather(std::unique_lock<std::mutex>& lock) {
   if (idle_turns_ >= max_idle_turns) {
     asleep_ = true;
@@ -101,8 +101,8 @@ void StoreWriter::write_tasks() {
   }
 }
 
-// What has gathered goes in one transaction. Where that fails each is tried alone, so that one that
-// cannot be done takes no other with it.
+// Gathered work is done in one transaction. Where that fails, each work is tried alone, so that one
+// that cannot be done does not spoil the others.
 void StoreWriter::perform(std::vector<Task>& tasks) {
   const auto all = transaction_([&]() -> Result<void> {
     for (Task& task : tasks) {
@@ -119,7 +119,7 @@ void StoreWriter::perform(std::vector<Task>& tasks) {
 
 void StoreWriter::note(const Task& task, const Result<void>& outcome) {
   if (!outcome) ++errors_;
-  // What is only asked says nothing about whether the disk takes more.
+  // A question says nothing about whether the disk takes more writes.
   if (task.awaited) return;
   const auto now = std::chrono::steady_clock::now();
   if (!outcome) {

@@ -1,4 +1,4 @@
-// The one thread that writes to a database.
+// The only thread that writes to a database.
 #pragma once
 
 #include <atomic>
@@ -23,35 +23,34 @@
 
 namespace runtime {
 
-// Thread-safe. A slow disk delays nobody but this thread. When the disk fails, errors() counts and
-// the log says so once, until writing has not failed for a while: a full disk still takes a small
-// row here and there.
-// Outlived by the executors of whoever awaits it, and by the tables. Its end writes what is still
-// to be written.
+// Thread-safe. A slow disk delays only this thread. When the disk fails, errors() counts and the
+// log reports it once, until no write has failed for a while: a full disk still takes a small row
+// here and there. The executors on which it is awaited, and the tables, must outlive it. Its
+// destructor writes what is still to be written.
 class StoreWriter {
  public:
   using Work = std::function<jail::Result<void>()>;
   // Does all of a work or nothing of it.
   using Transaction = std::function<jail::Result<void>(const Work&)>;
 
-  // The log says that the disk takes writes again once none has failed for `calm`.
+  // The log reports that the disk takes writes again once none has failed for `calm`.
   StoreWriter(Transaction transaction, Logger& logger, std::chrono::seconds calm);
   ~StoreWriter();
   StoreWriter(const StoreWriter&) = delete;
   StoreWriter& operator=(const StoreWriter&) = delete;
 
   // Does not wait for the disk: the work is done within a few milliseconds, in the order in which
-  // it was added, and before any question that is asked after this. `bytes` are what it holds in
-  // memory until then.
+  // it was added, and before any question that is asked later. `bytes` is the memory that it holds
+  // until then.
   void add(Work work, std::size_t bytes = 0);
-  // The same, and waits until it is done: for the start, when nobody is kept waiting.
+  // The same, but waits until it is done. For the start, when nobody is kept waiting.
   jail::Result<void> do_now(Work work);
-  // Waits until all that was added is done, before what it uses is gone.
+  // Waits until all added work is done. Must be called before what that work uses is destroyed.
   void wait_until_done();
-  // Whether a work of so many bytes may be added: what waits for a slow disk is bounded.
+  // Returns whether work of `bytes` may be added: the work that waits for a slow disk is bounded.
   bool has_room(std::size_t bytes) const;
 
-  // What a question about the tables finds, on the writer's thread.
+  // Runs `question` on the writer's thread and returns its answer.
   template <class Value>
   boost::asio::awaitable<jail::Result<Value>> ask(std::function<jail::Result<Value>()> question);
 
@@ -76,16 +75,16 @@ class StoreWriter {
   Logger& logger_;
   std::atomic<std::uint64_t> errors_{0};
   const std::chrono::seconds calm_;
-  bool failing_ = false;                                // the writer's, as the next two
-  std::chrono::steady_clock::time_point last_failure_;  // of a write
-  int idle_turns_ = 0;                                  // without a task, in a row
+  bool failing_ = false;                                // used by the writer alone, as the next two
+  std::chrono::steady_clock::time_point last_failure_;  // time of the last failed write
+  int idle_turns_ = 0;                                  // consecutive turns without a task
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Task> tasks_;
-  bool awaited_ = false;  // one of tasks_ is
+  bool awaited_ = false;  // one of tasks_ is awaited
   std::size_t waiting_bytes_ = 0;
-  bool asleep_ = false;  // until it is woken
+  bool asleep_ = false;  // the writer sleeps until it is woken
   bool closing_ = false;
   std::thread writer_;
 };

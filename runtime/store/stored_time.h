@@ -1,5 +1,5 @@
-// Times as the databases keep them: microseconds since 1970, so that what one caller does, one
-// after the other, keeps its order.
+// Times as the databases store them: microseconds since 1970, so that consecutive actions of one
+// caller keep their order.
 #pragma once
 
 #include <chrono>

@@ -35,7 +35,7 @@ std::optional<StoredTime> time_at(const Statement& statement, int column) {
   return from_microseconds(statement.integer_at(column));
 }
 
-// In the order of the columns from `name` on, but for the cursor.
+// Binds the columns from `name` on, in their order, except the cursor.
 void bind_what_changes(Statement& statement, const WebhookRow& row) {
   statement.text(row.name).text(row.url).text(joined(row.events)).text(row.secret.reveal());
   const auto& former = row.former_secret;

@@ -40,7 +40,7 @@ std::string_view status_class(int status) {
   }
 }
 
-// A problem in the form that clients of its route read; any other answer as it is.
+// Returns a problem in the form that clients of its route expect; any other answer unchanged.
 Response as_refused(Route::Refusals form, Response response) {
   const bool is_problem = response.content_type == "application/problem+json";
   if (form == Route::Refusals::problems || !is_problem) return response;
@@ -144,7 +144,7 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
   if (is_signed) {
     if (auto refusal = check_signature(head, matched)) return refusal;
   }
-  // Whoever shows no key learns nothing about paths but that the open ones are there.
+  // A client without a key learns nothing about paths except which ones are open.
   const bool is_open = route == nullptr ? path.is_open : route->access.is_open();
   if (!matched.principal && !is_open) {
     return no_key(route);
@@ -170,7 +170,8 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
     if (const auto* refusal = std::get_if<runtime::Refusal>(&query)) return problem(*refusal);
     matched.query = std::get<Parameters>(std::move(query));
   }
-  // A browser says which page asks, and asks us before it sends JSON for another site.
+  // A browser names the page that sends a request, and asks us before it sends JSON for another
+  // site.
   const bool may_be_bare =
       route->body == Route::Body::none && !head.header("Content-Type") && !head.header("Origin");
   if (route->body == Route::Body::form) {
@@ -203,7 +204,7 @@ std::optional<Response> Api::check_scope(const Route& route,
   return refusal ? std::optional(problem(*refusal)) : std::nullopt;
 }
 
-// Whole seconds, so that whoever waits for them is not too early.
+// The time is rounded up to whole seconds, so that a client that waits for it is not too early.
 std::optional<Response> Api::check_rate(std::size_t key) const {
   if (rate_limit_ == nullptr) return std::nullopt;
   const auto wait = rate_limit_->take(key, options_.clock());
@@ -273,7 +274,7 @@ Response Api::health(const Call& call) const {
                             .root = options_.root};
   }
   Response response;
-  // A load balancer looks at the status alone.
+  // A load balancer looks only at the status.
   if (is_draining()) {
     response.status = 503;
     response.headers.push_back({"Retry-After", "5"});
@@ -282,7 +283,7 @@ Response Api::health(const Call& call) const {
   return response;
 }
 
-// Without configured keys everybody is the same one.
+// Without configured keys all callers are one principal.
 std::optional<runtime::Principal> Api::principal_of(const RequestHead& head) const {
   if (!authentication_.needs_key()) return runtime::Principal();
   return principal_shown(head, authentication_);

@@ -1,4 +1,4 @@
-// The routes. Turns requests into calls of the runtime and what comes back into responses.
+// The routes. Translates requests into calls of the runtime, and their results into responses.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ struct ApiOptions {
   std::vector<runtime::ApiKey> keys;
   enum class HostCheck { any, local } host_check = HostCheck::local;
   std::vector<std::string> allowed_hosts;
-  std::optional<RequestRate> key_rate;  // of each key; without keys, of all callers together
+  std::optional<RequestRate> key_rate;  // for each key; without keys, for all callers together
   std::function<RateLimit::Clock::time_point()> clock = &RateLimit::Clock::now;
   std::string ports_domain;  // empty: ports of sandboxes have no host names
   PortOptions ports;
@@ -36,7 +36,7 @@ struct ApiOptions {
   runtime::ProgramRoot root;
 };
 
-// `providers`: the names of those that tasks may use.
+// `providers` are the names of those that tasks may use.
 ApiOptions api_options(const runtime::Config& config, runtime::ProgramRoot root,
                        std::vector<runtime::Template> templates, std::string version,
                        const std::vector<std::string>& providers = {});
@@ -51,41 +51,42 @@ class Api final : public Handler {
                                        runtime::Cancel gone) override;
   void on_response(const RequestHead& head, const RequestContext* context, int status) override;
 
-  // From now on no program is taken any more; what can be read can still be read. Thread-safe.
+  // No program is accepted from now on; reading still works. Thread-safe.
   void drain() { draining_.request(); }
 
   const RouteTable& routes() const { return routes_; }
 
  private:
-  // What admit() found out about a request.
+  // What admit() finds out about a request.
   struct Matched final : RequestContext {
     RouteTable::Match path;                       // without a label where no route has the path
-    std::optional<runtime::Principal> principal;  // nothing: no valid key was shown
-    Parameters query;                             // where it is not refused
-    std::optional<PortCall> port;                 // where the route leads to one
+    std::optional<runtime::Principal> principal;  // nullopt: no valid key was shown
+    Parameters query;                             // set where the request is not refused
+    std::optional<PortCall> port;                 // set where the route leads to a port
   };
 
   void add_own_routes();
   Response health(const Call& call) const;
   Response stats() const;
   Response metrics() const;
-  // Fills `matched.query` in.
+  // Sets `matched.query` as well.
   std::optional<Response> why_refused(const RequestHead& head, Matched& matched) const;
   static Call call_of(Request request, const Matched& matched, runtime::Cancel gone);
-  // Finds the route, and which port it leads to.
+  // Finds the route, and the port that it leads to.
   void match(const RequestHead& head, Matched& matched) const;
-  // Fills `matched.port` in.
+  // Sets `matched.port` as well.
   std::optional<Response> why_port_refused(const RequestHead& head, Matched& matched) const;
   std::variant<runtime::Sandboxes::Found, Response> sandbox_of_port(const RequestHead& head,
                                                                     const Matched& matched) const;
-  // 401 on a route; null: where there is none.
+  // The answer 401 on a route; null: for a path without a route.
   static Response no_key(const Route* route);
-  // Whether the request shows a signature where one may be shown. It is judged by that alone then,
-  // also where a key is shown as well.
+  // Returns whether the request shows a signature on a route that accepts one. Then only the
+  // signature is judged, even where a key is shown as well.
   static bool has_signature(const RequestHead& head, const Route& route);
-  // Makes `matched.principal` the principal of who has a signed URL.
+  // Sets `matched.principal` to the principal of a signed URL's holder.
   std::optional<Response> check_signature(const RequestHead& head, Matched& matched) const;
-  // Whether the key is for what the route does. Without a principal it is a route for everybody.
+  // Checks that the key has the scope of the route. Without a principal the route must be open to
+  // everybody.
   static std::optional<Response> check_scope(const Route& route,
                                              const std::optional<runtime::Principal>& principal);
   std::optional<Response> check_rate(std::size_t key) const;

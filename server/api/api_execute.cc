@@ -1,4 +1,4 @@
-// POST /execute: one program or one task, answered when it is over or as it happens.
+// POST /execute: one program or one task, answered at its end or while it runs.
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <memory>
@@ -44,7 +44,7 @@ awaitable<Response> execute_task(runtime::Services services, runtime::agent::Tas
   co_return answer_of(std::move(ran));
 }
 
-// Nothing where the events say everything, also that it was refused; else the answer.
+// Returns std::nullopt where the events contain everything, including a refusal; else the answer.
 awaitable<std::optional<Response>> run_or_refuse(runtime::Services services, runtime::Caller caller,
                                                  ExecuteRequest request, const Call& call,
                                                  std::shared_ptr<LiveEvents> events) {
@@ -76,7 +76,7 @@ awaitable<Response> execute(runtime::Services services, const runtime::RequestRu
                             Call call) {
   auto decoded = decode_execute(call.body, *rules);
   if (auto* refusal = std::get_if<Response>(&decoded)) co_return std::move(*refusal);
-  call.body = std::string();  // up to 16 MiB that nobody needs while the program runs
+  call.body = std::string();  // frees up to 16 MiB that are not needed while the program runs
   if (const auto format = event_format_of(call.head)) {
     ExecuteRequest request = request_of(std::move(decoded));
     co_return co_await execute_live(services, std::move(request), std::move(call), *format);

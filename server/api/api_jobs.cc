@@ -30,8 +30,8 @@ boost::asio::awaitable<Response> show_jobs(runtime::Services services, Call call
   co_return response;
 }
 
-// The id of the last event. A client that connects again by itself, as an EventSource does, says
-// with it that it has seen everything, and 204 tells it to leave it at that.
+// The id of the last event. A client that reconnects by itself, as an EventSource does, shows by it
+// that it has seen everything, and 204 tells it to stop reconnecting.
 constexpr std::string_view last_event_id = "end";
 
 class Follower final : public runtime::JobWatcher {
@@ -61,7 +61,7 @@ std::string start_of(const std::string& id, const runtime::LiveJobs::Found& foun
                                          : start_of_program(id, found.language, found.encoding);
 }
 
-// A job as JSON, or why there is none.
+// Returns a job as JSON, or the problem why there is none.
 std::variant<std::string, Response> text_of(
     const runtime::Services& services, const Call& call,
     const std::variant<runtime::JobRecord, Refusal>& found) {
@@ -71,7 +71,8 @@ std::variant<std::string, Response> text_of(
   return problem(runtime::job_not_readable(services, caller_of(call), text.error()));
 }
 
-// The last event, and how the job stands where it is read: its result, or why there is none.
+// Sends the last event, with the state of the job where it can be read: its result, or why there is
+// none.
 boost::asio::awaitable<Response> say_end(runtime::Services services, const Call& call,
                                          ResponseEvents& sink, std::uint64_t seq) {
   const auto found = co_await runtime::find_job(services, caller_of(call), call.parameter("id"));

@@ -32,7 +32,7 @@ boost::asio::awaitable<Response> show_lessons(runtime::Services services, Call c
   co_return response;
 }
 
-// All of the caller's, or the one that the path names.
+// Erases all lessons of the caller, or the one that the path names.
 boost::asio::awaitable<Response> forget(runtime::Services services, Call call) {
   std::optional<std::string> id;
   if (!call.parameters.empty()) id = call.parameter("id");

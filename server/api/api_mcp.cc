@@ -1,4 +1,4 @@
-// The routes of the Model Context Protocol: for all sandboxes, and for one.
+// The routes of the Model Context Protocol: one for all sandboxes, and one for a single sandbox.
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,7 +22,7 @@ std::optional<Response> check_origin(const Call& call, const HostNames& allowed_
   return problem(RefusalCode::other_site, "Origin: a page of another site");
 }
 
-// `sandbox`: the id of the one that all tools work in; empty: all tools are there.
+// `sandbox` is the id of the sandbox in which all tools work; empty: all tools are available.
 awaitable<Response> answer(std::shared_ptr<const Mcp> mcp, Call call, std::string sandbox) {
   const McpHeaders headers{.version = call.head.header("MCP-Protocol-Version"),
                            .method = call.head.header("Mcp-Method"),

@@ -1,4 +1,4 @@
-// The routes of what happened in sandboxes: in one of them, and in all of a caller's.
+// The routes of sandboxes' events: those of one sandbox, and those of all of a caller's.
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -30,7 +30,8 @@ using runtime::Sandboxes;
 using runtime::SandboxEventPage;
 using runtime::SandboxEventQuery;
 
-// One look for all that happens meanwhile: each asks the disk's thread.
+// The pause between looks, so that one look finds all events of that time: each is a query on the
+// disk's thread.
 constexpr std::chrono::milliseconds rest_between_looks{50};
 
 Response events_failed(const runtime::Services& services, const Call& call,
@@ -55,12 +56,12 @@ awaitable<Response> page_of_events(runtime::Services services, Call call, Sandbo
   co_return response;
 }
 
-// Tells what was stored and what happens from then on, the oldest first. Nothing is kept for a
-// client that reads slowly: each look at the store goes on behind the last event that was told, and
-// what the store has dropped meanwhile is told as lost.
+// Sends stored events and then new ones, the oldest first. Nothing is kept for a client that reads
+// slowly: each look at the store continues behind the last event that was sent, and events that the
+// store has dropped meanwhile are reported as lost.
 class FollowedEvents {
  public:
-  // When no more can come, and why.
+  // How to recognize that no more events can come, and the reason.
   struct End {
     std::function<bool()> has_come;
     std::string_view reason;
@@ -79,14 +80,14 @@ class FollowedEvents {
   awaitable<void> tell() {
     const bool is_open = co_await events_.open();
     if (!is_open) co_return;
-    // From the beginning on is what there is.
+    // A client that starts at the beginning gets what is there, and has missed nothing.
     for (bool misses = query_.after > 0;; misses = true) {
       const std::uint64_t seen = news_.count(query_.owner);
-      // What follows finds all that was noted before.
+      // The query that follows finds all that was noted before.
       const bool is_over = end_.has_come();
       const auto page = co_await services_.sandboxes->events(query_);
       if (call_.gone.requested() || !page) {
-        // The client may be there still.
+        // The client may still be there.
         Response last = page ? stopping() : events_failed(services_, call_, page.error());
         co_await events_.say_last("error", std::move(last.body));
         co_return;
@@ -118,12 +119,12 @@ class FollowedEvents {
       if (!is_taken) co_return false;
       query_.after = event.number;
     }
-    // Those that were not asked for are seen, too. What is behind them was another store's number.
+    // Filtered events count as seen, too. A cursor beyond them belongs to another store.
     if (!page.has_more) query_.after = page.newest;
     co_return true;
   }
 
-  // For more than was `seen`. False: the client takes no more.
+  // Waits for more news than `seen`. Returns false where the client takes no more.
   awaitable<bool> wait(std::uint64_t seen) {
     timer_.expires_after(rest_between_looks);
     co_await timer_.async_wait(asio::use_awaitable);
@@ -142,7 +143,7 @@ class FollowedEvents {
   ToldEvents events_;
 };
 
-// Where those begin who do not say it.
+// Where events begin for a client that does not say so.
 enum class Begin : std::uint8_t { with_the_stored, now };
 
 awaitable<Response> follow_events(runtime::Services services, runtime::Followers& followers,
@@ -164,7 +165,7 @@ awaitable<Response> follow_events(runtime::Services services, runtime::Followers
   co_return Response();
 }
 
-// The oldest first, as a log is read.
+// The oldest come first, as in a log.
 awaitable<Response> list_events(runtime::Services services,
                                 std::shared_ptr<runtime::Followers> followers, Call call) {
   const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
@@ -180,7 +181,7 @@ awaitable<Response> list_events(runtime::Services services,
   query.after = asked.cursor.value_or(0);
   const auto format = follow_format(call.head, asked.follows);
   if (!format) co_return co_await page_of_events(services, std::move(call), std::move(query));
-  // Where its end is known it is noted, too, since one lock holds both.
+  // When the sandbox's end is known it has been noted, too, since one lock covers both.
   FollowedEvents::End end;
   end.has_come = [sandboxes = services.sandboxes, id = sandbox.id(), principal = call.principal] {
     const auto now = sandboxes->find(principal, id);
@@ -192,7 +193,7 @@ awaitable<Response> list_events(runtime::Services services,
                                    std::move(end), Begin::with_the_stored);
 }
 
-// The newest first, as pages of jobs are; the oldest first where they are followed.
+// The newest come first, as in pages of jobs, or the oldest where events are followed.
 awaitable<Response> list_audit(runtime::Services services,
                                std::shared_ptr<runtime::Followers> followers, Call call) {
   EventListQuery asked;

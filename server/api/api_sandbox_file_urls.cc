@@ -1,5 +1,5 @@
-// POST /v1/sandboxes/{id}/sign: URLs that allow one operation with one file of a sandbox without a
-// key; and whether a request shows one.
+// POST /v1/sandboxes/{id}/sign: signs URLs that allow one operation on one file of a sandbox
+// without a key; and recognizes requests with such a URL.
 #include <chrono>
 #include <optional>
 #include <string>
@@ -28,7 +28,7 @@ using runtime::signature_parameter;
 
 std::string url_of(const RequestHead& head, const std::string& id, const FileGrant& grant,
                    const std::string& signature) {
-  // The server is known by the name that it was asked by.
+  // The URL names the server as the request did.
   const auto host = head.header("Host");
   const std::string scheme = came_by_tls(head) ? "https://" : "http://";
   std::string url = host ? scheme + std::string(*host) : "";
@@ -62,7 +62,7 @@ struct ShownGrant {
   std::string signature;
 };
 
-// Nothing where the URL is none that was signed: with other parameters it is another one.
+// Returns std::nullopt where the URL is not a signed one: other parameters make it another URL.
 std::optional<ShownGrant> grant_shown(const RequestHead& head, const RouteTable::Match& path) {
   const auto query =
       parameters_of(head.query, runtime::names_of(runtime::signed_url_query_fields()));

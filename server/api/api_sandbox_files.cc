@@ -1,4 +1,4 @@
-// The routes of files in sandboxes that live.
+// The routes of files in living sandboxes.
 #include <sys/stat.h>
 
 #include <array>
@@ -52,7 +52,7 @@ Response answer_of(const jail::Result<FileEntry>& entry, const runtime::Sandbox&
   return entry ? answer_of(*entry, status) : response_of_file(entry.error(), sandbox);
 }
 
-// What was done, for the answer.
+// The result of an operation, for the answer.
 struct Done {
   FileEntry entry;
   bool is_new = false;
@@ -86,20 +86,20 @@ awaitable<Response> list_files(Sandboxes& sandboxes, FileTarget target, int dept
   co_return response;
 }
 
-// Of what was there when it was opened: a guest may write to it meanwhile.
+// Describes the file as it was when it was opened: a guest may write to it meanwhile.
 std::string etag_of(const struct stat& status) {
   return "\"" + std::to_string(status.st_ino) + "-" + std::to_string(status.st_size) + "-" +
          std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec) +
          "\"";
 }
 
-// A signed URL is for one file's bytes, whatever headers say.
+// A signed URL is for the bytes of one file, whatever the headers say.
 bool wants_tar(const Call& call) {
   return !call.principal.has_signed_url() &&
          call.head.header("Accept").value_or("").starts_with(tar_type);
 }
 
-// The tree below a directory, as it is read: a reader that is slow holds a piece of it.
+// Sends the tree below a directory while it is read: a slow client takes one piece at a time.
 awaitable<Response> read_tree(runtime::Services services, FileTarget target, Call call) {
   Sandboxes& sandboxes = *services.sandboxes;
   auto open = [files = target.files, path = target.path] { return files.open_directory(path); };
@@ -169,7 +169,7 @@ awaitable<Response> read_file(runtime::Services services, FileTarget target, Cal
   co_return co_await send_file(std::move(call.head), *call.stream, std::move(answer));
 }
 
-// Makes the files of an archive in a directory, which is made where there is none.
+// Unpacks an archive into a directory, which is made where it does not exist.
 awaitable<Response> write_tree(runtime::Services services, FileTarget target, Call call) {
   Sandboxes& sandboxes = *services.sandboxes;
   bool is_new = false;
@@ -181,7 +181,7 @@ awaitable<Response> write_tree(runtime::Services services, FileTarget target, Ca
   };
   auto directory = co_await sandboxes.do_file_work(*target.sandbox, std::move(open));
   if (!directory) co_return response_of_file(directory.error(), *target.sandbox);
-  // Also where an error follows.
+  // The write is noted even where an error follows.
   sandboxes.note_file(caller_of(call), *target.sandbox, runtime::SandboxEventKind::file_written,
                       target.path);
   runtime::TarUnpack unpack(std::move(*directory));
@@ -236,7 +236,7 @@ awaitable<Response> write_file(runtime::Services services, FileTarget target, Ca
       co_return response_of_file(written.error(), *target.sandbox);
     }
   }
-  // The file is not used again here.
+  // The file is not used here again.
   auto commit = [file = &*file, files = target.files, path = target.path] {
     return entry_after(files, path, file->commit());
   };

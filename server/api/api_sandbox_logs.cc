@@ -1,4 +1,4 @@
-// GET /v1/sandboxes/{id}/logs: what all processes of a sandbox print, as a page or as it comes.
+// GET /v1/sandboxes/{id}/logs: the output of all processes of a sandbox, as a page or as it comes.
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -42,7 +42,7 @@ using Living = std::shared_ptr<LivingSandbox>;
 
 struct LogWish {
   runtime::LogQuery query;
-  std::optional<EventFormat> format;  // nothing: a page is wanted
+  std::optional<EventFormat> format;  // nullopt: the client wants a page
 };
 
 std::variant<LogWish, Response> log_wish(const Call& call) {
@@ -54,7 +54,7 @@ std::variant<LogWish, Response> log_wish(const Call& call) {
   if (const auto refusal = runtime::check_log_query(query)) return problem(*refusal);
   query.output.from = query.from.value_or(0);
   wish.format = follow_format(call.head, query.follows);
-  // A client that connects again goes on where it was.
+  // A client that reconnects continues where it was.
   const auto seen = runtime::digits_of(call.head.header("Last-Event-ID").value_or(""));
   if (wish.format && seen) {
     query.output.from = *seen;
@@ -65,25 +65,26 @@ std::variant<LogWish, Response> log_wish(const Call& call) {
 
 constexpr std::size_t max_held_back = 128;
 
-// Pieces of output as text, each process's streams by themselves: a character may come in two.
+// Converts pieces of output to text, separately for each stream of each process: a character may
+// come in two pieces.
 class LogText {
  public:
   explicit LogText(OutputEncoding encoding) : encoding_(encoding) {}
 
-  // An entry as JSON; nothing where no character of it is whole.
+  // Returns an entry as JSON; std::nullopt where it has no complete character.
   std::optional<std::string> entry(const OutputPage::Entry& entry) {
     if (encoding_ != OutputEncoding::utf8) return text_of(entry, entry.piece.bytes);
     const std::pair whose(entry.pid, entry.piece.stream);
     const auto chunks = chunks_.try_emplace(whose).first;
     std::string ready = chunks->second.add(entry.piece.bytes);
-    // Guests choose how many processes end in the middle of a character.
+    // The bound is needed since guests choose how many processes end in the middle of a character.
     if (chunks_.size() > max_held_back) ready += chunks->second.finish();
     if (!chunks->second.holds_back()) chunks_.erase(chunks);
     if (ready.empty()) return std::nullopt;
     return text_of(entry, ready);
   }
 
-  // What is held back of characters whose rest does not come.
+  // Returns what is held back of characters whose rest does not come.
   std::vector<std::string> rest(const OutputPage::Entry& last) {
     std::vector<std::string> entries;
     for (auto& [whose, chunks] : chunks_) {
@@ -108,7 +109,7 @@ class LogText {
   }
 
   const OutputEncoding encoding_;
-  // Of those whose last character is not whole.
+  // For streams whose last character is incomplete.
   std::map<std::pair<int, Stream>, Utf8Chunks> chunks_;
 };
 
@@ -129,8 +130,8 @@ Response page_answer(const OutputPage& page, OutputEncoding encoding) {
   return json_answer(std::move(writer));
 }
 
-// Tells what is printed until the client leaves or the sandbox has ended. Nothing waits here for a
-// client that reads slowly: what the logs drop meanwhile is told as lost.
+// Sends output until the client leaves or the sandbox has ended. Nothing is kept for a client that
+// reads slowly: what the logs drop meanwhile is reported as lost.
 class LogEvents {
  public:
   LogEvents(Living living, const LogWish& wish, ResponseStream& stream, runtime::Cancel gone,
@@ -155,12 +156,12 @@ class LogEvents {
       const bool is_taken = co_await say_page(page);
       if (!is_taken) co_return;
       if (gone_.requested()) {
-        // The client may be there still: then it is the server that ends.
+        // The client may still be there; then the server is ending.
         co_await events_.say_last("error", stopping().body);
         co_return;
       }
       if (page.has_more) {
-        // A filter may leave all of it out, and others have their turn meanwhile.
+        // A filter may leave out all of it, and other requests have their turn meanwhile.
         co_await asio::post(executor_, asio::use_awaitable);
         continue;
       }

@@ -1,4 +1,4 @@
-// GET /v1/sandboxes/{id}/metrics: what a sandbox uses now, and what it used in the last hour.
+// GET /v1/sandboxes/{id}/metrics: the current usage of a sandbox, and that of the last hour.
 #include <chrono>
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// The routes of servers that run in sandboxes, and who may ask them.
+// The routes of servers that run in sandboxes, and the access to them.
 #include <optional>
 #include <utility>
 #include <variant>
@@ -16,7 +16,7 @@ using boost::asio::awaitable;
 using runtime::Refusal;
 using runtime::Sandboxes;
 
-// A path of the routes, for a request that names its port in Host.
+// A path that has the routes' form, for a request that names its port in Host.
 constexpr std::string_view path_of_any_port = "/v1/sandboxes/id/ports/1/";
 
 awaitable<Response> ask_port(const PortProxy& proxy, Call call) {
@@ -48,9 +48,9 @@ std::optional<Response> check_upgrade(const RequestHead& head) {
   return check_websocket_key(head);
 }
 
-// What a browser is sent elsewhere for, before the server inside sees anything of it.
+// Redirects a browser where that is needed, before the server inside sees anything of the request.
 std::optional<Response> redirection(const RequestHead& head, const PortCall& call) {
-  // Addresses in a page are read from behind the last slash.
+  // Relative addresses in a page are resolved against the path up to its last slash.
   if (call.target.path.empty()) {
     const std::string query = head.query.empty() ? "" : "?" + head.query;
     Response response;
@@ -60,7 +60,8 @@ std::optional<Response> redirection(const RequestHead& head, const PortCall& cal
     return response;
   }
   if (!has_token_in_query(head) || !opens_a_page(head)) return std::nullopt;
-  // It may have been renewed since it was checked. Whoever shows the old one is not told the new.
+  // The token may have been renewed since it was checked. A client that shows the old one must not
+  // get the new one.
   const auto token = token_shown(head);
   if (!token || !call.sandbox->access_token().is(*token)) return std::nullopt;
   return to_address_without_token(head, call.target, *token);
@@ -81,7 +82,7 @@ void add_sandbox_port_routes(const RouteParts& parts) {
   const RouteHandler ask = [&ports = parts.ports](Call call) {
     return ask_port(ports, std::move(call));
   };
-  // Is sent on to the path that has a slash behind it.
+  // Redirects to the same path with a slash at the end.
   parts.table.add({"GET", "/v1/sandboxes/{id}/ports/{port}", Access::key(Scope::sandboxes),
                    Cost::record, ask, QueryNames(), Versions::plain, no_label, Body::pieces,
                    Leads::to_port});
@@ -160,7 +161,7 @@ std::optional<Response> Api::why_port_refused(const RequestHead& head, Matched& 
   if (auto* const refusal = std::get_if<Response>(&found)) return std::move(*refusal);
   PortCall& call = *matched.port;
   call.sandbox = std::get<Sandboxes::Found>(std::move(found));
-  // A visitor who shows a token alone counts for the owner.
+  // A visitor with only a token counts for the owner.
   const bool shows_key = matched.principal && matched.principal->key;
   const std::size_t counted =
       shows_key ? *matched.principal->key : authentication_.key_of(call.sandbox->owner());
@@ -170,7 +171,7 @@ std::optional<Response> Api::why_port_refused(const RequestHead& head, Matched& 
   call.port = *port;
   const auto token = bearer_token(head);
   call.key_is_authorization = token && authentication_.principal_of(*token);
-  // It would answer for our own origin from then on.
+  // A service worker would answer for our whole origin from then on.
   if (call.target.form == PortForm::path && head.header("Service-Worker")) {
     return problem(RefusalCode::service_worker,
                    "Service-Worker: none may come from a port below this server's origin");

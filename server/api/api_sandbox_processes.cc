@@ -1,4 +1,4 @@
-// The routes of processes in sandboxes that live.
+// The routes of processes in living sandboxes.
 #include <boost/asio/this_coro.hpp>
 #include <chrono>
 #include <cstdint>
@@ -30,9 +30,9 @@ using runtime::json::Writer;
 
 using Process = std::shared_ptr<LivingProcess>;
 
-// A process that is killed is gone in milliseconds, unless the kernel has something to do for it.
+// A killed process is gone in milliseconds, unless the kernel has work to do for it.
 constexpr std::chrono::seconds patience_for_a_killed_process{2};
-// More than is ever kept of what a process printed.
+// More than is ever kept of a process's output.
 constexpr std::size_t all_bytes = 1u << 20;
 
 Response answer_of(const runtime::Services& services, const ProcessTarget& target,
@@ -133,7 +133,7 @@ awaitable<Response> delete_process(runtime::Services, ProcessTarget target, Call
   co_return no_content();
 }
 
-// `from` and `encoding`, or a problem.
+// Reads `from` and `encoding`, or returns a problem.
 awaitable<Response> show_output(runtime::Services services, ProcessTarget target, Call call) {
   runtime::ProcessOutputQuery query;
   if (auto refusal = read_query(call.query, runtime::process_output_query_fields(), query)) {

@@ -1,4 +1,4 @@
-// GET /v1/sandboxes/{id}/search: lines of files in a sandbox that lives, in which a text stands.
+// GET /v1/sandboxes/{id}/search: lines that contain a text, in files of a living sandbox.
 #include <optional>
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// WS /v1/sandboxes/{id}/terminal: a terminal in a sandbox that lives.
+// WS /v1/sandboxes/{id}/terminal: a terminal in a living sandbox.
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,7 +34,7 @@ std::variant<TerminalWish, Response> read_wish(const Call& call) {
   return wish;
 }
 
-// Bytes of the terminal in binary messages, everything else in text ones.
+// The terminal's bytes are binary messages, everything else is text messages.
 class PlainDialect final : public TerminalDialect {
  public:
   explicit PlainDialect(const runtime::RequestRules& rules) : rules_(rules) {}
@@ -106,7 +106,7 @@ class PlainDialect final : public TerminalDialect {
   const runtime::RequestRules& rules_;
 };
 
-// Before the connection becomes a WebSocket.
+// Called before the connection becomes a WebSocket.
 std::optional<Response> why_no_plain_terminal(const runtime::Services& services, const Call& call) {
   auto read = read_wish(call);
   if (auto* refusal = std::get_if<Response>(&read)) return std::move(*refusal);
@@ -116,7 +116,7 @@ std::optional<Response> why_no_plain_terminal(const runtime::Services& services,
 boost::asio::awaitable<void> serve_plain_terminal(runtime::Services services,
                                                   const runtime::RequestRules* rules,
                                                   Upgrade upgrade) {
-  // Was fine before the handshake.
+  // The request was valid before the handshake.
   auto wish = std::get<TerminalWish>(read_wish(upgrade.call));
   auto dialect = std::make_unique<PlainDialect>(*rules);
   return serve_terminal(services, std::move(upgrade), std::move(wish), std::move(dialect));

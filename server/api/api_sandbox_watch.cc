@@ -1,4 +1,4 @@
-// GET /v1/sandboxes/{id}/watch: what happens to files of a sandbox that lives, as events.
+// GET /v1/sandboxes/{id}/watch: changes to files of a living sandbox, as events.
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -30,10 +30,10 @@ using runtime::Sandboxes;
 using runtime::json::Writer;
 using Events = DirectoryWatch::Events;
 
-// A guest that makes events all the while has the kernel put like ones together meanwhile.
+// While a guest causes events all the time, the kernel merges equal ones during this pause.
 constexpr std::chrono::milliseconds rest_of_a_flood{50};
 
-// Tells what happens until the client leaves, the sandbox ends or the directory is gone.
+// Sends events until the client leaves, the sandbox ends or the directory is gone.
 class WatchEvents {
  public:
   WatchEvents(Sandboxes& sandboxes, SandboxTarget target, DirectoryWatch watch,
@@ -60,7 +60,7 @@ class WatchEvents {
   }
 
  private:
-  // False: the client takes no more.
+  // Returns false where the client takes no more.
   awaitable<bool> tell_all() {
     const auto clock = runtime::system_time();
     const auto alarm = runtime::Alarm::create(executor_, *clock, over_);

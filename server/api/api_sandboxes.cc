@@ -1,4 +1,4 @@
-// The routes of sandboxes that live: make, look at, change and end them.
+// The routes of living sandboxes: create, show, change and end them.
 #include <optional>
 #include <utility>
 #include <variant>
@@ -18,7 +18,7 @@ using boost::asio::awaitable;
 using runtime::Refusal;
 using runtime::Sandboxes;
 
-// The token opens ports, which a key that only reads does not.
+// The answer contains the token only for a key that may open ports: one that only reads may not.
 Response answer_of(const runtime::Services& services, const Call& call,
                    const runtime::Sandbox& sandbox, int status = 200) {
   using runtime::TokenShown;
@@ -81,7 +81,7 @@ awaitable<Response> change_sandbox(runtime::Services services, const runtime::Re
 
 using Change = awaitable<std::optional<Refusal>> (Sandboxes::*)(runtime::Caller, Sandboxes::Found);
 
-// Pauses or resumes.
+// Pauses or resumes the sandbox.
 awaitable<Response> do_to_sandbox(runtime::Services services, const runtime::RequestRules* rules,
                                   Change change, SandboxTarget target, Call call) {
   if (auto refusal = refuse_fields(call.body, *rules)) co_return std::move(*refusal);

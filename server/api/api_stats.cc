@@ -21,7 +21,7 @@ void write_counts(Writer& writer, const std::map<std::string, std::uint64_t>& co
   writer.end_object();
 }
 
-// Sums over all labels but the one at `place`.
+// Sums over all labels except the one at `place`.
 std::map<std::string, std::uint64_t> counts_by(const runtime::Counters& counters,
                                                std::size_t place) {
   std::map<std::string, std::uint64_t> sums;
@@ -52,7 +52,7 @@ void write_pool_counts(Writer& writer, const std::vector<runtime::PoolReport>& p
   writer.end_object();
 }
 
-// A family with a sample for each pool.
+// Writes a family with a sample for each pool.
 void add_pools(runtime::PrometheusText& text, const std::vector<runtime::PoolReport>& pools) {
   struct Figure {
     std::string_view name;

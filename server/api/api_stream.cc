@@ -22,10 +22,10 @@ using asio::experimental::awaitable_operators::operator&&;
 using runtime::json::Writer;
 
 constexpr std::chrono::milliseconds request_timeout{30'000};
-// Once the server cannot wait any longer.
+// The time for the last messages once the server cannot wait any longer.
 constexpr std::chrono::milliseconds last_words{2'000};
 
-// Events as text messages.
+// Sends events as text messages.
 class ChannelEvents final : public EventSink {
  public:
   explicit ChannelEvents(Channel& channel) : channel_(channel) {}
@@ -39,7 +39,7 @@ class ChannelEvents final : public EventSink {
   Channel& channel_;
 };
 
-// Everything but the callbacks of the run happens on the channel's strand.
+// Everything except the callbacks of the run happens on the channel's strand.
 class StreamSession final : public std::enable_shared_from_this<StreamSession> {
  public:
   StreamSession(std::unique_ptr<Channel> channel, runtime::Services services,
@@ -80,7 +80,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
     co_await channel_->close(code_);
   }
 
-  // Until the request is there.
+  // Sends the failure after that time, unless the request has come by then.
   void fail_after(std::chrono::milliseconds time, Response why) {
     deadline_.expires_after(time);
     deadline_.async_wait([weak = weak_from_this(), why](boost::system::error_code error) {
@@ -93,7 +93,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
     if (waiting_) fail(stopping(), CloseCode::going_away);
   }
 
-  // Nobody waits for the program any more: neither does it for its client.
+  // Called when nobody waits for the program any more: it must not wait for its client either.
   void hurry() {
     cancel_.request();
     drain();
@@ -135,7 +135,7 @@ class StreamSession final : public std::enable_shared_from_this<StreamSession> {
     co_await (run(std::move(request)) && watch());
   }
 
-  // A client that goes away cancels its run. One that says more breaks the rules.
+  // Cancels the run of a client that leaves. A further message breaks the rules.
   awaitable<void> watch() {
     const auto message = co_await channel_->read(share_);
     if (message.kind != Channel::Message::Kind::closed) {

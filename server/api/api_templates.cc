@@ -10,14 +10,14 @@
 namespace server {
 namespace {
 
-// Jails of the template that wait now; none where it keeps none.
+// The number of the template's jails that wait now; 0 where it keeps none.
 std::uint32_t ready_of(const runtime::Template& of, const std::vector<runtime::PoolReport>& pools) {
   const auto pool = std::find_if(pools.begin(), pools.end(),
                                  [&](const auto& report) { return report.name == of.name; });
   return pool == pools.end() ? 0 : pool->state.ready;
 }
 
-// How many jails wait depends on what all callers do, so it is among the figures of the whole
+// The number of waiting jails depends on what all callers do, so it is a figure of the whole
 // server.
 boost::asio::awaitable<Response> show_templates(runtime::Services services,
                                                 const runtime::RequestRules* rules, Call call) {

@@ -103,7 +103,7 @@ awaitable<Response> test_webhook(runtime::Services services, const runtime::Requ
   co_return json_answer(std::move(writer));
 }
 
-// What there is where the operator has none at all.
+// The answer where the operator allows no webhooks.
 awaitable<Response> no_webhooks(Call) { co_return problem(Webhooks::off()); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Bodies of requests into values, by the fields of runtime/service/request_fields.h.
+// Reads bodies of requests into values, by the fields of runtime/service/request_fields.h.
 #pragma once
 
 #include <optional>
@@ -15,20 +15,20 @@
 
 namespace server {
 
-// The Response is a problem for the client: 400 for a bad field, 424 where there is no provider for
-// it. Nothing in the body is ever ignored.
+// The Response is a problem for the client: 400 for a bad field, 424 where there is no provider.
+// Nothing in the body is ever ignored.
 using Decoded = std::variant<runtime::RunRequest, runtime::agent::TaskRequest, Response>;
 Decoded decode_execute(std::string_view body, const runtime::RequestRules& rules);
 
 using ExecuteRequest = std::variant<runtime::RunRequest, runtime::agent::TaskRequest>;
-// Of a body that is fine: `decoded` is no Response.
+// Converts a valid body: `decoded` must not be a Response.
 ExecuteRequest request_of(Decoded decoded);
 
-// The body, which is an object, or a problem.
+// Returns the body, which must be an object, or a problem.
 std::variant<runtime::json::Value, Response> object_of(std::string_view body);
 
-// Reads an object whose members are `fields` alone into `request`, which has the defaults. A
-// problem where it is none.
+// Reads an object that has only members in `fields` into `request`, which has the defaults. Returns
+// a problem where the object is invalid.
 template <class Request>
 std::optional<Response> decode_into(const runtime::json::Object& object,
                                     std::span<const runtime::RequestField<Request>> fields,
@@ -38,7 +38,7 @@ std::optional<Response> decode_into(const runtime::json::Object& object,
   return std::nullopt;
 }
 
-// The same of a body.
+// The same for the text of a body.
 template <class Request>
 std::optional<Response> decode_into(std::string_view body,
                                     std::span<const runtime::RequestField<Request>> fields,
@@ -48,7 +48,7 @@ std::optional<Response> decode_into(std::string_view body,
   return decode_into(*std::get<runtime::json::Value>(read).as_object(), fields, rules, request);
 }
 
-// A problem where there is a body that is no empty object.
+// Returns a problem where there is a body that is not an empty object.
 std::optional<Response> refuse_fields(std::string_view body, const runtime::RequestRules& rules);
 
 std::variant<runtime::BenchmarkRequest, Response> decode_benchmark(

@@ -11,7 +11,8 @@ namespace {
 
 using runtime::json::Writer;
 
-// Versions by program; null for what is there but says none, and nothing for what is not there.
+// Writes the versions by program; null for a program whose version is unknown, and nothing for a
+// program that does not exist.
 void write_root(Writer& writer, const runtime::ProgramRoot& root) {
   writer.key("root").begin_object();
   writer.key("kind").string(root.kind == runtime::ProgramRoot::Kind::built ? "built" : "host");
@@ -22,8 +23,8 @@ void write_root(Writer& writer, const runtime::ProgramRoot& root) {
   writer.end_object();
 }
 
-// What an interpreter says at last is the error; above it stand lines and paths of a template's
-// code, which are for the log alone.
+// The last line of an interpreter's output is the error; those above it, with lines and paths of a
+// template's code, are for the log alone.
 std::string_view last_line(std::string_view text) {
   const std::size_t end = text.find_last_not_of("\r\n");
   if (end == std::string_view::npos) return {};
@@ -32,7 +33,7 @@ std::string_view last_line(std::string_view text) {
   return before == std::string_view::npos ? text : text.substr(before + 1);
 }
 
-// By template.
+// Writes the pools by template.
 void write_pools(Writer& writer, const std::vector<runtime::PoolReport>& pools) {
   writer.key("pools").begin_object();
   for (const runtime::PoolReport& pool : pools) {

@@ -18,7 +18,7 @@ struct HealthDetails {
   runtime::ProgramRoot root;
 };
 
-// Without details for those who show no key where one is configured.
+// Without details for clients that show no key where one is configured.
 std::string encode_health(std::string_view status, const std::optional<HealthDetails>& details);
 
 }  // namespace server

@@ -10,7 +10,7 @@
 namespace server {
 
 std::string encode_jobs(const runtime::JobPage& page);
-// Errors: runtime::kept_answer()'s.
+// Errors: those of runtime::kept_answer().
 jail::Result<std::string> encode_job(const runtime::JobRecord& record);
 std::string encode_cancelling(std::string_view id);
 

@@ -8,8 +8,8 @@
 
 namespace server {
 
-// In which format events are to be followed; nothing: a page is wanted. `follows`: the query says
-// that they are.
+// Returns the format in which events are to be followed; std::nullopt where the client wants a
+// page. `follows` says that the query asks for it.
 inline std::optional<EventFormat> follow_format(const RequestHead& head, bool follows) {
   const auto format = event_format_of(head);
   return follows && !format ? EventFormat::sse : format;

@@ -22,10 +22,10 @@ bool consists_of(std::string_view text, std::string_view letters) {
 
 struct Authority {
   std::string_view name;  // without the brackets of an IPv6 address
-  std::string_view port;  // empty: none is given
+  std::string_view port;  // empty: there is none
 };
 
-// "name", "name:port", "[address]" and "[address]:port"; nothing else is one.
+// Accepts "name", "name:port", "[address]" and "[address]:port"; nothing else.
 std::optional<Authority> parse_authority(std::string_view text) {
   constexpr std::string_view digits = "0123456789";
   constexpr std::string_view of_an_address = "0123456789abcdefABCDEF:.";
@@ -47,7 +47,7 @@ std::optional<Authority> parse_authority(std::string_view text) {
   return found;
 }
 
-// A browser leaves out the port that the scheme of its page has anyway.
+// A browser leaves out the default port of its page's scheme.
 std::string_view port_of(const Authority& authority, std::string_view scheme) {
   if (!authority.port.empty()) return authority.port;
   return scheme == "https" ? "443" : "80";
@@ -75,7 +75,7 @@ std::optional<runtime::Principal> principal_shown(const RequestHead& head,
 
 bool is_local_host(const RequestHead& head, const std::vector<std::string>& allowed) {
   const auto host = head.header("Host");
-  if (!host) return true;  // HTTP/1.0, which no browser speaks
+  if (!host) return true;  // HTTP/1.0, which no browser uses
   const auto authority = parse_authority(*host);
   if (!authority) return false;
   return equal_ignoring_case(authority->name, "localhost") ||
@@ -86,7 +86,7 @@ bool is_own_origin(const RequestHead& head, const std::vector<std::string>& allo
   const auto origin = head.header("Origin");
   if (!origin) return true;
   const std::size_t colon = origin->find("://");
-  if (colon == origin->npos) return false;  // "null": a sandboxed page, a file
+  if (colon == origin->npos) return false;  // "null": from a sandboxed page or a file
   const std::string_view scheme = origin->substr(0, colon);
   const auto page = parse_authority(origin->substr(colon + 3));
   if ((scheme != "http" && scheme != "https") || !page) return false;

@@ -15,7 +15,7 @@ namespace asio = boost::asio;
 using runtime::json::Writer;
 
 constexpr std::chrono::milliseconds heartbeat{15'000};
-// Of output that waits for the client: where reading it pauses, and where it goes on.
+// The bytes of output that wait for the client at which reading pauses, and at which it resumes.
 constexpr std::size_t high_water = 512u << 10;
 constexpr std::size_t low_water = 128u << 10;
 
@@ -130,7 +130,7 @@ void LiveEvents::finish_output() {
   }
 }
 
-// `taken`: bytes of the flow that end here or with the event.
+// `taken` is the number of bytes of the flow that end here or with the event.
 void LiveEvents::say(runtime::Stream stream, const std::string& bytes, std::size_t taken) {
   if (bytes.empty() || is_over_) return flow_.remove(taken);
   Writer writer;

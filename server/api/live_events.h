@@ -1,4 +1,4 @@
-// What happens in a run, as the events of a stream.
+// The progress of a run as the events of a stream.
 #pragma once
 
 #include <array>
@@ -16,14 +16,14 @@
 
 namespace server {
 
-// Everything but what the functions from hear_*() do first happens on the sink's executor, which
-// the sink outlives until nothing is written any more.
+// Everything except the first steps of the functions from hear_*() happens on the sink's executor.
+// The sink must outlive this until nothing is written any more.
 class LiveEvents final : public std::enable_shared_from_this<LiveEvents> {
  public:
-  // What happens while too much waits for the client.
+  // The behaviour while too much waits for the client.
   enum class Backlog : std::uint8_t {
-    pauses,  // the gate closes until the client has read on: for whose run it is
-    drops,   // output is left out, and its numbers are: for those who only watch
+    pauses,  // the gate closes until the client has read more: for the client whose run it is
+    drops,   // output is left out, and its numbers with it: for clients that only watch
   };
 
   LiveEvents(EventSink& sink, Backlog backlog);
@@ -31,23 +31,23 @@ class LiveEvents final : public std::enable_shared_from_this<LiveEvents> {
   EventWriter& writer() noexcept { return writer_; }
   const runtime::OutputGate& gate() const noexcept { return gate_; }
 
-  // The data of the event `started`, which comes when the program starts, and in which encoding its
-  // output is told.
+  // The data of the event `started`, which is sent when the program starts, and the encoding in
+  // which its output is sent.
   void expect_start(std::string started, runtime::OutputEncoding encoding);
   void say_started();
 
-  // What a run calls; each of them keeps this alive. They may be called on any thread.
+  // The callbacks of a run; each of them keeps this object alive. They may be called on any thread.
   std::function<void()> hear_start();
   std::function<void(runtime::Stream, std::string_view)> hear_output();
   runtime::agent::EventSink hear_steps();
-  std::function<void()> hear_end();  // finish_output(), then stop()
+  std::function<void()> hear_end();  // calls finish_output(), then stop()
 
   void send(std::string_view type, std::string_view data);
-  // What of a character is held back comes without the rest of it.
+  // Sends what is held back of a character whose rest does not come.
   void finish_output();
-  // The last event. The first end counts: a stream has one.
+  // Sends the last event. Only the first call counts: a stream has one end.
   void end(std::string_view type, std::string_view data);
-  // No more events, also none that says so.
+  // Ends the stream without a further event.
   void stop();
   bool is_over() const noexcept { return is_over_; }
 

@@ -1,4 +1,4 @@
-// Runs what a request asks for and tells each step as an event.
+// Runs the request and sends each step as an event.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -13,9 +13,9 @@
 
 namespace server {
 
-// Until it is over, with its last event: of a program `execution_result`, whose data is what
-// POST /execute answers, and `complete`; of a task `complete` with that. A refusal says why it was
-// not done, which is no event yet. On the executor of `events`.
+// Returns at the end, after the last event: for a program `execution_result`, whose data is what
+// POST /execute answers, and `complete`; for a task `complete` with that answer. A refusal says why
+// nothing was run, and is not an event yet. Runs on the executor of `events`.
 boost::asio::awaitable<std::optional<runtime::Refusal>> run_live(
     runtime::Services services, runtime::Caller caller, ExecuteRequest request,
     runtime::Cancel cancel, std::shared_ptr<LiveEvents> events);

@@ -19,8 +19,8 @@ extern "C" const char server_openapi_end[];
 namespace server {
 namespace {
 
-// Everywhere where the description has the placeholder; openapi_test.py would find one that is
-// left.
+// Replaces every occurrence of the placeholder in the description; openapi_test.py would find one
+// that is left.
 void fill_in(std::string& document, const std::string& placeholder, const std::string& text) {
   for (auto at = document.find(placeholder); at != document.npos;
        at = document.find(placeholder, at + text.size())) {
@@ -42,7 +42,7 @@ std::string refusal_codes() {
   return array_of(codes);
 }
 
-// The fields of a body: properties of its schema, and which of them are required.
+// Describes the fields of a body: the properties of its schema, and which of them are required.
 template <class Request>
 void list_fields(std::string& document, std::string_view name,
                  std::span<const runtime::RequestField<Request>> fields,
@@ -51,7 +51,7 @@ void list_fields(std::string& document, std::string_view name,
   fill_in(document, "[\"" + std::string(name) + "\"]", array_of(required_names(fields)));
 }
 
-// Parameters behind the ?: several in place of one.
+// Describes query parameters: several in place of one.
 template <class Request>
 void list_parameters(std::string& document, std::string_view name,
                      std::span<const runtime::RequestField<Request>> fields,
@@ -72,7 +72,7 @@ void list_all_parameters(std::string& document, const runtime::RequestRules& rul
   list_parameters(document, "x-metrics-query", runtime::usage_query_fields(), rules);
   list_parameters(document, "x-search-query", runtime::search_query_fields(), rules);
   list_parameters(document, "x-watch-query", runtime::watch_query_fields(), rules);
-  // The signature is a security scheme; without it no other parameter of the URL is there.
+  // The signature is a security scheme; without it the URL has no other parameter of its own.
   runtime::Field expires = runtime::signed_url_query_fields()[0].field;
   expires.is_required = false;
   fill_in(document, R"({"name":"x-signed-url-query","in":"query","schema":true})",

@@ -7,7 +7,7 @@
 
 namespace server {
 
-// server/openapi.yaml as JSON, with the fields of requests as `rules` allow them here.
+// Returns server/openapi.yaml as JSON, with the bounds on requests' fields that `rules` set here.
 std::string openapi_json(const runtime::RequestRules& rules);
 
 }  // namespace server

@@ -41,7 +41,7 @@ asio::awaitable<bool> ProcessEvents::follow(const LivingProcess& process, std::u
     const auto output = co_await process.next_output(
         place, event_bytes, std::chrono::steady_clock::now() + silence_before_a_heartbeat, gone);
     if (gone.requested()) {
-      // The client may be there still: then it is the server that ends.
+      // The client may still be there; then the server is ending.
       co_await events_.say_last("error", stopping().body);
       co_return false;
     }

@@ -1,4 +1,4 @@
-// What a process prints and how it ends, as the events of a stream.
+// The output and the end of a process, as the events of a stream.
 #pragma once
 
 #include <array>
@@ -19,19 +19,19 @@ namespace server {
 // "stdout" or "stderr"
 std::string_view name_of(runtime::Stream stream) noexcept;
 
-// On the stream's executor, which it outlives.
+// Must be used on the stream's executor, which it outlives.
 class ProcessEvents {
  public:
-  // `describe`: the process as JSON.
+  // `describe` returns the process as JSON.
   ProcessEvents(ResponseStream& stream, EventFormat format, boost::asio::any_io_executor executor,
                 runtime::OutputEncoding encoding, std::function<std::string()> describe);
 
-  // False: the client takes no more.
+  // Returns false where the client takes no more.
   boost::asio::awaitable<bool> say_started();
 
-  // Tells all output from `place` on, with a heartbeat when there is none for a while, and the end
-  // of the process, and ends the answer. `pace`, which may be null: is told what the client has.
-  // False: the client left, or `gone` was requested.
+  // Sends all output from `place` on, a heartbeat when there is none for a while, and the end of
+  // the process; then ends the answer. `pace`, which may be null, is told how far the client has
+  // read. Returns false where the client left or `gone` was requested.
   boost::asio::awaitable<bool> follow(const runtime::LivingProcess& process, std::uint64_t place,
                                       runtime::LivingProcess::Pace* pace, runtime::Cancel gone);
 

@@ -14,7 +14,7 @@ runtime::Refusal refuse_unknown(std::string_view name, const QueryNames& known) 
                               "unknown parameter");
 }
 
-// Up to the next &, which is taken too.
+// Takes the text up to the next &, and removes the &.
 std::string_view take_pair(std::string_view& query) {
   const std::string_view pair = query.substr(0, query.find('&'));
   query.remove_prefix(std::min(pair.size() + 1, query.size()));

@@ -17,27 +17,28 @@ namespace server {
 using QueryNames = std::vector<std::string_view>;
 using Parameters = runtime::QueryTexts;
 
-// The parameters in `query`, each of which is one of `known`, with their %-encoding undone; a + is
-// a space. The refusal names the first parameter that repeats, is not known or not well encoded.
+// Returns the parameters in `query` with their %-encoding decoded and + as a space; each must be in
+// `known`. The refusal names the first parameter that repeats, is unknown or is not well encoded.
 std::variant<Parameters, runtime::Refusal> parameters_of(std::string_view query,
                                                          const QueryNames& known);
 
-// Whether `query` has a parameter of that name.
+// Returns whether `query` has a parameter of that name.
 bool has_parameter(std::string_view query, std::string_view name);
 
-// `text` with its %-encoding undone; nothing where a % is not followed by two hexadecimal digits.
+// Decodes the %-encoding of `text`; returns std::nullopt where a % is not followed by two
+// hexadecimal digits.
 std::optional<std::string> percent_decoded(std::string_view text);
 
-// The same of a value behind the ?, where + is a space, as forms and URLSearchParams have it.
+// The same for a query's value, where + is a space, as in forms and URLSearchParams.
 std::optional<std::string> form_decoded(std::string_view text);
 
-// `text` as a part of a URL's path or query: all but letters, digits, - . _ ~ as %XX. With
-// `slashes` those stay as they are.
+// `text` as a part of a URL's path or query: everything except letters, digits, - . _ ~ is encoded
+// as %XX. Slashes::stay leaves slashes as they are.
 enum class Slashes : unsigned char { stay, are_encoded };
 std::string percent_encoded(std::string_view text, Slashes slashes = Slashes::are_encoded);
 
-// Reads `parameters` by `fields` into `request`, which has the defaults. A problem where that
-// cannot be done.
+// Reads `parameters` by `fields` into `request`, which has the defaults. Returns a problem where
+// they are invalid.
 template <class Request>
 std::optional<Response> read_query(const Parameters& parameters,
                                    std::span<const runtime::RequestField<Request>> fields,

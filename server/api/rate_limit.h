@@ -1,4 +1,4 @@
-// How often each caller may ask: a bucket of requests that fills at a steady pace.
+// Bounds the rate of each caller's requests: a bucket of requests that fills at a steady pace.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@
 namespace server {
 
 struct RequestRate {
-  std::chrono::nanoseconds interval;  // another request each
-  std::uint32_t burst;                // what a full bucket holds; at least one
+  std::chrono::nanoseconds interval;  // the time for one more request
+  std::uint32_t burst;                // the capacity of a bucket; at least one
 };
 
 // Thread-safe and without locks.
@@ -22,13 +22,14 @@ class RateLimit {
   // Callers are numbered from 0. Their buckets are full.
   RateLimit(RequestRate rate, std::size_t callers);
 
-  // Takes a request out of the caller's bucket. Not 0: it is empty for so long.
+  // Takes a request out of the caller's bucket. Returns 0, or how long the bucket stays empty.
   std::chrono::nanoseconds take(std::size_t caller, Clock::time_point now);
 
  private:
   const std::int64_t interval_;
-  const std::int64_t capacity_;  // as time: what it takes to fill the bucket
-  // When each bucket will be full, in nanoseconds of the clock: all that there is to know of it.
+  const std::int64_t capacity_;  // as a duration: the time that fills the bucket
+  // The time at which each bucket will be full, in nanoseconds of the clock, which is its whole
+  // state.
   std::vector<std::atomic<std::int64_t>> full_at_;
 };
 

@@ -1,4 +1,4 @@
-// Groups of routes, each of which adds itself to the table.
+// The groups of routes, each of which adds itself to the table.
 #pragma once
 
 #include <functional>
@@ -17,28 +17,28 @@
 
 namespace server {
 
-// The handler that calls `function` with `first...`, copied, before the call.
+// Returns a handler that calls `function` with copies of `first...` and the call.
 template <class Function, class... First>
 RouteHandler bound(Function function, First... first) {
   return [function, first...](Call call) { return function(first..., std::move(call)); };
 }
 
-// What handlers work with. Whatever is referred to here outlives the table; this itself does not.
+// The objects that handlers use. Referenced objects must outlive the table; this struct need not.
 struct RouteParts {
   RouteTable& table;
   const runtime::Services& services;
   const runtime::RequestRules& rules;
   const PortProxy& ports;
   const std::string& version;
-  const std::vector<std::string>& allowed_hosts;  // beside the local ones
-  std::optional<RequestRate> key_rate;            // how often each key may ask
-  std::shared_ptr<runtime::Followers> followers;  // of all who follow
+  const std::vector<std::string>& allowed_hosts;  // in addition to the local ones
+  std::optional<RequestRate> key_rate;            // the rate of each key's requests
+  std::shared_ptr<runtime::Followers> followers;  // bounds all callers who follow events
 };
 
 // Adds the routes of every group.
 void add_route_groups(const RouteParts& parts);
 
-// The groups. A new one is declared here and has a line in route_groups.cc.
+// The groups. A new one is declared here and gets a line in route_groups.cc.
 void add_benchmark_route(const RouteParts& parts);
 void add_execute_route(const RouteParts& parts);
 void add_job_routes(const RouteParts& parts);
@@ -59,7 +59,7 @@ void add_stream_routes(const RouteParts& parts);
 void add_template_route(const RouteParts& parts);
 void add_webhook_routes(const RouteParts& parts);
 
-// Sandboxes by name, as clients of services on Kubernetes know them.
+// Sandboxes by name, as clients of services on Kubernetes expect them.
 namespace kubernetes_style {
 
 void add_file_routes(const RouteParts& parts);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view version_prefix = "/api/v1/";
 
-// Up to the next slash, which is taken too.
+// Takes the text up to the next slash, and removes the slash.
 std::string_view take_segment(std::string_view& path) {
   const std::size_t slash = path.find('/');
   const std::string_view segment = path.substr(0, slash);
@@ -15,7 +15,7 @@ std::string_view take_segment(std::string_view& path) {
   return segment;
 }
 
-// Nothing where `path` is none of `pattern`.
+// Returns std::nullopt where `path` does not match `pattern`.
 std::optional<PathParameters> match(std::string_view pattern, std::string_view path) {
   constexpr std::string_view rest = "...}";
   const auto slashes = [](std::string_view text) {
@@ -41,7 +41,7 @@ std::optional<PathParameters> match(std::string_view pattern, std::string_view p
       parameters.emplace_back(expected.substr(1, expected.size() - 2), segment);
     }
   }
-  // The pattern "/" has no more than its slash.
+  // The pattern "/" consists of its slash alone.
   if (!takes_rest && !path.empty()) return std::nullopt;
   return parameters;
 }

@@ -1,4 +1,4 @@
-// What requests below /v1/sandboxes/{id} are about, which is found before their handlers run.
+// The targets of requests below /v1/sandboxes/{id}, which are found before their handlers run.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -15,7 +15,7 @@
 
 namespace server {
 
-// A sandbox that lives and is not idle meanwhile.
+// A living sandbox, which is not idle as long as this exists.
 struct SandboxTarget {
   runtime::Sandboxes::Found sandbox;
   runtime::LivingSandbox::Use use;
@@ -30,25 +30,25 @@ struct FileTarget : SandboxTarget {
   runtime::SandboxFiles files;
 };
 
-// By the parameters id, pid and path of the pattern. The Response says that there is no such thing,
-// or that it has ended. One that is paused stays so: what the server itself remembers of it can be
-// had, and a process can be killed.
+// Find the target by the parameters id, pid and path of the pattern. The Response says that it does
+// not exist or has ended. A paused sandbox stays paused: the server's own records of it can be
+// read, and a process can be killed.
 std::variant<SandboxTarget, Response> sandbox_target(const runtime::Services& services,
                                                      const Call& call);
 std::variant<ProcessTarget, Response> process_target(const runtime::Services& services,
                                                      const Call& call);
-// The same for who needs the sandbox to run: one that is paused is resumed, or the Response says
+// The same for requests that need the sandbox to run: a paused one is resumed, or the Response says
 // that it is paused.
 std::variant<SandboxTarget, Response> active_sandbox(const runtime::Services& services,
                                                      const Call& call);
 std::variant<ProcessTarget, Response> active_process(const runtime::Services& services,
                                                      const Call& call);
-// The absolute path that `rest`, which stands behind /files/ in a request, names; or a problem.
+// Returns the absolute path for `rest`, the part of a request's path behind /files/; or a problem.
 std::variant<std::string, Response> path_of_file(std::string_view rest);
 std::variant<FileTarget, Response> file_target(const runtime::Services& services, const Call& call);
 
-// The handler that finds its target by `find`, answers where there is none, and else calls
-// `function` with `first...`, the target and the call.
+// Returns a handler that finds its target by `find`, answers with the Response where there is none,
+// and otherwise calls `function` with `first...`, the target and the call.
 template <auto find, class Function, class... First>
 RouteHandler for_target(runtime::Services services, Function function, First... first) {
   return [services, function, first...](Call call) -> boost::asio::awaitable<Response> {

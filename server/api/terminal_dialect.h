@@ -1,5 +1,4 @@
-// What the two sides of a terminal say over a WebSocket: the same things, in the words of an
-// interface.
+// The messages of the two sides of a terminal over a WebSocket, in the form of one interface.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@
 
 namespace server {
 
-// Takes the member `type` out of a message; empty where it has none that is a string.
+// Takes the member `type` out of a message; empty where it is missing or not a string.
 std::string take_type(runtime::json::Object& members);
 
 // Belongs to one connection.
@@ -24,33 +23,33 @@ class TerminalDialect {
  public:
   virtual ~TerminalDialect() = default;
 
-  // What a client wants.
+  // The content of a client's message.
   struct Order {
     std::string typed{};
     std::optional<runtime::ResizeRequest> size{};
     std::optional<runtime::SignalRequest> signal{};
     bool is_goodbye = false;
   };
-  // Of a text or binary message; or what is wrong with it.
+  // Parses a text or binary message; returns what is wrong with it otherwise.
   virtual std::variant<Order, Response> order_of(Channel::Message message) = 0;
 
   struct Message {
     std::string bytes;
     bool is_binary = false;
   };
-  // What a client is told, which may be nothing.
+  // The messages for the client; there may be none.
   using Messages = std::vector<Message>;
-  // The process runs.
+  // For the start of the process.
   virtual Messages begun() = 0;
   virtual Messages output(std::string bytes) = 0;
-  // So many bytes are gone that nobody took in time.
+  // For bytes that are lost because nobody took them in time.
   virtual Messages lost(std::uint64_t bytes) = 0;
-  // The last that is said, where the process has ended.
+  // The last messages, where the process has ended.
   virtual Messages ended(const runtime::Sandboxes& sandboxes, const runtime::Sandbox& sandbox,
                          const runtime::LivingProcess& process) = 0;
-  // The last that is said to a client that has said goodbye.
+  // The last messages to a client that has said goodbye.
   virtual Messages parted() = 0;
-  // The last that is said, where it cannot go on.
+  // The last messages, where the session cannot go on.
   virtual Messages failed(const Response& problem) = 0;
 };
 

@@ -37,15 +37,15 @@ using Process = std::shared_ptr<LivingProcess>;
 using Steady = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds silence_before_a_ping{15};
-// A program that is told of the hang-up has so long to end.
+// How long a program has to end after a hang-up signal.
 constexpr std::chrono::seconds grace_after_a_hang_up{5};
-// Another request may write to the same terminal.
+// The pause between attempts to write, since another request may be writing to the same terminal.
 constexpr std::chrono::milliseconds time_between_tries{20};
-// For the messages that end the connection, where the client does not read.
+// The time for the messages that end the connection, where the client does not read.
 constexpr std::chrono::seconds patience_with_the_client{5};
 constexpr std::size_t output_bytes = 64u << 10;
 constexpr std::size_t max_message_bytes = 256u << 10;
-// What was typed and not read by the guest; nothing more is read from the client meanwhile.
+// The bound on input that the guest has not read; meanwhile nothing more is read from the client.
 constexpr std::size_t max_typed_bytes = 64u << 10;
 
 std::variant<Process, Response> process_to_attach_to(const runtime::Sandbox& sandbox,
@@ -59,7 +59,7 @@ std::variant<Process, Response> process_to_attach_to(const runtime::Sandbox& san
   return process;
 }
 
-// Everything but the callback of a cancellation happens on the channel's strand.
+// Everything except the callback of a cancellation happens on the channel's strand.
 class TerminalSession final {
  public:
   TerminalSession(runtime::Services services, Upgrade& upgrade, TerminalWish wish,
@@ -105,7 +105,7 @@ class TerminalSession final {
   }
 
  private:
-  // Starts the one that is asked for, or finds it where it runs. Why there is none.
+  // Starts the requested process, or finds it where it runs. Returns the problem otherwise.
   awaitable<std::optional<Response>> find_process() {
     if (!wish_.pid.empty()) {
       auto found = process_to_attach_to(*sandbox_, wish_.pid);
@@ -144,7 +144,7 @@ class TerminalSession final {
     co_return std::nullopt;
   }
 
-  // Output to the client, to its end or the connection's.
+  // Sends output to the client, until its end or the connection's.
   awaitable<void> tell() {
     std::optional<LivingProcess::Pace> pace;
     if (is_own_) pace.emplace(process_);
@@ -181,7 +181,7 @@ class TerminalSession final {
     if (!is_told_) channel_->abort();
   }
 
-  // True: all of it, and the process has ended.
+  // Returns true where all of it was sent and the process has ended.
   awaitable<bool> tell_output(LivingProcess::Pace* pace) {
     std::uint64_t place = process_->state().output_from;
     for (;;) {
@@ -212,7 +212,7 @@ class TerminalSession final {
     co_return co_await channel_->ping();
   }
 
-  // False: the connection is over.
+  // Returns false where the connection is over.
   awaitable<bool> say(TerminalDialect::Messages messages) {
     for (auto& message : messages) {
       bool is_taken = false;
@@ -226,7 +226,7 @@ class TerminalSession final {
     co_return true;
   }
 
-  // What the client sends, to the end of the connection or the terminal.
+  // Reads the client's messages, until the end of the connection or the terminal.
   awaitable<void> listen() {
     using Kind = Channel::Message::Kind;
     for (;;) {
@@ -253,7 +253,7 @@ class TerminalSession final {
     Bell::ring(has_typed_);
   }
 
-  // What was typed, to the guest.
+  // Writes the client's input to the guest.
   awaitable<void> type() {
     while (!over_.requested()) {
       if (typed_.empty()) {
@@ -262,7 +262,7 @@ class TerminalSession final {
       }
       const std::string bytes = std::exchange(typed_, {});
       Bell::ring(has_room_);
-      // What comes when nobody reads any more is left out.
+      // Input that comes when nobody reads any more is dropped.
       while (!over_.requested()) {
         const auto written = co_await process_->write_input(bytes, false, over_);
         if (written != LivingProcess::Written::busy) break;
@@ -272,18 +272,18 @@ class TerminalSession final {
     }
   }
 
-  // True: nothing more is wanted of it, or can be.
+  // Returns true where nothing more of the client is needed, or can be read.
   awaitable<bool> follow(std::variant<TerminalDialect::Order, Response> understood) {
     if (auto* refusal = std::get_if<Response>(&understood)) {
       failure_ = std::move(*refusal);
       co_return true;
     }
     const auto& order = std::get<TerminalDialect::Order>(understood);
-    // Where it is not resumed on demand, what is typed waits in the terminal.
+    // If the sandbox is not resumed on demand, input waits in the terminal.
     if (!order.typed.empty() || order.size || order.signal) {
       (void)sandbox_->living()->resume_on_demand();
     }
-    // One that has ended has no size and takes no signal; its end is told in a moment.
+    // A process that has ended has no size and takes no signal; its end is reported in a moment.
     if (order.size) {
       (void)process_->resize({static_cast<std::uint16_t>(order.size->columns),
                               static_cast<std::uint16_t>(order.size->rows)});
@@ -305,11 +305,11 @@ class TerminalSession final {
     co_await channel_->close(is_end ? CloseCode::going_away : close_code_of(why.status));
   }
 
-  // As ssh does to what runs in a terminal whose client has left. What goes on is killed.
+  // Sends a hang-up, as ssh does to a program whose client has left, and kills what goes on.
   awaitable<void> hang_up() {
     if (process_->state().has_ended) co_return;
     (void)process_->signal_group(SIGHUP);
-    (void)process_->signal_group(SIGCONT);  // to those that are stopped
+    (void)process_->signal_group(SIGCONT);  // wakes stopped processes
     if (!call_.gone.requested()) {
       co_await process_->wait_for_end(Steady::now() + grace_after_a_hang_up);
     }
@@ -321,15 +321,15 @@ class TerminalSession final {
   Call call_;
   const std::unique_ptr<Channel> channel_;
   BodyBudget::Share share_;
-  const runtime::Cancel over_;  // nobody tells, listens or types any more
+  const runtime::Cancel over_;  // nobody sends, reads or writes any more
   const std::shared_ptr<Bell> has_typed_;
   const std::shared_ptr<Bell> has_room_;
   const std::shared_ptr<Bell> ends_;
   Sandboxes::Found sandbox_;
   Process process_;
   bool is_own_ = false;      // it was started here, and ends with the connection
-  bool is_goodbye_ = false;  // the client has said it
-  bool is_told_ = false;     // all that there is to say, to the end of the connection
+  bool is_goodbye_ = false;  // the client has said goodbye
+  bool is_told_ = false;     // everything has been sent, to the end of the connection
   std::string typed_;
   std::optional<Response> failure_;
 };

@@ -1,4 +1,4 @@
-// A terminal in a sandbox that lives, over a WebSocket.
+// A terminal in a living sandbox, over a WebSocket.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -13,18 +13,19 @@
 
 namespace server {
 
-// What is asked for before the connection becomes a WebSocket.
+// The request for a terminal, before the connection becomes a WebSocket.
 struct TerminalWish {
-  runtime::ProcessRequest process;  // without argv: the shell; it has a terminal
-  std::string pid;                  // of the process to attach to; empty: one is started
+  runtime::ProcessRequest process;  // empty argv: the shell; it has a terminal
+  std::string pid;                  // the process to attach to; empty: a new one is started
   bool has_size = false;
 };
 
-// Why there is no terminal of that process in the sandbox that `call` is about, or nothing.
+// Returns the problem why there is no terminal of that process in the sandbox that `call` names, or
+// std::nullopt.
 std::optional<Response> why_no_terminal(const runtime::Services& services, const Call& call,
                                         const std::string& pid);
 
-// To the end of the connection.
+// Serves the terminal to the end of the connection.
 boost::asio::awaitable<void> serve_terminal(runtime::Services services, Upgrade upgrade,
                                             TerminalWish wish,
                                             std::unique_ptr<TerminalDialect> dialect);

@@ -66,7 +66,7 @@ bool serve_one(int socket, const ArtifactKeeper::Store& store) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_IGN);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  // Who reads the program's output need not wait for this process.
+  // A reader of the program's output need not wait for this process.
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int fd = STDIN_FILENO; nothing >= 0 && fd <= STDERR_FILENO; ++fd) ::dup2(nothing, fd);
   while (serve_one(socket, store)) {

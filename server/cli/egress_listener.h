@@ -1,4 +1,5 @@
-// Who is told what becomes of connections through the proxy of egress, beside the log.
+// The listeners that are told what becomes of connections through the proxy of egress, beside the
+// log.
 #pragma once
 
 #include <functional>

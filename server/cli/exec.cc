@@ -136,7 +136,7 @@ std::string file_name_for(const ExecOptions& options) {
   const bool is_plain = !name.empty() && name.size() <= max_bytes &&
                         name.find_first_not_of(plain) == name.npos && name.front() != '.' &&
                         name.front() != '-';
-  // Who brings another file of that name means that one.
+  // A caller who brings another file of that name means that one.
   const bool is_taken = std::ranges::any_of(
       options.program.files, [&](const FileOption& file) { return file.destination == name; });
   return is_plain && !is_taken ? name : std::string();
@@ -156,7 +156,7 @@ bool shows_files_of_host(const SharedJailFile& jail_file) {
   return jail_file != nullptr && !(jail_file->binds.empty() && jail_file->volumes.empty());
 }
 
-// Of the file, and what the command line adds.
+// The network that the file names, with what the command line adds.
 jail::Network network_of(const ExecOptions& options, const SharedJailFile& jail_file) {
   jail::Network network;
   if (jail_file != nullptr) network = jail_file->network;
@@ -182,7 +182,7 @@ runtime::RunRequest request_of(ExecOptions options, runtime::Language language, 
   request.env.insert(request.env.end(), options.env.begin(), options.env.end());
   request.artifacts = globs_of(options.artifacts);
   request.network = network_of(options, jail_file);
-  // Who sits at a terminal ends the program.
+  // A person at a terminal ends the program.
   const auto usual = options.has_terminal ? typed_ceilings.timeout : request.timeout;
   request.timeout = options.program.timeout.value_or(usual);
   if (options.has_terminal) request.terminal = own_terminal_size();

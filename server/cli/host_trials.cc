@@ -19,7 +19,7 @@
 namespace server {
 namespace {
 
-// Who tries, as the namespace around him knows him.
+// The process that tries, as the namespace around it knows it.
 struct Tester {
   uid_t uid;
   gid_t gid;

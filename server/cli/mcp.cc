@@ -28,7 +28,7 @@ int answer_until_end(Service& service, const runtime::RequestRules& rules,
   if (!table) return fail(exit_own_failure, table.error().message());
   runtime::Jobs jobs(std::move(*table), logger);
   runtime::Metrics metrics;
-  // And nobody can ask for an event.
+  // Nobody can ask for an event here.
   runtime::SandboxHistory history(jobs, 0);
   runtime::Sandboxes sandboxes(*service.runner, logger, history,
                                sandbox_options(service.start.config));

@@ -36,8 +36,8 @@ class TaskTrace {
   }
 
  private:
-  // Of what a model or a program says without a pause. The page shows less of it, and a program may
-  // write as much as its time allows.
+  // The most pieces kept of what a model or a program says without a pause. The page shows less of
+  // it, and a program may write as much as its time allows.
   static constexpr std::size_t max_pieces = 1u << 20;
 
   static bool comes_in_pieces(runtime::agent::EventType type) {

@@ -73,7 +73,7 @@ This is the shared library.")
 set(CPACK_DEBIAN_LIBJAIL-DEV_PACKAGE_NAME libjail-dev)
 set(CPACK_DEBIAN_LIBJAIL-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBJAIL-DEV_PACKAGE_PRIORITY optional)
-# The last three are what the static library needs, and what pkg-config looks for in any case.
+# The static library needs the last three, and pkg-config looks for them in any case.
 set(CPACK_DEBIAN_LIBJAIL-DEV_PACKAGE_DEPENDS
   "${libjail_package} (= ${PROJECT_VERSION}), libcap-dev, libnl-3-dev, libseccomp-dev (>= 2.5)")
 set(CPACK_COMPONENT_LIBJAIL-DEV_DESCRIPTION "isolated process trees made straight from the Linux kernel (development)

@@ -12,7 +12,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The text before the next `separator`, which is taken too.
+// Takes the text before the next `separator`, and removes the separator.
 std::string_view take_part(std::string_view& text, char separator) {
   const std::size_t end = std::min(text.find(separator), text.size());
   const std::string_view part = text.substr(0, end);
@@ -20,7 +20,7 @@ std::string_view take_part(std::string_view& text, char separator) {
   return trimmed(part);
 }
 
-// In thousandths; what is no number from 0 to 1 counts as 0.
+// In thousandths; a text that is not a number from 0 to 1 counts as 0.
 int quality_of(std::string_view parameters) {
   while (!parameters.empty()) {
     std::string_view parameter = take_part(parameters, ';');
@@ -34,7 +34,7 @@ int quality_of(std::string_view parameters) {
   return 1000;
 }
 
-// The quality with which the request asks for this very type; 0 where it does not.
+// The quality that the request gives exactly this type; 0 where it gives none.
 int quality_of(const RequestHead& head, std::string_view media_type) {
   int best = 0;
   for (const Header& header : head.headers) {

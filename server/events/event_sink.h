@@ -1,4 +1,4 @@
-// Where the events of a stream go: one client, over whatever it speaks.
+// The destination of a stream's events: one client, whatever protocol it uses.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -14,11 +14,12 @@ class EventSink {
 
   virtual boost::asio::any_io_executor executor() = 0;
 
-  // One event, a JSON object. Waits until the kernel has it. False: the client takes no more.
+  // Writes one event, a JSON object. Waits until the kernel has it. Returns false where the client
+  // takes no more.
   virtual boost::asio::awaitable<bool> write(std::string event) = 0;
 
-  // Shows the client, and every proxy on the way, that the stream lives. True in `is_event` asks
-  // for an event instead, where what is spoken has nothing else.
+  // Shows the client, and every proxy on the way, that the stream lives. `is_event` true asks for
+  // an event instead, where the protocol has no heartbeat.
   struct Heartbeat {
     bool is_event = true;
     bool is_sent = true;  // false: the client takes no more

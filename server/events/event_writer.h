@@ -29,7 +29,7 @@ class OutputFlow {
   void remove(std::size_t bytes);
 
  private:
-  // Held while the gate moves: else the last word could be the older one.
+  // Held while the gate moves: otherwise two threads could move it in the wrong order.
   std::mutex mutex_;
   const runtime::OutputGate gate_;
   const std::size_t high_;
@@ -37,23 +37,24 @@ class OutputFlow {
   std::size_t waiting_ = 0;
 };
 
-// On the sink's executor. The sink outlives run(); the flow outlives the writer.
+// Must be used on the sink's executor. The sink must outlive run(), and the flow must outlive the
+// writer.
 class EventWriter {
  public:
   EventWriter(EventSink& sink, OutputFlow& flow, std::chrono::milliseconds heartbeat);
 
-  // `output_bytes`: how much of the flow goes with it.
+  // `output_bytes` is how much of the flow goes with it.
   void send(std::string_view type, std::string_view data, std::size_t output_bytes = 0);
   // Counts an event that the client does not get.
   void skip() noexcept { ++seq_; }
-  // No more events come.
+  // Must be called when no more events come.
   void finish();
 
-  // How many events there were so far, also those that are still to be written.
+  // The number of events so far, including those that are still to be written.
   std::uint64_t count() const noexcept { return seq_; }
 
-  // Writes until finish(), with a heartbeat when nothing else was to be said for a while. False:
-  // the client took no more.
+  // Writes until finish(), with a heartbeat when there was no event for a while. Returns false
+  // where the client took no more.
   boost::asio::awaitable<bool> run();
 
  private:

@@ -9,7 +9,7 @@ namespace asio = boost::asio;
 
 }  // namespace
 
-// Some proxies collect an answer before they pass it on, unless they are told not to.
+// Some proxies collect an answer before they pass it on, unless a header forbids it.
 void ResponseEvents::begin() {
   if (stream_.begun()) return;
   Response head;
@@ -23,7 +23,7 @@ asio::awaitable<bool> ResponseEvents::open() {
   co_return co_await stream_.write(std::string_view());
 }
 
-// An event has no line end in it: JSON text escapes them.
+// An event contains no line end: JSON text escapes them.
 asio::awaitable<bool> ResponseEvents::write(std::string event) {
   begin();
   std::string piece;

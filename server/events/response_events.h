@@ -1,4 +1,4 @@
-// Events as an answer over HTTP, in pieces.
+// Sends events as an HTTP answer in pieces.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace server {
 
-// Begins the answer, a 200, with the first event or heartbeat: until then it can be another one.
-// The stream outlives it.
+// The first event or heartbeat begins the answer, a 200: until then another answer is possible. The
+// stream must outlive it.
 class ResponseEvents final : public EventSink {
  public:
   ResponseEvents(ResponseStream& stream, EventFormat format, boost::asio::any_io_executor executor)
@@ -21,11 +21,11 @@ class ResponseEvents final : public EventSink {
   boost::asio::awaitable<bool> write(std::string event) override;
   boost::asio::awaitable<Heartbeat> beat() override;
 
-  // Sends the head before there is an event. False: the client takes no more.
+  // Sends the head before there is an event. Returns false where the client takes no more.
   boost::asio::awaitable<bool> open();
 
-  // The `id` of the next event, in SSE. A client that connects again says the last one it saw in
-  // Last-Event-ID.
+  // Sets the `id` of the next event, in SSE. A client that reconnects sends the last id that it saw
+  // in Last-Event-ID.
   void set_next_id(std::string id) { next_id_ = std::move(id); }
 
  private:

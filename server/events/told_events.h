@@ -1,4 +1,4 @@
-// Events that one coroutine tells a client over HTTP, one after the other.
+// Events that one coroutine sends to a client over HTTP, one after the other.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -13,10 +13,11 @@
 
 namespace server {
 
-// After so long without an event a heartbeat is due.
+// A heartbeat is due after this time without an event.
 inline constexpr std::chrono::seconds silence_before_a_heartbeat{15};
 
-// On the stream's executor; the stream outlives it. What returns false: the client takes no more.
+// Must be used on the stream's executor; the stream must outlive it. The functions return false
+// where the client takes no more.
 class ToldEvents {
  public:
   ToldEvents(ResponseStream& stream, EventFormat format, boost::asio::any_io_executor executor)
@@ -24,12 +25,12 @@ class ToldEvents {
 
   // Sends the head before there is an event.
   boost::asio::awaitable<bool> open();
-  // `data` is a JSON value. `id`, which may be empty: of the event, in SSE.
+  // `data` is a JSON value. `id` is that of the event in SSE, and may be empty.
   boost::asio::awaitable<bool> say(std::string_view type, std::string data, std::string id = {});
   boost::asio::awaitable<bool> beat();
-  // The last event, after which the answer is complete.
+  // Sends the last event, after which the answer is complete.
   boost::asio::awaitable<bool> say_last(std::string_view type, std::string data);
-  // The same: "end", with the reason.
+  // The same for the event "end", with the reason.
   boost::asio::awaitable<bool> say_end(std::string_view reason);
 
  private:

@@ -7,7 +7,7 @@ namespace {
 
 bool is_in(unsigned char byte, unsigned low, unsigned high) { return byte >= low && byte <= high; }
 
-// How long the character is that begins with `lead`; 0 for a byte that begins none.
+// The length of the character that begins with `lead`; 0 for a byte that begins none.
 std::size_t length_of(unsigned char lead) {
   if (lead < 0x80) return 1;
   if (is_in(lead, 0xC2, 0xDF)) return 2;
@@ -16,7 +16,7 @@ std::size_t length_of(unsigned char lead) {
   return 0;
 }
 
-// Table 3-7 of the Unicode standard: four leads narrow what may follow.
+// Table 3-7 of the Unicode standard: four lead bytes restrict the second byte.
 bool may_follow(unsigned char lead, unsigned char second) {
   switch (lead) {
     case 0xE0:

@@ -1,4 +1,4 @@
-// Bytes that come in pieces, cut where characters end.
+// Splits bytes that come in pieces where characters end.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace server {
 
-// A character whose bytes come in two pieces must not become two U+FFFD. What is put out, each
-// piece repaired by itself, is together what the whole would be when repaired.
+// A character whose bytes come in two pieces must not become two U+FFFD. The pieces that are
+// returned, each repaired by itself, equal together the repaired whole.
 class Utf8Chunks {
  public:
-  // What can be put out now; the beginning of a character is held back for the next piece.
+  // Returns what is complete by now; the beginning of a character is held back for the next piece.
   std::string add(std::string_view bytes);
-  // What is still held back when no more comes.
+  // Returns what is still held back, when no more comes.
   std::string finish();
   bool holds_back() const noexcept { return !held_.empty(); }
 
@@ -20,7 +20,7 @@ class Utf8Chunks {
   std::string held_;  // at most three bytes
 };
 
-// How many bytes at the end of `bytes` may be the beginning of a character; 0 .. 3.
+// The number of bytes at the end of `bytes` that may be the beginning of a character; 0 .. 3.
 std::size_t unfinished_bytes(std::string_view bytes) noexcept;
 
 }  // namespace server

@@ -1,4 +1,5 @@
-// How coroutines of this folder wait: an error is a value of what they get, not an exception.
+// The way in which coroutines of this folder wait: an error is a value in the result, not an
+// exception.
 #pragma once
 
 #include <boost/asio/as_tuple.hpp>

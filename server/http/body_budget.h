@@ -1,5 +1,5 @@
-// How much memory the bodies of all requests together may take. Each is bounded on its own, but
-// there are as many as there are connections.
+// Bounds the memory of all requests' bodies together. Each is bounded on its own, but there are as
+// many as there are connections.
 #pragma once
 
 #include <atomic>
@@ -12,13 +12,14 @@ namespace server {
 // Thread-safe. Must outlive its shares.
 class BodyBudget {
  public:
-  // `on_all_back` is called where nothing is taken any more, by whoever gave back the last of it.
+  // `on_all_back` is called when nothing is taken any more, by the thread that gave back the last
+  // share.
   explicit BodyBudget(std::size_t bytes, std::function<void()> on_all_back = {})
       : all_(bytes), on_all_back_(std::move(on_all_back)), left_(bytes) {}
 
   bool is_whole() const { return left_ == all_; }
 
-  // What one request has taken; given back with it.
+  // The part of the budget that one request has taken; the destructor gives it back.
   class Share {
    public:
     explicit Share(BodyBudget& owner) : owner_(owner) {}
@@ -28,8 +29,8 @@ class BodyBudget {
       if (taken_ > 0) owner_.take_back(taken_);
     }
 
-    // Takes in steps, so that small bodies, which are nearly all, cost nothing. False when there is
-    // not enough left.
+    // Takes in steps, so that small bodies, which are nearly all, take nothing. Returns false when
+    // there is not enough left.
     bool cover(std::size_t bytes) {
       if (bytes <= taken_ + free_bytes) return true;
       const std::size_t more = bytes - taken_ + step_bytes;

@@ -11,17 +11,17 @@ namespace {
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
-// Bytes that the parser cannot use yet, such as half of a chunk's header.
+// The bound on bytes that the parser cannot use yet, such as half of a chunk's header.
 constexpr std::size_t max_unparsed = 32u << 10;
 
-// Of a body in chunks: the last chunk and an empty line.
+// The last chunk and an empty line, at the end of a chunked body.
 constexpr std::size_t shortest_end = 5;
 
-// Of all chunks of a body together.
+// The bound for all chunks of a body together.
 constexpr std::size_t max_extension_bytes = 4u << 10;
 
-// Whether `unparsed`, where a chunk begins, has its whole line, and a quoted extension that does
-// not end in it: Beast waits for that end beyond the line.
+// Returns whether `unparsed`, which begins with a chunk, has its whole line, and a quoted extension
+// that does not end in it: Beast waits for that end beyond the line.
 bool leaves_quote_open(std::string_view unparsed) {
   if (unparsed.starts_with("\r\n")) unparsed.remove_prefix(2);
   const std::size_t end = unparsed.substr(0, 2 * max_extension_bytes).find("\r\n");
@@ -36,8 +36,8 @@ bool leaves_quote_open(std::string_view unparsed) {
   return open;
 }
 
-// Whether a body's end began and has not all of its bytes, which Beast takes for granted when it
-// looks again.
+// Returns whether a body's end has begun but is incomplete: Beast takes its remaining bytes for
+// granted when it looks again.
 bool is_begun_end(std::string_view unparsed) {
   return unparsed.size() < shortest_end && unparsed.starts_with("0\r\n");
 }

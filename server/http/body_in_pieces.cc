@@ -70,7 +70,7 @@ void BodyInPieces::stop() {
 asio::awaitable<bool> BodyInPieces::read_more() {
   if (std::exchange(owes_continue_, false)) {
     co_await send_continue();
-    // What the client sent meanwhile may be in the buffer already.
+    // The buffer may already hold what the client sent meanwhile.
     co_return true;
   }
   const auto by_rate = std::chrono::milliseconds(
@@ -90,7 +90,7 @@ asio::awaitable<bool> BodyInPieces::read_more() {
   co_return came && !is_late_;
 }
 
-// A failure shows in the read that follows.
+// A failure shows in the next read.
 asio::awaitable<void> BodyInPieces::send_continue() {
   static constexpr std::string_view line = "HTTP/1.1 100 Continue\r\n\r\n";
   co_await asio::async_write(socket_, asio::buffer(line), as_values);

@@ -18,19 +18,20 @@
 namespace server {
 
 struct BodyPace {
-  // The client may make the handler wait for so long in all, ...
+  // The time that the client may keep the handler waiting in all, ...
   std::chrono::milliseconds timeout;
-  // ... and for as much longer as its bytes take at this rate. Bytes now and then are no excuse.
+  // ... and the rate at which its bytes extend that time, so that a byte now and then is not
+  // enough.
   std::size_t bytes_per_second;
 };
 
-// What is passed by reference outlives it.
+// Referenced objects must outlive it.
 class BodyInPieces final : public RequestBody {
  public:
   using HeadParser = boost::beast::http::request_parser<boost::beast::http::string_body>;
 
-  // `parser` has read the head and nothing of the body. `continue_first`: the client waits to be
-  // told that it may send the body.
+  // `parser` must have read the head and nothing of the body. `continue_first`: the client waits
+  // for permission to send the body.
   enum class Expectation : std::uint8_t { none, continue_first };
   BodyInPieces(HeadParser&& parser, Socket& socket, Incoming& incoming, BodyPace pace,
                Expectation expectation);
@@ -42,17 +43,18 @@ class BodyInPieces final : public RequestBody {
   void stop() override;
   Response refusal() const override;
 
-  // The server cannot wait any longer: what does not come in `time` is not waited for.
+  // Called when the server cannot wait any longer: what does not come within `time` is not waited
+  // for.
   void hasten(std::chrono::milliseconds time);
 
   bool is_whole() const { return state_ == State::whole; }
-  // The client left in the middle of it.
+  // Returns true where the client left in the middle of it.
   bool is_cut() const { return state_ == State::gone; }
 
-  // Whether skip_rest() would try.
+  // Returns whether skip_rest() would try.
   bool can_skip_rest(std::size_t max_bytes) const;
-  // Reads and forgets what the handler left, where that is at most `max_bytes`. True: the next
-  // request can be read.
+  // Reads and discards what the handler left, where that is at most `max_bytes`. Returns true where
+  // the next request can be read.
   boost::asio::awaitable<bool> skip_rest(std::size_t max_bytes);
 
  private:

@@ -17,8 +17,8 @@ void Deadline::hasten(std::chrono::milliseconds from_now) {
 
 void Deadline::clear() { late_ = nullptr; }
 
-// A wait that is under way ends as cancelled. Where it ended by itself just now it looks too early,
-// and that does no harm.
+// A pending wait ends as cancelled. Where it has just ended by itself it looks too early, which
+// does no harm.
 void Deadline::start_timer() {
   ticking_ = true;
   timer_.expires_at(due_);

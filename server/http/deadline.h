@@ -1,4 +1,4 @@
-// When something has to be over, one such time after the other.
+// A deadline that is set again and again.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -9,16 +9,16 @@
 
 namespace server {
 
-// Hardly any deadline comes to pass, and each setting of a timer is a system call: the timer is
-// left alone where it fires early enough, and then looks at what is due. Everything happens on the
-// executor, which does one thing after the other.
+// Hardly any deadline is ever reached, and each setting of a timer is a system call. So the timer
+// is left alone where it fires early enough, and then looks at what is due. Everything happens on
+// the executor, which must run one handler at a time.
 class Deadline : public std::enable_shared_from_this<Deadline> {
  public:
   explicit Deadline(const boost::asio::any_io_executor& executor) : timer_(executor) {}
 
-  // Replaces the one before.
+  // Replaces the earlier deadline.
   void set(std::chrono::milliseconds from_now, std::function<void()> late);
-  // Brings the one that is set, if there is one, nearer; never puts it off.
+  // Moves the current deadline, if there is one, closer; never defers it.
   void hasten(std::chrono::milliseconds from_now);
   void clear();
 
@@ -31,7 +31,7 @@ class Deadline : public std::enable_shared_from_this<Deadline> {
   boost::asio::steady_timer timer_;
   bool ticking_ = false;
   Clock::time_point due_;
-  std::function<void()> late_;  // empty: nothing is due
+  std::function<void()> late_;  // empty: no deadline is set
 };
 
 }  // namespace server

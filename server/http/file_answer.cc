@@ -19,7 +19,8 @@ namespace asio = boost::asio;
 
 constexpr std::size_t piece_bytes = 64u << 10;
 
-// Nothing for what is no decimal number. One that is too large stands for the largest.
+// Returns std::nullopt for a text that is not a decimal number. One that is too large stands for
+// the largest.
 std::optional<std::uint64_t> number_of(std::string_view text) {
   if (text.empty() || text.find_first_not_of("0123456789") != text.npos) return std::nullopt;
   std::uint64_t number = UINT64_MAX;
@@ -27,7 +28,7 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
   return number;
 }
 
-// Another file than the one that the client has a part of is sent as a whole.
+// If the client has a part of another version of the file, the file is sent as a whole.
 std::variant<ByteRange, NoRange> asked_range(const RequestHead& request, const FileAnswer& answer,
                                              std::uint64_t size) {
   const auto range = request.header("Range");

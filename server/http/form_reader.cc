@@ -15,7 +15,7 @@ using boost::asio::awaitable;
 constexpr std::size_t room_bytes = 16u << 10;
 constexpr std::size_t max_boundary_bytes = 70;
 
-// Spaces that a gateway may have put behind a boundary (RFC 2046, section 5.1.1).
+// The bound on spaces that a gateway may have put behind a boundary (RFC 2046, section 5.1.1).
 constexpr std::size_t max_padding = 64;
 
 constexpr std::string_view line_end = "\r\n";
@@ -41,8 +41,8 @@ std::string_view take_token(std::string_view& text) {
   return token;
 }
 
-// What stands between two quotes; a backslash takes the quote or the backslash behind it for text,
-// and is itself text before anything else, as in the path of a file.
+// Takes a quoted text; a backslash escapes a quote or a backslash, and is itself text before
+// anything else, as in the path of a file.
 std::optional<std::string> take_quoted(std::string_view& text) {
   std::string value;
   for (std::size_t i = 1; i < text.size(); ++i) {
@@ -58,7 +58,7 @@ std::optional<std::string> take_quoted(std::string_view& text) {
   return std::nullopt;
 }
 
-// A header's value: a word, and `; name=value` behind it.
+// A header's value: a word, followed by `; name=value` parameters.
 struct Worded {
   std::string_view word;
   std::vector<Header> parameters;
@@ -70,7 +70,8 @@ struct Worded {
   }
 };
 
-// Reads such a value. Returns nothing where the text is anything else, or has a parameter twice.
+// Parses such a value. Returns std::nullopt where the text is anything else, or has a parameter
+// twice.
 std::optional<Worded> read_words(std::string_view text) {
   Worded words;
   const std::size_t end = std::min(text.find(';'), text.size());
@@ -94,12 +95,12 @@ std::optional<Worded> read_words(std::string_view text) {
   return words;
 }
 
-// What the lines of a part's head say.
+// The content of the lines of a part's head.
 struct PartHead {
   std::optional<std::string_view> disposition, type, encoding;
 };
 
-// Returns nothing where a line is no `Name: value`, or says again what another one has said.
+// Returns std::nullopt where a line is not `Name: value`, or repeats a header.
 std::optional<PartHead> read_head(std::string_view text) {
   PartHead head;
   while (!text.empty()) {
@@ -141,8 +142,8 @@ std::optional<std::string> form_boundary(std::string_view content_type) {
   return *boundary;
 }
 
-// The first delimiter may stand at the beginning of the body, without the line end that belongs to
-// the others. What stands before it is skipped like a part that nobody reads.
+// The first delimiter may be at the beginning of the body, without the line end that belongs to the
+// others. The text before it is skipped like a part that nobody reads.
 FormReader::FormReader(RequestBody& body, std::string_view boundary)
     : body_(body), delimiter_(std::string("\r\n--").append(boundary)), held_(line_end) {}
 
@@ -162,7 +163,7 @@ awaitable<std::size_t> FormReader::read(std::span<char> room) {
   co_return count;
 }
 
-// Whether there are bytes of this part before content_end_. Where there are none the delimiter has
+// Returns whether there are bytes of this part before content_end_. Otherwise the delimiter has
 // been read, or the form is refused.
 awaitable<bool> FormReader::find_content() {
   while (at_ == content_end_) {
@@ -173,7 +174,7 @@ awaitable<bool> FormReader::find_content() {
       state_ = State::behind_delimiter;
       co_return false;
     }
-    // The delimiter may have begun in the last bytes that are held.
+    // The delimiter may begin in the last bytes that are held.
     const std::size_t safe = text.size() - std::min(text.size(), delimiter_.size() - 1);
     const std::size_t known = std::min(delimiter, safe);
     if (is_in_line_end_ && known > 0) {
@@ -192,8 +193,8 @@ awaitable<bool> FormReader::find_content() {
   co_return true;
 }
 
-// What stands between a delimiter and the part's bytes, without the first line end and the empty
-// line. Nothing behind the last part, and where the form is refused.
+// Returns the text between a delimiter and the part's bytes, without the first line end and the
+// empty line. Returns std::nullopt behind the last part, and where the form is refused.
 awaitable<std::optional<std::string>> FormReader::read_part_head() {
   for (;;) {
     std::string_view text = unread();
@@ -218,7 +219,7 @@ awaitable<std::optional<std::string>> FormReader::read_part_head() {
     }
     if (end != behind.npos) {
       std::string head(end == 0 ? "" : behind.substr(line_end.size(), end - line_end.size()));
-      // The line end in front of the bytes is a delimiter's where the part has none.
+      // In an empty part, the line end in front of its bytes belongs to the delimiter.
       at_ += padding + end + head_end.size() - line_end.size();
       content_end_ = at_;
       is_in_line_end_ = true;
@@ -253,7 +254,7 @@ std::optional<FormReader::Part> FormReader::take_part(std::string_view text) {
               .content_type = std::string(head->type.value_or(""))};
 }
 
-// False where the body is whole or has failed.
+// Returns false where the body is complete or has failed.
 awaitable<bool> FormReader::hold_more() {
   if (is_whole_ || refusal_) co_return false;
   held_.erase(0, at_);

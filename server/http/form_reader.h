@@ -1,4 +1,4 @@
-// Forms with files: a body of the type multipart/form-data (RFC 7578), part by part.
+// Reads forms with files: a body of the type multipart/form-data (RFC 7578), part by part.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -14,8 +14,8 @@
 
 namespace server {
 
-// The boundary that a Content-Type names. Nothing where it is no multipart/form-data, or has no
-// boundary of 1 to 70 of the characters that RFC 2046 allows.
+// Returns the boundary in a Content-Type; std::nullopt where it is not multipart/form-data, or has
+// no boundary of 1 to 70 of the characters that RFC 2046 allows.
 std::optional<std::string> form_boundary(std::string_view content_type);
 
 // Reads the parts of a form in their order, and holds some 16 KiB of it whatever its size. Used by
@@ -28,28 +28,28 @@ std::optional<std::string> form_boundary(std::string_view content_type);
 class FormReader {
  public:
   struct Part {
-    std::string name;                     // of the field; the client's bytes, unchecked
-    std::optional<std::string> filename;  // likewise, and no path to be trusted
-    std::string content_type;             // empty where the client says none
+    std::string name;                     // name of the field; the client's bytes, unchecked
+    std::optional<std::string> filename;  // likewise; must not be used as a path
+    std::string content_type;             // empty where the client gives none
   };
 
   static constexpr std::size_t max_parts = 1000;
   static constexpr std::size_t max_part_head_bytes = 8u << 10;
 
-  // `boundary` as form_boundary() returned it.
+  // `boundary` must be one that form_boundary() returned.
   FormReader(RequestBody& body, std::string_view boundary);
 
-  // The next part; what is left of the one before is skipped. Nothing behind the last part, and
-  // where the form is refused.
+  // Returns the next part; what is left of the previous one is skipped. Returns std::nullopt behind
+  // the last part, and where the form is refused.
   boost::asio::awaitable<std::optional<Part>> next();
 
   // Waits for the next bytes of this part and puts as many of them into `room`, which is not empty.
-  // 0: the part is over, or the form is refused. A part is complete only once next() was called
-  // behind it and refusal() is still nothing.
+  // Returns 0 where the part is over, or the form is refused. A part is complete only if next() was
+  // called after it and refusal() is still std::nullopt.
   boost::asio::awaitable<std::size_t> read(std::span<char> room);
 
-  // What the client hears where the form does not hold to its rules or its body fails. Nothing
-  // else of it can be read then.
+  // The answer to the client where the form violates its rules or its body fails. Nothing more can
+  // be read then.
   const std::optional<Response>& refusal() const noexcept { return refusal_; }
 
  private:
@@ -63,13 +63,14 @@ class FormReader {
   std::nullopt_t refuse(std::string_view why);
 
   RequestBody& body_;
-  const std::string delimiter_;  // with the line end that belongs to it
-  std::string held_;             // read and not handed out: from at_ on
+  const std::string delimiter_;  // including the line end that belongs to it
+  std::string held_;             // bytes that were read, of which those from at_ on were not handed
+                                 // out
   std::size_t at_ = 0;
   std::size_t content_end_ = 0;  // no delimiter begins between at_ and here
   std::size_t parts_ = 0;
   bool is_in_line_end_ = false;  // at_ is before the line end between a part's head and its bytes
-  bool is_whole_ = false;        // nothing comes behind what is held
+  bool is_whole_ = false;        // nothing follows what is held
   State state_ = State::content;
   std::optional<Response> refusal_;
 };

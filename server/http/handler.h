@@ -1,5 +1,5 @@
-// What stands behind the HTTP server. It sees whole requests, and returns whole responses or writes
-// them in pieces.
+// The interface behind the HTTP server. A handler gets whole requests, and returns whole responses
+// or writes them in pieces.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -16,27 +16,27 @@
 
 namespace server {
 
-// What a handler found out from the head of a request and needs for the rest of it, such as the
-// route and who asks.
+// A handler's findings about the head of a request, such as the route and the caller, which it
+// needs for the rest of the request.
 class RequestContext {
  public:
   virtual ~RequestContext() = default;
 };
 
 struct Admittance {
-  std::optional<Response> refusal = std::nullopt;  // nothing: the body is read
-  std::shared_ptr<const RequestContext> context;   // handed back with this request; may be null
-  bool is_upgrade = false;                         // leaves HTTP: upgrade() gets its connection
-  bool reads_body = false;  // handle() reads the body itself, in pieces and however long it is
+  std::optional<Response> refusal = std::nullopt;  // nullopt: the body is read
+  std::shared_ptr<const RequestContext> context;   // comes back with the request; may be null
+  bool is_upgrade = false;                         // the connection leaves HTTP: upgrade() gets it
+  bool reads_body = false;  // handle() reads the body itself, in pieces, and bounds it
 };
 
 struct Request {
   RequestHead head;
   std::string body;                               // empty where it is read in pieces
-  std::shared_ptr<const RequestContext> context;  // as admit() gave it
+  std::shared_ptr<const RequestContext> context;  // as admit() returned it
   // For an answer in pieces; valid until handle() returns. Null in upgrade().
   ResponseStream* stream = nullptr;
-  // For Admittance::reads_body, as long; else null.
+  // For Admittance::reads_body, valid as long; otherwise null.
   RequestBody* pieces = nullptr;
   std::string peer = {};  // see peer_of()
 };
@@ -54,13 +54,14 @@ class Handler {
   // it should end soon.
   virtual boost::asio::awaitable<Response> handle(Request request, runtime::Cancel gone) = 0;
 
-  // The head is read, nothing is answered yet. The connection is over when it returns. `budget` is
-  // for what is read from it.
+  // Called when the head was read and nothing was answered yet. The connection is over when it
+  // returns. `budget` is for what is read from it.
   virtual boost::asio::awaitable<void> upgrade(Socket socket, Request request, BodyBudget& budget,
                                                runtime::Cancel gone);
 
-  // Told of every answer, also of those that no other function here has seen. `head` is empty where
-  // the connection was turned away, `context` null where admit() gave none or was not asked.
+  // Called for every answer, including those that no other function here has seen. `head` is empty
+  // where the connection was rejected; `context` is null where admit() returned none or was not
+  // called.
   virtual void on_response(const RequestHead&, const RequestContext* /*context*/, int /*status*/) {}
 };
 

@@ -9,7 +9,7 @@
 namespace server {
 namespace {
 
-// Headers that must not repeat: with two of them, two readers may pick different ones.
+// Headers that must not repeat: of two, two readers may pick different ones.
 constexpr std::array<std::string_view, 12> single = {"Host",
                                                      "Content-Length",
                                                      "Transfer-Encoding",
@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 12> single = {"Host",
 
 class Seen {
  public:
-  // False when it was seen before.
+  // Returns false where it was seen before.
   bool add(std::size_t index) { return !std::exchange(seen_[index], true); }
 
   bool has(std::string_view name) const {
@@ -49,7 +49,7 @@ std::optional<std::string> check_value(std::string_view name, std::string_view v
   return std::nullopt;
 }
 
-// Nothing where `line` is another header's.
+// Returns std::nullopt where `line` is another header.
 std::optional<std::string_view> value_of(std::string_view name, std::string_view line) {
   const std::size_t colon = line.find(':');
   if (!equal_ignoring_case(line.substr(0, colon), name)) return std::nullopt;
@@ -70,7 +70,8 @@ std::optional<std::string> check_line(std::string_view line, Seen& seen) {
   return check_value(name, trimmed(line.substr(colon + 1)));
 }
 
-// Of "GET http://host:1/path HTTP/1.1"; nothing where the target is a path or "*".
+// Returns the authority of "GET http://host:1/path HTTP/1.1"; std::nullopt where the target is a
+// path or "*".
 std::optional<std::string_view> authority_of(std::string_view request_line) {
   const std::size_t scheme = request_line.find("://");
   const std::size_t target = std::min(request_line.find(' '), request_line.size());

@@ -23,15 +23,16 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// Connections beyond the limit that still get an answer; the ones after them are closed unheard.
+// Connections beyond the limit that still get an answer; further ones are closed without.
 constexpr std::uint32_t max_turned_away = 64;
 constexpr std::chrono::milliseconds accept_pause{100};
-// After the last large body.
+// The time after the last large body.
 constexpr std::chrono::seconds memory_is_kept{1};
 constexpr int max_backlog = 4096;  // the kernel's own bound
 constexpr std::chrono::milliseconds last_patience{5'000};
 
-// Asio opens sockets without it, and whatever this process executes must not inherit a connection.
+// Asio opens sockets without this flag, and a process that this one executes must not inherit a
+// connection.
 void close_on_exec(int fd) { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
 }  // namespace
@@ -69,7 +70,8 @@ asio::awaitable<void> HttpServer::accept_loop() {
       start_session(std::move(socket), worker);
       continue;
     }
-    // Out of descriptors, most likely: the connection stays in the backlog until some are back.
+    // The shortage is most likely of descriptors: the connection stays in the backlog until some
+    // are free.
     logger_.warning("accept failed", {{"error", error.message()}});
     asio::steady_timer pause(executor_, accept_pause);
     co_await pause.async_wait(as_values);
@@ -85,7 +87,8 @@ HttpServer::Worker& HttpServer::idlest() {
 void HttpServer::start_session(Socket socket, Worker& worker) {
   close_on_exec(socket.native_handle());
   error_code ignored;
-  socket.set_option(asio::ip::tcp::no_delay(true), ignored);  // no Unix socket has it
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);  // Unix sockets do not have this
+                                                              // option
   const std::string peer = peer_of(socket.native_handle());
   const auto session = Session::create(std::move(socket), options_, budget_, handler_, logger_);
   if (auto why = why_too_many(peer); !why) {
@@ -113,8 +116,8 @@ void HttpServer::start_session(Socket socket, Worker& worker) {
   }
 }
 
-// The allocator keeps what large bodies and all that was made of them took, for the next ones. Some
-// may come at once; later nobody needs it.
+// The allocator keeps the memory of large bodies, and of what was made of them, for further ones.
+// More bodies may come soon; later the memory is not needed.
 void HttpServer::give_back_memory_later() {
   if (draining_) return;  // the process ends soon, and a timer would outlive the wait for stop()
   memory_timer_.expires_after(memory_is_kept);
@@ -123,7 +126,7 @@ void HttpServer::give_back_memory_later() {
   });
 }
 
-// A client that has connected and is not accepted yet would see a reset when the acceptor closes.
+// A client that has connected and is not yet accepted would see a reset when the acceptor closes.
 void HttpServer::empty_backlog() {
   error_code error;
   acceptor_.non_blocking(true, error);
@@ -181,14 +184,14 @@ asio::awaitable<bool> HttpServer::drain_all(std::chrono::milliseconds patience) 
   draining_ = true;
   memory_timer_.cancel();
   for (const auto& session : sessions_) session->drain();
-  // Those that came before the end was asked for are all that can hold accepted work.
+  // Only sessions from before the stop can have accepted work.
   const auto before = open_sessions();
   if (!co_await wait_for(before, patience)) {
     hurried_ = true;
     for (const auto& session : sessions_) session->abandon();
   }
   if (!before.empty()) {
-    // Clients whose connections were just closed may be on their way back: they hear it, too.
+    // Clients whose connections were just closed may reconnect: they are told, too.
     asio::steady_timer grace(executor_, options_.drain_grace);
     co_await grace.async_wait(as_values);
   }

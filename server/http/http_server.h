@@ -19,25 +19,25 @@
 
 namespace server {
 
-// A connection belongs to one of the executors from its first byte to its last; the first of them
-// also accepts and stops. The server outlives their threads, or stop() was awaited before.
+// A connection belongs to one of the executors from its first byte to its last; the first executor
+// also accepts and stops. The server must outlive their threads, unless stop() was awaited before.
 class HttpServer {
  public:
-  // At least one executor, and what is given to one is done one after the other: strands, or loops
+  // There must be at least one executor, and each must run one handler at a time: strands, or loops
   // of one thread.
   HttpServer(std::vector<boost::asio::any_io_executor> executors, HttpOptions options,
              Handler& handler, runtime::Logger& logger);
 
-  // Accepts from now on.
+  // Accepts connections from now on.
   void listen(Listener listener);
 
-  // Answers what runs, and meanwhile goes on accepting, so that what comes hears from the handler
-  // that the server stops. After `patience` what still runs is told that nobody waits for it. False
-  // when something was left even so.
+  // Finishes running requests, and meanwhile goes on accepting, so that new requests get the
+  // handler's answer that the server stops. After `patience`, work that still runs is told that
+  // nobody waits for it. Returns false where something was left even then.
   boost::asio::awaitable<bool> stop(std::chrono::milliseconds patience);
 
  private:
-  // One of the executors, and how many connections it has.
+  // One of the executors, and the number of its connections.
   struct Worker {
     boost::asio::any_io_executor executor;
     std::size_t connections = 0;
@@ -57,18 +57,19 @@ class HttpServer {
   std::vector<std::weak_ptr<Session>> open_sessions() const;
 
   std::vector<Worker> workers_;
-  const boost::asio::any_io_executor executor_;  // of the first worker
+  const boost::asio::any_io_executor executor_;  // the first worker's
   const HttpOptions options_;
   BodyBudget budget_;
   Handler& handler_;
   runtime::Logger& logger_;
   boost::asio::basic_socket_acceptor<Socket::protocol_type> acceptor_;
-  Listener listener_;  // its socket is the acceptor's, which is closed after its file is removed
-  boost::asio::steady_timer changed_;  // its wait ends early when a session ends
+  Listener listener_;  // its socket is the acceptor's, which is closed after the socket's file is
+                       // removed
+  boost::asio::steady_timer changed_;  // expires early when a session ends
   boost::asio::steady_timer memory_timer_;
   std::unordered_set<std::shared_ptr<Session>> sessions_;
-  std::map<std::string, std::uint32_t> peers_;  // how many of the sessions each has
-  std::uint32_t turned_away_ = 0;               // sessions that only hear why
+  std::map<std::string, std::uint32_t> peers_;  // the number of sessions of each peer
+  std::uint32_t turned_away_ = 0;               // sessions that only get a refusal
   bool draining_ = false;
   bool hurried_ = false;  // nothing is waited for any more
 };

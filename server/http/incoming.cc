@@ -12,15 +12,15 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// What a client sends ahead is kept up to here. One that sends more is no longer watched.
+// The bound on bytes that a client sends ahead. A client that sends more is no longer watched.
 constexpr std::size_t max_read_ahead = 64u << 10;
 
 }  // namespace
 
 asio::awaitable<bool> Incoming::more() {
   if (read_.expired()) {
-    // An end that was read while nobody waited is told once by the kernel: another read would wait
-    // for ever.
+    // The kernel reports an end that was read while nobody waited only once: another read would
+    // wait for ever.
     if (error_ && error_ != asio::error::operation_aborted) co_return false;
     start();
   }

@@ -1,4 +1,4 @@
-// What a client sends, also while nobody waits for it.
+// Reads what a client sends, also while nobody waits for it.
 #pragma once
 
 #include <array>
@@ -12,29 +12,30 @@
 
 namespace server {
 
-// Everything happens on the socket's executor, which does one thing after the other. The socket
-// outlives whoever reads or watches.
+// Everything happens on the socket's executor, which must run one handler at a time. The socket
+// must outlive all readers and watchers.
 class Incoming : public std::enable_shared_from_this<Incoming> {
  public:
   explicit Incoming(Socket& socket) : socket_(socket) {}
 
-  // Read and not yet used.
+  // The bytes that were read and not yet used.
   boost::beast::flat_buffer& buffer() noexcept { return buffer_; }
 
-  // False: the client is gone, or the socket was cancelled or closed.
+  // Returns false where the client is gone, or the socket was cancelled or closed.
   boost::asio::awaitable<bool> more();
 
-  // Only reading tells that a client went away: reads on, for a while. `gone` may be called once.
+  // Goes on reading for a while, since only reading shows that a client went away. `gone` may be
+  // called once.
   void watch(std::function<void()> gone);
-  // The read that is under way stays so: it gets the next request.
+  // A pending read goes on: it will get the next request.
   void unwatch() { gone_ = nullptr; }
 
-  // Until no read is under way, for whoever takes the socket over.
+  // Waits until no read is pending, for code that takes the socket over.
   boost::asio::awaitable<void> stop();
 
  private:
-  // Belongs to what completes it: a coroutine that waits for it goes with it when the loop is
-  // dropped.
+  // Belongs to its completion handler: a coroutine that waits for it is destroyed with it when the
+  // loop is dropped.
   struct Read {
     std::function<void()> waiter;  // may be empty
   };
@@ -44,10 +45,10 @@ class Incoming : public std::enable_shared_from_this<Incoming> {
   void take(const boost::system::error_code& error, std::size_t count);
 
   Socket& socket_;
-  // Not in the buffer, which may be used while a read goes on.
+  // Separate from the buffer, which may be used while a read is pending.
   std::array<char, 16u << 10> block_;
-  std::weak_ptr<Read> read_;         // the one that goes on
-  boost::system::error_code error_;  // of the last one
+  std::weak_ptr<Read> read_;         // the pending one
+  boost::system::error_code error_;  // error of the last one
   boost::beast::flat_buffer buffer_;
   std::function<void()> gone_;
 };

@@ -34,7 +34,7 @@ jail::Fd unix_socket() {
   return jail::Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-// 0: nobody listens at the path, and what is there may go.
+// Returns 0 where nobody listens at the path, so that the file may be removed.
 int why_taken(const std::string& path) {
   const sockaddr_un address = address_of(path);
   const jail::Fd probe = unix_socket();
@@ -42,7 +42,7 @@ int why_taken(const std::string& path) {
   const auto* name = reinterpret_cast<const sockaddr*>(&address);
   if (::connect(probe.get(), name, sizeof address) == 0) return EADDRINUSE;
   if (errno == ECONNREFUSED || errno == ENOENT) return 0;
-  return errno == EAGAIN ? EADDRINUSE : errno;  // so many wait for it
+  return errno == EAGAIN ? EADDRINUSE : errno;  // the listener's queue is full
 }
 
 Result<void> make_room(const std::string& path) {
@@ -61,7 +61,7 @@ Result<void> make_room(const std::string& path) {
                                                "with API_HOST or --host"
                                              : "whether somebody listens there cannot be told");
   }
-  // A server that starts at the same time may have been quicker.
+  // Another server that starts at the same time may have been quicker.
   struct stat now {};
   const bool same = ::lstat(path.c_str(), &now) == 0 && now.st_ino == before.st_ino &&
                     now.st_dev == before.st_dev;
@@ -107,7 +107,8 @@ Result<Listener> listen_tcp(const std::string& host, std::uint16_t port) {
   Listener listener;
   listener.socket = jail::Fd(::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int fd = listener.socket.get();
-  // A restart must not wait for the old connections' TIME_WAIT; two listeners stay impossible.
+  // A restart must not wait for the old connections' TIME_WAIT; two listeners at a time stay
+  // impossible.
   const int on = 1;
   auto size = static_cast<socklen_t>(endpoint.size());
   if (fd < 0 || ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
@@ -126,8 +127,8 @@ Result<Listener> listen_unix(const std::string& path, mode_t mode) {
   listener.socket = unix_socket();
   const int fd = listener.socket.get();
   const sockaddr_un address = address_of(path);
-  // The file gets the socket's own mode, less the umask: what that took is given back afterwards,
-  // when the file is there. The umask itself belongs to all threads.
+  // The file gets the socket's own mode, reduced by the umask; the missing bits are added
+  // afterwards, when the file exists. The umask itself belongs to all threads.
   if (fd < 0 || ::fchmod(fd, mode) != 0 ||
       ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return cannot_listen(where, errno);

@@ -12,7 +12,7 @@ namespace {
 
 char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// IMF-fixdate of RFC 9110, whose names are English in every locale.
+// The IMF-fixdate of RFC 9110, whose names are English in every locale.
 std::string http_date(std::time_t now) {
   constexpr std::array<const char*, 7> days = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   constexpr std::array<const char*, 12> months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -182,7 +182,7 @@ std::string render_head(const Response& response, std::string_view request_id,
     add("Transfer-Encoding", "chunked");
   }
   add("X-Request-Id", request_id);
-  // Results are nobody else's business and no browser's to guess at.
+  // Results are private, and browsers must not guess their types.
   if (!response.is_relayed) {
     add("Cache-Control", "no-store");
     add("X-Content-Type-Options", "nosniff");

@@ -1,4 +1,4 @@
-// Who a connection comes from, as far as connections are counted.
+// The peer of a connection, for counting connections.
 #pragma once
 
 #include <sys/socket.h>
@@ -7,11 +7,11 @@
 
 namespace server {
 
-// An IPv4 address; of an IPv6 address the 64 bits that one customer gets, who may use any of what
-// follows them; at a Unix socket the user. Empty where the kernel does not say, or not any more.
+// Returns an IPv4 address; for an IPv6 address the 64 bits that one customer gets, who may use any
+// address below them; at a Unix socket the user. Empty where the kernel does not tell.
 std::string peer_of(int socket);
 
-// The same of an address.
+// The same for an address.
 std::string peer_of(const sockaddr_storage& address);
 
 }  // namespace server

@@ -29,8 +29,8 @@ using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 using Parser = BodyInPieces::HeadParser;
 
-// Of a body that its handler left unread: as much is read and forgotten, so that the connection can
-// be kept.
+// The bytes of a body that its handler left unread which are read and discarded, so that the
+// connection can be kept.
 constexpr std::size_t max_skipped_body = 256u << 10;
 
 std::string_view text_of(const boost::beast::flat_buffer& buffer) {
@@ -77,7 +77,8 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   void drain() override {
     asio::post(socket_.get_executor(), [self = shared_from_this()] {
       self->draining_ = true;
-      // A request may be on its way: closed at once, its client would see a reset.
+      // A request may be on its way: if the connection were closed at once, its client would see a
+      // reset.
       if (self->idle_) self->arm(self->options_.drain_grace, AtDeadline::close);
     });
   }
@@ -99,7 +100,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
  private:
   enum class AtDeadline { stop_reading, close };
 
-  // True when the connection can take another request.
+  // Returns true when the connection can take another request.
   asio::awaitable<bool> serve_one() {
     head_ = RequestHead();
     admittance_ = Admittance();
@@ -136,21 +137,23 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     co_return false;
   }
 
-  // What the client is told. A body that its handler reads may have been read to its end by then.
+  // The value of the Connection header. A body that its handler reads may be complete by then.
   Connection connection_afterwards() const {
     const bool can_go_on =
         whole_ || (pieces_ != nullptr && pieces_->can_skip_rest(max_skipped_body));
     return can_go_on && wants_more_ && !draining_ ? Connection::keep_alive : Connection::close;
   }
 
-  // The handler has written what it had to say. True when the connection can take another request.
+  // Called when the handler has written its answer. Returns true when the connection can take
+  // another request.
   asio::awaitable<bool> finish_stream() {
     if (skip_body_) co_await stream_.end();
     ++served_;
     tell(stream_.status());
     log(stream_.status(), stream_.sent_bytes());
     if (!stream_.is_complete()) {
-      // A client that only the end shows where the answer ends would take it for whole.
+      // A client that recognizes the end of an answer only by the end of the connection would take
+      // it for complete.
       error_code ignored;
       const bool looks_whole = stream_.framing() == Framing::Kind::until_close;
       if (looks_whole) socket_.set_option(asio::socket_base::linger(true, 0), ignored);
@@ -182,7 +185,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     log(switched, 0);
   }
 
-  // Reads one request. A Response refuses it; lost_ says that there is nobody to answer.
+  // Reads one request. A Response refuses it; lost_ means that there is nobody to answer.
   asio::awaitable<std::optional<Response>> receive(Parser& parser, BodyBudget::Share& share) {
     started_ = Clock::now();
     if (auto refusal = co_await receive_head()) co_return refusal;
@@ -201,7 +204,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
       if (!equal_ignoring_case(*expect, "100-continue")) {
         co_return problem(RefusalCode::expectation_failed, "Expect: only 100-continue is known");
       }
-      // A client of HTTP/1.0 would take it for the answer.
+      // A client of HTTP/1.0 would take an interim answer for the final one.
       const bool waits = buffer_.size() == 0 && !parser.is_done() && !is_http_1_0_;
       if (waits && in_pieces) expectation = BodyInPieces::Expectation::continue_first;
       if (waits && !in_pieces) co_await send_continue();
@@ -214,7 +217,8 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     co_return std::nullopt;
   }
 
-  // Reads until the buffer has a whole head. Empty lines before it are skipped, as RFC 9112 asks.
+  // Reads until the buffer has a whole head. Empty lines before it are skipped, as RFC 9112
+  // recommends.
   asio::awaitable<std::optional<Response>> receive_head() {
     if (buffer_.size() == 0) {
       const auto first_wait = served_ == 0 ? options_.head_timeout : options_.idle_timeout;
@@ -229,7 +233,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     for (;;) {
       while (text_of(buffer_).starts_with("\r\n")) buffer_.consume(2);
       const std::string_view text = text_of(buffer_);
-      // Line ends without CR end the search too, for check_head() to complain about.
+      // Line ends without CR end the search too, so that check_head() can refuse them.
       const std::size_t end = std::min(text.find("\n\r\n"), text.find("\n\n"));
       if (std::min(end, text.size()) > options_.max_head_bytes) {
         head_.request_id = runtime::make_uuid();
@@ -300,7 +304,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     co_return std::nullopt;
   }
 
-  // Runs the handler while watching whether the client is still there.
+  // Runs the handler and watches meanwhile whether the client is still there.
   asio::awaitable<Response> work(std::string body) {
     gone_ = runtime::Cancel();
     if (abandoned_) gone_.request();
@@ -358,7 +362,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     co_return !error;
   }
 
-  // Reads and forgets until the client closes, so that it gets to read our last words.
+  // Reads and discards until the client closes, so that it can read our last answer.
   asio::awaitable<void> linger() {
     error_code error;
     socket_.shutdown(Socket::shutdown_send, error);
@@ -369,7 +373,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     disarm();
   }
 
-  // A read may be between two steps when its time is over: late_ stops the next one.
+  // A read may be between two steps when its time is over: late_ prevents the next one.
   void arm(std::chrono::milliseconds time, AtDeadline action) {
     late_ = false;
     action_ = action;
@@ -382,7 +386,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     });
   }
 
-  // Of a server that cannot wait any longer: for what is read, and for what is said and heard.
+  // The patience of a server that cannot wait any longer: for reading, and for the last exchange.
   std::chrono::milliseconds patience_for(AtDeadline action) const {
     const bool reads = action == AtDeadline::stop_reading || idle_;
     return reads ? options_.drain_grace : options_.last_write_timeout;
@@ -425,7 +429,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   const std::string peer_;
   const std::shared_ptr<Deadline> deadline_;
   const std::shared_ptr<Incoming> incoming_;
-  boost::beast::flat_buffer& buffer_;  // what came in; the next request starts in it
+  boost::beast::flat_buffer& buffer_;  // received bytes; the next request begins in it
   const HttpOptions options_;
   BodyBudget& budget_;
   Handler& handler_;
@@ -444,11 +448,11 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
   bool draining_ = false;
   bool abandoned_ = false;
   AtDeadline action_ = AtDeadline::close;  // of the last deadline
-  bool late_ = false;                      // the deadline passed
-  bool lost_ = false;                      // the client is gone, nobody to answer
-  bool whole_ = false;                     // the request was read to its end: another may follow
+  bool late_ = false;                      // the deadline has passed
+  bool lost_ = false;                      // the client is gone, and nobody is left to answer
+  bool whole_ = false;                     // the request was read to its end, so another may follow
   bool skip_body_ = false;
-  bool wants_more_ = false;  // the client will keep the connection
+  bool wants_more_ = false;  // the client will keep the connection open
   bool is_http_1_0_ = false;
 };
 

@@ -16,7 +16,7 @@ namespace asio = boost::asio;
 constexpr std::string_view line_end = "\r\n";
 constexpr std::string_view last_chunk = "0\r\n\r\n";
 
-// The line before a chunk of as many bytes.
+// The line before a chunk of this size.
 class ChunkLine {
  public:
   explicit ChunkLine(std::size_t size) {

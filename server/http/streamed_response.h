@@ -1,4 +1,4 @@
-// The answer in pieces of a session: head, framing, deadlines and what became of it.
+// An answer in pieces of a session: its head, framing, deadlines and outcome.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,14 @@
 
 namespace server {
 
-// One for each connection, used again for each of its requests. It holds nothing of the pieces:
-// each is written from where the handler has it. What is passed by reference outlives it.
+// There is one for each connection, used again for each of its requests. It holds no pieces: each
+// is written from the handler's memory. Referenced objects must outlive it.
 class StreamedResponse final : public ResponseStream {
  public:
-  // What is known of the request that is answered.
+  // The facts about the request that is answered.
   struct Terms {
-    std::string_view request_id;                // outlives the answer
-    Connection connection = Connection::close;  // unless only its end shows where the answer ends
+    std::string_view request_id;                // must outlive the answer
+    Connection connection = Connection::close;  // changes to close where only that ends the answer
     bool knows_chunks = true;                   // the client speaks HTTP/1.1
     bool head_only = false;
   };
@@ -29,7 +29,7 @@ class StreamedResponse final : public ResponseStream {
                    const runtime::Cancel& gone)
       : socket_(socket), deadline_(deadline), write_timeout_(write_timeout), gone_(gone) {}
 
-  // For the next request.
+  // Prepares for the next request.
   void reset(const Terms& terms);
 
   void begin(const Response& head) override;
@@ -38,15 +38,15 @@ class StreamedResponse final : public ResponseStream {
   boost::asio::awaitable<bool> write(std::string_view piece) override;
   boost::asio::awaitable<bool> end() override;
 
-  // Once the handler has returned: whether the client got everything, how the answer was framed,
-  // and what the log says of it.
+  // For use after the handler has returned: whether the client got everything, how the answer was
+  // framed, and the text for the log.
   bool is_complete() const noexcept { return state_ == State::complete; }
   Connection connection() const noexcept { return terms_.connection; }
   Framing::Kind framing() const noexcept { return framing_.kind; }
   int status() const noexcept { return status_; }
   std::size_t sent_bytes() const noexcept { return sent_bytes_; }
 
-  // From now on a write has no more than this, also the one that is under way.
+  // From now on a write, including a pending one, has no more time than this.
   void hurry(std::chrono::milliseconds write_timeout);
 
  private:
@@ -64,8 +64,8 @@ class StreamedResponse final : public ResponseStream {
   Terms terms_;
   State state_ = State::unused;
   Framing framing_;
-  std::uint64_t left_ = 0;  // of the length that was announced
-  std::string head_;        // empty: it is sent
+  std::uint64_t left_ = 0;  // bytes of the announced length that are not written
+  std::string head_;        // empty: it was sent
   int status_ = 0;
   std::size_t sent_bytes_ = 0;
   bool is_writing_ = false;

@@ -1,5 +1,5 @@
-// createSandbox, sandboxExecutor and what goes with them: sandboxes by name and environment, each
-// with tools of its own that one tool calls. Clients of other sandbox servers know these.
+// createSandbox, sandboxExecutor and related tools: sandboxes by name and environment, each with
+// tools of its own, which one tool calls. Clients of other sandbox servers know these tools.
 #include <memory>
 #include <utility>
 #include <variant>
@@ -70,7 +70,7 @@ constexpr RequestField<NamedArguments> of_executing[] = {
       .schema = {{"type", R"("object")"}}},
      read_object}};
 
-// Of a sandbox, what is asked for here.
+// The fields of a sandbox that these tools accept.
 const std::vector<RequestField<SandboxRequest>>& creation_fields() {
   static const auto fields = [] {
     auto name = *runtime::find_row(runtime::sandbox_fields(), "name");
@@ -103,7 +103,7 @@ awaitable<ToolResult> create_by_environment(ToolContext context, Object argument
   co_return done(std::move(writer));
 }
 
-// The sandbox that is named; the result says why there is none.
+// Returns the sandbox of that name; the result says why there is none.
 std::variant<Sandboxes::Found, ToolResult> named_sandbox(const ToolContext& context,
                                                          const Object& arguments) {
   NamedArguments given;
@@ -176,48 +176,20 @@ constexpr Tool executor_rows[] = {
      [](const RequestRules& rules, ToolScope) {
        return arguments_of<SandboxRequest>(creation_fields(), rules);
      },
-     Scope::sandboxes,
-     false,
-     false,
-     false,
-     create_by_environment},
-    {"getSandbox",
-     "Look at a sandbox by name",
-     "How a sandbox is, or why it ended.",
-     arguments_of_a_name,
-     Scope::read,
-     true,
-     false,
-     false,
-     show_named},
-    {"deleteSandbox",
-     "Delete a sandbox by name",
-     "Ends a sandbox, with its processes and files.",
-     arguments_of_a_name,
-     Scope::sandboxes,
-     false,
-     true,
-     false,
-     remove_named},
-    {"listSandbox",
-     "List the names of sandboxes",
-     "The names of the sandboxes that live.",
-     [](const RequestRules&, ToolScope) { return ToolArguments(); },
-     Scope::read,
-     true,
-     false,
-     false,
-     list_names},
+     Scope::sandboxes, false, false, false, create_by_environment},
+    {"getSandbox", "Look at a sandbox by name", "How a sandbox is, or why it ended.",
+     arguments_of_a_name, Scope::read, true, false, false, show_named},
+    {"deleteSandbox", "Delete a sandbox by name", "Ends a sandbox, with its processes and files.",
+     arguments_of_a_name, Scope::sandboxes, false, true, false, remove_named},
+    {"listSandbox", "List the names of sandboxes", "The names of the sandboxes that live.",
+     [](const RequestRules&, ToolScope) { return ToolArguments(); }, Scope::read, true, false,
+     false, list_names},
     {"sandboxExecutor", "Call a tool of a sandbox",
      "Calls a tool that works in a sandbox, such as run_command, and returns what it returns.",
      [](const RequestRules& rules, ToolScope) {
        return arguments_of<NamedArguments>(of_executing, rules);
      },
-     std::nullopt,
-     false,
-     true,
-     false,
-     execute_in_named}};
+     std::nullopt, false, true, false, execute_in_named}};
 
 }  // namespace
 

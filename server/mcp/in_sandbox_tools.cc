@@ -31,7 +31,7 @@ using runtime::json::Writer;
 
 constexpr std::size_t max_read_bytes = 256u << 10;
 
-// What the tools that work in a sandbox are told, beside what a process is started with.
+// The arguments of tools that work in a sandbox, in addition to those for starting a process.
 struct SandboxArguments {
   std::string sandbox;
   std::string path = "/workspace";
@@ -109,13 +109,13 @@ const std::vector<RequestField<runtime::ProcessRequest>>& command_fields() {
   return fields;
 }
 
-// The same where the sandbox is known.
+// The same fields without the sandbox, where it is known.
 std::span<const RequestField<SandboxArguments>> without_sandbox(
     std::span<const RequestField<SandboxArguments>> fields) {
   return fields.subspan(1);
 }
 
-// What a tool is told, which works in a sandbox. `fields` begin with that.
+// Reads the arguments of a tool that works in a sandbox. `fields` must begin with that sandbox.
 std::optional<Refusal> read_for_sandbox(const ToolContext& context, const Object& arguments,
                                         std::span<const RequestField<SandboxArguments>> fields,
                                         SandboxArguments& given) {
@@ -124,7 +124,7 @@ std::optional<Refusal> read_for_sandbox(const ToolContext& context, const Object
   return runtime::read_fields(arguments, known, context.rules, given);
 }
 
-// The sandbox that is named, which lives and runs.
+// Returns the named sandbox, which must be alive and running.
 std::variant<Sandboxes::Found, ToolResult> sandbox_of(const ToolContext& context,
                                                       std::string_view name) {
   if (name.empty()) return failed("sandbox: expected the id or name of one");
@@ -133,7 +133,7 @@ std::variant<Sandboxes::Found, ToolResult> sandbox_of(const ToolContext& context
   return std::get<Sandboxes::Found>(found);
 }
 
-// What a tool is asked to do, and the sandbox that is meant, which lives.
+// A tool's arguments, and the living sandbox that they name.
 struct Asked {
   SandboxArguments given;
   Sandboxes::Found sandbox;

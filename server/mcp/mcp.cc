@@ -14,14 +14,14 @@ using runtime::json::Object;
 using runtime::json::Value;
 using runtime::json::Writer;
 
-// The newest first. Those before `stateless` begin with initialize.
+// The newest come first. The versions before `stateless` begin with initialize.
 constexpr std::string_view session_versions[] = {"2025-11-25", "2025-06-18", "2025-03-26",
                                                  "2024-11-05"};
 constexpr std::string_view stateless = "2026-07-28";
 constexpr std::string_view version_member = "io.modelcontextprotocol/protocolVersion";
 constexpr std::string_view server_member = "io.modelcontextprotocol/serverInfo";
 
-// https://www.jsonrpc.org/specification, and the protocol's own.
+// Errors of https://www.jsonrpc.org/specification, and the protocol's own.
 constexpr int parse_error = -32700;
 constexpr int invalid_request = -32600;
 constexpr int method_not_found = -32601;
@@ -110,14 +110,14 @@ std::string mcp_failure(std::string_view id) {
   return error_of(id, internal_error, "the server failed; its log says why");
 }
 
-// A request, whose parts point into `document`.
+// A request, whose parts are views into `document`.
 struct Mcp::Message {
   Value document;
   std::string id;
   std::string method;
   const Object* params = nullptr;
   bool is_stateless = false;
-  std::string sandbox;  // whose tools are meant; empty: all are
+  std::string sandbox;  // the sandbox whose tools are meant; empty: all tools
 
   ToolScope scope() const {
     return sandbox.empty() ? ToolScope::all_sandboxes : ToolScope::one_sandbox;
@@ -142,7 +142,7 @@ awaitable<McpAnswer> Mcp::answer(runtime::Caller caller, std::string text, McpHe
     co_return McpAnswer{400,
                         error_of(message.id, invalid_request, "expected a JSON-RPC 2.0 message")};
   }
-  // A notification, or an answer to a request that was never made here.
+  // A notification, or an answer to a request that this server never made.
   if (id == nullptr || message.method.empty()) co_return McpAnswer{202};
   message.params = object_in(object, "params");
   const std::string version = text_in(object_in(message.params, "_meta"), version_member);
@@ -196,7 +196,7 @@ awaitable<McpAnswer> Mcp::answer_request(runtime::Caller caller, const Message& 
   writer.begin_object().key("content").begin_array().begin_object();
   writer.key("type").string("text").key("text").string(done.failure.value_or(done.json));
   writer.end_object().end_array();
-  // Once is enough of what is large.
+  // Large content is sent only once.
   const bool is_small = done.json.size() <= max_structured_bytes;
   if (is_small) writer.key("structuredContent").json(done.json);
   writer.key("isError").boolean(done.failure.has_value());
@@ -241,7 +241,7 @@ std::string Mcp::list_tools(const Message& message) const {
   return std::move(writer).take();
 }
 
-// What each result without a session has.
+// Writes the members of each result without a session.
 void Mcp::write_server(Writer& writer) const {
   writer.key("resultType").string("complete");
   writer.key("_meta").begin_object().key(server_member).begin_object();

@@ -16,7 +16,7 @@
 
 namespace server {
 
-// What HTTP says about a message beside its body; nothing on a pipe.
+// The HTTP headers that describe a message; all empty on a pipe.
 struct McpHeaders {
   std::optional<std::string_view> version;  // MCP-Protocol-Version
   std::optional<std::string_view> method;   // Mcp-Method
@@ -24,31 +24,31 @@ struct McpHeaders {
 };
 
 struct McpAnswer {
-  int status = 200;    // of HTTP
-  std::string body{};  // empty: the message was none that is answered
+  int status = 200;    // HTTP status
+  std::string body{};  // empty: the message gets no answer
 };
 
-// What a transport that carries many messages at a time has to know of one.
+// The facts that a transport with many concurrent messages needs about one.
 struct McpEnvelope {
-  std::string id{};       // as JSON; empty: nobody waits for an answer
+  std::string id{};       // as JSON; empty: no answer is expected
   std::string cancels{};  // the id of the request that it cancels, as JSON; empty: none
 };
 
-// Reads the envelope of `message`; it is empty where that is no message at all.
+// Reads the envelope of `message`; it is empty where that is not a message.
 McpEnvelope read_envelope(const std::string& message);
 
-// The answer to what came instead of a message, or of one whose answer failed. `id` is JSON.
+// The answers to input that is not a message, and to a message whose answer failed. `id` is JSON.
 std::string mcp_refusal(std::string_view why);
 std::string mcp_failure(std::string_view id);
 
 // Thread-safe.
 class Mcp {
  public:
-  // What is passed by reference outlives it.
+  // Referenced objects must outlive it.
   Mcp(const runtime::Services& services, const runtime::RequestRules& rules, std::string version);
 
-  // `cancel` ends what a tool does. `sandbox`: the id of the one that all tools work in, where
-  // there are only those that do; empty: all tools are there.
+  // `cancel` ends the work of a tool. `sandbox` is the id of the sandbox in which all tools work,
+  // in which case there are only such tools; empty: all tools are available.
   boost::asio::awaitable<McpAnswer> answer(runtime::Caller caller, std::string text,
                                            McpHeaders headers, runtime::Cancel cancel,
                                            std::string sandbox = {}) const;

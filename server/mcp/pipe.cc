@@ -23,7 +23,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-// A pipe or socket that poll(2) calls writable takes so much at once (PIPE_BUF), so no write waits.
+// A pipe or socket that poll(2) reports as writable takes this much at once (PIPE_BUF), so no write
+// waits.
 constexpr std::size_t piece_bytes = 4096;
 constexpr std::size_t read_bytes = 64u << 10;
 
@@ -39,7 +40,7 @@ void log_failure(runtime::Logger& logger, const std::exception_ptr& error) {
 
 }  // namespace
 
-// What the thread of run() shares with those that deal with messages.
+// The state that the thread of run() shares with the coroutines that answer messages.
 struct McpPipe::State {
   State() : wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!wake.valid()) throw std::system_error(errno, std::generic_category(), "eventfd");
@@ -65,7 +66,7 @@ struct McpPipe::State {
     {
       const std::lock_guard hold(mutex);
       const auto found = running.find(number);
-      // Nobody waits for the answer of a request that was cancelled.
+      // A cancelled request gets no answer.
       const bool is_wanted = !answer.empty() && !found->second.cancel.requested();
       running.erase(found);
       if (is_wanted) answers.push_back(std::move(answer) + '\n');
@@ -115,7 +116,7 @@ void McpPipe::run() {
     const bool is_over = input_ended_ || state_->is_stopping();
     if (is_over && in_progress == 0) break;
     const bool takes_more = !is_over && in_progress < max_at_once;
-    // A descriptor below 0 is left out. Of the output only that it was closed is of interest.
+    // poll() ignores a descriptor below 0. The output is polled only for being closed.
     pollfd polled[] = {{.fd = takes_more ? in_ : -1, .events = POLLIN, .revents = 0},
                        {.fd = state_->wake.get(), .events = POLLIN, .revents = 0},
                        {.fd = state_->is_stopping() ? -1 : out_, .events = 0, .revents = 0}};
@@ -132,7 +133,7 @@ void McpPipe::take_input() {
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count <= 0) {
     input_ended_ = true;
-    // A last line need not end like the others.
+    // The last line need not have a line end.
     if (!is_skipping_) take_line(std::exchange(line_, {}));
     return;
   }
@@ -211,7 +212,7 @@ void McpPipe::write_answers() {
   }
 }
 
-// False: nobody reads, or it was to stop while nobody read.
+// Returns false where nobody reads, or it was stopped while nobody read.
 bool McpPipe::write_whole(std::string_view bytes) {
   while (!bytes.empty()) {
     pollfd polled[] = {{.fd = out_, .events = POLLOUT, .revents = 0},

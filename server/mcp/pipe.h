@@ -1,5 +1,5 @@
-// The Model Context Protocol over two streams, a message a line, as a client speaks it with a
-// program that it starts. Source: the protocol's transport "stdio".
+// The Model Context Protocol over two streams, a message a line, as a client uses it with a program
+// that it starts. Source: the protocol's transport "stdio".
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -16,22 +16,22 @@ namespace server {
 
 class McpPipe {
  public:
-  // Longer lines are refused, and what follows them is read.
+  // Longer lines are refused, and reading continues after them.
   static constexpr std::size_t max_line_bytes = 16u << 20;
-  // Messages that are dealt with at a time; the others wait in the stream.
+  // The number of messages that are answered concurrently; further ones wait in the stream.
   static constexpr std::size_t max_at_once = 64;
 
-  // Messages are dealt with by `executors` in turn, which others run. The streams and what is
-  // passed by reference outlive it. Throws std::system_error where no descriptor is left.
+  // The `executors` answer messages in turn; others must run them. The streams and referenced
+  // objects must outlive it. Throws std::system_error where no descriptor is left.
   McpPipe(const Mcp& mcp, std::vector<boost::asio::any_io_executor> executors, int in, int out,
           runtime::Logger& logger);
   ~McpPipe();
   McpPipe(const McpPipe&) = delete;
   McpPipe& operator=(const McpPipe&) = delete;
 
-  // Answers what comes, each message when it is done. Returns when the input has ended and all is
-  // answered; when nobody reads the output any more, or stop() was called, as soon as what was
-  // being done is cancelled. To be called once, by a thread that none of the executors need.
+  // Answers messages, each as soon as its answer is ready. Returns when the input has ended and
+  // everything is answered; or, when nobody reads the output any more or stop() was called, as soon
+  // as pending work is cancelled. Must be called once, by a thread that none of the executors need.
   void run();
 
   // Thread-safe.
@@ -52,7 +52,7 @@ class McpPipe {
   const int out_;
   runtime::Logger& logger_;
   const std::shared_ptr<State> state_;
-  std::string line_;  // what has come of the next one
+  std::string line_;  // the part of the next line that has come
   bool is_skipping_ = false;
   bool input_ended_ = false;
   std::size_t begun_ = 0;

@@ -1,4 +1,4 @@
-// What the tools have in common. Belongs to McpTools.
+// The parts that all tools share. Belongs to McpTools.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -22,12 +22,12 @@ struct ToolContext {
   const runtime::RequestRules& rules;
   runtime::Caller caller;
   runtime::Cancel cancel;
-  std::string sandbox{};  // in which the tools work; empty: their arguments name one
+  std::string sandbox{};  // the sandbox in which the tools work; empty: their arguments name one
 };
 
 using ToolResult = McpTools::Result;
 
-// What its schema says of the arguments of a tool.
+// The schema of a tool's arguments.
 struct ToolArguments {
   std::string properties = "{}";
   std::vector<std::string> required{};
@@ -43,13 +43,15 @@ struct Tool {
   std::string_view name;
   std::string_view title;
   std::string_view description;
-  // Its arguments, with the sandbox that it works in where `scope` is all_sandboxes.
+  // Its arguments, including the sandbox in which it works where `scope` is all_sandboxes.
   ToolArguments (*arguments)(const runtime::RequestRules&, ToolScope scope);
-  // https://modelcontextprotocol.io/specification/2025-11-25/schema, ToolAnnotations
-  std::optional<runtime::Scope> scope;  // that the caller needs; nothing: the tool asks itself
+  // Annotations by https://modelcontextprotocol.io/specification/2025-11-25/schema,
+  // ToolAnnotations.
+  std::optional<runtime::Scope> scope;  // the scope that the caller needs; nullopt: the tool checks
+                                        // it itself
   bool reads_only;
   bool destroys;
-  bool is_for_one_sandbox;  // works in a sandbox, and so also where that is the only one
+  bool is_for_one_sandbox;  // works in a sandbox, and so also where there is only one
   boost::asio::awaitable<ToolResult> (*call)(ToolContext, runtime::json::Object);
 };
 
@@ -58,22 +60,23 @@ ToolResult failed(const runtime::Refusal& refusal);
 ToolResult failed(std::string why);
 ToolResult done(runtime::json::Writer writer);
 
-// The member of a schema by which tools are told which sandbox they work in; fields of a tool that
-// works in one begin with it.
+// The argument that names the sandbox in which a tool works; the fields of such a tool begin with
+// it.
 inline constexpr std::string_view sandbox_argument = "sandbox";
 
 std::span<const Tool> program_and_sandbox_tools() noexcept;  // execute_code, create_sandbox, ...
 std::span<const Tool> in_sandbox_tools() noexcept;           // run_command, read_file, ...
 std::span<const Tool> executor_tools() noexcept;             // createSandbox, sandboxExecutor, ...
 
-// Calls `tool` for a caller who has the scope that it needs; the result says that it is missing.
+// Calls `tool` if the caller has the scope that it needs; otherwise the result says that it is
+// missing.
 boost::asio::awaitable<ToolResult> call_tool(const Tool& tool, ToolContext context,
                                              runtime::json::Object arguments);
 
-// The one of that name that works in a sandbox; null where there is none.
+// Returns the tool of that name that works in a sandbox; null where there is none.
 const Tool* find_in_sandbox_tool(std::string_view name);
 
-// An array of the tools that there are in `scope`, with their schemas.
+// Writes an array of the tools that are available in `scope`, with their schemas.
 void write_tools(runtime::json::Writer& writer, const runtime::RequestRules& rules,
                  ToolScope scope);
 

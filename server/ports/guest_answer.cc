@@ -46,7 +46,7 @@ asio::awaitable<std::optional<std::string>> GuestAnswer::read_head(milliseconds 
       begin_message();
       continue;
     }
-    // What the parser has not used is its own to bound by then.
+    // The parser has used, and bounded, everything else by then.
     if (buffer_.size() > max_head_bytes) co_return "the head of its answer is too large";
     if (co_await read_more(left_until(deadline))) continue;
     if (stream_.is_late()) co_return "it does not answer in time";
@@ -69,7 +69,7 @@ std::optional<std::string> GuestAnswer::check_head() {
     headers_.push_back({std::string(field.name_string()), std::string(field.value())});
   }
   if (status() > 599) return "its answer has no status of HTTP";
-  // Another coding would have to be undone, or told to the client.
+  // Another coding would have to be decoded, or passed on to the client.
   const auto coding = message.find(http::field::transfer_encoding);
   if (coding != message.end() && !equal_ignoring_case(std::string(coding->value()), "chunked")) {
     return "its answer has a transfer coding other than chunked";
@@ -87,7 +87,7 @@ int GuestAnswer::status() const { return static_cast<int>(parser_->get().result_
 std::optional<std::uint64_t> GuestAnswer::content_length() const {
   if (parser_->chunked()) return std::nullopt;
   if (asked_ == Asked::head_only) {
-    // The parser, which skips the body, knows nothing of its length.
+    // The parser skips the body, so it does not know its length.
     const auto field = parser_->get().find(http::field::content_length);
     if (field == parser_->get().end()) return std::nullopt;
     const auto text = field->value();
@@ -124,7 +124,7 @@ asio::awaitable<GuestAnswer::Piece> GuestAnswer::read(std::span<char> room, mill
     }
     if (step != BodyStep::starved) continue;
     if (co_await read_more(patience)) continue;
-    // Only the end of the connection shows where such a body ends.
+    // Such a body ends only with the connection.
     const bool is_end = parser_->need_eof() && stream_.has_ended();
     co_return Piece{0, !is_end};
   }

@@ -1,4 +1,4 @@
-// The answer of a server inside a sandbox, read as strictly as a request.
+// The answer of a server inside a sandbox, parsed as strictly as a request.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -20,32 +20,33 @@
 
 namespace server {
 
-// Nothing of the body is kept. The stream outlives it.
+// The body is not kept. The stream must outlive it.
 class GuestAnswer {
  public:
-  // What was asked decides where the answer ends.
+  // The kind of request, which decides where the answer ends.
   enum class Asked : std::uint8_t { with_body, head_only, upgrade };
 
   GuestAnswer(GuestStream& stream, Asked asked) : stream_(stream), asked_(asked) {}
 
-  // Reads the head, and passes over interim answers. Nothing where it is there, else what is wrong.
+  // Reads the head, and skips interim answers. Returns std::nullopt where it is valid, else what is
+  // wrong.
   boost::asio::awaitable<std::optional<std::string>> read_head(std::chrono::milliseconds patience);
 
-  // What follows holds once the head is there.
+  // The following functions must be called after the head was read.
   int status() const;
   const std::vector<Header>& headers() const noexcept { return headers_; }
   std::optional<std::uint64_t> content_length() const;
 
   struct Piece {
     std::size_t size = 0;
-    bool is_broken = false;  // the body ends before its end
+    bool is_broken = false;  // the body broke off
   };
-  // As many bytes as there are, at most what `room` takes; none: it was the last of the body.
+  // Returns the available bytes, at most the size of `room`; none: the body is complete.
   boost::asio::awaitable<Piece> read(std::span<char> room, std::chrono::milliseconds patience);
-  // Whether a part of the body, or its end, has come already.
+  // Returns whether a part of the body, or its end, has come already.
   bool has_more_at_hand() const;
 
-  // What came behind the head: after an upgrade it is of another protocol.
+  // The bytes behind the head: after an upgrade they belong to another protocol.
   std::string_view left_over() const;
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Asio wants to know the family, of which nothing here depends.
+// Asio requires the family, on which nothing here depends.
 int family_of(int socket) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;

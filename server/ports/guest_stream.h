@@ -1,4 +1,4 @@
-// The connection to a server inside a sandbox, as bytes.
+// The connection to a server inside a sandbox, as a stream of bytes.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -15,21 +15,24 @@
 
 namespace server {
 
-// The server inside is the adversary: nothing here waits for it without bound. Everything happens
-// on the executor. One read and one write may go on at the same time; close() ends both.
+// The server inside is the adversary: nothing here waits for it without bound. Must be used on the
+// executor. One read and one write may be pending at the same time; close() ends both.
 class GuestStream : public std::enable_shared_from_this<GuestStream> {
  public:
-  // `socket` is connected.
+  // `socket` must be connected.
   static std::shared_ptr<GuestStream> create(const boost::asio::any_io_executor& executor,
                                              jail::Fd socket);
 
-  // 0: the server has ended the connection, or sent nothing for so long, or it was closed.
+  // Returns 0 where the server has ended the connection or sent nothing within `patience`, or the
+  // stream was closed.
   boost::asio::awaitable<std::size_t> read(std::span<char> room,
                                            std::chrono::milliseconds patience);
-  // False: the server takes no more, took nothing for so long, or it was closed.
+  // Returns false where the server takes no more or took nothing within `patience`, or the stream
+  // was closed.
   boost::asio::awaitable<bool> write(std::string_view bytes, std::chrono::milliseconds patience);
 
-  // Whether a read() or write() waited in vain, or a read() met the end that the server has made.
+  // The first returns whether a read() or write() timed out, the second whether a read() met the
+  // end that the server has made.
   bool is_late() const noexcept { return is_late_; }
   bool has_ended() const noexcept { return has_ended_; }
   void close();

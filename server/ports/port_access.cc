@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t max_cookies_of_ours = 8;
 
-// The value of "name=value"; nothing where it is another name.
+// Returns the value of "name=value"; std::nullopt where it has another name.
 std::optional<std::string_view> value_in(std::string_view pair, std::string_view name) {
   if (!pair.starts_with(name)) return std::nullopt;
   pair.remove_prefix(name.size());
@@ -42,16 +42,16 @@ std::string safe_reference(std::string_view path) {
   return (path.starts_with("//") ? "/." : "") + std::string(path);
 }
 
-// Whether a page of another site shows the port in a frame.
+// Returns whether a page of another site shows the port in a frame.
 bool is_framed_elsewhere(const RequestHead& head) {
   const auto into = head.header("Sec-Fetch-Dest").value_or("document");
   return into != "document" && head.header("Sec-Fetch-Site").value_or("") == "cross-site";
 }
 
-// In a frame of another site a browser keeps no cookie but one for frames of this site alone.
+// In a frame of another site a browser keeps only partitioned cookies.
 std::string cookie_scope(const RequestHead& head) {
   if (is_framed_elsewhere(head)) return "SameSite=None; Secure; Partitioned";
-  // The client's own word, which decides about the client's own cookie alone.
+  // This is the client's own word, which affects only its own cookie.
   return came_by_tls(head) ? "SameSite=Lax; Secure" : "SameSite=Lax";
 }
 

@@ -31,7 +31,7 @@ std::optional<PortTarget> port_of_host(std::string_view host, std::string_view d
                     .id = std::string(label.substr(hyphen + 1)),
                     .port = std::string(label.substr(0, hyphen)),
                     .path = "/"};
-  // Names of hosts have no case, ids and names of sandboxes have small letters.
+  // Host names have no case; ids and names of sandboxes have small letters.
   for (char& c : target.id) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }

@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::span<const std::string_view>;
 
-// Of one connection, and not of what goes through it (RFC 9110, 7.6.1).
+// Headers of one connection, not of the messages that it carries (RFC 9110, 7.6.1).
 constexpr std::array<std::string_view, 10> of_a_connection = {"Connection",
                                                               "Keep-Alive",
                                                               "Proxy-Connection",
@@ -24,13 +24,13 @@ constexpr std::array<std::string_view, 10> of_a_connection = {"Connection",
                                                               "Upgrade",
                                                               "Proxy-Authentication-Info"};
 
-// Of a request: what we set ourselves, what is ours, and what a client could only claim.
+// Headers of a request that we set ourselves, that are for us, or that a client could only claim.
 constexpr std::array<std::string_view, 11> not_for_guests = {
     "Host",      "Content-Length", "Expect",       "X-API-Key", "X-Access-Token", "Cookie",
     "Forwarded", "X-Real-IP",      "X-Request-Id", "Via",       "True-Client-IP"};
 
-// Of an answer, in either form: what other programs on its way to the client would obey, what has a
-// browser ask elsewhere for this name, and what we set ourselves.
+// Headers of an answer, in either form, that other programs on its way to the client would obey,
+// that direct a browser elsewhere for this name, or that we set ourselves.
 constexpr std::array<std::string_view, 18> not_for_clients = {"Content-Length",
                                                               "X-Request-Id",
                                                               "X-Sendfile",
@@ -50,7 +50,7 @@ constexpr std::array<std::string_view, 18> not_for_clients = {"Content-Length",
                                                               "Report-To",
                                                               "Reporting-Endpoints"};
 
-// Of an answer under our own origin.
+// Headers of an answer that are removed under our own origin.
 constexpr std::array<std::string_view, 17> not_for_our_origin = {
     "Set-Cookie",
     "Service-Worker-Allowed",
@@ -96,7 +96,7 @@ bool goes_in(const Header& header, const RequestHead& head, const PortCall& call
     return false;
   }
   if (call.key_is_authorization && equal_ignoring_case(header.name, "Authorization")) return false;
-  // An address that a page was opened by may have the token in it.
+  // The address by which a page was opened may contain the token.
   return !(equal_ignoring_case(header.name, "Referer") &&
            header.value.find(access_token_parameter) != std::string::npos);
 }
@@ -108,8 +108,8 @@ void add(std::string& text, std::string_view name, std::string_view value) {
   text += "\r\n";
 }
 
-// Servers that check Host expect localhost; those that compare it to Origin expect what the
-// browser's page has.
+// Servers that check Host expect localhost; those that compare it to Origin expect the name in the
+// browser's page.
 std::string host_for_guest(const RequestHead& head, const PortCall& call) {
   if (call.target.form == PortForm::path) return "localhost:" + call.target.port;
   return std::string(head.header("Host").value_or(""));
@@ -152,7 +152,7 @@ bool goes_out(const Header& header, const std::vector<Header>& answer, PortForm 
   if (is_of_connection(header.name, answer) || is_one_of(header.name, not_for_clients)) {
     return false;
   }
-  // What a proxy in front of us obeys, but for the wish not to collect an answer.
+  // Headers that a proxy in front of us obeys, except the wish not to buffer an answer.
   if (has_prefix(header.name, "X-Accel-") && !equal_ignoring_case(header.name, "X-Accel-Buffering"))
     return false;
   if (!is_printable(header.value) || header.name.empty()) return false;
@@ -160,14 +160,15 @@ bool goes_out(const Header& header, const std::vector<Header>& answer, PortForm 
   return !is_one_of(header.name, not_for_our_origin) && !has_prefix(header.name, "Access-Control-");
 }
 
-// Also without a name of its own, as which a browser would send the value alone.
+// Matches a cookie without a name, too, for which a browser would send the value alone.
 bool names_our_cookie(std::string_view pair) {
   const auto same = [](char a, char b) { return equal_ignoring_case({&a, 1}, {&b, 1}); };
   return std::search(pair.begin(), pair.end(), access_token_cookie.begin(),
                      access_token_cookie.end(), same) != pair.end();
 }
 
-// For this one host name alone; nothing where it could be taken for a cookie of ours.
+// Restricts a cookie to this host name; returns std::nullopt where it could be taken for one of
+// ours.
 std::optional<std::string> own_cookie(std::string_view cookie) {
   if (names_our_cookie(cookie.substr(0, cookie.find(';')))) return std::nullopt;
   std::string kept;
@@ -180,7 +181,7 @@ std::optional<std::string> own_cookie(std::string_view cookie) {
   return kept;
 }
 
-// A server inside knows nothing of what stands before its paths out here.
+// A server inside does not know the prefix of its paths out here.
 std::string location_for_client(std::string_view location, const PortCall& call) {
   for (const std::string_view host : {"localhost:", "127.0.0.1:"}) {
     const std::string own = "http://" + std::string(host) + call.target.port;
@@ -193,7 +194,7 @@ std::string location_for_client(std::string_view location, const PortCall& call)
   return (is_absolute_path ? call.target.prefix() : std::string()) + std::string(location);
 }
 
-// Who may see an answer is decided by a key or token, of which caches know nothing.
+// A key or token decides who may see an answer, which caches do not know.
 void add_caching(std::vector<Header>& headers, const std::vector<Header>& answer) {
   const bool says = std::any_of(answer.begin(), answer.end(), [](const Header& header) {
     return equal_ignoring_case(header.name, "Cache-Control");
@@ -240,10 +241,10 @@ std::vector<Header> headers_for_client(const std::vector<Header>& answer, const 
   }
   add_caching(headers, answer);
   if (form == PortForm::host) return headers;
-  // Together with what the server inside says itself, which can forbid more and allow nothing.
+  // Applies together with the policy of the server inside, which can forbid more and allow nothing.
   headers.push_back({"Content-Security-Policy", "sandbox allow-scripts allow-forms"});
   headers.push_back({"X-Content-Type-Options", "nosniff"});
-  // A page elsewhere gets it with a token in the address alone, and whoever was given that may
+  // A page elsewhere can load it only with a token in the address, and the holder of a token may
   // embed it.
   headers.push_back({"Cross-Origin-Resource-Policy", "cross-origin"});
   headers.push_back({"Referrer-Policy", "no-referrer"});

@@ -31,14 +31,15 @@ using Room = std::array<char, piece_bytes>;
 
 constexpr std::string_view breaks_off = "the body of its answer is not framed as HTTP/1.1 says";
 
-// A problem where the server inside broke off before its answer began.
+// The problem where the server inside broke off before its answer began.
 Response bad_gateway(const PortCall& call, std::string_view what, bool is_late) {
   const std::string detail =
       "port " + call.target.port + ": the server in the sandbox: " + std::string(what);
   return problem(is_late ? RefusalCode::port_timeout : RefusalCode::port_bad_answer, detail);
 }
 
-// Ends the connection to the server inside when nobody waits for it any more, or the sandbox ends.
+// Ends the connection to the server inside when nobody waits for it any more, or when the sandbox
+// ends.
 class EndsWith {
  public:
   EndsWith(asio::any_io_executor executor, const Cancel& gone, const PortCall& call,
@@ -80,8 +81,8 @@ void begin(const GuestAnswer& from, const PortCall& call, ResponseStream& to) {
   }
 }
 
-// Hands the rest of an answer, whose head is there, to the client. False: it breaks off before the
-// client has heard anything of it.
+// Passes the rest of an answer, whose head was read, to the client. Returns false where it breaks
+// off before anything was sent to the client.
 awaitable<bool> relay(GuestAnswer& from, const PortCall& call, ResponseStream& to,
                       std::chrono::milliseconds patience) {
   const auto room = std::make_unique<Room>();
@@ -90,7 +91,7 @@ awaitable<bool> relay(GuestAnswer& from, const PortCall& call, ResponseStream& t
   if (is_at_hand) piece = co_await from.read(*room, patience);
   if (piece.is_broken) co_return false;
   begin(from, call, to);
-  // Whoever waits for events wants to know at once that there will be some.
+  // A client that waits for events wants to know at once that the stream is open.
   if (!is_at_hand) {
     if (!co_await to.write(std::string_view())) co_return true;
     piece = co_await from.read(*room, patience);
@@ -104,7 +105,7 @@ awaitable<bool> relay(GuestAnswer& from, const PortCall& call, ResponseStream& t
   co_return true;
 }
 
-// The line before a chunk of as many bytes.
+// The line before a chunk of this size.
 std::string chunk_line(std::size_t size) {
   std::array<char, 2 * sizeof(std::size_t)> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), size, 16).ptr;
@@ -128,7 +129,7 @@ class Exchange {
   awaitable<Response> run() {
     const std::string head = head_for_guest(head_, call_);
     const bool is_sent = co_await guest_->write(head, options_.head_timeout);
-    // A server may answer and end the connection before it has read all.
+    // A server may answer and end the connection before it has read everything.
     if (is_sent) {
       co_await (send_body() && receive_answer());
     } else {
@@ -157,7 +158,7 @@ class Exchange {
     }
   }
 
-  // The request breaks off, and so does what the server inside gets of it.
+  // The request breaks off, and so does the part that the server inside gets.
   void give_up() {
     if (is_answered_) return;
     is_cut_ = true;
@@ -187,12 +188,13 @@ class Exchange {
   const std::shared_ptr<GuestStream> guest_;
   const PortOptions& options_;
   GuestAnswer from_guest_;
-  bool is_cut_ = false;       // the client's body
-  bool is_answered_ = false;  // nothing more is to come of it
+  bool is_cut_ = false;       // the client's body broke off
+  bool is_answered_ = false;  // nothing more of it is needed
   Response problem_;
 };
 
-// Bytes both ways, until either side ends the connection or nothing was said for a while.
+// Passes bytes both ways, until either side ends the connection or neither has sent anything for a
+// while.
 class Tunnel : public std::enable_shared_from_this<Tunnel> {
  public:
   Tunnel(Socket& client, std::shared_ptr<GuestStream> guest, std::chrono::milliseconds idle)
@@ -254,7 +256,7 @@ class Tunnel : public std::enable_shared_from_this<Tunnel> {
   const std::shared_ptr<Deadline> deadline_;
 };
 
-// A whole answer to a client whose connection ends then.
+// Sends a whole answer to a client, whose connection then ends.
 awaitable<void> answer_and_end(Socket& client, Response response, std::string_view request_id) {
   const std::string text =
       render_head(response, request_id, Connection::close, {.length = response.body.size()}) +
@@ -296,7 +298,7 @@ awaitable<void> PortProxy::upgrade(Socket client, RequestHead head, PortCall cal
   };
   const EndsWith ends(executor, gone, call, std::move(close));
   const std::string asked = head_for_guest(head, call);
-  // Where it could not be sent there is no answer either.
+  // If it could not be sent, there is no answer either.
   co_await guest->write(asked, options_.head_timeout);
   GuestAnswer answer(*guest, GuestAnswer::Asked::upgrade);
   if (const auto complaint = co_await answer.read_head(options_.head_timeout)) {

@@ -1,4 +1,4 @@
-// Requests that a server inside a sandbox answers.
+// Forwards requests to servers inside sandboxes.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -15,25 +15,25 @@
 namespace server {
 
 struct PortOptions {
-  // How long a server may say nothing before its answer; between two pieces of one, and on a
+  // How long a server may be silent before its answer; between two pieces of an answer, and on a
   // WebSocket, ten times as long.
   std::chrono::milliseconds head_timeout{60'000};
-  std::chrono::milliseconds write_timeout{60'000};  // of a piece, to the client
+  std::chrono::milliseconds write_timeout{60'000};  // for a piece, to the client
 
   std::chrono::milliseconds idle_timeout() const { return 10 * head_timeout; }
 };
 
 // Each request has a connection of its own to the server inside, which speaks HTTP/1.1 and is asked
-// to close it. Both sides are parsed, and written anew: what one of them says is framed as we have
-// understood it. Some ten KiB are held of each direction; who does not read makes the other one
-// wait. Thread-safe; what is passed by reference outlives it.
+// to close it. Both sides are parsed and written anew, so that their messages are framed as we
+// understood them. Some ten KiB are held in each direction; a side that does not read makes the
+// other one wait. Thread-safe; referenced objects must outlive it.
 class PortProxy {
  public:
   PortProxy(const runtime::Services& services, PortOptions options)
       : services_(services), options_(options) {}
 
-  // Returns what the client is told where the server inside did not answer; else the answer is
-  // written to `answer`.
+  // Returns the answer for the client where the server inside did not answer; otherwise writes that
+  // answer to `answer`.
   boost::asio::awaitable<Response> serve(RequestHead head, PortCall call, RequestBody& body,
                                          ResponseStream& answer, runtime::Cancel gone) const;
 

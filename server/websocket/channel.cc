@@ -25,8 +25,8 @@ class BeastChannel final : public Channel {
  public:
   BeastChannel(Socket socket, ChannelOptions options)
       : stream_(std::move(socket)), options_(options) {
-    // A message that its header says is longer is refused with 1009 before it comes. Up to there
-    // read() counts, which can still answer.
+    // A message whose header announces more is refused with 1009 before it comes. Below that read()
+    // counts, which can still answer.
     stream_.read_message_max(2 * options_.max_message_bytes);
     stream_.write_buffer_bytes(buffer_bytes);
   }

@@ -17,12 +17,12 @@ namespace server {
 struct ChannelOptions {
   std::size_t max_message_bytes = 16u << 20;
   std::chrono::milliseconds handshake_timeout{10'000};
-  // A client that takes nothing for so long is taken for gone.
+  // A client that takes nothing for this long is considered gone.
   std::chrono::milliseconds write_timeout{60'000};
   std::chrono::milliseconds close_timeout{3'000};
 };
 
-// RFC 6455, 7.4, and IANA's registry.
+// The codes of RFC 6455, 7.4, and IANA's registry.
 enum class CloseCode : std::uint16_t {
   normal = 1000,
   going_away = 1001,
@@ -32,10 +32,10 @@ enum class CloseCode : std::uint16_t {
   try_later = 1013,
 };
 
-// The code that goes with an error of this HTTP status.
+// The code for an error of this HTTP status.
 CloseCode close_code_of(int status) noexcept;
 
-// Everything happens on the socket's executor, a strand. Reading, writing and closing may go on at
+// Must be used on the socket's executor, a strand. Reading, writing and closing may be pending at
 // the same time, each once.
 class Channel {
  public:
@@ -44,26 +44,26 @@ class Channel {
 
   virtual boost::asio::any_io_executor executor() = 0;
 
-  // Answers the handshake. False: it was refused, or the client is gone.
+  // Answers the handshake. Returns false where it was refused, or the client is gone.
   virtual boost::asio::awaitable<bool> accept(const RequestHead& head) = 0;
 
   struct Message {
     enum class Kind : std::uint8_t { text, binary, too_large, closed } kind;
     std::string bytes;
   };
-  // The next message; its memory is `share`'s concern. Pings are answered meanwhile.
+  // Reads the next message; `share` accounts for its memory. Pings are answered meanwhile.
   virtual boost::asio::awaitable<Message> read(BodyBudget::Share& share) = 0;
 
-  // One at a time of these. False: the connection is over.
+  // Only one of these may be pending. Return false where the connection is over.
   virtual boost::asio::awaitable<bool> write(std::string text) = 0;
   virtual boost::asio::awaitable<bool> write_binary(std::string bytes) = 0;
   // Shows that the connection lives, and finds out where it does not.
   virtual boost::asio::awaitable<bool> ping() = 0;
 
-  // Says goodbye and waits for the answer, but not for long. A read that goes on ends.
+  // Says goodbye and waits a short time for the answer. Ends a pending read.
   virtual boost::asio::awaitable<void> close(CloseCode code) = 0;
 
-  // Ends the connection at once, and whatever goes on with it.
+  // Ends the connection at once, with all pending operations.
   virtual void abort() = 0;
 };
 

@@ -1,4 +1,4 @@
-"""What is not a valid request: the status, and a detail that names the field."""
+"""Invalid requests: their status, and a detail that names the field."""
 import json
 
 import live_server
@@ -19,7 +19,7 @@ class BadRequests(live_server.ServerTest):
         return problem
 
     def tearDown(self):
-        # Whatever was sent, the server goes on.
+        # After any of these the server goes on.
         with self.server.client() as client:
             self.assertEqual("42\n", client.execute("print(6*7)")["stdout"])
 
@@ -75,7 +75,7 @@ class BadRequests(live_server.ServerTest):
                       b"1e400", b"-1e400", b"99999999999999999999999"):
             with self.subTest(value):
                 self.refused(b'{"code": "x", "timeout_seconds": ' + value + b"}", 400, "timeout_seconds")
-        # No JSON: refused before there are fields.
+        # These are not JSON: they are refused before there are fields.
         for value in (b"NaN", b"Infinity", b"-Infinity", b".5", b"5.", b"0x5"):
             with self.subTest(value):
                 self.refused(b'{"code": "x", "timeout_seconds": ' + value + b"}", 400)
@@ -95,7 +95,7 @@ class BadRequests(live_server.ServerTest):
         def nested(levels):
             return b'{"code": "x", "unknown": ' + b"[" * levels + b"]" * levels + b"}"
 
-        # The object is a level itself.
+        # The object is itself a level.
         self.refused(nested(31), 400, "unknown")
         self.assertNotIn("32 levels", self.refused(nested(31), 400)["detail"])
         self.assertIn("32 levels", self.refused(nested(32), 400)["detail"])

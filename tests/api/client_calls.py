@@ -1,4 +1,5 @@
-"""Holds what a client library asks for against the description of the interface: each operation, and each field of it."""
+"""Checks the requests of a client library against the description of the interface: each operation, and each field
+of it."""
 import contextlib
 import http.server
 import json
@@ -24,7 +25,7 @@ LEFT_OUT_PARAMETERS = {
     "follow": "`Accept` asks for the same",
     "expires": "of signed URLs, which are whole as they are given",
 }
-# What a method is given for a parameter of that name; all others are given a text.
+# The argument for a parameter of that name; all other parameters get a text.
 BY_NAME = {
     "path": "/x", "move_to": "/y", "port": 1, "pid": 1, "columns": 1, "rows": 1, "timeout_seconds": 1, "answer_seconds": 60,
     "files": {"a": "b"}, "limits": {}, "recursive": True, "start": 1, "end": 2, "keep_stdin_open": True, "close": True, "group": True,
@@ -39,7 +40,7 @@ def value_for(name):
 
 
 class Recorder:
-    """A server that refuses all, and keeps what it was asked."""
+    """A server that refuses every request, and records it."""
 
     def __init__(self):
         requests = self.requests = []
@@ -111,13 +112,13 @@ class Description:
                     self.operations[operation["operationId"]] = (method, path, *self._named(item, operation))
 
     def wanted(self):
-        """The ids of operations that a client has a method for."""
+        """The ids of operations for which a client has a method."""
         tags = {operation["operationId"]: operation["tags"] for item in self.document["paths"].values()
                 for method, operation in item.items() if method in METHODS}
         return {name for name in self.operations if name not in LEFT_OUT and not LEFT_OUT_TAGS.keys() & set(tags[name])}
 
     def operation_of(self, method, path):
-        """The id of the one that a request is for. A path without braces goes before one with."""
+        """The id of a request's operation. A path without braces has precedence over one with braces."""
         fitting = [name for name, (its_method, pattern, *_) in self.operations.items()
                    if its_method == method and self._fits(path, pattern)]
         return min(fitting, key=lambda name: self.operations[name][1].count("{"), default=None)
@@ -138,7 +139,7 @@ class Description:
         return set(found["properties"])
 
     def answer(self, operation):
-        """The members of what an operation answers with 200."""
+        """The members of an operation's answer with 200."""
         method, path, *_ = self.operations[operation]
         content = self.document["paths"][path][method]["responses"]["200"]["content"]
         return self.resolved(content["application/json"]["schema"])["properties"]
@@ -159,7 +160,8 @@ class Description:
 
 
 def assert_all_is_asked_for(test, description, requests):
-    """`requests`: what a Recorder has of a client each of whose methods was called with each of its parameters."""
+    """`requests` are those that a Recorder has of a client, each of whose methods was called with each of its
+    parameters."""
     seen = {}
     for method, target, body in requests:
         parts = urllib.parse.urlsplit(target)
@@ -181,7 +183,7 @@ def assert_nothing_is_left_out_in_vain(test, description):
     test.assertLessEqual(LEFT_OUT_TAGS.keys(), tags)
 
 
-# Where the description has what a type of an answer stands for: a schema, or a part of one. The rest have its name.
+# The schema, or the part of one, for types of answers whose name the description does not have.
 ELSEWHERE = {
     "Artifact": ("RunResult", "properties", "artifacts", "items"),
     "NetworkDecision": ("RunResult", "properties", "network", "items"),
@@ -203,7 +205,7 @@ ANSWERS = {"SearchResult": "searchFiles", "SignedUrl": "signFileUrl", "Erased": 
 
 
 def members_of(description, name):
-    """What the description says that the type `name` of an answer has."""
+    """The members that the description gives the type `name` of an answer."""
     if name in ANSWERS:
         return set(description.answer(ANSWERS[name]))
     if name == "SearchMatch":

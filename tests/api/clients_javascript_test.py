@@ -20,15 +20,15 @@ BUILDS = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", "/nonexistent")).par
 TYPESCRIPT = BUILDS / "npm-llm" / "node_modules" / "typescript" / "bin" / "tsc"
 WS = BUILDS / "npm" / "node_modules" / "ws"
 KEY = "a-key-made-for-this-test"
-# Those whose methods ask the server.
+# The classes whose methods send requests.
 OWNERS = ("Client", "Jobs", "Lessons", "Webhooks", "Sandboxes", "Sandbox", "SandboxFiles", "Processes", "Process")
 ASK_NOTHING = {"constructor", "portUrl", "terminalRequest"}
-# Of a call, and no field of a request.
+# Options of a call that are not fields of a request.
 OF_THE_CALL = {"signal", "answerSeconds", "onOutput"}
 
 
 def camel(name):
-    """As session.js has it."""
+    """Converts a name as session.js does."""
     return re.sub(r"_([a-z0-9])", lambda found: found.group(1).upper(), name)
 
 
@@ -61,7 +61,7 @@ class Described(NodeTest):
         self.declared = Declarations((FOLDER / "agent_sandbox.d.ts").read_text(encoding="utf-8"))
 
     def calls(self):
-        """Each method with each of its parameters, and each member of its options."""
+        """Calls each method with each of its parameters, and each member of its options."""
         for owner in OWNERS:
             for method, parameters in self.declared.methods(owner).items():
                 if method not in ASK_NOTHING:
@@ -79,7 +79,7 @@ class Described(NodeTest):
         self.assertGreater(len(calls), 70)
         told = "".join(json.dumps(call) + "\n" for call in calls)
         self.assertEqual("", self.run_node(HERE / "clients_javascript_calls.mjs", str(MODULE), recorder.url, text=told))
-        # What these two add is bytes in base64 and a terminal, in the place of an option.
+        # These two methods add bytes in base64 and a terminal, each in place of an option.
         recorder.requests += [("post", "/v1/sandboxes/s/processes/1/stdin", {"encoding": "base64"}),
                               ("get", "/v1/sandboxes/s/terminal?" + "&".join(f"{snake(name)}=1" for name in
                                                                              self.declared.properties("TerminalOptions")), None)]

@@ -27,7 +27,7 @@ import agent_sandbox as clients
 
 AT_ONCE = 50
 NO_SANDBOX = types.SimpleNamespace(id="s", domain=None, access_token=None)
-# Of whoever runs the tests.
+# The variable may be set for the person who runs the tests.
 os.environ.pop("AGENT_SANDBOX_KEY", None)
 
 
@@ -35,7 +35,7 @@ class Waiting(live_server.ServerTest):
     environment = {"JOBS_PATH": ":memory:"}
 
     def run_with_client(self, test):
-        """`test(client)`, a coroutine function."""
+        """Runs `test(client)`, a coroutine function."""
         async def whole():
             async with clients.AsyncClient(f"http://127.0.0.1:{self.server.port}", answer_seconds=time_scale.scaled(60)) as client:
                 return await test(client)
@@ -180,7 +180,7 @@ LAST_CHUNK = b"0\r\nTrailer: x\r\n\r\n"
 
 
 class Answers(unittest.TestCase):
-    """What both clients make of what a server, or a proxy in front of it, may say."""
+    """The results of both clients for every answer of a server, or of a proxy in front of it."""
 
     def scripted(self, *answers, **options):
         server = Scripted(*answers, **options)
@@ -188,7 +188,8 @@ class Answers(unittest.TestCase):
         return server
 
     def outcomes(self, answers, ask, stays=(), **options):
-        """What `ask(client)` returns or raises, of the blocking client and of the other one, each with a server of its own."""
+        """The result or exception of `ask(client)`, for the blocking client and for the other one, each with a
+        server of its own."""
         def attempt(work):
             try:
                 return work()
@@ -283,7 +284,8 @@ class Answers(unittest.TestCase):
             asyncio.run(waiting())
 
     def test_a_connection_that_was_closed_meanwhile(self):
-        """A request that is safe to repeat goes on another one. One that is not is no success, and not sent twice."""
+        """A request that is safe to repeat is sent again on another connection. Any other one fails, and is not sent
+        twice."""
         server = self.scripted([answer(OK), b""], answer(OK), [answer(OK), b""])
         with clients.Client(f"http://127.0.0.1:{server.port}") as client:
             self.assertEqual(["ok", "ok"], [client.health().status for _ in range(2)])

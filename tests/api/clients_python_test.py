@@ -30,7 +30,7 @@ import agent_sandbox as clients
 from agent_sandbox import answers, sandbox_answers
 
 KEY = "a-key-made-for-this-test"
-# Of whoever runs the tests.
+# The variable may be set for the person who runs the tests.
 os.environ.pop("AGENT_SANDBOX_KEY", None)
 NO_SANDBOX = types.SimpleNamespace(id="s", domain=None, access_token=None)
 NO_PROCESS = types.SimpleNamespace(pid=1)
@@ -42,7 +42,7 @@ def public_methods(owner):
 
 
 def call(method):
-    """With each of its parameters, and what it returns is begun where it is to be read later."""
+    """Calls a method with each of its parameters, and begins to read a result that is read lazily."""
     given = {name: io.BytesIO(b"x") if name == "file" else b"x" if name in ("content", "archive", "data") else client_calls.value_for(name)
              for name in inspect.signature(method).parameters if name != "on_output"}
     outcome = method(**given)

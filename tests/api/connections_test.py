@@ -13,7 +13,7 @@ import time_scale
 
 
 def raw(port, request, timeout=10.0):
-    """Everything that comes back for `request`, until the server closes or nothing comes for a while."""
+    """Returns everything that comes back for `request`, until the server closes or nothing comes for a while."""
     with socket.create_connection(("127.0.0.1", port), time_scale.scaled(timeout)) as connection:
         answer = b""
         try:
@@ -157,13 +157,13 @@ class Idle(live_server.ServerTest):
 
 
 class Floods(live_server.ServerTest):
-    """More connections than there may be, of one peer and of all together."""
+    """More connections than allowed, from one peer and from all together."""
 
     environment = {"API_MAX_CONNECTIONS": "12", "API_MAX_CONNECTIONS_PER_PEER": "8"}
 
     def setUp(self):
         super().setUp()
-        # Those of the method before count until the server has seen their end.
+        # The connections of the previous test count until the server has seen their end.
         self.assertTrue(host_view.wait_until(lambda: self.held() == 0, 10), self.held())
 
     def open(self, count, peer):
@@ -178,7 +178,7 @@ class Floods(live_server.ServerTest):
         return sum(row[1].endswith(f":{self.server.port:04X}") and row[3] in ("01", "08") for row in rows)
 
     def ask(self, connection):
-        """The status, or 0 where the connection was closed without a word."""
+        """Returns the status, or 0 where the connection was closed without an answer."""
         try:
             connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
             return int((connection.recv(65536).split() + [b"", b"0"])[1])
@@ -208,7 +208,7 @@ class Floods(live_server.ServerTest):
 
     def test_a_flood_ends_with_the_flood(self):
         flood = self.open(300, "127.0.0.4")
-        # Beyond the 64 that hear why, they are closed at once.
+        # Connections beyond the 64 that get an answer are closed at once.
         self.assertTrue(host_view.wait_until(lambda: self.held() <= 8 + 64, 5), self.held())
         self.assertEqual(200, self.ask(self.open(1, "127.0.0.5")[0]))
         self.close_all(flood)
@@ -219,7 +219,7 @@ class Floods(live_server.ServerTest):
 
 
 class TheEnd(live_server.ServerTest):
-    """Each method has a server of its own, since it ends it."""
+    """Each test has a server of its own, since it ends it."""
 
     def setUp(self):
         super().setUp()
@@ -259,7 +259,7 @@ class TheEnd(live_server.ServerTest):
         self.run_for_long()
         below = self.mine.processes()
         os.kill(self.mine.pid, signal.SIGTERM)
-        # Two that come before the first is seen are one.
+        # Two signals count as one if both come before the first is seen.
         with self.mine.client() as client:
             self.assertTrue(host_view.wait_until(lambda: client.send("GET", "/health").status == 503, 5), "it does not drain")
         os.kill(self.mine.pid, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""`agent-sandbox doctor` on this very host: what it says is what the host's own files say, whichever that is."""
+"""`agent-sandbox doctor` on this very host: its findings agree with the host's own files."""
 import json
 import os
 import pathlib
@@ -12,7 +12,7 @@ import host_view
 import live_server
 import time_scale
 
-# What is measured anew each time.
+# These checks measure anew each time.
 TIMED = ("speed", "self test")
 FIGURES = {"page_touched": "page touched", "page_copied": "page copied", "fork": "fork", "context_switch": "context switch",
            "system_call": "system call"}
@@ -85,7 +85,7 @@ class Doctor(unittest.TestCase):
             self.assertEqual(version < 6, "not signals" in self.checks["landlock"]["found"])
 
     def test_an_interpreter_that_is_not_shown(self):
-        """A /usr whose python3 is one that no package brought, in a mount namespace of the test's own."""
+        """The python3 in /usr belongs to no package; the test has a mount namespace of its own."""
         with tempfile.TemporaryDirectory(prefix="agent-sandbox-doctor.") as folder:
             os.chmod(folder, 0o755)
             for name in ("own", "local/bin"):

@@ -1,4 +1,4 @@
-"""SIGTERM: what was accepted is answered, what comes later hears so, and then the server ends."""
+"""SIGTERM: accepted requests are answered, later ones are told that the server stops, and then the server ends."""
 import concurrent.futures
 import contextlib
 import http.client
@@ -54,7 +54,7 @@ class Drain(live_server.ServerTest):
             with concurrent.futures.ThreadPoolExecutor(8) as pool:
                 hammers = [pool.submit(hammer, number) for number in range(8)]
                 time.sleep(pause)
-                # One of them at least has been answered before.
+                # At least one of them was answered before.
                 self.assertTrue(host_view.wait_until(lambda answers=answers: answers, 20))
                 terminated.set()
                 os.kill(server.pid, signal.SIGTERM)
@@ -103,14 +103,14 @@ class Drain(live_server.ServerTest):
                 answer = other.send("GET", "/health")
                 self.assertEqual(("draining", "5"), (answer.json["status"], answer.headers["Retry-After"]))
                 self.assertEqual(503, other.post({"code": "pass"}).status)
-                # Somebody may wait for a result by asking for it.
+                # A client may wait for a result by polling it.
                 self.assertEqual(1, len(other.send("GET", "/jobs?status=running").json["jobs"]))
                 self.assertIn("agent_sandbox_draining 1", other.send("GET", "/metrics").body.decode())
             self.assertEqual("whole\n", running.result(10)["stdout"])
         self.assertEqual(0, self.ended(server, 5))
 
     def test_a_terminal_that_is_closed_ends_it_like_this(self):
-        """Shell and kernel send SIGHUP both."""
+        """Both the shell and the kernel send SIGHUP."""
         server = self.start()
         with concurrent.futures.ThreadPoolExecutor(1) as pool, server.client() as client:
             running = pool.submit(client.execute, "import time; time.sleep(1); print('whole')")
@@ -157,8 +157,8 @@ class Drain(live_server.ServerTest):
                             with server.client() as late:
                                 statuses.add(late.post({"code": "pass"}).status)
                         except (ConnectionResetError, BrokenPipeError):
-                            # The kernel had connected it between the last look at who waits and the end of the listener: the next one
-                            # is refused.
+                            # The kernel had accepted the connection between the last look at the backlog and the end of
+                            # the listener: the next one is refused.
                             resets += 1
                 return statuses, resets
 
@@ -167,7 +167,7 @@ class Drain(live_server.ServerTest):
             heard = set()
             for one in late:
                 statuses, resets = one.result()
-                # Those that came before the signal was seen have run.
+                # Requests from before the signal was seen have run.
                 self.assertLessEqual(statuses, {200, 503})
                 self.assertLess(resets, 2, "a connection was reset, and the next one was not refused")
                 heard |= statuses

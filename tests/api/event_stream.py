@@ -9,7 +9,7 @@ SSE, NDJSON = "text/event-stream", "application/x-ndjson"
 
 
 class Stream:
-    """On a connection of its own or on `connection`."""
+    """Uses `connection`, or one of its own."""
 
     def __init__(self, port, method, path, body=None, accept=SSE, connection=None, **headers):
         self.connection = connection or http.client.HTTPConnection("127.0.0.1", port, timeout=time_scale.scaled(60))
@@ -24,7 +24,7 @@ class Stream:
         self.connection.close()
 
     def leave(self):
-        """Closes the connection although more would come."""
+        """Closes the connection although more events would come."""
         self.response.close()
         self.close()
 

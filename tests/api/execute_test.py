@@ -1,4 +1,4 @@
-"""POST /execute when everything goes well: the contract's fields, both languages, both encodings."""
+"""POST /execute where everything succeeds: the contract's fields, both languages, both encodings."""
 import base64
 import datetime
 import re

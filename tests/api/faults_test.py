@@ -1,5 +1,5 @@
 """Processes of the server that are killed at each phase, and descriptors that run out, while requests come: each is
-answered by what its own program did or by a plain word that it was not to be, and the service goes on."""
+answered by the outcome of its own program or by a plain refusal, and the service goes on."""
 import collections
 import concurrent.futures
 import contextlib
@@ -23,7 +23,7 @@ class FaultTest(live_server.ServerTest):
     environment = {"SANDBOX_POOL_SIZE": "4", "JOBS_PATH": ":memory:"}
 
     def tearDown(self):
-        """Whatever happened: programs run, warm ones too, and nothing is left of the others."""
+        """After every fault programs run, including warm ones, and nothing is left of the others."""
         for _ in range(3):
             self.assertEqual("42\n", self.execute("print(6*7)", timeout_seconds=30)["stdout"])
         self.wait_for(lambda: self.execute("print(6*7)", timeout_seconds=30)["warm"])
@@ -35,7 +35,7 @@ class FaultTest(live_server.ServerTest):
         return [pid for pid in self.server.processes() if name_of(pid) == name]
 
     def begin(self, **fields):
-        """A program that runs until it is killed; yields the list that its answer comes into."""
+        """Starts a program that runs until it is killed; yields the list to which its answer is added."""
         answers = []
 
         def run():
@@ -45,12 +45,12 @@ class FaultTest(live_server.ServerTest):
         thread = threading.Thread(target=run)
         thread.start()
         self.addCleanup(thread.join)
-        # Until it has begun it would be run once more by another jail.
+        # A program that has not begun yet would be run again by another jail.
         self.assertTrue(self.server.wait_for_program("for-long"), self.pools())
         return answers
 
     def expect_killed(self, answers):
-        """At once, and as what happened."""
+        """The answer comes at once, and says that the program was killed."""
         self.assertTrue(host_view.wait_until(lambda: answers, 5), "no answer")
         self.assertEqual(200, answers[0].status, answers)
         result = answers[0].json
@@ -98,7 +98,7 @@ class KilledOnce(FaultTest):
         self.assertEqual("42\n", self.execute("print(6*7)", timeout_seconds=30)["stdout"])
 
     def test_zygote_that_holds_a_request(self):
-        """Its jail is asked for, and does not come: the program is run by another."""
+        """A jail is requested from it, and does not come: another one runs the program."""
         self.wait_until_warm()
         zygotes = [pid for host in self.named("jail-template") for pid in host_view.descendants(host)
                    if name_of(pid) == "python3" and host_view.parent_of(pid) == host]
@@ -122,13 +122,13 @@ class KilledOnce(FaultTest):
 
 
 class LeavesNoZombie(FaultTest):
-    """Their owner goes on holding what stands for them, and is idle."""
+    """Their owner still holds their descriptors, and is idle."""
 
     environment = {**FaultTest.environment, "SANDBOX_NETWORK_ENABLED": "true", "SANDBOX_NETWORK_ALLOW": "127.0.0.1:1"}
 
     def check(self, found):
         self.wait_until_warm()
-        # Where another test has killed the proxy, this has a new one started.
+        # Another test may have killed the proxy; this starts a new one.
         self.execute("pass", network={"allow": ["127.0.0.1:1"]}, timeout_seconds=30)
         self.wait_for(found)
         killed = found()
@@ -147,7 +147,7 @@ class LeavesNoZombie(FaultTest):
 
 
 class Stopped(FaultTest):
-    """Stopped, as by a debugger or a host that does not give it a processor: it takes orders and does nothing."""
+    """Stopped, as by a debugger or for lack of a processor: it takes orders and does nothing."""
 
     def stop(self, pids):
         self.assertTrue(pids)
@@ -186,7 +186,8 @@ class Hung(Stopped):
 
 
 class HungLauncher(Stopped):
-    """On a server of its own: what a launcher has made outlives it, and is no descendant of the server any more."""
+    """Uses a server of its own: processes that a launcher has made outlive it, and are then no descendants of the
+    server."""
 
     def test_launcher(self):
         """No jail can be made. That is no answer about the program, which never ran."""
@@ -202,7 +203,7 @@ class HungLauncher(Stopped):
 
 class KilledUnderLoad(FaultTest):
     def load(self, fault, seconds):
-        """What came back while `fault()` struck again and again: answers by what they are."""
+        """The answers that came back while `fault()` was repeated, by kind."""
         seen, wrong, stop = collections.Counter(), [], threading.Event()
 
         def run(worker):
@@ -223,7 +224,7 @@ class KilledUnderLoad(FaultTest):
             thread.start()
         try:
             started = time.monotonic()
-            # On a slow or busy host it takes longer until some programs come to their own end between two faults.
+            # On a slow or busy host it takes longer until some programs end by themselves between two faults.
             while (past := time.monotonic() - started) < seconds or (seen["its own"] <= 10 and past < time_scale.patience(20)):
                 fault()
                 time.sleep(0.2)
@@ -261,7 +262,7 @@ class KilledUnderLoad(FaultTest):
 
 
 class FewDescriptors(live_server.ServerTest):
-    """A server that can never open enough."""
+    """A server whose limit of descriptors is always too low."""
 
     LIMIT = 100
     SETTINGS = {"SANDBOX_POOL_SIZE": "0", "JOBS_PATH": ":memory:"}
@@ -316,7 +317,7 @@ class Shortage(FewDescriptors):
         self.wait_for(lambda: host_view.open_descriptors(self.server.pid) <= before)
 
     def test_descriptors_for_connections(self):
-        """Who comes too late waits; who is connected goes on, and the server does not spin."""
+        """New clients wait, connected ones are served, and the server does not spin."""
         self.execute("pass")
         with contextlib.ExitStack() as stack:
             for _ in range(2 * self.LIMIT):
@@ -325,7 +326,7 @@ class Shortage(FewDescriptors):
             time.sleep(1)
             self.assertLess(self.processor_seconds() - before, 0.5, "it spins")
             self.assertEqual(200, self.client.send("GET", "/health").status)
-        # Those that have been closed hold descriptors until the server has seen it.
+        # Closed connections hold descriptors until the server has seen their end.
         self.wait_for(lambda: host_view.open_descriptors(self.server.pid) < self.LIMIT // 2)
         with self.server.client() as late:
             self.assertEqual("42\n", late.execute("print(6*7)")["stdout"])
@@ -336,7 +337,8 @@ class Shortage(FewDescriptors):
 
 
 class ShortageBetweenTemplates(FewDescriptors):
-    """Enough for one template's burst, or for another's; not for what waits after the first and for the second."""
+    """The limit is enough for the burst of one template or of the other, but not for the first one's waiting jails
+    and the second's burst."""
 
     LIMIT = 256
     SETTINGS = {"SANDBOX_POOL_SIZE": "32", "JOBS_PATH": ":memory:"}
@@ -355,14 +357,14 @@ class ShortageBetweenTemplates(FewDescriptors):
             for answer in self.burst(12, language="bash", template="bash", code="sleep 0.3; echo $((6*7))"):
                 self.assertEqual((200, "42\n"), (answer.status, answer.json.get("stdout")), answer)
         self.assertLess(self.pools()["python"]["warm"], 30)
-        # And the other way round: nothing was lost for good.
+        # The other way round works too: nothing was lost for good.
         for _ in range(2):
             for answer in self.burst(12, code="import time\ntime.sleep(0.3)\nprint(6*7)"):
                 self.assertEqual((200, "42\n"), (answer.status, answer.json.get("stdout")), answer)
 
 
 class KilledServer(live_server.ServerTest):
-    """At any moment of its life; the next one starts where it was."""
+    """Kills the server at any moment of its life; the next one starts where it was."""
 
     def test_at_any_moment(self):
         rounds = random.Random(3)
@@ -372,7 +374,7 @@ class KilledServer(live_server.ServerTest):
             for number in range(8):
                 live_server.send_and_forget(server, "import os, time\nos.fork()\ntime.sleep(50)", timeout_seconds=55,
                                             template=("none", "python")[number % 2])
-            # From the first zygote that starts to programs that all run.
+            # The moments range from the start of the first zygote to programs that all run.
             time.sleep(rounds.random() * 0.6)
             below = server.processes()
             server.kill()

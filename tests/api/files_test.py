@@ -19,7 +19,7 @@ LISTED = 256
 
 class FilesTest(live_server.ServerTest):
     def artifacts(self, code, globs=("**",), **fields):
-        """The result, and its artefacts as {path: bytes}."""
+        """Returns the result, and its artefacts as {path: bytes}."""
         result = self.execute(code, artifacts=list(globs), **fields)
         return result, {item["path"]: base64.b64decode(item["base64"], validate=True) for item in result["artifacts"]}
 
@@ -190,7 +190,8 @@ class Hostile(FilesTest):
             self.assertEqual(200, self.client.post({"code": "print(1)"}).status)
 
     def test_a_swapped_file_is_never_followed(self):
-        """Children go on exchanging the file for a link when the program ends: they must be dead by then."""
+        """Children go on exchanging the file for a link when the program ends: they must be dead before the file is
+        read."""
         swapper = ("import os\n"
                    "secret = '/etc/passwd'\n"
                    "for _ in range(6):\n"

@@ -1,4 +1,4 @@
-"""`exec --jail FILE`: what the documented example gives a program, what explain says of it, what is refused."""
+"""`exec --jail FILE`: what the documented example gives a program, what explain prints about it, what is refused."""
 import json
 import os
 import pathlib
@@ -17,7 +17,7 @@ WHY = {"why": "the test looks at it"}
 
 
 def example():
-    """The file in policies/README.md."""
+    """Returns the file in policies/README.md."""
     page = (PROJECT / "policies" / "README.md").read_text(encoding="utf-8")
     return json.loads(re.search(r"## A jail file.*?```json\n(.*?)```", page, re.DOTALL)[1])
 
@@ -44,7 +44,7 @@ class JailFile(unittest.TestCase):
     def exec(self, jail, *arguments):
         path = self.directory / "jail.json"
         path.write_text(jail if isinstance(jail, str) else json.dumps(jail), encoding="utf-8")
-        # From another directory: paths in the file are meant from its own.
+        # The command runs in another directory: paths in the file are relative to the file's own.
         return subprocess.run([self.binary, "exec", "--rootfs", "host", "--jail", path, *arguments], cwd="/", text=True,
                               capture_output=True, timeout=time_scale.scaled(60), check=False,
                               env={"PATH": os.environ["PATH"], "HOME": str(self.directory)}, **ordinary_user.NOT_ROOT)

@@ -195,7 +195,7 @@ class Files(live_server.KeptJobsTest):
         self.assertEqual(18_000, os.stat(self.path).st_size)
 
     def test_bytes_of_a_damaged_file_do_not_reach_the_terminal(self):
-        """What SQLite says of a damaged schema has names out of the file in it."""
+        """SQLite's message about a damaged schema contains names from the file."""
         with contextlib.closing(sqlite3.connect(self.path)) as database:
             database.execute("CREATE TABLE 'a\x1b]0;title\x07\u009b2Jz' (x)")
             database.execute("PRAGMA writable_schema=ON")

@@ -1,4 +1,4 @@
-"""Who may call, and when the server refuses to start."""
+"""Who may send requests, and when the server refuses to start."""
 import os
 import subprocess
 import tempfile
@@ -127,7 +127,7 @@ class Starting(live_server.ServerTest):
 
     def test_refusing_leaves_nothing_behind(self):
         def others():
-            """Without those of the server of this class, which may still be filling its pools."""
+            """Excludes the processes of this class's server, which may still be filling its pools."""
             below = set(host_view.descendants(os.getpid()))
             return below - set(self.server.processes())
 

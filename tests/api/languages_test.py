@@ -8,7 +8,7 @@ import live_server
 
 
 def lacking():
-    """What the host's own /usr, which these tests run on, has not."""
+    """The languages that the host's own /usr lacks, on which these tests run."""
     return [path for path in ("/usr/bin/node", "/usr/bin/esbuild") if not os.access(path, os.X_OK)]
 
 
@@ -128,7 +128,7 @@ class Languages(live_server.ServerTest):
 
 
 class WithoutNode(live_server.ServerTest):
-    """A root that has a Python of sorts and nothing else."""
+    """A root that has a python3 and nothing else."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,4 +1,4 @@
-"""What hundreds of requests leave behind on the host: nothing. One server; the programs are of every kind
+"""Hundreds of requests leave nothing behind on the host. There is one server; the programs are of every kind
 that ends in a way of its own."""
 import concurrent.futures
 import json
@@ -25,9 +25,9 @@ PROGRAMS = (
 
 
 class Leaks(live_server.ServerTest):
-    """A jail for each program, by execve."""
+    """Each program has a jail of its own, by execve."""
 
-    # Results that are kept are no leak; so few of them are in the server's memory from the warm-up on.
+    # Stored results are no leak; from the warm-up on, the server has as many of them in memory as it keeps.
     environment = {"JOBS_PATH": ":memory:", "JOBS_KEPT": "20", "SANDBOX_POOL_SIZE": "0"}
 
     def run_all(self, programs):
@@ -49,7 +49,7 @@ class Leaks(live_server.ServerTest):
                 run.result()
 
     def abandoned(self):
-        """Clients that leave in the middle of a run and in the middle of a request."""
+        """Runs clients that leave in the middle of a run and in the middle of a request."""
         for _ in range(20):
             client = self.server.client()
             client._connection.request("POST", "/execute", b'{"code": "import time; time.sleep(20)", "timeout_seconds": 30}',
@@ -118,13 +118,13 @@ class LargeBodies(live_server.ServerTest):
 
 
 class WarmLeaks(live_server.SteadyPools, Leaks):
-    """Jails from pools that keep as many whatever happens."""
+    """Jails come from pools that always keep the same number."""
 
     environment = {**Leaks.environment, "SANDBOX_POOL_SIZE": "4"}
     JAILS = 4
 
     def wait_until_idle(self):
-        """Pools are full, and the processes of what ran are gone."""
+        """Waits until pools are full and the processes of runs are gone."""
         self.assertTrue(host_view.wait_until(self.pools_are_full, 10))
         jails = 2 * self.JAILS
         # A jail that waits is an init and, of Python, a guest; beside them a launcher and the

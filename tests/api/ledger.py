@@ -25,9 +25,9 @@ def files_below(sandbox, directory):
 
 
 class Writer(threading.Thread):
-    """Writes, appends to, moves and removes files in a directory of its own, one operation after the other. `files` is what has to be
-    there by what was acknowledged. What was refused has changed nothing; what broke off is looked up, and must be what
-    the operation may have come to."""
+    """Writes, appends to, moves and removes files in a directory of its own, one operation after the other. `files`
+    is what must be there by what was acknowledged. What was refused has changed nothing; what broke off is looked
+    up, and must be what the operation may have come to."""
 
     def __init__(self, server, sandbox, seed, max_bytes=40_000, runs_commands=True):
         super().__init__(daemon=True)
@@ -57,7 +57,7 @@ class Writer(threading.Thread):
             self.client.close()
 
     def finish(self):
-        """Ends it. Nothing is written any more then."""
+        """Stops the thread. Nothing is written any more afterwards."""
         self._is_over.set()
         self.join(time_scale.scaled(60))
         if self.is_alive():
@@ -70,7 +70,7 @@ class Writer(threading.Thread):
         return self.is_alive()
 
     def check(self, sandbox):
-        """Every file that was acknowledged is there byte for byte, and no other."""
+        """Checks that every acknowledged file is there byte for byte, and no other."""
         found = files_below(sandbox, self.directory)
         if found != self.files:
             wrong = {name: tuple(None if content is None else (len(content), content[:16]) for content in pair)
@@ -94,7 +94,7 @@ class Writer(threading.Thread):
             self._note(self.sandbox.remove(self._path(name)), lambda: self.files.pop(name))
 
     def _content(self, number):
-        """Never the same twice, and of letters, as what a command reads has to be text."""
+        """Never returns the same twice. It consists of letters, as a command needs a text."""
         line = f"{self.directory} {number} {self._random.random()}\n".encode()
         return (line * (self._max_bytes // len(line)))[:self._random.randrange(self._max_bytes)]
 
@@ -109,7 +109,7 @@ class Writer(threading.Thread):
             self.refusals[answer.json["code"]] += 1
 
     def _append(self, name, content):
-        """By a command, which the guest's own shell reports as done."""
+        """Appends by a command, whose success the guest's own shell reports."""
         answer = self.sandbox.ask([*APPEND, self._path(name)], stdin=content.decode())
         if answer.status != 200:
             self._note(answer, lambda: None)

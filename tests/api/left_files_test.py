@@ -46,7 +46,7 @@ for place in places:
             pass
 print(len(files), sorted(written.items()))
 '''
-# What the next one has, in words; twice, since warm and cold runs may differ in what is imported.
+# Describes the surroundings of the next run, twice, since warm and cold runs may differ in what is imported.
 LOOK = r'''
 import sys
 modules = sorted(name for name in sys.modules if getattr(sys.modules[name], "__file__", None) and not sys.modules[name].__file__.startswith("/usr/"))
@@ -69,7 +69,7 @@ SCRIPT = "console.log(process.cwd(), process.execArgv, process.env, module.paths
 
 
 class Volume(unittest.TestCase):
-    """`exec` with one volume, twice."""
+    """Runs `exec` with one volume, twice."""
 
     def setUp(self):
         if obstacle := live_server.host_view.no_user_namespaces():
@@ -109,7 +109,7 @@ class Volume(unittest.TestCase):
                 self.assertNotIn(MARK, "".join(after[1:]))
 
     def test_control_they_work_where_somebody_asks_for_them(self):
-        """A program that takes the volume for its own gets what lies there, as it would anywhere."""
+        """A program that opts to load files of the volume gets them, as it would anywhere."""
         self.exec("left", "python", LEAVE)
         for code in ("import sys\nsys.path.insert(0, '/data')\nimport usercustomize", "import site\nsite.addsitedir('/data')",
                      "import os, subprocess\nprint(subprocess.run(['bash', '-c', ''], env={**os.environ, 'BASH_ENV': '/data/.bashrc'}, capture_output=True, text=True).stdout)",
@@ -117,7 +117,7 @@ class Volume(unittest.TestCase):
             self.assertIn(MARK, self.exec("left", "python", code)[1], code)
 
     def test_nothing_of_it_is_read_on_the_host(self):
-        """What runs jails, started beside the files that a jail of another user left."""
+        """The programs that run jails are started beside files that a jail of another user left."""
         self.exec("left", "python", LEAVE)
         if not ordinary_user.NOT_ROOT:
             self.skipTest("takes root, who is another user than the one whose jail left the files")
@@ -128,7 +128,7 @@ class Volume(unittest.TestCase):
 
 
 class Server(live_server.ServerTest):
-    """Warm and cold runs of a server: what one leaves, and what a request brings along."""
+    """Warm and cold runs of a server: files that one leaves, and files that a request brings along."""
 
     environment = {"JOBS_PATH": ":memory:"}
 

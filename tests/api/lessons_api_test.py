@@ -1,4 +1,4 @@
-"""/lessons and /benchmark over HTTP: whose they are, pages, forgetting."""
+"""/lessons and /benchmark over HTTP: owners, pages, erasing."""
 import live_server
 import task_server
 from task_server import record

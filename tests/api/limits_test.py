@@ -1,4 +1,4 @@
-"""Programs that want more than they may have. Each gets its word, and the next request is as quick as
+"""Programs that exceed a limit. Each gets its status, and the next request is as quick as
 the one before."""
 import os
 import shutil
@@ -91,7 +91,7 @@ class Limits(live_server.ServerTest):
         self.assertGreater(int(result["stdout"]), 8)
 
     def test_fork_bomb_in_bash(self):
-        # Every generation doubles; eleven of them are 2048 processes at most, should nothing hold them.
+        # Every generation doubles; eleven of them are at most 2048 processes, should nothing bound them.
         result, seconds = self.seconds("b() { (($1 > 0)) && { b $(($1 - 1)) & b $(($1 - 1)) & wait; }; sleep 20; }; b 11",
                                        language="bash", timeout_seconds=2)
         self.assertIn(result["status"], ("timeout", "error", "out_of_memory"), result["status"])
@@ -123,7 +123,7 @@ class Limits(live_server.ServerTest):
 
 
 class ManyGroups(unittest.TestCase):
-    """The groups of whoever runs a jail stand before the sizes in /proc/PID/status."""
+    """The groups of the user that runs a jail precede the sizes in /proc/PID/status."""
 
     def test_all_of_the_memory_is_there_and_no_more(self):
         if obstacle := host_view.no_user_namespaces():

@@ -17,13 +17,13 @@ import host_view
 import time_scale
 
 BINARY = os.environ.get("AGENT_SANDBOX_BIN", "")
-# The line that says where it listens may be text or JSON; the port is the last number of an address.
+# The line with the server's address may be text or JSON; the port is the last number of an address.
 LISTENING = re.compile(r"listening.*?[:\"\s](\d{2,5})\b(?!\.\d)", re.IGNORECASE)
 LISTENING_UNIX = re.compile(r"listening on unix:([^\s\"]+)")
 
 
 class DidNotStart(Exception):
-    """Carries everything that the server said before it ended."""
+    """Has the output of the server before its end."""
 
 
 class LiveServer:
@@ -43,7 +43,7 @@ class LiveServer:
             [binary, "serve", "--port", port, *arguments], cwd=self.directory, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
             env={"PATH": os.environ["PATH"], "HOME": self.directory, "TMPDIR": self.temporary,
-                 # What these tests see is the same before and after somebody builds a root.
+                 # The tests must see the same before and after somebody builds a root.
                  "SANDBOX_ROOTFS": "host", **(environment or {})})
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -83,17 +83,17 @@ class LiveServer:
         return next((pid for pid in sorted(self.processes()) if host_view.parent_of(pid) == self.pid), None)
 
     def launchers(self):
-        """Those that make jails now. An init has their name until it gives itself one, but another parent."""
+        """The processes that make jails now. An init has their name until it sets its own, but another parent."""
         return [pid for pid in self.processes() if host_view.name_of(pid) == "jail-launcher" and host_view.parent_of(pid) == self.pid]
 
     def wait_until_running(self, count=1, seconds=10):
-        """Whether as many programs have their place; what waits in pools is not counted."""
+        """Waits until this many programs have their place; jails that wait in pools do not count."""
         with self.client() as client:
             return host_view.wait_until(
                 lambda: client.send("GET", "/health").json["runs"]["running"] >= count, seconds)
 
     def wait_for_program(self, word, seconds=20):
-        """Whether a process below the server has `word` in its command line."""
+        """Waits until a process below the server has `word` in its command line."""
         return host_view.wait_until(lambda: any(word in line for line in self.processes().values()), seconds)
 
     def kill(self):
@@ -171,7 +171,7 @@ class Client:
         return self._connection.sock
 
     def begin(self, method, path, body=None, **headers):
-        """Asks, for who does not wait for the answer."""
+        """Sends a request, for callers that do not wait for the answer."""
         self._connection.request(method, path, body, {**self._headers, **headers})
 
     def send(self, method, path, body=None, **headers):
@@ -180,7 +180,7 @@ class Client:
         return Answer(response.status, response.headers, response.read())
 
     def post(self, body, path="/execute", **headers):
-        """`body`: a value to be sent as JSON, or bytes to be sent as they are."""
+        """`body` is a value to be sent as JSON, or bytes to be sent as they are."""
         if not isinstance(body, bytes):
             body = json.dumps(body).encode()
         return self.send("POST", path, body, **{"Content-Type": "application/json", **headers})
@@ -226,7 +226,7 @@ def begins_and_stays(word):
             f"os.execv('/usr/bin/python3', ['python3', '-c', 'import time; time.sleep(50)', {word!r}])")
 
 
-# 250 MiB, which take a tenth of a second where somebody reads them.
+# Prints 250 MiB, which takes a tenth of a second with a reader.
 FLOOD = "import os\nfor i in range(4000): os.write(1, b'x' * 65536)\n"
 
 
@@ -291,7 +291,7 @@ class ServerTest(unittest.TestCase):
 
 
 class SteadyPools:
-    """For a ServerTest: pools of Python and of bash that keep JAILS each, whatever happens."""
+    """For a ServerTest: pools of Python and of bash that always keep JAILS each."""
 
     JAILS = 2
 
@@ -309,7 +309,7 @@ class SteadyPools:
         super().setUpClass()
 
     def pools_are_full(self):
-        """On a connection of its own, since others count descriptors."""
+        """Uses a connection of its own, since other tests count descriptors."""
         with self.server.client() as client:
             pools = client.send("GET", "/health").json["pools"].values()
         return all((pool["warm"], pool["leased"], pool["refilling"]) == (pool["target"], 0, 0) for pool in pools)

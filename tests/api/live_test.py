@@ -1,4 +1,4 @@
-"""Events over plain HTTP: POST /execute as it happens, and GET /jobs/{id} followed until its end."""
+"""Events over plain HTTP: POST /execute as a stream, and GET /jobs/{id} followed until its end."""
 import base64
 import contextlib
 import http.client
@@ -17,7 +17,7 @@ from event_stream import NDJSON, SSE, Stream
 from task_server import record
 
 ENDS = ("complete", "error")
-# Between the two somebody has to come who follows.
+# Between the two a follower has to come.
 GREETING = f"import time\nprint('one', flush=True)\ntime.sleep({time_scale.timeout(2)})\nprint('two')"
 
 
@@ -30,7 +30,7 @@ class LiveTest(live_server.ServerTest):
         return stream
 
     def events_of(self, stream):
-        """All of them, after checking what holds for every stream."""
+        """Returns all events, after checking what holds for every stream."""
         self.assertEqual((200, stream.accept), (stream.status, stream.headers["Content-Type"]))
         events = list(stream)
         self.assertEqual(list(range(1, len(events) + 1)), [event["seq"] for event in events])
@@ -52,7 +52,7 @@ class LiveTest(live_server.ServerTest):
         return next(event["data"] for event in events if event["type"] == kind)
 
     def run_beside(self, code, **fields):
-        """The id of a job that somebody else waits for, and what they are answered with in the end."""
+        """Starts a job that another client waits for. Returns its id, and the list that gets that client's answer."""
         answers = []
 
         def run():
@@ -177,7 +177,7 @@ class Programs(LiveTest):
 class Followers(LiveTest):
     def test_a_job_is_followed_to_its_end(self):
         for accept in (SSE, NDJSON):
-            # It prints nothing before somebody follows.
+            # The program prints nothing before somebody follows.
             job, answers, thread = self.run_beside(f"import time\ntime.sleep({time_scale.timeout(2)})\nprint('ü', flush=True)\nprint('two')",
                                                    timeout_seconds=time_scale.timeout(20))
             stream = self.stream("GET", f"/api/v1/jobs/{job}", accept=accept)
@@ -239,7 +239,7 @@ class Followers(LiveTest):
                                     timeout_seconds=time_scale.MOST_TIMEOUT)
         events = iter(self.stream("GET", f"/jobs/{job}"))
         self.assertEqual("started", next(events)["type"])
-        # What is printed comes while the program runs.
+        # Output comes while the program runs.
         printed = next(events)
         self.assertEqual(("stdout", "ü\n"), (printed["type"], printed["data"]))
         self.assertEqual("running", self.status_of(job))
@@ -264,7 +264,7 @@ class Followers(LiveTest):
         events = [json.loads(line[6:]) for line in answer.replace(b"\r", b"").split(b"\n")
                   if line.startswith(b"data: ") and line.endswith(b"}")]
         self.assertEqual("complete", events[-1]["type"])
-        # What was left out has numbers.
+        # Events that were left out have numbers.
         self.assertGreater(events[-1]["seq"], len(events))
 
 
@@ -280,7 +280,7 @@ class Bounds(LiveTest):
         self.assertEqual("1", refused.headers["Retry-After"])
         told = json.loads(refused.response.read())
         self.assertEqual(("caller_limit", 1, 1), (told["code"], told["limit"], told["used"]))
-        # Another key cannot tell that the job is there, nor can who has none.
+        # Another key cannot tell that the job exists, nor can a client without one.
         self.assertEqual(404, self.stream("GET", f"/jobs/{job}", **{"X-API-Key": "second-key"}).status)
         self.assertEqual(401, self.stream("GET", f"/jobs/{job}").status)
         self.assertEqual(200, self.stream("GET", f"/jobs/{job}", **first).status)

@@ -1,4 +1,4 @@
-"""Sandboxes that live on a server of the test's own, and what one asks of them."""
+"""Living sandboxes on a server of the test, and the operations on them."""
 import datetime
 import json
 import pathlib
@@ -11,7 +11,7 @@ import time_scale
 
 
 def moment(text):
-    """Of a time as answers have it, in seconds."""
+    """Converts a time of an answer to seconds."""
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
@@ -23,7 +23,7 @@ def init_of(pid):
 
 
 class Process:
-    """One that was started in the background."""
+    """A process that was started in the background."""
 
     def __init__(self, sandbox, started):
         self.sandbox, self.pid = sandbox, started["pid"]
@@ -36,7 +36,7 @@ class Process:
         return answer.json
 
     def ended(self, seconds=20):
-        """How it stands once it has ended."""
+        """Returns its details once it has ended."""
         if not host_view.wait_until(lambda: self.now()["state"] == "ended", seconds):
             raise AssertionError(f"it does not end: {self.now()}")
         return self.now()
@@ -51,7 +51,7 @@ class Process:
         return answer.json
 
     def text(self, start=0):
-        """What is kept of both its streams."""
+        """Returns the kept output of both its streams."""
         return "".join(piece["data"] for piece in self.output(start)["pieces"])
 
     def says(self, text, seconds=20):
@@ -64,7 +64,7 @@ class Process:
 
 
 class Sandbox:
-    """One that was made; `client` is whose it is."""
+    """A sandbox that was made; `client` is its owner's."""
 
     def __init__(self, client, made):
         self.client, self.made, self.id = client, made, made["id"]
@@ -97,7 +97,7 @@ class Sandbox:
         return self.client.post({"command": command, **fields}, f"{self.path}/processes")
 
     def run(self, command, **fields):
-        """In the foreground; the process with its output."""
+        """Runs a process in the foreground; returns it with its output."""
         answer = self.ask(command, **{"timeout_seconds": time_scale.scaled(60), **fields})
         if answer.status != 200:
             raise AssertionError(f"expected 200: {answer}")
@@ -157,7 +157,7 @@ class SandboxTest(live_server.ServerTest):
         return stream
 
     def events_of(self, stream):
-        """All of them, after checking what holds for every stream of a process."""
+        """Returns all events, after checking what holds for every stream of a process."""
         self.assertEqual((200, stream.accept), (stream.status, stream.headers["Content-Type"]))
         events = list(stream)
         self.assertEqual(list(range(1, len(events) + 1)), [event["seq"] for event in events])
@@ -176,7 +176,7 @@ class SandboxTest(live_server.ServerTest):
             self.assertIn(fragment, answer.json["detail"])
 
     def assert_bad_field(self, answer, *fragments):
-        """Expects one of the codes of a field that is not as it is described."""
+        """Expects one of the codes for an invalid field."""
         self.assertIn(answer.json.get("code"), ("bad_request", "bad_json", "unknown_field", "missing_field", "out_of_range"), answer)
         self.assert_problem(400, answer.json["code"], answer, *fragments)
 
@@ -188,7 +188,7 @@ class SandboxTest(live_server.ServerTest):
         self.assertTrue(host_view.wait_until(lambda: not self.on_host(word), seconds), self.on_host(word))
 
     def wait_until_ended(self, sandbox, seconds=20):
-        """Without asking for the sandbox itself, which would keep it from being idle. Returns how it stands."""
+        """Waits without asking for the sandbox itself, which would keep it from being idle. Returns its details."""
         def has_ended():
             page = sandbox.client.send("GET", "/v1/sandboxes?state=ended&limit=200").json
             return sandbox.id in [each["id"] for each in page["sandboxes"]]

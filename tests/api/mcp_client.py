@@ -13,8 +13,9 @@ NODE_MODULES = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", "/nonexistent"
 
 
 def run(test, server, calls, **options):
-    """How the client ended, and what it printed, a value a line: the server with its tools, then the answer to each call. `server` is a URL or a
-    program; `options` are those of subprocess.run(). Skips the test where the client is not installed."""
+    """Returns how the client ended, and the values that it printed: the server with its tools, then the answer to
+    each call. `server` is a URL or a program; `options` are those of subprocess.run(). Skips the test where the
+    client is not installed."""
     node = shutil.which("node")
     if node is None or not (NODE_MODULES / "@modelcontextprotocol" / "sdk").is_dir():
         test.skipTest(f"node, or @modelcontextprotocol/sdk in {NODE_MODULES}, is missing; ./dev test installs the latter")

@@ -39,7 +39,7 @@ class PipeTest(unittest.TestCase):
                 stream.close()
 
     def all_answers(self, *lines):
-        """Of a client that writes everything and then closes its end."""
+        """Returns the answers to a client that writes everything and then closes its end."""
         process = self.start()
         output, errors = process.communicate(b"".join(lines), timeout=time_scale.scaled(60))
         self.assertEqual(0, process.returncode, errors)
@@ -50,7 +50,7 @@ class PipeTest(unittest.TestCase):
         process.stdin.flush()
 
     def hear(self, process):
-        """The next answer; the process is ended when there is none."""
+        """Returns the next answer; ends the process where there is none."""
         patience = threading.Timer(time_scale.patience(30), process.kill)
         patience.start()
         line = process.stdout.readline()
@@ -133,7 +133,7 @@ class Life(PipeTest):
         self.assertTrue(host_view.wait_until(lambda: self.processes_of(process, made["id"]) == 0, time_scale.patience(20)))
 
     def processes_of(self, process, sandbox):
-        """Each answer is the one that was asked for last: nothing has answered the call that was cancelled."""
+        """Each answer belongs to the last request: the call that was cancelled was not answered."""
         return self.ask(process, "get_sandbox", sandbox=sandbox)["processes"]
 
     def test_a_signal_ends_what_runs_and_leaves_nothing(self):

@@ -6,7 +6,7 @@ import mcp_client
 
 TOOLS = {"execute_code", "create_sandbox", "list_sandboxes", "get_sandbox", "kill_sandbox", "run_command", "read_file",
          "write_file", "list_files", "createSandbox", "getSandbox", "deleteSandbox", "listSandbox", "sandboxExecutor"}
-# Those that work in a sandbox, which is not named where it is the only one.
+# The tools that work in a sandbox, which their arguments do not name where it is the only one.
 TOOLS_OF_ONE = {"get_sandbox", "run_command", "read_file", "write_file", "list_files"}
 
 
@@ -175,7 +175,7 @@ class Named(McpTest):
 
 
 class OneSandbox(McpTest):
-    """/sandbox/{name}/mcp: tools that work in that sandbox alone, and are not told which."""
+    """/sandbox/{name}/mcp: tools that work in that sandbox alone, and do not name it."""
 
     def setUp(self):
         super().setUp()

@@ -28,13 +28,13 @@ class NamedTest(living_sandbox.SandboxTest):
         self.assertEqual(members, answer.json)
 
     def done(self, answer):
-        """The data of what was done."""
+        """Returns the data of a success."""
         self.assertEqual((200, "application/json", "0"), (answer.status, answer.headers["Content-Type"], answer.json.get("code")), answer)
         self.assertEqual({"code", "data"}, set(answer.json))
         return answer.json["data"]
 
     def refused(self, status, answer, *fragments, code="500"):
-        """What is said of what was not done."""
+        """Returns the text of a failure."""
         self.assertEqual((status, "application/json", code), (answer.status, answer.headers["Content-Type"], answer.json.get("code")), answer)
         self.assertEqual({"code", "error"}, set(answer.json))
         for fragment in fragments:
@@ -45,7 +45,7 @@ class NamedTest(living_sandbox.SandboxTest):
         return (client or self.client).post(fields, "/api/v1/sandbox")
 
     def made(self, name, client=None, **fields):
-        """One that is deleted when the test is over."""
+        """Makes a sandbox that is deleted when the test is over."""
         client = client or self.client
         answer = self.create(client, name=name, **fields)
         self.assertEqual(f"Sandbox {name} created successfully", self.done(answer))
@@ -439,7 +439,7 @@ class Files(NamedTest):
 
     def test_a_full_disk(self):
         self.made("small", memory_limit="128Mi")
-        # What is left of the form is little, so that the server takes it before it answers.
+        # The rest of the form is small, so the server reads it before it answers.
         self.refused(507, self.upload("small", form(("file", "big", bytes((64 << 20) + (16 << 10))))))
         self.assertEqual([], self.files_of("small")["entries"])
 

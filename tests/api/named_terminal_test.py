@@ -12,7 +12,7 @@ except ImportError:
 
 
 class Terminal(sandbox_terminal.Terminal):
-    """One in whose messages what was printed is text."""
+    """A terminal whose output comes as text messages."""
 
     def __init__(self, socket):
         super().__init__(socket)
@@ -26,7 +26,7 @@ class Terminal(sandbox_terminal.Terminal):
             self.messages.append(message)
 
     async def end(self):
-        """Reads on to the end; the messages that were no output."""
+        """Reads on to the end; returns the messages that were not output."""
         await super().end()
         return self.messages
 

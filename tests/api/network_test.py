@@ -1,4 +1,4 @@
-"""Egress by allow-list: what programs reach with curl, pip and urllib, what is refused, and what is said of it."""
+"""Egress by allow-list: what programs reach with curl, pip and urllib, what is refused, and how that is reported."""
 import http.server
 import io
 import json
@@ -19,7 +19,7 @@ import time_scale
 HAS_PIP = os.path.isdir("/usr/lib/python3/dist-packages/pip")
 HAS_CURL = os.access("/usr/bin/curl", os.X_OK)
 PACKAGE = "tiny_package-1.0-py3-none-any.whl"
-# The sites stand on the host's loopback interface, and no proxy is asked for that by default.
+# The sites are on the host's loopback interface, for which programs use no proxy by default.
 BY_PROXY = {"no_proxy": "", "NO_PROXY": ""}
 
 
@@ -179,7 +179,7 @@ class Reached(Sites):
 
 class Refused(Sites):
     def refused(self, url, **fields):
-        """What the proxy said; nothing came through."""
+        """Returns the proxy's refusal, after checking that nothing came through."""
         before = len(self.site.seen) + len(self.other.seen)
         result = self.reach("import sys, urllib.request\ntry:\n    print(urllib.request.urlopen(sys.argv[1], timeout=20).read())\n"
                             "except OSError as error:\n    print(error, getattr(error, 'read', lambda: b'')().decode())\n",

@@ -7,7 +7,7 @@ import json
 import tarfile
 import threading
 
-# npm asks nobody on the way for 127.0.0.1 and localhost (no_proxy), and those would be the sandbox's own.
+# npm uses no proxy for 127.0.0.1 and localhost (no_proxy), and these would be the sandbox's own.
 ADDRESS = "127.0.0.2"
 NAME, VERSION = "times-seven", "1.2.3"
 FILES = {"package.json": json.dumps({"name": NAME, "version": VERSION, "main": "index.js"}), "index.js": "module.exports = n => n * 7\n"}

@@ -16,7 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parents[1]
 NODE_MODULES = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", "/nonexistent")).parent / "npm" / "node_modules"
 
-# What the operations with a body need before they look for what their path names.
+# Bodies for the operations that check their body before they look up their path.
 BODIES = {
     "/processes": {"command": ["true"]},
     "/stdin": {"data": ""},
@@ -30,8 +30,8 @@ BODIES = {
 }
 METHODS = {"get", "post", "put", "patch", "delete", "head", "options"}  # of the members of a path that are operations
 
-# What cannot go through a proxy, by suite. The suites that are not here are about connections, load, signals and
-# what is left behind, not about answers; those of /stream speak WebSocket.
+# Suites that cannot go through a proxy, with the reason. Suites that are not listed are about connections, load,
+# signals and leaks, not about answers; those of /stream use WebSocket.
 EXCLUDED = {
     "execute": {},
     "bad_requests": {},
@@ -112,12 +112,12 @@ def obstacle():
 
 
 def filled(path):
-    """With something where names stand in braces; nothing has such an id."""
+    """Fills the braces of a path; nothing has such an id."""
     return re.sub(r"\{[^}]*\}", "x", path)
 
 
 def fits(target, path):
-    """Whether a request for `target` may be one for `path`, where one segment stands for a name in braces."""
+    """Returns whether a request for `target` may be one for `path`, where one segment stands for a name in braces."""
     return re.fullmatch(re.sub(r"\\{[^}]*\\}", "[^/]+", re.escape(path)), target) is not None
 
 
@@ -163,7 +163,7 @@ class Description(live_server.ServerTest):
                 self.assertEqual("{" in path, answer.status == 404, f"{method} {path}: {answer}")
 
     def test_every_path_of_the_server_is_described(self):
-        # Rows are found by how they are written; server/api/README.md says how.
+        # The rows are found by their form, which server/api/README.md prescribes.
         sources = "".join(path.read_text(encoding="utf-8") for path in sorted((PROJECT / "server" / "api").rglob("api*.cc")))
         rows = re.findall(r'\.add\(\s*\{\s*"(\w+)",\s*"(/[^"]*)"(.*?)\}\);', sources, re.DOTALL)
         self.assertGreater(len(rows), 12)
@@ -175,7 +175,7 @@ class Description(live_server.ServerTest):
         for path in self.document["paths"]:
             answer = self.client.send("BREW", filled(path))
             self.assertEqual(405, answer.status, path)
-            # The path of one may be the name in that of another.
+            # One route's path may match the name in that of another.
             described = {method.upper() for other, methods in self.document["paths"].items() if fits(filled(path), other)
                          for method in METHODS & set(methods)}
             self.assertEqual(described, set(answer.headers["Allow"].split(", ")), path)

@@ -1,4 +1,4 @@
-"""What a page in somebody's browser may try with a server on that machine: it has no key there, but it is inside."""
+"""What a page in somebody's browser may try against a server on that machine: it has no key, but it is inside."""
 import json
 
 import live_server

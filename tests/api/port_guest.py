@@ -47,7 +47,7 @@ def read_head(reader):
 
 
 def read_body(reader, headers):
-    """And how it was framed."""
+    """Returns the body, and how it was framed."""
     if "content-length" in headers:
         return reader.read(int(headers["content-length"])), "length"
     if headers.get("transfer-encoding") != "chunked":

@@ -1,4 +1,4 @@
-"""Bounds of each key: programs at once and requests in a time. One key that wants more than its share is told when to
+"""Bounds of each key: programs at once and requests in a time. A key that exceeds its share is told when to
 come back, and the others do not notice."""
 import concurrent.futures
 import contextlib
@@ -21,7 +21,7 @@ class KeysTest(live_server.ServerTest):
         return client
 
     def refused(self, answer):
-        """How many seconds a 429 says."""
+        """Returns the seconds in the Retry-After of a 429."""
         self.assertEqual(429, answer.status, answer)
         self.assertEqual("application/problem+json", answer.headers["Content-Type"])
         self.assertEqual((429, "Too Many Requests"), (answer.json["status"], answer.json["title"]))
@@ -46,7 +46,7 @@ class Concurrency(KeysTest):
 
     @contextlib.contextmanager
     def held(self, key, count=2):
-        """As many programs of the key; at the end they are cancelled."""
+        """Keeps this many programs of the key running; at the end they are cancelled."""
         client = self.key(key)
         with concurrent.futures.ThreadPoolExecutor(count) as threads:
             def run():
@@ -164,7 +164,7 @@ class Streams(stream_test.StreamTest):
 
 class RateTest(KeysTest):
     def empty(self, key):
-        """Takes what is in the bucket. Returns the moments before the first and after the last of them."""
+        """Takes everything in the bucket. Returns the moments before the first and after the last request."""
         client = self.key(key)
         began = time.monotonic()
         for _ in range(3):
@@ -185,7 +185,7 @@ class Rate(RateTest):
         self.assertLess(seconds - 1, began + 2 - asked + (ended - began) + 0.01)
         self.assertGreaterEqual(seconds, began + 2 - answered)
         time.sleep(seconds)
-        # What this takes is not there again before two seconds have passed, which a program might need.
+        # These requests would otherwise use up the rate that a program needs: it takes two seconds to come back.
         self.assertEqual(200, client.send("GET", "/jobs").status)
         self.refused(client.post({"code": "pass"}))
 
@@ -234,7 +234,7 @@ class UsedUp(RateTest):
     def test_requests_to_ports_count_for_the_key_that_is_shown(self):
         made = self.key("eight").post({}, "/v1/sandboxes").json
         port = f"/v1/sandboxes/{made['id']}/ports/8000/"
-        # Of the tenant's two keys the second one asks, and the first one pays for nothing of it.
+        # The second of the tenant's two keys sends the requests, and the first one's rate is unaffected.
         for _ in range(3):
             self.assertEqual(502, self.key("nine").send("GET", port).status)
         self.refused(self.key("nine").send("GET", port))

@@ -194,7 +194,7 @@ class Slow(Command):
 
 class Terminal(Command):
     def on_terminal(self, *arguments, **more):
-        """What a terminal gets to see, both streams together."""
+        """Returns the output on a terminal, both streams together."""
         master, slave = pty.openpty()
         process = self.start(*arguments, environment=self.environment(**more), stdin=slave, stdout=slave, stderr=slave)
         os.close(slave)

@@ -16,7 +16,7 @@ import sources  # noqa: E402
 
 COMPARED = ("status", "exit_code", "signal", "stdout", "stderr", "stdout_truncated", "stderr_truncated", "artifacts",
             "artifacts_skipped")
-# Where an object lies, and the number by which a thread goes: other ones in each cold run too.
+# The address of an object and the number of a thread differ between two cold runs, too.
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,16}\b")
 # Variables that the interpreter or libc reads once, before the program's first line: a request that brings one may
 # have to be run cold to be the same. So may any, where modules of others were imported before.
@@ -29,7 +29,7 @@ def without_addresses(value):
 
 
 def differences(one, other):
-    """What the user would see to be different: a line for each field, with where it begins to be."""
+    """Returns the differences that a user would see: a line for each field, with where it begins to differ."""
     found = []
     for name in COMPARED:
         first, second = without_addresses(one[name]), without_addresses(other[name])
@@ -66,7 +66,7 @@ class Program:
                    tuple(field("Template", templates).split()), field("Needs", None))
 
     def wrong_end(self, answer):
-        """Why this is no end that the program may have, cold or warm, or None."""
+        """Returns why the program may not end like this, cold or warm, or None."""
         detail = {"error": answer["exit_code"], "killed": answer["signal"], "violation": answer["signal"]}
         ended = " ".join(str(word) for word in (answer["status"], detail.get(answer["status"])) if word is not None)
         return None if ended == self.ends else f"{ended}, not {self.ends}: {answer['stderr'][-1500:]}"
@@ -102,7 +102,7 @@ class Same(live_server.ServerTest):
         self.wait_until_warm(name)
 
     def cold(self, program):
-        """The cold answer; two of them are the same, or the comparison would prove nothing."""
+        """Returns the cold answer; two of them must be the same, or the comparison would prove nothing."""
         if program.name in self.cold_answers:
             return self.cold_answers[program.name]
         self.need(program)
@@ -124,7 +124,7 @@ class Same(live_server.ServerTest):
 
 
 class Fresh(live_server.ServerTest):
-    """What must never be the same."""
+    """Values that must never be the same."""
 
     RUNS = 20
 

@@ -1,4 +1,4 @@
-"""agent-sandbox sandbox watch, and events --follow: what is printed as it happens, and what ends them."""
+"""agent-sandbox sandbox watch, and events --follow: the events that they print, and how they end."""
 import json
 import signal
 import subprocess
@@ -17,13 +17,13 @@ class Follow(Command):
         return self.start(*arguments, environment=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def watch(self, *arguments, directory="/workspace"):
-        """Of which is known that it watches."""
+        """Returns a command that is known to watch."""
         process = self.follow("watch", self.sandbox, *arguments)
         self.read_until(process.stderr.fileno(), f"agent-sandbox: watching {directory}\n".encode())
         return process
 
     def rest(self, process, status):
-        """What it prints until it ends: output and errors."""
+        """Returns its output and errors until it ends."""
         out, error = process.communicate(timeout=time_scale.scaled(30))
         self.assertEqual(status, process.returncode, (out, error))
         return out.decode(), error.decode()

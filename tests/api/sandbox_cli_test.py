@@ -1,4 +1,5 @@
-"""agent-sandbox sandbox: exit statuses, streams, signals, processes that stay, servers that are elsewhere or nowhere."""
+"""agent-sandbox sandbox: exit statuses, streams, signals, background processes, servers that are elsewhere or
+nowhere."""
 import fcntl
 import json
 import os

@@ -12,7 +12,7 @@ import host_view
 import live_server
 import time_scale
 
-# Whatever moves the cursor, but for line feeds.
+# Everything that moves the cursor, except line feeds.
 CONTROLS = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]"
 IDS = re.compile(r"\A[a-z2-7]{26}\n\Z")
 

@@ -1,4 +1,4 @@
-"""What happened in sandboxes, and what a later server knows of them."""
+"""Events of sandboxes, and what a later server knows about them."""
 import threading
 
 import event_stream
@@ -126,7 +126,7 @@ class Follow(SandboxTest):
         return stream
 
     def until(self, stream, kind):
-        """Events up to the first of that kind."""
+        """Returns the events up to the first of that kind."""
         seen = []
         for event in stream:
             if event["type"] != "heartbeat":
@@ -147,7 +147,7 @@ class Follow(SandboxTest):
                 events = [event for event in stream if event["type"] != "heartbeat"]
                 self.assertEqual(["delete_asked", "ended"], [event["data"]["kind"] for event in events[:-1]])
                 self.assertEqual(("end", {"reason": "sandbox_ended"}), (events[-1]["type"], events[-1]["data"]))
-                # What is told is what pages have.
+                # Streamed events equal those of pages.
                 stored = self.client.send("GET", f"{sandbox.path}/events").json["events"]
                 told = list(self.follow(f"{sandbox.path}/events", accept))
                 self.assertEqual(stored, [event["data"] for event in told[:-1]])
@@ -199,10 +199,10 @@ class Follow(SandboxTest):
             sandbox.put("/workspace/f", b"x")
         events = self.until(self.follow(f"{sandbox.path}/events?cursor={number}"), "file_written")
         self.assertEqual(["lost", "event"], [event["type"] for event in events])
-        # At least, since something of another sandbox may have come between.
+        # There may be more, since an event of another sandbox may have come in between.
         self.assertGreaterEqual(events[0]["data"]["events"], 10)
         self.assertGreater(events[1]["data"]["number"], number + events[0]["data"]["events"])
-        # Who is told of few of the events has not lost the others.
+        # A follower with a filter has not lost the other events.
         stream = self.follow(f"{sandbox.path}/events?kind=changed")
         sandbox.change(metadata={"a": "1"})
         self.until(stream, "changed")
@@ -243,7 +243,7 @@ class TwoKeys(SandboxTest):
             self.assertEqual(401, self.client.send("GET", "/v1/audit").status)
             self.assertEqual(404, second.send("GET", f"/v1/sandboxes/{made['id']}/events?follow=true").status)
             self.assertEqual(401, self.client.send("GET", "/v1/audit?follow=true").status)
-            # Followed as well.
+            # Following is covered as well.
             stream = self.stream("GET", "/v1/audit", Authorization="Bearer second-key")
             first.post({}, "/v1/sandboxes")
             own = second.post({}, "/v1/sandboxes").json

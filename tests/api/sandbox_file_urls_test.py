@@ -1,4 +1,4 @@
-"""Signed URLs of files of a sandbox that lives: what one opens without a key, and that nothing else is opened by it."""
+"""Signed URLs of a living sandbox's files: what one opens without a key, and that it opens nothing else."""
 import datetime
 import json
 import time
@@ -27,7 +27,7 @@ class Urls(SandboxTest):
         return self.owner.post({"path": path, **fields}, f"{(sandbox or self.sandbox).path}/sign")
 
     def sign(self, path, operation="read", sandbox=None, **fields):
-        """What stands behind the server's name in the URL."""
+        """Returns the URL without the server's name."""
         answer = self.ask(path, sandbox, operation=operation, **fields)
         self.assertEqual(200, answer.status, answer)
         self.assertEqual({"url", "method", "expires_at"}, set(answer.json))
@@ -39,7 +39,7 @@ class Urls(SandboxTest):
         return f"{target.path}?{target.query}"
 
     def open(self, target, method="GET", body=None, **headers):
-        """As somebody who has no key."""
+        """Opens the URL without a key."""
         with self.server.client() as nobody:
             return nobody.send(method, target, body, **headers)
 
@@ -135,7 +135,7 @@ class WithoutKeys(Urls):
         self.assertTrue(host_view.wait_until(lambda: self.open(url).status != 200, 20))
         self.assert_problem(403, "url_expired", self.open(url), answer.json["expires_at"])
         self.assertGreaterEqual(time.time(), moment(answer.json["expires_at"]))
-        # Without the right signature nobody hears that it has expired.
+        # Without the right signature nobody learns that it has expired.
         self.assert_refused(url[:-1] + ("0" if url[-1] != "0" else "1"))
         writes = self.sign("/workspace/file", "write", expires_in_seconds=1)
         self.assertTrue(host_view.wait_until(lambda: self.open(writes, "PUT", b"y").status == 403, 20))
@@ -244,7 +244,7 @@ class WithKeys(WithoutKeys):
             self.assertEqual(b"x", other.send("GET", url).body)
             self.assertEqual(401, other.send("GET", url[:-1]).status)
         self.assertEqual(401, self.owner.send("GET", url[:-1]).status)
-        # What was read is told to the owner alone.
+        # Only the owner can see what was read.
         with self.server.client(**{"X-API-Key": OTHER}) as other:
             self.assertEqual([], other.send("GET", "/v1/audit").json["events"])
         self.assertEqual([("file_read", {"path": "/workspace/file", "by": "signed_url", "uses": 1})], self.events("file_read"))

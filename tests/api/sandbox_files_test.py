@@ -1,4 +1,4 @@
-"""Files of a sandbox that lives, by HTTP: what goes well, what is refused, and what hostile programs do to it."""
+"""Files of a living sandbox by HTTP: successes, refusals, and what hostile programs do to it."""
 import hashlib
 import http.client
 import os
@@ -301,7 +301,7 @@ class Large(FilesTest):
 
 
 class Hostile(FilesTest):
-    """Names, types and links are the guest's. `outside` is a file of the host's that everybody may read there."""
+    """Names, types and links are the guest's. `outside` is a file of the host that everybody may read there."""
 
     def setUp(self):
         super().setUp()
@@ -437,7 +437,7 @@ class Hostile(FilesTest):
         self.assertLess(host_view.resident_bytes(self.server.pid) - before, 96 << 20)
 
     def test_a_directory_that_is_swapped_for_a_link(self):
-        """The guest exchanges `x`, in which there is a file of its own, for links that would lead to the host's."""
+        """The guest exchanges `x`, a directory with a file of its own, for links that would lead to the host's."""
         for target in (str(self.outside), "../" * 20 + str(self.outside).lstrip("/")):
             swapper = self.sandbox.start(["python3", "-uc", "import ctypes, os, sys\nos.mkdir('x')\n"
                                           "open('x/f', 'w').write('inside'); os.symlink(sys.argv[1], 'y')\n"

@@ -1,5 +1,6 @@
-"""What was acknowledged is there, whatever happens: clients write to files of several sandboxes and keep a ledger while processes are
-killed, disks are full, output floods and sandboxes are paused. Others are answered meanwhile, what ends says why, and nothing is left."""
+"""Acknowledged changes are there, whatever happens: clients write to files of several sandboxes and keep a ledger
+while processes are killed, disks are full, output floods and sandboxes are paused. Others are answered meanwhile,
+what ends says why, and nothing is left."""
 import concurrent.futures
 import http.client
 import io
@@ -19,7 +20,7 @@ from living_sandbox import Sandbox, SandboxTest, init_of
 from sandbox_watch import WatchTest
 from server_snapshot import Snapshot, assert_nothing_left, settled
 
-# How often one sandbox is paused and resumed.
+# The number of times that one sandbox is paused and resumed.
 PAUSES = int(os.environ.get("JAIL_TEST_PAUSES", "100"))
 
 
@@ -29,17 +30,17 @@ class LedgerTest(SandboxTest):
     def setUp(self):
         super().setUp()
         self.writers = []
-        # What the server makes once is there then.
+        # After this everything exists that the server makes once.
         self.make().delete()
         self.rest()
         self.before = Snapshot(self.server)
 
     def rest(self):
-        """Until nothing comes or goes by itself any more."""
+        """Waits until nothing comes or goes by itself any more."""
         self.wait_for(lambda: len(self.server.processes()) == 1)
 
     def write_to(self, sandbox, count=1, **more):
-        """Writers that have begun."""
+        """Starts writers, and waits until they have begun."""
         begun = [Writer(self.server, sandbox, seed=len(self.writers) + number, **more) for number in range(count)]
         self.writers += begun
         for writer in begun:
@@ -47,7 +48,7 @@ class LedgerTest(SandboxTest):
         return begun
 
     def go_on(self, operations=20, writers=None):
-        """Waits until as many operations more have been acknowledged to each."""
+        """Waits until this many more operations have been acknowledged to each."""
         writers = self.writers if writers is None else writers
         wanted = {writer: writer.acknowledged + operations for writer in writers}
         self.assertTrue(host_view.wait_until(lambda: all(writer.acknowledged >= least or not writer.goes_on
@@ -57,7 +58,7 @@ class LedgerTest(SandboxTest):
             self.assertTrue(writer.goes_on, (writer.failure, writer.refusals, writer.cut_short))
 
     def finish(self, *sandboxes):
-        """The ledgers are right and the sandboxes go; nothing is left then."""
+        """Checks the ledgers and deletes the sandboxes; nothing is left then."""
         for writer in self.writers:
             writer.finish()
         for sandbox in sandboxes:
@@ -92,7 +93,7 @@ for number in range(10**9):
 """
 
     def killed_records(self, sandbox):
-        """The program is killed on the host while it writes. Up to which record it has told."""
+        """Kills the program on the host while it writes. Returns the number of the last record that it reported."""
         process = sandbox.start(["python3", "-c", self.RECORDS, "records"], working_directory="/workspace/records")
         process.says("30\n")
         kill(self.on_host("records"))
@@ -116,7 +117,7 @@ for number in range(10**9):
         self.finish(sandbox, other)
 
     def test_programs_that_append(self):
-        """What they had taken is there when they are killed in the middle of their input, and what was there before."""
+        """Input that was taken is there when they are killed in the middle of it, and so is everything before."""
         sandbox, other = self.make(), self.make()
         self.write_to(sandbox)
         self.write_to(other)
@@ -150,7 +151,7 @@ for number in range(10**9):
         self.finish(*sandboxes[1:])
 
     def test_a_launcher(self):
-        """What it has made lives on, and is ended like what another one has made."""
+        """The jails that it has made live on, and end like those of another launcher."""
         sandboxes = [self.make(), self.make()]
         for sandbox in sandboxes:
             self.write_to(sandbox)
@@ -166,7 +167,7 @@ for number in range(10**9):
         self.finish(*sandboxes)
 
     def test_launchers_while_sandboxes_are_made(self):
-        """Whoever asks for one gets it, from the next launcher if need be."""
+        """Every request gets a sandbox, from the next launcher if need be."""
         made, goes_on = [0] * 3, True
 
         def make_and_delete(caller):
@@ -198,7 +199,7 @@ class Zygotes(live_server.SteadyPools, LedgerTest):
 
     def rest(self):
         self.wait_for(self.pools_are_full)
-        # Each is what it is going to be, and none that has ended waits for its parent.
+        # Each process has its final name, and none that has ended waits for its parent.
         self.wait_for(lambda: all(line.startswith(("/", "jail-")) for line in self.server.processes().values()))
 
     def test_a_zygote(self):
@@ -245,7 +246,7 @@ class Full(LedgerTest):
 
 class Many(LedgerTest):
     def test_ten_thousand_files(self):
-        """By requests, by an archive and by a program; found by an archive, one by one, and by a program."""
+        """Made by requests, by an archive and by a program; found by an archive, one by one, and by a program."""
         sandbox, other = self.make(), self.make()
         self.write_to(other)
         rounds = random.Random(5)
@@ -314,7 +315,7 @@ while True:
         for writer in self.writers:
             writer.finish()
         sandbox.run("rm -rf storm")
-        # What is lost was said, and what comes now is told.
+        # Lost events were reported, and new ones come.
         self.until_quiet(sandbox, streams[0])
         for stream in streams:
             stream.leave()
@@ -323,7 +324,7 @@ while True:
 
 class Paused(LedgerTest):
     def test_again_and_again_under_load(self):
-        """What asks for files wakes it; what a program counts goes on where it was."""
+        """Requests for files wake it; a program that counts goes on where it was."""
         sandbox, other = self.make(), self.make()
         counts = sandbox.start(["python3", "-uc", "import time\nfor number in range(10**9): print(number); time.sleep(0.005)"])
         counts.says("1\n")
@@ -354,8 +355,8 @@ class Paused(LedgerTest):
 
 
 class Expected:
-    """What the next server may say of a sandbox: that it ended for one of these reasons, None where it is forgotten, with one of
-    these notes. More than one as long as what was asked last has no answer."""
+    """The states that the next server may report for a sandbox: that it ended for one of these reasons, None where
+    it is forgotten, with one of these notes. More than one as long as what was asked last has no answer."""
 
     def __init__(self):
         self.codes, self.notes, self.acknowledged = {"stopping"}, ["0"], 1
@@ -411,7 +412,7 @@ class Lives(threading.Thread):
 
 class KilledServer(live_server.KeptJobsTest):
     def left_behind(self):
-        """Of servers that were killed: this process is the reaper of what these leave."""
+        """Returns the processes that killed servers left behind: this process is their reaper."""
         own = {self.server.pid, *self.server.processes()}
         return {pid: line for pid, line in host_view.descendants(os.getpid()).items() if pid not in own}
 
@@ -429,7 +430,7 @@ class KilledServer(live_server.KeptJobsTest):
             self.assertEqual(("created", 1), (kinds[0], kinds.count("ended")), kinds)
 
     def one_life(self, target, without_launcher):
-        """Of a server that is killed once `target` answers have come. What its callers know."""
+        """Runs a server that is killed once `target` answers have come. Returns what its callers know."""
         server = self.start(JOBS_DURABLE="true")
         mounts, files = host_view.mounts(), os.listdir(server.temporary)
         callers = [Lives(server, f"{target} {number}") for number in range(3)]

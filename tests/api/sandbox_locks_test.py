@@ -1,4 +1,4 @@
-"""A guest that holds the locks of its files and directories keeps its owner waiting, and nobody else."""
+"""A guest that holds the locks of its files and directories makes only its owner wait."""
 import contextlib
 import statistics
 import threading
@@ -28,7 +28,7 @@ for work in [write] * 60 + [remove]: threading.Thread(target=work).start()
 class Locks(SandboxTest):
     @contextlib.contextmanager
     def asking(self, path, body=None):
-        """Two clients ask all the time meanwhile."""
+        """Lets two clients send requests all the time meanwhile."""
         over = threading.Event()
 
         def ask():

@@ -1,4 +1,4 @@
-"""GET /v1/sandboxes/{id}/logs: what all processes of a sandbox print, in the order in which it came."""
+"""GET /v1/sandboxes/{id}/logs: the output of all processes of a sandbox, in the order in which it came."""
 import base64
 import threading
 import urllib.parse
@@ -29,7 +29,7 @@ class LogsTest(SandboxTest):
         return stream
 
     def until(self, stream, text):
-        """Events up to the one with which `text` was printed."""
+        """Returns the events up to the one with which `text` was printed."""
         seen, said = [], ""
         for event in stream:
             seen.append(event)
@@ -83,13 +83,13 @@ class Pages(LogsTest):
         self.assertEqual(whole["entries"], entries)
         self.assertEqual([], self.logs(sandbox, **{"from": place})["entries"])
         self.assertEqual(place, self.logs(sandbox, **{"from": 10 ** 9})["next"])
-        # From within an entry as well.
+        # A page may begin within an entry as well.
         self.assertEqual(self.text(sandbox)[3:], self.text(sandbox, **{"from": 3}))
 
     def test_the_tail(self):
         sandbox = self.make()
         sandbox.run("seq 100")
-        # Each by itself: nobody knows which of two pipes was written to first.
+        # The streams are checked one by one: nobody knows which of two pipes was written to first.
         sandbox.run("seq 200 210 >&2")
         sandbox.run("printf unfinished")
         self.assertEqual("unfinished", self.text(sandbox, tail=1))
@@ -299,11 +299,11 @@ class Follow(LogsTest):
         answer = self.client.send("GET", f"{sandbox.path}/logs?follow=true")
         self.assert_problem(429, "too_many_followers", answer)
         self.assertEqual((MOST_OF_A_KEY, MOST_OF_A_KEY), (answer.json["limit"], answer.json["used"]))
-        # Those of events are counted with them; pages are none.
+        # Followers of events are counted with them; pages are not.
         self.assert_problem(429, "too_many_followers", self.client.send("GET", "/v1/audit?follow=true"))
         self.assertEqual(200, self.client.send("GET", f"{sandbox.path}/logs").status)
         streams.pop().leave()
-        # Whoever leaves is noticed when something is said.
+        # The end of a follower is noticed when an event is sent.
 
         def has_room():
             sandbox.run("echo more")
@@ -343,7 +343,7 @@ class ServerEnds(live_server.KeptJobsTest):
             last = list(stream)[-1]
             self.assertIn(last["type"], ("end", "error"))
             stream.close()
-        # What it printed went with the server.
+        # The output of the processes went with the server.
         with self.start().client() as client:
             for query in ("", "?follow=true"):
                 answer = client.send("GET", f"{sandbox.path}/logs{query}")

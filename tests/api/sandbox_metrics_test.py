@@ -1,4 +1,4 @@
-"""GET /v1/sandboxes/{id}/metrics: what a sandbox uses, against what its processes do."""
+"""GET /v1/sandboxes/{id}/metrics: the usage of a sandbox, compared with what its processes do."""
 import datetime
 import time
 
@@ -59,7 +59,7 @@ class Metrics(SandboxTest):
         sandbox.python("import time\nwhile time.process_time() < 0.5: pass")
         after = self.now(sandbox)["cpu_seconds"]
         self.assertGreater(after - before, 0.45)
-        # That of one which still runs, and of one that is killed.
+        # The usage of a running process counts, and that of a killed one.
         burner = sandbox.start(["python3", "-c", "while True: pass"])
         self.assertTrue(host_view.wait_until(lambda: self.now(sandbox)["cpu_seconds"] > after + 0.3, 30))
         burning = self.now(sandbox)["cpu_seconds"]
@@ -115,7 +115,7 @@ time.sleep(1000)
         self.assertEqual(sorted(times), times)
         self.assertGreater(times[1] - times[0], 5)
         self.assertEqual(2, samples[-1]["processes"])
-        # From one of them on, up to one, by either kind of time.
+        # The range includes its ends, with either kind of time.
         second = samples[1]["at"]
         self.assertEqual(second, self.metrics(sandbox, f"?from={second}")["samples"][0]["at"])
         self.assertEqual([samples[0]], self.metrics(sandbox, f"?to={samples[0]['at']}")["samples"])

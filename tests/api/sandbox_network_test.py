@@ -1,4 +1,4 @@
-"""What a sandbox that lives may reach, how that changes at once, and what a guest does against it."""
+"""The destinations that a living sandbox may reach, immediate changes to them, and a guest's attempts against that."""
 import concurrent.futures
 import json
 import os
@@ -62,7 +62,7 @@ class Site(socketserver.ThreadingTCPServer):
 
 
 def connections_to(port):
-    """Those of this host to 127.0.0.1:port that are open or being opened, as the kernel has them."""
+    """Returns this host's connections to 127.0.0.1:port that are open or being opened, according to the kernel."""
     lines = pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]
     return [line for line in lines if line.split()[2].endswith(f":{port:04X}") and line.split()[3] in ("01", "02")]
 
@@ -81,7 +81,7 @@ class Sites(SandboxTest):
         super().setUpClass()
 
     def allow(self, sandbox, rules):
-        """Changes what it may reach, and checks that it is shown so."""
+        """Changes what it may reach, and checks that the change is shown."""
         network = {"allow": rules} if rules else "none"
         answer = sandbox.change(network=network)
         self.assertEqual((200, network), (answer.status, answer.json.get("network")), answer)
@@ -91,7 +91,7 @@ class Sites(SandboxTest):
         return sandbox.python(GUEST + f"print(status('{host}:{site.port}'))")["stdout"].strip()
 
     def holding(self, sandbox, site):
-        """A process that has a connection open until that is cut."""
+        """Starts a process that has a connection open until that is cut."""
         process = sandbox.start(["python3", "-uc", GUEST + f"""
 guest, line = reach("localhost:{site.port}", None)
 print(line.split()[1])
@@ -244,7 +244,7 @@ for _ in range(4):
         self.assertEqual("running", flood.now()["state"])
 
     def test_changes_that_race(self):
-        """Many at once: each is answered, and the last to be done is what is shown and what holds."""
+        """Many changes at once: each is answered, and the last one to be done is shown and holds."""
         sandbox = self.make()
         wanted = [None, self.to_site, self.to_other, self.to_site + self.to_other]
 
@@ -263,7 +263,8 @@ for _ in range(4):
                          [self.status(sandbox, site) for site in (self.site, self.other)])
 
     def test_a_guest_that_fights_for_the_port(self):
-        """It may keep the port and with it its own network away; nobody waits for it, and nothing is opened."""
+        """The guest may keep the port, and with it its own network, to itself; nobody waits for it, and nothing is
+        opened."""
         sandbox = self.make()
         fighter = sandbox.start(["python3", "-uc", """
 import socket
@@ -294,7 +295,7 @@ class Told(Sites):
         return answer.json["events"]
 
     def details(self, sandbox, kind, count=1):
-        """Of the events of that kind, once they tell of so many connections."""
+        """Returns the details of the events of that kind, once they cover this many connections."""
         def found():
             return [event["detail"] for event in self.events(sandbox, kind)]
         self.assertTrue(host_view.wait_until(lambda: sum(detail["connections"] for detail in found()) >= count, 20), found())
@@ -338,7 +339,7 @@ print(status("evil.test:443"))
         self.assertEqual("200", self.status(mine, self.site))
         self.details(mine, "egress_ended")
         self.assertEqual(["created"], [event["kind"] for event in self.events(yours)])
-        # What a program reaches is in the log alone.
+        # The connections of a program without a sandbox are only in the log.
         result = self.execute("print(1)", network={"allow": self.to_site})
         self.assertEqual("1\n", result["stdout"])
 

@@ -1,4 +1,4 @@
-"""What processes in a sandbox that lives print: as events while they run, from any byte on, to readers of any speed."""
+"""The output of processes in a living sandbox: as events while they run, from any byte on, to readers of any speed."""
 import base64
 import json
 import socket
@@ -37,7 +37,7 @@ class OutputTest(SandboxTest):
         return int(self.sandbox.get("/workspace/count").body or b"0")
 
     def wait_until_it_stands_still(self):
-        """Until FLOOD was once seen not to go on for a whole second. Returns how far it came."""
+        """Waits until FLOOD has made no progress for a whole second. Returns how far it came."""
         seen = [-1]
 
         def stands_still():
@@ -53,7 +53,8 @@ class OutputTest(SandboxTest):
         self.assertLess(host_view.resident_bytes(self.server.pid) - before, most)
 
     def unread(self, method, path, body=b"", room=None):
-        """A connection on which events were asked for, of which nobody reads any, with room for so many bytes."""
+        """Returns a connection on which events were requested, of which nobody reads any, with room for this many
+        bytes."""
         connection = socket.socket()
         self.addCleanup(connection.close)
         connection.settimeout(time_scale.scaled(10))
@@ -140,7 +141,7 @@ class Live(OutputTest):
                          self.said(self.lines_of(connection)))
 
     def test_nothing_is_lost_of_many_small_pieces_either(self):
-        # So slowly that the server reads each byte by itself.
+        # The output is so slow that the server reads each byte by itself.
         code = "import os, time\nfor _ in range(40_000): os.write(1, b'o'); os.write(2, b'e'); time.sleep(0.00002)"
         connection = self.unread("POST", f"{self.sandbox.path}/processes", json.dumps({"command": ["python3", "-c", code]}).encode(), 4096)
         ends = [-1]

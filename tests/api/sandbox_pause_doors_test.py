@@ -1,4 +1,4 @@
-"""What is open to a sandbox while it is paused: terminals, watches and connections to servers inside."""
+"""Connections to a sandbox while it is paused: terminals, watches and connections to servers inside."""
 import asyncio
 import http.client
 

@@ -1,4 +1,4 @@
-"""Sandboxes that are paused: nothing of them runs, and what needs them wakes them, where that is allowed."""
+"""Paused sandboxes: nothing in them runs, and operations that need them resume them where that is allowed."""
 import concurrent.futures
 import math
 import os
@@ -14,7 +14,7 @@ COUNTS = "while :; do echo x >> count; sleep 0.01; done"
 
 class Pausing(SandboxTest):
     def counting(self, **fields):
-        """A sandbox in which a process counts."""
+        """Makes a sandbox in which a process counts."""
         sandbox = self.make(**fields)
         process = sandbox.start(COUNTS)
         self.wait_until_it_counts()
@@ -24,12 +24,12 @@ class Pausing(SandboxTest):
         self.assertTrue(host_view.wait_until(lambda: self.on_host("x >> count"), 10))
 
     def state_of(self, sandbox):
-        """As the list has it, which asks nothing of the sandbox itself."""
+        """Returns the state in the list, which does not touch the sandbox itself."""
         page = self.client.send("GET", "/v1/sandboxes?limit=200").json
         return next(each["state"] for each in page["sandboxes"] if each["id"] == sandbox.id)
 
     def processor_time(self):
-        """Of the processes that count, in the kernel's ticks."""
+        """The processor time of the counting processes, in the kernel's ticks."""
         return sum(host_view.processor_ticks(pid) for pid in self.on_host("x >> count"))
 
     def test_paused_and_resumed(self):
@@ -166,7 +166,7 @@ class Pausing(SandboxTest):
         self.assertTrue(host_view.wait_until(lambda: self.state_of(sandbox) == "paused", 20))
 
     def stop_init(self):
-        """Of the jail in which a process counts: it answers nobody until it is continued."""
+        """Stops the init of the jail in which a process counts: it answers nobody until it is continued."""
         init = init_of(self.on_host("x >> count")[0])
         os.kill(init, signal.SIGSTOP)
         return init

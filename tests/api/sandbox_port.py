@@ -1,4 +1,4 @@
-"""A sandbox with a server in it (port_guest.py), and how a test asks that."""
+"""A sandbox with a server in it (port_guest.py), and requests to that server."""
 import math
 import pathlib
 import socket
@@ -57,7 +57,7 @@ class PortTest(SandboxTest):
         self.assertLess(host_view.resident_bytes(self.server.pid), most)
 
     def talk(self, request, seconds=20):
-        """All that the server says to these bytes until it ends the connection."""
+        """Returns the server's answer to these bytes, until it ends the connection."""
         with socket.create_connection(("127.0.0.1", self.server.port)) as connection:
             connection.settimeout(time_scale.scaled(seconds))
             connection.sendall(request.encode("latin-1"))

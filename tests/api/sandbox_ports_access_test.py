@@ -1,4 +1,4 @@
-"""Servers that run in a sandbox: who may ask them, what stays out, and what a browser is kept from."""
+"""Servers that run in a sandbox: who may reach them, what is kept out, and what a browser is protected from."""
 import json
 
 import live_server
@@ -179,7 +179,7 @@ class Tokens(PortTest):
             told = ask("/echo", **shown, **page)
             self.assertEqual(200, told.status)
             self.assertEqual(["own=1"] if ask == self.by_name else [], lines_of(told.json, "Cookie"))
-            # A link from elsewhere may be followed; nothing else of another site is done in its name.
+            # A link from another site may be followed; nothing else works in its name.
             link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
             self.assertEqual(200, ask("/echo", **shown, **link).status)
             self.assertEqual(403, ask("/echo", "POST", b"", **shown, **link).status)

@@ -1,4 +1,4 @@
-"""Processes in a sandbox that lives: started, waited for, written to, signalled, and what they see of each other."""
+"""Processes in a living sandbox: started, waited for, written to, signalled, and what they see of each other."""
 import base64
 import json
 import threading
@@ -271,7 +271,8 @@ class Signals(ProcessTest):
     def test_a_group_or_one(self):
         for group, word in ((False, "6621"), (True, "6622")):
             def asleep(line=f"sleep {word}"):
-                """Without the shell, and without its fork, which has the same command line before it is sleep."""
+                """Returns the process itself, without the shell and without its fork, which has the same command
+                line before it becomes sleep."""
                 return [each for each in self.server.processes().values() if each == line]
             process = self.sandbox.start(f"sleep {word} & echo ready; wait")
             process.says("ready")

@@ -1,5 +1,5 @@
-"""What people do in a sandbox: a web server that a browser opens, an editor at a terminal, a repository that is cloned and built,
-packages that are installed. By the tools themselves; where this host has none a test is skipped."""
+"""Typical work in a sandbox: a web server that a browser opens, an editor at a terminal, a repository that is cloned
+and built, packages that are installed. By the tools themselves; where this host has none a test is skipped."""
 import os
 import re
 import shutil
@@ -36,7 +36,7 @@ class Browser(PortTest):
         self.server_inside = self.sandbox.processes()[-1]["pid"]
 
     def open(self, address):
-        """In a browser that lives until the test is over."""
+        """Opens the address in a browser that lives until the test is over."""
         profile = tempfile.TemporaryDirectory(prefix="agent-sandbox-browser.", ignore_cleanup_errors=True)
         self.addCleanup(profile.cleanup)
         # A browser of root's has no sandbox of its own; it meets pages of this test alone.
@@ -49,7 +49,7 @@ class Browser(PortTest):
         self.addCleanup(os.killpg, browser.pid, signal.SIGKILL)
 
     def seen(self, word):
-        """What the page told its server under this word, once it has."""
+        """Returns what the page sent to its server under this word, once it has."""
         output = f"{self.sandbox.path}/processes/{self.server_inside}/output"
         found = []
 
@@ -164,7 +164,7 @@ class Build(SandboxTest):
         self.assertRegex(said["stdout"], r"(?s)\npassed\n.*\n36\n2\n\Z")
 
     def test_make_starts_every_kind_of_recipe(self):
-        """By posix_spawn(3), which is to keep the ids that are there."""
+        """make uses posix_spawn(3), which must keep the present ids."""
         sandbox = self.make()
         needs(self, sandbox, "make")
         sandbox.put("/workspace/Makefile", b"all: plain shell other\nplain:\n\tprintf 'plain\\n'\nshell:\n\techo $$((6*7)) | cat\n"
@@ -202,7 +202,7 @@ class Packages(SandboxTest):
         self.assertIn(f"/{npm_registry.NAME}-{npm_registry.VERSION}.tgz", self.registry.asked)
         tested = sandbox.run(["npm", "test", "--no-update-notifier"], working_directory="/workspace/project")
         self.assertEqual(0, tested["exit_code"], tested)
-        # Whoever asks may be quicker than the way out that tells of it.
+        # The request may arrive before the event that reports it.
         self.assertTrue(host_view.wait_until(lambda: str(self.registry.server_port) in self.allowed(sandbox), 20), self.allowed(sandbox))
 
     def allowed(self, sandbox):

@@ -39,7 +39,7 @@ class Search(SearchTest):
 
     def test_long_lines(self):
         sandbox = self.make()
-        # Across the end of each part in which a line is searched.
+        # The text lies across the end of each part in which a line is searched.
         for place in range((64 << 10) - 8, (64 << 10) + 2):
             sandbox.put("/workspace/f", b"x" * place + b"needle" + b"y" * 200000 + b"\nneedle\n")
             (first, second), _ = self.search(sandbox, "needle")

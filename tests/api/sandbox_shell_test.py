@@ -16,7 +16,7 @@ from sandbox_command import Command
 
 class Terminal(Command):
     def open(self, *arguments, rows=30, columns=100):
-        """The command at a terminal of its own, of which it is the session's leader."""
+        """Opens the command at a terminal of its own, as the session's leader."""
         pid, terminal = pty.fork()
         if pid == 0:
             self.resize(0, rows, columns)
@@ -35,7 +35,7 @@ class Terminal(Command):
         return os.waitstatus_to_exitcode(ended[-1])
 
     def shell(self, *arguments):
-        """A shell that has shown its prompt, with a terminal to look at once it is gone."""
+        """Returns a shell that has shown its prompt, with a terminal to look at once it is gone."""
         master, slave = pty.openpty()
         self.addCleanup(os.close, master)
         self.addCleanup(os.close, slave)
@@ -68,7 +68,7 @@ class Terminal(Command):
         sandbox = self.make()
         pid, terminal = self.open("shell", sandbox)
         self.read_until(terminal, b"$ ")
-        # By a process that has the terminal by then: between two of its own bash may drop a signal.
+        # The process that gets the signal already has the terminal: between two of its own bash may drop a signal.
         os.write(terminal, b"sh -c \"echo go''ing; exec sleep 50\"\n")
         self.read_until(terminal, b"going\r\n")
         os.write(terminal, b"\x03")
@@ -137,7 +137,7 @@ class Terminal(Command):
         self.good("exec", sandbox, "--background", "--", "sh", "-c", "sleep 50", "y" * 300)
         for arguments in (("list",), ("ps", sandbox)):
             with self.subTest(arguments):
-                # The width is there before the command is.
+                # The width is set before the command starts.
                 master, slave = pty.openpty()
                 self.addCleanup(os.close, master)
                 self.resize(slave, 30, 70)

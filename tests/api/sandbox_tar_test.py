@@ -142,7 +142,7 @@ class Unpack(TarTest):
     def test_a_body_of_any_shape(self):
         sandbox = self.make()
         body = archive(member("f", b"content"))
-        # With bytes behind the end, as tapes have them.
+        # Bytes may follow the end, as on tapes.
         self.unpack(sandbox, "/workspace/t", body + bytes(1 << 20), 201)
         self.assertEqual(b"content", sandbox.get("/workspace/t/f").body)
         cut = body[:512 + 100]

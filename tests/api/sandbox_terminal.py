@@ -1,4 +1,4 @@
-"""How a test opens a terminal in a sandbox: with Debian's python3-websockets."""
+"""Opens terminals in a sandbox with Debian's python3-websockets."""
 import asyncio
 import contextlib
 import json
@@ -14,7 +14,7 @@ except ImportError:
 
 
 class Terminal:
-    """One connection: what the terminal showed, and the messages that came as text."""
+    """One connection: the output of the terminal, and the messages that came as text."""
 
     def __init__(self, socket):
         self.socket, self.shown, self.messages = socket, b"", []
@@ -33,7 +33,7 @@ class Terminal:
             self.messages.append(json.loads(message))
 
     async def until(self, text):
-        """Reads on until it shows `text`, and returns what it showed up to there."""
+        """Reads until the terminal shows `text`, and returns its output up to there."""
         while text not in self.shown:
             try:
                 await self.take()
@@ -43,7 +43,7 @@ class Terminal:
         return seen + text
 
     async def end(self):
-        """Reads on to the end; the last message."""
+        """Reads to the end; returns the last message."""
         with contextlib.suppress(websockets.ConnectionClosed):
             while True:
                 await self.take()

@@ -129,7 +129,7 @@ class HangUp(TerminalTest):
 
         asyncio.run(talk())
         self.wait_until_gone("1001", 30)
-        # The server hears of it a moment after it is gone.
+        # The server learns that it is gone a moment later.
         self.wait_for(lambda: sandbox.now()["processes"] == 0)
         (process,) = sandbox.processes()
         self.assertEqual(("SIGKILL", "cancelled"), (process["signal"], process["outcome"]["code"]))
@@ -265,7 +265,7 @@ class Bounds(TerminalTest):
                                           open_timeout=time_scale.scaled(10), close_timeout=1, ping_interval=None) as socket:
                 terminal = Terminal(socket)
                 await terminal.until(b"y\r\n")
-                # Once the buffers on the way are full.
+                # The program stops once the buffers on the way are full.
                 printed = [0]
                 while len(printed) < 3 or printed[-1] != printed[-3]:
                     await asyncio.sleep(0.5)

@@ -1,4 +1,4 @@
-"""How a test watches the files of a sandbox."""
+"""Watches the files of a sandbox."""
 import urllib.parse
 
 import event_stream
@@ -7,7 +7,7 @@ import living_sandbox
 
 class WatchTest(living_sandbox.SandboxTest):
     def watch(self, sandbox, accept=event_stream.SSE, key=None, **query):
-        """A stream that has said that it watches."""
+        """Returns a stream that has reported that it watches."""
         headers = {"X-API-Key": key} if key else {}
         stream = self.stream("GET", f"{sandbox.path}/watch?{urllib.parse.urlencode(query)}", accept=accept, **headers)
         self.assertEqual((200, accept), (stream.status, stream.headers["Content-Type"]))
@@ -18,7 +18,7 @@ class WatchTest(living_sandbox.SandboxTest):
 
     @staticmethod
     def until(stream, path, kinds=("created",)):
-        """Events up to the first of this path and of these types: type and path of each."""
+        """Returns the path and type of each event up to the first one with this path and one of these types."""
         seen = []
         for event in stream:
             seen.append((event["type"], event["data"].get("path")))
@@ -28,7 +28,8 @@ class WatchTest(living_sandbox.SandboxTest):
 
     @staticmethod
     def until_quiet(sandbox, stream):
-        """Until a new file is told: what is not told is said to be lost. The types of all events before."""
+        """Waits until a new file is reported; lost events must be reported as lost. Returns the types of all events
+        before."""
         kinds = set()
         for number in range(1000):
             path = f"/workspace/last-{number}"

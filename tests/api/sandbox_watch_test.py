@@ -1,4 +1,4 @@
-"""GET /v1/sandboxes/{id}/watch: what happens to files, as events."""
+"""GET /v1/sandboxes/{id}/watch: changes to files, as events."""
 import json
 import math
 import threading
@@ -18,7 +18,7 @@ class Watch(WatchTest):
                 stream = self.watch(sandbox, accept)
                 sandbox.run("cd /workspace; echo a > f; chmod 600 f; mv f g; rm g; mkdir d; rmdir d; touch last; rm last")
                 seen = self.until(stream, "/workspace/last", ("removed",))
-                # What is made and written at once may be written once or twice.
+                # A file that is made and written at once may be reported as written once or twice.
                 seen = [event for place, event in enumerate(seen) if place == 0 or event != seen[place - 1]]
                 self.assertEqual([("created", "/workspace/f"), ("written", "/workspace/f"), ("attributes", "/workspace/f"),
                                   ("moved", "/workspace/g"), ("removed", "/workspace/g"), ("created", "/workspace/d"),
@@ -237,7 +237,7 @@ while True:
             if event["type"] == "overflow":
                 break
         self.assertEqual({"created", "overflow"}, kinds)
-        # They have room again once it is told that these are gone.
+        # There is room for watches again once their removal is reported.
         sandbox.run("rm -r /workspace/many")
         self.until(stream, "/workspace/many", ("removed",))
         other = self.watch(sandbox, path="/tmp")

@@ -1,4 +1,4 @@
-"""Sandboxes that live: made, listed, changed, and ended by whom or what it may be."""
+"""Living sandboxes: created, listed, changed, and ended in every way."""
 import contextlib
 import http.client
 import json
@@ -375,7 +375,7 @@ class ServerEnds(SandboxTest):
         began = time.monotonic()
         self.assertEqual(0, server.stop())
         self.assertLess(time.monotonic() - began, time_scale.scaled(15))
-        # What is killed last takes the kernel a moment.
+        # The kernel needs a moment for the process that was killed last.
         self.assertTrue(host_view.wait_until(lambda: not any(map(host_view.alive, below)), 10),
                         {pid: line for pid, line in below.items() if host_view.alive(pid)})
         with contextlib.suppress(http.client.IncompleteRead, ConnectionError):

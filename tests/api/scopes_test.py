@@ -13,7 +13,7 @@ HANDSHAKE = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Ver
 
 
 class OfEachScope(SandboxTest):
-    """Keys are called as what they are for. All but `stranger` are of one tenant."""
+    """Each key is named after its scope. All except `stranger` belong to one tenant."""
     environment = {"JOBS_PATH": ":memory:", "API_KEYS": ",".join((*SCOPES, "whole", "stranger")),
                    "API_KEY_SCOPES": ",".join((*SCOPES, "all", "all")), "API_KEY_TENANTS": "team," * 5 + "others",
                    "SANDBOX_WEBHOOKS_ALLOW": "http://127.0.0.1:9"}
@@ -26,7 +26,7 @@ class OfEachScope(SandboxTest):
 
 class Routes(OfEachScope):
     def scope_of(self, operation, document):
-        """As it is described; None: any key will do, or none at all."""
+        """Returns the scope in the description; None: any key is enough, or none is needed."""
         ways = operation.get("security", document["security"])
         self.assertLessEqual({scheme for way in ways for scheme in way}, set(document["components"]["securitySchemes"]))
         named = {role for way in ways for roles in way.values() for role in roles}
@@ -55,7 +55,7 @@ class Routes(OfEachScope):
                 needed = self.scope_of(methods[method], document)
                 asked[needed] += 1
                 for key, client in clients.items():
-                    # No list is what any route expects, so nothing is done by whoever may.
+                    # No route expects a list, so an allowed request does nothing.
                     answer = client.send(method.upper(), filled, b"[]" if method in ("post", "put", "patch") else None,
                                          **{"Content-Type": "application/json"})
                     self.check(method.upper(), path, needed, key, answer)
@@ -82,7 +82,7 @@ class Used(OfEachScope):
         self.assertEqual("in\n", sandbox.run("echo in")["stdout"])
         self.assertEqual(201, sandbox.put("/workspace/x", b"text").status)
         self.assertIn(b"agent_sandbox_", self.client_with("metrics").send("GET", "/metrics").body)
-        # What is of one tenant is read by whoever reads for it.
+        # Every key of a tenant that may read can read what the tenant owns.
         reader = self.client_with("read")
         self.assertEqual(ran["job_id"], reader.send("GET", f"/jobs/{ran['job_id']}").json["job_id"])
         self.assertEqual(b"text", reader.send("GET", sandbox.file_path("/workspace/x")).body)
@@ -100,7 +100,7 @@ class Used(OfEachScope):
         port = f"{sandbox.path}/ports/8000/"
         self.assert_lacks("sandboxes", reader.send("GET", port))
         for client in (reader, self.client):
-            # The token opens it as before; nobody listens there.
+            # The token opens it as before; no server listens there.
             self.assert_problem(502, "port_closed", client.send("GET", port, **{"X-Access-Token": token}))
         self.assert_lacks("sandboxes", reader.post({"path": "/workspace/x"}, f"{sandbox.path}/sign"))
 
@@ -111,7 +111,7 @@ class Used(OfEachScope):
         reader = self.client_with("read")
         self.assert_problem(409, "sandbox_paused", reader.send("GET", sandbox.file_path("/workspace/x")))
         self.assertEqual("paused", reader.send("GET", sandbox.path).json["state"])
-        # Whoever may change it resumes it by asking, and the other one reads then.
+        # A key that may change the sandbox resumes it by its request, and the other one can read then.
         self.assertEqual("in\n", sandbox.run("echo in")["stdout"])
         self.assertEqual(b"text", reader.send("GET", sandbox.file_path("/workspace/x")).body)
 

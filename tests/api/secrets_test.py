@@ -1,4 +1,4 @@
-"""What the server knows (its environment, its keys, its callers' headers) is in no process of a jail and
+"""The server's secrets (its environment, its keys, its callers' headers) are in no process of a jail and
 not in the launcher that makes them: neither a guest nor the host finds it there."""
 import concurrent.futures
 import os
@@ -67,7 +67,7 @@ for where, word in sorted(found):
 
 
 def secrets_in(pid):
-    """(secrets in the memory and environment of a process, how many regions could be read)."""
+    """Returns (secrets in the memory and environment of a process, number of readable regions)."""
     found, regions = set(), 0
     for name in ("environ", "cmdline"):
         with open(f"/proc/{pid}/{name}", "rb") as file:

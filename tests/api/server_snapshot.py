@@ -1,4 +1,4 @@
-"""What a server holds of its host at one moment, to see later what it has left there."""
+"""The resources of its host that a server holds at one moment, to detect later what it has leaked."""
 import os
 import time
 
@@ -15,7 +15,7 @@ def _descriptors(launcher):
 
 class Snapshot:
     def __init__(self, server):
-        # Of jails that wait others have taken the place of those that were used.
+        # Other waiting jails have taken the place of those that were used.
         self.processes = sorted(server.processes().values())
         self.launcher = server.launcher()
         self.mounts = host_view.mounts()
@@ -41,7 +41,7 @@ def settled(server, before):
 
 
 def assert_nothing_left(test, before, after):
-    """`test`: the one that fails where something is left."""
+    """`test` fails if something is left."""
     test.assertEqual(before.processes, after.processes)
     test.assertEqual(before.mounts, after.mounts)
     test.assertEqual(set(), after.cgroups - before.cgroups)

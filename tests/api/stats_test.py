@@ -1,4 +1,4 @@
-"""/stats and /metrics: the figures are those of what was run, in a form that others' parsers read."""
+"""/stats and /metrics: the figures match what was run, in a form that third-party parsers accept."""
 import re
 import urllib.request
 
@@ -18,7 +18,7 @@ class Figures(live_server.ServerTest):
         return self.client.send("GET", "/stats").json
 
     def samples(self):
-        """Name and labels to value, by a parser that is not ours."""
+        """Maps name and labels to value, by a third-party parser."""
         if parse_text is None:
             self.skipTest("python3-prometheus-client is missing")
         answer = self.client.send("GET", "/metrics")

@@ -1,4 +1,4 @@
-"""What belongs to one key is not there for another, on any route that names one thing."""
+"""What belongs to one key does not exist for another, on any route that names one thing."""
 import json
 import uuid
 
@@ -10,7 +10,7 @@ NO_SANDBOX = "a" * 26
 class Strangers(SandboxTest):
     environment = {"JOBS_PATH": ":memory:", "API_KEYS": "first-key,second-key", "SANDBOX_WEBHOOKS_ALLOW": "http://127.0.0.1:9"}
 
-    # What a request needs to be understood; without it the answer would say nothing of what it names.
+    # What a request needs to be valid; otherwise the answer would say nothing about the named thing.
     NEEDS = {
         ("POST", "/processes"): {"command": ["true"]}, ("POST", "/stdin"): {"data": "x"}, ("POST", "/signal"): {"signal": 9},
         ("POST", "/resize"): {"columns": 80, "rows": 24}, ("POST", "/files/{path}"): {"make_directory": True},
@@ -20,7 +20,7 @@ class Strangers(SandboxTest):
         ("GET", "/download"): "?path=/workspace/x", ("POST", "/upload"): None, ("PATCH", "/v1/webhooks/{id}"): {"name": "x"}}
 
     def routes(self, pid):
-        """Of each described route that names one thing: method, path with {id} left, body."""
+        """Yields each described route that names one thing: method, path with {id}, body."""
         parameters = {"{name}": "{id}", "{pid}": str(pid), "{port}": "8000", "{path}": "workspace/x"}
         for path, methods in self.client.send("GET", "/openapi.json").json["paths"].items():
             if "{" not in path:
@@ -38,7 +38,7 @@ class Strangers(SandboxTest):
         pid = mine.start(["sleep", "50"]).pid
         job = first.post({"code": "print(1)"}).json["job_id"]
         webhook = first.post({"url": "http://127.0.0.1:9/", "events": ["ended"]}, "/v1/webhooks").json["id"]
-        # By what a path has in it: what is there for its own key, under all its names, and what is there for nobody.
+        # For each part of a path: what exists for its own key, under all its names, and what exists for nobody.
         things = {"/jobs/": [job, str(uuid.uuid4())], "/lessons/": ["1", "2"], "/webhooks/": [webhook, "none"],
                   "sandbox": [mine.id, "mine", NO_SANDBOX, "nobody"]}
         asked = dict.fromkeys(things, 0)
@@ -58,7 +58,7 @@ class Strangers(SandboxTest):
         self.assertEqual((4, 2, 5), tuple(asked[kind] for kind in ("/jobs/", "/lessons/", "/webhooks/")))
         self.assertEqual(([], [], []), (stranger.send("GET", "/v1/sandboxes?state=running").json["sandboxes"],
                                         stranger.send("GET", "/jobs").json["jobs"], stranger.send("GET", "/v1/webhooks").json["webhooks"]))
-        # What was asked has done nothing.
+        # The requests have changed nothing.
         self.assertEqual(("running", 1), tuple(mine.now()[name] for name in ("state", "processes")))
         self.assertEqual(200, first.send("GET", f"/jobs/{job}").status)
         self.assertEqual("", first.send("GET", f"/v1/webhooks/{webhook}").json["name"])

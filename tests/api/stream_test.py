@@ -1,4 +1,4 @@
-"""WS /stream with clients of others: Debian's python3-websockets, and `ws` from npm."""
+"""WS /stream with third-party clients: Debian's python3-websockets, and `ws` from npm."""
 import asyncio
 import base64
 import contextlib
@@ -89,7 +89,7 @@ class Programs(StreamTest):
         self.assertEqual(result, self.client.send("GET", f"/jobs/{result['job_id']}").json["result"])
 
     def test_output_comes_while_the_program_runs(self):
-        # So slowly that a busy host does not bring two of them together.
+        # The output is so slow that a busy host does not merge two pieces.
         events = self.run_code("import time\nfor i in range(4):\n  print(i, flush=True); time.sleep(1)", timeout_seconds=20)
         came = [event["came"] for event in events if event["type"] == "stdout"]
         self.assertEqual(4, len(came))
@@ -222,7 +222,7 @@ class Clients(StreamTest):
         self.assertEqual((413, 1009), (events[-1]["data"]["status"], code))
 
     def test_pages_of_other_sites_are_refused(self):
-        # Another port of this host is another site: whatever program serves there, its pages may not.
+        # Another port of this host is another site: pages of any program there must not get in.
         for origin in ("https://evil.example", "null", "http://localhost.evil.example", "http://127.0.0.1.evil.example:8000",
                        "http://localhost:3000", f"http://localhost:{self.server.port}", "http://[::1]:9",
                        f"http://127.0.0.1:{self.server.port}:x.evil.example"):
@@ -251,12 +251,12 @@ class Clients(StreamTest):
         seen = json.loads(finished.stdout)
         self.assertEqual(["connected", "started", "stdout", "execution_result", "complete"], seen["types"])
         self.assertEqual(("grüße\n", 1000), (seen["stdout"], seen["code"]))
-        # A job it left by closing its socket.
+        # The job of a client that left by closing its socket.
         self.assertTrue(host_view.wait_until(lambda: self.status_of(seen["left"]) == "cancelled", 3))
 
 
 class Frames(StreamTest):
-    """What no proper client sends."""
+    """Frames that no proper client sends."""
 
     def handshake(self):
         connection = socket.create_connection(("127.0.0.1", self.server.port), time_scale.scaled(10))

@@ -1,4 +1,4 @@
-"""The service as systemd sees it: what it is told, and units that are valid."""
+"""The service from systemd's view: its notifications, and valid units."""
 import os
 import pathlib
 import shutil
@@ -42,7 +42,7 @@ class Systemd(live_server.ServerTest):
         self.assertEqual({"READY=1", "WATCHDOG=1"}, set(came))
         self.assertEqual(1, came.count("READY=1"))
         began = time.monotonic()
-        # Every 0.2 s; what came while this process had no processor is read at once.
+        # Notifications come every 0.2 s; those that came while this process had no processor are read at once.
         for _ in range(10):
             self.assertEqual(b"WATCHDOG=1", listener.recv(100))
         self.assertGreater(time.monotonic() - began, 1.2)

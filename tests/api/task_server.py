@@ -1,4 +1,4 @@
-"""Servers that solve tasks: with a cassette made on the spot, or with a model that takes its time."""
+"""Servers that solve tasks: with a cassette made on the spot, or with a slow model."""
 import contextlib
 import http.server
 import json
@@ -13,7 +13,7 @@ import live_server
 
 
 def answer(code, reasoning="because"):
-    """What a model says that wrote `code`."""
+    """Returns the answer of a model that wrote `code`."""
     return {"code": code, "reasoning": reasoning, "dependencies": []}
 
 
@@ -42,14 +42,14 @@ class Cassette:
 
 
 def record(task, *codes, critic=None, **roles):
-    """`codes`: the program of each attempt."""
+    """`codes` has the program of each attempt."""
     roles["critic"] = critic or [verdict() for _ in codes]
     return {"task": task, "answers": [answer(code) if isinstance(code, str) else code for code in codes],
             "roles": roles}
 
 
 class SlowModel:
-    """A plain server that speaks as OpenAI's does. `reply(request)`: seconds to wait, and the text to say."""
+    """A plain server that speaks OpenAI's protocol. `reply(request)` returns the seconds to wait, and the answer."""
 
     def __init__(self, reply):
         self.calls, self.left, self.waiting = 0, 0, 0
@@ -72,7 +72,7 @@ class SlowModel:
                     self.close_connection = True
 
             def _wait(self, delay):
-                """False: the client went away meanwhile."""
+                """Returns False where the client left meanwhile."""
                 until = time.monotonic() + delay
                 while (rest := until - time.monotonic()) > 0:
                     ready, _, _ = select.select([self.connection], [], [], min(rest, 0.1))

@@ -1,4 +1,4 @@
-"""WS /stream with `task`: what happens, as it happens, in order."""
+"""WS /stream with `task`: all events, as they happen, in order."""
 import asyncio
 import contextlib
 import json

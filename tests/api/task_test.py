@@ -187,7 +187,7 @@ REJECTS = {"approve": False, "confidence": 0.9, "findings": ["it is unsafe"]}
 
 
 def together(task, *codes, security):
-    """A record for all roles of a swarm; `security`: its votes, the others approve."""
+    """Makes a record for all roles of a swarm; `security` has its votes, the others approve."""
     return record(task, *codes, critic=[APPROVES] * 8, security=security,
                   architect=[{"plan": "add", "pitfalls": ["none"]}] * 4,
                   optimizer=[APPROVES | {"code": ""}] * 8)
@@ -212,7 +212,7 @@ class Swarms(task_server.TaskTest):
 
 
 class Leaving(live_server.ServerTest):
-    """With a model that takes its time."""
+    """The model is slow."""
 
     @classmethod
     def setUpClass(cls):
@@ -272,7 +272,7 @@ class Killed(live_server.ServerTest):
             wants_verdict = "diagnosis" in json.dumps(body)
             return 0, json.dumps(verdict() if wants_verdict and len(calls) > 1 else task_server.answer(BROKEN))
 
-        # Once, though it was kept before its critique and with it.
+        # The attempt is there once, though it was stored both before and with its critique.
         [attempt] = self.kill_in_the_middle(reply, lambda history: history and history[-1]["critique"])
         self.assertEqual((BROKEN, "it is wrong"), (attempt["code"], attempt["critique"]["diagnosis"]))
         self.assertEqual("error", attempt["execution_result"]["status"])
@@ -287,7 +287,8 @@ class Killed(live_server.ServerTest):
         self.assertIn("not yet", attempt["execution_result"]["stderr"])
 
     def kill_in_the_middle(self, reply, ready):
-        """Kills the server of a task when `ready` says so of its history; the history that another server finds."""
+        """Kills the server of a task when `ready` returns true for its history; returns the history that another
+        server finds."""
         model = task_server.SlowModel(reply)
         self.addCleanup(model.stop)
         environment = {"JOBS_PATH": self.path, **model.environment}
@@ -320,7 +321,7 @@ class Killed(live_server.ServerTest):
             return
 
     def make_older(self, version, answer):
-        """Makes the file one of that version, which kept the answer itself of the one job in it."""
+        """Converts the file to that version, which stored the answer itself of its only job."""
         with sqlite3.connect(self.path) as database:
             for trigger in "job_dropped", "job_ended":
                 database.execute(f"DROP TRIGGER {trigger}")
@@ -401,5 +402,5 @@ class Many(live_server.ServerTest):
             self.assertEqual({True}, {result["success"] for result in results},
                              [result["error"] for result in results if not result["success"]][:3])
             resident.append(self.resident_kb())
-        # The first round makes what is kept afterwards: connections, threads, the allocator's arenas.
+        # The first round makes what is kept from then on: connections, threads, the allocator's arenas.
         self.assertLess(resident[-1], resident[1] * 1.15 + 4096, resident)

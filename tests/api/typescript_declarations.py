@@ -9,7 +9,7 @@ _METHOD = re.compile(r"^(\w+)\((.*)\): (.*)$")
 
 
 def snake(name):
-    """As the interface has it: timeoutSeconds is timeout_seconds."""
+    """Converts a name to the interface's form: timeoutSeconds becomes timeout_seconds."""
     return re.sub(r"[A-Z]", lambda letter: "_" + letter.group().lower(), name)
 
 
@@ -34,14 +34,14 @@ class Declarations:
         return set(self._bodies)
 
     def properties(self, name):
-        """With those of what it extends."""
+        """Returns the properties, including those of extended types."""
         base, members = self._bodies[name]
         own = {found.group(1) for found in map(_PROPERTY.match, members) if found}
         return own | (self.properties(base) if base in self._bodies else set())
 
     def methods(self, name):
-        """Of a class or an interface: name, and for each parameter its name and type. A property with the type of another's
-        method, as Processes["run"], has that one's parameters."""
+        """Returns the methods of a class or an interface: the name, and for each parameter its name and type. A
+        property with the type of another's method, as Processes["run"], has that one's parameters."""
         found = {}
         for member in self._bodies[name][1]:
             if method := _METHOD.match(member):
@@ -52,7 +52,8 @@ class Declarations:
         return found
 
     def options(self, kind):
-        """The members of the type of a parameter: of an interface, of one in place, or of several with & between."""
+        """Returns the members of a parameter's type: of an interface, of an inline type, or of several with &
+        between."""
         names = set()
         for part in apart(kind, "&"):
             if omitted := re.fullmatch(r'Omit<(\w+), "(\w+)">', part):

@@ -1,4 +1,4 @@
-"""Prism (npm: @stoplight/prism-cli) between a client and a server: it holds every answer against the
+"""Prism (npm: @stoplight/prism-cli) between a client and a server: it checks every answer against the
 description that this very server publishes."""
 import http.client
 import json
@@ -24,7 +24,7 @@ class ValidatingProxy:
         with live_server.Client(server_port) as client, open(document, "wb") as file:
             file.write(client.send("GET", "/openapi.json").body)
         self._log = open(os.path.join(self._directory, "log"), "w+", encoding="utf-8")
-        # Bad requests must reach the server: how it refuses them is what is looked at.
+        # Bad requests must reach the server, since its refusals are tested.
         self._process = subprocess.Popen(
             [shutil.which("node"), node_modules / "@stoplight" / "prism-cli" / "dist" / "index.js", "proxy", document,
              f"http://127.0.0.1:{server_port}", "--port", str(self.port), "--validate-request=false", "--cors=false"],

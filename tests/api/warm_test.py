@@ -14,7 +14,7 @@ import unittest
 import host_view
 import live_server
 
-# Of the Python that programs get.
+# Whether the Python of the programs has pandas.
 HAS_PANDAS = subprocess.run(["/usr/bin/python3", "-c", "import pandas, matplotlib"], capture_output=True, check=False).returncode == 0
 HAS_NODE = os.access("/usr/bin/node", os.X_OK)
 
@@ -154,7 +154,7 @@ class Warm(PoolTest):
 
 @unittest.skipUnless(HAS_PANDAS, "pandas is missing")
 class Numbers(PoolTest):
-    """The template data. It opens when it is first named."""
+    """The template data, which is opened when it is first named."""
 
     environment = {"JOBS_PATH": ":memory:"}
 
@@ -206,9 +206,9 @@ class SmallPool(PoolTest):
         self.assertEqual([f"{number * 1000}\n" for number in range(32)], answers)
 
     def zygotes(self):
-        """Interpreters below a host named jail-template."""
+        """Returns the interpreters below a host named jail-template."""
         found = []
-        # Of a launcher that was killed they are orphans, which this process adopts.
+        # The descendants of a killed launcher are orphans, which this process adopts.
         for pid in host_view.descendants(os.getpid()):
             try:
                 parent = int(pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
@@ -240,7 +240,7 @@ class SmallPool(PoolTest):
                 # Among them may be one that was forked to start a jail, and has ended since.
                 host_view.kill(self.zygotes())
                 self.wait_for(lambda before=before: self.pool()["zygotes"] > before and self.pool()["warm"] > 0)
-            # Those that were under way at the last kill are among them.
+            # Answers under way at the last kill are among them.
             so_far = len(answers)
             self.wait_for(lambda: len(answers) > so_far + len(threads))
         finally:
@@ -252,7 +252,7 @@ class SmallPool(PoolTest):
     def test_a_launcher_that_is_killed_is_replaced(self):
         self.wait_until_warm()
         for _ in range(2):
-            # Zygotes go on without it, so it is another template that needs the next one.
+            # Zygotes go on without the launcher, so only another template needs the next one.
             self.wait_for(self.has_a_launcher_for_bash)
             os.kill(self.server.launcher(), signal.SIGKILL)
             for _ in range(6):

@@ -1,4 +1,4 @@
-"""Webhooks: what a hostile receiver may answer, and an owner who breaks sends off, at the cost of others."""
+"""Webhooks: what a hostile receiver may answer, and an owner who cancels sends at the expense of others."""
 import select
 import threading
 
@@ -32,7 +32,8 @@ class LookupsLeftBehind(WebhookTest):
         return [f"http://localhost:{cls.receiver.port}", f"http://127.0.0.1:{cls.receiver.port}"]
 
     def breaks_off(self, webhook, count):
-        """Leaves while a test is sent; False where the server had not noticed yet that the one before was left."""
+        """Leaves while a test is sent; returns False where the server had not yet noticed the end of the previous
+        one."""
         with self.client_with("first-key") as leaving:
             leaving.begin("POST", f"{webhook.path}/test")
             host_view.wait_until(lambda: self.has_come(count) or select.select([leaving.socket], [], [], 0)[0], 20)
@@ -53,7 +54,7 @@ class LookupsLeftBehind(WebhookTest):
         for number in range(16):
             self.assertTrue(host_view.wait_until(lambda: self.breaks_off(named, number + 1), 20))
         self.assertEqual(200, named.change(url=self.receiver.url("/quick", host="localhost")).status)
-        # A send that was not broken off counts for nothing, so this may be asked until all of them have been noted.
+        # A send that was not cancelled does not count, so this may be repeated until all of them have been noted.
         self.assertTrue(host_view.wait_until(lambda: first.send("POST", f"{named.path}/test").json.get("delivered") is False, 20))
         told = named.test()
         self.assertEqual((None, False), (told["status"], told["delivered"]))

@@ -1,4 +1,5 @@
-"""What owners of webhooks can take from the server and from one another, and what a disk, an operator and the end of the server leave of them."""
+"""What owners of webhooks can take from the server and from one another, and how a full disk, an operator and the
+end of the server affect them."""
 import concurrent.futures
 import contextlib
 import socket
@@ -30,7 +31,7 @@ class Tests:
         return self._threads.submit(answer)
 
     def begin(self, webhook):
-        """Once the receiver has it; what gives its answer."""
+        """Waits until the receiver has it; returns a function that gets its answer."""
         came = len(self.receiver.at(self.path))
         answer = self.ask(webhook)
         self.receiver.wait_for(self.path, came + 1)
@@ -80,7 +81,7 @@ class OneKey(HeldTest):
 
 class Changes(HeldTest):
     def test_changes_leave_nothing_behind(self):
-        # What waits for a turn has events in hand, and each change begins anew.
+        # A try that waits for a turn holds events, and each change begins anew.
         tests = self.hold("/full")
         self.receiver.silent.add("/changed")
         webhook = self.hook("/changed", "url_signed")
@@ -95,7 +96,7 @@ class Changes(HeldTest):
         before = host_view.resident_bytes(self.server.pid)
         for _ in range(200):
             self.assertEqual(200, webhook.change(enabled=True).status)
-            # What reads the store for the webhook has had its turn by then.
+            # The coroutine of the webhook has read the store by then.
             self.assertEqual(200, self.client.send("GET", f"{sandbox.path}/events?limit=100").status)
         most = (128 if host_view.has_sanitizer(self.server.pid) else 64) << 20
         self.assertLess(host_view.resident_bytes(self.server.pid) - before, most)
@@ -114,7 +115,7 @@ class EightKeys(WebhookTest):
         self.hook("/quick", "file_written", client=clients[-1])
         for sandbox in sandboxes[:-1]:
             sandbox.put("/workspace/a", b"x")
-        # None of these has been given up when the eighth has all that it is owed.
+        # None of these has been given up by the time the eighth has got all its events.
         self.receiver.wait_for("/silent", 64)
         for _ in range(5):
             sandboxes[-1].put("/workspace/a", b"x")
@@ -178,7 +179,7 @@ class Kept(live_server.KeptJobsTest):
             self.receiver.wait_for("/theirs", 1)
         self.assertEqual(0, server.stop())
         self.assertEqual(came, len(self.receiver.at("/mine")))
-        # Without keys everybody sees it, and why nothing is sent.
+        # Without keys everybody sees the webhook, and why nothing is sent.
         server = self.start(**self.allowed)
         with server.client() as client:
             now = client.send("GET", webhook.path).json

@@ -1,4 +1,4 @@
-"""Webhooks as a test makes them, and a server that they are sent to, which answers as the test says."""
+"""Webhooks as tests make them, and a receiver that answers as the test says."""
 import base64
 import hashlib
 import hmac
@@ -11,7 +11,7 @@ from living_sandbox import SandboxTest
 
 
 def signature(secret, identity, timestamp, body):
-    """As the specification Standard Webhooks has it, written down here anew."""
+    """Signs as the specification Standard Webhooks says, in an independent implementation."""
     assert secret.startswith("whsec_"), secret
     key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
     digest = hmac.new(key, f"{identity}.{timestamp}.".encode() + body, hashlib.sha256).digest()
@@ -42,8 +42,8 @@ class Delivery:
 
 
 class Receiver:
-    """Answers each request by what stands for its path in `replies`: a function of the Delivery, which gives a status and
-    headers, or 204. One that is in `silent` hears nothing until release()."""
+    """Answers each request by the entry for its path in `replies`: a function of the Delivery, which gives a status and
+    headers, or 204. A request to a path in `silent` gets no answer until release()."""
 
     def __init__(self):
         self.replies, self.silent = {}, set()
@@ -99,19 +99,19 @@ class Receiver:
         return f"http://{host}:{self.port}{path}"
 
     def at(self, path, sandbox=None):
-        """What came there so far, of all sandboxes or of that one, by its id."""
+        """Returns the deliveries to that path so far, for all sandboxes or for the one with that id."""
         with self._lock:
             return [delivery for delivery in self._deliveries
                     if delivery.path == path and sandbox in (None, delivery.json["sandbox_id"])]
 
     def wait_for(self, path, count, seconds=20, sandbox=None):
-        """The first `count` deliveries there."""
+        """Waits for the first `count` deliveries to that path."""
         if not host_view.wait_until(lambda: len(self.at(path, sandbox)) >= count, seconds):
             raise AssertionError(f"expected {count}: {[delivery.body for delivery in self.at(path)]}")
         return self.at(path, sandbox)[:count]
 
     def answer(self, path, *statuses, **headers):
-        """Each of these once, and 204 then."""
+        """Gives each of these answers once, and 204 after that."""
         left = list(statuses)
 
         def reply(_):
@@ -123,7 +123,7 @@ class Receiver:
         self._released.set()
 
     def hold(self):
-        """Who comes to what is silent from now on hears nothing, until release() again."""
+        """Gives no answer to new requests for these paths, until release() is called."""
         self._released = threading.Event()
 
     def close(self):
@@ -141,7 +141,7 @@ def patch(client, path, **fields):
 
 
 class Webhook:
-    """One that was made; `client` is whose it is."""
+    """A webhook that was made; `client` is its owner's."""
 
     def __init__(self, client, url, *events, **fields):
         answer = post(client, url, events or ("created",), **fields)
@@ -158,7 +158,7 @@ class Webhook:
         return answer.json
 
     def waits_until(self, condition, seconds=20):
-        """How it stands once that is so."""
+        """Returns its state once the condition holds."""
         if not host_view.wait_until(lambda: condition(self.now()), seconds):
             raise AssertionError(f"it stays so: {self.now()}")
         return self.now()
@@ -177,7 +177,7 @@ class Webhook:
 
 
 class WebhookTest(SandboxTest):
-    """Receivers that may be sent to, by their address, before the server of the class starts."""
+    """Allows receivers, by their address, before the server of the class starts."""
 
     settings = {}
 

@@ -1,4 +1,4 @@
-"""Another secret for a webhook: what signs what is sent before, after and meanwhile."""
+"""A new secret for a webhook: which secrets sign messages before, after and meanwhile."""
 import time
 
 import host_view
@@ -23,7 +23,7 @@ def signatures(delivery, *secrets):
 
 class Replaced(WebhookTest):
     def last_of(self, webhook, path):
-        """What a test of the webhook sends, as it came."""
+        """Returns the last test message of the webhook, as it came."""
         count = len(self.receiver.at(path))
         self.assertTrue(webhook.test()["delivered"])
         return self.receiver.wait_for(path, count + 1)[-1]
@@ -40,7 +40,7 @@ class Replaced(WebhookTest):
         self.assertEqual({name: value for name, value in answer.json.items() if name != "secret"}, now)
         delivery = self.last_of(webhook, "/day")
         self.assertEqual(signatures(delivery, new, webhook.secret), signed_by(delivery))
-        # So are events.
+        # The same holds for events.
         self.make()
         event = next(each for each in self.receiver.wait_for("/day", 2) if each.type == "created")
         self.assertEqual(signatures(event, new, webhook.secret), signed_by(event))

@@ -1,4 +1,4 @@
-"""Webhooks: events of sandboxes as a receiver of the test's own gets them, and what a hostile owner or receiver may try."""
+"""Webhooks: events of sandboxes as a receiver of the test gets them, and what a hostile owner or receiver may try."""
 import os
 import stat
 import time
@@ -80,10 +80,10 @@ class Delivered(WebhookTest):
         self.assertEqual(("created", False, 503, "it answered 503"),
                          members(now["last_try"], "event", "delivered", "status", "error"))
         self.assertIsNotNone(now["failing_since"])
-        # As late as it was asked for.
+        # The next try is as late as the receiver asked for.
         self.assertGreater(now["next_try_at"], now["last_try"]["at"])
         self.assertEqual(1, len(self.receiver.at("/told")))
-        # Who says that it may go on is believed at once.
+        # An owner who enables it again is believed at once.
         self.receiver.answer("/told")
         self.assertEqual(200, webhook.change(enabled=True).status)
         self.receiver.wait_for("/told", 2)
@@ -154,7 +154,7 @@ class Delivered(WebhookTest):
         first = self.make()
         now = webhook.waits_until(lambda now: not now["enabled"])
         self.assertEqual(("it answered 410 Gone", None), (now["disabled_reason"], now["next_try_at"]))
-        # And told what it has missed once it is back.
+        # The receiver gets the missed events once it is back.
         second = self.make()
         webhook.change(enabled=True)
         self.assertEqual([first.id, first.id, second.id],
@@ -169,9 +169,9 @@ class Delivered(WebhookTest):
         came = self.receiver.wait_for("/quick", 3)
         self.assertEqual(sandboxes, [delivery.json["sandbox_id"] for delivery in came])
         self.receiver.wait_for("/silent", 5)
-        # None of them has got further, or been answered.
+        # None of them has got further, or an answer.
         self.assertEqual({sandboxes[0]}, {delivery.json["sandbox_id"] for delivery in self.receiver.at("/silent")})
-        # What is under way is broken off.
+        # Sends under way are cancelled.
         self.assertEqual([204] * 5, [webhook.delete().status for webhook in silent])
 
     def test_an_answer_is_not_read_to_its_end(self):
@@ -251,7 +251,7 @@ class Refused(WebhookTest):
             self.assertEqual(400, webhook.change(**body).status, body)
 
     def test_a_name_that_leads_to_a_private_address(self):
-        # What a name leads to is known when it is connected to.
+        # The address of a name is known only when the connection is made.
         webhook = Webhook(self.client, self.private.url("/private", host="localhost"))
         self.addCleanup(webhook.delete)
         told = webhook.test()
@@ -301,7 +301,7 @@ class TwoKeys(WebhookTest):
         self.assertEqual([404] * 5, [answer.status for answer in answers])
         self.assertEqual([answer.json["detail"] for answer in none], [answer.json["detail"] for answer in answers])
         self.assertEqual(401, self.client.send("GET", "/v1/webhooks").status)
-        # Nor does it hear of what others do.
+        # Another owner gets no events of these either.
         theirs = self.make(second)
         self.assertEqual(theirs.id, self.receiver.wait_for("/second", 1)[0].json["sandbox_id"])
         mine = self.make(first)
@@ -331,10 +331,10 @@ class Disabled(WebhookTest):
         second = self.make()
         self.receiver.wait_for("/up", 2)
         self.assertEqual(came, len(self.receiver.at("/down")))
-        # What the server has written is read by a thread.
+        # A thread reads what the server has written.
         self.assertTrue(host_view.wait_until(lambda: any(webhook.id in line and "webhook disabled" in line for line in self.server.log), 10),
                         self.server.log)
-        # Nothing of what happened meanwhile is lost.
+        # No event of that time is lost.
         self.receiver.answer("/down")
         self.assertEqual((True, 0, None), members(webhook.change(enabled=True).json, "enabled", "failures", "disabled_reason"))
         again = self.receiver.wait_for("/down", came + 2)[came:]
@@ -390,7 +390,7 @@ class Restart(live_server.KeptJobsTest):
             self.receiver.wait_for("/kept", 1)
             second = Sandbox(client, client.post({}, "/v1/sandboxes").json)
             now = webhook.waits_until(lambda now: now["failures"] > 0)
-            # Who asks the store waits until it has what it was told before.
+            # A query of the store waits until everything before it is written.
             self.assertEqual(200, client.send("GET", f"{second.path}/events").status)
             server.kill()
         self.receiver.answer("/kept")
@@ -398,7 +398,8 @@ class Restart(live_server.KeptJobsTest):
             kept = client.send("GET", webhook.path).json
             same = ("id", "name", "url", "events", "created_at")
             self.assertEqual([now[name] for name in same], [kept[name] for name in same])
-            # What came of the second sandbox is sent again, with the same id, and then how both ended. The first one was delivered.
+            # The events of the second sandbox are sent again, with the same ids, and then the ends of both. The event
+            # of the first one was delivered.
             told = [("created", first.id), ("created", second.id), ("ended", first.id), ("ended", second.id)]
             self.assertTrue(host_view.wait_until(lambda: told[-1] in self.told("/kept"), 20), self.told("/kept"))
             self.assertEqual(told, list(dict.fromkeys(self.told("/kept"))))

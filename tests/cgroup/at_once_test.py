@@ -10,7 +10,7 @@ import warm_test  # noqa: E402
 ON_RESOURCES = ("memory_", "fork_", "thread_", "fill_", "cpu_", "spin", "many_descriptors", "output_flood", "raise_limits")
 
 
-# In a machine of little memory it ends one of the attacks before the cgroup does.
+# On a machine with little memory this limit would end one of the attacks before the cgroup does.
 WATCHES = pathlib.Path("/proc/sys/fs/epoll/max_user_watches")
 
 

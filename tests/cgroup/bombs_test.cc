@@ -1,5 +1,5 @@
-// Memory in every shape that a guest can ask for. What cannot be given back ends the jail at its
-// limit; the report names the reason and how much it was.
+// Memory in every shape that a guest can ask for. Memory that cannot be reclaimed ends the jail at
+// its limit; the report names the reason and the amount.
 #include "fixture.h"
 
 namespace {
@@ -81,13 +81,13 @@ while True:
         while True: os.write(send, b'x' * 65536)
     except BlockingIOError: pass
 )");
-  // 512 pipes of 64 KiB are what a process may have.
+  // A process may have 512 pipes of 64 KiB.
   spec.limits.memory_bytes = 24u << 20;
   expect_end_at_the_limit(spec);
 }
 
-// Three times the limit of what nobody has read before, from one directory: looking through a tree
-// takes an emulated machine minutes.
+// Reads three times the limit of files that nobody has read before, from one directory: looking
+// through a tree takes an emulated machine minutes.
 constexpr const char* read_files = R"(
 import os
 left = 3 * 40 << 20
@@ -101,7 +101,7 @@ for name in os.listdir(directory):
 print(left <= 0, flush=True)
 )";
 
-// The cache of files is given back when memory is needed for something else.
+// The page cache is reclaimed when memory is needed for something else.
 TEST_F(Bomb, OfPageCacheIsNone) {
   JailSpec spec = python(read_files);
   spec.limits.memory_bytes = 40u << 20;

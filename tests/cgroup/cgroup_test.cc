@@ -51,7 +51,7 @@ except OSError:
   EXPECT_EQ(out_, "11\n");
 }
 
-// An rlimit counts too, so this looks at the leaf alone: how often can a process in it fork?
+// An rlimit counts too, so this test looks at the leaf alone: how often can a process in it fork?
 TEST_F(Cgroup, TheLeafItselfBoundsProcesses) {
   const auto leaf = tree_->make_leaf({.memory_bytes = 64u << 20, .processes = 5});
   ASSERT_TRUE(leaf) << leaf.error().message();
@@ -86,8 +86,8 @@ while time.monotonic() < end: pass
   const auto took = std::chrono::steady_clock::now() - begin;
   const auto used = report.usage.cpu_user + report.usage.cpu_system;
   EXPECT_EQ(report.ended, Ended::exited);
-  // Four processes that want all they can get: a quarter of a core, and what one period gives away
-  // to each processor before it counts.
+  // Four processes take all they can get: a quarter of a core, and what one period grants to each
+  // processor before it counts.
   EXPECT_LT(used, took * 2 / 5);
   EXPECT_GT(used, took / 10);
 }
@@ -117,8 +117,8 @@ time.sleep(600)
   EXPECT_EQ(leaves_at_rest(), 0u);
 }
 
-// Its processes are reaped by the launcher's kernel side and waited for by no thread of this
-// process: who gives a jail up tries once, and the end of the tree waits for a second.
+// No thread of this process waits for the leaf's processes, which the launcher's kernel side reaps:
+// giving a jail up tries once, and the end of the tree waits for a second.
 TEST_F(Cgroup, ALeafThatStaysHoldsNobodyUp) {
   auto jail = started(python("import time; time.sleep(600)"));
   ASSERT_TRUE(jail) << jail.error().message();
@@ -215,13 +215,13 @@ TEST_F(Adoption, OfAThreadedCgroupIsRefused) {
     const auto tree = CgroupTree::adopt(directory);
     ASSERT_FALSE(tree) << directory;
     EXPECT_EQ(tree.error().kind, ErrorKind::unsupported);
-    // Below a threaded one memory is not even offered.
+    // Below a threaded cgroup the controller memory is not available.
     EXPECT_THAT(tree.error().message(), HasSubstr(type));
   }
 }
 
 TEST_F(Adoption, WithoutControllersNamesThem) {
-  // The leaf that this process is in hands nothing down.
+  // The leaf of this process cannot hand controllers down.
   const std::string place = place_ + "/supervisor/inner";
   ASSERT_TRUE(std::filesystem::create_directory(place));
   const auto tree = CgroupTree::adopt(place);

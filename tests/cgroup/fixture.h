@@ -23,7 +23,7 @@
 
 class Cgroup : public testing::Test {
  public:
-  // Of the users that jails get each one of, where JAIL_TEST_OWN_IDS is set.
+  // The users of the host of which each jail gets one, where JAIL_TEST_OWN_IDS is set.
   static inline std::shared_ptr<const jail::IdRange> ids;
 
  protected:
@@ -80,7 +80,7 @@ class Cgroup : public testing::Test {
     return collect(*jail);
   }
 
-  // Of a jail that was started, to its end.
+  // Collects the output and the report of a started jail, at its end.
   jail::ExitReport collect(jail::Jail& jail) {
     auto output = jail.communicate();
     EXPECT_TRUE(output) << output.error().message();
@@ -90,7 +90,7 @@ class Cgroup : public testing::Test {
     return jail.report();
   }
 
-  // What a pipe holds, of which the end is closed: at most one pipe's buffer.
+  // Reads a pipe whose other end is closed: at most one pipe's buffer.
   static std::string text_of(const jail::Fd& pipe) {
     char text[65536];
     const ssize_t got = ::read(pipe.get(), text, sizeof text);
@@ -105,7 +105,7 @@ class Cgroup : public testing::Test {
     return count;
   }
 
-  // What is left after everything that ends has had the time for it.
+  // Returns the number of leaves after everything that ends has had the time for it.
   std::size_t leaves_at_rest() const {
     const auto deadline = std::chrono::steady_clock::now() + patience;
     while (tree_->remove_ended() > 0 && std::chrono::steady_clock::now() < deadline) {

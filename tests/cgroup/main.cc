@@ -15,7 +15,7 @@
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   ::signal(SIGPIPE, SIG_IGN);
-  // Started as root, with the directory given to the user made for the tests.
+  // The tests may be started as root: the directory is then given to the user made for them.
   if (::geteuid() == 0) {
     const char* parent = std::getenv("JAIL_TEST_CGROUP");
     if (parent != nullptr) {

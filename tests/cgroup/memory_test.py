@@ -1,4 +1,5 @@
-"""What the attacks on memory cost the host under a limit by cgroup v2, which no process of theirs passes between two looks."""
+"""The cost of the memory attacks to the host under a limit by cgroup v2, which none of their processes can exceed
+between two looks."""
 import pathlib
 import sys
 
@@ -6,7 +7,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "escape"
 import host_memory_test  # noqa: E402
 import own_cgroup  # noqa: E402
 
-# What the server keeps of a run is not in the cgroup, nor are the mounts of the jail.
+# The server's own memory for a run is not in the cgroup, nor are the mounts of the jail.
 OUTSIDE_MB = 16
 
 

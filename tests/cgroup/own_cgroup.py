@@ -8,7 +8,7 @@ needed = unittest.skipIf(PARENT is None, "JAIL_TEST_CGROUP names no cgroup v2 di
 
 
 def arguments(name):
-    """Makes it, and returns what has a server put its jails below it."""
+    """Makes it, and returns the arguments by which a server puts its jails below it."""
     place = pathlib.Path(PARENT, f"{name}-{os.getpid()}")
     place.mkdir()
     return "--cgroup", str(place), "--require-cgroup"

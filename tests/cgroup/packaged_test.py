@@ -1,5 +1,5 @@
-"""With a real systemd as process 1: the units of the packages, as they are installed.
-To be run as root in the virtual machine (`vm --as systemd`), whose files are all in memory."""
+"""The units of the packages, as they are installed, under a real systemd as process 1.
+Must be run as root in the virtual machine (`vm --as systemd`), whose files are all in memory."""
 import os
 import pathlib
 import pwd
@@ -25,7 +25,7 @@ PATIENCE = "[Service]\nTimeoutStartSec=600\nWatchdogSec=600\nTimeoutStopSec=600\
 
 
 def install():
-    """Where the packages put these; the ring deploy sees to that."""
+    """Installs these where the packages do; the ring deploy checks that."""
     # A copy: below a /usr that jails see, where no root was built, nothing can be mounted.
     shutil.copy(os.environ["AGENT_SANDBOX_BIN"], "/usr/bin/agent-sandbox")
     shutil.copytree(DEPLOY / "etc", "/etc/agent-sandbox")
@@ -43,7 +43,7 @@ class Service:
         self.control = (*prefix, "systemctl", *(["--user"] if prefix else []))
 
     def do(self, verb):
-        """Its exit status and output, with what the unit says when that is not 0."""
+        """Returns its exit status and output, with the unit's log when that is not 0."""
         done = run(*self.control, verb, "agent-sandbox")
         said = done.stdout + done.stderr
         if done.returncode != 0:
@@ -73,7 +73,7 @@ class Service:
 class Packaged(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # As `sudo rootfs/build` leaves one. Its place and the service's state have to go together.
+        # The root has the form that `sudo rootfs/build` leaves. Its place and the service's state must work together.
         ROOT.mkdir(parents=True)
         (ROOT / "mark").write_text("built", encoding="ascii")
         install()
@@ -109,7 +109,7 @@ class Packaged(unittest.TestCase):
         status, said = service.do("stop")
         self.assertEqual((0, "success"), (status, service.shows("Result")["Result"]), said)
         self.assertTrue(until(lambda: not group.exists()), list(group.glob("*")))
-        # Nobody else's files have been moved or given away.
+        # Nobody else's files have been moved or changed their owner.
         self.assertEqual((0, "built"), (ROOT.stat().st_uid, (ROOT / "mark").read_text(encoding="ascii")))
         self.assertFalse(STATE.is_symlink())
 

@@ -1,4 +1,4 @@
-// Warm jails in leaves of their own: the guest is in its jail's from the fork on.
+// Warm jails in leaves of their own: a guest is in its jail's leaf from its fork on.
 #include "fixture.h"
 #include "tests/driven_pool.h"
 
@@ -37,7 +37,7 @@ TEST_F(WarmJail, RunsInALeafThatGoesWithIt) {
     EXPECT_EQ(report.ended, Ended::exited) << err_;
     EXPECT_EQ(report.enforcement.memory, Enforcer::cgroup);
     EXPECT_GT(report.usage.memory_peak_bytes, 0u);
-    // Its own leaf is all that it sees of the tree.
+    // The guest sees nothing of the tree except its own leaf.
     EXPECT_THAT(out_, testing::EndsWith("0::/\n"));
   }
   EXPECT_EQ(leaves_at_rest(), 0u);

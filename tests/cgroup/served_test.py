@@ -30,7 +30,7 @@ def until(condition, seconds=5):
 
 
 def execute(*arguments):
-    # As patient as run_code() below: these programs end by themselves, on an emulated processor too.
+    # These programs end by themselves, so they need patience on an emulated processor, like those of run_code() below.
     return subprocess.run([BINARY, "exec", "--timeout", "50", *arguments], capture_output=True, text=True, check=False,
                           stdin=subprocess.DEVNULL, timeout=time_scale.scaled(30))
 
@@ -45,7 +45,7 @@ class Served(unittest.TestCase):
         self.place.mkdir()
 
     def serve(self, *arguments, **environment):
-        # Where leaves are counted none shall be of jails that wait.
+        # Where leaves are counted, none may belong to waiting jails.
         server = live_server.LiveServer("--cgroup", str(self.place), *arguments,
                                         environment={"SANDBOX_POOL_SIZE": "0", **environment})
         self.addCleanup(server.stop)
@@ -75,7 +75,7 @@ class Served(unittest.TestCase):
         self.assertNotEqual(0, user)
         for name in ("", "cgroup.procs", "cgroup.subtree_control", "cgroup.threads", "supervisor"):
             self.assertEqual(user, (self.place / name).stat().st_uid, name)
-        # What limits the server itself stays out of its reach.
+        # The server's own limits stay out of its reach.
         self.assertEqual(0, (self.place / "memory.max").stat().st_uid)
         self.assertEqual(BY_CGROUP, self.run_code(server, "print(1)")["limits"])
 
@@ -121,7 +121,7 @@ class Served(unittest.TestCase):
             self.assertGreater(told["before_bytes"], 80_000_000)
             self.assertLess(told["after_bytes"], 20_000_000)
             self.assertGreater(told["swapped_bytes"], 60_000_000)
-            # One that runs gets no more of the swap.
+            # A running sandbox gets no more of the swap.
             [leaf] = [leaf for leaf in self.place.glob("jail-*")
                       if int((leaf / "memory.swap.current").read_text(encoding="ascii")) > 0]
             self.assertEqual("0\n", (leaf / "memory.swap.max").read_text(encoding="ascii"))

@@ -1,5 +1,5 @@
-"""With a real systemd as process 1: the units that agent-sandbox asks for, or is started in.
-To be run as root in the virtual machine (`vm --as systemd`)."""
+"""The units that agent-sandbox asks for, or is started in, under a real systemd as process 1.
+Must be run as root in the virtual machine (`vm --as systemd`)."""
 import json
 import os
 import pathlib

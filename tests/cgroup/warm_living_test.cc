@@ -1,5 +1,5 @@
 // Hostile living jails, each in a leaf of its own, into which a template's zygote forks: what the
-// kernel does to a leaf is not done to the zygote, which serves other jails.
+// kernel does to a leaf must not hit the zygote, which serves other jails.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
@@ -58,7 +58,7 @@ class HostileLeaf : public Cgroup {
     return jail_->spawn(spec);
   }
 
-  // When it has said that it is at work.
+  // Returns when it has said that it is at work.
   Process attacker(const std::string& code) {
     auto process = jail_->spawn({.argv = {"/usr/bin/python3", "-I", "-S", "-c", code}});
     if (!process) {
@@ -73,7 +73,7 @@ class HostileLeaf : public Cgroup {
     return std::move(*process);
   }
 
-  // The leaf that init of the jail is in.
+  // Returns the leaf of the jail's init.
   std::filesystem::path leaf() const {
     std::ifstream info("/proc/self/fdinfo/" + std::to_string(jail_->process_fd()));
     std::string pid;
@@ -94,7 +94,7 @@ class HostileLeaf : public Cgroup {
   Fd said_;
 };
 
-// The kernel ends all that is in a leaf, and whoever shares memory with it.
+// The kernel kills everything in a leaf, and every process that shares memory with it.
 TEST_F(HostileLeaf, AJailOutOfMemoryTakesNoZygoteAlong) {
   for (int round = 0; round < 12; ++round) {
     ASSERT_NO_FATAL_FAILURE(begin());
@@ -131,7 +131,7 @@ TEST_F(HostileLeaf, AJailThatStandsStillHoldsNoZygoteUp) {
   for (int i = 0; i < 20; ++i) {
     auto process = spawn_warm();
     ASSERT_TRUE(process) << process.error().message();
-    // Somewhere on its way in.
+    // The kill hits it somewhere on its way in.
     std::this_thread::sleep_for(
         i * std::chrono::microseconds(scaled(std::chrono::milliseconds(1))) / 4);
     ASSERT_TRUE(set_frozen("1")) << freeze;

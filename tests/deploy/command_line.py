@@ -1,4 +1,4 @@
-"""The command line of agent-sandbox as its own --help tells it."""
+"""The command line of agent-sandbox as its own --help describes it."""
 import functools
 import os
 import pathlib
@@ -10,7 +10,7 @@ import time_scale
 BUILD = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", ""))
 BINARY = os.environ.get("AGENT_SANDBOX_BIN", str(BUILD / "server" / "cli" / "agent-sandbox"))
 DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "server" / "deploy"
-# Of every subcommand, so not said again for each.
+# Every subcommand has these, so they are not repeated for each.
 HELP = {"-h", "--help"}
 
 

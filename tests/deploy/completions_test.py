@@ -1,4 +1,4 @@
-"""Completions, asked of the shells themselves: what they offer is what --help knows, no more and no less."""
+"""Completions, tested in the shells themselves: they offer exactly what --help lists."""
 import os
 import pathlib
 import pty
@@ -34,11 +34,12 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 
 class Completions(unittest.TestCase):
-    """Run by a class for each shell: offers() is what the shell offers for a line whose last word is unfinished."""
+    """A subclass for each shell runs these: offers() returns what the shell offers for a line whose last word is
+    unfinished."""
     shell = None
-    # Of what a shell offers it may be that it is there for another part of `lessons`.
+    # Whether a shell also offers options of other parts of `lessons`.
     whole_lessons = False
-    # For a shell that shows nothing where it has nothing to offer.
+    # The time after which a shell that shows nothing has nothing to offer.
     patience = 20.0
 
     @classmethod
@@ -114,7 +115,7 @@ class Bash(Completions):
         self.assertIn("program.py", self.offers("sandbox exec box -- pro"))
 
     def test_bash_option_and_value_by_equals_sign(self):
-        # As readline takes --language=py apart.
+        # readline splits --language=py like this.
         self.assertEqual({"python"}, self.offers("exec --language = py"))
         self.assertEqual(LANGUAGES, self.offers("exec --language ="))
 
@@ -156,7 +157,7 @@ class Fish(Completions):
 
 
 class Zsh(Completions):
-    """zsh completes at a terminal only, so it gets one, and Ctrl-D, which lists what could stand there."""
+    """zsh completes only at a terminal, so it gets one, and Ctrl-D, which lists the possible words."""
     shell = "zsh"
     whole_lessons = True
 

@@ -1,4 +1,4 @@
-"""A small Debian in a directory that is thrown away, and commands that have it as their root."""
+"""A small Debian in a temporary directory, and commands that have it as their root."""
 import hashlib
 import os
 import pathlib
@@ -8,9 +8,9 @@ import subprocess
 
 import command_line
 
-# What the archive says when it cannot be reached: no fault of a package.
+# The messages when the archive cannot be reached, which is not the fault of a package.
 NO_ARCHIVE = re.compile(r"could not resolve|failed to fetch|unable to connect|connection (?:failed|timed)", re.IGNORECASE)
-# As pivot_root and not chroot: in a chroot the kernel lets nobody make a user namespace.
+# This uses pivot_root and not chroot: in a chroot the kernel lets nobody make a user namespace.
 ENTER = """
 set -eu
 mount --bind "$1" "$1"; cd "$1"
@@ -18,7 +18,7 @@ mount -t proc proc proc; mount --rbind /dev dev; mount --rbind /sys sys
 mkdir .outside; pivot_root . .outside; cd /; umount -l .outside; rmdir .outside
 shift; exec "$@"
 """
-# Of the host's own running, not of a package.
+# These belong to the running host, not to a package.
 NOT_FILES = ("proc", "sys", "dev", "run", "packages", "tmp", "var/log", "var/cache", "var/lib/apt", "var/lib/dpkg",
              "etc/shadow-", "etc/gshadow-")  # how these were before the last change of users
 
@@ -62,7 +62,7 @@ class DebianRoot:
         subprocess.run(["tar", "-C", self.path, "--exclude=./dev/*", "-xf", archive], check=True, timeout=300)
 
     def run(self, *command, user=None, environment=()):
-        """In namespaces of its own, so that what it mounts and starts ends with it."""
+        """Runs the command in namespaces of its own, so that its mounts and processes end with it."""
         if user is not None:
             command = ("setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command)
         variables = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp", "LC_ALL": "C.UTF-8",
@@ -71,7 +71,7 @@ class DebianRoot:
                                self.path, *command], capture_output=True, text=True, check=False, timeout=300, env=variables)
 
     def files(self):
-        """All paths but those that change by themselves."""
+        """Returns all paths except those that change by themselves."""
         found = set()
         for folder, folders, names in os.walk(self.path):
             place = pathlib.Path(folder).relative_to(self.path)

@@ -1,4 +1,4 @@
-"""A Debian takes the packages as the README says, uses them, and is rid of them again."""
+"""A Debian installs the packages as the README says, uses them, and removes them again."""
 import os
 import re
 import shutil
@@ -11,12 +11,12 @@ from built_packages import PROJECT, Packages, field, run
 
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wno-sign-conversion", "-Werror"]
 RUNS = "42\nleft.txt: left behind\nexited: yes, status 3\n"
-# In the place of systemctl, since the root that is thrown away has no running systemd.
+# Replaces systemctl, since the temporary root has no running systemd.
 RECORDING_SYSTEMCTL = "#!/bin/sh\necho \"$*\" >>/var/log/systemctl\n"
 
 
 class Installed(Packages):
-    """In a Debian that is thrown away: installed as the README says, used, removed, purged."""
+    """In a temporary Debian: installed as the README says, used, removed, purged."""
 
     @classmethod
     def setUpClass(cls):
@@ -67,7 +67,7 @@ class Installed(Packages):
             self.assertEqual("42\n", self.done(self.debian.run("agent-sandbox", "exec", "-c", "print(6*7)", user=user)))
 
     def test_library(self):
-        """The strangers' programs of the ring embed, with this host's compiler and that root's headers and library."""
+        """The third-party programs of the ring embed, with this host's compiler and that root's headers and library."""
         found = run("pkg-config", "--cflags", "--libs", "jail",
                     env={**os.environ, "PKG_CONFIG_SYSROOT_DIR": str(self.root_directory),
                          "PKG_CONFIG_LIBDIR": ":".join(str(path) for path in self.root_directory.glob("usr/lib/*/pkgconfig"))})

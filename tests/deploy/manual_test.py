@@ -29,7 +29,7 @@ def part_of(page, title):
 
 
 def named_options(text):
-    """--long and -s of each `Fl`, but not the bare -- that ends options."""
+    """Returns --long and -s of each `Fl`, but not the bare -- that ends options."""
     names = re.findall(r"\bFl (\\?-?[\w-]+)", text)
     return {"-" + name.replace("\\-", "-", 1) for name in names if name != "\\-"}
 
@@ -74,7 +74,7 @@ class Manual(unittest.TestCase):
     def test_mandoc_finds_no_fault(self):
         for page in PAGES:
             with self.subTest(page.name):
-                # Which other pages this host has is no fault of ours.
+                # The test must not depend on which other pages this host has.
                 self.assertEqual("", "\n".join(line for line in self.lint(page) if "referenced manual not found" not in line))
 
     def lint(self, page):
@@ -117,7 +117,7 @@ class Manual(unittest.TestCase):
             self.assertTrue((HEADERS / header).is_file(), header)
 
     def example(self, compiler, standard, suffix):
-        """The example that is in this language, built against the shared library and run."""
+        """Returns the example in this language, built against the shared library and run."""
         sources = re.findall(r"^\.Bd -literal\n(#include.*?)^\.Ed$", LIBRARY.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
         self.assertTrue((command_line.BUILD / "jail" / "libjail.so").exists(), "ninja -C build/release libjail.so builds what is missing")
         source = next(text for text in sources if ("jail_c.h" in text) == (suffix == "c"))

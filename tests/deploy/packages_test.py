@@ -1,4 +1,4 @@
-"""What is in the Debian packages. For any user: unpacking them is enough."""
+"""The content of the Debian packages. Any user can run this: unpacking them is enough."""
 import os
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""The agent in a program of one's own: the example that is built beside it, with a model that plays a cassette."""
+"""The agent inside another program: the example that is built beside it, with a model that plays a cassette."""
 import os
 import pathlib
 import shutil
@@ -19,7 +19,7 @@ class Agent(unittest.TestCase):
     def setUpClass(cls):
         if obstacle := host_view.no_user_namespaces():
             raise unittest.SkipTest(f"no user namespaces: {obstacle}")
-        # Where the user who runs it can read, whoever owns the checkout.
+        # The directory must be readable for the user who runs the example, whoever owns the checkout.
         cls.directory = pathlib.Path(tempfile.mkdtemp(prefix="agent-sandbox-embed."))
         cls.addClassCleanup(shutil.rmtree, cls.directory)
         cls.directory.chmod(0o755)

@@ -19,7 +19,7 @@ DESCRIPTORS_OF_A_JAIL = 6  # control, init, working directory, three streams
 
 
 def checked(*command, **options):
-    """What the command printed."""
+    """Returns the output of the command."""
     finished = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, timeout=1500, **options)
     if finished.returncode != 0:
         raise AssertionError(f"{command} ended with {finished.returncode}\n{finished.stdout}{finished.stderr}")
@@ -27,7 +27,7 @@ def checked(*command, **options):
 
 
 def name_of(pid):
-    """Empty when the process is gone."""
+    """Returns an empty text when the process is gone."""
     try:
         return pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
     except OSError:
@@ -38,7 +38,7 @@ class InstalledPackage:
     """`build` is a build directory of the project; one that was built with sanitizers needs programs that are, too."""
 
     def __init__(self, build=installed.BUILD, flags=""):
-        # Where the user who runs the examples can read, whoever owns the checkout.
+        # The directory must be readable for the user who runs the examples, whoever owns the checkout.
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="agent-sandbox-embed."))
         self.root.chmod(0o755)
         self.flags = flags
@@ -52,7 +52,7 @@ class InstalledPackage:
         shutil.rmtree(self.root, ignore_errors=True)
 
     def build(self, example):
-        """The directory that its programs are in. By CMake, or by make where it has a Makefile."""
+        """Builds by CMake, or by make where there is a Makefile. Returns the directory of its programs."""
         target, source = self.root / f"build-{example}", EXAMPLES / example
         if (source / "Makefile").exists():
             shutil.copytree(source, target)
@@ -76,13 +76,13 @@ class InstalledPackage:
 
 
 def descriptors_beside_jails(pid):
-    """A pool breathes, with so many descriptors for each jail that waits in it."""
+    """The size of a pool varies, with this many descriptors for each jail that waits in it."""
     names = [name_of(child) for child in host_view.descendants(pid)]
     return host_view.open_descriptors(pid) - DESCRIPTORS_OF_A_JAIL * names.count("jail-init")
 
 
 class Daemon:
-    """A server among the examples: it says `listening on PLACE` when it does."""
+    """A server among the examples: it prints `listening on PLACE` when it listens."""
 
     def __init__(self, package, *command, **environment):
         self.start(package, *command, **environment)
@@ -100,7 +100,7 @@ class Daemon:
         self.pid = self.process.pid
 
     def said(self):
-        """On standard error, up to now."""
+        """Returns its standard error up to now."""
         self.log.seek(0)
         return self.log.read()
 
@@ -111,7 +111,7 @@ class Daemon:
         return host_view.resident_bytes(self.pid)
 
     def settled_descriptors(self):
-        """Beside jails, when none is being made: a second without a change."""
+        """Returns the descriptors beside jails, when none is being made: after a second without a change."""
         found = []
         while len(found) < 10 or len(set(found[-10:])) > 1:
             time.sleep(0.1)
@@ -121,7 +121,7 @@ class Daemon:
         return found[-1]
 
     def stop(self, seconds=30):
-        """Its exit status after SIGTERM."""
+        """Returns its exit status after SIGTERM."""
         self.process.terminate()
         return self.wait(time_scale.scaled(seconds))
 
@@ -155,7 +155,7 @@ class ExampleTest(unittest.TestCase):
         return daemon
 
     def assert_stops(self, daemon):
-        """In order, and everything that it started with it."""
+        """Requires that it stops in order, and everything that it started with it."""
         self.assertEqual(0, daemon.stop(), daemon.said())
         self.assertEqual({}, host_view.left_behind())
 

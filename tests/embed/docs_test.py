@@ -1,5 +1,5 @@
 """The API documentation that doxygen makes of libjail's headers: it is made without a warning, and nothing
-that an embedder can call or name is missing from it or goes without a word."""
+that an embedder can call or name is missing from it or undocumented."""
 import importlib.util
 import os
 import pathlib
@@ -142,7 +142,7 @@ class Documentation(unittest.TestCase):
         types = [(each.findtext("compoundname"), each) for each in self.types] + [(each.findtext("name"), each) for each in enums]
         described = {name for name, each in types if self.is_described(each)}
         self.assertLessEqual({"jail::PoolOptions", "Phase", "pool.h"}, described)
-        # And jail_pool_options is jail::PoolOptions.
+        # jail_pool_options corresponds to jail::PoolOptions.
         said = {name.rpartition("::")[2] for name in described}
         self.assertEqual(set(), {name for name, _ in types if name not in described and not (
             name.startswith("jail_") and "".join(map(str.capitalize, name.split("_")[1:])) in said)})

@@ -84,7 +84,7 @@ class Httpd(built_examples.Daemon):
         return [pid for pid in host_view.descendants(self.pid) if host_view.parent_of(pid) == self.pid]
 
     def descriptors_beside_jails(self):
-        """Of the child that has most; one may end while it is looked at."""
+        """The count of the child that has most; one may end while it is inspected."""
         return max(self.of_children(built_examples.descriptors_beside_jails))
 
     def resident_bytes(self):

@@ -24,7 +24,7 @@ class AsioService(built_examples.ExampleTest):
         return connection, connection.getresponse()
 
     def run_program(self, program):
-        """What it printed."""
+        """Returns the output."""
         connection, response = self.post(program)
         with response:
             self.assertEqual(200, response.status, response.headers)

@@ -65,7 +65,7 @@ class Convert(built_examples.ExampleTest):
             self.skipTest("no /usr/bin/convert (Debian: imagemagick)")
 
     def pixel(self, image):
-        """In the middle, as ImageMagick outside of any jail reads it."""
+        """Returns the pixel in the middle, as ImageMagick outside of any jail reads it."""
         text = built_examples.checked(CONVERT, image, "-format", "%[pixel:p{8,8}]", "info:")
         return bytes(int(value) for value in re.findall(r"\d+", text)[:3])
 

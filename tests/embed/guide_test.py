@@ -17,7 +17,7 @@ GUIDE = PROJECT / "jail" / "docs" / "first_jail.md"
 EXAMPLE = re.compile(r"<!-- (\w+)\.cc -->\n```cpp\n(.*?)```\n\n```text\n(.*?)```\n", re.DOTALL)
 STRICT = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 ENTRY = re.compile(r"^jail::Result<std::string> (\w+)\(const jail::Launcher& launcher, (?:const )?jail::JailSpec&? spec\) \{$", re.MULTILINE)
-# What the guide says that its functions are given: a launcher, and a spec as in the first program.
+# The parameters of the guide's functions: a launcher, and a spec as in the first program.
 AROUND = """
 #include <cstdio>
 

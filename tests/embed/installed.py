@@ -72,7 +72,7 @@ class Installed(unittest.TestCase):
         return self.done("pkg-config", "--cflags", "--libs", *options, "jail", env=environment).split()
 
     def flags_with_path(self):
-        """For the shared library where it lies, which no loader looks at by itself."""
+        """The flags for the shared library at its place, where no loader looks by itself."""
         return [*self.flags(), f"-Wl,-rpath,{self.place_of_library}"]
 
     def asked_for(self, program):
@@ -81,7 +81,7 @@ class Installed(unittest.TestCase):
         return re.findall(r"\(NEEDED\).*\[(.+)\]", listed)
 
     def as_user(self, program, **options):
-        """What it prints, run by whoever runs the test; root may not make jails."""
+        """Returns the output of a command that the tests' user runs; root may not make jails."""
         if obstacle := host_view.no_user_namespaces():
             self.skipTest(f"no user namespaces: {obstacle}")
         return self.done(program, cwd="/", **ordinary_user.NOT_ROOT, **options)

@@ -14,14 +14,14 @@ import baseline  # noqa: E402
 RENEW = "jail/abi/baseline.py build/release"
 VERSION = "LIBJAIL_0.1"
 LOADER = r"linux-vdso\.so\.1|ld-linux-[\w-]+\.so\.\d"
-# What each needs by itself, and nothing that one of them brings along.
+# The libraries that each needs by itself, without those that they need in turn.
 LIBRARIES = {"libcap.so.2", "libnl-3.so.200", "libseccomp.so.2", "libstdc++.so.6", "libgcc_s.so.1", "libm.so.6", "libc.so.6"}
 # Members that no other class and no inline function calls; the map leaves them out.
 PRIVATE = re.compile(r"::State\b|::Tree\b|::abandon\(")
 
 
 def names(listed):
-    """Of nm: name, without its version, to the version."""
+    """Maps each name in the output of nm, without its version, to the version."""
     return dict((line.split()[-1].split("@", 1) + [""])[:2] for line in listed.splitlines())
 
 
@@ -85,7 +85,7 @@ class Interface(Installed):
         self.assertEqual("all is so\n", self.as_user(self.compile(self.sources())))
 
     def test_checks_of_memory(self):
-        """Nothing leaked either: the address sanitizer would say so at the end."""
+        """Nothing leaks either: the address sanitizer would report it at the end."""
         self.assertEqual("all is so\n", self.as_user(self.sanitized(self.sources(), "address,undefined")))
 
     def test_checks_from_threads(self):
@@ -105,7 +105,7 @@ class Interface(Installed):
         self.assertIn("jail_policy_new", done.stderr)
 
     def test_every_function_was_given_null(self):
-        """Of those that can fail; what the others do with it is checked beside them."""
+        """Covers the functions that can fail; the checks beside it cover NULL in the others."""
         text = (HERE / "c_abi" / "nulls.c").read_text(encoding="utf-8")
         refused = set(re.findall(r'REFUSES\("[^"]*",\s*(jail_\w+)\(', text))
         fallible = {re.search(r"jail_\w+(?=\()", declaration).group()

@@ -1,5 +1,6 @@
-// Stands in for a converter that its input has taken over: the input's first word says what to try.
-// Whatever succeeds is written to the output, behind a PNG's signature, as a way out would be.
+// Stands in for a converter that its input has taken over: the input's first word names an attack.
+// If it succeeds, its result is written to the output behind a PNG's signature, as an attacker
+// would smuggle it out.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -14,7 +14,7 @@ import warm_test  # which adds the folder of the next one; that has a warm_test.
 import live_server
 
 AT_ONCE = 8
-# How often the deadline of an attack that comes to its own end: seven others keep the processors busy meanwhile.
+# The factor for the deadline of an attack that ends by itself: seven others keep the processors busy meanwhile.
 PATIENCE = 6
 LONGEST = 120
 
@@ -66,7 +66,7 @@ class AttacksAtOnce(live_server.ServerTest):
         return None
 
     def orphans(self):
-        """Who outlives a jail of `exec` is a child of this process."""
+        """Returns the processes that outlive a jail of `exec`: they are children of this process."""
         return {pid: line for pid, line in host_view.descendants(os.getpid()).items()
                 if host_view.parent_of(pid) == os.getpid() and pid != self.server.pid}
 
@@ -92,7 +92,7 @@ class AttacksAtOnce(live_server.ServerTest):
 
 class ColdAttack(attacks_test.Attacks):
     def processes_left_by_attack(self, _):
-        """Those of the other attacks are there; at the end of all, orphans are looked for."""
+        """The processes of the other attacks are still there; orphans are looked for at the end of all."""
         return {}
 
 

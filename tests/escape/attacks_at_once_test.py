@@ -27,7 +27,7 @@ class AttacksAtOnce(at_once.AttacksAtOnce):
         self.repeated(warm_test.WarmAttacks, at_once.WARM)
 
     def test_control_an_attack_that_comes_through_is_named(self):
-        """Two that are contained and one that says it is not: only the last one is told of."""
+        """Two are contained and one says that it is not: only the last one is reported."""
         contained = next(attack for attack in at_once.WARM if attack.name == "privileges")
         escaped = at_once.patient(contained)
         escaped.name, escaped.program = "planted", lambda: "print('ESCAPED: planted')"

@@ -51,7 +51,7 @@ class Attack:
         return found.group(1) if found else default
 
     def obstacle(self):
-        """Why it cannot be made on this host, or None."""
+        """Returns why it cannot be made on this host, or None."""
         if self.machine != platform.machine():
             return f"for {self.machine} only"
         return host_view.no_32_bit_entry() if self.name == "int80" else None
@@ -142,7 +142,7 @@ def shared_files_unchanged(test):
 def host_word(test):
     word = f"left-behind-{uuid.uuid4()}"
     yield [word]
-    # What has been killed is there until it gets a processor to end on.
+    # A killed process exists until it gets a processor on which to end.
     host_view.wait_until(lambda: not host_view.processes_with(word), 2)
     test.assertEqual([], host_view.processes_with(word), "the daemon lives on")
 

@@ -16,7 +16,7 @@ constexpr std::size_t ground_bytes = 64 * page;
 constexpr std::size_t room_bytes = 512;
 
 char* arena = nullptr;   // for arguments; behind it lies a page without access
-char* ground = nullptr;  // what calls on memory work on
+char* ground = nullptr;  // the memory that calls operate on
 std::uint64_t state = 0;
 
 template <class T, std::size_t count>
@@ -24,7 +24,7 @@ T any_of(const T (&values)[count]) {
   return values[below(count)];
 }
 
-// Room for a structure in the arena; now and then so near to its end that it does not fit.
+// Returns room for a structure in the arena, sometimes so near to its end that it does not fit.
 char* room(std::size_t bytes = room_bytes) {
   if (one_in(24)) return arena + arena_bytes - below(bytes);
   return arena + below((arena_bytes - bytes) / 16) * 16;
@@ -113,7 +113,7 @@ sockaddr_un local_address() {
   return local;
 }
 
-// Mostly of the family of the socket that the call is about.
+// Usually of the family of the socket that the call uses.
 std::uint64_t socket_address(std::uint64_t& size) {
   sockaddr_un own{};
   socklen_t room_for_own = sizeof own;
@@ -452,7 +452,8 @@ bool map_memory() {
 
 void wake(int) {}
 
-// A number of a process stays as it is: a signal for the wrong one would end what starts episodes.
+// Process numbers stay as they are: a signal to the wrong process would kill the one that starts
+// episodes.
 std::uint64_t argument_for(const Argument& argument) {
   if (argument.kind != Kind::process && argument.kind != Kind::none && one_in(24))
     return any_of(odd_values);

@@ -1,5 +1,5 @@
-// Arguments for system calls, made by chance from what call_descriptions.h says of them and from
-// what earlier calls have made.
+// Random arguments for system calls, by their description in call_descriptions.h and from the
+// results of earlier calls.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,22 @@
 
 namespace sequences {
 
-// What the host has, which calls try to reach.
+// Objects of the host that calls try to reach.
 struct Bait {
-  std::uint16_t port = 0;  // of the loopback interface
-  const char* name = "";   // of an abstract socket
-  const char* path = "";   // of a file
+  std::uint16_t port = 0;  // port of the loopback interface
+  const char* name = "";   // name of an abstract socket
+  const char* path = "";   // path of a file
   long pid = 0;
 };
 inline Bait bait;
 
-// The same numbers come after the same seed.
+// The same seed gives the same numbers.
 void begin_chance(std::uint64_t seed);
 std::uint64_t next();
 inline std::uint64_t below(std::uint64_t bound) { return next() % bound; }
 inline bool one_in(std::uint64_t bound) { return below(bound) == 0; }
 
-// The last ones that were made, of which any is given.
+// The latest objects that were made, of which a random one is returned.
 template <std::size_t capacity>
 class Made {
  public:
@@ -50,10 +50,11 @@ inline std::uint64_t address_of(const void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
 }
 
-// Maps the memory that arguments lie in and the memory that calls work on. False: it cannot be had.
+// Maps the memory that arguments lie in and the memory that calls operate on. Returns false on
+// failure.
 bool map_memory();
 
-// Whoever waits in a call is interrupted by the signal that has this handler.
+// The handler of the signal that interrupts blocking calls.
 void wake(int);
 
 std::uint64_t argument_for(const Argument& argument);

@@ -1,5 +1,5 @@
-// What the arguments of each system call are that the policy lets through: call_sequences.cc makes
-// calls by these. A call of policies/default.json that is missing here fails a test.
+// The arguments of each system call that the policy allows; call_sequences.cc makes calls by them.
+// A test fails if a call of policies/default.json is missing here.
 #pragma once
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@
 
 #include "call_kinds.h"
 
-// Later than the headers that this is built with.
+// These calls are newer than the headers of the build.
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
 #endif
@@ -356,7 +356,7 @@ inline constexpr Description descriptions[] = {
     {"time", SYS_time, {buffer}},
     {"times", SYS_times, {buffer}},
     {"getrandom", SYS_getrandom, {buffer, length, some_of<1, 2, 4>}},
-    // What a process is.
+    // Attributes of a process.
     {"getpid", SYS_getpid, {}},
     {"getppid", SYS_getppid, {}},
     {"getpgrp", SYS_getpgrp, {}},

@@ -29,7 +29,7 @@ struct Order {
   unsigned long arguments[6];
 };
 
-// Shared with the process that makes the call, out of reach of what the call does.
+// Shared with the process that makes the call, and out of reach of the call's effects.
 struct Outcome {
   volatile bool came_back;
   volatile long result;
@@ -64,7 +64,8 @@ struct Outcome {
   const unsigned long* a = order.arguments;
   const long result = order.entry == 80 ? call_32(order.number)
                                         : call_64(order.number, a[0], a[1], a[2], a[3], a[4], a[5]);
-  // A call may have made another process that comes by here, in this one's memory or in its own.
+  // The call may have made another process that returns here as well, in this one's memory or in
+  // its own.
   if (call_64(SYS_getpid, 0, 0, 0, 0, 0, 0) != self) {
     for (;;) call_64(SYS_exit_group, 0, 0, 0, 0, 0, 0);
   }

@@ -1,5 +1,5 @@
-// What a system call can be described by: the kinds of its arguments, what it makes, how often it
-// is chosen.
+// The vocabulary for describing system calls: the kinds of their arguments, what they make, how
+// often they are chosen.
 #pragma once
 
 #include <cstddef>
@@ -11,41 +11,41 @@ enum class Kind : std::uint8_t {
   none,
   choice,           // one of `values`
   choices,          // some of `values`, all at once
-  descriptor,       // one that an earlier call has made, mostly
-  file,             // the same, of a file,
-  socket,           // of a socket,
-  waiter,           // or of what waits: epoll, timerfd
+  descriptor,       // usually one that an earlier call has made
+  file,             // the same, for a file,
+  socket,           // for a socket,
+  waiter,           // or for objects that wait: epoll, timerfd
   directory,        // the same, or AT_FDCWD
-  new_descriptor,   // a number for one
-  descriptor_pair,  // room for two that the call makes
+  new_descriptor,   // a number for a new one
+  descriptor_pair,  // room for two descriptors that the call makes
   path,
   program,    // a path to execute
   arguments,  // argv or envp
   buffer,     // bytes to read or room to write
-  length,     // of such
-  structure,  // a small one, of bytes without a meaning
+  length,     // length of a buffer
+  structure,  // a small buffer whose bytes have no meaning
   number,     // a small one
   offset,     // in a file
   offset_pointer,
   vectors,         // iovec[]
   address,         // in memory that may be mapped, unmapped and protected
-  address_length,  // in whole pages, mostly
+  address_length,  // usually in whole pages
   mapping_flags,
   time,      // timespec or timeval: short
   interval,  // itimerspec or itimerval: short
-  process,   // a number that is not that of the generator itself
+  process,   // a number other than that of the generator itself
   signal,
   signal_set,
-  signal_set_pointer,  // of pselect6: the set and its size
+  signal_set_pointer,  // the set and its size, for pselect6
   action,
   signal_stack,
-  set_size,  // what the kernel wants for a signal_set
+  set_size,  // the size that the kernel requires for a signal_set
   socket_address,
   socket_length,
   length_pointer,
   message,       // msghdr
   messages,      // mmsghdr[]
-  option_level,  // of a socket option, its name and its value
+  option_level,  // level of a socket option, its name and its value
   option_name,
   option,
   polls,  // pollfd[]
@@ -75,7 +75,7 @@ struct Argument {
   std::size_t count;
 };
 
-// What a result is good for later.
+// The later use of a result.
 enum class Makes : std::uint8_t {
   nothing,
   descriptor,
@@ -87,8 +87,8 @@ enum class Makes : std::uint8_t {
   protection_key
 };
 
-// How often a call is chosen: what ends or holds up a sequence comes more seldom, what reaches for
-// something comes four times as often as others.
+// How often a call is chosen: calls that end or delay a sequence are chosen less often, calls that
+// reach for something four times as often as others.
 enum class Chosen : std::uint8_t { often, seldom, most };
 
 struct Description {

@@ -47,7 +47,7 @@ struct Counts {
 // These counts describe one episode. They lie in memory that it shares with the process that
 // started it, and its calls may overwrite them.
 volatile Counts* counts = nullptr;
-// These are the sums over all episodes whose counts can be true.
+// These are the sums over all episodes with plausible counts.
 Counts totals{};
 constexpr std::uint64_t max_in_an_episode = 10'000;
 
@@ -55,7 +55,7 @@ constexpr std::uint64_t max_in_an_episode = 10'000;
 
 [[noreturn]] void child_of_a_call();
 
-// What the call makes goes on at child_of_a_call(), wherever its stack is.
+// A process that the call makes continues at child_of_a_call(), wherever its stack is.
 [[gnu::noinline]] long call(long number, const std::uint64_t (&arguments)[6], bool makes_process) {
   register std::uint64_t r10 asm("r10") = arguments[3];
   register std::uint64_t r8 asm("r8") = arguments[4];
@@ -110,7 +110,7 @@ void keep_result(const Description& made, const std::uint64_t (&arguments)[6],
   }
 }
 
-// Each description as often as it is to be chosen.
+// Contains each description as often as it is to be chosen.
 std::uint16_t chances[4 * description_count];
 std::size_t chance_count = 0;
 
@@ -150,7 +150,7 @@ void make_one(bool may_make_processes) {
   keep_result(chosen, choice.arguments, static_cast<std::uint64_t>(result));
 }
 
-// A process or a thread, perhaps in the memory of who made it.
+// A process or a thread, perhaps in the memory of its maker.
 void child_of_a_call() {
   for (std::uint64_t i = 0; i < calls_of_a_child; ++i) make_one(false);
   for (;;) ::syscall(SYS_exit, 0);
@@ -165,7 +165,7 @@ void keep(Kept& kept, int descriptor) {
   descriptors.add(static_cast<std::uint64_t>(descriptor));
 }
 
-// So that the first calls have something to work on.
+// Gives the first calls something to work on.
 void make_first_objects() {
   ::mkdir("d", 0700);
   ::mkdir("g", 0700);
@@ -217,7 +217,7 @@ std::uint64_t length_of_episode() { return 40 + below(160); }
 [[noreturn]] void play(std::uint64_t seed, std::uint64_t number) {
   begin_episode(seed, number);
   ::setpgid(0, 0);
-  // What is said on standard error is said by the process that starts episodes alone.
+  // Only the process that starts episodes writes to standard error.
   const int nothing = ::open("/dev/null", O_RDWR);
   ::dup2(nothing, STDERR_FILENO);
   ::syscall(SYS_close_range, 3, ~0u, 0);
@@ -295,7 +295,7 @@ void watch_one(std::uint64_t seed, std::uint64_t number, Outcomes& outcomes) {
   pollfd watched{pidfd, POLLIN, 0};
   if (::poll(&watched, 1, patience_ms) == 0) ++outcomes.held;
   ::close(pidfd);
-  // All but init and this process.
+  // Kills all processes except init and this one.
   ::kill(-1, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, __WALL) < 0 && errno == EINTR) {

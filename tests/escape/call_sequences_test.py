@@ -40,18 +40,19 @@ FURTHER = 1 << 20
 # One jail is used for so long, and then a new one.
 SECONDS_OF_A_JAIL = 12
 MEMORY_MB = 128
-# What the kernel may hold more of afterwards: of files in memory and of its own objects, which programs beside this one change less
-# than MemAvailable. Pools may hold more jails than before.
+# Kernel memory that may grow: files in memory and the kernel's own objects, which other programs affect less than
+# MemAvailable. Pools may hold more jails than before.
 KERNEL_MEMORY = ("Shmem", "SUnreclaim", "KernelStack", "PageTables")
 KEPT_MB = 192
-# Of the server, for a jail that waits: a pidfd, its channel, its streams and its working directory, with some to spare.
+# The server's descriptors for a waiting jail: a pidfd, its channel, its streams and its working directory, with some to
+# spare.
 DESCRIPTORS_OF_A_JAIL = 8
 RUN_IT = """
 import os, sys
 os.chmod("call_sequences", 0o755)
 os.execv("./call_sequences", ["call_sequences", *sys.argv[1:]])
 """
-# The same for who gets one file and no arguments.
+# The same for a program that gets one file and no arguments.
 RUN_CARRIED = """
 import base64, os, zlib
 with open("/tmp/call_sequences", "wb") as file:
@@ -59,7 +60,7 @@ with open("/tmp/call_sequences", "wb") as file:
 os.chmod("/tmp/call_sequences", 0o755)
 os.execv("/tmp/call_sequences", ["call_sequences", *%r])
 """
-# What may end a run before its program does: a sequence fills memory now and then.
+# Other possible ends of a run before its program's: a sequence fills memory now and then.
 OTHER_ENDS = ("out_of_memory",)
 
 
@@ -79,7 +80,7 @@ def not_described(policy):
 
 @dataclasses.dataclass
 class Run:
-    """One jail, and the status that its program is told to end with."""
+    """One jail, and the status with which its program is told to end."""
     seed: int
 
     @property
@@ -90,14 +91,14 @@ class Run:
         return [str(self.seed), f"{seconds:.1f}", str(self.exit_code), str(bait.port), bait.name, bait.path, str(bait.pid)]
 
     def is_true(self, report):
-        """Whether the report says what has happened: the program's own end, or what its limits allow."""
+        """Returns whether the report is true: the program's own end, or what its limits allow."""
         if report["status"] == "error":
             return (report["exit_code"], report["signal"]) == (self.exit_code, None)
         return report["status"] in OTHER_ENDS and report["exit_code"] is None
 
 
 class Bait:
-    """What stands on the host for sequences to reach, and whether they did."""
+    """Objects on the host that sequences try to reach, and whether they did."""
 
     def __init__(self, directory):
         self.tcp = socket.create_server(("127.0.0.1", 0))
@@ -129,7 +130,7 @@ class Bait:
                 found.st_ctime_ns, os.sched_getaffinity(self.pid), os.getpriority(os.PRIO_PROCESS, self.pid), os.getsid(self.pid))
 
     def taken(self):
-        """What somebody has reached."""
+        """Returns what somebody has reached."""
         taken = [] if self.process.poll() is None else ["the process on the host was killed"]
         for listener, name in ((self.tcp, "the port of the host"), (self.local, "the abstract socket of the host")):
             listener.setblocking(False)
@@ -147,7 +148,7 @@ def kernel_mb():
 
 
 class Totals:
-    """What the generators say of what they did, added up."""
+    """The sum of the generators' reports."""
 
     def __init__(self):
         self.made, self.returned, self.figures, self.ends = {}, {}, {}, {}
@@ -208,7 +209,7 @@ class CallSequences(live_server.ServerTest):
         self.assertTrue(run.is_true(report), f"seed {run.seed}: {shown}")
 
     def many_at_once(self, start, first):
-        """Jails one after the other in each place until the time is over, each with the next seed."""
+        """Runs jails one after the other in each place until the time is over, each with the next seed."""
         totals, seeds, until = Totals(), itertools.count(first), time.monotonic() + SECONDS
 
         def one_place(_):
@@ -229,7 +230,7 @@ class CallSequences(live_server.ServerTest):
                 "children": sorted(pid for pid in host_view.descendants(os.getpid()) if host_view.parent_of(pid) == os.getpid())}
 
     def spare_descriptors(self):
-        """Those of the server that are not a waiting jail's, of which there come to be more under load."""
+        """The server's descriptors beyond those of waiting jails, of which there come to be more under load."""
         waiting = sum(pool["warm"] for pool in self.pools().values())
         return host_view.open_descriptors(self.server.pid) - DESCRIPTORS_OF_A_JAIL * waiting
 
@@ -285,7 +286,7 @@ class CallSequences(live_server.ServerTest):
             self.assertFalse(run.is_true({**honest, **lie}), lie)
 
     def test_control_an_episode_chooses_the_same_again(self):
-        """What it does with its choices depends on what its calls return, and some of that on the time."""
+        """The use of its choices depends on what its calls return, and some of that on the time."""
         first, again, other = ([self.choices(seed, number) for number in range(8)] for seed in (SEED, SEED, SEED + 1))
         self.assertEqual(first, again)
         self.assertNotEqual(first, other)

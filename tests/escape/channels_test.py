@@ -27,16 +27,16 @@ TEXT = {name: (FOLDER / f"{name}.py").read_text(encoding="utf-8") for name in ("
 PROGRAM = "\n".join(TEXT[name] for name in ("kind", "named", "closed", "ends"))
 SEARCH = "\n".join(TEXT[name] for name in ("kind", "search", "ends"))
 BITS = 24
-# What takes longer than a slot otherwise has.
+# Kinds that take longer than a slot usually has.
 SLOW = ("ids of processes", "forks of all", "numbers of all processes", "memory of all", "free space")
-# Whoever guesses gets so many right once in 50,000 strings.
+# Guessing gets so many right once in 50,000 strings.
 UNDERSTOOD = 22
-# Known to both, from which the other end learns what a zero is and what a one is.
+# Both know these bits, from which the other end learns the values of a zero and a one.
 PREAMBLE = [0, 1] * 4
 # The same file as the programs use.
 SHARED = min(pathlib.Path("/usr/lib").glob("python3*/pydoc_data/topics.py"), default=None)
 NO_FILE = "no file of Python's that both could share"
-# Without it are skipped what only measures, and what a busy neighbour can make fail.
+# Without this variable, tests that only measure or that a busy neighbour can make fail are skipped.
 MEASURED = "JAIL_TEST_CHANNELS"
 measured = unittest.skipUnless(os.environ.get(MEASURED), f"what decides by time and chance takes a host of its own: set {MEASURED}")
 
@@ -47,7 +47,7 @@ def kinds(name):
 
 
 def message(length=BITS):
-    """As many ones as zeros, so that whoever reads always the same gets half of them."""
+    """Has as many ones as zeros, so that a reader of constant bits gets half of them."""
     bits = [0, 1] * (length // 2)
     random.shuffle(bits)
     return bits
@@ -58,7 +58,7 @@ def right(sent, read):
 
 
 def drop_pages():
-    """Of the shared file, from the host's memory, where nobody uses them."""
+    """Drops the shared file from the host's memory, where nobody uses it."""
     with open(SHARED, "rb") as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
@@ -101,7 +101,7 @@ class TwoPrograms(attacks_test.Ring):
         super().setUp()
         if SHARED is None:
             self.skipTest(NO_FILE)
-        # What these jails share is the host's, also where somebody has built a root.
+        # These jails share the host's /usr, even where somebody has built a root.
         self.environment["SANDBOX_ROOTFS"] = "host"
         self.key = random.randrange(1, 1 << 30)
         self.path = pathlib.Path(self.directory, "channel.py")
@@ -109,7 +109,7 @@ class TwoPrograms(attacks_test.Ring):
 
     @contextlib.contextmanager
     def both(self, command):
-        """Both ends; `command` is what makes one, without its side."""
+        """Starts both ends; `command` is what starts one, without its side."""
         with contextlib.ExitStack() as stack:
             processes = []
             for side in ("send", "look"):
@@ -134,7 +134,7 @@ class TwoPrograms(attacks_test.Ring):
 
     @staticmethod
     def converse(kind, sender, listener):
-        """How many bits were read as they were sent, each when it had been sent."""
+        """Returns how many bits were read as they were sent, each when it had been sent."""
         def after(sent, **order):
             sender.ask(kind=kind, order="send", bit=0)
             listener.ask(kind=kind, order="rest")
@@ -153,7 +153,7 @@ class Closed(TwoPrograms):
             self.assertLess(self.converse(kind, sender, listener), UNDERSTOOD)
 
     def control_outside(self, kind):
-        """What others do on the host meanwhile can be louder, but not so that no more than a guess arrives."""
+        """Other activity on the host may be louder, but not so much that no more than a guess arrives."""
         if kind == "dropped pages" and not tells_what_is_in_memory():
             self.skipTest("the host's file system does not tell what is in memory")
         found = bits = 0
@@ -173,10 +173,10 @@ class Named(TwoPrograms):
             print(f"{kind}: {self.converse(kind, sender, listener)} of {BITS} bits arrive")
 
     def in_slots(self, kind, period, length):
-        """How many of `length` bits arrive where one is sent in each `period`."""
+        """Returns how many of `length` bits arrive where one is sent in each `period`."""
         drop_pages()
         with self.in_jails() as (sender, listener):
-            # So that both have what they need.
+            # Waits until both have what they need.
             for end in (sender, listener):
                 end.ask(kind=kind, order="ready")
             sent = message(length)
@@ -214,14 +214,15 @@ class Named(TwoPrograms):
 
 @measured
 class Search(TwoPrograms):
-    # What is known to follow a neighbour, and named; and what tells how much of a processor one gets.
+    # Numbers that are known to follow a neighbour, and are named; and those that tell how much of a processor one gets.
     NAMED = re.compile(r"inode$|/fdinfo/\d+ \d+ \d+$|/numa_maps |/smaps |/smaps_rollup |/net/(sockstat|softnet_stat|protocols) |"
                        r"^number of a session$|^(tcp|udp) port$|^unix name$|^size of a pipe$|/net/(tcp|unix|netlink) |"
                        r"/(sched|schedstat|stat|status|io) |^getrusage ")
 
     @staticmethod
     def follows(numbers, bits):
-        """Whether all that were read beside ones are on one side of all others, the numbers themselves or their differences."""
+        """Returns whether all values beside ones lie on one side of all others, the numbers themselves or their
+        differences."""
         def are_apart(values):
             zeros, ones = ([value for value, bit in zip(values, bits[1:]) if bit == wanted] for wanted in (0, 1))
             return max(zeros) < min(ones) or max(ones) < min(zeros)
@@ -229,7 +230,7 @@ class Search(TwoPrograms):
         return are_apart(numbers[1:]) or are_apart([after - before for before, after in zip(numbers, numbers[1:])])
 
     def followers(self, length, who):
-        """The numbers that are not named and follow what one of both ends does."""
+        """Returns the numbers that are not named and follow what one of both ends does."""
         self.path.write_text(SEARCH, encoding="utf-8")
         bits = [0, *message(length)]
         with self.in_jails() as ends:
@@ -256,7 +257,7 @@ class Warm(live_server.ServerTest):
     """Two programs in jails that one zygote forked, by the clock: what they read comes at their end."""
 
     def exchange(self, names, period):
-        """Of each kind how many bits arrive."""
+        """Returns how many bits arrive, for each kind."""
         if SHARED is None:
             self.skipTest(NO_FILE)
         drop_pages()

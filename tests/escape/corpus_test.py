@@ -1,4 +1,5 @@
-"""The hostile programs of others (hostile.py), each in a warm jail, while seven clients keep asking, and in a cold one."""
+"""Third-party hostile programs (hostile.py), each in a warm jail, while seven clients keep sending requests, and in
+a cold one."""
 import hostile
 
 CLIENTS = 8

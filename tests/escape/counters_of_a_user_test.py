@@ -1,5 +1,5 @@
-"""What the kernel counts for one user of the host, all of whose jails share it: while one jail uses up as much as it can,
-another one is made and works."""
+"""Counters that the kernel keeps for one user of the host, and that all of the user's jails share: while one jail
+uses up as much as it can, another one is made and works."""
 import json
 import pathlib
 import resource
@@ -70,10 +70,11 @@ OUTPUT_BYTES = 1 << 20
 
 class CountersOfAUser(attacks_test.Ring):
     def beside(self, name, text):
-        """The report of a harmless program that runs while the jail of `text` holds what it got, and what that one said."""
+        """Returns the report of a harmless program that runs while the jail of `text` holds its resources, and that
+        jail's output."""
         program = pathlib.Path(self.directory, name)
         program.write_text(text, encoding="utf-8")
-        # As in most shells: few descriptors, of which a program may ask for more.
+        # The limits are those of most shells: few descriptors, but a program may ask for more.
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         usual = (min(1024, hard), hard)
         with subprocess.Popen([attacks_test.BINARY, "exec", str(program), "--language", "python",

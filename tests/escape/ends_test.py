@@ -11,8 +11,8 @@ import time_scale  # noqa: E402
 
 ROUNDS = int(os.environ.get("JAIL_TEST_ENDS", "12"))
 AT_ONCE = 4
-# Each with what it may come to: a status, and the exit code or the signal. LEAVE is the interpreter's own end and exit_group()
-# at once, in turn.
+# Each program has its possible ends: a status, and the exit code or the signal. LEAVE is the interpreter's own end and
+# exit_group() at once, in turn.
 PROGRAMS = {
     "by exit": ("import sys; print('here'); sys.exit(37)", {("error", 37)}),
     "by an exit code of more than eight bits": ("import os, sys; os._exit(256 + 5)", {("error", 5)}),
@@ -97,7 +97,7 @@ class Ends(live_server.ServerTest):
                         self.assertEqual("", answer["stderr"])
 
     def test_what_it_used_is_reported(self):
-        """Also of a process that init has not reaped."""
+        """The usage covers a process that init has not reaped, too."""
         for how in ("os._exit(0)", "raise SystemExit", "os.fork() or os._exit(0)"):
             with self.subTest(how):
                 used = self.execute("import os, time\nkept = bytearray(b'x') * (60 << 20)\nbegun = time.process_time()\n"

@@ -1,4 +1,5 @@
-"""What the attacks on memory cost the host while they run: each in a cold and in a warm jail, with nothing beside it."""
+"""The cost of the memory attacks to the host while they run: each in a cold and in a warm jail, with nothing beside
+it."""
 import pathlib
 import sys
 import threading
@@ -31,7 +32,7 @@ def settled_mb():
 
 
 class Loss:
-    """The most that went missing while the block ran, in MB."""
+    """The most memory that was missing while the block ran, in MB."""
 
     def __enter__(self):
         self._before = self._least = settled_mb()
@@ -58,13 +59,13 @@ class HostMemory(live_server.ServerTest):
     looks = LOOKS
 
     def lost_by(self, attack, template):
-        """What the host lost. Waits until it has it back, so that attacks do not add up."""
+        """Returns what the host lost. Waits until the host has it back, so that attacks do not add up."""
         with Loss() as loss:
             self.execute(PRELUDE + attack.text, template=template, timeout_seconds=attack.timeout, memory_limit_mb=attack.memory)
         return loss.mb
 
     def most(self, attack):
-        """What the host may lose by it, in MB."""
+        """Returns what the host may lose by the attack, in MB."""
         return attack.memory + attack.beyond
 
     def smallest_loss(self, attack, template):

@@ -1,4 +1,4 @@
-"""The hostile programs of others, where they are: a folder with run_hostile.py and the set `public`, named by
+"""Third-party hostile programs, where they are available: a folder with run_hostile.py and the set `public`, named by
 AGENT_SANDBOX_HOSTILE or lying beside the project."""
 import json
 import os
@@ -13,7 +13,7 @@ import time_scale  # noqa: E402
 
 BESIDE = pathlib.Path(__file__).resolve().parents[3] / "shared" / "hostile"
 CORPUS = pathlib.Path(os.environ.get("AGENT_SANDBOX_HOSTILE", BESIDE))
-# How often their deadlines at most, and the longest deadline that one of them has, in seconds.
+# The largest factor for their deadlines, and the longest deadline that one of them has, in seconds.
 MOST_SCALE = 6
 LONGEST = 20
 # CPython ends with SIGABRT where a daemon thread holds the lock of standard output while the interpreter ends ("Fatal Python
@@ -22,7 +22,7 @@ MAY_ABORT = "proto_late_thread.py"
 
 
 def scale(clients):
-    """How often each deadline: clients that keep the processors busy share them with the program that is watched.
+    """The factor for each deadline: clients that keep the processors busy share them with the program that is watched.
 
     So does other work that the host has at the moment. Programs that hang use theirs up, so a slow host makes them twice as
     long only, and an emulated processor by all it is slower.
@@ -59,7 +59,7 @@ class HostileTest(live_server.ServerTest):
         unexplained = [row for row in failed if (row["file"], row["status"]) != (MAY_ABORT, "killed")]
         self.assertEqual([], unexplained, finished.stdout[-20000:])
         self.assertGreaterEqual(len(passed), least, finished.stdout[-20000:])
-        # A wrong answer to the clients beside them is counted as one failure more.
+        # A wrong answer to one of the clients counts as one failure more.
         self.assertEqual(f"{len(passed)} passed, {len(failed)} failed", finished.stdout.strip().splitlines()[-1],
                          finished.stdout[-20000:])
         self.assertIsNone(self.server.exit_status)

@@ -32,7 +32,7 @@ using std::chrono::seconds;
 
 struct Options {
   bool warm = false;
-  std::string policy;  // the text of a policy file; empty: the shipped one
+  std::string policy;  // the text of a policy file; empty: the shipped policy
   std::vector<std::string> left_out;
   std::uint64_t shared = 0;  // namespaces that the jail does not get, as clone flags
   std::string interpreter = "/usr/bin/python3";
@@ -63,7 +63,7 @@ std::uint64_t clone_flag_of(const std::string& name) {
   return flags.at(name);
 }
 
-// Files are read before root is left.
+// Files are read before the process gives up root.
 Options options_of(int argc, char** argv) {
   Options options;
   int at = 1;
@@ -105,7 +105,7 @@ void loosen(jail::Plan& plan, const Options& options) {
   }
 }
 
-// A loosening that fits nothing would be a control of nothing.
+// A loosening that matches nothing would make a meaningless control.
 void check_fits(const jail::Plan& plan, const Options& options) {
   for (const std::string& text : options.left_out) {
     jail::Plan tried = plan;

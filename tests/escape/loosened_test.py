@@ -95,7 +95,7 @@ def loosened_policy(calls):
 
 
 def switched_off(calls):
-    """The setting by which this host's kernel refuses one of the calls to everybody, or None."""
+    """Returns the setting by which this host's kernel refuses one of the calls to everybody, or None."""
     for call, path, least in (("io_uring_setup", "kernel/io_uring_disabled", 1), ("perf_event_open", "kernel/perf_event_paranoid", 3)):
         setting = pathlib.Path("/proc/sys", path)
         if call in calls and setting.exists() and int(setting.read_text(encoding="utf-8")) >= least:
@@ -121,7 +121,7 @@ class Loosened(attacks_test.Ring):
         return json.loads(output)
 
     def attacked(self, attack, **loosening):
-        """What the attack printed, whatever its context on the host says to it."""
+        """Returns the attack's output, whatever its context on the host finds."""
         context = attacks_test.CONTEXTS.get(attack.name)
         if context is None:
             return self.run_in(attack, [], **loosening)
@@ -161,7 +161,7 @@ class Loosened(attacks_test.Ring):
         self.assertIn("no step of the plan fits", done.stderr)
 
     def test_control_the_product_leaves_nothing_out(self):
-        """Its program holds no word of it, which the one that can do it holds."""
+        """The product's program contains no trace of it; that of the control does."""
         self.assertNotIn(b"--leave-out", pathlib.Path(attacks_test.BINARY).read_bytes())
         self.assertIn(b"--leave-out", LOOSENED_JAIL.read_bytes())
 

@@ -19,7 +19,7 @@ import time_scale  # noqa: E402
 BINARY = os.environ.get("AGENT_SANDBOX_BIN", "")
 SECRET = "the secret of the host"
 PROGRAMS = ("bash", "cat", "ls", "stat", "readlink")
-# What a program sees, in words that are the same on each root; then it reads and writes all over the place.
+# Prints what a program sees, in terms that are the same on each root; then reads and writes in many places.
 LOOK = r"""
 echo null: $(stat -c '%F %t:%T' /dev/null) on $(stat -f -c %T /dev) >&2
 echo names: $(ls /dev | grep -v ' ') >&2
@@ -93,13 +93,13 @@ class Roots(unittest.TestCase):
         return done.returncode, "\n".join(re.findall(r"^(?:null|names): .*$|^written$|^proc tmpfs.*$", done.stderr, re.MULTILINE)), done.stdout + done.stderr
 
     def host(self):
-        """What the host has below the place of this test, and the tree that is the root."""
+        """Returns the host's files below the place of this test, and the tree that is the root."""
         return {path: (os.lstat(path).st_mtime_ns, os.lstat(path).st_size, os.lstat(path).st_mode)
                 for top in (self.root, self.shown) for folder, folders, names in os.walk(top)
                 for path in (folder, *(os.path.join(folder, name) for name in folders + names))}
 
     def look(self, *arguments, refused=None, shows=(), **options):
-        """Runs LOOK; what it saw. `refused`: what is said where no jail starts."""
+        """Runs LOOK and returns its output. `refused` is the message where no jail starts."""
         before = self.host()
         status, seen, text = self.exec(*arguments, **options)
         self.assertNotIn(SECRET, text)
@@ -117,7 +117,7 @@ class Roots(unittest.TestCase):
 
     @contextlib.contextmanager
     def changed(self, name, make):
-        """With something else at `name` in the root."""
+        """Replaces `name` in the root."""
         path, kept = self.root / name, self.place / f"kept-{name.replace('/', '-')}"
         there = os.path.lexists(path)
         parents = [parent for parent in path.parents if not os.path.lexists(parent)]
@@ -143,7 +143,7 @@ class Roots(unittest.TestCase):
         return (aim, "../" * 40 + aim[1:], f"/proc/self/root{aim}", f"/proc/self/cwd{aim}", f"/proc/1/root{aim}", "/", "nowhere", ".", "/dev/stdin")
 
     def each(self, *groups, **options):
-        """One jail for each kind of link; `groups`: names with the texts that they get, all names at once."""
+        """Starts one jail for each kind of link; `groups` are names with the texts that they get, all names at once."""
         for number in range(len(groups[0][1]) + 1):
             with contextlib.ExitStack() as stack:
                 for names, texts in groups:

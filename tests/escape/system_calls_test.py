@@ -20,9 +20,10 @@ TABLE = pathlib.Path(__file__).resolve().parents[1] / "system_calls.txt"
 CALL_EACH = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", ""), "tests/escape/call_each")
 ONES = (1 << 64) - 1
 LAST_NUMBER = 1023
-# What has no place outside of a jail: it waits for all of the machine's disks, or it slows down all that this user runs.
+# Calls that must not be made outside of a jail: one waits for all of the machine's disks, the other slows down all
+# processes of this user.
 NOT_OUTSIDE = {"sync", "setpriority"}
-# What is made inside with the guest's id is made outside with the caller's own.
+# These are made with the guest's id inside, and with the caller's own id outside.
 WITH_ONES_OWN_ID, GUEST_ID = {"setresuid", "setresgid"}, 1000
 # Kernels from 6.14 on (uprobe: 6.18) ask no filter about these two, which their own trampolines make: from anywhere
 # else they end like this and do nothing.
@@ -74,7 +75,7 @@ class SystemCalls(live_server.ServerTest):
 
     @classmethod
     def made_outside(cls, orders):
-        """As an ordinary user, as which jails run too."""
+        """Makes the calls as an ordinary user, as which jails run too."""
         names = {number: row.name for row in ROWS for number in row.numbers}
         orders = [order for order in orders if names[order[1]] not in NOT_OUTSIDE]
         own_id = ordinary_user.NOT_ROOT.get("user", os.getuid())
@@ -97,7 +98,7 @@ class SystemCalls(live_server.ServerTest):
         return dict(zip(orders, map(spoken, result["stdout"].splitlines()), strict=True))
 
     def wrong(self, row, order, inside):
-        """Why this is not the row's answer, or None."""
+        """Returns why this is not the row's answer, or None."""
         outside = self.outside.get(order, inside)
         if row.answer == "killed":
             right = inside == "died SIGSYS"
@@ -117,7 +118,7 @@ class SystemCalls(live_server.ServerTest):
         self.filter_is_what_refuses(made)
 
     def filter_is_what_refuses(self, made):
-        """Most of what is refused this kernel knows well, and says something else about it outside."""
+        """This kernel knows most of the refused calls, and answers differently outside."""
         refused = {row.name for row in ROWS if row.answer not in ("kernel", "killed") and row.name != "-"}
         by_filter = {row.name for row in ROWS for order in row.orders()
                      if row.name in refused and made[order] != self.outside.get(order, made[order])}
@@ -145,7 +146,7 @@ class SystemCalls(live_server.ServerTest):
         self.assertGreaterEqual(len({row.name for row in ROWS}), 370)
 
     def test_control_what_is_let_through_is_seen_to_arrive(self):
-        """One answer at least of each call that a jail has is not one that a filter could have made up."""
+        """At least one answer of each call that a jail has cannot come from a filter."""
         made_up = {f"failed {row.answer}" for row in ROWS}
         arrived = {row.name for row in ROWS for order in row.orders()
                    if row.answer == "kernel" and self.outside.get(order) not in made_up}

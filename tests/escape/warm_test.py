@@ -28,7 +28,7 @@ def secret():
     return f"{PREFIX}x{uuid.uuid4().hex[:20]}"
 
 
-# Looks through all that it can read for what others left, in memory and in files.
+# Searches everything that it can read for what others left, in memory and in files.
 SEARCH = r"""
 import re, sys, os
 pattern = re.compile((sys.argv[1] + "x[0-9a-f]{20}").encode())
@@ -81,13 +81,13 @@ class WarmRing(live_server.ServerTest):
         return result
 
     def execute_beside(self, code, **fields):
-        """As run_warm, over a connection of its own."""
+        """The same as run_warm, over a connection of its own."""
         with self.server.client(**{"X-API-Key": self.environment["API_KEYS"]}) as client:
             return client.execute(code, **{"template": self.template, "timeout_seconds": 20, **fields})
 
     @contextlib.contextmanager
     def beside(self, code, **fields):
-        """While the program runs, which waits by itself after what it has set up. Yields its result to come."""
+        """Runs the block while the program runs, which waits after its preparations. Yields its future result."""
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             running = pool.submit(self.execute_beside, code, **fields)
             time.sleep(0.8)
@@ -111,7 +111,7 @@ class WarmAttacks(WarmRing):
             self.check_report(attack, report)
         self.assertEqual(mounts, host_view.mounts())
         self.assertEqual([], os.listdir(self.directory), "files were left on the host")
-        # The server, its pools and the next guest are as well as before.
+        # The server, its pools and the next guest work as before.
         self.assertEqual("42\n", self.run_warm("print(6*7)")["stdout"])
         self.assertIsNone(self.server.exit_status)
 
@@ -127,7 +127,7 @@ class Others(WarmRing):
         getattr(self, look)()
 
     def leave_secrets(self):
-        """Requests with a secret in each place, the last of which still runs. Gives what ends it."""
+        """Sends requests with a secret in each place, the last of which still runs. Yields a function that ends it."""
         for _ in range(3):
             self.run_warm(f"word = '{secret()}' * 1000\nprint(word[:60])\nopen('/tmp/left', 'w').write(word)\n"
                           f"open('left', 'w').write(word)\nopen('/dev/shm/left2', 'w').write(word)")
@@ -323,7 +323,7 @@ time.sleep(settings["wait"])
         return name.startswith("/proc/self/fd/")  # the numbers of what glob itself has open
 
     def look_locks_in_one_jail_are_seen(self):
-        """The control: a lock that reaches is found by the same program."""
+        """The control: the same program sees a lock that is visible to it."""
         paths = ["/tmp/*"]
         within = self.run_warm(f"""
 import json, os, subprocess, sys
@@ -362,7 +362,7 @@ verdict()
         self.assertRegex(result["stdout"], "^CONTAINED", result["stderr"])
 
     def look_a_program_has_one_answer(self):
-        """What a jail's remains do after its end changes no later answer."""
+        """The remains of an ended jail change no later answer."""
         late = ("import os, sys, time\nfor _ in range(3):\n    if os.fork() == 0:\n        time.sleep(0.4)\n        print('late', flush=True)\n"
                 "        os._exit(3)\nprint('first')\nsys.exit(5)")
         for _ in range(5):
@@ -372,11 +372,12 @@ verdict()
             self.assertEqual(("success", "second\n"), (result["status"], result["stdout"]))
 
     def look_every_process_of_a_jail_is_confined(self):
-        """Seen from the host: in jails that wait as in one that runs, all but init have a filter and no privilege."""
+        """Seen from the host, in waiting jails and in a running one, all processes except init have a filter and no
+        privilege."""
         def status(pid):
             return dict(line.rstrip("\n").split(":\t", 1) for line in open(f"/proc/{pid}/status", encoding="utf-8") if ":\t" in line)
         with self.beside("import os, time\nos.fork()\ntime.sleep(2.5)"):
-            # A guest that is on its way into its jail is not confined yet.
+            # A guest on its way into its jail is not confined yet.
             self.wait_for(lambda: not any(pool["refilling"] for pool in self.pools().values()))
             jails = {}
             for pid in self.server.processes():
@@ -408,7 +409,7 @@ verdict()
 
 
 class Planted(WarmRing):
-    """The attacks find what was put there."""
+    """The attacks find the planted objects."""
 
     PLANTS = {
         "zygote_mappings": "import mmap\nkept = mmap.mmap(-1, 4096)\n",

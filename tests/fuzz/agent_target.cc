@@ -1,5 +1,5 @@
-// What a program printed and what a model wrote, where the agent goes on with it: in prompts, in
-// the page that shows a task, and as programs. An input is cut into texts at its NUL bytes.
+// The agent's use of what a program printed and what a model wrote: in prompts, in the page that
+// shows a task, and as programs. An input is split into texts at its NUL bytes.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -19,7 +19,7 @@ namespace {
 using runtime::agent::Attempt;
 using runtime::agent::LineIs;
 
-// The texts of an input, again and again.
+// The texts of an input, repeated endlessly.
 class Texts {
  public:
   explicit Texts(std::string_view input) {
@@ -69,7 +69,7 @@ std::vector<Attempt> history_of(Texts& texts) {
   return history;
 }
 
-// What stands outside of the marks is ours: one of these lines, whatever the texts say.
+// The lines outside of the marks are ours: each is one of these, whatever the texts say.
 bool is_ours(std::string_view line) {
   for (const std::string_view words :
        {"", "# The task", "The task itself.", "# Files in the working directory", "# Notes",
@@ -96,7 +96,7 @@ void check_prompt(std::string_view input) {
   brief.tests = texts.next();
   brief.passages.push_back({"Notes", texts.next()});
   brief.wanted = "Write it.";
-  // Somebody takes what a program printed for words of ours.
+  // The planted fault takes a program's output for our own words.
   if (is_planted()) brief.wanted += '\n' + history[0].result->standard_output;
   const auto prompt = runtime::agent::compose(brief);
   const std::string begin = '<' + prompt.mark + "> ";
@@ -118,7 +118,7 @@ void check_prompt(std::string_view input) {
   require(!is_data, "data without an end");
 }
 
-// The page as a browser takes it: tags that the page is made of, and text.
+// Reads the page as a browser does: the tags that the page consists of, and text.
 void check_html(std::string_view html) {
   constexpr std::string_view tags[] = {"section", "h1", "h2", "h3",   "p",   "pre", "span",
                                        "dl",      "dt", "dd", "b",    "i",   "br",  "div",

@@ -25,7 +25,7 @@ using jail::Collection;
 using jail::SkipReason;
 using Path = std::vector<std::string>;
 
-// With a line's end, which no file of an input can have in it.
+// Contains a line end, which no file of an input can contain.
 constexpr std::string_view secret = "what stands\noutside";
 
 Path split(std::string_view text) {
@@ -38,8 +38,8 @@ Path split(std::string_view text) {
   }
 }
 
-// Globs as their documentation says, from the last component to the first: `below[i]` tells whether
-// the components from `i` on name what is below the part of the path at hand.
+// Matches globs as their documentation says, from the last component to the first: `below[i]` tells
+// whether the components from `i` on name what is below the current part of the path.
 bool names(const Path& glob, const Path& path) {
   std::vector<bool> below(glob.size() + 1);
   below.back() = true;
@@ -141,7 +141,8 @@ class Checked {
     }
   }
 
-  // What was asked for is there, or the list says why not, of itself or of a directory above it.
+  // Every requested file is there, or the list says why not, for the file itself or a directory
+  // above it.
   void check_path(const std::string& path, const Node& node) const {
     const bool listed_all = collection_.skipped_total == collection_.skipped.size();
     if (!listed_all || node.kind == Kind::directory || !is_asked_for(path)) return;
@@ -163,7 +164,7 @@ class Checked {
   const Node root_;
 };
 
-// As one that opens paths and does not look where they lead.
+// The planted fault opens paths without looking where they lead.
 void collect_by_path(const GuestTree& tree, const std::string& root, Collection& collection) {
   for (const auto& [path, node] : tree.nodes()) {
     const std::string name = root + "/" + path;
@@ -175,7 +176,7 @@ void collect_by_path(const GuestTree& tree, const std::string& root, Collection&
   }
 }
 
-// A directory of this process's own: a tree is made in it and a file beside the tree.
+// A directory of this process: a tree is made in it, and a file beside the tree.
 class Room {
  public:
   Room() {

@@ -1,6 +1,6 @@
-// What a program in a jail says to the proxy of named egress, through its own reader: at once and
-// in pieces it must come to the same, what is let through must be a name or an address in its one
-// spelling, and the head that is passed on must be one request to there, in whole lines.
+// A program's messages to the proxy of named egress, through the proxy's own reader. At once and in
+// pieces the result must be the same; an allowed host must be a name or an address in its one
+// spelling; and the head that is passed on must be one request to it, in whole lines.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -26,7 +26,7 @@ struct Outcome {
   std::string reply;
 };
 
-// `hash` says where it is cut; 0: nowhere. What comes behind the head goes on as it came.
+// `hash` says where the bytes are split; 0: nowhere. What follows the head stays as it came.
 Outcome read(std::string_view bytes, std::uint64_t hash) {
   RequestReader reader;
   Outcome outcome;
@@ -62,7 +62,8 @@ void require_same(const Outcome& whole, const Outcome& pieces) {
           "another reason in pieces");
 }
 
-// What a look-up answers and is asked, where one of the two processes is in other hands.
+// The messages between the proxy and the look-ups, where one of the two processes has been taken
+// over.
 void check_messages(std::string_view bytes) {
   if (const auto answer = jail::egress::parse_answer(bytes)) {
     const auto again = jail::egress::parse_answer(jail::egress::to_datagram(*answer));
@@ -146,7 +147,7 @@ void check_lines(std::string_view bytes, const Outcome& outcome) {
 void check(std::string_view bytes) {
   std::string fed(bytes);
   if (is_planted()) {
-    // A proxy that takes bare line feeds for ends of lines.
+    // The planted fault takes bare line feeds for ends of lines.
     std::erase(fed, '\r');
     for (std::size_t at = fed.find('\n'); at != fed.npos; at = fed.find('\n', at + 2)) {
       fed.insert(at, 1, '\r');
@@ -165,7 +166,7 @@ void check(std::string_view bytes) {
   if (whole.protocol != Protocol::socks) check_lines(bytes, whole);
 }
 
-// The same bytes as a rule: what it allows is within itself, and its text stands for it.
+// Reads the same bytes as a rule: a rule must cover itself, and its text must stand for it.
 void check_rule(std::string_view bytes) {
   const auto rule = jail::egress::parse_rule(bytes);
   if (!rule) {

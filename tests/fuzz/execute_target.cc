@@ -1,6 +1,6 @@
-// The body of POST /execute. What is taken is within every limit and can be said again in JSON
-// without a change; what is refused is a problem that says why; what is answered is JSON whatever
-// the program wrote.
+// The body of POST /execute. An accepted request is within every limit and can be written as JSON
+// without a change; a refusal is a problem that gives the reason; an answer is JSON whatever the
+// program wrote.
 #include <boost/json/parse.hpp>
 #include <string>
 
@@ -71,7 +71,7 @@ void check_limits(const RunRequest& request) {
   require(bytes <= runtime::max_args_env_bytes, "args and env together");
 }
 
-// Whatever the text is, its imports are names in it.
+// For any text, the imports are names that occur in it.
 void check_imports(std::string_view code) {
   const auto imports = runtime::python_imports(code);
   require(imports.size() <= runtime::max_imports_found, "more imports than are looked for");
@@ -147,7 +147,7 @@ void check_again(const RunRequest& request) {
   require(same(request, *same_request), "a request is another one when it is said again");
 }
 
-// Each starts with the field at fault, or is about the body as a whole.
+// Each problem starts with the field at fault, or is about the body as a whole.
 void check_problem(const server::Response& response, std::string_view body) {
   require(response.status == 400 || response.status == 424, "a refusal with another status");
   require(response.content_type == "application/problem+json", "a refusal that is no problem");
@@ -161,18 +161,19 @@ void check_problem(const server::Response& response, std::string_view body) {
   if (!parsed) require(detail.starts_with("body"), "a body that is no JSON, and not its fault");
 }
 
-// An independent reader's opinion: what we take for JSON is JSON.
+// An independent parser must agree that what we accept is JSON.
 void check_is_json(std::string_view body) {
   boost::json::error_code error;
   boost::json::parse_options options;
   options.max_depth = 2 * runtime::json::max_depth;
   boost::json::parse({body.data(), body.size()}, error, {}, options);
-  // A number that no double holds is JSON, and a field that has one is refused by its name.
+  // A number that no double can represent is JSON, and the field that has one is refused by its
+  // name.
   const bool is_large_number = error == boost::json::error::exponent_overflow;
   require(!error || is_large_number, "what is no JSON was read as such");
 }
 
-// Any bytes may be a program's output, and what is no UTF-8 a file's name.
+// Any bytes may be a program's output, and names of files need not be UTF-8.
 void check_result(std::string_view bytes) {
   const std::string_view head = bytes.substr(0, bytes.size() / 2);
   const std::string_view tail = bytes.substr(head.size());

@@ -24,7 +24,7 @@ namespace {
 
 namespace wire = jail::wire;
 
-constexpr std::size_t max_sent = 16;  // more than anybody takes
+constexpr std::size_t max_sent = 16;  // more than anything accepts
 constexpr std::size_t longest_datagram = 512;
 
 }  // namespace
@@ -79,7 +79,7 @@ void FalseLauncher::take_order(int socket, std::vector<Order>& orders) {
 
 void FalseLauncher::take_orders(std::vector<Order>& orders) {
   if (own_.valid()) take_order(own_.get(), orders);
-  // New ones are appended meanwhile, and none of those is a host.
+  // Orders are appended meanwhile, and none of the new ones is a host.
   for (std::size_t i = 0, known = orders.size(); i < known; ++i) {
     if (orders[i].serve.valid()) take_order(orders[i].serve.get(), orders);
   }

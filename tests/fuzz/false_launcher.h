@@ -1,5 +1,5 @@
-// The other side of what a pool says to its launcher and its hosts: takes their orders as the
-// launcher does, and answers whatever an input says.
+// The other side of a pool's conversation with its launcher and its hosts: takes their orders as
+// the launcher does, and sends the answers that an input specifies.
 #pragma once
 
 #include <array>
@@ -13,29 +13,29 @@
 
 namespace fuzz {
 
-// A template whose jails nobody makes, and a host that has everything.
+// A template whose jails nobody makes, and a host with all features.
 jail::TemplateSpec template_spec(jail::Warmth warmth);
 jail::HostFacts host_facts();
 
-// What came along with one order for a jail or for a template's host.
+// The descriptors that came with one order for a jail or for a template's host.
 struct Order {
-  jail::Fd control;  // its reports go here
+  jail::Fd control;  // for its reports
   jail::Fd words;    // its standard output
-  jail::Fd serve;    // of a host: where it gets orders
+  jail::Fd serve;    // for a host: the socket on which it gets orders
 };
 
 class FalseLauncher {
  public:
   FalseLauncher();
 
-  // The end that orders are sent to; once.
+  // Returns the end to which orders are sent; must be called once.
   jail::Fd take_socket() { return std::move(others_); }
   const jail::Fd& socket() const { return others_; }
 
-  // What was asked for and not yet taken note of, here and at the hosts that were ordered before.
+  // Takes all pending orders, here and at the hosts that were ordered before.
   void take_orders(std::vector<Order>& orders);
 
-  // Whatever stands in a datagram: as the launcher reads it.
+  // Reads any datagram in the way of the launcher.
   static void take_order(int socket, std::vector<Order>& orders);
 
   void leave() { own_.reset(); }
@@ -45,7 +45,7 @@ class FalseLauncher {
   jail::Fd others_;
 };
 
-// One datagram with descriptors. Never waits: where there is no room it is lost.
+// Sends one datagram with descriptors. Never waits: where there is no room the datagram is lost.
 class Frames {
  public:
   Frames();
@@ -54,7 +54,7 @@ class Frames {
   // in it. False where it is none of these.
   //   L launched  R ready  F failed  E ended  X whatever the input says
   bool send(char type, int socket, Choices& from);
-  // As many descriptors as `count` says, up to what a datagram takes.
+  // Sends `count` descriptors, at most as many as a datagram takes.
   void send_bytes(int socket, std::string_view bytes, std::size_t count) const;
 
  private:

@@ -1,5 +1,5 @@
-// A form with files (multipart/form-data), at once and in pieces. What is taken can be said again
-// without a change, and no part has a delimiter in it.
+// A form with files (multipart/form-data), at once and in pieces. An accepted form can be written
+// again without a change, and no part contains a delimiter.
 #include <string>
 
 #include "tests/form_text.h"
@@ -54,7 +54,7 @@ void require_same(const ReadForm& one, const ReadForm& other, std::string_view w
   }
 }
 
-// The content of each part stands in the text as it was read, and in this order.
+// Requires that the content of each part occurs in the text as it was read, and in this order.
 void require_from_text(const ReadForm& form, std::string_view text) {
   for (const auto& [part, content] : form.parts) {
     const std::size_t place = text.find(content);
@@ -72,11 +72,11 @@ void test(std::string_view input) {
   const ReadForm form = read(text, all_at_once, whole_room);
   ReadForm cut = read(text, piece_bytes, room_bytes);
   if (is_planted()) {
-    // A reader that takes the beginning of a delimiter for one.
+    // The planted fault takes the beginning of a delimiter for a whole one.
     for (ReadPart& each : cut.parts) each.content = each.content.substr(0, each.content.find('\r'));
   }
   require_same(form, cut, "a form that comes in pieces is read otherwise");
-  // The last part of one that is refused may have been cut short.
+  // The last part of a refused form may have been cut short.
   if (form.refusal) return;
   require_from_text(form, text);
   require_same(form, read(said_again(form), all_at_once, whole_room),

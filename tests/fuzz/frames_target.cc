@@ -1,5 +1,5 @@
-// Datagrams that a jail, a template's host and a launcher are sent. None of them may take a jail
-// back to where it was, make it report twice, or leave a descriptor behind.
+// Datagrams to the owners of a jail, a template's host and a launcher. None of them may take a jail
+// back to an earlier phase, make it report twice, or leak a descriptor.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -56,12 +56,12 @@ void check_report(const jail::ExitReport& report) {
   require(report.ended == Ended::exited || report.exit_code == -1, "an exit code without an exit");
 }
 
-// A jail under a row of steps, and what must stay true of it.
+// A jail under a series of steps, and the conditions that must stay true.
 class Watched {
  public:
   explicit Watched(Jail jail) : jail_(std::move(jail)) {}
 
-  // False: it is of no use any more.
+  // Returns false where it is of no use any more.
   bool step(char step, Choices& from) {
     bool is_made = true;
     switch (step) {
@@ -99,7 +99,7 @@ class Watched {
   std::optional<Report> report_;
 };
 
-// What the code under test sent for one order.
+// Returns the message that the code under test sent for one order.
 Order order_at(FalseLauncher& launcher) {
   std::vector<Order> orders;
   launcher.take_orders(orders);
@@ -149,7 +149,7 @@ void drive_host(Choices& from, Frames& frames) {
   }
 }
 
-// As whoever holds the launcher's socket: what it reads as an order must have come whole.
+// Acts as the holder of the launcher's socket: what that reads as an order must have come whole.
 void drive_launcher(Choices& from, const Frames& frames) {
   FalseLauncher launcher;
   std::vector<Order> orders;
@@ -180,7 +180,7 @@ void try_input(std::string_view bytes) {
       default:
         drive_jail(from, frames);
     }
-    // As a reader would that takes note of one descriptor where there were two.
+    // The planted fault overlooks one of two descriptors.
     if (is_planted() && bytes.find('E') != bytes.npos) kept.reset(::dup(STDERR_FILENO));
   }
   descriptors.require_as_before();

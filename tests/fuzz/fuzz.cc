@@ -11,7 +11,7 @@ namespace fuzz {
 
 void found(std::string_view what) {
   const std::string line = "FOUND: " + std::string(what) + "\n";
-  // The process ends by a signal whether or not somebody reads this.
+  // The process ends by a signal whether or not anybody reads this.
   static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
   std::abort();
 }

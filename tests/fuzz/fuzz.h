@@ -1,4 +1,4 @@
-// What the fuzz targets share.
+// The parts that the fuzz targets share.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,18 @@ inline void require(bool holds, std::string_view what) {
   if (!holds) found(what);
 }
 
-// Whether a known fault stands between the target and the code, which the target has to notice. A
-// target that notices nothing proves nothing.
+// Returns whether a known fault is planted between the target and the code, which the target must
+// notice. A target that notices nothing proves nothing.
 bool is_planted();
 
 inline std::string_view text_of(const std::uint8_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
-// The same number for the same bytes: for what an input decides without saying so.
+// Returns the same number for the same bytes, for implicit decisions by an input.
 std::uint64_t hash_of(std::string_view bytes);
 
-// Which descriptors are open, from its making on.
+// Compares the open descriptors with those at its construction.
 class Descriptors {
  public:
   Descriptors() : open_(count()) {}
@@ -37,14 +37,14 @@ class Descriptors {
   int open_;
 };
 
-// An input as a row of small decisions. Where it is at its end everything is 0.
+// Reads an input as a series of small decisions. At its end everything is 0.
 class Choices {
  public:
   explicit Choices(std::string_view bytes) : rest_(bytes) {}
 
   bool is_empty() const { return rest_.empty(); }
   std::uint8_t byte();
-  // As many bytes as the next one says, or as are left.
+  // Returns as many bytes as the next byte says, or as are left.
   std::string_view piece();
 
  private:

@@ -14,7 +14,7 @@ namespace fuzz {
 namespace {
 
 constexpr std::size_t max_lines = 64;
-constexpr std::size_t max_components = 40;  // more than a collection goes down
+constexpr std::size_t max_components = 40;  // deeper than a collection goes
 constexpr std::size_t longest_name = 255;
 constexpr std::size_t longest_content = 4096;
 constexpr std::uint64_t largest_file = std::uint64_t{1} << 40;
@@ -141,7 +141,7 @@ void GuestTree::set_limits(std::string_view bytes) {
   limits_.listed_skips = from.byte();
 }
 
-// No component is followed: a link that this input made stays within the tree's own reach.
+// No component is followed: a link that this input made must not lead out of the tree.
 GuestTree::Place GuestTree::place_of(std::string_view path) {
   Place place;
   const auto components = components_of(path);

@@ -1,4 +1,4 @@
-// A directory as a guest may leave it, made from a text, and the memory of what was made.
+// A directory as a guest may leave it, made from a text, and a record of what was made.
 #pragma once
 
 #include <cstdint>

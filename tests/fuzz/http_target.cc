@@ -1,6 +1,6 @@
-// Bytes of a client through the server's own session, over a socket pair. What the handler behind
-// it gets to see must be what the strictest reading of the same bytes says, and the same however
-// the bytes were cut into pieces.
+// Bytes of a client through the server's own session, over a socket pair. The handler must see
+// exactly what the strictest reading of the same bytes yields, however the bytes were split into
+// pieces.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,19 +27,20 @@ using server::RequestHead;
 using server::Response;
 
 constexpr std::size_t max_pieces = 6;
-constexpr std::size_t longest_input = 16'000;  // what the socket takes at once
+constexpr std::size_t longest_input = 16'000;  // what the socket accepts at once
 
-// What the server made of one client's bytes.
+// The server's reaction to one client's bytes.
 struct Outcome {
   std::vector<RequestHead> admitted;
-  std::vector<std::pair<std::size_t, std::string>> handled;  // which of them, with its body
-  std::vector<int> reported;  // the status of each answer, as the handler was told
-  bool switched = false;      // the last one left HTTP
+  std::vector<std::pair<std::size_t, std::string>> handled;  // indices in `admitted`, with their
+                                                             // bodies
+  std::vector<int> reported;  // the status of each answer, as reported to the handler
+  bool switched = false;      // the last request left HTTP
   std::string sent;
 };
 
-// Echoes. /refused is turned away by its head, /switch leaves HTTP, /pieces reads its body in small
-// pieces.
+// Echoes requests. /refused is rejected by its head, /switch leaves HTTP, /pieces reads its body in
+// small pieces.
 class Recorder final : public server::Handler {
  public:
   explicit Recorder(Outcome& outcome) : outcome_(outcome) {}
@@ -93,7 +94,7 @@ class Recorder final : public server::Handler {
   Outcome& outcome_;
 };
 
-// One line an event, each of them JSON, whatever a client calls its path.
+// Requires one line of JSON for each event, whatever a client calls its path.
 void check_log_line(std::string_view line) {
   require(line.find('\n') == line.size() - 1, "a log event is not one line");
   const auto value = runtime::json::parse(line.substr(0, line.size() - 1), "log");
@@ -129,7 +130,7 @@ class Client {
   }
 
  private:
-  // Until nothing moves any more; no deadline is that near.
+  // Runs until nothing moves any more; no deadline is that near.
   void settle() {
     for (bool moved = true; moved;) {
       loop_.restart();
@@ -147,7 +148,7 @@ class Client {
   int others_ = -1;
 };
 
-// With what it opens for its first socket.
+// Includes the descriptors that it opens for its first socket.
 struct Loop {
   asio::io_context context{1};
   server::Socket first{context};
@@ -183,8 +184,8 @@ Outcome serve(const std::vector<std::string_view>& pieces) {
   return outcome;
 }
 
-// Where the bytes are cut is up to their hash: behind a head, where the server may have something
-// to say, or anywhere.
+// The hash of the bytes decides where they are split: behind a head, where the server may send
+// something, or anywhere.
 std::vector<std::string_view> cut(std::string_view bytes) {
   std::uint64_t hash = hash_of(bytes);
   std::vector<std::string_view> pieces;
@@ -206,7 +207,7 @@ bool same_head(const RequestHead& seen, const StrictRequest& request) {
   std::vector<std::pair<std::string, std::string>> headers;
   for (const auto& header : seen.headers) headers.emplace_back(header.name, header.value);
   auto expected = request.headers;
-  // The parser keeps those of one name together.
+  // The parser groups headers of one name.
   std::sort(headers.begin(), headers.end());
   std::sort(expected.begin(), expected.end());
   const bool same_path = !request.target.starts_with('/') ||
@@ -264,7 +265,7 @@ void check(const Outcome& outcome, const StrictReading& reading) {
   check_answers(outcome, reading);
 }
 
-// A server that takes a bare line feed for a line's end, as many do.
+// The planted fault takes a bare line feed for a line's end, as many servers do.
 std::string with_lenient_line_ends(std::string_view bytes) {
   std::string result;
   for (const char c : bytes) {
@@ -284,7 +285,8 @@ void try_input(std::string_view bytes) {
   check(at_once, reading);
   const Outcome in_pieces = serve(cut(bytes));
   check(in_pieces, reading);
-  // What comes early for a switched protocol is refused, and a piece of it may not have been early.
+  // Data that comes early for a switched protocol is refused, and a piece of it may not have been
+  // early.
   if (at_once.switched || in_pieces.switched) return;
   require(at_once.reported == in_pieces.reported && at_once.handled == in_pieces.handled,
           "the pieces that it came in made a difference");

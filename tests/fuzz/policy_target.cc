@@ -1,5 +1,5 @@
-// Policy files. One that is accepted becomes a filter that the kernel loads and that decides every
-// call as the file says, read literally; whatever it does not name stays shut.
+// Policy files. An accepted one becomes a filter that the kernel loads and that decides every call
+// as the file says, read literally; calls that it does not name stay forbidden.
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
 
@@ -76,7 +76,7 @@ class Filter {
   jail::Result<jail::BpfEvaluator> evaluator_;
 };
 
-// Arguments that pass the rule, but for those of a `not_equal`, and more of them that just do not.
+// Arguments that pass the rule (except those of a `not_equal`), and others that narrowly do not.
 std::vector<Arguments> around(const Rule& rule, jail::test::Random& random) {
   Arguments passing{};
   for (const jail::ArgumentTest& test : rule.tests) {

@@ -71,7 +71,7 @@ class Driven {
 
   void check() const {
     const jail::PoolState state = pool_.state();
-    // The planted pool forgets that two are lent.
+    // The planted fault forgets that two are leased.
     const std::size_t counted = is_planted() && leased_.size() > 1 ? 1 : leased_.size();
     require(state.leased == counted, "the pool counts other jails than are lent");
     require(state.ready + state.refilling <= options.most, "the pool makes more than it may");

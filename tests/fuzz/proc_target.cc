@@ -1,7 +1,7 @@
-// What init reads below /proc of the processes of a jail, who choose parts of it: the names of
-// processes and mappings, how many there are, and what they have used. The files are written as the
-// kernel writes them, and what is read from them must be what was written, whatever a name looks
-// like; sums must lie within what their parts allow.
+// Init's reading of /proc about the processes of a jail, which choose parts of it: the names of
+// processes and mappings, their number, and their usage. The files are written as the kernel writes
+// them. What is read must be what was written, whatever a name looks like; sums must lie within
+// what their parts allow.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,14 +29,14 @@ using jail::child::ProcessStat;
 using jail::child::Text;
 using jail::child::Watch;
 
-// Beyond the largest number that a process of the host can have, since some are asked for by it.
+// Beyond the largest number of a process of the host, since some processes are looked up by number.
 constexpr std::uint64_t first_pid = 5'000'000;
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t mappings_bound = 65'530;
 constexpr std::uint64_t ns_per_tick = 10'000'000;
 constexpr std::size_t max_lines = 40;
 constexpr std::size_t longest_name = 15;
-// So that no sum of all that an input says passes 64 bits.
+// The bound keeps every sum over an input within 64 bits.
 constexpr std::uint64_t largest_number = std::uint64_t{1} << 32;
 
 struct Mapping {
@@ -57,7 +57,7 @@ struct Process {
   bool is_as_written = true;  // no file of it was replaced by other bytes
 };
 
-// The numbers and the text that a line is made of.
+// The numbers and the text of which a line is made.
 class Line {
  public:
   explicit Line(std::string_view text) : rest_(text) {}
@@ -69,7 +69,7 @@ class Line {
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
     return error == std::errc() ? value % largest_number : 0;
   }
-  // What is left, where `|` stands for a line's end.
+  // Returns the rest, with `|` standing for a line's end.
   std::string text(std::size_t most) {
     if (rest_.starts_with(' ')) rest_.remove_prefix(1);
     std::string text(rest_.substr(0, most));
@@ -82,7 +82,7 @@ class Line {
   std::string_view rest_;
 };
 
-// As the kernel prints a name among others: seq_path(), string_escape_str().
+// Escapes a name among others as the kernel does: seq_path(), string_escape_str().
 std::string escaped(std::string_view name, std::string_view line_end) {
   std::string text;
   for (const char c : name) {
@@ -100,7 +100,7 @@ std::string escaped(std::string_view name, std::string_view line_end) {
 std::string stat_of(std::uint64_t pid, const Process& process) {
   std::string name = '(' + process.name + ')';
   if (is_planted()) {
-    // A reader that takes the first bracket that closes for the end of the name.
+    // The planted fault takes the first closing bracket for the end of the name.
     const std::size_t first = name.find(')');
     std::string rest = name.substr(first + 1);
     if (!rest.empty()) rest.pop_back();
@@ -272,7 +272,7 @@ class Jail {
             "a descriptor that is not there");
     std::uint64_t shared = 0;
     for (const Mapping& mapping : process.mappings) {
-      // The kernel's padding: blanks at its start are none of the name.
+      // The kernel pads with blanks, so blanks at the start are not part of the name.
       const std::size_t start = std::min(mapping.name.find_first_not_of(' '), mapping.name.size());
       const std::string_view from = std::string_view(mapping.name).substr(start);
       const bool is_anonymous =

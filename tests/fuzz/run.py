@@ -22,7 +22,7 @@ import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 CORPUS = HERE / "corpus"
-# The longest input of each: what lies beyond is the business of unit tests.
+# The longest input of each target: longer ones are tested by unit tests.
 LONGEST = {"agent": 4096, "collect": 2048, "egress": 4096, "execute": 4096, "form": 4096, "frames": 2048, "http": 4096, "policy": 4096,
            "pool": 2048, "proc": 2048, "sockets": 4096}
 PLANTED_SECONDS = 60
@@ -56,7 +56,7 @@ def environment(work, planted):
 
 
 def fuzz(options, target, seconds, kept, planted=False):
-    """The finished process, and where it left the input that it ended on, if it did."""
+    """Returns the finished process, and the place where it left the input that it ended on, if it did."""
     with tempfile.TemporaryDirectory(prefix="agent-sandbox-fuzz.") as name:
         work = pathlib.Path(name)
         kept.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ def finds_nothing(options, target):
 
 
 def complaint_in(output):
-    """In one line: what the target held against the code, or what a sanitizer or libFuzzer says."""
+    """Returns one line: the target's finding, or that of a sanitizer or libFuzzer."""
     for pattern in (r"^FOUND: .*$", r"^.*runtime error: .*$", r"^SUMMARY: .*$", r"^==.*ERROR: .*$"):
         said = re.search(pattern, output, re.MULTILINE)
         if said:
@@ -137,7 +137,7 @@ def tail(output):
 
 
 def run(options, target):
-    """How many of its two tests passed."""
+    """Returns how many of its two tests passed."""
     if not binary(options, target).exists():
         say(f"FAILED {target}: there is no {binary(options, target)}")
         return 0

@@ -1,7 +1,7 @@
-// What the kernel tells init of the sockets of a jail (sock_diag(7)), which a guest has as many of
-// and fills as it likes. `u` and `i` are answers about Unix and internet sockets as they come, with
-// the bytes behind; `U` and `I` ones that are put together as the kernel does it, and whose figures
-// must come out as they went in.
+// The kernel's answers about the sockets of a jail (sock_diag(7)), whose number and content a guest
+// chooses. `u` and `i` are answers about Unix and internet sockets as they come, with the bytes
+// behind; `U` and `I` are built as the kernel does it, and their figures must come out as they went
+// in.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -16,7 +16,7 @@ namespace {
 
 using jail::child::Told;
 
-// Of its own size, so that who reads behind its end is seen.
+// The buffer has exactly the datagram's size, so that a read behind its end is detected.
 template <class Question>
 long read(std::string_view datagram, Told& told) {
   const auto copy = std::make_unique<char[]>(datagram.size());
@@ -33,7 +33,7 @@ T value_at(std::string_view bytes, std::size_t at) {
 
 constexpr std::size_t aligned(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
 
-// The figures of one message, by the definition of its attributes.
+// Reads the figures of one message, by the definition of its attributes.
 std::uint64_t figures_in(std::string_view message, std::size_t answer, unsigned short wanted) {
   std::size_t at = aligned(sizeof(nlmsghdr)) + answer;
   while (at + sizeof(rtattr) <= message.size()) {
@@ -94,7 +94,7 @@ void check_made(std::string_view bytes) {
       append(body, &other, sizeof other);
       append(body, content.data(), content.size());
     }
-    // Kernels add figures at the end.
+    // Newer kernels add figures at the end.
     std::uint32_t figures[9] = {};
     const std::size_t count = 6 + choices.byte() % 4;
     for (std::size_t i = 0; i < 6; ++i) {
@@ -114,7 +114,7 @@ void check_made(std::string_view bytes) {
     const std::uint64_t sent =
         std::max(figures[SK_MEMINFO_WMEM_ALLOC], figures[SK_MEMINFO_WMEM_QUEUED]);
     expected.bytes += figures[SK_MEMINFO_RMEM_ALLOC] + sent;
-    // A reader that takes what is sent and what is queued for two things.
+    // The planted fault counts sent and queued memory as two things.
     if (is_planted()) {
       expected.bytes += std::min(figures[SK_MEMINFO_WMEM_ALLOC], figures[SK_MEMINFO_WMEM_QUEUED]);
     }

@@ -48,7 +48,7 @@ std::vector<std::string_view> values_of(const Headers& headers, std::string_view
   return values;
 }
 
-// What it begins with, up to the mark, which goes as well. Nothing without a mark.
+// Takes the text up to the mark, and removes the mark. Returns std::nullopt without a mark.
 std::optional<std::string_view> taken(std::string_view& text, std::string_view mark) {
   const std::size_t end = text.find(mark);
   if (end == text.npos) return std::nullopt;
@@ -57,7 +57,7 @@ std::optional<std::string_view> taken(std::string_view& text, std::string_view m
   return part;
 }
 
-// Lines that all end in CRLF. Nothing where one is not a header.
+// Parses lines that all end in CRLF. Returns std::nullopt where one is not a header.
 std::optional<Headers> headers_in(std::string_view lines) {
   Headers headers;
   while (!lines.empty()) {
@@ -83,7 +83,8 @@ bool is_request_line(std::string_view line, StrictRequest& request) {
   return request.http_1_0 || line == "HTTP/1.1";
 }
 
-// How long a body is: nothing where the headers do not agree about it, or do not say it well.
+// The length of a body. framing_of() returns std::nullopt where the headers contradict each other
+// or are malformed.
 struct Framing {
   bool chunked = false;
   std::uint64_t length = 0;
@@ -125,7 +126,7 @@ bool quotes_end(std::string_view extensions) {
   return !open;
 }
 
-// One chunk's line: a size, then nothing or extensions.
+// Parses a chunk's line: a size, then nothing or extensions.
 std::optional<std::uint64_t> chunk_size(std::string_view line) {
   std::uint64_t size = 0;
   const char* end = line.data() + line.size();
@@ -137,7 +138,7 @@ std::optional<std::uint64_t> chunk_size(std::string_view line) {
   return size;
 }
 
-// False: the body is malformed, or not there to its end.
+// Returns false where the body is malformed or incomplete.
 bool read_chunks(std::string_view& bytes, std::string& body) {
   for (;;) {
     const auto line = taken(bytes, "\r\n");
@@ -166,7 +167,8 @@ bool read_body(const Framing& framing, std::string_view& bytes, std::string& bod
   return true;
 }
 
-// Nothing where the bytes end before the head does, and a request without method where it is none.
+// Returns std::nullopt where the bytes end before the head does, and a request without a method
+// where it is invalid.
 std::optional<StrictRequest> read_head(std::string_view& bytes) {
   const std::size_t end = bytes.find("\r\n\r\n");
   if (end == bytes.npos) return std::nullopt;
@@ -219,7 +221,7 @@ bool StrictRequest::has_header(std::string_view name) const {
 StrictReading read_strictly(std::string_view bytes) {
   StrictReading reading;
   for (;;) {
-    // Empty lines before a request are skipped, as RFC 9112 asks.
+    // Empty lines before a request are skipped, as RFC 9112 recommends.
     while (bytes.starts_with("\r\n")) bytes.remove_prefix(2);
     reading.is_all = bytes.empty();
     if (bytes.empty()) return reading;
@@ -238,7 +240,7 @@ StrictReading read_strictly(std::string_view bytes) {
 std::optional<std::vector<StrictAnswer>> read_answers(std::string_view bytes,
                                                       const std::vector<bool>& to_head) {
   std::vector<StrictAnswer> answers;
-  // Nothing comes after that where its client leaves instead of going on.
+  // Nothing follows where the client leaves instead of going on.
   while (!bytes.empty() && bytes != go_on) {
     if (!answers.empty() && answers.back().closes) return std::nullopt;
     const bool has_no_body = answers.size() < to_head.size() && to_head[answers.size()];

@@ -1,5 +1,5 @@
-// HTTP/1.1 read as narrowly as RFC 9112 allows: whatever else a server accepts is read by another
-// one in another way. Nothing here knows the server's own parser.
+// An HTTP/1.1 parser as strict as RFC 9112 allows: whatever else a server accepts, another server
+// reads differently. It shares no code with the server's own parser.
 #pragma once
 
 #include <optional>
@@ -15,13 +15,13 @@ struct StrictRequest {
   std::string target;
   bool http_1_0 = false;
   std::vector<std::pair<std::string, std::string>> headers;  // names as sent, values without blanks
-  std::optional<std::string> body;  // nothing where it is malformed or not there to its end
+  std::optional<std::string> body;  // nullopt where it is malformed or incomplete
 
   bool has_header(std::string_view name) const;
 };
 
 struct StrictReading {
-  // Those with a well-formed head. Only the last may lack its body.
+  // The requests with a well-formed head. Only the last may lack its body.
   std::vector<StrictRequest> requests;
   bool is_all = false;  // nothing follows them, and none lacks its body
 };
@@ -34,8 +34,9 @@ struct StrictAnswer {
   bool continued = false;  // "100 Continue" came before it
 };
 
-// What a server sent. Nothing where that is not a row of complete, well-formed answers, each of
-// known length, none behind one that closes. `to_head` says which of them have no body.
+// Parses a server's answers. Returns std::nullopt where they are not a series of complete,
+// well-formed answers, each of known length, none after one that closes. `to_head` says which of
+// them have no body.
 std::optional<std::vector<StrictAnswer>> read_answers(std::string_view bytes,
                                                       const std::vector<bool>& to_head);
 

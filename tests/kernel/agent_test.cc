@@ -69,7 +69,7 @@ class AgentInJails : public RunnerTest, public testing::WithParamInterface<Jails
     promise->set_value(std::move(result));
   }
 
-  // What one program comes to with these tests.
+  // Returns the result of one program with these tests.
   TaskResult judge(const std::string& program, const std::string& tests) {
     model_.play(Role::coder, coded(program));
     TaskRequest request;
@@ -107,7 +107,7 @@ TEST_P(AgentInJails, ProgramsThatKeepTheirTestsPass) {
   EXPECT_TRUE(result.success()) << result.history.at(0).result->standard_error;
   EXPECT_EQ(result.output, "main\n");
   EXPECT_EQ(result.history.at(0).result->warm, GetParam() == Jails::waiting);
-  // As programs do that were not told of tests; the tests run all the same.
+  // Programs that do not know of the tests may exit early; the tests run all the same.
   EXPECT_TRUE(judge(std::string(right) + "import sys\nsys.exit(0)\n", tests_of_f).success());
   EXPECT_FALSE(judge(std::string(wrong) + "import sys\nsys.exit(0)\n", tests_of_f).success());
   EXPECT_TRUE(judge(right,
@@ -162,7 +162,7 @@ os._exit(0))",
   for (const std::string& program : dodges) {
     EXPECT_FALSE(judge(program, tests_of_f).success()) << program;
   }
-  // The control: what they all could have written.
+  // The control is a program that all of them could have been.
   EXPECT_TRUE(judge(right, tests_of_f).success());
 }
 

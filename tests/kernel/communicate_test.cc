@@ -1,4 +1,4 @@
-// Jail::communicate(), and what a Jail says and does after its end.
+// Jail::communicate(), and the behaviour of a Jail after its end.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
@@ -153,7 +153,7 @@ TEST(Cancel, ComesFromAnyThread) {
   while (jail->process_fd() < 0) ASSERT_TRUE(jail->advance());
   const pid_t init = process_of(jail->process_fd());
   std::thread other([&] {
-    // Once it sleeps it has said so.
+    // The guest is asleep, so it has printed its line.
     EXPECT_TRUE(soon([init] {
       const std::set<pid_t> inside = descendants_of(init);
       return std::any_of(inside.begin(), inside.end(),

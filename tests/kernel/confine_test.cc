@@ -1,5 +1,5 @@
-// What the proxy and the process that looks up names for it cannot do any more once they are
-// confined, tried by a process that is; and that a proxy which cannot be confined is none.
+// What the proxy and the process that looks up names for it can no longer do once they are
+// confined, tried by a confined process; and that a proxy that cannot be confined does not start.
 #include "egress/confine.h"
 
 #include <dlfcn.h>
@@ -37,7 +37,7 @@
 namespace jail::egress {
 namespace {
 
-// What `work` says in a process of its own.
+// Returns what `work` says in a process of its own.
 std::string in_child(const std::function<std::string()>& work) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return "no pipe";
@@ -82,7 +82,7 @@ std::string look_ups_say(const Work& work) {
   return confined(lookup_policy(), Files::readable, work);
 }
 
-// Where the two are the same.
+// Returns the answer of both, which must be the same.
 std::string both_say(const Work& work) {
   const std::string proxy = proxy_says(work);
   const std::string look_ups = look_ups_say(work);
@@ -116,7 +116,7 @@ TEST(Confine, NoProgramAndNoProcess) {
   EXPECT_EQ(both_say([] { return outcome(::ptrace(PTRACE_ATTACH, ::getppid(), 0, 0)); }), "EPERM");
 }
 
-// Without a signal to itself, by an instruction that no program may execute.
+// The abort works without a signal to itself, by an instruction that no program may execute.
 TEST(Confine, AnAbortStillEndsIt) {
   EXPECT_EQ(both_say([]() -> std::string { std::abort(); }), "(died)");
 }
@@ -165,7 +165,7 @@ TEST(Confine, NoOtherSockets) {
   };
   EXPECT_EQ(in_child(served), "done");
   EXPECT_EQ(both_say(served), "bind EPERM");
-  // The kernel would choose a port by itself.
+  // Without bind() the kernel would choose a port by itself.
   EXPECT_EQ(both_say([] {
               const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
               return outcome(::listen(socket.get(), 1));
@@ -173,7 +173,7 @@ TEST(Confine, NoOtherSockets) {
             "EPERM");
 }
 
-// Services of the host take a user's word behind a socket, and a question to a name server carries
+// Services of the host trust the user of a local socket, and a question to a name server carries
 // bytes out.
 TEST(Confine, TheProxyHasTcpAlone) {
   const auto made = [](int domain, int type, int protocol) {
@@ -192,7 +192,7 @@ TEST(Confine, TheProxyReadsNoFile) {
     EXPECT_EQ(look_ups_say([=] { return opened(path); }), "done") << path;
     EXPECT_EQ(proxy_says([=] { return opened(path); }), "EACCES") << path;
     EXPECT_EQ(proxy_says([=] { return opened(path, O_PATH); }), "EACCES") << path;
-    // By descriptors of directories, if it had any.
+    // This would work by descriptors of directories, if it had any.
     EXPECT_EQ(proxy_says([=] { return outcome(::openat(0, path, O_RDONLY)); }), "EACCES") << path;
   }
   EXPECT_EQ(proxy_says([] {
@@ -207,7 +207,7 @@ TEST(Confine, TheProxyReadsNoFile) {
             "ENOSYS");
 }
 
-// What a filter of numbers misses, Landlock does not.
+// Landlock catches what a filter of numbers misses.
 TEST(Confine, TheProxyReadsNoFileThoughTheFilterLetsIt) {
   if (landlock_version() < 1) GTEST_SKIP() << "this kernel has no Landlock";
   EXPECT_EQ(confined(lookup_policy(), Files::none, [] { return opened("/etc/passwd"); }), "EACCES");
@@ -226,10 +226,10 @@ TEST(Confine, TheProxyStaysOneThread) {
   EXPECT_EQ(proxy_says(threaded), "none");
 }
 
-// The environment of who started it may hold keys, and it runs as the same user.
+// The environment of its parent may hold keys, and it runs as the same user.
 TEST(Confine, OtherProcessesAreOutOfSight) {
   if (landlock_version() < 1) GTEST_SKIP() << "this kernel has no Landlock";
-  // As any program of a user is; one that was root before is not.
+  // The process is dumpable, as any program of a user is; one that was root before is not.
   ASSERT_EQ(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
   for (const std::string file : {"mem", "environ", "maps"}) {
     const std::string path = "/proc/" + std::to_string(::getpid()) + "/" + file;
@@ -266,7 +266,7 @@ TEST(Confine, NamesAreLookedUpInThreads) {
               return said;
             }),
             "found");
-  // Look-ups load modules by it.
+  // Look-ups load modules in this way.
   EXPECT_EQ(look_ups_say([] {
               return std::string(::dlopen("libresolv.so.2", RTLD_NOW) == nullptr ? ::dlerror()
                                                                                  : "loaded");
@@ -293,7 +293,7 @@ std::string started() {
   return proxy ? "started" : proxy.error().message();
 }
 
-// A host whose own filter answers one call by `action`.
+// Simulates a host whose own filter answers one call by `action`.
 std::string started_where(long number, std::uint32_t action) {
   return in_child([=] {
     const bool loaded =
@@ -320,7 +320,7 @@ TEST(Confine, AProxyThatCannotBeConfinedIsNone) {
             "confine jail-lookup: it has ended");
 }
 
-// The kernel bounds what all filters of a process are together.
+// The kernel bounds the total size of a process's filters.
 TEST(Confine, WithoutRoomForItsFilterAProxyIsNone) {
   EXPECT_EQ(in_child([] {
               for (const std::size_t size : {4096, 256, 16}) {

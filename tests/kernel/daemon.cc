@@ -116,7 +116,7 @@ std::vector<std::string> Findings::faults() const {
 
 void DaemonThread::pause() { std::this_thread::sleep_for(std::chrono::microseconds(below(4000))); }
 
-// As many times as the host says that it is short of something.
+// Tries again as often as the host reports a shortage.
 Result<Jail> DaemonThread::make(Source source) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   for (;;) {
@@ -131,7 +131,7 @@ Result<Jail> DaemonThread::make(Source source) {
 
 std::string DaemonThread::jail(std::string& what) {
   const auto source = static_cast<Source>(below(3));
-  // Half of them are served.
+  // Half of the jails are served.
   constexpr unsigned fates = 9;
   const auto fate = below(2) == 0 ? Fate::served : static_cast<Fate>(below(fates));
   what = text_of(source) + ", " + text_of(fate);
@@ -169,7 +169,8 @@ std::string DaemonThread::lead_ready(Jail& jail, Fate fate) {
     ::syscall(SYS_pidfd_send_signal, jail.process_fd(), SIGKILL, nullptr, 0);
     for (pollfd init{jail.process_fd(), POLLIN, 0}; ::poll(&init, 1, -1) != 1;) {
     }
-    // Either way, as long as its launcher has not closed its end; what follows must be the truth.
+    // This may succeed or fail, as long as the launcher has not closed its end; what follows must
+    // be the truth.
     static_cast<void>(jail.start());
     const auto ended = jail.wait(Phase::ended, patience);
     if (!ended) return ended.error().message();
@@ -190,8 +191,8 @@ std::string DaemonThread::lead_ready(Jail& jail, Fate fate) {
   return jail.report().ended == expected ? "" : text_of(jail.report());
 }
 
-// The line is in the pipe before the program runs: one that is killed at its deadline cannot make
-// this write the one that raises SIGPIPE.
+// The line is in the pipe before the program runs: a program that is killed at its deadline can
+// then not make this write raise SIGPIPE.
 std::string DaemonThread::serve(Jail& jail, const Fd& input, const Fd& output, Fate fate) {
   const bool in_time = fate == Fate::served;
   if (in_time && ::write(input.get(), line, sizeof line - 1) != sizeof line - 1) {
@@ -231,7 +232,7 @@ std::string DaemonThread::child(Waits waits) {
 
 namespace {
 
-// The threads, with what each of them does just now.
+// The threads, with the present activity of each.
 class Crew {
  public:
   Crew(const jail::Launcher& launcher, const DaemonOptions& options, Findings& findings)

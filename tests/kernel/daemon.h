@@ -1,6 +1,6 @@
-// A daemon that has more to do than to make jails: many threads, each of which launches jails,
-// takes them from pools, gives them up at any phase, and starts programs of its own in between,
-// while signals come in.
+// A daemon that does more than making jails: each of its many threads launches jails, takes them
+// from pools, gives them up in any phase, and starts programs of its own in between, while signals
+// come in.
 #pragma once
 
 #include <pthread.h>
@@ -24,7 +24,7 @@ namespace kernel_ring {
 
 enum class Source : std::uint8_t { cold, prepared, forked };
 
-// What becomes of a jail. The program of each reads a line, repeats it and ends with status 7.
+// The fate of a jail. The program of each reads a line, repeats it and ends with status 7.
 enum class Fate : std::uint8_t {
   served,            // gets its line and runs to its end
   served_at_length,  // the same, with a deadline of its own that it cannot keep
@@ -37,7 +37,7 @@ enum class Fate : std::uint8_t {
   init_killed,  // by a stranger, before it was started
 };
 
-// How the daemon's own children are waited for: each by who started it, or not at all.
+// The way in which the daemon's own children are waited for: by their starter, or not at all.
 enum class Waits : std::uint8_t { by_pid, never };
 
 struct DaemonOptions {
@@ -46,7 +46,7 @@ struct DaemonOptions {
   Waits waits = Waits::never;
 };
 
-// What went wrong or was counted, from any thread.
+// Failures and counts, from any thread.
 class Findings {
  public:
   void count(const std::string& what);
@@ -60,16 +60,16 @@ class Findings {
   std::vector<std::string> faults_;
 };
 
-// One thread of it. Its methods say in words what went wrong; empty is well.
+// One thread of it. Its methods return a failure in words; an empty text means success.
 class DaemonThread {
  public:
   DaemonThread(const jail::Launcher& launcher, DrivenPool& prepared, DrivenPool& forked,
                unsigned seed)
       : launcher_(launcher), prepared_(prepared), forked_(forked), random_(seed) {}
 
-  // One jail from one source to one fate. `what` becomes its name.
+  // Takes one jail from one source to one fate. `what` gets its name.
   std::string jail(std::string& what);
-  // One child of the daemon's own.
+  // Starts one child of the daemon's own.
   std::string child(Waits waits);
 
  private:
@@ -87,8 +87,8 @@ class DaemonThread {
   std::minstd_rand random_;
 };
 
-// All of it, over a pool of shells and one of Python. Blocks until every launch was made. Where
-// none has come to its end for minutes, a lock is held for ever: it says so and aborts.
+// Runs all of it, over a pool of shells and one of Python. Blocks until every launch was made.
+// Where no launch has completed for minutes, a lock is held for ever: it reports that and aborts.
 void run_daemon(const jail::Launcher& launcher, const DaemonOptions& options, Findings& findings);
 
 }  // namespace kernel_ring

@@ -1,5 +1,6 @@
 // libjail in a daemon of many threads: no deadlock, no descriptor lost or passed on, no child taken
-// from it, whatever it does about SIGCHLD. SIGPIPE is left as it was: it kills who is careless.
+// from it, whatever it does about SIGCHLD. SIGPIPE keeps its default action, so it kills a careless
+// caller.
 #include "daemon.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ using jail::Launcher;
 using jail::Phase;
 using std::chrono::seconds;
 
-// What signal handlers count: they are given no argument of ours.
+// The counts of signal handlers, which get no argument of ours.
 std::atomic<int> interruptions{0};
 std::atomic<int> reaped{0};
 
@@ -55,9 +56,9 @@ int wanted_launches() {
 class Daemon : public testing::Test {
  protected:
   void SetUp() override {
-    // What the runner of the tests left open is not the daemon's.
+    // Descriptors that the runner of the tests left open do not belong to the daemon.
     ASSERT_EQ(::syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC), 0);
-    // As pid 1 of a container: whoever loses its parent becomes a child of this process.
+    // The daemon acts as pid 1 of a container: orphans become children of this process.
     ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
     handle(SIGPIPE, SIG_DFL);
     handle(SIGUSR1, note_interruption);
@@ -123,7 +124,7 @@ TEST_F(Daemon, OutlivesALauncherThatIsGone) {
   const auto next = launcher->launch(spec_for({"/usr/bin/true"}));
   ASSERT_FALSE(next);
   EXPECT_EQ(next.error().kind, ErrorKind::closed) << next.error().message();
-  // A jail is its owner's, not its launcher's.
+  // A jail belongs to its owner, not to its launcher.
   ASSERT_TRUE(jail->start());
   ASSERT_TRUE(jail->wait(Phase::ended, scaled(seconds(60))));
   EXPECT_EQ(jail->report().ended, jail::Ended::exited);

@@ -1,4 +1,4 @@
-// What a jail reaches of the network: by name nothing but what it was given.
+// What a jail reaches of the network by name: only what it was given.
 #include "jail/egress.h"
 
 #include <gmock/gmock.h>
@@ -204,7 +204,7 @@ TEST_F(Egress, JailsOfAPoolHaveTheirTemplatesWayOut) {
   }
 }
 
-// What a status file of /proc says of `name`.
+// Returns the value of `name` in a status file of /proc.
 std::string status_of(const std::filesystem::path& task, const std::string& name) {
   std::ifstream status(task / "status");
   for (std::string line; std::getline(status, line);) {
@@ -213,7 +213,7 @@ std::string status_of(const std::filesystem::path& task, const std::string& name
   return "none";
 }
 
-// The directories of its threads.
+// Returns the directories of its threads.
 std::vector<std::filesystem::path> tasks_of(pid_t pid) {
   std::vector<std::filesystem::path> tasks;
   for (const auto& task :
@@ -241,7 +241,7 @@ TEST_F(Egress, TheProxyAndItsLookUpsAreConfinedInEachThread) {
     if (name == "jail-lookup") look_ups = child;
   }
   ASSERT_GT(look_ups, 0);
-  // They are made when it has said that it is confined.
+  // The threads are made after it has said that it is confined.
   EXPECT_TRUE(soon([&] { return tasks_of(look_ups).size() == 5; }));
   expect_confined(tasks_of(look_ups));
 }

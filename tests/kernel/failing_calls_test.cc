@@ -15,8 +15,8 @@ class FailingCalls : public FaultsTest {
  protected:
   static constexpr List both[] = {List::init, List::guest};
 
-  // Descriptors that failures left in the launcher would be too many before the last call. A zygote
-  // needs the numbers up to here.
+  // Descriptors that failures leaked in the launcher would exceed this limit before the last call.
+  // A zygote needs the numbers up to here.
   LoweredLimit few_descriptors_{pid_, RLIMIT_NOFILE, jail::wire::zygote_control_fd + 1};
 
   static edited::Edit failing(List list, std::size_t index) {
@@ -56,7 +56,7 @@ TEST_F(FailingCalls, OfAColdLaunch) {
   }
 }
 
-// What writes less than it should has failed as well.
+// A call that writes less than it should has failed as well.
 TEST_F(FailingCalls, ByAShortResult) {
   const jail::JailSpec spec = spec_for({"/usr/bin/true"});
   const auto plan = jail::compile(spec, jail::Launcher::State::of(launcher_)->host);
@@ -138,7 +138,7 @@ TEST_F(FailingCalls, OfAForkedJailsInit) {
   }
 }
 
-// These a zygote runs in its forks, and has from its start.
+// A zygote runs these calls in its forks, and has had them from its start.
 TEST_F(FailingCalls, OfAForkedGuest) {
   const jail::TemplateSpec spec = python_template();
   auto plans = jail::TemplatePlans::make(spec, jail::Launcher::State::of(launcher_)->host);

@@ -1,4 +1,4 @@
-// A launcher of a test's own, and what must be true of it after something went wrong.
+// A launcher for one test, and the conditions that must hold after a failure.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,14 +33,14 @@ class FaultsTest : public testing::Test {
     expect_next_launch_works("at the end");
   }
 
-  // Jails and hosts are the launcher's children, and all else is below them.
+  // Jails and hosts are the launcher's children, and all other processes are below them.
   void expect_nothing_left(const std::string& after) const {
     const std::string path =
         "/proc/" + std::to_string(pid_) + "/task/" + std::to_string(pid_) + "/children";
     EXPECT_TRUE(soon([&] { return file_text(path).empty(); })) << after;
   }
 
-  // Init goes last.
+  // Init is the last process to go.
   static void expect_ended(const jail::Jail& jail, const std::string& after) {
     pollfd init{jail.process_fd(), POLLIN, 0};
     EXPECT_TRUE(jail.process_fd() < 0 || ::poll(&init, 1, scaled_ms(5000)) == 1) << after;
@@ -54,7 +54,7 @@ class FaultsTest : public testing::Test {
     EXPECT_EQ(jail->report().exit_code, 0) << after;
   }
 
-  // Through all phases, as an owner drives it.
+  // Drives a jail through all phases, as its owner does.
   static jail::Result<void> run_to_end(jail::Jail& jail) {
     if (auto phase = jail.wait(jail::Phase::ready, patience); !phase) return phase.error();
     if (jail.phase() == jail::Phase::ended) return {};
@@ -70,7 +70,7 @@ class FaultsTest : public testing::Test {
     return spec;
   }
 
-  // "purpose (init step 3 of 170)"
+  // Returns a text such as "purpose (init step 3 of 170)".
   static std::string step_text(const jail::Plan& plan, edited::List list, std::size_t index) {
     return jail::describe_call(plan, list == edited::List::init ? 0 : 1,
                                static_cast<std::int32_t>(index));
@@ -108,7 +108,7 @@ class FaultsTest : public testing::Test {
   const std::string mounts_;
 };
 
-// The soft limit of a process, until the end of a scope.
+// Lowers the soft limit of a process until the end of a scope.
 class LoweredLimit {
  public:
   LoweredLimit(pid_t pid, __rlimit_resource resource, rlim_t soft)

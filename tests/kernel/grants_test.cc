@@ -42,7 +42,7 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A directory of this user's, with what is to be shown in `shared` and a secret beside it.
+// A directory of this user, with the files to be shown in `shared` and a secret beside it.
 class Grants : public testing::Test {
  protected:
   Grants() {
@@ -171,7 +171,7 @@ TEST_F(Grants, AnExtraBindIsReadOnly) {
 }
 
 TEST_F(Grants, ADeviceIsThereWhereItIsNamed) {
-  // To open the terminal of a session that has none is ENXIO, which its driver says.
+  // The driver answers ENXIO when the terminal of a session that has none is opened.
   const std::string look = R"(
 import os
 try:
@@ -187,7 +187,7 @@ except OSError as error:
   EXPECT_EQ(run_python(look, named).out, "5\n" + std::to_string(ENXIO) + "\n");
 }
 
-// A terminal of this user's own, as a device that a guest can use.
+// A terminal of this user, used as a device that is given to a guest.
 TEST_F(Grants, AGuestUsesADeviceAsItsModeSays) {
   const jail::Fd terminal(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
   ASSERT_EQ(::grantpt(terminal.get()), 0);
@@ -280,7 +280,7 @@ print(sorted(os.listdir('/proc/self/fd')), os.path.exists('/run'))
   EXPECT_EQ(text_of(shared() + "/log"), "xx");
 }
 
-// What an interpreter or a tool would take for code or settings, where it finds it.
+// Files that an interpreter or a tool would take for code or settings where it finds them.
 TEST_F(Grants, WhatAVolumeHoldsIsNoCodeOfAForkedJail) {
   for (const char* name : {"sitecustomize.py", "usercustomize.py", "conftest.py", "left.pth",
                            "json.py", "encodings.py", "main.py", ".pythonrc"}) {
@@ -304,12 +304,12 @@ site.addsitedir('/data')
 )",
                                  0644));
     ASSERT_TRUE(jail->start());
-    // The last line is the control: asked for, it is taken.
+    // The last line is the control: it is taken where it is requested.
     EXPECT_EQ(collect(*jail).out, "[] True\nleft by another\n");
   }
 }
 
-// What `program`, in Python, says in a cold jail, and what in a fork of a zygote that has run
+// Returns the output of `program`, in Python, in a cold jail and in a fork of a zygote that has run
 // `warm_up` before.
 std::pair<std::string, std::string> cold_and_forked(const std::string& program,
                                                     const std::string& warm_up,

@@ -40,7 +40,7 @@ JailSpec spec_for(std::vector<std::string> program) {
   spec.env = {"PATH=/usr/bin:/bin", "HOME=/workspace", "LANG=C.UTF-8"};
   spec.root = host_root();
   spec.filter = *filter;
-  constexpr milliseconds most{60'000};  // that a template allows, unless it says more
+  constexpr milliseconds most{60'000};  // the maximum of a template, unless it sets a larger one
   spec.limits.wall = std::min(scaled(spec.limits.wall), most);
   spec.limits.cpu = std::min(scaled(spec.limits.cpu), most);
   return spec;

@@ -1,4 +1,4 @@
-// Runs small programs in real jails and collects what they said and how they ended.
+// Runs small programs in real jails and collects their output and how they ended.
 #pragma once
 
 #include <functional>
@@ -17,14 +17,14 @@ struct Outcome {
 
 using Change = std::function<void(jail::JailSpec&)>;
 
-// A spec for `program` (argv) on the host root under the shipped policy. It has time to end on a
-// slow host.
+// A spec for `program` (argv) on the host root under the shipped policy, with enough time to end on
+// a slow host.
 jail::JailSpec spec_for(std::vector<std::string> program);
 
-// Launched by launcher(), and ready.
+// Launches a jail by launcher() and waits until it is ready.
 jail::Result<jail::Jail> ready_jail(const jail::JailSpec& spec);
 
-// Of a jail that was started, to its end. A failure of ours fails the test.
+// Collects the outcome of a started jail, at its end. A failure of ours fails the test.
 Outcome collect(jail::Jail& jail, const std::string& input = {});
 
 // Launches, starts and collects. A failure of ours fails the test.

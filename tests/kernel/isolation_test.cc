@@ -1,4 +1,4 @@
-// What a guest finds around it.
+// The environment that a guest finds.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST(Isolation, ProcShowsOnlyTheJail) {
 }
 
 TEST(Isolation, OnlyThreeDescriptorsAreOpen) {
-  // Three streams and the one that lists them.
+  // Three streams, and the descriptor that lists them.
   EXPECT_EQ(run_python("import os; print(sorted(map(int, os.listdir('/proc/self/fd'))))").out,
             "[0, 1, 2, 3]\n");
 }
@@ -107,7 +107,7 @@ TEST(Isolation, EnvironmentIsTheSpecs) {
   EXPECT_EQ(run_python("import os; print(sorted(os.environ))",
                        [](jail::JailSpec& spec) { spec.env = {"ONLY=this"}; })
                 .out,
-            "['LC_CTYPE', 'ONLY']\n");  // LC_CTYPE is CPython's own, by PEP 538
+            "['LC_CTYPE', 'ONLY']\n");  // LC_CTYPE is set by CPython itself, by PEP 538
 }
 
 TEST(Isolation, UmaskDirectoryAndSessionAreFresh) {

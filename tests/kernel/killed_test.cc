@@ -1,5 +1,5 @@
 // kill -9 of init, of a zygote, of a template's host, of their owner, at each phase of a jail: the
-// owner learns of it, nobody is left, and the next launch works.
+// owner learns of it, no process is left, and the next launch works.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -35,7 +35,7 @@ class Killed : public FaultsTest {
     return static_cast<std::size_t>(found - list.texts.begin());
   }
 
-  // Until the launcher has said who init is.
+  // Waits until the launcher has announced init.
   static bool has_init(jail::Jail& jail) {
     return soon([&] { return jail.advance().has_value() && jail.process_fd() >= 0; });
   }
@@ -72,7 +72,7 @@ class Killed : public FaultsTest {
     return std::move(*jail);
   }
 
-  // As soon as it has printed something.
+  // Returns as soon as it has printed something.
   static void wait_for_word(const jail::Fd& stream) {
     pollfd word{stream.get(), POLLIN, 0};
     EXPECT_EQ(::poll(&word, 1, scaled_ms(10'000)), 1);
@@ -121,7 +121,8 @@ TEST_F(Killed, InitOfARunningJail) {
   expect_nothing_left("a running jail");
 }
 
-// The program has ended well, but who could say so is gone: never a success that nobody reported.
+// The program has ended well, but the process that could report that is gone: this must never be a
+// success that nobody reported.
 TEST_F(Killed, InitBeforeItHasSeenTheEnd) {
   jail::Jail jail = running_jail("echo runs; read; exit 0");
   const jail::Fd out = jail.take_stdout();
@@ -164,7 +165,7 @@ TEST_F(Killed, InitOfAForkedJailWhileItWaitsAndWhileItRuns) {
   EXPECT_EQ(next.report().exit_code, 5);
 }
 
-// Asked for a guest, and dead before it forks one.
+// The zygote was asked for a guest, and is dead before it forks one.
 TEST_F(Killed, ZygoteThatWasAsked) {
   const edited::Template warm = ready_template();
   ASSERT_TRUE(send_signal(warm.zygote_fd(), SIGSTOP));
@@ -179,7 +180,7 @@ TEST_F(Killed, ZygoteThatWasAsked) {
   expect_ended(*jail, "without its zygote");
 }
 
-// Forked, and dead before it is ready: the zygote serves on.
+// The guest was forked, and is dead before it is ready: the zygote serves on.
 TEST_F(Killed, GuestOnItsWay) {
   const jail::TemplateSpec spec = python_template();
   auto plans = jail::TemplatePlans::make(spec, jail::Launcher::State::of(launcher_)->host);
@@ -218,7 +219,7 @@ TEST_F(Killed, GuestThatWaits) {
   expect_ended(*jail, "without its guest");
 }
 
-// A pool that nobody has driven since hands out no dead jail.
+// A pool that nobody has driven since then must hand out no dead jail.
 TEST_F(Killed, JailsThatWaitInAPool) {
   jail::TemplateSpec spec;
   spec.name = "bash";
@@ -263,7 +264,7 @@ TEST_F(Killed, HostOfATemplateTakesItsJailsAlong) {
   expect_nothing_left("a host");
 }
 
-// The owner, with jails in every phase.
+// The owner has jails in every phase.
 TEST_F(Killed, OwnerOfColdAndForkedJails) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);

@@ -1,6 +1,6 @@
-// The second fence: what a guest may do with files, processes and sockets by the rules of Landlock,
-// in jails whose first fence has a hole. Each hole is open where the domain is left out, so that
-// what closes it is the domain.
+// The second fence: what Landlock's rules allow a guest to do with files, processes and sockets, in
+// jails whose first fence has a hole. Each hole is open where the domain is left out, which proves
+// that the domain closes it.
 #include "child/landlock.h"
 
 #include <fcntl.h>
@@ -59,7 +59,7 @@ class Landlock : public FaultsTest {
     if (version_ == 0) GTEST_SKIP() << "this kernel has no Landlock";
   }
 
-  // What `program`, in Python, says in a jail by the edited plan.
+  // Returns the output of `program`, in Python, in a jail with the edited plan.
   std::string says(Kind kind, const std::string& program, const Change& change = {},
                    const edited::Edit& edit = {}) const {
     jail::TemplateSpec spec = python_template();
@@ -93,7 +93,7 @@ class Landlock : public FaultsTest {
 class LandlockOf : public Landlock, public testing::WithParamInterface<Kind> {};
 INSTANTIATE_TEST_SUITE_P(Jail, LandlockOf, testing::Values(Kind::cold, Kind::warm), name_of);
 
-// By the answer that such a kernel gives.
+// Simulates a kernel without Landlock by its answer.
 bool refuse_landlock() {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -126,7 +126,7 @@ TEST_F(Landlock, WhereTheKernelHasNoneJailsDoWithout) {
   EXPECT_EQ(status, 0);
 }
 
-// A directory of this user's with a secret in it.
+// A directory of this user with a secret in it.
 class HostDirectory {
  public:
   HostDirectory() {
@@ -145,7 +145,7 @@ class HostDirectory {
   std::string path_;
 };
 
-// A mount that no rule is about is one that nobody meant.
+// A mount without a rule is one that nobody intended.
 TEST_P(LandlockOf, AMountByMistakeIsNotReadable) {
   const HostDirectory directory;
   const Change with_mount = [&](jail::JailSpec& spec) {
@@ -190,7 +190,7 @@ for attempt in (lambda: open('/mistake/new', 'w'), lambda: os.mkdir('/mistake/di
   EXPECT_THAT(says(GetParam(), program, with_mount, open), StartsWith("done done done "));
 }
 
-// The root of the host, opened before the jail had one of its own.
+// The root of the host, opened before the jail had a root of its own.
 TEST_F(Landlock, ADescriptorByMistakeLeadsNowhere) {
   const HostDirectory directory;
   const auto with_descriptor = [](jail::Plan& plan) {
@@ -249,7 +249,7 @@ except OSError as error: print(type(error).__name__, end='')
             "-15 init");
 }
 
-// Abstract names belong to a network namespace, here the host's.
+// Abstract names belong to a network namespace, here that of the host.
 TEST_F(Landlock, NoAbstractSocketOfTheHost) {
   if (version_ < 6) GTEST_SKIP() << "this kernel's Landlock knows no abstract sockets";
   const std::string name = "agent-sandbox-test-" + std::to_string(::getpid());
@@ -285,7 +285,7 @@ for name in ('own', ')py" + name +
             "connected connected ");
 }
 
-// What programs do every day, with the errors that they get without a domain too.
+// What programs do every day, with the same errors as without a domain.
 TEST_P(LandlockOf, NothingElseChanges) {
   constexpr char program[] = R"py(
 import os, socket, subprocess, termios

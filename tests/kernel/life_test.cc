@@ -77,7 +77,7 @@ print('ok')
 )",
                                      [](jail::JailSpec& spec) {
                                        spec.limits.processes = 40;
-                                       // For 600 forks of Python.
+                                       // The time suffices for 600 forks of Python.
                                        spec.limits.wall = scaled(seconds(60));
                                        spec.limits.cpu = scaled(seconds(60));
                                      });
@@ -175,7 +175,7 @@ TEST(Life, DroppedJailsLeaveNothing) {
     }
   }
   EXPECT_EQ(open_descriptors(), before);
-  // Fewer, where a jail of an earlier test was still ending.
+  // There may be fewer, where a jail of an earlier test was still ending.
   EXPECT_TRUE(soon([&] { return descendants_of(::getpid()).size() <= made_before; }));
 }
 
@@ -209,7 +209,7 @@ TEST(Life, LauncherThatWasKilledIsSaidToBeGone) {
   ASSERT_TRUE(soon([&] { return !started->launch(spec_for({"/usr/bin/true"})).has_value(); }));
   const auto refused = started->launch(spec_for({"/usr/bin/true"}));
   EXPECT_EQ(refused.error().kind, jail::ErrorKind::closed);
-  // What runs is not the launcher's concern any more.
+  // A running jail does not depend on the launcher any more.
   ASSERT_TRUE(survivor->wait(Phase::ended, scaled(seconds(10))));
   EXPECT_EQ(survivor->report().ended, Ended::exited);
 }
@@ -227,7 +227,7 @@ TEST(Life, OwnerThatWasKilledTakesItsJailsAlong) {
   }
   char byte = 0;
   ASSERT_EQ(::read(ends[0], &byte, 1), 1);
-  // The launcher, init, the shell and its two children.
+  // These are the launcher, init, the shell and its two children.
   ASSERT_TRUE(soon([owner] { return descendants_of(owner).size() == 5; }));
   const std::set<pid_t> all = descendants_of(owner);
   ASSERT_EQ(::kill(owner, SIGKILL), 0);
@@ -257,7 +257,7 @@ TEST(Life, PhasesAddUp) {
   const auto& phases = outcome.report.phases;
   EXPECT_GT(phases.set_up.count(), 0);
   EXPECT_GT(phases.started.count(), 0);
-  // Init may be told late that the program has begun.
+  // Init may learn late that the program has begun.
   EXPECT_GE(phases.started + phases.ran, milliseconds(100));
   EXPECT_GT(outcome.report.usage.memory_peak_bytes, 500'000u);
 }

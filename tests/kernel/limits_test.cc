@@ -1,4 +1,4 @@
-// Every limit, by a program that goes past it.
+// Every limit, exceeded by a program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,8 @@ TEST(Limits, SleeperEndsAtItsDeadline) {
   const Outcome outcome = run_python("import time; time.sleep(60)", wall(300));
   EXPECT_EQ(outcome.report.ended, Ended::timed_out);
   EXPECT_GE(outcome.report.phases.ran + outcome.report.phases.started, milliseconds(300));
-  // Far from the minute that it would sleep; how soon init gets its turn is the host's affair.
+  // The bound is far below the minute that the program would sleep; how soon init gets its turn
+  // depends on the host.
   EXPECT_LT(outcome.report.phases.ran, milliseconds(5000));
 }
 
@@ -58,10 +59,10 @@ while True: pass
   EXPECT_EQ(outcome.report.ended, Ended::timed_out);
   const auto used = outcome.report.usage.cpu_user + outcome.report.usage.cpu_system;
   EXPECT_GE(used, milliseconds(450));
-  EXPECT_LT(used, milliseconds(5000));  // of the 40 s that two cores could give
+  EXPECT_LT(used, milliseconds(5000));  // much less than the 40 s that two cores could give
 }
 
-// The kernel reaps the children of who ignores SIGCHLD, and adds what they used to nothing.
+// The kernel reaps the children of a process that ignores SIGCHLD, and adds their time to nothing.
 TEST(Limits, CpuTimeOfChildrenThatNobodyWaitsForCounts) {
   const Outcome outcome = run_python(R"(
 import os, signal, time
@@ -93,11 +94,12 @@ while True: blocks.append(b'x' * (1 << 20))
   EXPECT_EQ(outcome.report.ended, Ended::out_of_memory);
   EXPECT_GE(outcome.report.usage.memory_peak_bytes, 128u << 20);
   EXPECT_EQ(outcome.report.usage.processes_at_memory_limit, 1u);
-  // RLIMIT_DATA is what holds while init waits for its turn.
+  // RLIMIT_DATA is the limit that holds while init waits for its turn.
   EXPECT_LT(outcome.report.usage.memory_peak_bytes, (4u * 128 + 128 + 32) << 20);
 }
 
-// By the best of some runs, since in each one init may have to wait for a turn on a processor.
+// The best of some runs counts, since init may have to wait for a turn on a processor in each of
+// them.
 void expect_seen_in_time(const std::string& before) {
   constexpr std::uint64_t limit = 512u << 20;
   constexpr std::uint64_t max_peak = limit + limit / 16;
@@ -114,7 +116,7 @@ void expect_seen_in_time(const std::string& before) {
 
 TEST(Limits, AWriterAtFullSpeedIsSeenInTime) { expect_seen_in_time(""); }
 
-// Init looks less often while nobody runs.
+// Init looks less often while no process runs.
 TEST(Limits, AWriterThatHasSleptIsSeenInTime) {
   expect_seen_in_time("import time; time.sleep(0.5)\n");
 }
@@ -170,7 +172,7 @@ time.sleep(20)
   EXPECT_EQ(outcome.report.ended, Ended::out_of_memory);
 }
 
-// What of it is filled no file tells, so all of it counts where it is mapped.
+// No file tells how much of the memory is filled, so all of it counts once it is mapped.
 TEST(Limits, AnonymousSharedMemoryCounts) {
   const Outcome outcome =
       run_python(R"(

@@ -54,7 +54,8 @@ while True:
 
 TEST_F(LivingAttack, NothingOfAProcessIsInSightBeforeItsProgram) {
   begin();
-  // The next numbers, as fast as it can; what it finds of one that is still a part of init counts.
+  // The spy opens the next process numbers as fast as it can; only what it finds of a process that
+  // is still a part of init counts.
   Process spy = attacker(python_process(R"(
 import os, sys
 print('at work', flush=True)
@@ -86,7 +87,7 @@ with open('/workspace/found', 'w') as f: f.write(f'{seen > 0} {sorted(opened)}')
 TEST_F(LivingAttack, WhoeverIsStoppedBeforeItsProgramHoldsNobodyUp) {
   begin();
   Process stopper = attacker(python_process(stop_everybody));
-  // Copies of init, none of which counts as what a program could have filled.
+  // Copies of init, none of which counts as memory that a program could have filled.
   std::vector<Process> held;
   for (int i = 0; i < 8; ++i) held.push_back(spawn({.argv = {"/usr/bin/sleep", "30"}}));
   ProcessSpec brief{.argv = {"/usr/bin/sleep", "30"}};
@@ -279,7 +280,7 @@ TEST_F(LivingAttack, SharedMemoryCountsUntilAllWhoHaveItAreGone) {
   Process bystander = attacker(shell_process("echo at work; sleep 60"));
   const std::string map = "import mmap; m = mmap.mmap(-1, 150 << 20); print('mapped', flush=True)";
   for (int i = 0; i < 4; ++i) EXPECT_EQ(run(python_process(map)).out, "mapped\n") << i;
-  // As long as a child of who has mapped it lives, it counts.
+  // The memory counts as long as a child of the process that mapped it lives.
   const Outcome parent = run(python_process(map + R"(
 import os, time
 if os.fork() == 0: time.sleep(60)
@@ -290,7 +291,7 @@ if os.fork() == 0: time.sleep(60)
 
 TEST_F(LivingAttack, NoLimitOfAProcessThatIsYetToBeginIsLowered) {
   begin();
-  // Under the default policy these calls are for the caller alone.
+  // Under the default policy these calls work only on the caller.
   const Outcome outcome = run(python_process(R"(
 import os, resource
 me = os.getppid() + 1
@@ -318,8 +319,8 @@ except OSError as error: print(error.strerror)
             "No such file or directory\nFalse\nNo such file or directory\n");
 }
 
-// It leads a session without a terminal, so that each one which it opens, and nobody has, is its
-// own from then on.
+// The process leads a session without a terminal, so every free terminal that it opens becomes its
+// own.
 constexpr char take_terminals[] = R"(
 import os
 print('at work', flush=True)
@@ -349,7 +350,7 @@ TEST_F(LivingAttack, AShortageOfTerminalsIsNamed) {
   spec.limits.memory_bytes = std::uint64_t{1} << 30;
   begin(spec);
   for (int i = 0; i < 64; ++i) {
-    // Who is left behind has it open, and takes no notice of its being hung up.
+    // A process that is left behind has the terminal open and ignores its hang-up.
     Process holder = spawn(on_terminal(shell_process("trap '' HUP; sleep 60 &")));
     const auto now = holder.wait(ProcessPhase::ended, scaled(seconds(10)));
     ASSERT_TRUE(now) << i << ": " << now.error().message();
@@ -390,7 +391,7 @@ for i in range(6):
 time.sleep(.3)
 )"));
   auto returned = std::async(std::launch::async, [&] {
-    ::setpriority(PRIO_PROCESS, 0, 19);  // this thread alone, as on a busy machine
+    ::setpriority(PRIO_PROCESS, 0, 19);  // for this thread alone, as on a busy machine
     return process.communicate();
   });
   const bool in_time = returned.wait_for(scaled(seconds(5))) == std::future_status::ready;

@@ -17,7 +17,7 @@
 
 namespace kernel_ring {
 
-// On the host root under the shipped policy, with the limits of spec_for().
+// A spec on the host root under the shipped policy, with the limits of spec_for().
 inline jail::JailSpec living_spec() {
   jail::JailSpec spec = spec_for({});
   spec.life = jail::Life::until_ended;
@@ -53,7 +53,7 @@ class LivingJail : public testing::Test {
     jail_.emplace(std::move(made));
     const auto started = jail_->start();
     ASSERT_TRUE(started) << started.error().message();
-    // Init may be quicker than the launcher's word about it.
+    // Init may be quicker than the launcher's message about it.
     ASSERT_TRUE(soon([this] { return jail_->advance() && jail_->process_fd() >= 0; }));
   }
 
@@ -68,7 +68,7 @@ class LivingJail : public testing::Test {
     return std::move(*process);
   }
 
-  // Spawns a process and collects what it says. A failure of ours fails the test.
+  // Spawns a process and collects its outcome. A failure of ours fails the test.
   Outcome run(const jail::ProcessSpec& spec, const std::string& input = {}) {
     jail::Process process = spawn(spec);
     auto output = process.communicate(input);
@@ -79,7 +79,8 @@ class LivingJail : public testing::Test {
     return {process.report(), std::move(output->out), std::move(output->err)};
   }
 
-  // A hostile process that has said that it is at work. What else it says is in said_.
+  // Spawns a hostile process and waits until it has said that it is at work. Its further output is
+  // in said_.
   jail::Process attacker(const jail::ProcessSpec& spec, int patience_ms = 10'000) {
     jail::Process process = spawn(spec);
     said_ = process.take_stdout();

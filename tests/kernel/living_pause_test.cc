@@ -1,5 +1,4 @@
-// A living jail is paused: nothing of it runs, whatever its processes do, and afterwards all goes
-// on.
+// A living jail is paused: none of its processes runs, whatever they do, and afterwards all go on.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -64,7 +63,7 @@ class Pausing : public LivingJail {
 
   std::set<pid_t> guests() { return descendants_of(process_of(jail_->process_fd())); }
 
-  // Of all processes that live, in the kernel's ticks of 10 ms.
+  // The time of all living processes, in the kernel's ticks of 10 ms.
   std::uint64_t processor_time() {
     std::uint64_t ticks = 0;
     for (const pid_t pid : guests()) {
@@ -74,7 +73,8 @@ class Pausing : public LivingJail {
     return ticks;
   }
 
-  // Nobody has run, nor come or gone, for a second, in which whoever can wake itself would.
+  // Returns whether no process has run, come or gone for a second, in which every process that can
+  // wake itself would have.
   bool is_still() {
     const std::uint64_t before = processor_time();
     const std::set<pid_t> there = guests();
@@ -82,7 +82,7 @@ class Pausing : public LivingJail {
     return guests() == there && processor_time() - before <= 1;
   }
 
-  // Whether the file grows, that a process of the jail writes to.
+  // Returns whether the file grows, to which a process of the jail writes.
   bool goes_on(const std::string& name) {
     const auto size = [&] {
       const auto file = jail_->open_file("/workspace/" + name, O_RDONLY);
@@ -238,7 +238,7 @@ TEST_F(Pausing, AHandleThatGoesEndsItsProcess) {
   resume();
 }
 
-// Bash may begin with the second trap before it has run the first command of the first.
+// Bash may begin the second trap before it has run the first command of the first.
 TEST_F(Pausing, SignalsWaitUntilItGoesOn) {
   begin();
   Process process =
@@ -290,13 +290,13 @@ TEST_F(Pausing, WhoResumesBeforeItIsPausedHearsNoLateAnswer) {
 struct Resistance {
   const char* name;
   const char* program;
-  bool may_resist = false;  // on a machine that is busy
+  bool may_resist = false;  // on a busy machine
 };
 
 class PausingAttack : public Pausing, public testing::WithParamInterface<Resistance> {};
 
-// Where init has to wait for a processor they may resist for as long as it tries, which its owner
-// is told then.
+// Where init has to wait for a processor they may resist for as long as it tries, and its owner is
+// then told.
 TEST_P(PausingAttack, LosesOrIsTold) {
   jail::JailSpec spec = unhurried_spec();
   spec.limits.processes = 120;
@@ -308,7 +308,7 @@ TEST_P(PausingAttack, LosesOrIsTold) {
     ASSERT_TRUE(soon([&] { return jail_->advance() && jail_->activity() != Activity::pausing; }))
         << "they neither stand still nor are said to go on";
     if (jail_->activity() == Activity::paused) {
-      // What the kernel continues init stops again, up to a number of times.
+      // Init stops again what the kernel continues, up to a number of times.
       bool was_still = pauses++ > 0;
       for (int tries = 0; tries < 6 && !was_still; ++tries) was_still = is_still();
       EXPECT_TRUE(was_still);

@@ -1,4 +1,4 @@
-// Sockets of a living jail's network: its owner reaches servers inside, and nothing of the host.
+// Sockets of a living jail's network: its owner reaches servers inside, but none of the host's.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -26,7 +26,7 @@ using std::chrono::seconds;
 
 constexpr std::uint16_t port = 8000;
 
-// Says that it is up, and then "inside" to everybody who connects.
+// The server says that it is up, and then "inside" to every client.
 std::string server_at(const std::string& address) {
   const std::string family = address.find(':') == address.npos ? "AF_INET" : "AF_INET6";
   return "import socket, os\n"
@@ -50,7 +50,7 @@ class LivingPort : public LivingJail {
     return Jail::take_socket(request->get());
   }
 
-  // 0 or an errno.
+  // Returns 0 or an errno.
   static int connect_to(const Fd& socket, SocketFamily family, std::uint16_t number = port) {
     sockaddr_storage room{};
     socklen_t size = sizeof(sockaddr_in);
@@ -175,7 +175,7 @@ TEST_F(LivingPort, RequestsThatNobodyWaitsForDoNoHarm) {
   EXPECT_EQ(run(shell_process("echo well")).out, "well\n");
 }
 
-// The sockets that it holds are fewer than those that would end it as out of memory.
+// The guest holds fewer sockets than would end it as out of memory.
 TEST_F(LivingPort, AGuestThatFloodsItsOwnNetworkKeepsNobodyFromAsking) {
   begin(unhurried_spec());
   const auto hostile =
@@ -198,7 +198,7 @@ TEST_F(LivingPort, AJailThatHasEndedHasNone) {
   const auto after = jail_->request_socket(SocketFamily::ipv4);
   ASSERT_FALSE(after);
   EXPECT_EQ(after.error().kind, ErrorKind::invalid);
-  // One that came before is answered, or says that nobody is left to.
+  // An earlier request is answered, or fails since nobody is left to answer it.
   const auto socket = Jail::take_socket(request->get());
   if (!socket) {
     EXPECT_EQ(socket.error().kind, ErrorKind::closed);

@@ -1,4 +1,4 @@
-// What init of a living jail costs while its processes wait for something.
+// The cost of init of a living jail while its processes wait for something.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 class LivingRest : public LivingJail {
  protected:
-  // Nanoseconds of a processor that init uses within a second.
+  // Returns the nanoseconds of a processor that init uses within a second.
   std::uint64_t cost_of_a_second() {
     const std::uint64_t before = used_by_init();
     std::this_thread::sleep_for(milliseconds(1000));

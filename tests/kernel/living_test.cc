@@ -153,7 +153,7 @@ TEST_F(Living, DeadlinesAreEachProcesssOwn) {
   Process other = spawn(shell_process("read line; echo $line"));
   reach(brief, ProcessPhase::ended);
   EXPECT_EQ(brief.report().ended, Ended::timed_out);
-  // Its group went with it.
+  // Its process group ended with it.
   EXPECT_TRUE(soon([&] { return processes_inside() == 1; }));
   const auto output = other.communicate("still here\n");
   ASSERT_TRUE(output);
@@ -274,13 +274,13 @@ TEST_F(Living, ProcessorTimeOfAllIsCounted) {
   EXPECT_GE(usage.cpu_user + usage.cpu_system, milliseconds(600));
 }
 
-// What a process has shown on its terminal, read in order.
+// The output of a process on its terminal, read in order.
 class Screen {
  public:
   explicit Screen(Process& process) : process_(process) {}
 
-  // What is shown up to and with `expected`, from the last call on; all of it where that does not
-  // come in time.
+  // Returns the output since the last call, up to and including `expected`; all of it where that
+  // does not come in time.
   std::string until(const std::string& expected) {
     const auto deadline = std::chrono::steady_clock::now() + scaled(seconds(10));
     std::size_t found = shown_.find(expected);
@@ -409,7 +409,7 @@ TEST_F(Living, ProcFilesOfAGuestAreNotOpened) {
   EXPECT_TRUE(is_hidden || file.error().kind == ErrorKind::refused) << file.error().message();
 }
 
-// Everything that the owner holds is given back.
+// All descriptors of the owner are closed again.
 TEST_F(Living, NothingIsLeftOpen) {
   begin();
   run(shell_process("true"));

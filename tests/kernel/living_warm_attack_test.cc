@@ -1,5 +1,5 @@
-// Hostile processes of a living jail against what a template's zygote forks into it, against that
-// zygote, and so against other jails.
+// Hostile processes of a living jail against processes that a template's zygote forks into it,
+// against that zygote, and so against other jails.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,8 +39,8 @@ class WarmAttack : public WarmLivingJail {
   }
 };
 
-// As fast as it can, to every process that there is or will be. Numbers of calls that libc has no
-// name for are the same everywhere.
+// The attack goes to every process that exists or will exist, as fast as possible. The calls for
+// which libc has no name have the same numbers everywhere.
 constexpr char attack_everybody[] = R"(
 import ctypes, os, resource, signal
 libc = ctypes.CDLL(None, use_errno=True)
@@ -141,7 +141,7 @@ TEST_F(WarmAttack, FilesThatOthersLeftRunNothingBeforeInitHasItsNumber) {
   EXPECT_EQ(outcome.report.exit_code, 9) << "it ran as a part of the program";
 }
 
-// Numbers of threads are numbers of processes too. The last ones before a round number are held by
+// Numbers of threads are process numbers too. The last numbers before a round number are held by
 // processes.
 TEST_F(WarmAttack, WhoeverHoldsNumbersKeepsNobodyFromBeingForked) {
   begin();
@@ -244,10 +244,10 @@ TEST_F(WarmAttack, WhoeverIsLetGoOfWhileItJoinsIsGone) {
   })) << "descriptors are kept";
 }
 
-// By its own deadline, and nobody comes late.
+// The process ends by its own deadline, and none comes late.
 TEST_F(WarmAttack, AZygoteThatStandsStillHoldsUpWhatItWasToForkAlone) {
   begin();
-  // A pool takes a zygote for dead that does not make what is waited for.
+  // A pool takes a zygote for dead if that does not make what is waited for.
   ASSERT_TRUE(pool_->until([](const jail::PoolState& state) {
     return state.refilling == 0 && state.ready >= state.target;
   }));
@@ -257,8 +257,8 @@ TEST_F(WarmAttack, AZygoteThatStandsStillHoldsUpWhatItWasToForkAlone) {
   ProcessSpec brief = warm("late.py", "import time; time.sleep(600)");
   brief.wall = milliseconds(300);
   std::vector<Process> late;
-  // More than there are places at a time, so places are used again while their forks are yet to
-  // come.
+  // There are more than there are places at a time, so places are reused while their forks are
+  // still to come.
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < 60; ++i) late.push_back(spawn(brief));
     EXPECT_EQ(run(shell_process("echo executed")).out, "executed\n");

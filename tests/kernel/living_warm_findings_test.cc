@@ -1,5 +1,5 @@
-// What forks of one zygote have in common that programs take for their own, and what hostile
-// processes of a living jail do to whoever is forked beside them.
+// What forks of one zygote share that programs take for their own, and what hostile processes of a
+// living jail do to processes that are forked beside them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -27,7 +27,7 @@ using std::chrono::seconds;
 
 class WarmFindings : public WarmLivingJail {
  protected:
-  // What `code` prints in a jail of its own that is forked from the same zygote.
+  // Returns what `code` prints in a jail of its own that is forked from the same zygote.
   std::string in_a_jail_of_its_own(const std::string& code) {
     auto one = (*pool_)->lease();
     EXPECT_TRUE(one);
@@ -39,7 +39,8 @@ class WarmFindings : public WarmLivingJail {
   }
 };
 
-// It authenticates the connections of multiprocessing, and who has it runs code at the other end.
+// The key authenticates the connections of multiprocessing, and its holder can run code at the
+// other end.
 TEST_F(WarmFindings, TheKeyOfMultiprocessingIsAProcesssOwn) {
   jail::TemplateSpec spec = decimal_template();
   spec.imports = {"multiprocessing"};
@@ -52,7 +53,7 @@ TEST_F(WarmFindings, TheKeyOfMultiprocessingIsAProcesssOwn) {
   EXPECT_NE(first, in_a_jail_of_its_own(tell)) << "in two jails of one template";
 }
 
-// Libraries take a number that has changed for the sign of a fork.
+// Libraries recognize a fork by a changed process number.
 TEST_F(WarmFindings, NoForkHasTheNumberOfItsZygote) {
   jail::TemplateSpec spec = decimal_template();
   spec.imports = {"tempfile"};
@@ -76,7 +77,7 @@ TEST_F(WarmFindings, NothingThatIsMappedWritableIsSharedWithTheZygote) {
   EXPECT_EQ(outcome.out, "") << "mapped shared";
 }
 
-// Beside what the status of a guest says: what is the zygote's by inheritance.
+// These attributes are inherited from the zygote and are not in the status file of a guest.
 TEST_F(WarmFindings, AForkHasTheAttributesOfWhatIsExecuted) {
   begin();
   const std::string look = R"(
@@ -93,7 +94,7 @@ print('spent', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
   EXPECT_EQ(run(warm("look.py", look)).out, run(python_process(look)).out);
 }
 
-// Each orphan is one more for init to reap.
+// Each orphan is one more process for init to reap.
 TEST_F(WarmFindings, AStormOfOrphansDelaysNoDeadline) {
   begin();
   Process storm = attacker(python_process(R"(

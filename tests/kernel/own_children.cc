@@ -34,7 +34,8 @@ pid_t spawn(char* const* arguments, char* const* environment, int output) {
   return errno == 0 ? pid : -1;
 }
 
-// Between fork and execve only what may be called while another thread held a lock.
+// Between fork and execve only functions may be called that are safe while another thread held a
+// lock.
 pid_t fork_and_exec(char* const* arguments, char* const* environment, int output) {
   const pid_t pid = ::fork();
   if (pid != 0) return pid;

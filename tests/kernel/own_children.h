@@ -1,4 +1,4 @@
-// What a daemon starts beside jails: programs of its own, from any of its threads.
+// Children that a daemon starts beside jails: programs of its own, from any of its threads.
 #pragma once
 
 #include <sys/types.h>
@@ -12,15 +12,15 @@ namespace kernel_ring {
 enum class StartedBy : std::uint8_t { posix_spawn, fork_and_exec };
 
 struct OwnChild {
-  pid_t pid = -1;      // not waited for: that is for the caller to do, or for its signal handler
-  std::string output;  // both streams, to their end
+  pid_t pid = -1;      // not waited for: the caller or its signal handler has to do that
+  std::string output;  // of both streams, to their end
 };
 
-// Runs `program` with /dev/null as its input and returns when everybody has closed its output.
+// Runs `program` with /dev/null as its input and returns when all holders have closed its output.
 OwnChild run_own_child(StartedBy by, const std::vector<std::string>& program);
 
-// The descriptors that a child finds when it begins, as "0 1 2", or what `ls` said where that
-// cannot be read.
+// Returns the descriptors that a child finds when it begins, as "0 1 2", or what `ls` printed where
+// that cannot be parsed.
 std::string descriptors_of_own_child(OwnChild& child);
 inline const std::vector<std::string> list_own_descriptors = {"/bin/ls", "-ln", "/proc/self/fd"};
 

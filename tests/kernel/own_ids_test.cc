@@ -57,7 +57,7 @@ class OwnIds : public LivingJail {
     if (own_ids() == nullptr) GTEST_SKIP() << why_no_ids();
   }
 
-  // Of the process, whose user and group are those of one jail; 0 where they are not.
+  // The user of the process, where its user and group are those of one jail; else 0.
   static std::uint32_t user_of(pid_t pid) {
     const auto users = ids_in_status(pid, "Uid");
     const auto groups = ids_in_status(pid, "Gid");

@@ -13,8 +13,8 @@ namespace {
 
 using jail::Ended;
 
-// What has waited for a child is reaped before its end is reported, since nothing else tells what
-// the child has used.
+// A process that has waited for a child is reaped before its end is reported, since nothing else
+// tells the child's usage.
 TEST(PoolMemory, TheEndOfThreadsIsReportedBeforeTheirMemoryIsTakenApart) {
   const std::string waits =
       "import os\nif (child := os.fork()) == 0: os._exit(0)\nos.waitpid(child, 0)\n";
@@ -32,7 +32,7 @@ os._exit(7)
     EXPECT_GE(outcome.report.usage.memory_peak_bytes, 150u << 20);
     return outcome.report.phases.ended;
   };
-  // On a busy host any one of them may take long, and the shortest of a few too.
+  // On a busy host any one of them may take long, and so may the shortest of a few.
   auto apart = std::chrono::microseconds::max();
   auto early = std::chrono::microseconds::max();
   constexpr int min_runs = 3;
@@ -80,7 +80,7 @@ except MemoryError:
 )py";
   const Outcome outcome = run_warm(pool, code);
   EXPECT_EQ(outcome.out, "no memory\n") << outcome.err;
-  // What one guest wrote into the frozen memory no other sees.
+  // No other guest sees what one wrote into the frozen memory.
   EXPECT_EQ(run_warm(pool, "import decimal; print(len(decimal.kept))").out, "300000\n");
 }
 
@@ -93,7 +93,8 @@ TEST(PoolMemory, InheritedMemoryCountsFromWhenItIsWritten) {
     DrivenPool pool(spec);
     ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
     jail::RunLimits limits;
-    // Room for half of what is inherited: there may be no other fork to share it with.
+    // The limit has room for half of the inherited memory: there may be no other fork to share it
+    // with.
     limits.memory_bytes = 172u << 20;
     const std::string fits = R"py(
 import json, time

@@ -254,7 +254,7 @@ jail::TemplateSpec node_template() {
 TEST(Pool, AStartedInterpreterWaitsForItsProgram) {
   DrivenPool pool(node_template(), {.least = 1, .usual = 2, .most = 2});
   ASSERT_TRUE(pool.until_ready(2)) << pool->state().trouble;
-  // Longer than a pipe holds, and as a file what it is in a cold jail.
+  // The program is longer than a pipe's buffer, and must see the same file as in a cold jail.
   const std::string code = "// " + std::string(200'000, 'x') + R"js(
 const fs = require("fs");
 const own = fs.lstatSync(__filename);
@@ -285,10 +285,10 @@ TEST(Pool, AStartedInterpreterHasTheLimitsOfItsRun) {
   limits.wall = milliseconds(300);
   const Outcome late = run_warm(pool, "for (;;);", limits);
   EXPECT_EQ(late.report.ended, Ended::timed_out);
-  // One thread of it at work. It ran for longer where init had to wait for a processor.
+  // One thread of it is at work. It ran for longer where init had to wait for a processor.
   EXPECT_LT(late.report.usage.cpu_user + late.report.usage.cpu_system,
             late.report.phases.ran + milliseconds(100));
-  // What node used before the program came is not the program's.
+  // The time that node used before the program came does not count for the program.
   const auto used_by = [](const Outcome& outcome) {
     EXPECT_EQ(outcome.out, "42\n");
     return outcome.report.usage.cpu_user + outcome.report.usage.cpu_system;
@@ -316,8 +316,8 @@ TEST(Pool, AnInterpreterThatDoesNotComeToItsProgramIsTrouble) {
   EXPECT_THAT(outside.error().message(), HasSubstr("is not a file in /workspace"));
 }
 
-// A connection that was closed keeps its port for a minute: who got the same network namespace
-// would find it taken.
+// A closed connection keeps its port for a minute: a jail that got the same network namespace would
+// find it taken.
 TEST(Pool, ANetworkThatWasUsedServesNobodyElse) {
   DrivenPool pool(python_template(), {.least = 1, .usual = 1, .most = 1});
   const std::string code = R"py(
@@ -339,7 +339,7 @@ print("connected")
   }
 }
 
-// Each fails, and the kernel counts it: a number of the guest's choice.
+// Each attempt fails, and the kernel counts it: the number is the guest's choice.
 TEST(Pool, AttemptsThatFailedAreNoMessageToTheNext) {
   DrivenPool pool(python_template(), {.least = 1, .usual = 1, .most = 1});
   const std::string code = R"py(

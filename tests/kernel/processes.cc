@@ -12,10 +12,10 @@
 namespace kernel_ring {
 namespace {
 
-// By a directory of /proc; -1 where that is of no process.
+// Reads a directory of /proc; returns -1 where that does not belong to a process.
 pid_t parent_in(const std::filesystem::path& directory) {
   std::ifstream file(directory / "stat");
-  // A name may have line ends in it, as those of hostile guests in other tests have.
+  // A name may contain line ends, as those of hostile guests in other tests do.
   std::string stat;
   std::getline(file, stat, '\0');
   const std::size_t name_end = stat.rfind(')');  // "PID (name) S PPID ..."
@@ -45,7 +45,7 @@ std::set<pid_t> children_of(pid_t parent) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
     const std::string name = entry.path().filename();
-    // No process has them as its child, and "no process" may be what was asked for.
+    // Entries that are not processes are skipped, since -1 may be what the caller asked for.
     if (name.find_first_not_of("0123456789") != name.npos) continue;
     if (parent_in(entry.path()) == parent) children.insert(std::stoi(name));
   }

@@ -1,4 +1,4 @@
-// What the host sees of jails: processes and descriptors, and what is left of them.
+// The host's view of jails: their processes and descriptors, and what is left of them.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,8 @@
 
 namespace kernel_ring {
 
-// Of this process; and of another one, where the kernel lets this process see them.
+// The first is for this process, the second for another one that the kernel lets this process
+// inspect.
 std::size_t open_descriptors();
 std::optional<std::size_t> open_descriptors_of(pid_t pid);
 
@@ -25,18 +26,18 @@ std::set<pid_t> descendants_of(pid_t ancestor);
 bool is_gone(pid_t pid);
 std::string name_of(pid_t pid);  // as /proc/PID/comm has it
 
-// Of templates whose launcher is a child of `ancestor`: the zygotes, and what they have made in
-// between to join a jail.
+// Returns the interpreters of templates whose launcher is a child of `ancestor`: the zygotes, and
+// the intermediate processes that they have made to join a jail.
 std::vector<pid_t> interpreters_of_hosts_below(pid_t ancestor);
 
-// That of the only template there is, when it makes nothing; or -1.
+// Returns the zygote of the only template there is, when it makes nothing; or -1.
 pid_t zygote_below(pid_t ancestor);
 
-// The process behind a pidfd of this process; -1 when it has ended.
+// Returns the process behind a pidfd of this process; -1 when it has ended.
 pid_t process_of(int pidfd);
 
-// Whether `condition()` comes true within five seconds, on a slow host up to twenty: programs that
-// are to be ended sleep for thirty.
+// Returns whether `condition()` becomes true within five seconds, on a slow host within up to
+// twenty: programs that are to be ended sleep for thirty.
 template <class Condition>
 bool soon(Condition condition) {
   for (int tries = std::min(scaled_ms(5000), 20'000); tries > 0; --tries) {

@@ -1,5 +1,5 @@
-// Which processes of the library another process of the same user gets hold of: none that a guest
-// or a stranger speaks to.
+// Which processes of the library another process of the same user can take control of: none that a
+// guest or a stranger talks to.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -68,8 +68,9 @@ constexpr Hold out_of_reach{EPERM, EACCES, EACCES};
 
 class Reach : public testing::Test {
  protected:
-  // What is refused below is refused for the process's own sake: another program is open to all of
-  // this. Executed, since who became another user is out of reach itself, and a fork of it too.
+  // The refusals below must be due to the process itself, so this checks that another program
+  // allows all of it. It is executed, since a process that became another user is itself out of
+  // reach, and so is a fork of it.
   void SetUp() override {
     char name[] = "/usr/bin/sleep";
     char time[] = "30";

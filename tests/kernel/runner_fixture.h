@@ -1,4 +1,4 @@
-// A Runner on two threads, for tests that are no coroutines.
+// A Runner on two threads, for tests that are not coroutines.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class RunnerTest : public testing::Test {
     runner_ = std::move(*created);
   }
 
-  // Pools are watched as long as there is a runner, so that waiting alone would not end.
+  // Pools are watched as long as there is a runner, so only waiting would never end.
   void TearDown() override {
     pool_.stop();
     pool_.join();
@@ -55,7 +55,7 @@ class RunnerTest : public testing::Test {
   }
 };
 
-// With time to end on a slow host, up to the longest that a runner grants.
+// The request has time to end on a slow host, up to the longest that a runner grants.
 inline runtime::RunRequest python(std::string code) {
   runtime::RunRequest request;
   request.timeout = std::min(scaled(request.timeout), runtime::RunnerOptions().max_timeout);

@@ -86,7 +86,7 @@ TEST_F(RunnerTest, InputComesFromADescriptor) {
   std::this_thread::sleep_for(milliseconds(100));
   ASSERT_EQ(::write(ends[1], "two\n", 4), 4);
   EXPECT_EQ(result.get()->standard_output, "one\ntwo\n");
-  // The descriptor is somebody else's terminal or file: its flags are not touched.
+  // The descriptor may be somebody else's terminal or file: its flags must not change.
   EXPECT_EQ(::fcntl(ends[0], F_GETFL) & O_NONBLOCK, 0);
   ::close(ends[0]);
   ::close(ends[1]);
@@ -134,7 +134,7 @@ TEST_F(RunnerTest, OutputIsSeenAsItComes) {
   ::close(ends[1]);
 }
 
-// Whatever a run tells comes from the loop that waits for it, and before its result.
+// All callbacks of a run come from the loop that waits for it, and before its result.
 TEST_F(RunnerTest, RunsStayOnTheLoopOfTheirCallers) {
   create();
   asio::io_context loop(1);
@@ -230,7 +230,7 @@ pid_t launcher_of_this_process() {
     std::ifstream file(entry.path() / "stat");
     std::string stat;
     std::getline(file, stat);
-    // Whether it sleeps or is just cleaning up.
+    // Returns whether it sleeps or is just cleaning up.
     const std::size_t name = stat.find("(jail-launcher) ");
     if (name == std::string::npos || stat.size() < name + 18) continue;
     if (stat.substr(name + 18).starts_with(std::to_string(::getpid()) + " ")) {

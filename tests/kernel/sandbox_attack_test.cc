@@ -1,4 +1,4 @@
-// Hostile guests and clients of sandboxes that live, on as many threads as a server has.
+// Hostile guests and clients of living sandboxes, on as many threads as a server has.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -55,7 +55,7 @@ class LivingSandboxAttack : public testing::Test {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  // Each on a strand of its own, as connections are.
+  // Starts each on a strand of its own, as connections are.
   template <class T>
   std::future<T> begun(asio::awaitable<T> what) {
     return asio::co_spawn(asio::make_strand(context_), std::move(what), asio::use_future);
@@ -131,7 +131,7 @@ class LivingSandboxAttack : public testing::Test {
   std::unique_ptr<Runner> runner_;
 };
 
-// Nobody cancelled it, so it must not be told as cancelled.
+// Nobody cancelled the call, so it must not be reported as cancelled.
 TEST_F(LivingSandboxAttack, InputOfAProcessThatEndsMeanwhileIsClosed) {
   const Found sandbox = begin();
   for (const bool is_terminal : {false, true}) {
@@ -147,7 +147,8 @@ TEST_F(LivingSandboxAttack, InputOfAProcessThatEndsMeanwhileIsClosed) {
   end(sandbox);
 }
 
-// What is written from outside is the sandbox's memory too, whether or not a process runs in it.
+// Files that are written from outside count as the sandbox's memory too, whether or not a process
+// runs in it.
 TEST_F(LivingSandboxAttack, FilesThatAreWrittenFromOutsideAreWithinItsMemory) {
   const Found sandbox = begin({.memory_limit_mb = 32, .disk_limit_mb = 128});
   auto file = files(sandbox).create("/workspace/large", std::nullopt);
@@ -159,8 +160,8 @@ TEST_F(LivingSandboxAttack, FilesThatAreWrittenFromOutsideAreWithinItsMemory) {
   end(sandbox);
 }
 
-// The jail's mounts go before its owner hears of its end, and an empty directory is beneath: who
-// asks afterwards whether it is whole is not told of that.
+// The jail's mounts go before its owner hears of its end, and beneath is an empty directory: a
+// caller that asks afterwards whether it is whole must not see that directory.
 TEST_F(LivingSandboxAttack, AtItsEndNoFileIsSaidToBeGone) {
   for (int i = 0; i < 20; ++i) {
     const Found sandbox = begin();
@@ -169,7 +170,7 @@ TEST_F(LivingSandboxAttack, AtItsEndNoFileIsSaidToBeGone) {
     std::thread looker([&] {
       for (;;) {
         const auto list = files(sandbox).list("/workspace", 1);
-        if (!sandbox->is_whole()) return;  // and then nobody is told of the list
+        if (!sandbox->is_whole()) return;  // then no caller gets the list
         if (list && list->entries.size() == 1) continue;
         ADD_FAILURE() << "a list without the file";
         return;
@@ -180,7 +181,7 @@ TEST_F(LivingSandboxAttack, AtItsEndNoFileIsSaidToBeGone) {
   }
 }
 
-// For the sanitizers.
+// This test is for the sanitizers.
 TEST_F(LivingSandboxAttack, EverythingAtOnceAndTheEndInTheMiddle) {
   for (int round = 0; round < 12; ++round) {
     const Found sandbox = begin({.memory_limit_mb = 64});

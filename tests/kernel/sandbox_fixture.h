@@ -1,4 +1,4 @@
-// A sandbox that lives, for a test, and what one asks of it.
+// A living sandbox for a test, and the operations on it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -166,7 +166,7 @@ class LivingSandboxTest : public testing::Test {
     if (!paused) why_not = paused.error().kind;
   }
 
-  // Nothing: it is paused.
+  // Returns std::nullopt where it is paused.
   std::optional<jail::ErrorKind> pause() {
     std::optional<jail::ErrorKind> why_not;
     await(pause_now(why_not));
@@ -174,7 +174,7 @@ class LivingSandboxTest : public testing::Test {
   }
 
   static bool prints_more(const Process& process, milliseconds within) {
-    // What was in the pipe is read first.
+    // The content of the pipe is read first.
     std::this_thread::sleep_for(milliseconds(300));
     const std::uint64_t before = process->state().output_to;
     const auto until = std::chrono::steady_clock::now() + within;

@@ -1,4 +1,4 @@
-// Sandboxes that are paused, by whom or what it may be, and go on.
+// Sandboxes that are paused, for every possible reason, and go on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 namespace kernel_ring {
 namespace {
 
-// Of a process below this one; 0: there is none.
+// Returns the parent of a process below this one; 0 where there is none.
 pid_t parent_of_one_named(const std::string& name) {
   for (const pid_t parent : descendants_of(::getpid())) {
     for (const pid_t child : children_of(parent)) {

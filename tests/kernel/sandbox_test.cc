@@ -1,4 +1,4 @@
-// Sandboxes that live, over real jails.
+// Living sandboxes, over real jails.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -136,7 +136,7 @@ TEST_F(LivingSandboxTest, ATerminalHasASizeAndSignals) {
   EXPECT_EQ(process->state().report.exit_code, 3);
 }
 
-// Whoever ends must not take the readers of its children's output along.
+// The end of a process must not end the readers of its children's output.
 TEST_F(LivingSandboxTest, AChildInTheBackgroundGoesOnPrinting) {
   begin();
   const Process process = started(
@@ -240,7 +240,7 @@ TEST_F(LivingSandboxTest, WhyThereIsNoConnection) {
   const auto none = connect(8001);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().kind, jail::ErrorKind::refused);
-  // One that never accepts has a full backlog soon, and lets nobody in.
+  // A server that never accepts soon has a full backlog, and lets nobody in.
   all_of(
       started(shell("python3 -c \"import socket, os, time\n"
                     "s = socket.create_server(('127.0.0.1', 8000), backlog=0)\n"
@@ -306,7 +306,7 @@ TEST_F(LivingSandboxTest, WhatIsNoFileIsRefusedWithoutWaiting) {
   EXPECT_EQ(files().remove("/usr/bin/bash", false).error().sys_errno, EROFS);
 }
 
-// A guest that exchanges a directory for a link changes which of its own files is met, and no more.
+// A guest that exchanges a directory for a link can only change which of its own files is found.
 TEST_F(LivingSandboxTest, ExchangedNamesLeadNowhereElse) {
   begin();
   const Process swapping = started(shell(

@@ -38,7 +38,7 @@ pid_t child_named(const std::string& name, pid_t parent) {
   return -1;
 }
 
-// Every byte of memory that `pid` has mapped for itself; needs a dumpable process of the same user.
+// Returns every byte of private memory of `pid`, which must be a dumpable process of the same user.
 std::string memory_of(pid_t pid) {
   const std::filesystem::path directory = "/proc/" + std::to_string(pid);
   std::istringstream maps(slurp(directory / "maps"));
@@ -62,7 +62,7 @@ std::string memory_of(pid_t pid) {
 class Secrets : public testing::Test {
  protected:
   void SetUp() override {
-    // Not a literal in one piece: this test's own binary must not be a hit.
+    // The marker is not one literal: this test's own binary must not be a hit.
     marker_ = std::string("marker-") + std::to_string(::getpid()) + "-of-the-owner";
     ::setenv("OWNERS_SECRET", marker_.c_str(), 1);
     auto started = start_launcher();
@@ -102,7 +102,7 @@ for line in open('/proc/self/maps'):
 print(len(found) > 1 << 20, re.search(rb'-o[f]-th[e]-ow[n]er', found) is not None)
 )",
                                      [](jail::JailSpec& spec) {
-                                       // It reads much, and a loaded host makes it wait.
+                                       // The test reads much, and a loaded host makes it wait.
                                        spec.limits.wall = spec.limits.cpu =
                                            scaled(std::chrono::minutes(1));
                                      });

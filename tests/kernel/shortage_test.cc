@@ -23,7 +23,8 @@ using jail::ErrorKind;
 using testing::AnyOf;
 using testing::HasSubstr;
 
-// The number that the next descriptor of this process would get, were all above taken.
+// Returns the number that the next descriptor of this process would get if all lower ones were
+// taken.
 rlim_t past_highest_descriptor() {
   int highest = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -32,7 +33,7 @@ rlim_t past_highest_descriptor() {
   return static_cast<rlim_t>(highest) + 1;
 }
 
-// Every free number below `limit` is taken, so that exactly `room` are left.
+// Takes every free number below `limit` except exactly `room`.
 class Crowd {
  public:
   Crowd() {
@@ -50,7 +51,7 @@ class Shortage : public FaultsTest {
  protected:
   static constexpr std::size_t enough = 64;
 
-  // Answered while the launcher has that limit.
+  // The launcher answers while it has that limit.
   jail::Jail launched_below(__rlimit_resource resource, rlim_t soft) {
     const LoweredLimit lowered(pid_, resource, soft);
     auto launched = launcher_.launch(spec_for({"/usr/bin/true"}));
@@ -83,13 +84,14 @@ TEST_F(Shortage, OfTheOwnersDescriptorsAtALaunch) {
       if (!jail) {
         refused = jail.error();
       } else {
-        // Made, or given up while it was made, since what comes back finds no room either.
+        // The jail is made, or given up while it was made, since the reply finds no room either.
         worked = run_to_end(*jail).has_value();
       }
     }
     if (worked) break;
     ++failed;
-    // Not in there: UBSan looks at objects by a pipe, for which there may be no room.
+    // This check comes after the scope: UBSan inspects objects by a pipe, for which there may be no
+    // room.
     if (refused) {
       EXPECT_EQ(refused->kind, ErrorKind::exhausted) << where << refused->message();
       EXPECT_THAT(refused->message(), HasSubstr("ulimit -n")) << where;
@@ -123,7 +125,7 @@ TEST_F(Shortage, OfTheOwnersDescriptorsWhileAJailIsMade) {
 }
 
 TEST_F(Shortage, OfTheLaunchersDescriptors) {
-  expect_next_launch_works("before");  // it raises the limit when it starts
+  expect_next_launch_works("before");  // the launcher raises the limit when it starts
   const jail::JailSpec spec = spec_for({"/usr/bin/true"});
   std::size_t failed = 0;
   for (rlim_t limit = 4;; limit += 4) {
@@ -141,7 +143,7 @@ TEST_F(Shortage, OfTheLaunchersDescriptors) {
 }
 
 TEST_F(Shortage, OfTheLaunchersMemory) {
-  expect_next_launch_works("before");  // its stack is as large as it gets
+  expect_next_launch_works("before");  // its stack has reached its final size
   jail::Jail jail = launched_below(RLIMIT_AS, 4096);
   const auto phase = jail.wait(jail::Phase::ready, patience);
   ASSERT_FALSE(phase);
@@ -175,13 +177,13 @@ TEST_F(Shortage, OfRoomInTheWorkingDirectory) {
   for (int i = 0; i < 8 && done; ++i) done = jail->write_file("file" + std::to_string(i), "", 0644);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().kind, ErrorKind::exhausted);
-  // The jail itself is none the worse.
+  // The jail itself is unharmed.
   ASSERT_TRUE(jail->start());
   ASSERT_TRUE(jail->wait(jail::Phase::ended, patience));
   EXPECT_EQ(jail->report().exit_code, 0);
 }
 
-// Of a launcher that takes none, as one does that was stopped or is starved.
+// The launcher takes no orders, like one that was stopped or is starved.
 TEST_F(Shortage, OfRoomForOrders) {
   const jail::JailSpec spec = spec_for({"/usr/bin/true"});
   ASSERT_EQ(::kill(pid_, SIGSTOP), 0);
@@ -200,7 +202,8 @@ TEST_F(Shortage, OfRoomForOrders) {
     if (jail) next.emplace(std::move(*jail));
     return next.has_value();
   })) << "it takes orders again";
-  // The last of the queue: with its end the launcher is done with all that waited before it.
+  // This is the last order of the queue: at its end the launcher is done with all that waited
+  // before it.
   const auto ended = run_to_end(*next);
   ASSERT_TRUE(ended) << ended.error().message();
 }
@@ -217,7 +220,7 @@ class OnTheirWay {
   ~OnTheirWay() {
     for (const int end : ends_) ::close(end);
   }
-  // Received without room for them, they are closed.
+  // Descriptors that are received without room for them are closed.
   void arrive() const {
     char byte = 0;
     EXPECT_EQ(::recv(ends_[0], &byte, 1, 0), 1);
@@ -228,14 +231,14 @@ class OnTheirWay {
 };
 
 TEST_F(Shortage, OfRoomForDescriptorsOnTheirWay) {
-  expect_next_launch_works("before");  // it raises the limit when it starts
+  expect_next_launch_works("before");  // the launcher raises the limit when it starts
   const LoweredLimit lowered(pid_, RLIMIT_NOFILE, 128);
   {
     const OnTheirWay many(200);
     auto jail = launcher_.launch(spec_for({"/usr/bin/true"}));
     ASSERT_TRUE(jail) << jail.error().message();
     const auto done = run_to_end(*jail);
-    // Root's launcher is excused, and its jails are another user's.
+    // Root's launcher is exempt, and its jails belong to another user.
     ASSERT_EQ(done.has_value(), ::geteuid() == 0);
     if (!done) {
       EXPECT_EQ(done.error().sys_errno, ETOOMANYREFS) << done.error().message();
@@ -244,7 +247,7 @@ TEST_F(Shortage, OfRoomForDescriptorsOnTheirWay) {
     }
   }
   expect_next_launch_works("when they have arrived");
-  // In time, it is waited for.
+  // Room that comes in time is waited for.
   const OnTheirWay many(200);
   auto jail = launcher_.launch(spec_for({"/usr/bin/true"}));
   ASSERT_TRUE(jail) << jail.error().message();
@@ -254,7 +257,7 @@ TEST_F(Shortage, OfRoomForDescriptorsOnTheirWay) {
   ASSERT_TRUE(done) << done.error().message();
 }
 
-// A zygote that may make no process: its jails fail one by one, and again work when it may.
+// A zygote that may make no process: its jails fail one by one, and work again when it may.
 TEST_F(Shortage, OfProcessesInAZygote) {
   auto warm = edited::Template::start(launcher_, python_template(), {}, {});
   ASSERT_TRUE(warm) << warm.error().message();

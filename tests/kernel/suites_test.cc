@@ -38,7 +38,8 @@ TEST_P(SuitePrograms, DecideByTheirTests) {
   ASSERT_TRUE(suite) << suite.error().message();
   for (const SuiteTask& task : suite->tasks) {
     const std::string& id = task.id;
-    // No more at once than run: who waits for a place waits no longer than it may run.
+    // No more programs are started than may run at once: a request for a place gives up after the
+    // time that its program may run.
     std::future<Outcome> right = begin(request_for(task, task.solution, 20s));
     // Some never end, which is wrong enough, and is waited for.
     std::future<Outcome> wrong = begin(request_for(task, task.wrong, 3s));

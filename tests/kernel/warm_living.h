@@ -26,7 +26,8 @@ inline jail::TemplateSpec decimal_template() {
   return spec;
 }
 
-// Skipped where Landlock does not scope signals, once it is seen that no such jail is made there.
+// Skips the tests where Landlock does not scope signals, after checking that no such jail is made
+// there.
 class WarmLivingJail : public LivingJail {
  protected:
   void SetUp() override {
@@ -58,7 +59,7 @@ class WarmLivingJail : public LivingJail {
     return LivingJail::attacker(spec, 60'000);
   }
 
-  // The program's file is written first.
+  // Writes the program's file first.
   jail::ProcessSpec warm(const std::string& name, const std::string& code) {
     const auto file = jail_->open_file("/workspace/" + name, O_WRONLY | O_CREAT | O_TRUNC);
     if (!file || ::write(file->get(), code.data(), code.size()) < 0) {

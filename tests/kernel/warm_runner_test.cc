@@ -35,7 +35,7 @@ RunRequest named(std::string name, std::string code = "print(6*7)") {
 
 class WarmRunnerTest : public RunnerTest {
  protected:
-  // What on_pool_trouble was told, one after the other; outlives the threads that tell it.
+  // The calls of on_pool_trouble, in order; outlives the threads that make them.
   std::mutex mutex_;
   std::vector<std::string> told_;
 

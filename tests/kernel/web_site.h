@@ -40,7 +40,7 @@ class WebSite {
 
   std::string port() const { return std::to_string(port_); }
   int answered() const { return answered_; }
-  // Of a request for /hold, which is not answered: whether its client has left.
+  // Returns whether the client of a request for /hold, which is not answered, has left.
   bool holder_left() const { return holder_left_; }
   bool holds() const { return holds_; }
 

@@ -1,4 +1,4 @@
-// Asks a provider once and prints what became of it as one line of JSON.
+// Asks a provider once and prints the outcome as one line of JSON.
 //
 //   ask REQUEST     {"prompt": "...", "system": "...", "model": "...", "stream": true, "schema":
 //   {...},
@@ -34,13 +34,13 @@ namespace json = runtime::json;
 namespace llm = runtime::llm;
 using std::chrono::milliseconds;
 
-// What a tool answers, by its name; the conversation then goes on.
+// The answers of tools, by their names; the conversation then goes on.
 struct Question {
   llm::ChatRequest request;
   llm::CallOptions options;
   json::Object tool_results;
   std::optional<milliseconds> cancel_after;
-  bool models = false;  // its names are wanted, not an answer
+  bool models = false;  // the names of models are wanted, not an answer
   std::string streamed;
   std::int64_t pieces = 0;
 };
@@ -130,7 +130,7 @@ void write_response(json::Writer& writer, const llm::ChatResponse& response) {
   writer.end_array();
 }
 
-// Whether the answer is what its schema wants: "" or what is wrong with it.
+// Returns "" where the answer satisfies its schema, or what is wrong with it.
 std::string schema_verdict(const llm::ChatResponse& response, const llm::AnswerSchema& wanted) {
   const auto value = llm::answer_json(response.text);
   if (!value) return value.error().doing;
@@ -140,7 +140,7 @@ std::string schema_verdict(const llm::ChatResponse& response, const llm::AnswerS
   return fits ? std::string() : fits.error().doing;
 }
 
-// The conversation goes on with what the tools say.
+// Continues the conversation with the tools' results.
 void add_results(Question& question, const llm::ChatResponse& response) {
   llm::Message called;
   called.speaker = llm::Speaker::assistant;

@@ -19,7 +19,7 @@ SETS = pathlib.Path(os.environ.get("AGENT_SANDBOX_PROGRAMS") or HERE.parents[1].
 ATTEMPTS = 4
 # The longest of the programs computes for a second and a half, with three others beside it.
 PROGRAM_SECONDS = 10
-# Of its system prompt, by which the mock tells who asks.
+# The mock recognizes the role by these parts of the system prompt.
 CODER, CRITIC = "You write Python 3.11 programs", "You find out why a Python program"
 CRITIQUE = {"diagnosis": "one of the assertions does not hold", "fix": "look at the condition again", "should_retry": True,
             "confidence": 0.7}
@@ -77,7 +77,7 @@ class Cassettes(unittest.TestCase):
         return provider, answer
 
     def judge(self, chosen, judgement):
-        """Calls `judgement` with each of the chosen records and what came of it. Returns how many there are."""
+        """Calls `judgement` with each of the chosen records and its result. Returns their number."""
         found = [(record, *result) for record, result in zip(self.records, self.results) if chosen(record)]
         self.assertGreater(len(found), 0)
         for record, provider, answer in found:

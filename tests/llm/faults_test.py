@@ -1,8 +1,9 @@
-"""What goes wrong, as each provider: never a hang, never a crash, and an error that says whose, what and what to do."""
+"""The faults of each provider: never a hang, never a crash, and an error that names the provider, the fault and the
+remedy."""
 import host_view
 from mock_provider import MockTest
 
-# As the providers' own clients do: see RetryRules and WireFormat::repeats.
+# These repeat as the providers' own clients do: see RetryRules and WireFormat::repeats.
 ONCE = {"ollama"}
 
 
@@ -47,7 +48,7 @@ class Faults(MockTest):
     def test_disconnect_in_mid_stream(self):
         for provider, outcome in self.each({"prompt": "break off", "stream": True}):
             self.assert_failed(provider, outcome, "interrupted", 200, "the connection ended within the answer")
-            # What was said is not said again.
+            # Text that was streamed is not streamed again.
             self.assertTrue("one two three".startswith(outcome["streamed"][:13]) and outcome["streamed"], outcome)
             self.assertEqual(1, outcome["tries"])
 

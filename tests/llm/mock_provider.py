@@ -18,13 +18,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 NODE_MODULES = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", "/nonexistent")).parent / "npm-llm" / "node_modules"
 ASK = os.environ.get("LLM_ASK", "")
 KEY = "test-key-0123456789abcdef"
-# Where each provider's own paths are on the mock.
+# The paths of each provider on the mock.
 BASES = {"openai": "/v1", "groq": "/openai/v1", "openrouter": "/api/v1", "cerebras": "/v1", "anthropic": "",
          "google": "/v1beta", "ollama": ""}
 
 
 def obstacle(package="aimock", entry=".bin/llmock", min_node=(20, 15)):
-    """Why `package` cannot be used here; None: it can. `entry` is a file of it."""
+    """The reason why `package` cannot be used here; None: it can. `entry` is a file of it."""
     node = shutil.which("node")
     if node is None:
         return "node is missing (Debian: nodejs)"
@@ -79,7 +79,7 @@ class Mock:
         self.send("DELETE", "/__aimock/chaos")
 
     def last_request(self):
-        """What the mock was sent last: its journal's entry."""
+        """The journal's entry of the last request to the mock."""
         return json.loads(self.send("GET", "/__aimock/journal")[1])[-1]
 
     def stop(self):
@@ -110,7 +110,7 @@ class MockTest(unittest.TestCase):
         self.addCleanup(self.mock.behave)
 
     def ask(self, provider, request, key=KEY, **environment):
-        """The outcome as llm_ask prints it. A key in anything that it prints fails the test."""
+        """The outcome as llm_ask prints it. A key in any of its output fails the test."""
         name = provider.upper()
         done = subprocess.run(
             [ASK, json.dumps({"deadline_ms": 8000, **request})], cwd=self.directory, capture_output=True, text=True,
@@ -122,12 +122,13 @@ class MockTest(unittest.TestCase):
         return json.loads(done.stdout)
 
     def each(self, request, **options):
-        """As every provider; the outcome says which."""
+        """Runs as every provider; the outcome says which."""
         for provider in BASES:
             yield provider, self.ask(provider, request, **options)
 
     def each_beside_others(self, request, **options):
-        """The same, three at a time: for answers that are waited for. More would slow each other's start on a slow host."""
+        """The same, three at a time, for answers that are waited for. More would slow each other's start on a slow
+        host."""
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
             return list(zip(BASES, pool.map(lambda provider: self.ask(provider, request, **options), BASES)))
 

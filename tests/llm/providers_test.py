@@ -1,4 +1,4 @@
-"""What goes well, as each provider."""
+"""The successful calls of each provider."""
 from mock_provider import BASES, MockTest
 
 SCHEMA = {"type": "object", "additionalProperties": False, "required": ["city", "degrees"],

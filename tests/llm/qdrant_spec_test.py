@@ -1,5 +1,5 @@
-"""What QdrantLessons sends and what the fake Qdrant of its tests answers, by the types that Qdrant's makers
-generate from its OpenAPI. The exchanges are those of the unit test."""
+"""The requests of QdrantLessons and the answers of its tests' fake Qdrant, checked against the types that
+Qdrant's makers generate from its OpenAPI. The exchanges are those of the unit test."""
 import copy
 import json
 import os

@@ -30,7 +30,7 @@ import time_scale  # noqa: E402
 
 
 class Program:
-    """One request and what its answer must be."""
+    """One request, and the check of its answer."""
 
     def __init__(self, name, code, language, accepts, timeout=10.0, **fields):
         self.name, self.accepts = name, accepts
@@ -47,7 +47,7 @@ def exits(code):
     return accepts
 
 
-# With as many digits as only rounding fills.
+# Numbers with so many digits that only rounding fills them.
 LONG_NUMBER = re.compile(r"-?\d+\.\d{9,}(?:e[-+]?\d+)?")
 
 
@@ -56,7 +56,7 @@ def same(one, other):
 
 
 def same_but_for_rounding(one, other):
-    """Linear algebra picks its kernels by the processor, and the last digits differ from one to the next."""
+    """Linear algebra chooses its code by the processor, and the last digits differ between processors."""
     return (LONG_NUMBER.split(one) == LONG_NUMBER.split(other) and
             all(math.isclose(float(a), float(b), rel_tol=1e-12)
                 for a, b in zip(LONG_NUMBER.findall(one), LONG_NUMBER.findall(other), strict=True)))
@@ -79,7 +79,7 @@ def does_not_succeed(answer):
 
 
 def draws(names, judge):
-    """`judge`, and PNGs of these names."""
+    """Applies `judge`, and requires PNGs of these names."""
     def accepts(answer):
         made = {artifact["path"]: base64.b64decode(artifact["base64"]) for artifact in answer["artifacts"]}
         for name in names:
@@ -127,7 +127,7 @@ def in_language(language):
 
 PNG = b"\x89PNG\r\n\x1a\n"
 PNG_END = b"IEND\xaeB`\x82"
-# Name: what makes programs of its records, what the root must be able to run for them.
+# Name of a set: the function that reads its records, and what the root must be able to run for them.
 SETS = {
     "humaneval": (recorded, ("python", "pass")),
     "mbpp": (recorded, ("python", "pass")),
@@ -149,7 +149,7 @@ LANGUAGES = ("python", "bash", "javascript", "typescript")
 
 
 def language_of(template):
-    """What a template runs: the language that it has its name from, else Python."""
+    """The language of a template: the one that its name begins with, else Python."""
     return template if template in LANGUAGES else "python"
 
 
@@ -163,7 +163,7 @@ class Caller:
         self._warm, self._counting = 0, threading.Lock()
 
     def warm_since_last(self):
-        """How many programs ran warm since this was asked last."""
+        """The number of warm runs since the last call."""
         with self._counting:
             count, self._warm = self._warm, 0
         return count
@@ -174,7 +174,7 @@ class Caller:
         return program.request
 
     def _accept(self, program, request, answer):
-        """What is wrong with what was said, or with how warm it was, or None."""
+        """Returns what is wrong with the answer, or with how warm it was, or None."""
         with self._counting:
             self._warm += answer.get("warm", False)
         if "template" in request and answer["warm"] != (request["template"] != "none"):
@@ -182,7 +182,7 @@ class Caller:
         return program.accepts(answer)
 
     def lacks(self, name):
-        """Why this server cannot run the set, or None."""
+        """Returns why this server cannot run the set, or None."""
         language, code = SETS[name][1]
         try:
             # Without the template: a server that has it not must fail the programs, not skip them.
@@ -192,7 +192,7 @@ class Caller:
             self._local.connection.close()  # the next question comes after minutes
 
     def judge(self, program):
-        """What is wrong with the answer, or None."""
+        """Returns what is wrong with the answer, or None."""
         request = self._request(program)
         return self._ask(request, lambda answer: self._accept(program, request, answer))
 

@@ -48,7 +48,7 @@ class RootTest(unittest.TestCase):
 
 
 def sha256_of_tree(root):
-    """As rootfs/build takes it, the manifest left out."""
+    """Computed as rootfs/build does, without the manifest."""
     archive = subprocess.Popen(["tar", "-C", root, "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--format=gnu",
                                 "--exclude=./manifest.json", "-cf", "-", "."], stdout=subprocess.PIPE)
     digest = hashlib.sha256()

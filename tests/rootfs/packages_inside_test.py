@@ -1,4 +1,4 @@
-"""What programs install and fetch by the allow-list, with the tools of the built root."""
+"""Programs that install and fetch packages by the allow-list, with the tools of the built root."""
 import contextlib
 import functools
 import http.server
@@ -16,12 +16,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import built_root  # noqa: E402
 
 WHEEL = "tiny-1.0-py3-none-any.whl"
-# Names of the host are reached by a rule alone where the program does not take them for its own.
+# These names are otherwise taken for local ones, and so are reached by no rule.
 NO_EXCEPTION = ("--env", "no_proxy=", "--env", "NO_PROXY=")
 
 
 def write_index(directory):
-    """An index of packages with one in it."""
+    """An index of packages that contains one."""
     page = directory / "simple" / "tiny"
     page.mkdir(parents=True)
     (page / "index.html").write_text(f'<a href="{WHEEL}">{WHEEL}</a>', encoding="utf-8")
@@ -33,7 +33,7 @@ def write_index(directory):
 
 
 def write_repository(directory):
-    """One that is served as files."""
+    """A repository that is served as files."""
     work = directory / "work"
     for command in (["init", "-q", work], ["-C", work, "commit", "-q", "--allow-empty", "-m", "one commit"],
                     ["clone", "-q", "--bare", work, directory / "one.git"], ["-C", directory / "one.git", "update-server-info"]):

@@ -1,4 +1,4 @@
-"""The root that rootfs/build made: what is in it, who may write into it, and that programs start in it at once."""
+"""The root that rootfs/build made: its content, who may write into it, and that programs start in it at once."""
 import json
 import os
 import pathlib

@@ -17,7 +17,7 @@ CHILDREN = "import subprocess\nprint(subprocess.run(['/usr/bin/echo', 'from a ch
 
 
 class Load:
-    """`with` it runs. `counts` by what was done, `wrong` in words."""
+    """Runs during the `with` block. `counts` is by kind of request, `wrong` are failures in words."""
 
     def __init__(self, places):
         self.places = places
@@ -72,7 +72,7 @@ class Load:
             yield random.uniform(0, 0.5)
 
     def _leaving(self, name):
-        """While the program prints, sleeps or has not even come."""
+        """Leaves while the program prints, sleeps or has not even begun."""
         for program in itertools.cycle((SLEEPER, LOUD, None)):
             try:
                 with self.places.half_asked(name, program):
@@ -96,7 +96,7 @@ class Load:
 
 
 class Places:
-    """Where the examples listen, and how one talks to them: a program in, its output and its end out."""
+    """The addresses of the examples, and a client for each: sends a program, returns its output and its end."""
 
     def __init__(self, daemon, service, httpd, converter, outputs):
         self.daemon, self.service, self.httpd = daemon, service, httpd
@@ -121,7 +121,7 @@ class Places:
         return printed, ended
 
     def half_asked(self, name, program):
-        """A connection whose answer nobody has read yet; `program` None: only a part of a request."""
+        """A connection whose answer nobody has read yet; with `program` None it has sent only a part of a request."""
         if name == "daemon":
             client = socket.socket(socket.AF_UNIX)
             client.settimeout(60)

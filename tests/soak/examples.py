@@ -50,7 +50,7 @@ class Examples:
     def start(self):
         (self.package.root / "suppressions").write_text(NOT_OURS, encoding="utf-8")
         options = f"log_path={self.reports}/found"
-        # A small quarantine: what is freed shall be seen to be.
+        # The quarantine is small, so that freed memory is seen to be freed.
         address = f"{options}:detect_leaks=1:quarantine_size_mb=8:malloc_context_size=12"
         environment = {
             "ASAN_OPTIONS": address,
@@ -100,7 +100,7 @@ class Examples:
         return found
 
     def stop(self):
-        """What did not end as it should."""
+        """The processes that did not end as they should."""
         wrong = []
         for name, server in self.servers.items():
             status = server.stop(60)
@@ -109,7 +109,7 @@ class Examples:
         return wrong
 
     def found(self):
-        """What the sanitizers have reported, of whichever process."""
+        """The sanitizers' reports, from any process."""
         return [path.read_text(encoding="utf-8", errors="replace") for path in sorted(self.reports.iterdir())]
 
 

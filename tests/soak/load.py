@@ -107,7 +107,7 @@ class Load:
         self._stop.wait(dice.uniform(0, 0.4))
 
     def _cancel(self, dice):
-        """As an operator: finds the job by its program, and ends it. Its own client is answered."""
+        """Acts as an operator: finds the job by its program, and cancels it. Its own client gets an answer."""
         with self._server.client() as sender, self._server.client() as operator:
             begin(sender, SLEEPER)
             self._stop.wait(dice.uniform(0, 0.5))

@@ -1,4 +1,4 @@
-"""What a soak counts, and when two quarters of it are alike."""
+"""The measures of a soak, and the comparison of two quarters of it."""
 import dataclasses
 import os
 import statistics
@@ -59,7 +59,7 @@ def descriptors(pid):
 
 
 def take(server, times):
-    """Name of a measure to its value; a measure that cannot be taken here is left out."""
+    """Maps the name of each measure to its value; a measure that cannot be taken here is left out."""
     processes, launcher = server.processes(), server.launcher()
     sample = {
         "memory of the server": host_view.resident_bytes(server.pid) / MEBIBYTE,

@@ -1,4 +1,4 @@
-"""What `./dev bench` counts in a trace of system calls."""
+"""The counts that `./dev bench` takes from a trace of system calls."""
 import sys
 import unittest
 

@@ -17,13 +17,13 @@ def skip_block(code, start):
     return len(code)
 
 
-# A closure with what it captures; an index has something to be an index of before it.
+# A closure and its captures; the bracket of an index follows the indexed expression.
 CLOSURE = re.compile(r"\[([^\[\]]*)\]\s*[({]")
 BEFORE_A_CLOSURE = re.compile(r"[(,=]\s*$")
 
 
 def owns_something(captures):
-    """Whether a closure has more than `this` and references."""
+    """Returns whether a closure captures more than `this` and references."""
     parts = [part.strip() for part in captures.split(",")]
     return any(part not in ("", "this") and not part.startswith("&") for part in parts)
 

@@ -52,7 +52,7 @@ class Counting(unittest.TestCase):
         return line, finished.stdout
 
     def declare_binary(self, name, tests, status):
-        """What a binary of GoogleTest does: it writes a report, and ends."""
+        """A stand-in for a binary of GoogleTest: it writes a report, and ends."""
         report = json.dumps({"testsuites": [{"name": "S", "testsuite": tests}]})
         self.declare_shell(name, f"cat >\"${{GTEST_OUTPUT#json:}}{name}.json\" <<'END'\n{report}\nEND\nexit {status}", LABELS="unit")
 
@@ -67,7 +67,7 @@ class Counting(unittest.TestCase):
         self.assertIn("SKIPPED [n] mixed.S.U: no cgroup here", text)
 
     def test_a_binary_that_fails_after_its_tests_is_a_failure(self):
-        """As one does that a sanitizer ends."""
+        """A stand-in for a binary that a sanitizer ends."""
         run = {"name": "T", "status": "RUN", "result": "COMPLETED"}
         self.declare_binary("first", [{**run, "failures": [{"failure": "wrong"}]}], 1)
         self.declare_binary("second", [run], 1)

@@ -1,4 +1,4 @@
-"""What readers of the documents rely on: links that lead somewhere, lines that fit, a front page that is one."""
+"""The rules that readers of the documents rely on: links lead somewhere, lines fit, the front page is short."""
 import fnmatch
 import re
 
@@ -61,7 +61,7 @@ def long_front_page(root):
 
 
 def unlisted_files(root):
-    """Of folders whose README has a table of files."""
+    """Checks folders whose README has a table of files."""
     violations = []
     for readme in [path for path in documents(root) if path.name == "README.md" and path.parent != root]:
         text = tree.text_of(readme)

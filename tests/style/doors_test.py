@@ -1,4 +1,4 @@
-"""The front doors know no rule of their own: what may be asked for is said once, by runtime/service."""
+"""The front doors have no rules of their own: runtime/service alone says what a request may ask for."""
 import re
 
 import tree
@@ -12,7 +12,7 @@ ROUTES = "server/api/routes.cc"
 
 # A constant that bounds what a caller may ask for has a name that says so.
 BOUND = re.compile(r"\bconstexpr\b[^;={}()]*?\b((?:max|most|longest|min|least|usual)_\w+)\s*[={]")
-# Folders and constants that are none of the service's: how a door speaks, and what it holds meanwhile.
+# Folders and constants that are not the service's: they bound a protocol, or the memory of a door.
 OWN = {
     "server/api/kubernetes_style/": "a dialect, whose fields and bounds stand beside each other",
     "server/ports/": "HTTP with servers in sandboxes",
@@ -35,7 +35,7 @@ OWN = {
     "server/cli/sandbox/copy_file.cc usual_mode": "of a file on this host",
 }
 
-# The command line takes bounds and words from the fields, but for what the kernel says.
+# The command line takes bounds and words from the fields, except those of the kernel.
 TYPED = re.compile(r"CLI::(?:Range\(\s*[\d.]+[^)]*\)|IsMember\(\s*\{[^}]*\})")
 OF_THE_KERNEL = ("CLI::Range(1u, 65'535u)",)
 

@@ -1,4 +1,4 @@
-"""`tests/fuzz/run.py` with stand-ins for its targets: what it has to call a failure, and what it says then."""
+"""`tests/fuzz/run.py` with stand-ins for its targets: what it must treat as a failure, and what it then prints."""
 import pathlib
 import subprocess
 import sys

@@ -1,11 +1,11 @@
-"""Which folder may include what: server -> runtime -> <jail/*.h>, and third parties in their place."""
+"""The includes that each folder may have: server -> runtime -> <jail/*.h>, and third parties in their place."""
 import re
 
 import tree
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILINE)
 
-# (who, what it must not include, why). `who` and its exceptions are path prefixes.
+# (folder, forbidden include, reason). The folder and its exceptions are path prefixes.
 RULES = (
     (("jail/",), (), r"runtime/|server/", "the library knows nothing of what uses it"),
     (("runtime/",), (), r"server/", "the product knows no front door"),

@@ -1,4 +1,4 @@
-"""What the built objects depend on, as `nm` and `readelf` see it. The code between clone3 and the
+"""The dependencies of the built objects, as `nm` and `readelf` show them. The code between clone3 and the
 guest runs where no libc may be called, and libjail must fit into anybody's daemon."""
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""`./dev` on hosts that lack something: what it installs, what it refuses and what it says. apt, dpkg and
+"""`./dev` on hosts that lack something: what it installs, refuses and prints. apt, dpkg and
 cmake are stand-ins here, so nothing of this host changes."""
 import os
 import pathlib
@@ -43,7 +43,7 @@ class Packages(unittest.TestCase):
         self.stand_in("apt-get", f"case \"$*\" in *' -s '*) echo '{simulated}'; exit {status};; esac")
 
     def dev(self, *arguments, uid=None, **environment):
-        """As root, be it that of a user namespace, or as an ordinary user."""
+        """Runs as root, which may be that of a user namespace, or as an ordinary user."""
         command, user = [self.checkout / "dev", *arguments], {}
         if uid is None and os.geteuid() != 0:
             command = [shutil.which("unshare"), "--user", "--map-root-user", *command]
@@ -91,7 +91,7 @@ class Packages(unittest.TestCase):
         self.assertIn("configuring release failed", finished.stderr)
 
     def rest_of_tests(self, minutes_gone):
-        """What `dev test --rest` says in the 75 minutes of a budget that began so long ago."""
+        """The output of `dev test --rest` when the budget of 75 minutes began that long ago."""
         self.stand_in("dpkg-query", "printf installed")
         self.stand_in("cmake", "exit 0")
         program = self.checkout / "build/release/server/cli/agent-sandbox"

@@ -14,7 +14,7 @@ GOOD = {"status": "success", "exit_code": 0, "stdout": "ok\n", "stderr": "", "ar
         "warm": False}
 PLOT = base64.b64encode(b"\x89PNG\r\n\x1a\n...IEND\xaeB`\x82").decode()
 COLD = []  # not empty: the server runs nothing warm
-LACKING = []  # what the code asks for that the server answers with 400
+LACKING = []  # code that the server answers with 400
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Every code of a refusal is sent by somebody."""
+"""Every code of a refusal is used somewhere."""
 import re
 
 import tree

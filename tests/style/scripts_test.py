@@ -1,4 +1,4 @@
-"""Shell scripts, and whatever else runs the build: no failure is waved through, shellcheck is content."""
+"""Shell scripts, and everything else that runs the build: no failure is ignored, and shellcheck finds nothing."""
 import re
 import shutil
 import subprocess
@@ -29,7 +29,7 @@ def swallowed_failures(root):
 
 
 def loose_scripts(root):
-    """Scripts that a person runs stop at the first error; programs for the guest are not such."""
+    """Scripts that a person runs must stop at the first error; programs for the guest are exempt."""
     violations = []
     for path in shell_scripts(root):
         guest = root / "tests" / "escape" / "attacks"

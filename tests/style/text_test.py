@@ -1,4 +1,4 @@
-"""What every file of the checkout has in common: sizes, folders that explain themselves, no traces of
+"""The rules for every file of the checkout: sizes, folders that explain themselves, no traces of
 the machine it was written on."""
 import re
 

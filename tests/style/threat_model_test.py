@@ -8,7 +8,7 @@ BEGIN, END = "## Promises", "## What is not promised"
 
 
 def promises(text):
-    """The number of each line of the tables below `BEGIN`, with its last cell."""
+    """Returns the number of each line of the tables below `BEGIN`, with its last cell."""
     inside = False
     for number, line in enumerate(text.splitlines(), 1):
         inside = line != END and (inside or line == BEGIN)
@@ -17,7 +17,8 @@ def promises(text):
 
 
 def is_there(name, root):
-    """An attack, `Suite.Test` in C++, or `suite: test` in Python, of the api ring where no ring stands before it."""
+    """A test is an attack, `Suite.Test` in C++, or `suite: test` in Python, which is in the api ring where no ring
+    is named."""
     def is_in(pattern, *globs):
         return any(re.search(pattern, tree.text_of(path), re.MULTILINE) for paths in globs for path in root.glob(paths))
     if re.fullmatch(r"\w+", name):

@@ -1,4 +1,4 @@
-"""How many times as long deadlines of tests are: who says it, and what grows by it."""
+"""The scale of the tests' deadlines: its sources, and what it applies to."""
 import importlib
 import json
 import os
@@ -24,7 +24,7 @@ class TimeScale(unittest.TestCase):
         importlib.reload(time_scale)
 
     def pretend(self, slowness, status=0):
-        """A build whose agent-sandbox measures this."""
+        """Makes a build whose agent-sandbox measures this value."""
         program = self.build / "server" / "cli" / "agent-sandbox"
         program.parent.mkdir(parents=True, exist_ok=True)
         said = json.dumps({"description": "a host", "slowness": slowness})

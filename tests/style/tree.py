@@ -49,7 +49,7 @@ class RuleTest(unittest.TestCase):
 
     @staticmethod
     def violations(rule, planted):
-        """Of the rule in a tree of its own; `planted` maps paths to texts."""
+        """Returns the violations of the rule in a planted tree; `planted` maps paths to texts."""
         with tempfile.TemporaryDirectory() as name:
             root = pathlib.Path(name)
             for path, text in planted.items():

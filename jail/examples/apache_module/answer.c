@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 enum {
-  LEASE_MS = 5000,  // as many are being made as the pool makes at once
+  LEASE_MS = 5000,  // bound on the time in which the pool is too busy to make a jail
   READY_MS = 10000,
-  GRACE_MS = 5000  // beyond wall_ms, for an init that does not hold it
+  GRACE_MS = 5000  // added to wall_ms, for an init that does not enforce it
 };
 
 struct run {
@@ -47,7 +47,7 @@ static void read_output(struct run* run) {
   run->output = -1;
 }
 
-// Until the report has come and the output has ended.
+// Waits until the report has come and the output has ended.
 static jail_status follow(struct run* run, jail_error* error) {
   const apr_time_t deadline =
       apr_time_now() + apr_time_from_msec((apr_time_t)run->program->wall_ms + GRACE_MS);
@@ -87,7 +87,7 @@ static jail_status start(struct run* run, jail_error* error) {
                                 error);
   if (status == JAIL_OK) status = jail_jail_start(run->jail, &limits, error);
   if (status != JAIL_OK) return status;
-  close(jail_jail_take_stdin(run->jail));  // a program has no input here: end of file
+  close(jail_jail_take_stdin(run->jail));  // a program has no input here: it reads end of file
   run->output = jail_jail_take_stdout(run->jail);
   return JAIL_OK;
 }

@@ -9,17 +9,18 @@ struct mod_jail_program {
   apr_size_t size;
   uint64_t wall_ms;
   apr_size_t max_output;
-  int client;  // the client's socket: the jail ends when its end is seen there
+  int client;  // the client's socket: its end ends the jail
 };
 
 struct mod_jail_answer {
   jail_report report;
-  const char* output;  // in the pool
+  const char* output;  // allocated in the pool
   apr_size_t size;
-  int is_too_large;  // it printed more than it may
+  int is_too_large;  // it printed more than is allowed
   int is_abandoned;  // the client has left
 };
 
-// JAIL_OK: the program ran, and `answer` says how it ended. Else `error` says what went wrong here.
+// JAIL_OK: the program ran, and `answer` says how it ended. Otherwise `error` says what failed
+// here.
 jail_status mod_jail_run(jail_pool* jails, const struct mod_jail_program* program,
                          struct mod_jail_answer* answer, apr_pool_t* pool, jail_error* error);

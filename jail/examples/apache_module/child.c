@@ -73,7 +73,7 @@ static void* APR_THREAD_FUNC tend(apr_thread_t* thread, void* argument) {
   return NULL;
 }
 
-// httpd's child waits for its signals in a thread of its own (sigwait). Were one of them not
+// httpd's child waits for its signals in a thread of its own (sigwait). If one of them were not
 // blocked here, the kernel could deliver it to this thread instead, and the child would not stop.
 static apr_status_t start_tender(struct mod_jail_child* child, apr_pool_t* pool) {
   sigset_t all, before;
@@ -84,8 +84,8 @@ static apr_status_t start_tender(struct mod_jail_child* child, apr_pool_t* pool)
   return status;
 }
 
-// Before `pool` goes, when the request threads have ended: at the end of the child, be it by a
-// graceful restart, a stop or MaxConnectionsPerChild. A child that is killed needs none of this:
+// Called before `pool` goes, when the request threads have ended: at the end of the child, be it by
+// a graceful restart, a stop or MaxConnectionsPerChild. A child that is killed needs none of this:
 // the launcher and all of its jails go with it.
 static apr_status_t stop(void* argument) {
   struct mod_jail_child* child = argument;

@@ -10,7 +10,7 @@
 // 200 where the program exited with 0, else 500, and 504 where its time was up; the header
 // Jail-Ended has the reason. A client that leaves ends its program.
 // clang-format off
-#include <httpd.h>  // the others need it
+#include <httpd.h>  // the other headers need it
 // clang-format on
 #include <apr_strings.h>
 #include <http_config.h>
@@ -26,7 +26,7 @@
 enum { MOST_PROGRAM = 1 << 20, MOST_OUTPUT = 1 << 20, MOST_SECONDS = 60 };
 
 struct server_settings {
-  struct mod_jail_child* child;  // of this process; NULL in the one that only starts others
+  struct mod_jail_child* child;  // of this process; NULL in the process that only starts others
 };
 
 struct directory_settings {
@@ -37,7 +37,7 @@ struct directory_settings {
 module AP_MODULE_DECLARE_DATA jail_module;
 APLOG_USE_MODULE(jail);
 
-// The body of a POST. Returns an HTTP status.
+// Reads the body of a POST. Returns an HTTP status.
 static int read_program(request_rec* request, struct mod_jail_program* program) {
   int status = ap_setup_client_block(request, REQUEST_CHUNKED_DECHUNK);
   if (status != OK) return status;
@@ -84,7 +84,7 @@ static int send_answer(request_rec* request, const struct mod_jail_answer* answe
     request->status =
         report->ended == JAIL_ENDED_TIMED_OUT ? HTTP_GATEWAY_TIME_OUT : HTTP_INTERNAL_SERVER_ERROR;
   }
-  // Not headers_out, which a status other than 200 loses.
+  // The table headers_out would be lost with a status other than 200.
   apr_table_setn(request->err_headers_out, "Jail-Ended", describe(request, answer));
   ap_set_content_type(request, "text/plain; charset=utf-8");
   ap_set_content_length(request, (apr_off_t)answer->size);
@@ -122,7 +122,7 @@ static int handle(request_rec* request) {
   return send_answer(request, &answer);
 }
 
-// Virtual hosts share what their process has.
+// Virtual hosts share the child of their process.
 static void start_child(apr_pool_t* pool, server_rec* server) {
   struct mod_jail_child* child = mod_jail_child_start(pool, server);
   for (; server != NULL; server = server->next) {
@@ -171,7 +171,7 @@ static const char* set_seconds(cmd_parms* command, void* settings, const char* t
   return NULL;
 }
 
-// The order in which the initializers of httpd's own macros want them.
+// The initializers are in the order that httpd's own macros require.
 static const command_rec commands[] = {
     AP_INIT_TAKE1("JailPython", set_python, NULL, OR_FILEINFO, "the program that answers"),
     AP_INIT_TAKE1("JailTimeLimit", set_seconds, NULL, OR_FILEINFO, "seconds that it may run"),

@@ -27,8 +27,8 @@ constexpr std::uint64_t max_program_bytes = 1u << 20;
 constexpr seconds max_to_send{10};
 constexpr seconds max_wall{5};
 constexpr seconds max_to_ready{10};
-// Init holds the deadline of a run. This is for an init that does not, and for a client that takes
-// its answer too slowly.
+// Init enforces the deadline of a run. This bound is for an init that does not, and for a client
+// that takes its answer too slowly.
 constexpr seconds grace{5};
 
 using Parser = http::request_parser<http::string_body>;
@@ -39,7 +39,7 @@ asio::awaitable<bool> read_request(tcp::socket& client, Parser& parser) {
   co_return !error;
 }
 
-// Until the jail may be given its program.
+// Waits until the jail may be given its program.
 asio::awaitable<std::optional<jail::Error>> become_ready(jail::Jail& jail) {
   Watched control(co_await asio::this_coro::executor, jail.control_fd());
   for (;;) {
@@ -65,9 +65,9 @@ asio::awaitable<void> become_ended(jail::Jail& jail) {
   }
 }
 
-// Reads the next piece only when the client has taken the one before. Until then the pipe fills,
-// and the program waits in write(2), like one in a terminal that somebody stopped: at most 64 KiB
-// of an output of any size are in memory.
+// Reads the next piece only when the client has taken the previous one. Until then the pipe fills,
+// and the program waits in write(2), like a program in a stopped terminal: at most 64 KiB of an
+// output of any size are in memory.
 asio::awaitable<void> stream(asio::posix::stream_descriptor& output, tcp::socket& client) {
   std::array<char, 16384> room;
   for (;;) {
@@ -79,8 +79,8 @@ asio::awaitable<void> stream(asio::posix::stream_descriptor& output, tcp::socket
   }
 }
 
-// Whoever has sent a request has nothing to say before the answer: what makes the socket readable
-// is its end.
+// A client that has sent its request sends nothing before the answer, so its socket becomes
+// readable when it leaves.
 asio::awaitable<void> leave(tcp::socket& client) {
   co_await client.async_wait(tcp::socket::wait_read, awaited);
 }
@@ -146,7 +146,7 @@ asio::awaitable<std::optional<std::string>> receive(tcp::socket& client) {
 
 asio::awaitable<void> run_for(tcp::socket& client, jail::Jail jail, std::string program) {
   const auto trouble = co_await (become_ready(jail) || leave(client) || expire(max_to_ready));
-  if (trouble.index() == 1) co_return;  // ~Jail ends it, here and below
+  if (trouble.index() == 1) co_return;  // ~Jail ends the jail, here and below
   if (trouble.index() == 2) co_return co_await refuse(client, 503, "no jail in time");
   if (std::get<0>(trouble)) {
     co_return co_await refuse(client, 503, std::get<0>(trouble)->message());
@@ -156,12 +156,12 @@ asio::awaitable<void> run_for(tcp::socket& client, jail::Jail jail, std::string 
   }
   co_await begin_answer(client);
   asio::posix::stream_descriptor output(client.get_executor(), jail.take_stdout().release());
-  jail.take_stdin().reset();  // programs here have no input: end of file
+  jail.take_stdin().reset();  // programs here have no input: they read end of file
   const auto first = co_await ((stream(output, client) && become_ended(jail)) || leave(client) ||
                                expire(max_wall + grace));
   if (first.index() == 1) co_return;
   if (jail.phase() != jail::Phase::ended) jail.kill(jail::Ended::timed_out);
-  // A client that would not take its answer in time does not get the end of it either.
+  // A client that did not take its answer in time does not get the end of it either.
   if (first.index() == 0) co_await end_answer(client, jail.report());
 }
 

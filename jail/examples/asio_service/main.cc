@@ -39,7 +39,7 @@ jail::TemplateSpec python(jail::FilterProgram filter) {
   python.jail.filter = std::move(filter);
   python.max_cpu = std::chrono::seconds(10);
   python.imports = {"json", "re", "random", "datetime"};
-  // One stream for both, in the order in which they are written.
+  // Standard output and error become one stream, in the order in which they are written.
   python.after_fork = "import os\nos.dup2(1, 2)\n";
   return python;
 }
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
   if (wrong != std::errc() || rest != end) return fail("usage: asio_service PORT");
   try {
     return serve(port);
-  } catch (const std::exception& error) {  // Asio's: the port is taken
+  } catch (const std::exception& error) {  // thrown by Asio: the port is taken
     return fail(error.what());
   }
 }

@@ -20,12 +20,12 @@ namespace {
 
 constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
 
-// A jail may use 256 MiB: this is what the machine must be able to give.
+// A jail may use 256 MiB, so the machine must have that much for each client.
 constexpr unsigned max_clients = 32;
 constexpr seconds max_to_lease{5};
 
-// A coroutine that ends by an exception meets a fault of this program. It says so and takes nobody
-// else along.
+// An exception in a coroutine is a bug of this program. It is reported, and other clients are still
+// served.
 void report(std::exception_ptr fault) {
   if (fault == nullptr) return;
   try {
@@ -55,7 +55,7 @@ void Service::drain() {
   stop_if_drained();
 }
 
-// The pool's coroutine is the last one; without it the io_context has nothing left to do.
+// The pool's coroutine is the last one; after it the io_context has nothing left to do.
 void Service::stop_if_drained() {
   if (!acceptor_.is_open() && clients_ == 0) stop_tending_.emit(asio::cancellation_type::terminal);
 }
@@ -73,7 +73,8 @@ asio::awaitable<void> Service::accept() {
     if (!error) {
       asio::co_spawn(io_, serve(std::move(client)), report);
     } else if (acceptor_.is_open()) {
-      // Out of descriptors, as a rule. Those who wait stay in the kernel's queue meanwhile.
+      // The shortage is usually of descriptors. Waiting clients stay in the kernel's queue
+      // meanwhile.
       co_await pause(std::chrono::milliseconds(100));
     }
   }
@@ -92,7 +93,7 @@ asio::awaitable<void> Service::serve(tcp::socket client) {
   report(fault);
 }
 
-// A pool makes a bounded number of jails at once. Who comes in a rush waits for a moment.
+// A pool makes a bounded number of jails at once, so clients that come in a rush wait for a moment.
 asio::awaitable<jail::Result<jail::Jail>> Service::lease() {
   const auto deadline = std::chrono::steady_clock::now() + max_to_lease;
   for (;;) {

@@ -1,5 +1,5 @@
-// The listening side: who may come in, and a pool of jails that wait for them. One thread: jails
-// run in processes of their own, and moving their output needs no second one.
+// The listening side: accepts clients, and keeps a pool of waiting jails for them. It uses one
+// thread: jails run in processes of their own, and passing their output on needs no second one.
 #pragma once
 
 #include <jail/pool.h>
@@ -15,7 +15,7 @@ class Service {
 
   void start();
 
-  // Nobody comes in any more; io_context::run() returns when those who are in have their answers.
+  // Accepts no more clients; io_context::run() returns when the accepted ones have their answers.
   void drain();
 
  private:

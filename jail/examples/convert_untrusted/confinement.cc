@@ -20,7 +20,8 @@ void add(jail::Policy& policy, jail::Decision decision, std::initializer_list<co
   for (const char* call : calls) policy.rules.push_back({call, decision, {}, why});
 }
 
-// Only what the host has: distributions differ in which of these are directories and which links.
+// Shows only what the host has: distributions differ in which of these are directories and which
+// are links.
 void show_directory(jail::Root& root, const char* path) {
   struct stat status {};
   if (::lstat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
@@ -28,15 +29,15 @@ void show_directory(jail::Root& root, const char* path) {
   }
 }
 
-// host_root() shows all of /usr: shells, interpreters, compilers. Somebody who takes over the
-// converter shall find none of them, so this is the loader, the libraries and one program. Fonts
-// and /etc/ImageMagick-6 stay out too: without its delegates.xml there is no other program that an
-// image could have started.
+// host_root() shows all of /usr: shells, interpreters, compilers. An attacker who takes over the
+// converter must find none of them, so this root has only the loader, the libraries and one
+// program. Fonts and /etc/ImageMagick-6 stay out too: without its delegates.xml there is no other
+// program that an image could have started.
 jail::Root narrow_root(const std::string& program) {
   jail::Root host = jail::host_root();
   jail::Root root;
-  root.links = std::move(host.links);  // /lib to /usr/lib and the like, where /usr is merged
-  root.files = std::move(host.files);  // a passwd of the jail's own, the loader's cache
+  root.links = std::move(host.links);  // such as /lib to /usr/lib, where /usr is merged
+  root.files = std::move(host.files);  // a passwd file of the jail's own, the loader's cache
   for (const char* path : {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/alternatives"}) {
     show_directory(root, path);
   }
@@ -71,7 +72,7 @@ jail::Policy policy() {
   add(policy, allow, {"execve"},
       "The jail starts the converter by it, under this filter already. Afterwards it could only "
       "replace itself, as nothing below lets it have a child.");
-  // Numbers among the arguments can be judged too.
+  // Numbers among the arguments can be checked, too.
   policy.rules.push_back({"fcntl",
                           allow,
                           {{.argument = 1, .value = F_GETFL}},
@@ -89,8 +90,8 @@ jail::Policy policy() {
                           allow,
                           {{.argument = 2, .mask = PROT_EXEC, .value = 0}},
                           "The loader protects its tables; no memory becomes code."});
-  // Everything else is ENOSYS, so that a library falls back. These are no library's mishap: who
-  // asks for them has taken the converter over, and the report shall say `violation`.
+  // Everything else fails with ENOSYS, so that a library falls back. No library makes these calls
+  // by accident: a guest that makes one has been taken over, and the report must say `violation`.
   add(policy, kill, {"socket", "socketpair", "connect", "bind", "sendto", "sendmsg"},
       "A converter talks to nobody.");
   add(policy, kill, {"fork", "vfork", "clone", "clone3"}, "A converter starts no other program.");
@@ -103,7 +104,7 @@ jail::Policy policy() {
 
 jail::Result<jail::JailSpec> spec(const std::string& converter, const std::string& input,
                                   const std::string& output) {
-  // Debian's convert is a link over two others. A bind of what they lead to needs none of them.
+  // Debian's convert is a link by way of two others. A bind of their target needs none of them.
   const std::unique_ptr<char, decltype(&::free)> real(::realpath(converter.c_str(), nullptr),
                                                       &::free);
   if (real == nullptr) {
@@ -113,7 +114,8 @@ jail::Result<jail::JailSpec> spec(const std::string& converter, const std::strin
   if (!filter) return filter.error();
   jail::JailSpec spec;
   spec.argv = {"/usr/bin/convert", input, output};
-  // One thread, since it cannot start another. Nothing else of our environment goes in.
+  // ImageMagick uses one thread, since it cannot start another. Nothing else of our environment is
+  // passed on.
   spec.env = {"OMP_NUM_THREADS=1", "MAGICK_THREAD_LIMIT=1", "LC_ALL=C.UTF-8"};
   spec.root = narrow_root(real.get());
   spec.filter = std::move(*filter);

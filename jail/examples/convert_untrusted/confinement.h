@@ -1,5 +1,5 @@
-// What an image converter gets to see and may ask of the kernel: enough to turn one file into
-// another, and nothing else.
+// The files that an image converter sees and the system calls that it may make: enough to turn one
+// file into another, and nothing else.
 #pragma once
 
 #include <jail/policy.h>

@@ -31,7 +31,7 @@ constexpr std::size_t max_input = 32u << 20;
 constexpr std::size_t max_complaints = 4096;
 constexpr std::string_view png_signature = "\x89PNG\r\n\x1a\n";
 
-// Reports and gives the status to exit with.
+// Reports the failure and returns the exit status.
 int here(const std::string& what) {
   std::fprintf(stderr, "convert_untrusted: %s\n", what.c_str());
   return 2;
@@ -63,7 +63,7 @@ jail::Result<std::string> read_file(const std::string& path) {
   }
 }
 
-// `path` appears whole or not at all, since it gets its name when everything is in it.
+// `path` appears whole or not at all, since the file gets its name when it is complete.
 jail::Result<void> write_file(const std::string& path, std::string_view content) {
   const std::string part = path + ".part";
   const jail::Fd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
@@ -90,8 +90,8 @@ std::string describe(const jail::ExitReport& report) {
 int convert(const std::string& input, const std::string& result, const std::string& converter) {
   const auto image = read_file(input);
   if (!image) return here(image.error().message());
-  // The file has neither its old name nor an extension: convert shall judge by the content alone,
-  // and a name may itself be an order ("ephemeral:", "@list", "%d").
+  // The file has neither its old name nor an extension: convert must judge by the content alone,
+  // and a name may be a command ("ephemeral:", "@list", "%d").
   const auto spec = confinement::spec(converter, "input", "png:output");
   if (!spec) return here(spec.error().message());
   const auto launcher = jail::Launcher::start();
@@ -104,8 +104,8 @@ int convert(const std::string& input, const std::string& result, const std::stri
   if (auto put = jail->write_file("input", *image, 0600); !put) return here(put.error().message());
 
   if (auto started = jail->start(); !started) return here(started.error().message());
-  // It reads its input from a file. When this returns its last process is dead, and nobody writes
-  // into the working directory any more.
+  // convert reads its input from a file. When this returns its last process is dead, and nobody
+  // writes into the working directory any more.
   const auto output = jail->communicate({}, max_complaints);
   if (!output) return here(output.error().message());
   const jail::ExitReport& report = jail->report();
@@ -117,8 +117,8 @@ int convert(const std::string& input, const std::string& result, const std::stri
   limits.file_bytes = limits.total_bytes = 32u << 20;
   const jail::Collection left = jail::collect(jail->working_directory_fd(), wanted, limits);
   if (left.files.size() != 1) return not_converted("it left no regular file", output->err);
-  // The bytes are the guest's, so whoever decodes this PNG decodes something untrusted; what has
-  // changed is that it is one format, of one well-tested decoder, instead of two hundred.
+  // The bytes are the guest's, so a decoder of this PNG still handles untrusted data; but it is one
+  // format with a well-tested decoder, instead of two hundred.
   if (!left.files[0].content.starts_with(png_signature)) {
     return not_converted("it left something that is no PNG", output->err);
   }

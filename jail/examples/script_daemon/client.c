@@ -25,7 +25,7 @@ void client_enter(struct client* client, enum client_state state, int64_t at_mos
   client->deadline = client_clock() + at_most_ms;
 }
 
-// Whatever still runs for it is killed with its jail.
+// All processes that still run for it are killed with its jail.
 void client_leave(struct client* client) {
   client->state = CLIENT_GONE;
   jail_jail_destroy(client->jail);
@@ -41,7 +41,7 @@ void client_watch(struct client* client, struct source* source, uint32_t events)
   client_leave(client);
 }
 
-// Sends what is pending, and then has more of it read.
+// Sends what is pending, and then starts reading more.
 void client_send(struct client* client) {
   while (client->begin < client->end) {
     const ssize_t sent = send(client->socket.fd, client->pending + client->begin,
@@ -52,7 +52,8 @@ void client_send(struct client* client) {
       return;
     }
     if (sent < 0) {
-      // With no event to wait for, epoll would go on to tell that the script has closed its end.
+      // Even with no event to wait for, epoll would keep reporting that the script has closed its
+      // end.
       source_forget(client->epoll, &client->output);
       client_watch(client, &client->socket, EPOLLOUT);
       return;
@@ -70,8 +71,7 @@ void client_send(struct client* client) {
   }
 }
 
-// The last line of an answer is always ours: a script that prints one like it prints another one
-// before.
+// The last line of an answer is always ours: a script that prints a similar one prints it earlier.
 void client_finish(struct client* client, const char* status) {
   const size_t room = sizeof client->pending - client->end;
   const int size = snprintf(client->pending + client->end, room, "%sjail: %s\n",
@@ -83,7 +83,7 @@ void client_finish(struct client* client, const char* status) {
   client_send(client);
 }
 
-// The script ends where the client ends its side of the connection (shutdown(2)).
+// The script is complete where the client ends its side of the connection (shutdown(2)).
 static void receive(struct client* client) {
   for (;;) {
     const ssize_t got = read(client->socket.fd, client->script + client->script_size,
@@ -107,8 +107,8 @@ static void receive(struct client* client) {
 }
 
 // EPOLLHUP comes when the client has closed the whole connection, not when it has ended its own
-// side: so a client that has left is told from one that has sent everything. Over TCP the two look
-// alike; there a script's length would have to come before it.
+// side: this distinguishes a client that has left from one that has sent everything. Over TCP the
+// two look alike, so the length of the script would have to come before it.
 static void on_socket(void* owner, uint32_t events) {
   struct client* client = owner;
   if (client->state == CLIENT_GONE) return;
@@ -126,7 +126,7 @@ static void on_socket(void* owner, uint32_t events) {
 
 struct client* client_new(int socket, int epoll, jail_pool* pool) {
   struct client* client = calloc(1, sizeof *client);
-  char* script = malloc(MOST_SCRIPT);  // pages come as they are written
+  char* script = malloc(MOST_SCRIPT);  // memory pages are allocated as they are written
   if (client == NULL || script == NULL) {
     free(client);
     free(script);

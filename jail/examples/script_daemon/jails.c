@@ -21,7 +21,7 @@ static jail_status fill_template(jail_template* python, jail_error* error) {
   static const char* const imports[] = {"json", "re", "random", "datetime", NULL};
   const jail_status status = jail_template_set_imports(python, imports, error);
   if (status != JAIL_OK) return status;
-  // One stream for standard output and error, in the order in which they are written.
+  // Standard output and error become one stream, in the order in which they are written.
   return jail_template_set_after_fork(python, "import os\nos.dup2(1, 2)\n", error);
 }
 

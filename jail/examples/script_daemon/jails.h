@@ -8,6 +8,6 @@ struct jails {
   jail_pool* pool;
 };
 
-// Returns -1 and has `error` say why. `jails` is to be closed in any case.
+// Returns -1 on failure, and `error` says why. `jails` must be closed in any case.
 int jails_open(struct jails* jails, jail_error* error);
 void jails_close(struct jails* jails);

@@ -30,7 +30,7 @@ struct service {
   struct source listener, signals, pool;
   struct client* clients;
   int count;
-  int64_t closed_until;  // by client_clock(), where descriptors have run out
+  int64_t closed_until;  // by client_clock(), after descriptors have run out
   int is_draining;
 };
 
@@ -71,7 +71,7 @@ static void on_pool(void* owner, uint32_t events) {
   if (jail_pool_advance(service->jails.pool, &error) != JAIL_OK) fail("the pool", error.text);
 }
 
-// Between two rounds, when no event leads to a client that has gone.
+// Called between two rounds, when no event leads to a client that has gone.
 static void tick(struct service* service) {
   struct client** place = &service->clients;
   while (*place != NULL) {
@@ -90,7 +90,8 @@ static void tick(struct service* service) {
 static int serve(struct service* service) {
   struct epoll_event events[64];
   while (!service->is_draining || service->count > 0) {
-    // Who finds no room, or a daemon that is about to end, waits in the kernel's queue.
+    // Clients wait in the kernel's queue where there is no room for them, or where the daemon is
+    // about to end.
     const int is_paused = client_clock() < service->closed_until;
     const int is_open = !service->is_draining && service->count < MOST_CLIENTS && !is_paused;
     if (source_watch(service->epoll, &service->listener, is_open ? EPOLLIN : 0) != 0) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { WALL_MS = 5000 };  // a script runs; init holds it to that
+enum { WALL_MS = 5000 };  // the deadline of a script, which init enforces
 
 static void finish_with_report(struct client* client) {
   jail_report report = {.size = sizeof report};
@@ -25,7 +25,7 @@ static void finish_with_report(struct client* client) {
   client_finish(client, text);
 }
 
-// Both must have come, in whichever order: the report, and the end of the output.
+// Both must have come, in either order: the report, and the end of the output.
 void run_finish_if_over(struct client* client) {
   if (client->state == CLIENT_RUNS && client->output.fd < 0 && client->begin == client->end &&
       jail_jail_phase(client->jail) == JAIL_PHASE_ENDED) {
@@ -61,7 +61,7 @@ static void start(struct client* client) {
   }
   free(client->script);
   client->script = NULL;
-  close(jail_jail_take_stdin(client->jail));  // a script has no input here: end of file
+  close(jail_jail_take_stdin(client->jail));  // a script has no input here: it reads end of file
   client->output.fd = jail_jail_take_stdout(client->jail);
   client_enter(client, CLIENT_RUNS, WALL_MS + CLIENT_GRACE_MS);
   client_watch(client, &client->output, EPOLLIN);
@@ -94,7 +94,7 @@ void run_on_control(void* owner, uint32_t events) {
 void run_lease(struct client* client) {
   jail_error error = {.size = sizeof error};
   const jail_status status = jail_pool_lease(client->pool, &client->jail, &error);
-  if (status == JAIL_EXHAUSTED) return;  // as many are being made as may be: at the next tick
+  if (status == JAIL_EXHAUSTED) return;  // too many are being made: try again at the next tick
   if (status != JAIL_OK) {
     client_finish(client, error.text);
     return;

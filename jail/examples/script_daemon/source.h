@@ -1,4 +1,4 @@
-// A descriptor in the epoll set, and who is told when something happens to it.
+// A descriptor in the epoll set, and the callback for its events.
 #pragma once
 
 #include <stdint.h>
@@ -8,11 +8,11 @@ struct source {
   int fd;  // -1: none
   void (*ready)(void* owner, uint32_t events);
   void* owner;
-  uint32_t events;  // that epoll was asked for, beside EPOLLHUP and EPOLLERR, which always come
+  uint32_t events;  // the events that epoll was asked for; EPOLLHUP and EPOLLERR always come
   int added;
 };
 
-// Returns -1 with errno.
+// Returns -1 and sets errno on failure.
 static inline int source_watch(int epoll, struct source* source, uint32_t events) {
   struct epoll_event event = {.events = events, .data.ptr = source};
   if (source->added && source->events == events) return 0;
@@ -24,7 +24,7 @@ static inline int source_watch(int epoll, struct source* source, uint32_t events
   return 0;
 }
 
-// Also EPOLLHUP comes no more.
+// EPOLLHUP is not reported any more either.
 static inline void source_forget(int epoll, struct source* source) {
   if (source->added) epoll_ctl(epoll, EPOLL_CTL_DEL, source->fd, 0);
   source->added = 0;

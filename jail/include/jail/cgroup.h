@@ -15,13 +15,13 @@
 
 namespace jail {
 
-// Where this process stands in the cgroup v2 tree, as a directory. Pure: reads the text of
-// /proc/self/cgroup (cgroups(7)) and /proc/self/mountinfo (proc(5)). Nothing where no cgroup v2
-// hierarchy is mounted or this process is outside of what the mount shows.
+// Where this process stands in the cgroup v2 tree, as a directory. Pure: it reads only the text of
+// /proc/self/cgroup (cgroups(7)) and /proc/self/mountinfo (proc(5)). Returns std::nullopt where no
+// cgroup v2 hierarchy is mounted or this process is outside of what the mount shows.
 std::optional<std::string> own_cgroup_directory(std::string_view proc_self_cgroup,
                                                 std::string_view proc_self_mountinfo);
 
-// What the kernel holds one jail to.
+// The limits that the kernel enforces on one jail.
 struct LeafLimits {
   std::uint64_t memory_bytes = 0;
   std::uint32_t processes = 0;      // processes and threads, init included
@@ -33,24 +33,26 @@ struct LeafUsage {
   std::uint64_t memory_peak_bytes = 0;
   std::uint64_t cpu_user_us = 0;
   std::uint64_t cpu_system_us = 0;
-  bool out_of_memory = false;  // the kernel killed in it for want of memory
+  bool out_of_memory = false;  // the kernel killed a process of the leaf since its memory limit was
+                               // reached
 };
 
 class CgroupTree;
 
-// One jail's cgroup. Given up with this object, removed as soon as its last process is gone.
+// One jail's cgroup. The object gives it up when it goes; the directory is removed as soon as its
+// last process is gone.
 class CgroupLeaf {
  public:
   CgroupLeaf(CgroupLeaf&&) noexcept = default;
   CgroupLeaf& operator=(CgroupLeaf&&) noexcept;
   ~CgroupLeaf();
 
-  // For CLONE_INTO_CGROUP. Owned by the leaf.
+  // The directory's descriptor, for CLONE_INTO_CGROUP. Owned by the leaf.
   int directory() const noexcept { return directory_.get(); }
-  void kill() const noexcept;  // every process in it, at once
-  // Also while processes run in it. Errors: kernel.
+  void kill() const noexcept;  // kills every process in it, at once
+  // May also be called while processes run in it. Errors: kernel.
   Result<void> set_memory_limit(std::uint64_t bytes) const;
-  // Until now; to be read before the leaf is given up.
+  // What was used until now; must be read before the leaf is given up.
   LeafUsage usage() const;
 
  private:
@@ -64,17 +66,18 @@ class CgroupLeaf {
   Fd directory_;
 };
 
-// The part of the tree in which leaves are made. A copy means the same part.
+// The part of the tree in which leaves are made. A copy refers to the same part.
 class CgroupTree {
  public:
-  // Takes over `directory`, which must hold no process but this one, be it inside of it or
-  // elsewhere: moves it into the leaf "supervisor" and hands the controllers memory, pids and cpu
-  // down. Leaves of makers that are dead are removed. Nothing has changed after an error. Errors:
+  // Takes over `directory`, which must hold no process but this one (which may also be elsewhere).
+  // Moves this process into the leaf "supervisor", hands the controllers memory, pids and cpu down,
+  // and removes the leaves of makers that are dead. Nothing has changed after an error. Errors:
   // refused (not this user's to write), unsupported (a controller is missing, named; a threaded
   // cgroup), exhausted (other processes are in it), invalid (no cgroup v2).
   static Result<CgroupTree> adopt(const std::string& directory);
 
-  // As root, before it becomes that user: hands over what systemd's Delegate= hands over.
+  // Must be called as root, before the process becomes that user. Hands over what systemd's
+  // Delegate= hands over.
   Result<void> give_to(std::uint32_t user, std::uint32_t group) const;
 
   // Thread-safe.

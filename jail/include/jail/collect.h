@@ -1,5 +1,5 @@
 // What a guest left in its working directory, as values. The guest chose every name, type and size
-// in there, so nothing is followed, nothing is waited for, and everything is bounded.
+// in there, so collecting follows no link, waits for nothing and bounds everything.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ enum class SkipReason : std::uint8_t {
   unreadable,        // any other failure to open or read it
 };
 
-// "not a regular file" and the like.
+// The reason in words, such as "not a regular file".
 std::string_view to_string(SkipReason reason) noexcept;
 
 // A regular file with all of its content.
@@ -34,13 +34,13 @@ struct CollectedFile {
   std::string content;
 };
 
-// A file that a glob names and that was not collected.
+// A file that a glob names but that was not collected.
 struct SkippedFile {
   std::string path;
   SkipReason reason = SkipReason::unreadable;
 };
 
-// How much collect() takes and how hard it looks.
+// How much collect() takes and how hard it looks. A bound that runs out is a SkipReason.
 struct CollectLimits {
   std::uint32_t files = 64;
   std::uint64_t file_bytes = 4u << 20;
@@ -66,7 +66,7 @@ struct Collection {
 // 512 bytes or 32 components.
 Result<void> check_glob(std::string_view glob);
 
-// Whether `glob` names the relative `path`, as collect() would take it.
+// Returns whether `glob` names the relative `path`, as collect() would take it.
 bool glob_names(const std::string& glob, std::string_view path);
 
 // The regular files below `directory` that any of `globs` names, each once. Meant for

@@ -11,17 +11,17 @@ namespace jail {
 enum class Ended : std::uint8_t {
   exited,         // exit_code is its status
   signaled,       // died of `signal`, which nobody outside sent
-  timed_out,      // wall deadline or CPU time used up
+  timed_out,      // the wall deadline passed or the CPU time is used up
   out_of_memory,  // killed because the jail reached its memory limit
   violation,      // died of SIGSYS: the seccomp policy killed it
-  killed,         // the jail was killed from outside, by nobody of this library
+  killed,         // killed from outside, by nobody of this library
   cancelled,      // the owner asked for it
 };
 
-// What holds a limit: who would notice if the guest went past it.
+// What holds a limit: the part that notices if the guest exceeds it.
 enum class Enforcer : std::uint8_t { none, rlimit, watchdog, cgroup };
 
-// Who holds which limit of a jail.
+// What holds each limit of a jail.
 struct Enforcement {
   Enforcer memory = Enforcer::none;
   Enforcer processes = Enforcer::none;
@@ -32,11 +32,11 @@ struct Enforcement {
 struct Usage {
   std::chrono::microseconds cpu_user{0};
   std::chrono::microseconds cpu_system{0};
-  // As far as it was seen at any time, and at least that of the largest process that has ended,
-  // with the files that it had mapped.
+  // The largest amount that was seen at any time, and at least that of the largest process that has
+  // ended, with the files that it had mapped.
   std::uint64_t memory_peak_bytes = 0;
-  // How many processes held the memory when it was more than its limit. 0 where it never was, and
-  // where a cgroup holds the limit: the kernel does not say it.
+  // How many processes held the memory when it exceeded its limit. 0 where it never did, and where
+  // a cgroup holds the limit, since the kernel does not tell.
   std::uint32_t processes_at_memory_limit = 0;
 };
 

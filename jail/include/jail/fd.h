@@ -1,11 +1,11 @@
-// Owner of a file descriptor. A plain `int` anywhere in this library only looks.
+// Owner of a file descriptor. Everywhere else in this library a plain `int` only refers to one.
 #pragma once
 
 #include <utility>
 
 namespace jail {
 
-// Closes the descriptor that it holds when it goes; moved, never copied.
+// Closes its descriptor when it is destroyed; it can be moved, not copied.
 class Fd {
  public:
   Fd() noexcept = default;
@@ -21,9 +21,9 @@ class Fd {
 
   // No operator bool: 0 is a valid descriptor and would read as false.
   bool valid() const noexcept { return fd_ >= 0; }
-  // Still this object's to close; -1 where it holds none.
+  // The descriptor, which this object still owns; -1 where it holds none.
   int get() const noexcept { return fd_; }
-  // From now on the caller's to close.
+  // Gives up the descriptor, which the caller must close from now on.
   [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
   void reset(int fd = -1) noexcept;  // closes what it held
 

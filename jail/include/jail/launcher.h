@@ -15,24 +15,27 @@
 
 namespace jail {
 
-// What a Launcher is started with. The default needs nothing of the host.
+// The options of a Launcher. The defaults require nothing of the host.
 struct LauncherOptions {
-  // Where each jail gets a cgroup of its own. Without it rlimits and a watchdog hold the limits.
+  // The tree in which each jail gets a cgroup of its own. Without it rlimits and a watchdog hold
+  // the limits.
   std::optional<CgroupTree> cgroups = std::nullopt;
-  // The way out of jails with Network::Kind::egress. Shared with as many launchers as there are.
+  // The way out of jails with Network::Kind::egress. Any number of launchers may share it.
   std::shared_ptr<const EgressProxy> egress = nullptr;
   // A user and a group of the host for each jail. Without it all have those of this process. With
   // it a jail shows no volumes, and of the host's files what everybody may read.
   std::shared_ptr<const IdRange> ids = nullptr;
 };
 
-// By how much the kernel's Landlock confines guests beside their mounts, namespaces and filter.
+// How far the kernel's Landlock confines guests, in addition to their mounts, namespaces and
+// filter.
 struct LandlockReach {
-  int version = 0;       // of its interface; 0: the kernel has none that serves, not even for files
-  bool signals = false;  // signals and abstract sockets too, not files alone
+  int version = 0;       // version of its interface; 0: the kernel has none that serves, not even
+                         // for files
+  bool signals = false;  // whether it confines signals and abstract sockets too, not files alone
 };
 
-// That of the running kernel. What a guest gets is the same.
+// The reach of the running kernel's Landlock. Guests get the same.
 LandlockReach landlock_reach() noexcept;
 
 // Makes jails; one is enough for a process. Its const methods may be called from any thread at
@@ -54,10 +57,10 @@ class Launcher {
   // another).
   Result<Jail> launch(const JailSpec& spec) const;
 
-  // First what `spec` loosens, each with its reason ("Loosened: nothing" where that is so):
-  // volumes, devices, binds beside the root, a policy that permits more than the default one,
-  // network. Then the plan in words, one system call a line, as launch() would run it. Thread-safe.
-  // Errors: as launch().
+  // Says first what `spec` loosens, each with its reason, or "Loosened: nothing": volumes, devices,
+  // binds beside the root, a policy that permits more than the default one, network. Then says the
+  // plan in words, one system call a line, as launch() would run it. Thread-safe. Errors: as
+  // launch().
   Result<std::string> explain(const JailSpec& spec) const;
 
   // What holds the limits of the jails launched here.
@@ -66,8 +69,8 @@ class Launcher {
   // LandlockReach::version of the guests that are launched here.
   int landlock_version() const noexcept;
 
-  // A pidfd, readable when the launcher has ended. Owned by the Launcher, which takes the status of
-  // that child when it goes; a Pool that is advanced does so within a second.
+  // A pidfd, readable when the launcher has ended. Owned by the Launcher, which reaps that child
+  // when it is destroyed; a Pool that is advanced reaps it within a second.
   int process_fd() const noexcept;
 
   struct State;                                                            // the library's own

@@ -1,5 +1,5 @@
 // Which system calls a guest may make. A Policy is a plain value: an allow-list of rules, each with
-// the reason it stands there. compile_policy() turns it into the BPF program that the kernel loads.
+// the reason why it is there. compile_policy() turns it into the BPF program that the kernel loads.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace jail {
 
-// What becomes of a system call.
+// The outcome of a system call.
 enum class Verdict : std::uint8_t {
   allow,
   error,  // the call returns -1 with `error_number`
   kill,   // the whole process dies of SIGSYS
 };
 
-// A verdict with what it needs.
+// A verdict with its parameter.
 struct Decision {
   Verdict verdict = Verdict::error;
   int error_number = 0;  // only with Verdict::error
@@ -42,8 +42,8 @@ struct ArgumentTest {
 };
 
 // A rule with tests decides the calls for which all its tests hold; several rules may name the same
-// call. A rule without tests decides the rest of that call; where there is none, the rest falls to
-// Policy::otherwise. The order of the rules means nothing: rules that could disagree are refused.
+// call. A rule without tests decides the remaining calls; where there is none, Policy::otherwise
+// decides them. The order of the rules means nothing: rules that could disagree are refused.
 struct Rule {
   std::string syscall;
   Decision decision;
@@ -53,7 +53,7 @@ struct Rule {
   bool operator==(const Rule&) const = default;
 };
 
-// A name for messages, the rules, and what becomes of all other calls.
+// A name for messages, the rules, and the decision on all other calls.
 struct Policy {
   std::string name;
   // For calls that no rule names: ENOSYS, so that programs fall back instead of failing. Never
@@ -67,14 +67,15 @@ struct Policy {
 // The policy that ships with the library, compiled in from policies/default.json.
 const Policy& default_policy();
 
-// `base` with more rules. One with tests joins those of its call, and compile_policy() refuses it
-// where the two could disagree; one without tests decides its whole call, in the place of all that
-// `base` says about it. The name says that there are more. Thread-safe.
+// Returns `base` with more rules. A rule with tests joins the rules of its call, and
+// compile_policy() refuses it where they could disagree; a rule without tests decides its whole
+// call and replaces all that `base` says about it. The name of the result says that there are more
+// rules. Thread-safe.
 Policy with_rules(Policy base, const std::vector<Rule>& added);
 
-// What shells and full-screen programs do with a terminal of the jail's own, beyond what
-// default_policy() allows: to move a job into the foreground, and to set the size. For
-// with_rules(), where processes get terminals (ProcessSpec::terminal). Thread-safe.
+// The rules that shells and full-screen programs need for a terminal of the jail's own, beyond
+// default_policy(): to move a job into the foreground, and to set the size. For with_rules(), where
+// processes get terminals (ProcessSpec::terminal). Thread-safe.
 std::vector<Rule> terminal_rules();
 
 // Something that a policy permits and default_policy() may not.
@@ -82,14 +83,14 @@ struct LooserRule {
   std::string syscall;
   std::string
       what;         // "allow", "allow where argument 0 & 0xf is 0x2", "lacks the refusal where ..."
-  std::string why;  // of the rule; of one that is missing, what it was for
+  std::string why;  // the reason of the rule; for a refusal that is missing, the reason that it had
 };
 
 // A loadable seccomp-bpf program: each element is one `struct sock_filter` (linux/filter.h).
 struct FilterProgram {
   std::vector<std::uint64_t> instructions;
-  // What compile_policy() knows of it, for Launcher::explain(): the policy's name, and its rules
-  // that allow something and are not default_policy()'s, with the refusals that it lacks.
+  // The facts that compile_policy() keeps for Launcher::explain(): the policy's name, its rules
+  // that allow something and are not default_policy()'s, and the refusals that it lacks.
   std::string policy = {};
   std::vector<LooserRule> looser = {};
 };

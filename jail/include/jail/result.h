@@ -9,7 +9,7 @@
 
 namespace jail {
 
-// What a caller can do about an error depends on this alone.
+// The kind of an error, on which alone depends what a caller can do about it.
 enum class ErrorKind {
   invalid,      // what the caller asked for cannot be expressed or is out of range
   refused,      // the host or a rule of this library forbids it
@@ -17,10 +17,10 @@ enum class ErrorKind {
   exhausted,    // a limit of the host is reached (descriptors, user namespaces, processes)
   kernel,       // a system call failed for another reason
   closed,       // the other side (launcher, jail) is gone
-  timed_out,    // the time that the caller gave is over; what was waited for goes on
+  timed_out,    // the caller's time limit passed; what was waited for goes on
 };
 
-// What failed, as a value: made once, copied freely, empty of anything that must be released.
+// A failure as a value: made once, copied freely, with nothing that must be released.
 struct Error {
   ErrorKind kind = ErrorKind::kernel;
   std::string doing;  // what was attempted: "mount /usr read-only (step 9 of 22)"
@@ -31,7 +31,7 @@ struct Error {
   std::string message() const;
 };
 
-// The error of a caller who asked for what cannot be expressed or is out of range.
+// The error for a request that cannot be expressed or is out of range.
 inline Error invalid(std::string doing) { return {ErrorKind::invalid, std::move(doing), 0, {}}; }
 
 // A value or an Error, with the method names of std::expected.
@@ -46,7 +46,7 @@ class [[nodiscard]] Result {
   bool has_value() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }
 
-  // The value; the library names what it may be called on.
+  // The value. The library documents which states it may be called in.
   T& value() & noexcept { return existing(std::get_if<0>(&state_)); }
   const T& value() const& noexcept { return existing(std::get_if<0>(&state_)); }
   T&& value() && noexcept { return std::move(existing(std::get_if<0>(&state_))); }
@@ -56,7 +56,7 @@ class [[nodiscard]] Result {
   T* operator->() noexcept { return &value(); }
   const T* operator->() const noexcept { return &value(); }
 
-  // Only where there is no value.
+  // Must be called only where there is no value.
   const Error& error() const& noexcept { return existing(std::get_if<1>(&state_)); }
   Error&& error() && noexcept { return std::move(existing(std::get_if<1>(&state_))); }
 
@@ -70,7 +70,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-// Done, or an Error.
+// Success, or an Error.
 template <>
 class [[nodiscard]] Result<void> {
  public:
@@ -79,7 +79,7 @@ class [[nodiscard]] Result<void> {
 
   bool has_value() const noexcept { return !error_.has_value(); }
   explicit operator bool() const noexcept { return has_value(); }
-  // Only where it was not done.
+  // Must be called only after a failure.
   const Error& error() const& noexcept {
     if (!error_) std::terminate();
     return *error_;

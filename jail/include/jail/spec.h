@@ -1,5 +1,5 @@
-// What one jail shall be: plain values, no kernel state. The spec that takes no effort is the
-// safest one; every loosening is a field that somebody wrote.
+// The specification of one jail: plain values, no kernel state. The spec that takes no effort is
+// the safest one; every loosening is a field that somebody wrote.
 #pragma once
 
 #include <chrono>
@@ -15,38 +15,39 @@
 
 namespace jail {
 
-// What is shown at a place of the root.
+// The type of what is shown at a place of the root.
 enum class NodeKind : std::uint8_t { directory, file };
 
 // A read-only view of a directory or file of the host, nosuid and nodev. A directory is shown by an
 // overlay mount of the jail's own, so that no lock on what is in it reaches another jail: nothing
-// may be mounted below it. The inode of a file is the host's, and a lock on it is seen by all who
-// can open it; where that matters, and it fits, make it a TextFile.
+// may be mounted below it. The inode of a file is the host's, so everyone who can open it sees a
+// lock on it; where that matters, and the content is small enough, make it a TextFile.
 struct ReadOnlyBind {
   std::string source;  // absolute path on the host; symbolic links are followed
   std::string target;  // absolute path in the jail
   NodeKind kind = NodeKind::directory;
-  std::string why = {};  // one line of text; for JailSpec::binds, where it must not be empty
+  std::string why = {};  // one line of text; used only in JailSpec::binds, where it must not be
+                         // empty
 };
 
-// Whether what is in a volume can be executed.
+// Whether programs that lie in a volume can be executed.
 enum class Programs : std::uint8_t { refused, allowed };
 
 // A writable view of a directory of the host: the directory itself, nosuid and nodev, and noexec
 // unless `programs` says otherwise (an interpreter reads a script from it all the same).
 //
 // The directory must belong to the launcher's user, who must be able to write into it, and nothing
-// may be mounted below it. No component of `source` may be a symbolic link: what was meant is what
-// is opened, whoever can exchange a link in between. Refused are /, /etc and everything in it, and
-// what is or lies in /proc, /sys or /dev or on a file system of their kind.
+// may be mounted below it. No component of `source` may be a symbolic link, so that nobody can
+// redirect the path by exchanging a link. Refused are /, /etc and everything in it, and /proc, /sys
+// and /dev with everything in them or on a file system of their kind.
 //
-// What a guest writes belongs to the launcher's user and stays. It is the host's disk: neither
-// Limits::memory_bytes nor any bound of the jail's own holds it, but Limits::file_bytes for each
-// file; whoever needs a bound puts a quota on the directory. What is in there afterwards is the
-// guest's doing: links that lead anywhere on the host, pipes that nobody writes to, programs with
-// the set-user-ID bit, so keep it where other users have no path to it, and look at its files as
-// jail/collect.h does. A guest can connect to a socket that a process of the host has in it, and
-// finds the path of `source` in its mountinfo. Jails that have the same source share all of it.
+// What a guest writes belongs to the launcher's user and stays. It takes the host's disk: no limit
+// of the jail bounds it but Limits::file_bytes, for each file; for a bound in all, put a quota on
+// the directory. What is in there afterwards is the guest's doing: links that lead anywhere on the
+// host, pipes that nobody writes to, programs with the set-user-ID bit, so keep the directory where
+// other users have no path to it, and read its files as jail/collect.h does. A guest can connect to
+// a socket that a process of the host has in it, and finds the path of `source` in its mountinfo.
+// Jails that have the same source share all of it.
 struct Volume {
   std::string source;  // absolute path on the host
   std::string target;  // absolute path in the jail, where nothing else is
@@ -58,12 +59,12 @@ struct Volume {
 enum class DeviceAccess : std::uint8_t { read, read_write };
 
 // A character device of the host beside the five that every jail has (null, zero, full, random,
-// urandom), at the same path. It must exist and the launcher's user must have this access to it, no
-// less and no more: a mount cannot take away what a device's mode gives, so a device that the user
-// may also write to is not given as one to read. Refused are /dev/mem, /dev/kmem, /dev/port and
-// whatever else is of their driver, by number and not by name; block devices; links. What a guest
-// may do with it is up to its driver and to the filter, which lists the ioctl commands that pass.
-// Jails that have the same device can notice each other by locks on it.
+// urandom), at the same path. It must exist, and the launcher's user must have exactly this access
+// to it: a mount cannot take away what a device's mode grants, so a device that the user may also
+// write to cannot be given read-only. Refused are all devices of the driver of /dev/mem, /dev/kmem
+// and /dev/port (by number, not by name), block devices and links. What a guest may do with it is
+// up to its driver and to the filter, which lists the ioctl commands that pass. Jails that have the
+// same device can notice each other by locks on it.
 struct Device {
   std::string path;  // "/dev/kvm"
   DeviceAccess access = DeviceAccess::read_write;
@@ -80,7 +81,7 @@ struct Link {
 struct TextFile {
   std::string target;
   std::string text;
-  std::optional<timespec> modified = std::nullopt;  // when the jail is made, where there is none
+  std::optional<timespec> modified = std::nullopt;  // nullopt: the time at which the jail is made
 };
 
 // All that a guest can see of the file system beside its own tmpfs mounts, /dev and /proc.
@@ -88,23 +89,23 @@ struct Root {
   std::vector<ReadOnlyBind> binds;
   std::vector<Link> links;
   std::vector<TextFile> files;
-  // Directories in those of `binds`, by their paths in the jail, that are empty to guests. One of
-  // JailSpec::binds whose source and target are such a path shows it after all.
+  // Directories inside of `binds`, by their paths in the jail, that are empty to guests. A bind in
+  // JailSpec::binds whose source and target are such a path shows that directory after all.
   std::vector<std::string> hidden = {};
 };
 
-// The root that needs no download: the host's own /usr, without /usr/local and /usr/src, where
-// people put what no package brought, and the few files of /etc that programs in it look up, as
-// they stand on this host at the time of the call.
+// The root that needs no download: the host's own /usr, without /usr/local and /usr/src, which hold
+// files that no package brought, and the few files of /etc that its programs look up, as they are
+// on this host at the time of the call.
 Root host_root();
 
 // The same parts of a directory tree that was built for it. `path` is absolute; where it is a link,
-// the tree that it leads to now is meant, so that replacing the link changes nothing under way.
-// Errors: ErrorKind::invalid or refused; the tree and its /usr must be directories that belong to
-// root or to this process's user and that nobody else may write into.
+// it is resolved now, so that replacing the link later changes nothing. Errors: ErrorKind::invalid
+// or refused; the tree and its /usr must be directories that belong to root or to this process's
+// user and that nobody else may write into.
 Result<Root> directory_root(const std::string& path);
 
-// What a jail may use. Each is held by what Launcher::enforcement() names.
+// What a jail may use. Launcher::enforcement() names what holds each limit.
 struct Limits {
   std::chrono::milliseconds wall{5000};  // from start() on
   std::chrono::milliseconds cpu{5000};   // user + system of all processes of the jail together
@@ -121,13 +122,13 @@ struct Limits {
   std::uint32_t tmp_inodes = 16384;
 };
 
-// When a jail ends by itself.
+// The event that ends a jail.
 enum class Life : std::uint8_t {
-  one_program,  // when the program of JailSpec::argv has ended
-  until_ended,  // only at one of its limits: processes are spawned into it (Jail::spawn())
+  one_program,  // the end of the program of JailSpec::argv
+  until_ended,  // nothing but its limits: processes are spawned into it (Jail::spawn())
 };
 
-// Of a terminal, in characters.
+// The size of a terminal, in characters.
 struct TerminalSize {
   std::uint16_t columns = 80;
   std::uint16_t rows = 24;
@@ -136,16 +137,16 @@ struct TerminalSize {
 // One jail. argv, root and filter have no default; the rest is as tight as it comes.
 struct JailSpec {
   Life life = Life::one_program;
-  // Both empty for Life::until_ended, where each ProcessSpec has its own.
+  // Both are empty for Life::until_ended, where each ProcessSpec has its own.
   std::vector<std::string> argv;  // argv[0] is a path inside the jail; no PATH look-up
   std::vector<std::string> env;   // "NAME=value"; nothing is inherited
   std::string working_directory = "/workspace";
   std::string hostname = "sandbox";
   Root root;
-  // What a jail has beside its root, each with a reason; Launcher::explain() lists them. Targets
-  // are places that nothing else of the jail is at, above or below. Sources of binds are not /, nor
-  // in /proc, /sys or /dev. All jails of a pool have them, and so share what its volumes hold; of
-  // Warmth::forked the zygote has them too.
+  // The jail's additions to its root, each with a reason; Launcher::explain() lists them. Nothing
+  // else of the jail may be at, above or below a target. The source of a bind must not be / or lie
+  // in /proc, /sys or /dev. All jails of a pool have them, and so share the contents of its
+  // volumes; with Warmth::forked the zygote has them too.
   std::vector<ReadOnlyBind> binds = {};
   std::vector<Volume> volumes = {};
   std::vector<Device> devices = {};
@@ -159,8 +160,8 @@ struct JailSpec {
   FilterProgram filter;  // from compile_policy(); an empty program is refused
 };
 
-// What one run may use, where that is decided later than the rest of Limits. What is not named is
-// as in JailSpec::limits.
+// Limits of one run, for callers that decide them later than the rest of Limits. A limit that is
+// not set is that of JailSpec::limits.
 struct RunLimits {
   std::optional<std::chrono::milliseconds> wall = std::nullopt;  // from start() on
   std::optional<std::chrono::milliseconds> cpu = std::nullopt;

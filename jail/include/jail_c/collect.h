@@ -16,7 +16,7 @@ typedef struct jail_collect_limits {
   uint64_t comparisons;   // bytes of globs times bytes of names; 200 million
   uint32_t files;         // 64
   uint32_t depth;         // directories above a file; 32
-  uint32_t entries;       // looked at; 65536
+  uint32_t entries;       // entries that are looked at; 65536
   uint32_t listed_skips;  // 256
 } jail_collect_limits;
 
@@ -33,7 +33,7 @@ typedef enum jail_skip_reason {
 } jail_skip_reason;
 const char* jail_skip_reason_text(jail_skip_reason reason);
 
-// Pointers into the collection. `path` is relative, bytes as the guest named it.
+// The pointers lead into the collection. `path` is relative, with the bytes that the guest chose.
 typedef struct jail_collected_file {
   size_t size;
   const char* path;
@@ -54,9 +54,10 @@ jail_status jail_collect(int directory, const char* const* globs, const jail_col
                          jail_collection** collection, jail_error* error);
 void jail_collection_destroy(jail_collection* collection);
 size_t jail_collection_files(const jail_collection* collection);
-size_t jail_collection_skipped(const jail_collection* collection);  // that are listed
+size_t jail_collection_skipped(const jail_collection* collection);  // the number of those that are
+                                                                    // listed
 uint64_t jail_collection_skipped_total(const jail_collection* collection);
-// By number, from 0. JAIL_INVALID: there are no more.
+// The file of that number, from 0. JAIL_INVALID: there are no more.
 jail_status jail_collection_file(const jail_collection* collection, size_t index,
                                  jail_collected_file* file, jail_error* error);
 jail_status jail_collection_skip(const jail_collection* collection, size_t index,

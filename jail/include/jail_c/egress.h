@@ -15,7 +15,7 @@ extern "C" {
 // process. Any number of threads may use it at once.
 typedef struct jail_egress jail_egress;
 
-// An element of arrays: never grows.
+// An element of arrays, so it never grows.
 typedef struct jail_egress_address {
   const char* name;
   const char* address;  // "192.0.2.1"
@@ -23,17 +23,18 @@ typedef struct jail_egress_address {
 
 typedef struct jail_egress_options {
   size_t size;
-  // Names that are not looked up; a name may be there more than once.
+  // Names that are not looked up; a name may appear more than once.
   const jail_egress_address* addresses;
   size_t address_count;
   uint32_t connections_per_jail;  // 64
-  uint32_t idle_s;                // a connection that carries nothing for so long is cut; 300
+  uint32_t idle_s;                // a connection that carries nothing for this long is cut; 300
   uint32_t connect_s;             // for look-up and connection together; 10
   uint32_t reserved;              // 0
 } jail_egress_options;
 
-// Whether jail_spec_allow_network() takes it: "pypi.org:443", "*.example.org:443",
-// "10.0.0.0/8:5432", "[2001:db8::/32]:443"; jail/egress.h says what each allows.
+// Checks whether jail_spec_allow_network() takes the rule, such as "pypi.org:443",
+// "*.example.org:443", "10.0.0.0/8:5432", "[2001:db8::/32]:443"; jail/egress.h says what each
+// allows.
 jail_status jail_egress_check_rule(const char* rule, jail_error* error);
 
 // `options` may be NULL.
@@ -50,7 +51,7 @@ typedef enum jail_egress_event {
   JAIL_EGRESS_ENDED = 1     // a connection that was made is over
 } jail_egress_event;
 
-// What became of a request.
+// The verdict on a request.
 typedef enum jail_egress_verdict {
   JAIL_EGRESS_REFUSED = 0,
   JAIL_EGRESS_ALLOWED = 1
@@ -58,7 +59,7 @@ typedef enum jail_egress_verdict {
 
 typedef struct jail_egress_decisions jail_egress_decisions;
 
-// Pointers into the decisions, printable ASCII.
+// The pointers lead into the decisions; all text is printable ASCII.
 typedef struct jail_egress_decision {
   size_t size;
   jail_egress_event event;
@@ -67,19 +68,20 @@ typedef struct jail_egress_decision {
   const char* destination;  // as asked for, "pypi.org:443"; empty where that could not be read
   const char* address;      // connected to; empty where none was
   const char* reason;       // the rule that allows it, or why it came to nothing
-  uint64_t sent_bytes;      // from the jail, of JAIL_EGRESS_ENDED
-  uint64_t received_bytes;  // to the jail, the same
-  uint64_t dropped;         // decisions before this one that nobody took in time
-  uint64_t lasted_ms;       // since it was connected, of JAIL_EGRESS_ENDED
+  uint64_t sent_bytes;      // bytes from the jail, with JAIL_EGRESS_ENDED
+  uint64_t received_bytes;  // bytes to the jail, with JAIL_EGRESS_ENDED
+  uint64_t dropped;         // decisions before this one that were dropped because nobody took them
+                            // in time
+  uint64_t lasted_ms;       // since it was connected, with JAIL_EGRESS_ENDED
 } jail_egress_decision;
 
-// Takes those that wait, the oldest first, at most 1,024 and perhaps none. Never blocks.
+// Takes the decisions that wait, the oldest first, at most 1,024 and perhaps none. Never blocks.
 // JAIL_CLOSED: the proxy has ended and all was taken, start another.
 jail_status jail_egress_take(jail_egress* egress, jail_egress_decisions** decisions,
                              jail_error* error);
 void jail_egress_decisions_destroy(jail_egress_decisions* decisions);
 size_t jail_egress_decisions_count(const jail_egress_decisions* decisions);
-// By number, from 0. JAIL_INVALID: there are no more.
+// The decision of that number, from 0. JAIL_INVALID: there are no more.
 jail_status jail_egress_decisions_at(const jail_egress_decisions* decisions, size_t index,
                                      jail_egress_decision* decision, jail_error* error);
 

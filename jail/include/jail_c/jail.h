@@ -18,16 +18,17 @@ typedef enum jail_phase {
 
 typedef enum jail_ended {
   JAIL_ENDED_EXITED = 0,
-  JAIL_ENDED_SIGNALED = 1,       // by a signal that nobody outside sent
+  JAIL_ENDED_SIGNALED = 1,       // it died of a signal that nobody outside sent
   JAIL_ENDED_TIMED_OUT = 2,      // wall deadline or CPU time used up
   JAIL_ENDED_OUT_OF_MEMORY = 3,  // the jail reached its memory limit
   JAIL_ENDED_VIOLATION = 4,      // the policy killed it
-  JAIL_ENDED_KILLED = 5,         // from outside, by nobody of this library
+  JAIL_ENDED_KILLED = 5,         // killed from outside, by nobody of this library
   JAIL_ENDED_CANCELLED = 6       // the owner asked for it
 } jail_ended;
-const char* jail_ended_text(jail_ended ended);  // "timed out" and the like; "unknown"
+const char* jail_ended_text(jail_ended ended);  // "timed out" and the like; "unknown" for any other
+                                                // value
 
-// Who would notice if the guest went past a limit.
+// What notices if the guest exceeds a limit.
 typedef enum jail_enforcer {
   JAIL_ENFORCER_NONE = 0,
   JAIL_ENFORCER_RLIMIT = 1,
@@ -36,7 +37,7 @@ typedef enum jail_enforcer {
 } jail_enforcer;
 const char* jail_enforcer_text(jail_enforcer enforcer);
 
-// Limits of one run; 0 is what the jail was made with.
+// Limits of one run; 0 stands for the limit that the jail was made with.
 typedef struct jail_run_limits {
   size_t size;
   uint64_t wall_ms;
@@ -60,26 +61,26 @@ typedef struct jail_report {
   uint64_t started_us;  // jail_jail_start() to the guest's execve
   uint64_t ran_us;      // execve to the guest's end
   uint64_t ended_us;    // the guest's end to the death of its last process
-  // How many processes held the memory when it was more than its limit; 0 elsewhere, and where a
-  // cgroup holds the limit.
+  // How many processes held the memory when it exceeded its limit; 0 where it never did, and where
+  // a cgroup holds the limit.
   uint64_t processes_at_memory_limit;
 } jail_report;
 
 void jail_jail_destroy(jail_jail* jail);  // kills what still runs
 
-jail_phase jail_jail_phase(const jail_jail* jail);  // NULL: JAIL_PHASE_ENDED
+jail_phase jail_jail_phase(const jail_jail* jail);  // JAIL_PHASE_ENDED for NULL
 // Readable, or hung up, when jail_jail_advance() has something to do. Owned by the jail, as the two
 // below. -1 with NULL.
 int jail_jail_control_fd(const jail_jail* jail);
 // A pidfd, readable once every process of the jail is dead. -1 in JAIL_PHASE_LAUNCHING.
 int jail_jail_process_fd(const jail_jail* jail);
 // For *at(2) calls and jail_collect(), also after the end. -1 before JAIL_PHASE_READY. What is in
-// there after the start is the guest's doing: never follow it.
+// there after the start is the guest's doing: never follow its links.
 int jail_jail_working_directory_fd(const jail_jail* jail);
 
 // Takes note of what happened; never blocks. `now` may be NULL. An error means that the jail could
-// not be made or its program not be started, and names the step; it is of no use after it, and says
-// the same whenever it is asked.
+// not be made or its program could not be started, and names the step; the jail is of no use
+// afterwards, and every further call fails with the same error.
 jail_status jail_jail_advance(jail_jail* jail, jail_phase* now, jail_error* error);
 // Blocks until `phase` is reached or passed; at most 24 days. JAIL_TIMED_OUT: the jail goes on.
 // Does not read the guest's streams. `now` may be NULL.
@@ -106,16 +107,16 @@ jail_status jail_jail_signal(jail_jail* jail, int number, jail_error* error);
 // kept each other from being stopped. See jail::Jail::pause().
 jail_status jail_jail_pause(jail_jail* jail, jail_error* error);
 jail_status jail_jail_resume(jail_jail* jail, jail_error* error);
-jail_activity jail_jail_activity(const jail_jail* jail);  // NULL: JAIL_ACTIVITY_ACTIVE
-// Asks init to end the jail; the report follows. From any thread, also while another one uses the
-// jail, as in jail_jail_wait(), but not while it destroys it.
+jail_activity jail_jail_activity(const jail_jail* jail);  // JAIL_ACTIVITY_ACTIVE for NULL
+// Asks init to end the jail; the report follows. May be called from any thread, also while another
+// one uses the jail, as in jail_jail_wait(), but not while it destroys it.
 void jail_jail_cancel(jail_jail* jail);
-// Kills the jail at once: the report is there, with `why`, of TIMED_OUT, OUT_OF_MEMORY, KILLED and
-// CANCELLED, or where init had begun to take the jail apart with what it knew then. For a deadline
-// that passed unreported.
+// Kills the jail at once. The report is there, with `why` as its ending (one of TIMED_OUT,
+// OUT_OF_MEMORY, KILLED and CANCELLED), or, where init had begun to take the jail apart, with what
+// init knew then. For a deadline that passed unreported.
 void jail_jail_kill(jail_jail* jail, jail_ended why);
 // The other ends of the guest's streams, non-blocking and close-on-exec, for the caller to close.
-// Each can be taken once, then it is -1.
+// Each can be taken once; after that the function returns -1.
 int jail_jail_take_stdin(jail_jail* jail);
 int jail_jail_take_stdout(jail_jail* jail);
 int jail_jail_take_stderr(jail_jail* jail);
@@ -129,18 +130,18 @@ typedef struct jail_output jail_output;
 // Gives the guest `input`, reads what it writes, and returns when every process of the jail is
 // dead. Blocks as long as the guest may run and, where init reports nothing, ten seconds more,
 // after which the jail is killed as TIMED_OUT. Keeps up to `max_bytes` of each output; 0: 1 MiB.
-// After jail_jail_start(), with the streams in their place. Raises no SIGPIPE. `input` may be NULL
-// where `length` is 0.
+// Must be called after jail_jail_start(), before any stream is taken. Raises no SIGPIPE. `input`
+// may be NULL where `length` is 0.
 jail_status jail_jail_communicate(jail_jail* jail, const void* input, size_t length,
                                   uint64_t max_bytes, jail_output** output, jail_error* error);
 void jail_output_destroy(jail_output* output);
-// Bytes as the guest wrote them, with a NUL behind them; owned by `output`. `length` may be NULL.
+// NULL for NULL
 const char* jail_output_out(const jail_output* output, size_t* length);  // NULL with NULL
 const char* jail_output_err(const jail_output* output, size_t* length);
-uint64_t jail_output_out_lost_bytes(const jail_output* output);  // beyond `max_bytes`
+uint64_t jail_output_out_lost_bytes(const jail_output* output);  // bytes beyond `max_bytes`
 uint64_t jail_output_err_lost_bytes(const jail_output* output);
 
-// Only in JAIL_PHASE_ENDED, else JAIL_INVALID.
+// Must be called in JAIL_PHASE_ENDED, else it returns JAIL_INVALID.
 jail_status jail_jail_report(const jail_jail* jail, jail_report* report, jail_error* error);
 
 #ifdef __cplusplus

@@ -34,8 +34,8 @@ typedef struct jail_enforcement {
   uint32_t reserved;
 } jail_enforcement;
 
-// The directory that this process stands in, for jail_launcher_options. JAIL_UNSUPPORTED: there is
-// none that can be seen. To be given to jail_text_destroy().
+// The cgroup directory of this process, for jail_launcher_options. JAIL_UNSUPPORTED: none is
+// visible. The caller gives `path` to jail_text_destroy().
 jail_status jail_own_cgroup_directory(char** path, jail_error* error);
 
 // Jails run with this process's user, unless jail_launcher_options.ids has others, and this process
@@ -47,17 +47,18 @@ void jail_launcher_destroy(jail_launcher* launcher);  // running jails go on
 // Does not wait for the jail to be ready. JAIL_CLOSED: the launcher is gone, start another.
 jail_status jail_launcher_launch(const jail_launcher* launcher, const jail_spec* spec,
                                  jail_jail** jail, jail_error* error);
-// What jail_launcher_launch() would do, one system call a line; for jail_text_destroy().
+// What jail_launcher_launch() would do, one system call a line. The caller gives the text to
+// jail_text_destroy().
 jail_status jail_launcher_explain(const jail_launcher* launcher, const jail_spec* spec, char** text,
                                   jail_error* error);
 // What holds the limits of its jails.
 jail_status jail_launcher_enforcement(const jail_launcher* launcher, jail_enforcement* enforcement,
                                       jail_error* error);
-// The version of the running kernel's Landlock, by which guests are confined beside their mounts:
-// files from 2 on, signals and abstract sockets as well from 6 on. 0: the kernel has none that
-// serves. Jails of jail_pool_launch_living() take 6.
+// The version of the running kernel's Landlock, which confines guests in addition to their mounts:
+// files from version 2 on, signals and abstract sockets from 6 on. 0: the kernel has none that
+// serves. Jails of jail_pool_launch_living() need 6.
 int jail_landlock_version(void);
-// The same of the guests that are launched here. -1 with NULL.
+// The same for the guests that are launched here. -1 with NULL.
 int jail_launcher_landlock_version(const jail_launcher* launcher);
 // A pidfd, readable when the launcher has ended; owned by it. -1 with NULL.
 int jail_launcher_process_fd(const jail_launcher* launcher);

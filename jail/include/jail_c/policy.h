@@ -1,4 +1,4 @@
-// Which system calls a guest may make, an allow-list with a reason for each rule.
+// The system calls that a guest may make: an allow-list with a reason for each rule.
 #pragma once
 
 #include "jail_c/status.h"
@@ -25,14 +25,14 @@ typedef struct jail_argument_test {
 
 // The policy that ships with the library.
 jail_status jail_policy_default(jail_policy** policy, jail_error* error);
-// One that refuses every call with ENOSYS.
+// A policy that refuses every call with ENOSYS.
 jail_status jail_policy_new(const char* name, jail_policy** policy, jail_error* error);
 jail_status jail_policy_copy(const jail_policy* from, jail_policy** policy, jail_error* error);
 void jail_policy_destroy(jail_policy* policy);
 
-// A rule for the calls of that name for which all `tests` hold; `tests` may be NULL where `count`
-// is 0, then it decides the rest of them. `why` must not be empty. Rules that contradict each other
-// are found by jail_spec_set_policy(), as are unknown names of calls.
+// Adds a rule for the calls of that name for which all `tests` hold; `tests` may be NULL where
+// `count` is 0, and the rule then decides all other calls of that name. `why` must not be empty.
+// jail_spec_set_policy() finds rules that contradict each other and unknown names of calls.
 jail_status jail_policy_allow(jail_policy* policy, const char* syscall,
                               const jail_argument_test* tests, size_t count, const char* why,
                               jail_error* error);
@@ -44,11 +44,12 @@ jail_status jail_policy_refuse(jail_policy* policy, const char* syscall, int err
 jail_status jail_policy_kill(jail_policy* policy, const char* syscall,
                              const jail_argument_test* tests, size_t count, const char* why,
                              jail_error* error);
-// What shells do with a terminal of the jail's own (jail_process_options): jail::terminal_rules().
+// Allows what shells do with a terminal of the jail's own (jail_process_options), as
+// jail::terminal_rules() does.
 jail_status jail_policy_allow_terminals(jail_policy* policy, jail_error* error);
-// Takes out all rules for one call. JAIL_INVALID where there is none.
+// Removes all rules for one call. JAIL_INVALID where there is none.
 jail_status jail_policy_drop(jail_policy* policy, const char* syscall, jail_error* error);
-// What happens to calls that no rule names; ENOSYS where neither was called.
+// The outcome of calls that no rule names; ENOSYS where neither function was called.
 jail_status jail_policy_refuse_others(jail_policy* policy, int error_number, jail_error* error);
 jail_status jail_policy_kill_others(jail_policy* policy, jail_error* error);
 

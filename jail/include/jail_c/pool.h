@@ -29,7 +29,7 @@ typedef enum jail_frozen_heap {
   JAIL_FROZEN_HEAP_ALWAYS = 2
 } jail_frozen_heap;
 
-// What makes forked jails cheap, to be turned off one by one; see pool.h.
+// The optimizations that make forked jails cheap, which can be turned off one by one; see pool.h.
 typedef struct jail_fork_optimizations {
   size_t size;
   jail_optimization rehearsal;
@@ -42,11 +42,12 @@ typedef struct jail_fork_optimizations {
 jail_status jail_template_new(const char* name, jail_warmth warmth, const jail_spec* spec,
                               jail_template** templ, jail_error* error);
 void jail_template_destroy(jail_template* templ);
-// What a start may ask for; 0: 2 GiB, a minute.
+// The most that a start may ask for; 0 stands for 2 GiB and for one minute.
 jail_status jail_template_set_max(jail_template* templ, uint64_t memory_bytes, uint64_t cpu_ms,
                                   jail_error* error);
-// Trusted Python of a forked template: modules, code after them, code in each jail before it is
-// ready, code that touches what programs use and changes nothing. NULL: none.
+// Trusted Python of a forked template: modules to import, code to run after them, code to run in
+// each jail before it is ready, and code that touches what programs use and changes nothing. NULL:
+// none.
 jail_status jail_template_set_imports(jail_template* templ, const char* const* modules,
                                       jail_error* error);
 jail_status jail_template_set_warm_up(jail_template* templ, const char* python, jail_error* error);
@@ -58,11 +59,11 @@ jail_status jail_template_set_optimizations(jail_template* templ,
                                             const jail_fork_optimizations* optimizations,
                                             jail_error* error);
 
-#define JAIL_POOL_NONE UINT32_MAX  // for least and usual, where 0 is the default
+#define JAIL_POOL_NONE UINT32_MAX  // for least and usual, where 0 stands for the default
 typedef struct jail_pool_options {
   size_t size;
-  uint32_t least;             // jails that are kept ready when nobody comes; 2
-  uint32_t usual;             // to begin with; 8
+  uint32_t least;             // jails that are kept ready while there are no requests; 2
+  uint32_t usual;             // the target to begin with; 8
   uint32_t most;              // 64
   uint32_t forks_per_zygote;  // before a new one takes over; 10,000
   uint64_t zygote_age_s;      // the same; 600
@@ -75,7 +76,7 @@ typedef struct jail_pool_state {
   uint32_t leased;     // leased and not yet destroyed
   uint32_t target;     // how many the pool wants ready
   uint64_t leases;     // since it was opened
-  uint64_t misses;     // of these, made on demand
+  uint64_t misses;     // leases for which a jail was made on demand
   uint64_t zygotes;    // started so far
   uint64_t failures;   // jails and zygotes that could not be made
   char trouble[512];   // why no jail can be made; empty while all is well
@@ -90,18 +91,19 @@ void jail_pool_destroy(jail_pool* pool);  // kills the jails that wait; leased o
 int jail_pool_event_fd(const jail_pool* pool);
 // Takes note of what happened and refills. Never blocks.
 jail_status jail_pool_advance(jail_pool* pool, jail_error* error);
-// A jail that nobody has used: ready, or being made where none was. JAIL_EXHAUSTED: try again.
+// Takes a jail that nobody has used: ready, or being made where none was. JAIL_EXHAUSTED: try
+// again.
 jail_status jail_pool_lease(jail_pool* pool, jail_jail** jail, jail_error* error);
-// One for a program with `arguments` after the template's argv, and with `env` instead of the
-// template's, made on demand. Either may be NULL: none. JAIL_UNSUPPORTED unless JAIL_WARMTH_FORKED.
+// Makes a jail on demand for a program with `arguments` after the template's argv, and with `env`
+// in place of the template's. Either may be NULL: none. JAIL_UNSUPPORTED unless JAIL_WARMTH_FORKED.
 jail_status jail_pool_launch(jail_pool* pool, const char* const* arguments, const char* const* env,
                              jail_jail** jail, jail_error* error);
-// A living jail of the template, in which processes can be warm (jail_process_options). Its
+// Makes a living jail of the template, in which processes can be warm (jail_process_options). Its
 // processes neither signal nor see each other. JAIL_UNSUPPORTED also before Linux 6.12.
 jail_status jail_pool_launch_living(jail_pool* pool, jail_jail** jail, jail_error* error);
-// Ends one jail that waits and that nobody has asked for, so that others have what it takes:
-// descriptors, processes, memory. Another one is made only later. `given_up` becomes 1, or 0 where
-// there was none.
+// Ends one jail that waits and that nobody has asked for, which frees its descriptors, processes
+// and memory for others. Its successor is made only later. `given_up` becomes 1, or 0 where there
+// was none.
 jail_status jail_pool_give_up_one(jail_pool* pool, int* given_up, jail_error* error);
 jail_status jail_pool_read_state(const jail_pool* pool, jail_pool_state* state, jail_error* error);
 

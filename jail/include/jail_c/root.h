@@ -20,10 +20,11 @@ jail_status jail_root_directory(const char* path, jail_root** root, jail_error* 
 jail_status jail_root_empty(jail_root** root, jail_error* error);
 void jail_root_destroy(jail_root* root);
 
-// Shows `source` of the host (absolute) read-only at `target`; spec.h says what of its locks.
+// Shows `source` of the host (absolute) read-only at `target`; spec.h says who sees its locks.
 jail_status jail_root_bind(jail_root* root, const char* source, const char* target,
                            jail_node_kind kind, jail_error* error);
-// A symbolic link, and a small file; `modified` NULL: when the jail is made.
+// Adds a symbolic link, and a small file; `modified` NULL stands for the time at which the jail is
+// made.
 jail_status jail_root_link(jail_root* root, const char* target, const char* points_to,
                            jail_error* error);
 jail_status jail_root_file(jail_root* root, const char* target, const void* content, size_t length,

@@ -1,4 +1,4 @@
-// What one jail shall be. argv, root and policy must be set.
+// The specification of one jail. argv, root and policy must be set.
 #pragma once
 
 #include "jail_c/policy.h"
@@ -20,8 +20,8 @@ typedef struct jail_limits {
   uint64_t stack_bytes;       // 8 MiB
   uint64_t workspace_bytes;   // 64 MiB
   uint64_t tmp_bytes;         // 64 MiB
-  uint32_t cpu_percent;       // of one core, where the jail has a cgroup; 100
-  uint32_t processes;         // and threads; 128
+  uint32_t cpu_percent;       // percent of one core, where the jail has a cgroup; 100
+  uint32_t processes;         // processes and threads; 128
   uint32_t open_files;        // 1024
   uint32_t workspace_inodes;  // 16384
   uint32_t tmp_inodes;        // 16384
@@ -36,7 +36,7 @@ void jail_spec_destroy(jail_spec* spec);
 jail_status jail_spec_set_argv(jail_spec* spec, const char* const* argv, jail_error* error);
 // "NAME=value"; nothing is inherited.
 jail_status jail_spec_set_env(jail_spec* spec, const char* const* env, jail_error* error);
-// "/workspace" where it is not set.
+// The default is "/workspace".
 jail_status jail_spec_set_working_directory(jail_spec* spec, const char* path, jail_error* error);
 // The jail runs no program of its own: processes are spawned into it until it is ended
 // (jail_jail_spawn()). argv and env must not be set.
@@ -48,19 +48,19 @@ jail_status jail_spec_set_terminal(jail_spec* spec, uint32_t columns, uint32_t r
 // "sandbox" where it is not set.
 jail_status jail_spec_set_hostname(jail_spec* spec, const char* hostname, jail_error* error);
 jail_status jail_spec_set_root(jail_spec* spec, const jail_root* root, jail_error* error);
-// What a jail has beside its root, each with a reason of one line, `why`, which must not be empty
-// and is shown by jail_launcher_explain(); jail/spec.h says what is refused and what a guest can do
-// with each. A read-only view of `source` of the host, at `target`.
+// The jail's additions to its root. Each has a reason of one line, `why`, which must not be empty
+// and which jail_launcher_explain() shows; jail/spec.h says what is refused and what a guest can do
+// with each. A bind is a read-only view of `source` of the host, at `target`.
 jail_status jail_spec_add_bind(jail_spec* spec, const char* source, const char* target,
                                jail_node_kind kind, const char* why, jail_error* error);
 
 // Whether programs that lie in a volume may be executed.
 typedef enum jail_programs { JAIL_PROGRAMS_REFUSED = 0, JAIL_PROGRAMS_ALLOWED = 1 } jail_programs;
-// The directory `source` of the host itself, writable: what a guest writes stays.
+// A volume is the directory `source` of the host itself, writable: a guest's files stay.
 jail_status jail_spec_add_volume(jail_spec* spec, const char* source, const char* target,
                                  jail_programs programs, const char* why, jail_error* error);
 
-// What this process's user can do with a device, no more and no less.
+// Exactly the access that this process's user must have to a device.
 typedef enum jail_device_access {
   JAIL_DEVICE_READ = 0,
   JAIL_DEVICE_READ_WRITE = 1
@@ -69,14 +69,14 @@ typedef enum jail_device_access {
 jail_status jail_spec_add_device(jail_spec* spec, const char* path, jail_device_access access,
                                  const char* why, jail_error* error);
 
-// What of the network the jail can reach: nothing at all, not even itself; its own 127.0.0.1 and
-// ::1, which is so where nothing is set; that, and the destinations that `rules` name, by way of
-// the launcher's jail_egress. `label` names the jail in its decisions and may be NULL.
+// The part of the network that the jail can reach: nothing at all, not even itself; its own
+// 127.0.0.1 and ::1, which is the default; or that and the destinations that `rules` name, by way
+// of the launcher's jail_egress. `label` names the jail in its decisions and may be NULL.
 jail_status jail_spec_set_network_none(jail_spec* spec, jail_error* error);
 jail_status jail_spec_set_network_loopback(jail_spec* spec, jail_error* error);
 jail_status jail_spec_allow_network(jail_spec* spec, const char* const* rules, const char* label,
                                     jail_error* error);
-// Compiles the policy: milliseconds, so a server does it once and copies the spec.
+// Compiles the policy. It takes milliseconds, so a server does it once and copies the spec.
 jail_status jail_spec_set_policy(jail_spec* spec, const jail_policy* policy, jail_error* error);
 jail_status jail_spec_set_limits(jail_spec* spec, const jail_limits* limits, jail_error* error);
 

@@ -1,4 +1,4 @@
-// What went wrong, and which library this is.
+// The outcome of a call, and the version of the library.
 #pragma once
 
 #include <stddef.h>
@@ -10,10 +10,11 @@ extern "C" {
 
 // The version of this header.
 #define JAIL_VERSION "0.1.0"
-// Of the library that runs.
+// The version of the library that runs.
 const char* jail_version(void);
 
-// What a caller can do about a failure depends on this alone; see jail::ErrorKind.
+// The outcome of a call, on which alone depends what a caller can do about a failure; see
+// jail::ErrorKind.
 typedef enum jail_status {
   JAIL_OK = 0,
   JAIL_INVALID = 1,      // what the caller asked for cannot be expressed or is out of range
@@ -22,12 +23,13 @@ typedef enum jail_status {
   JAIL_EXHAUSTED = 4,    // a limit of the host is reached
   JAIL_KERNEL = 5,       // a system call failed for another reason
   JAIL_CLOSED = 6,       // the other side (launcher, jail) is gone
-  JAIL_TIMED_OUT = 7     // the time that the caller gave is over; what was waited for goes on
+  JAIL_TIMED_OUT = 7     // the caller's time limit passed; what was waited for goes on
 } jail_status;
-const char* jail_status_text(jail_status status);  // "invalid" and the like; "unknown"
+const char* jail_status_text(jail_status status);  // "invalid" and the like; "unknown" for any
+                                                   // other value
 
-// On the caller's stack, so that being out of memory can be told. Not written with JAIL_OK, nor
-// where `size` is not set.
+// Lies on the caller's stack, so that it can report a lack of memory. It is not written with
+// JAIL_OK, nor where `size` is not set.
 typedef struct jail_error {
   size_t size;
   jail_status status;
@@ -35,7 +37,7 @@ typedef struct jail_error {
   char text[512];     // "mount /usr read-only (step 9 of 22): Operation not permitted. Hint: ..."
 } jail_error;
 
-// For text that a function hands out, as jail_launcher_explain() does.
+// Frees a text that a function handed out, as jail_launcher_explain() does.
 void jail_text_destroy(char* text);
 
 #ifdef __cplusplus

@@ -13,7 +13,7 @@
 namespace jail::c {
 namespace {
 
-// A structure larger than this is one whose size nobody has set.
+// A larger size is one that the caller has not set.
 constexpr std::size_t largest_struct = 4096;
 
 jail_status status_of(ErrorKind kind) {
@@ -117,7 +117,7 @@ Result<void> copy_known(const char* type, const void* given, void* known, std::s
 Result<void> fill_known(const char* type, const void* filled, void* out, std::size_t size) {
   const Result<std::size_t> told = size_of(type, out);
   if (!told) return told.error();
-  // Not the size, which stays the caller's.
+  // The size is not filled: it stays the caller's.
   constexpr std::size_t begin = sizeof(std::size_t);
   auto* bytes = static_cast<unsigned char*>(out);
   const std::size_t end = std::min(*told, size);

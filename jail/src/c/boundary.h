@@ -1,5 +1,5 @@
-// What every function of the C interface does at its border: values that are needed are there,
-// exceptions stay inside, errors become a number and a text.
+// What every function of the C interface does at its border: it checks that required values are
+// there, keeps exceptions inside, and turns errors into a number and a text.
 #pragma once
 
 #include <algorithm>
@@ -24,13 +24,13 @@ struct Needed {
   const void* value;
 };
 
-// The first of `needed` that is NULL, as an error of the function `name`.
+// Returns an error of the function `name` that names the first of `needed` that is NULL.
 Result<void> look_for_null(const char* name, std::initializer_list<Needed> needed);
 
-// Never throws: a text that there is no memory for is left out.
+// Never throws: the text is left out where there is no memory for it.
 jail_status tell(const Error& failure, jail_error* error) noexcept;
 
-// Inside of a handler: the exception that is being handled.
+// Must be called inside of an exception handler; reports the exception that is being handled.
 jail_status tell_exception(const char* name, jail_error* error) noexcept;
 
 // Runs `body`, which returns a Result<void>, for the C function `name`.
@@ -46,25 +46,27 @@ jail_status guarded(const char* name, std::initializer_list<Needed> needed, jail
   }
 }
 
-// Errors: invalid, where there are none though `length` says so; `name` is the argument's.
+// Errors: invalid, where `given` is NULL though `length` is not 0; `name` is that of the argument.
 Result<std::string_view> bytes_of(const char* name, const void* given, std::size_t length);
 
-// A list that ends in NULL; NULL is an empty one.
+// Copies a list that ends in NULL; NULL stands for an empty list.
 std::vector<std::string> strings_of(const char* const* list);
 
-// For a caller that gives it back to jail_text_destroy().
+// Copies the text for a caller that gives it back to jail_text_destroy().
 char* owned_text(const std::string& text);
 
-// Sizes in bytes of what is given and of what this library knows: copies what both know. Errors:
-// invalid, where `given` says no size or has something where this library knows nothing.
+// Copies the members that both the caller's structure and this library know. `size`s are in bytes.
+// Errors: invalid, where `given` states no size or is not 0 in a member that this library does not
+// know.
 Result<void> copy_known(const char* type, const void* given, void* known, std::size_t size);
 
-// No padding: a member that a later version adds is never where an earlier one left a hole.
+// The structure has no padding, so that a member of a later version never lies where an earlier one
+// left a hole.
 template <class T>
 inline constexpr bool is_sized_struct = std::is_trivially_copyable_v<T>&&
     std::has_unique_object_representations_v<T>&& std::is_same_v<decltype(T::size), std::size_t>;
 
-// What the caller filled in, the rest 0. `given` may be NULL.
+// Returns what the caller filled in, with 0 in the rest. `given` may be NULL.
 template <class T>
 Result<T> read_struct(const char* type, const T* given) {
   static_assert(is_sized_struct<T>);
@@ -76,14 +78,15 @@ Result<T> read_struct(const char* type, const T* given) {
 
 Result<void> fill_known(const char* type, const void* filled, void* out, std::size_t size);
 
-// Fills as much as the caller's structure has room for, and what this library does not know with 0.
+// Fills as much as the caller's structure has room for; members that this library does not know
+// become 0.
 template <class T>
 Result<void> write_struct(const char* type, const T& filled, T* out) {
   static_assert(is_sized_struct<T>);
   return fill_known(type, &filled, out, sizeof filled);
 }
 
-// Without reading it as its type, since a C caller can put any number there.
+// Reads the value without its enumeration type, since a C caller can put any number there.
 template <class E>
 int number_of(const E& value) {
   static_assert(std::is_enum_v<E> && sizeof value == sizeof(int));
@@ -92,10 +95,10 @@ int number_of(const E& value) {
   return number;
 }
 
-// "file 3 of 3": there are `count`, from 0 on.
+// "file 3 of 3": `index` counts from 0, and there are `count`.
 Error no_such(const char* what, std::size_t index, std::size_t count);
 
-// The same enumerator of the C++ interface, none of which is above `last`.
+// The enumerator of the C++ interface with the same number; none is above `last`.
 template <class To, class From>
 Result<To> mirrored(const char* type, const From& value, To last) {
   const int number = number_of(value);
@@ -110,7 +113,7 @@ T or_default(T given, T standard) {
   return given == 0 ? standard : given;
 }
 
-// Tells how far something has come; `now` may be NULL.
+// Writes how far something has come to `now`, which may be NULL.
 template <class From, class To>
 Result<void> tell_phase(const Result<From>& phase, To* now) {
   if (!phase) return phase.error();
@@ -118,13 +121,13 @@ Result<void> tell_phase(const Result<From>& phase, To* now) {
   return {};
 }
 
-// No longer than poll(2) can wait.
+// Converts the timeout; it is capped at what poll(2) can wait.
 inline std::chrono::milliseconds patience_of(std::uint64_t at_most_ms) {
   constexpr std::uint64_t longest = 24ull * 24 * 3600 * 1000;
   return std::chrono::milliseconds(std::min(at_most_ms, longest));
 }
 
-// Errors: invalid, where it is more than a century, so that sums of times stay numbers.
+// Errors: invalid, for more than a century, so that sums of times do not overflow.
 Result<std::chrono::milliseconds> checked_time(const char* name, std::uint64_t milliseconds);
 
 // Errors: invalid, for more than a terminal can have.

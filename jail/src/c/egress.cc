@@ -84,7 +84,8 @@ jail_status jail_egress_take(jail_egress* egress, jail_egress_decisions** decisi
                              jail_error* error) {
   return guarded(__func__, {{"egress", egress}, {"decisions", decisions}}, error,
                  [&]() -> Result<void> {
-                   // Before any is taken, or it would be lost where there is no memory left.
+                   // The list is made before any decision is taken, or decisions would be lost
+                   // where memory runs out.
                    auto list = std::make_unique<jail_egress_decisions>();
                    auto taken = egress->proxy->decisions();
                    if (!taken) return taken.error();

@@ -1,4 +1,4 @@
-// What stands behind the handles of the C interface: values of the C++ one.
+// The types behind the handles of the C interface: values of the C++ interface.
 #pragma once
 
 #include <memory>

@@ -38,7 +38,7 @@ Result<RunLimits> limits_of(const jail_run_limits* given) {
   return limits;
 }
 
-// Of the C++ interface's names, all of which are literals.
+// The names come from the C++ interface; all of them are literals.
 template <class To, class From>
 const char* name_of(const From& value, To last) {
   const int number = number_of(value);

@@ -48,7 +48,7 @@ Result<PoolOptions> options_of(const jail_pool_options* given) {
     return invalid("jail_pool_options.zygote_age_s: more than a century");
   PoolOptions options;
   options.most = or_default(read->most, options.most);
-  // The defaults of the smaller two follow a `most` that is below them.
+  // The defaults of the smaller two are lowered to a `most` that is below them.
   options.least = or_none(read->least, std::min(options.least, options.most));
   options.usual = or_none(
       read->usual, std::clamp(options.usual, options.least, std::max(options.least, options.most)));
@@ -78,7 +78,7 @@ Result<void> hand_over(Result<Jail> made, jail_jail** jail) {
   return {};
 }
 
-// One text of a template; NULL empties it.
+// Sets one text of a template; NULL empties it.
 jail_status set_text(const char* name, jail_template* templ, std::string TemplateSpec::*member,
                      const char* text, jail_error* error) {
   return guarded(name, {{"templ", templ}}, error, [&]() -> Result<void> {

@@ -1,4 +1,4 @@
-// Functions of unsigned numbers, for code that has no C++ library.
+// Functions on unsigned numbers, for code without a C++ library.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace jail::child {
 namespace {
 
 // Descriptors on their way count for all processes of a user together, against the sender's own
-// RLIMIT_NOFILE (unix(7), ETOOMANYREFS). They arrive, so there is room again soon.
+// RLIMIT_NOFILE (unix(7), ETOOMANYREFS). They are soon received, so there is room again.
 constexpr int tries_for_room = 500;
 constexpr timespec pause_for_room{0, 1'000'000};
 
@@ -74,8 +74,8 @@ long receive(int socket, void* buffer, std::size_t size, int* fds, std::size_t f
     return raw::call(SYS_recvmsg, socket, raw::address(&header), mode | MSG_CMSG_CLOEXEC);
   };
   long received = take(flags);
-  // The kernel looks for a message first, and whether the other end was closed second. What was
-  // sent between the two is there now.
+  // The kernel looks for a message first, and only then whether the other end was closed. A message
+  // that was sent between the two is there now.
   if (received == 0 && header.msg_controllen == 0) {
     const long sent_meanwhile = take(flags | MSG_DONTWAIT);
     if (sent_meanwhile > 0) received = sent_meanwhile;

@@ -8,21 +8,22 @@
 
 namespace jail::child {
 
-// `fd` travels along when it is not negative. Room for a descriptor is waited for half a second.
+// Sends `fd` along when it is not negative, and waits up to half a second for room for a
+// descriptor.
 long send_with_room(int socket, const void* bytes, std::size_t size, int fd);
 
-// To the parent, which reads what it asked for, so that this never blocks for long. A parent that
-// is gone is an error that nobody here can act on.
+// Sends to the parent, which reads what it asked for, so that this never blocks for long. An error
+// (the parent is gone) is not reported further, since nobody here can act on it.
 long send_message(int socket, const wire::Message& message, int fd = -1);
 
-// To the parent: the call `index` of the list of `phase` failed with `error`; index -1 is none of
-// the plan's.
+// Tells the parent that the call `index` of the list of `phase` failed with `error`; index -1
+// stands for a call outside of the plan.
 void send_failure(int socket, std::uint32_t phase, std::int32_t index, std::int32_t error);
 
-// Any message with any number of descriptors, at most max_fds.
+// Messages with any number of descriptors, at most max_fds.
 inline constexpr std::size_t max_fds = wire::max_guest_fds;
 static_assert(max_fds >= wire::launch_fd_kinds);
-// `flags` as for sendmsg(2), beside MSG_NOSIGNAL.
+// `flags` are those of sendmsg(2); MSG_NOSIGNAL is added.
 long send_bytes(int socket, const void* bytes, std::size_t size, const int* fds, std::size_t count,
                 int flags = 0);
 

@@ -22,8 +22,8 @@ inline std::uint64_t read_clock(clockid_t clock) {
 
 inline std::uint64_t now_ns() { return read_clock(CLOCK_MONOTONIC); }
 
-// Clocks of another process's time, by the numbers of clock_getcpuclockid(3): the two as timer
-// interrupts found it, and the sum to the nanosecond.
+// Clocks of another process's time, by the numbers of clock_getcpuclockid(3): the first two as
+// timer interrupts found it, the sum to the nanosecond.
 enum ProcessClock : long { clock_prof = 0, clock_user = 1, clock_sum = 2 };
 
 inline std::uint64_t cpu_ns_of(long pid, ProcessClock clock) {
@@ -33,8 +33,8 @@ inline std::uint64_t cpu_ns_of(long pid, ProcessClock clock) {
 
 inline std::uint64_t own_cpu_ns() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
-// How much time init may spend on something that a guest makes as dear as it likes: of a processor,
-// or by the clock.
+// The time that init may spend on something whose cost a guest chooses: processor time, or time by
+// the clock.
 class Budget {
  public:
   using Clock = std::uint64_t (*)();

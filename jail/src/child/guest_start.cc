@@ -40,7 +40,8 @@ long map_command(int fd, long* slots) {
 void start_guest(const wire::PlanHeader& plan, char* base, long* slots, int report) {
   const long given = give_listener(report);
   Failure failure{-1, static_cast<std::int32_t>(-given)};
-  // Where this filter is not permitted, the plan's own is not either, and that is an error.
+  // Where this filter is not permitted, the plan's own filter is not permitted either, and that is
+  // an error.
   if (given == 0 || given == -EACCES) {
     const auto* calls = reinterpret_cast<const wire::Call*>(base + plan.calls_offset);
     failure = apply(calls + plan.init_calls, plan.guest_calls, base, slots);
@@ -54,7 +55,7 @@ void fail_start(int report, const Failure& failure) {
 }
 
 StartReport take_start_report(int& start_report, Notices& notices, Failure& failure) {
-  // It takes all that is there: the end of the sender may be known in the same moment.
+  // Takes all that is there: the sender's end may be seen at the same moment.
   long got = 0;
   for (;;) {
     int fd = -1;
@@ -65,7 +66,7 @@ StartReport take_start_report(int& start_report, Notices& notices, Failure& fail
     notices.listen(fd);
   }
   raw::call(SYS_close, start_report);
-  start_report = -1;  // poll skips it
+  start_report = -1;  // poll() skips a negative descriptor
   return got == sizeof failure ? StartReport::failed : StartReport::running;
 }
 

@@ -1,4 +1,5 @@
-// From a child of init to the program that it executes, and what init hears on the way.
+// The way of a child of init to the program that it executes, and the reports that init gets
+// meanwhile.
 #pragma once
 
 #include <sys/socket.h>
@@ -14,12 +15,12 @@
 
 namespace jail::child {
 
-// A pair of soft and hard limit in the plan, made what the owner gives where that is less.
+// Lowers a pair of soft and hard limit in the plan to the owner's value where that is less.
 std::uint64_t* lower_limit(char* plan, std::uint64_t offset, std::uint64_t given);
 
 // Makes a child that calls `become(report)`, which must not return: it ends in start_guest() or in
-// fail_start(). The child's number, and init's end of `report` in `start_report`; or a negative
-// errno.
+// fail_start(). Returns the child's number, and init's end of `report` in `start_report`; or a
+// negative errno.
 template <class Become>
 long fork_guest(int& start_report, const Become& become) {
   int ends[2];
@@ -37,13 +38,13 @@ long fork_guest(int& start_report, const Become& become) {
   return pid;
 }
 
-// What a process executes becomes addresses in its slots. The owner has made the file and sealed
-// it. 0 or a negative errno.
+// Maps the file that says what a process executes, and puts its addresses into slots. The owner has
+// made the file and sealed it. Returns 0 or a negative errno.
 long map_command(int fd, long* slots);
 
 // Runs the plan's guest list, which ends in execve. `report` first carries the listener of
-// notices.h, then the Failure of a call that failed. Its end tells that execve has succeeded, since
-// every descriptor but the streams is close-on-exec.
+// notices.h, then the Failure of a call that failed. The end of `report` means that execve has
+// succeeded, since every descriptor but the streams is close-on-exec.
 [[noreturn]] void start_guest(const wire::PlanHeader& plan, char* base, long* slots, int report);
 
 // Reports the failure and ends the child.
@@ -51,8 +52,8 @@ long map_command(int fd, long* slots);
 
 enum class StartReport : std::uint8_t { nothing_yet, failed, running };
 
-// Takes what has come on `start_report`, without waiting. Closes it and makes it -1 when there is
-// nothing more to come; `failure` is set with StartReport::failed.
+// Takes what has come on `start_report`, without waiting. Closes it and sets it to -1 when nothing
+// more is to come. `failure` is set with StartReport::failed.
 StartReport take_start_report(int& start_report, Notices& notices, Failure& failure);
 
 }  // namespace jail::child

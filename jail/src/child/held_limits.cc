@@ -9,22 +9,22 @@
 namespace jail::child {
 namespace {
 
-// Between two looks at the jail's memory: never longer than this, and shorter the closer the jail
-// is to its limit, at the rate at which a processor can touch new pages.
+// The time between two looks at the jail's memory. It is shorter the closer the jail is to its
+// limit, by the rate at which a processor can touch new pages.
 constexpr std::uint64_t longest_pause_ns = 20 * ns_per_ms;
 constexpr std::uint64_t shortest_pause_ns = ns_per_ms / 2;
 constexpr std::uint64_t touched_bytes_per_ns = 8;
 constexpr std::uint64_t pause_before_walk_ns = 50 * ns_per_ms;
-// A jail in which nobody runs uses what it used before. Whether that is so costs a system call for
-// each process and no look, and may wait for as long as filling the room that is left takes. What
-// comes from outside needs a look: what is sent to sockets that nobody reads, large pages that the
-// kernel puts together by itself.
+// A jail in which no process runs uses what it used before. Checking that costs a system call for
+// each process but no look, and may wait for as long as it would take to fill the room that is
+// left. Memory that comes from outside needs a look: messages to sockets that nobody reads, huge
+// pages that the kernel puts together by itself.
 constexpr std::uint64_t longest_pause_at_rest_ns = 100 * ns_per_ms;
 constexpr std::uint64_t longest_rest_ns = 1000 * ns_per_ms;
 constexpr std::uint64_t longest_rest_with_sockets_ns = 100 * ns_per_ms;
 
-// Looking takes a fifth of a processor at the most, and so does walking. Waiting for a turn on one
-// costs nothing, and where the machine is busy a jail must not be watched the less for it.
+// Looks take at most a fifth of a processor, and so do walks. Only processor time counts: waiting
+// for a turn costs nothing, and a jail must not be watched less because the machine is busy.
 std::uint64_t rest_after(std::uint64_t cost) { return 4 * cost; }
 
 std::uint64_t reaped_cpu_ns() {
@@ -32,7 +32,7 @@ std::uint64_t reaped_cpu_ns() {
   return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
 }
 
-// How many processors the jail may run on, at most as many as this finds.
+// The number of processors that the jail may run on, at most as many as `mask` has room for.
 std::uint64_t processors() {
   std::uint64_t mask[16] = {};
   const long bytes = raw::call(SYS_sched_getaffinity, 0, sizeof mask, raw::address(mask));
@@ -61,8 +61,8 @@ void HeldLimits::begin(std::uint64_t now_ns) {
   processors_ = processors();
 }
 
-// What a look costs is a guest's choice, and so is how long init rests after it. What a guest fills
-// meanwhile is seen at a glance.
+// A guest chooses what a look costs, and with it how long init rests afterwards. A glance shows
+// what the guest fills meanwhile.
 HeldLimits::Glance HeldLimits::glance(const wire::Order& order) {
   const std::uint64_t began = now_ns();
   const std::uint64_t before = own_cpu_ns();
@@ -88,7 +88,7 @@ void HeldLimits::look_at_processor_time() {
 }
 
 void HeldLimits::plan_looks_at_rest(std::uint64_t memory, const wire::Order& order) {
-  // All may wake at once, each on a processor.
+  // All threads may wake at once, each on a processor.
   const std::uint64_t writers = smaller(processors_, larger(watch_.threads(), 1));
   const std::uint64_t room = beyond(order.memory_bytes, memory);
   pause_at_rest_ns_ =
@@ -131,7 +131,7 @@ WatchedUsage HeldLimits::measure(const wire::Order& order) {
   return usage;
 }
 
-// What counts of the least and the most.
+// Chooses the figure that counts, between the least and the most.
 std::uint64_t HeldLimits::settle(const WatchedMemory& memory, const wire::Order& order) {
   if (memory.most <= order.memory_bytes) {
     note_peak(memory.pages);
@@ -142,15 +142,15 @@ std::uint64_t HeldLimits::settle(const WatchedMemory& memory, const wire::Order&
     plan_first_walk(memory, order);
     if (now_ns() >= next_walk_ns_) counted = walk(order);
   }
-  // What the kernel keeps is rounded up, so it takes no peak further than to the limit.
+  // The kernel's own memory is rounded up, so it raises the peak no further than to the limit.
   note_peak(counted <= order.memory_bytes
                 ? counted
                 : larger(order.memory_bytes, smaller(counted, memory.pages)));
   return counted;
 }
 
-// Where the doubt is small, a jail that fills memory fast is beyond it before a walk would end: it
-// is given the time for that.
+// Where the doubt is small, a jail that fills memory fast exceeds the limit before a walk would
+// end: it is given the time for that.
 void HeldLimits::plan_first_walk(const WatchedMemory& memory, const wire::Order& order) {
   const bool is_small = memory.most - memory.least < order.memory_bytes / 2;
   if (is_small && next_walk_ns_ == 0) next_walk_ns_ = now_ns() + pause_before_walk_ns;
@@ -160,7 +160,7 @@ std::uint64_t HeldLimits::walk(const wire::Order& order) {
   const std::uint64_t before = own_cpu_ns();
   std::uint64_t memory = watch_.walk(order.memory_bytes);
   if (memory > order.memory_bytes) {
-    // Only what is seen again counts.
+    // An excess counts only when it is seen a second time.
     const WatchedMemory again = measure(order).memory;
     memory = again.least > order.memory_bytes ? again.least : watch_.walk(order.memory_bytes);
   }

@@ -1,5 +1,5 @@
-// The limits on memory and processor time that init holds where no cgroup does: when it looks, and
-// what follows from what it sees.
+// The limits on memory and processor time that init holds where no cgroup does: the times of its
+// looks, and the consequences of what it sees.
 #pragma once
 
 #include <sys/resource.h>
@@ -11,28 +11,29 @@
 
 namespace jail::child {
 
-// What the processes used that init has reaped, and those that they had waited for.
+// The usage of the processes that init has reaped, with that of the children that those had waited
+// for.
 rusage reaped_usage();
 
 class HeldLimits {
  public:
-  // The watch is the caller's and must live as long.
+  // The caller owns the watch, which must live as long.
   explicit HeldLimits(Watch& watch) : watch_(watch) {}
 
-  // The program starts now, by CLOCK_MONOTONIC.
+  // Must be called when the program starts; the time is that of CLOCK_MONOTONIC.
   void begin(std::uint64_t now_ns);
 
-  // When look() is to be called.
+  // The time at which look() is to be called.
   std::uint64_t next_look_ns() const { return next_look_ns_; }
 
-  // The limit of the order that is passed: wire::cause_memory, cause_cpu, or cause_none.
+  // Returns which limit of the order is exceeded: wire::cause_memory, cause_cpu, or cause_none.
   wire::Cause look(const wire::Order& order);
 
-  // Only looks at the processor time.
+  // Looks only at the processor time.
   void look_at_processor_time();
 
-  // The most that was seen so far, of all processes together: bytes, and processor time that was
-  // used by then.
+  // The peak of the memory of all processes together, in bytes, and the processor time that they
+  // had used at the last look.
   std::uint64_t memory_peak() const { return memory_peak_; }
   std::uint64_t cpu_ns() const { return cpu_ns_; }
 
@@ -51,7 +52,8 @@ class HeldLimits {
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t next_memory_ns_ = 0;
   std::uint64_t next_walk_ns_ = 0;
-  std::uint64_t rest_until_ns_ = 0;  // whoever runs is noticed till then; 0: nothing is at rest
+  std::uint64_t rest_until_ns_ = 0;  // a process that runs is noticed until then; 0: nothing is at
+                                     // rest
   std::uint64_t pause_at_rest_ns_ = 0;
   std::uint64_t processors_ = 1;
   std::uint64_t memory_peak_ = 0;

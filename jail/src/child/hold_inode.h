@@ -1,7 +1,7 @@
 // An inode that several jails can open, such as that of /dev/null, would carry messages between
-// them: one locks it and the other one asks. While somebody else holds it shared, as a whole and by
-// both kinds of lock, no guest gets an exclusive lock and every guest gets a shared one, whatever
-// the others do, and F_GETLK names the one that was there first.
+// them: one locks it and the other one asks. While another process holds shared locks of both kinds
+// on the whole inode, no guest gets an exclusive lock and every guest gets a shared one, whatever
+// the others do, and F_GETLK names the lock that was there first.
 #pragma once
 
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 
 namespace jail {
 
-// Until `file`, opened for reading, is closed by all who have it. Returns an errno; EWOULDBLOCK or
-// EAGAIN where somebody has locked the inode exclusively.
+// Holds the inode until everyone who has `file`, opened for reading, has closed it. Returns an
+// errno; EWOULDBLOCK or EAGAIN where somebody has locked the inode exclusively.
 inline int hold_inode(int file) {
   if (::flock(file, LOCK_SH | LOCK_NB) != 0) return errno;
   struct flock whole {};

@@ -19,7 +19,7 @@ void KnownProcesses::see(int pid, const ProcessStat& stat, std::uint64_t clock_n
     const std::uint64_t generation = generation_of_child(stat.parent);
     if (generation > generations_) generations_ = generation;
     if (count_ == capacity) return;
-    // Before there is a place for this one, which says nothing yet.
+    // The parent is looked up before there is a place for this process, which has no figures yet.
     const Seen* parent = find(stat.parent);
     process = &seen_[count_++];
     process->generation = generation;
@@ -52,7 +52,7 @@ void KnownProcesses::end(std::uint64_t reaped) {
       seen_[i] = seen_[--count_];
     }
   }
-  // A parent that was looked at before it waited shows what it got at the next look only.
+  // A parent that was looked at before it waited shows its children's time only at the next look.
   const std::uint64_t explained = inherited_ > gone ? inherited_ - gone : 0;
   lost_ += missing_ > explained ? missing_ - explained : 0;
   missing_ = gone > inherited_ ? gone - inherited_ : 0;
@@ -96,7 +96,7 @@ KnownProcesses::Seen* KnownProcesses::find(int pid) {
   return nullptr;
 }
 
-// An orphan may descend from any of them.
+// An orphan may descend from any known process.
 std::uint64_t KnownProcesses::generation_of_child(int parent) {
   const Seen* known = parent > 1 ? find(parent) : nullptr;
   return (known != nullptr ? known->generation : generations_) + 1;

@@ -1,15 +1,16 @@
-// What was seen of each process of a jail, from one look to the next, where the kernel forgets it.
+// Remembers, from one look to the next, what the kernel forgets about each process of a jail.
 //
-// The processor time of processes that nobody waited for: a parent that ignores SIGCHLD has the
-// kernel reap its children, and what they used is then in no counter. Here it is missed when they
-// are gone.
+// The processor time of processes that nobody waited for: the kernel reaps the children of a parent
+// that ignores SIGCHLD, and no counter has their time afterwards. It is counted here as lost when
+// they are gone.
 //
-// From how many others a process descends: once a parent has ended its children are init's.
+// The number of processes that a process descends from: once a parent has ended, its children are
+// init's.
 //
-// Whether any of them has run since: what stood then stands still.
+// Whether any of them has run since: if none has, their figures still hold.
 //
-// How much of a process's anonymous memory is its own and not shared with whoever forked it: at
-// least what it has more than at the look before, and what a look at all of its pages has found.
+// How much of a process's anonymous memory is its own and not shared with its parent: at least the
+// growth since the look before, and what a look at all of its pages has found.
 #pragma once
 
 #include <cstddef>
@@ -21,33 +22,36 @@ namespace jail::child {
 
 class KnownProcesses {
  public:
-  // One look: begin(), see() for each living process, end(). Times are the kernel's ticks but for
-  // `clock_ns`, which is cpu_ns_of() this process; `reaped` are those of what init has reaped, read
-  // after the processes.
+  // One look: begin(), see() for each living process, end(). Times are in the kernel's ticks,
+  // except `clock_ns`, which is cpu_ns_of() this process. `reaped` are the ticks of the processes
+  // that init has reaped, read after the living processes.
   void begin();
   void see(int pid, const ProcessStat& stat, std::uint64_t clock_ns);
   void end(std::uint64_t reaped);
 
-  // Whether no process was new, gone, forgotten for lack of room or had run since the look before.
+  // Returns whether, since the look before, no process was new, gone, forgotten for lack of room or
+  // had run.
   bool none_has_moved() const { return !has_moved_; }
 
-  // Whether each of them has exactly the processor time that it had at the last look. Whoever forks
-  // has run, so there is nobody else either.
+  // Returns whether each of them has exactly the processor time that it had at the last look. A
+  // process that forks has run, so there are no new ones either.
   bool none_has_run() const;
 
-  // In all, of what was ever seen. A process that came and went between two looks is in it only
-  // where somebody waited for it, and then not here but with its parent.
+  // The lost time in all. The time of a process that came and went between two looks is missing
+  // here; where somebody waited for it, it is counted with its parent.
   std::uint64_t lost_ticks() const { return lost_; }
 
-  // The longest line of forks that leads to a process that lives: 1 where there is the program
-  // alone. Never less, and more for processes whose parents ended before anybody looked.
+  // The longest chain of forks that leads to a living process: 1 where there is the program alone.
+  // It is never too small, and too large for processes whose parents ended before anybody looked.
   std::uint64_t generations() const { return generations_; }
 
-  // `anonymous` is the resident size, in bytes, of a process that see() was called for in this
-  // look. At least so much of it is its own; all of it where there is no room to remember it.
+  // The part of a process's memory that is surely its own. `anonymous` is its resident size in
+  // bytes; see() must have been called for it in this look. Returns all of it where there is no
+  // room to remember the process.
   std::uint64_t own_memory(int pid, std::uint64_t anonymous);
 
-  // What the kernel keeps for a process, as it was counted last. A child has what its parent had.
+  // What the kernel keeps for a process, as of the last count. A child starts with its parent's
+  // counts.
   struct Counts {
     bool is_counted;
     bool was_unreadable;  // at the last count
@@ -57,13 +61,13 @@ class KnownProcesses {
     std::uint64_t descriptor_bytes;
     std::uint64_t mappings;
   };
-  // Null where the process is not remembered: it is new since the look, or there is no room for it.
-  // Valid until the next look.
+  // Returns null where the process is not remembered: it is new since the look, or there is no room
+  // for it. Valid until the next look.
   Counts* counts_of(int pid);
 
   bool has_room() const { return count_ < capacity; }
 
-  // A look at its pages has found this share to be its own.
+  // Notes that a look at its pages has found this much to be its own.
   void note_own_memory(int pid, std::uint64_t own);
 
  private:
@@ -75,11 +79,11 @@ class KnownProcesses {
     std::uint64_t children_ticks;
     std::uint64_t generation;
     std::uint64_t anonymous;  // at the last look
-    std::uint64_t own;        // of it, at least
-    bool is_sized;            // the two are known
+    std::uint64_t own;        // of `anonymous`, at least
+    bool is_sized;            // `anonymous` and `own` are known
     Counts counts;
   };
-  // More processes than a jail usually may have; those beyond are not watched in this way.
+  // More processes than a jail usually may have; further ones are not watched in this way.
   static constexpr std::size_t capacity = 256;
 
   Seen* find(int pid);
@@ -89,9 +93,10 @@ class KnownProcesses {
   std::size_t count_ = 0;
   bool has_moved_ = true;
   std::uint64_t generations_ = 0;
-  std::uint64_t inherited_ = 0;  // what parents got from children since the last look
+  std::uint64_t inherited_ = 0;  // ticks that parents got from children since the last look
   std::uint64_t reaped_ = 0;
-  std::uint64_t missing_ = 0;  // gone at the last look and with no parent then
+  std::uint64_t missing_ = 0;  // ticks of processes that were gone at the last look and had no
+                               // parent then
   std::uint64_t lost_ = 0;
 };
 

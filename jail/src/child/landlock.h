@@ -1,13 +1,13 @@
 // The kernel's interface of Landlock (landlock(7)): the installed linux/landlock.h may be older
-// than the kernel. What one of its versions (the ABI) knows, the later ones know too.
+// than the kernel. Each version of it (the ABI) includes the earlier ones.
 #pragma once
 
 #include <cstdint>
 
 namespace jail::landlock {
 
-// struct landlock_ruleset_attr. An older kernel takes the longer structure where the rest of it
-// is 0.
+// struct landlock_ruleset_attr. An older kernel accepts a longer structure whose additional part is
+// 0.
 struct Ruleset {
   std::uint64_t files;
   std::uint64_t network;
@@ -17,7 +17,7 @@ struct Ruleset {
 // struct landlock_path_beneath_attr: 12 bytes.
 struct [[gnu::packed]] BeneathRule {
   std::uint64_t rights;
-  std::int32_t file;  // a descriptor of the file, or of the directory that the rule is about
+  std::int32_t file;  // a descriptor of the file or directory that the rule is about
 };
 
 // The first version cannot rename between directories.
@@ -25,7 +25,7 @@ inline constexpr int min_version = 2;
 
 inline constexpr unsigned ask_for_version = 1;  // flag of landlock_create_ruleset(2)
 inline constexpr unsigned path_beneath = 1;     // kind of rule of landlock_add_rule(2)
-// Flag of landlock_restrict_self(2), of version 7: what is denied is not written to the audit log.
+// A flag of landlock_restrict_self(2), from version 7 on: denials are not written to the audit log.
 inline constexpr unsigned unlogged = 1;
 inline constexpr int first_with_unlogged = 7;
 
@@ -37,7 +37,7 @@ inline constexpr std::uint64_t read_file = bit(2);
 inline constexpr std::uint64_t read_directory = bit(3);
 inline constexpr std::uint64_t make_character_device = bit(6);
 inline constexpr std::uint64_t make_block_device = bit(11);
-inline constexpr std::uint64_t remove_and_make = bit(13) - bit(4);  // the two above among them
+inline constexpr std::uint64_t remove_and_make = bit(13) - bit(4);  // includes the two above
 inline constexpr std::uint64_t refer = bit(13);  // to rename and link between directories
 inline constexpr std::uint64_t truncate = bit(14);
 inline constexpr std::uint64_t control_device = bit(15);  // by ioctl(2)

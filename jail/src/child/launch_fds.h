@@ -11,7 +11,7 @@
 
 namespace jail::child {
 
-// By their bit in wire::LaunchFd.
+// Indexed by the bit in wire::LaunchFd.
 struct LaunchFds {
   int fd[wire::launch_fd_kinds];
 
@@ -25,7 +25,8 @@ struct LaunchFds {
   }
 };
 
-// Which of the received descriptors is what; false where they are not what the request says.
+// Sorts the received descriptors by their purpose; returns false where they are not what the
+// request says.
 inline bool sort_fds(const wire::LaunchRequest& request, const int* received, std::size_t count,
                      LaunchFds& fds) {
   std::size_t next = 0;

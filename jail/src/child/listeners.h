@@ -1,5 +1,5 @@
-// The listeners of a living jail (notices.h): one for each process that was spawned, which all that
-// descend from it share, so it may outlive that process. What they share in memory counts with it.
+// The listeners of a living jail (notices.h). There is one for each spawned process, shared by all
+// its descendants, so it may outlive that process. The memory that these share counts with it.
 #pragma once
 
 #include "child/notices.h"
@@ -10,7 +10,7 @@ namespace jail::child {
 struct Listener {
   Notices notices;
   SharedMemory shared;
-  bool is_lent = false;  // to a process that is on its way to its program
+  bool is_lent = false;  // lent to a process that is on its way to its program
 
   bool is_free() const { return !is_lent && notices.descriptor() < 0; }
 };
@@ -19,8 +19,9 @@ class Listeners {
  public:
   static constexpr int most = 256;
 
-  // For a process that is yet to be made; null where all are taken. Whoever lends it gives it back
-  // by `is_lent`, and then it is in use for as long as there is somebody to listen to.
+  // Lends a listener to a process that is yet to be made; returns null where all are taken. The
+  // borrower returns it by clearing `is_lent`; from then on it is in use for as long as there is a
+  // process to listen to.
   Listener* lend() {
     for (int i = 0; i < most; ++i) {
       if (!all_[i].is_free()) continue;
@@ -31,7 +32,7 @@ class Listeners {
     return nullptr;
   }
 
-  // None beyond is in use.
+  // No listener beyond this number is in use.
   int used() const { return used_; }
   Listener& operator[](int i) { return all_[i]; }
 

@@ -31,10 +31,11 @@
 namespace jail::child {
 namespace {
 
-// Processes of the owner's at a time; how many each of them makes is Limits::processes.
+// The owner's processes at a time; Limits::processes bounds how many each of them makes.
 constexpr int max_spawned = Watch::max_starting;
 constexpr int polled_of_process = 2;
-// Forks of a zygote on their way in. Each has two copies of its page tables there.
+// The number of a zygote's forks that may be joining at a time. Each has two copies of its page
+// tables meanwhile.
 constexpr int max_joining = 4;
 
 void close_all(const int* fds, std::size_t count) {
@@ -66,8 +67,8 @@ class Living {
   }
 
  private:
-  // One fork that runs nothing, while nobody else is there: what each has from the zygote is known
-  // from then on. False: the owner knows why not.
+  // Forks one process that runs nothing, while nobody else is there, to learn what each fork
+  // inherits from the zygote. Returns false where that failed, which the owner has been told.
   bool try_fork() {
     const int streams[3] = {static_cast<int>(slots_[wire::slot_stdin]),
                             static_cast<int>(slots_[wire::slot_stdout]),
@@ -105,7 +106,7 @@ class Living {
     return false;
   }
 
-  // False: the owner is gone, or took the jail back.
+  // Returns false where the owner is gone or took the jail back.
   bool await_start() {
     for (;;) {
       const long got = receive(control_, &order_, sizeof order_, nullptr, 0, nullptr, 0);
@@ -144,7 +145,7 @@ class Living {
     await_events(beyond(wake, now));
   }
 
-  // While all stand still no clock runs, and the memory that they have does not grow.
+  // While all processes stand still, no clock runs and their memory does not grow.
   void hold() {
     const std::uint64_t now = now_ns();
     if (now >= standstill_.next_look_ns()) {
@@ -188,7 +189,7 @@ class Living {
     for (int i = 0; i < places_used_; ++i) processes_[i].go_on(paused_ns);
   }
 
-  // By which processes are measured.
+  // The clock by which processes are measured; it stands still during a pause.
   std::uint64_t clock_ns() const { return standstill_.is_on() ? paused_at_ns_ : now_ns(); }
 
   void await_events(std::uint64_t pause_ns) {
@@ -217,7 +218,8 @@ class Living {
       if (of_process[0].revents != 0) read_start_report(processes_[i]);
       if (of_process[1].revents != 0) read_order_to(processes_[i]);
     }
-    // Those first whom nobody is left to call: what they had is for the others to have.
+    // Handles first the listeners that no process can call any more, so that the others can have
+    // their memory.
     for (const bool calls : {false, true}) {
       for (int i = 0; i < listeners; ++i) {
         const short events = of_listeners[i].revents;
@@ -230,7 +232,7 @@ class Living {
     listeners_.forget_free_ones();
   }
 
-  // A fork that joins meanwhile waits for the word as long as the others stand still.
+  // A fork that joins during a pause has to wait for its order to run until the others go on.
   int awaited_report_of(const SpawnedProcess& process) const {
     return standstill_.is_on() && process.is_joining() ? -1 : process.start_report();
   }
@@ -249,7 +251,7 @@ class Living {
     watch_.note_open_files(process.pid());
   }
 
-  // A fork of the zygote, which is confined and waits for the word.
+  // Releases a fork of the zygote, which is confined and waits for its order to run.
   void release(SpawnedProcess& process) {
     if (!process.read_guest_report()) return;
     has_processes_ = true;
@@ -290,12 +292,12 @@ class Living {
     close_all(fds, count);
   }
 
-  // The caller closes what is left of `fds`: the process's control socket, its Command or
-  // Invocation and its streams. What is taken over is -1 then.
+  // Spawns a process. `fds` are its control socket, its Command or Invocation and its streams. The
+  // caller closes what is left of them; a descriptor that is taken over becomes -1.
   void spawn(const wire::Order& order, int* fds, std::size_t count) {
     const bool has_terminal = order.columns != 0;
     if (count != (has_terminal ? wire::spawn_fds_with_terminal : wire::spawn_fds_with_streams)) {
-      return;  // its owner finds the socket closed
+      return;  // the owner finds the socket closed
     }
     const Failure failure = make(order, fds, has_terminal);
     if (failure.error != 0) send_failure(fds[0], 1, failure.index, failure.error);
@@ -323,7 +325,7 @@ class Living {
             static_cast<std::int32_t>(-done)};
   }
 
-  // 0 or a negative errno.
+  // Returns 0 or a negative errno.
   long begin(SpawnedProcess& place, Listener& listener, const wire::Order& order, const int* fds,
              const Terminal& terminal) {
     const long control = raw::call(SYS_fcntl, fds[0], F_DUPFD_CLOEXEC, 0);
@@ -343,7 +345,7 @@ class Living {
     return 0;
   }
 
-  // The same of a fork of the zygote, which takes over all of `fds`.
+  // The same for a fork of the zygote, which takes over all of `fds`.
   long begin_fork(SpawnedProcess& place, Listener& listener, const wire::Order& order, int* fds) {
     if (!zygote_.can_fork()) return -EINVAL;
     place.begin_fork({fds[0], -1, -1, &listener}, {fds[1], {fds[2], fds[3], fds[4]}}, order,
@@ -352,7 +354,7 @@ class Living {
     return 0;
   }
 
-  // As many as may join at a time, in the order in which they came.
+  // Asks for as many forks as may join at a time, in the order of their requests.
   void ask_zygote() {
     while (SpawnedProcess* next = next_to_ask_for()) next->ask(zygote_);
   }
@@ -381,7 +383,7 @@ class Living {
     return nullptr;
   }
 
-  // In the child: the plan and the slots are copies of its own.
+  // Runs in the child: the plan and the slots are copies of its own.
   [[noreturn]] void become_process(const wire::Order& order, const int* fds,
                                    const Terminal& terminal, int report) {
     const bool has_terminal = terminal.slave >= 0;
@@ -403,7 +405,7 @@ class Living {
     standstill_.look_soon();
   }
 
-  // Orphans of the jail are init's children too, whoever made them.
+  // Orphans of the jail are init's children too, whoever forked them.
   bool reap_one(int flags) {
     siginfo_t ended{};
     const long result =
@@ -412,7 +414,7 @@ class Living {
     if (result == -ECHILD) has_processes_ = false;
     if (result < 0 || ended.si_pid == 0) return false;
     SpawnedProcess* process = find_process(ended.si_pid);
-    // As long as it is not reaped the kernel says whether it came to its program.
+    // Until the child is reaped the kernel says whether it came to its program.
     if (process != nullptr) read_start_report(*process);
     rusage usage{};
     while (raw::call(SYS_waitid, P_PID, ended.si_pid, raw::address(&ended), WEXITED,
@@ -452,11 +454,11 @@ class Living {
     const rusage usage = reaped_usage();
     message.cpu_user_us = microseconds(usage.ru_utime);
     message.cpu_system_us = microseconds(usage.ru_stime);
-    // What nobody waited for is in no counter any more: see KnownProcesses.
+    // Time of processes that nobody waited for is in no counter any more: see KnownProcesses.
     message.cpu_user_us +=
         beyond(limits_.cpu_ns() / 1000, message.cpu_user_us + message.cpu_system_us);
-    // At least that of the largest process that has been reaped, since one that was quick may have
-    // met no look. There are mapped files in it, of which no limit says anything.
+    // The peak is at least that of the largest process that has been reaped, since a short one may
+    // have ended between two looks. It includes mapped files, which no limit covers.
     const std::uint64_t resident = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
     message.memory_peak_bytes =
         larger(limits_.memory_peak(), smaller(resident, order_.memory_bytes));
@@ -484,7 +486,7 @@ class Living {
   ZygoteRequest zygote_;
   SpawnedProcess processes_[max_spawned];
   Listeners listeners_;
-  int places_used_ = 0;  // none beyond is in use
+  int places_used_ = 0;  // no place beyond is in use
   std::uint64_t begin_ns_ = 0;
   std::uint64_t ran_until_ns_ = 0;
 };

@@ -25,7 +25,8 @@ struct LinkRequest {
   ifinfomsg link;
 };
 
-// Asks about the loopback interface and reads the first answer. Its size or a negative errno.
+// Asks about the loopback interface and reads the first answer. Returns its size or a negative
+// errno.
 long ask(LinkRequest& request, void* answer, std::size_t size) {
   const long socket = raw::call(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
   if (socket < 0) return socket;
@@ -33,7 +34,7 @@ long ask(LinkRequest& request, void* answer, std::size_t size) {
   request.link.ifi_index = loopback_index;
   long result =
       raw::call(SYS_sendto, socket, raw::address(&request), sizeof request, MSG_NOSIGNAL, 0, 0);
-  // The kernel answers before sendto returns.
+  // The kernel answers before sendto() returns.
   if (result >= 0) {
     result = raw::call(SYS_recvfrom, socket, raw::address(answer), static_cast<long>(size),
                        MSG_DONTWAIT, 0, 0);
@@ -57,9 +58,9 @@ long bring_loopback_up() {
   return got == sizeof answer ? answer.error.error : -EIO;
 }
 
-// Whatever a guest does to the network of its namespace shows in one of these: connections that may
-// wait to time out as packets of the interface, and failed attempts, which a guest may make as many
-// of as it likes, in the counters of the protocols.
+// Counters in which everything shows that a guest does to the network of its namespace: connections
+// that may wait to time out appear as packets of the interface, and failed attempts, of which a
+// guest may make any number, in the counters of the protocols.
 constexpr const char* traces[] = {
     "/proc/self/net/dev",        "/proc/self/net/snmp",         "/proc/self/net/snmp6",
     "/proc/self/net/netstat",    "/proc/self/net/fib_triestat", "/proc/self/net/rt6_stats",
@@ -67,14 +68,14 @@ constexpr const char* traces[] = {
 };
 
 // The counters of the first namespace before anybody was in it. Negative: they cannot be read, and
-// none is used again.
+// no namespace is used again.
 constexpr std::size_t max_counters = 24u << 10;
 char new_counters[max_counters];
 long size_of_new = 0;
 
 long read_into(const char* path, char* buffer, std::size_t size) {
   const long fd = raw::call(SYS_openat, AT_FDCWD, raw::address(path), O_RDONLY | O_CLOEXEC);
-  if (fd == -ENOENT) return 0;  // a kernel without it
+  if (fd == -ENOENT) return 0;  // the kernel has no such file
   if (fd < 0) return fd;
   std::size_t filled = 0;
   long got = 0;
@@ -123,7 +124,7 @@ void NetworkPool::entered_by(int pidfd) {
   if (own >= 0) {
     current_->user = static_cast<int>(own);
   } else {
-    // Nobody would know when it is free again.
+    // Without the pidfd nobody would know when the namespace is free again.
     raw::call(SYS_close, current_->network);
     *current_ = {};
   }
@@ -137,9 +138,9 @@ NetworkPool::Entry* NetworkPool::find_free() {
   return nullptr;
 }
 
-// The kernel lets init go last: when it is gone, so is all that was in there.
+// The kernel lets init go last: when it is gone, so is every process of the jail.
 void NetworkPool::look_for_ended() {
-  // No empty places: more of them than RLIMIT_NOFILE would be refused.
+  // Empty places are left out, since poll() refuses more entries than RLIMIT_NOFILE.
   pollfd users[capacity];
   Entry* used[capacity];
   std::size_t count = 0;

@@ -1,5 +1,5 @@
-// Network namespaces of a template's host, for its jails to join: making one takes longer than all
-// the others together, and the kernel as long again to take it apart.
+// Network namespaces of a template's host, for its jails to join. Making one takes longer than
+// making all the other namespaces together, and the kernel needs as long again to take it apart.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,16 @@ namespace jail::child {
 // moved, since each would be a message to that guest.
 class NetworkPool {
  public:
-  // This process is in a namespace for the next jail afterwards. 0 or a negative errno.
+  // Enters a namespace for the next jail; this process is in it afterwards. Returns 0 or a negative
+  // errno.
   long enter();
-  // The jail that was made since, by init's pidfd, which stays the caller's.
+  // Notes the jail that was made since, by init's pidfd, which the caller keeps.
   void entered_by(int pidfd);
 
  private:
   struct Entry {
     int network = -1;  // -1: an empty place
-    int user = -1;     // pidfd of the jail in it
+    int user = -1;     // pidfd of the init of the jail in it
   };
   static constexpr std::size_t capacity = 256;
 
@@ -29,7 +30,7 @@ class NetworkPool {
   long make();
 
   Entry entries_[capacity];
-  Entry* current_ = nullptr;  // what the next jail gets; null: one that is not kept
+  Entry* current_ = nullptr;  // the namespace of the next jail; null: one that is not kept
 };
 
 }  // namespace jail::child

@@ -21,7 +21,7 @@ namespace {
 
 long heard_process = -1;
 
-// The kernel looks at the first argument of exit_group() alone. Whoever else passes this as the
+// The filter compares only the first argument of exit_group(). A guest that passes this mark as the
 // second one is heard too, and loses nothing by it.
 constexpr std::uint64_t mark = 0x6a61696c20656e64;
 constexpr std::size_t marked = offsetof(seccomp_data, args) + sizeof(std::uint64_t);
@@ -30,8 +30,8 @@ constexpr std::size_t flags = offsetof(seccomp_data, args) + 3 * sizeof(std::uin
 constexpr std::uint32_t kind_of_mapping = MAP_TYPE | MAP_ANONYMOUS;
 constexpr std::uint32_t shared_anonymous = MAP_SHARED | MAP_ANONYMOUS;
 
-// What else a call may be is for the guest's own filter to judge, whose verdict goes before this
-// one wherever it refuses: also of a call that has one of these numbers on another architecture.
+// All other calls are left to the guest's own filter, whose verdict goes before this one wherever
+// it refuses, also for a call that has one of these numbers on another architecture.
 constexpr sock_filter waits[] = {
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 4),
@@ -48,8 +48,8 @@ constexpr sock_filter waits[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
-// In its place where nobody can listen. It is loaded all the same, since the kernel tells a program
-// how many filters it has.
+// The filter for a guest that nobody can listen to. It is loaded in the other one's place since the
+// kernel tells a program how many filters it has.
 constexpr sock_filter refuses[] = {
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sysinfo, 5, 0),
@@ -76,7 +76,7 @@ long load(const sock_filter (&filter)[size], long options) {
 }  // namespace
 
 long give_listener(int channel) {
-  // WAIT_KILLABLE_RECV: what stops and continues processes does not wake who waits.
+  // WAIT_KILLABLE_RECV keeps signals that stop and continue processes from waking the caller.
   const long listener =
       load(waits, SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
   if (listener == -EBUSY) return load(refuses, 0);
@@ -90,7 +90,7 @@ long give_listener(int channel) {
 void let_own_end_be_heard() { heard_process = raw::call(SYS_getpid); }
 
 void end_heard(int status) {
-  // A child that vfork() made runs in the same memory.
+  // A child of vfork() runs in the same memory.
   if (raw::call(SYS_getpid) != heard_process) {
     for (;;) raw::call(SYS_exit_group, status);
   }
@@ -105,7 +105,8 @@ void Notices::listen(int fd) {
 }
 
 bool Notices::take(short events, Notice& notice) {
-  // Before Linux 6.11 receiving waits for ever where the last process that could call is gone.
+  // Before Linux 6.11 the receiving call waits for ever where the last process that could call is
+  // gone.
   if ((events & POLLIN) == 0) {
     if ((events & (POLLHUP | POLLERR)) != 0) listen(-1);
     return false;
@@ -133,15 +134,15 @@ void Notices::tell_about_system(const Notice& notice) {
   struct sysinfo machine {};
   raw::call(SYS_sysinfo, raw::address(&machine));
   struct sysinfo told {};
-  told.uptime = machine.uptime;  // as every clock tells it
+  told.uptime = machine.uptime;  // as every clock shows it
   told.totalram = machine.totalram;
   told.freeram = machine.totalram;
   told.mem_unit = machine.mem_unit;
   told.procs = 1;
-  // Whoever called may have been killed, and its number be another's. Between this look and the
-  // write no more than a turn of all numbers could change that: a process of the same jail would
-  // find these words, which nobody chooses, in its memory. A descriptor of the memory would close
-  // that too, but init's proc mount is read-only.
+  // The caller may have been killed, and its number may be another process's by now. Between this
+  // check and the write that could happen only if all numbers were used up once; a process of the
+  // same jail would then find this answer, whose content nobody chooses, in its memory. A
+  // descriptor of the memory would exclude that too, but init's proc mount is read-only.
   if (!is_waiting(notice)) return;
   iovec from{&told, sizeof told};
   iovec to{reinterpret_cast<void*>(notice.place), sizeof told};
@@ -159,7 +160,7 @@ void Notices::answer(const Notice& notice, std::uint32_t flags_of_answer, int er
   response.id = notice.id;
   response.flags = flags_of_answer;
   response.error = error;
-  // Fails where the process was killed meanwhile.
+  // The ioctl fails where the process was killed meanwhile.
   raw::call(SYS_ioctl, fd_, SECCOMP_IOCTL_NOTIF_SEND, raw::address(&response));
 }
 

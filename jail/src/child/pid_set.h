@@ -1,4 +1,4 @@
-// A few processes, by their numbers.
+// A small set of processes, by their numbers.
 #pragma once
 
 namespace jail::child {
@@ -6,7 +6,7 @@ namespace jail::child {
 template <int capacity>
 class PidSet {
  public:
-  // False: it is full.
+  // Returns false where the set is full.
   bool add(int pid) {
     for (int& place : places_) {
       if (place != 0) continue;
@@ -30,7 +30,7 @@ class PidSet {
   }
 
  private:
-  int places_[capacity] = {};  // 0: a free one
+  int places_[capacity] = {};  // 0 marks a free one
 };
 
 }  // namespace jail::child

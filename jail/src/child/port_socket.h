@@ -6,8 +6,8 @@
 namespace jail::child {
 
 // Sends a TCP socket of this process's network namespace, which is not connected and does not
-// block, to the socket `answer`; or says why there is none. A socket keeps its namespace, so the
-// owner connects it and init never waits for a server of the guest.
+// block, to the socket `answer`, or an error. A socket keeps its namespace, so the owner connects
+// it and init never waits for a server of the guest.
 void hand_out_socket(wire::OrderType order, int answer);
 
 }  // namespace jail::child

@@ -13,15 +13,15 @@
 namespace jail::child {
 namespace {
 
-// linux_dirent64, as getdents64(2) has it: where an entry's length and its name are.
+// The offsets of an entry's length and name in linux_dirent64 (getdents64(2)).
 constexpr long length_in_entry = 16;
 constexpr long name_in_entry = 19;
 
-// What the kernel calls anonymous memory that is shared, unless a guest has named it.
+// The kernel's names of shared anonymous memory, unless a guest has named it.
 constexpr char nameless_shared[] = "/dev/zero (deleted)";
 constexpr char named_shared[] = "[anon_shmem:";
 
-// What links of /proc/PID/fd say.
+// The texts of links in /proc/PID/fd.
 constexpr char epoll_instance[] = "anon_inode:[eventpoll]";
 constexpr char file_of_proc[] = "/proc/";
 constexpr char socket[] = "socket:[";
@@ -53,7 +53,7 @@ bool begins_with(const char* text, const char* expected) {
   return *expected == '\0';
 }
 
-// Whether a text that is given letter by letter starts with another one.
+// Tells whether a text that is given letter by letter starts with another one.
 class Prefix {
  public:
   explicit Prefix(const char* expected) : expected_(expected) {}
@@ -74,7 +74,7 @@ class Prefix {
   bool matches_ = true;
 };
 
-// Reads lines as in "7f00-7f01 rw-s 00000000 00:01 1025    /dev/zero (deleted)".
+// Reads lines such as "7f00-7f01 rw-s 00000000 00:01 1025    /dev/zero (deleted)".
 class MappingReader {
  public:
   void see(char letter) {
@@ -189,7 +189,8 @@ bool find_size(const char* text, const char* key, std::uint64_t& bytes) {
 bool read_stat(int proc, const char* process, ProcessStat& out) {
   Text text;
   if (!read_text(proc, joined({process, "/stat"}).text, text)) return false;
-  // The second field is the name in parentheses, which the guest chooses: go past the last ')'.
+  // The second field is the name in parentheses. The guest chooses it, so the fields are read from
+  // behind the last ')'.
   const char* p = nullptr;
   for (const char* at = text.bytes; *at != '\0'; ++at) {
     if (*at == ')') p = at + 1;
@@ -255,7 +256,7 @@ bool count_mappings(int proc, const char* process, std::uint64_t most, const Bud
   }
   raw::call(SYS_close, fd);
   out = count;
-  return is_in_time && (result == 0 || result == -ENOENT);  // there is no further one
+  return is_in_time && (result == 0 || result == -ENOENT);  // there is no further mapping
 }
 
 bool read_descriptors(int proc, const char* process, const Budget& budget, Descriptors& out) {

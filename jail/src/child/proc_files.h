@@ -1,5 +1,5 @@
-// What the files below /proc say about processes, read without libc. A guest chooses parts of their
-// text; none of what is read here.
+// Reads what the files below /proc say about processes, without libc. A guest chooses parts of
+// their text, but none of the parts that are read here.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct Path {
   char text[64] = {};
 };
 
-// The parts, one after the other. The caller answers for their fitting in.
+// Joins the parts, one after the other. The caller ensures that they fit.
 Path joined(std::initializer_list<const char*> parts);
 
 // A number as text.
@@ -27,83 +27,86 @@ struct Text {
   char bytes[4096];
 };
 
-// False: the file cannot be opened.
+// Returns false where the file cannot be opened.
 bool read_text(int directory, const char* path, Text& out);
 
-// The decimal number at `p`, which is moved behind it; 0 where there is none.
+// Returns the decimal number at `p`, which is moved behind it; 0 where there is none.
 std::uint64_t parse_number(const char*& p);
 
 const char* skip_spaces(const char* p);
 
-// The number behind `key` at the start of a line; false where no line has it.
+// Finds the number behind `key` at the start of a line; returns false where no line has it.
 bool find_number(const char* text, const char* key, std::uint64_t& number);
 
-// The same of a size in kilobytes, in bytes.
+// The same for a size in kilobytes, converted to bytes.
 bool find_size(const char* text, const char* key, std::uint64_t& bytes);
 
-// The fields of /proc/PID/stat that count. See proc_pid_stat(5).
+// The fields of /proc/PID/stat that are needed here. See proc_pid_stat(5).
 struct ProcessStat {
   char state = '?';
   int parent = 0;
-  std::uint64_t flags = 0;               // the kernel's own
-  std::uint64_t faults_of_children = 0;  // cminflt: of those that it has waited for
+  std::uint64_t flags = 0;               // the kernel's internal flags
+  std::uint64_t faults_of_children = 0;  // cminflt: those of the children that it has waited for
   std::uint64_t own_ticks = 0;           // utime + stime
   std::uint64_t children_ticks = 0;      // cutime + cstime
   std::uint64_t threads = 0;
-  std::uint64_t started_ticks = 0;  // when, by which it is told from a later one of its number
+  std::uint64_t started_ticks = 0;  // its start, which distinguishes it from a later process of the
+                                    // same number
   std::uint64_t mapped_bytes = 0;
-  std::uint64_t resident_pages = 0;  // roughly: of a small process it may be 0
+  std::uint64_t resident_pages = 0;  // approximate: of a small process it may be 0
 
-  // It has no memory any more. Of a process's first thread, others of it may have.
+  // The process has no memory any more. Where this is said of its first thread, other threads may
+  // still have it.
   bool has_ended() const { return state == 'Z' || state == 'X'; }
-  // It runs no instruction and will run none before it is continued, or is in a wait of the kernel
-  // that no signal ends: of what it has to do after that a stop comes first.
+  // The process runs no instruction and will run none before it is continued; or it is in a wait of
+  // the kernel that no signal ends, after which it meets the stop first.
   bool is_still() const { return state == 'T' || state == 't' || state == 'D' || has_ended(); }
-  // It is on its way out, in do_exit(): the kernel's flag PF_EXITING, the same since Linux 2.6.
+  // The process is in do_exit(): the kernel's flag PF_EXITING, the same since Linux 2.6.
   bool is_leaving() const { return (flags & 4) != 0; }
-  // It runs in the memory that an execve has made for it, and not in a copy of its parent's:
-  // without PF_FORKNOEXEC, the same as long.
+  // The process runs in memory that an execve has made for it, not in a copy of its parent's: the
+  // flag PF_FORKNOEXEC, the same since Linux 2.6, is not set.
   bool has_executed() const { return (flags & 0x40) == 0; }
 };
 
-// `process` names its directory: its own number or that of one of its threads. False: it is gone.
+// `process` names its directory: its own number or that of one of its threads. Returns false where
+// it is gone.
 bool read_stat(int proc, const char* process, ProcessStat& out);
 
-// What /proc/PID/maps lists.
+// A summary of /proc/PID/maps.
 struct Mappings {
   std::uint64_t count = 0;
-  std::uint64_t shared_anonymous = 0;  // of these
+  std::uint64_t shared_anonymous = 0;  // number of those that are anonymous and shared
 };
 
-// Stops when `most` are counted. False: they cannot be read, which a process can see to by making
-// itself undumpable, or not within the budget: a line holds the path of a file, which may have
-// megabytes. Waits while the process changes its mappings.
+// Stops when `most` are counted. Returns false where they cannot be read (a process can cause that
+// by making itself undumpable) or not within the budget (a line holds the path of a file, which may
+// have megabytes). Waits while the process changes its mappings.
 bool read_mappings(int proc, const char* process, std::uint64_t most, const Budget& budget,
                    Mappings& out);
 
-// The count alone, without a look at paths, where the kernel has that (Linux 6.11). False: it has
-// not, or as above.
+// Only counts them, without reading paths, where the kernel supports that (Linux 6.11). Returns
+// false where it does not, or as above.
 bool count_mappings(int proc, const char* process, std::uint64_t most, const Budget& budget,
                     std::uint64_t& out);
 
-// Descriptors behind which the kernel may keep more than a pipe.
+// The descriptors behind which the kernel may keep more than a pipe.
 struct Descriptors {
   std::uint64_t epolls = 0;
   std::uint64_t proc_files = 0;
   std::uint64_t sockets = 0;
-  std::uint64_t in_flight = 0;  // queued in a Unix socket of the process, of whatever kind
+  std::uint64_t in_flight = 0;  // descriptors queued in the process's Unix sockets
 };
 
-// False: as above.
+// Returns false as above.
 bool read_descriptors(int proc, const char* process, const Budget& budget, Descriptors& out);
 
 // The entries of a directory whose names are numbers.
 class NumberedEntries {
  public:
-  // From its start. The descriptor stays the caller's.
+  // Reads the directory from its start. The caller keeps the descriptor.
   explicit NumberedEntries(int directory);
 
-  // False: that was the last one. `name` is valid until the next call.
+  // Returns false after the last one. `name` is valid until the next call.
   bool next(const char*& name, std::uint64_t& number);
 
  private:

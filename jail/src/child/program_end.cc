@@ -31,8 +31,8 @@ class Tasks {
   int fd_;
 };
 
-// Whether the thread has made no process that still lives, as its directory `task` says. One that
-// is gone has handed them on.
+// Returns whether the thread has made no process that still lives, according to its directory
+// `task`. A thread that is gone has handed its children on.
 bool has_no_children(int directory, const char* task) {
   Text text;
   return !read_text(directory, joined({task, "/children"}).text, text) || text.bytes[0] == '\0';
@@ -73,13 +73,13 @@ bool ProgramEnd::is_alone() {
 
 bool ProgramEnd::kill_threads() {
   if (threads_ < 2 || threads_ > max_threads || !is_inits_only_child()) return false;
-  // From here on none of them makes another thread or process: the kernel looks for this signal
-  // before it adds one.
+  // From here on none of the threads makes another thread or process: the kernel looks for this
+  // signal before it adds one.
   if (raw::call(SYS_kill, pid_, SIGKILL) != 0) return false;
   const std::uint64_t deadline = now_ns() + longest_leave_ns;
   Left left = look_at_threads();
   while (left == Left::some_threads && now_ns() < deadline) {
-    // They need a processor to leave.
+    // The threads need a processor to leave.
     const timespec pause{0, 20'000};
     raw::call(SYS_nanosleep, raw::address(&pause), 0);
     left = look_at_threads();
@@ -94,10 +94,10 @@ bool ProgramEnd::is_inits_only_child() const {
   return parse_number(p) == static_cast<std::uint64_t>(pid_) && *skip_spaces(p) == '\0';
 }
 
-// A thread that is marked so has taken its last signal: it runs no instruction and makes no call
-// any more. Since all of them are, one that goes hands its children to init. The list may end early
-// where one is reaped meanwhile, so it counts only when their number was the same before and after,
-// and that of the list.
+// A thread in do_exit() has taken its last signal: it runs no instruction and makes no call any
+// more. Once all threads are, one that goes hands its children to init. The list of children may
+// end early where one is reaped meanwhile, so it counts only where their number was the same before
+// and after, and equals that of the list.
 ProgramEnd::Left ProgramEnd::look_at_threads() const {
   const Number name = number_of(pid_);
   ProcessStat before;

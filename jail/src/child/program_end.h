@@ -1,4 +1,4 @@
-// What is left of a jail's program that waits in exit_group(2), from the moment that init has heard
+// The end of a jail's program that waits in exit_group(2), from the moment in which init has heard
 // of it to the one in which none of its instructions can run any more. Its memory is taken apart
 // after that, which takes the kernel longer than most programs run.
 #pragma once
@@ -21,17 +21,17 @@ class ProgramEnd {
   // `proc` is a proc mount of this pid namespace, `pid` a child of init's that it has not reaped.
   ProgramEnd(int proc, int pid) : proc_(proc), pid_(pid) {}
 
-  // Whether the process has one thread, is the jail's only one beside init, and has never waited
-  // for a child, whose use only its own end would tell. As long as its thread waits in its call
-  // that stays so. False too where it cannot be read.
+  // Returns whether the process has one thread, is the jail's only process beside init, and has
+  // never waited for a child, whose usage would be known only at the process's end. All that stays
+  // so as long as its thread waits in its call. Returns false as well where it cannot be read.
   bool is_alone();
 
-  // To be asked after is_alone(): the same of a process that has other threads. Kills it, and waits
-  // until each has left for good. False: there are other processes, or it takes longer than
-  // `longest_leave_ns`; the process may be killed all the same.
+  // Must be called after is_alone(): the same for a process that has other threads. Kills it, and
+  // waits until each of them has left for good. Returns false where there are other processes, or
+  // where it takes longer than `longest_leave_ns`; the process may be killed all the same.
   bool kill_threads();
 
-  // The most that the process ever had, as far as it was seen, in bytes.
+  // The peak of the process's memory, as far as it was seen, in bytes.
   std::uint64_t memory_peak() const { return memory_peak_; }
 
  private:
@@ -46,7 +46,7 @@ class ProgramEnd {
 
   int proc_;
   int pid_;
-  std::uint64_t threads_ = 0;  // 0: not known, or it has waited for a child
+  std::uint64_t threads_ = 0;  // 0: unknown, or it has waited for a child
   std::uint64_t memory_peak_ = 0;
 };
 

@@ -21,7 +21,8 @@ long ProgramPipe::make(int workspace, const char* name) {
 }
 
 long ProgramPipe::meet_reader() {
-  // Without a reader the kernel says ENXIO; with one that waits in open() both are through.
+  // Without a reader open() fails with ENXIO; with a reader that waits in open() both calls
+  // succeed.
   const long opened = raw::call(SYS_openat, workspace_, raw::address(name_),
                                 O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW, 0);
   if (opened == -ENXIO) return 0;
@@ -44,7 +45,7 @@ void ProgramPipe::pour() {
   for (;;) {
     const long sent = raw::call(SYS_sendfile, pipe_, file_, 0, max_at_once);
     if (sent == -EINTR || sent > 0) continue;
-    if (sent != -EAGAIN) close();  // its end, or an interpreter that is gone
+    if (sent != -EAGAIN) close();  // the program's end, or the interpreter is gone
     return;
   }
 }

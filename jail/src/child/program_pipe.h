@@ -1,5 +1,5 @@
-// What an interpreter that was started beforehand waits at: a FIFO where its program's file will
-// be.
+// The FIFO at which an interpreter that was started beforehand waits, at the place where its
+// program's file will be.
 #pragma once
 
 namespace jail::child {
@@ -11,13 +11,13 @@ class ProgramPipe {
   // `workspace` is the directory that `name` is in.
   long make(int workspace, const char* name);
 
-  // 1 once the interpreter has it open: from then on the name is free, for the program itself. 0:
-  // not yet.
+  // Returns 1 once the interpreter has it open, from when on the name is free for the program
+  // itself; 0: not yet.
   long meet_reader();
 
-  // The program is there: hands over what the pipe takes.
+  // Must be called when the program is there: hands over what the pipe takes.
   long begin_pouring();
-  // The rest, when descriptor() takes more.
+  // Hands over the rest, when descriptor() takes more.
   void pour();
 
   int descriptor() const { return pipe_; }  // -1: there is nothing to write

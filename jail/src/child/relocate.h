@@ -5,8 +5,8 @@
 
 namespace jail::child {
 
-// `base` is the start of a private, writable mapping of a plan. It is called exactly once for each
-// mapping.
+// `base` is the start of a private, writable mapping of a plan. Must be called exactly once for
+// each mapping.
 inline void relocate(char* base) {
   const auto* plan = reinterpret_cast<const wire::PlanHeader*>(base);
   const auto* offsets = reinterpret_cast<const std::uint64_t*>(base + plan->relocations_offset);

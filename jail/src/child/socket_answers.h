@@ -1,5 +1,5 @@
-// What sock_diag(7) is asked and how its answers are read. The kernel writes them; a guest chooses
-// how many sockets they tell of and what these hold.
+// Questions to sock_diag(7) and the parsing of its answers. The kernel writes them; a guest chooses
+// how many sockets they list and what these hold.
 #pragma once
 
 #include <linux/inet_diag.h>
@@ -16,8 +16,8 @@
 
 namespace jail::child {
 
-// A question that sock_diag(7) answers for one kind of sockets, and where an answer says what they
-// hold.
+// A question to sock_diag(7) about one kind of sockets, and the place in an answer that says what
+// they hold.
 struct UnixQuestion {
   unix_diag_req request{AF_UNIX, 0, 0, ~0u, 0, UDIAG_SHOW_MEMINFO, {}};
   static constexpr std::size_t answer = sizeof(unix_diag_msg);
@@ -46,7 +46,7 @@ std::uint64_t bytes_in(const nlmsghdr& message) {
     if (attribute->rta_type == Question::attribute &&
         attribute->rta_len >= RTA_LENGTH((SK_MEMINFO_WMEM_QUEUED + 1) * sizeof(std::uint32_t))) {
       const auto* figures = reinterpret_cast<const std::uint32_t*>(at + RTA_LENGTH(0));
-      // The first is TCP's, the second everybody's.
+      // The first figure is used by TCP, the second by all.
       const std::uint64_t queued = figures[SK_MEMINFO_WMEM_QUEUED];
       const std::uint64_t sent = figures[SK_MEMINFO_WMEM_ALLOC];
       return figures[SK_MEMINFO_RMEM_ALLOC] + larger(queued, sent);
@@ -62,8 +62,8 @@ struct Told {
   std::uint64_t bytes = 0;
 };
 
-// Adds what one datagram of the answer says. 1: more will follow; 0: that was all; or a negative
-// errno.
+// Adds the content of one datagram of the answer. Returns 1: more will follow; 0: that was all; or
+// a negative errno.
 template <class Question>
 long add_answer(const char* answer, long size, Told& told) {
   while (size >= static_cast<long>(sizeof(nlmsghdr))) {

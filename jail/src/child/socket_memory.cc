@@ -13,18 +13,18 @@
 namespace jail::child {
 namespace {
 
-// Nobody fills a host's memory with the buffers of so few.
+// The buffers of so few sockets cannot fill a host's memory.
 constexpr std::uint64_t few_sockets = 4;
 constexpr std::uint64_t pauses_after_asking = 4;
-// The socket itself, its inode and its file.
+// The size of the socket itself, its inode and its file.
 constexpr std::uint64_t bytes_of_a_socket = 4u << 10;
-// Where the kernel does not tell, as many may be there with empty buffers, and all others count as
-// full: twice of what is the default, since one message may be as large as the buffer and is taken
-// in while there is any room.
+// Where the kernel does not tell the sizes, this number of sockets count as having empty buffers,
+// and all further ones as full. A full buffer counts as twice the default, since one message may be
+// as large as the buffer and is accepted while there is any room.
 constexpr std::uint64_t sockets_without_buffer = 96;
 constexpr std::uint64_t bytes_of_full_buffers = 2 * 212'992;
 
-// False: the kernel does not tell.
+// Returns false where the kernel does not tell.
 template <class Question>
 bool add_all(const Question& question, Told& told) {
   struct {
@@ -67,8 +67,8 @@ std::uint64_t SocketMemory::measure(int proc) {
   return last_;
 }
 
-// For internet sockets the kernel goes through those of the whole machine, so it is asked for a
-// kind only where there is one. `sockstat` is the text of that file.
+// For internet sockets the kernel goes through those of the whole machine, so it is asked about a
+// kind only where there is a socket of that kind. `sockstat` is the text of that file.
 std::uint64_t SocketMemory::ask_all(int proc, const char* sockstat, std::uint64_t sockets) {
   Text sockstat6;
   if (!read_text(proc, "1/net/sockstat6", sockstat6)) sockstat6.bytes[0] = '\0';
@@ -83,8 +83,8 @@ std::uint64_t SocketMemory::ask_all(int proc, const char* sockstat, std::uint64_
                {sockstat6.bytes, "UDP6: inuse", AF_INET6, IPPROTO_UDP}};
   Told told;
   bool is_told = add_all(UnixQuestion{}, told);
-  // sock_diag also lists internet connections that only time out, which are no sockets any more, so
-  // internet sockets are taken from the counts.
+  // sock_diag also lists internet connections that only time out and are no sockets any more, so
+  // the number of internet sockets is taken from the counts.
   std::uint64_t listed = told.sockets;
   for (const auto& kind : kinds) {
     std::uint64_t count = 0;
@@ -92,7 +92,7 @@ std::uint64_t SocketMemory::ask_all(int proc, const char* sockstat, std::uint64_
     is_told = add_all(InternetQuestion(kind.family, kind.protocol), told) && is_told;
     listed += count;
   }
-  // A sender that is closed is listed no more, and what it has sent is kept until it is read.
+  // A closed sender is no longer listed, but what it has sent is kept until it is read.
   const std::uint64_t free = is_told ? few_sockets : sockets_without_buffer;
   const std::uint64_t hidden = is_told ? beyond(sockets, listed) : sockets;
   return sockets * bytes_of_a_socket + told.bytes + beyond(hidden, free) * bytes_of_full_buffers;

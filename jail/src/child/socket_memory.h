@@ -1,5 +1,5 @@
-// What the kernel keeps for the sockets of init's network namespace: of every process, of
-// descriptors in flight, and of connections that nobody has accepted.
+// The kernel's memory for the sockets of init's network namespace: those of every process, those in
+// flight, and connections that nobody has accepted.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,10 @@ namespace jail::child {
 
 class SocketMemory {
  public:
-  // In bytes; rounded up where the kernel does not tell it exactly. `proc` is a proc mount of
-  // init's own. A namespace with few sockets costs one file to read. Otherwise all are asked, which
-  // takes a fifth of a processor at the most: in between the answer is the last one.
+  // Returns bytes, rounded up where the kernel does not tell them exactly. `proc` is a proc mount
+  // of init's own. A namespace with few sockets costs reading one file. Otherwise the kernel is
+  // asked about all sockets, which takes at most a fifth of a processor: in between the last answer
+  // is returned.
   std::uint64_t measure(int proc);
 
  private:

@@ -17,25 +17,26 @@
 namespace jail::child {
 namespace {
 
-// Another process of the jail can stop one that has not come to its execve.
+// Another process of the jail can stop one that has not come to its execve, so the wait is bounded.
 constexpr std::uint64_t longest_start_ns = 10'000 * ns_per_ms;
 
-// For a descriptor, among those of the user that are on their way (unix(7), ETOOMANYREFS).
+// The time to wait for room for a descriptor among those of the user that are in flight (unix(7),
+// ETOOMANYREFS).
 constexpr std::uint64_t patience_for_room_ns = 500 * ns_per_ms;
 constexpr std::uint64_t pause_for_room_ns = ns_per_ms;
 constexpr std::uint64_t last_try_ns = ~std::uint64_t{0};
 
 constexpr std::uint64_t pause_between_cpu_looks_ns = 20 * ns_per_ms;
 
-// That a program has run shows in a report that counts microseconds.
+// A report counts microseconds; a program that has run shows at least one.
 constexpr std::uint64_t min_run_ns = 1000;
 
 constexpr int highest_signal = 64;
 
 // A process that is killed on the way to its execve closes its start report without a word, as one
-// does that executes. Where nothing can be read of it, it counts as a program that runs. So does
-// one that has made a thread its first, by an execve of its own: that has not executed, for a
-// moment, and does not leave.
+// that executes does. Where nothing can be read about it, it counts as a program that runs. So does
+// a process whose execve, called by another thread, is making that thread the first one: for a
+// moment it has not executed, but it is not leaving either.
 bool was_killed_before(int proc, int pid) {
   ProcessStat stat;
   return read_stat(proc, Number(static_cast<std::uint64_t>(pid)).text, stat) &&
@@ -63,7 +64,7 @@ void SpawnedProcess::begin_fork(const Given& given, const ToFork& needs, const w
   pid_ = 0;
   take_over(given, order, now);
   needs_ = needs;
-  is_told_ = true;  // there is nobody to tell of yet
+  is_told_ = true;  // no owner needs a report of its end yet
 }
 
 void SpawnedProcess::ask(const ZygoteRequest& zygote) {
@@ -105,9 +106,9 @@ void SpawnedProcess::take_over(const Given& given, const wire::Order& order, std
   has_held_order_ = false;
 }
 
-// Before anything else is said of it. There may be no room on the way for a descriptor, for a
-// moment in which init has others to look after. An owner that misses it would wait for a terminal
-// that does not come.
+// This message comes before all others about the process. There may be no room in flight for a
+// descriptor, for a moment in which init has others to look after. An owner that missed this
+// message would wait for a terminal that does not come.
 void SpawnedProcess::tell_spawned(std::uint64_t now) {
   wire::Message message{};
   message.type = wire::message_spawned;
@@ -135,7 +136,7 @@ std::uint64_t SpawnedProcess::next_deadline_ns() const {
 void SpawnedProcess::expire(std::uint64_t now) {
   if (now < next_deadline_ns()) return;
   if (is_joining()) {
-    // Whoever has joined by now finds nobody at the other end, and ends.
+    // A fork that has joined by now finds nobody at the other end, and ends.
     cause_ = wire::cause_deadline;
     siginfo_t nobody{};
     nobody.si_code = CLD_KILLED;
@@ -159,8 +160,8 @@ void SpawnedProcess::expire(std::uint64_t now) {
   kill();
 }
 
-// Its group too, which it leads unless it has left it. The kernel keeps the number of a process
-// until init has reaped it.
+// Kills the process's group too, which it leads unless it has left it. The kernel keeps the number
+// of a process until init has reaped it.
 void SpawnedProcess::kill() const {
   raw::call(SYS_kill, pid_, SIGKILL);
   raw::call(SYS_kill, -pid_, SIGKILL);
@@ -209,7 +210,7 @@ bool SpawnedProcess::read_guest_report() {
     if (got != sizeof guest) guest = {-1, ECHILD, 0, 0, 0, 0};
     break;
   }
-  // One that was reaped before this was read has no number any more.
+  // A process that was reaped before this was read has no number any more.
   siginfo_t ended{};
   if (guest.error == 0) {
     guest.error = static_cast<std::int32_t>(-raw::call(
@@ -222,7 +223,7 @@ bool SpawnedProcess::read_guest_report() {
   pid_ = guest.pid;
   tell_spawned(last_try_ns);
   if (ended.si_pid == 0) return true;
-  end_start();  // it has died since, and is reaped as one that has not run
+  end_start();  // it has died since, and is reaped as a process that has not run
   return false;
 }
 
@@ -251,7 +252,7 @@ bool SpawnedProcess::release(std::uint64_t now) {
 }
 
 bool SpawnedProcess::read_order(bool is_paused) {
-  // Only its end was waited for.
+  // Only the owner's end was waited for.
   if (control_events() == 0) {
     let_go_of_owner();
     return true;

@@ -1,4 +1,4 @@
-// One process that the owner of a living jail has spawned, and what init knows of it.
+// One process that the owner of a living jail has spawned, and init's knowledge of it.
 #pragma once
 
 #include <poll.h>
@@ -15,74 +15,80 @@ namespace jail::child {
 
 class SpawnedProcess {
  public:
-  // What is made for a process before there is one.
+  // What is made for a process before it exists.
   struct Given {
     int control;
     int start_report;
-    int terminal;  // the owner's side of it, or -1
+    int terminal;  // the owner's side of the terminal, or -1
     Listener* listener;
   };
 
-  // True if the place can be used again: the process is reaped, and its owner listens no more.
+  // Returns true if the place can be used again: the process is reaped, and its owner no longer
+  // listens.
   bool is_free() const;
 
-  // Takes over what is `given`; the listener until the process has come to its program or has
-  // ended. The clock of its deadline starts at `now`. Of the order count the two limits; without
-  // one on processor time it has none of its own.
+  // Takes over what is `given`; it holds the listener until the process has come to its program or
+  // has ended. The clock of its deadline starts at `now`. Only the two limits of the order are
+  // read; without one on processor time the process has none of its own.
   void begin(int pid, const Given& given, const wire::Order& order, std::uint64_t now);
 
-  // What a zygote needs to fork one: its Invocation and its streams.
+  // What a zygote needs to fork a process: its Invocation and its streams.
   struct ToFork {
     int invocation;
     int streams[3];
   };
-  // The same of one that a zygote is to fork, which is yet to be asked. There is no start_report.
+  // The same for a process that a zygote is yet to be asked to fork. It has no start_report.
   void begin_fork(const Given& given, const ToFork& needs, const wire::Order& order,
                   std::uint64_t now);
   bool is_to_be_asked_for() const { return needs_.invocation >= 0; }
   std::uint64_t begin_ns() const { return begin_ns_; }
-  // Its number comes on start_report() then. Where the zygote cannot be asked its owner hears so.
+  // Asks the zygote to fork it; the process's number then comes on start_report(). Where the zygote
+  // cannot be asked, the owner is told.
   void ask(const ZygoteRequest& zygote);
 
   bool is(int pid) const { return pid_ != 0 && pid_ == pid; }
   int pid() const { return pid_; }  // 0 once init has reaped it
-  // To poll; -1 where there is nothing to wait for.
+  // The descriptor to poll; -1 where there is nothing to wait for.
   int control() const { return control_; }
-  // Orders to one that joins wait until there is somebody to signal, and those behind one that is
-  // held wait for that.
+  // Orders to a process that joins wait until there is a process to signal, and orders behind one
+  // that is held wait for that one.
   short control_events() const { return is_joining() || has_held_order_ ? 0 : POLLIN; }
   int start_report() const { return is_told_ ? start_report_ : -1; }
 
-  // When expire() has something to do.
+  // The time at which expire() has something to do.
   std::uint64_t next_deadline_ns() const;
-  // Kills it where its deadline has passed, where it has used its processor time, or where it has
-  // not come to its execve in time; ends what is joining, of which there is nobody to kill. Tells
-  // the owner that it exists where that could not be done at once.
+  // Kills the process where its deadline has passed, where it has used up its processor time, or
+  // where it has not come to its execve in time. Ends one that is still joining and cannot be
+  // killed. Tells the owner that the process exists where that could not be done at once.
   void expire(std::uint64_t now);
 
-  // What came on start_report(), for the last time when the process has ended. True: its program
-  // has begun, `now`. `proc` is init's own proc mount: the process has not been reaped yet.
+  // Reads what came on start_report(); the last call is made when the process has ended. Returns
+  // true: its program has begun, `now`. `proc` is init's own proc mount: the process must not be
+  // reaped yet.
   bool read_start_report(int proc, std::uint64_t now);
 
-  // Ends a process that was to be forked and has no number yet, and tells its owner why.
+  // A joining process is one that is to be forked and has no number yet.
   bool is_joining() const { return pid_ == 0 && (start_report_ >= 0 || is_to_be_asked_for()); }
-  // What came on start_report() of it. True: it waits, under the number pid() from now on, for
-  // release().
+  // Reads what came on start_report() of a fork. Returns true: it waits for release(), under the
+  // number pid() from now on.
   bool read_guest_report();
-  // Lets the program run, under the limits of its order. False: it could not, and is killed.
+  // Lets the program run, under the limits of its order. Returns false where that failed; the
+  // process is then killed.
   bool release(std::uint64_t now);
 
-  // What poll() has found at control(): a signal to pass on, or the owner's end, which kills it.
-  // `is_paused`: a signal is held until go_on(), unless it kills. True: it is killed.
+  // Reads what poll() has found at control(): a signal to pass on, or the owner's end, which kills
+  // the process. Where `is_paused`, a signal is held until go_on() unless it kills. Returns true:
+  // the process is killed.
   bool read_order(bool is_paused);
 
-  // After a pause of its jail: its clocks go on where they stood, and what was held reaches it.
+  // Must be called after a pause of its jail: its clocks go on where they stood, and held orders
+  // reach it.
   void go_on(std::uint64_t paused_ns);
 
-  // With the jail: whatever ends it now ends it for this reason.
+  // Called when the jail ends: the process's end is reported with this cause.
   void end_with_jail(wire::Cause cause);
 
-  // Init has reaped it, after a last read_start_report().
+  // Must be called when init has reaped it, after a last read_start_report().
   void note_end(const siginfo_t& ended, const rusage& usage, std::uint64_t now);
 
  private:
@@ -100,13 +106,13 @@ class SpawnedProcess {
   int pid_ = 0;
   int control_ = -1;
   int start_report_ = -1;
-  int terminal_ = -1;  // until the owner has it
+  int terminal_ = -1;  // held until the owner has it
   wire::ProcessOrder held_order_{};
   bool has_held_order_ = false;
   ToFork needs_{-1, {-1, -1, -1}};
   bool is_told_ = false;
-  std::uint64_t next_try_ns_ = 0;  // where the owner is not told
-  Listener* listener_ = nullptr;   // as long as there is or will be a start_report_
+  std::uint64_t next_try_ns_ = 0;  // where the owner could not be told yet
+  Listener* listener_ = nullptr;   // held as long as there is or will be a start_report_
   wire::Cause cause_ = wire::cause_none;
   std::uint64_t begin_ns_ = 0;
   std::uint64_t wall_ns_ = 0;

@@ -15,20 +15,20 @@ namespace {
 
 constexpr std::uint64_t longest_stopping_ns = 2'000 * ns_per_ms;
 constexpr std::uint64_t pause_while_stopping_ns = ns_per_ms / 5;
-// On a busy machine a process needs its turn to stop.
+// On a busy machine a process has to wait for its turn before it stops.
 constexpr std::uint64_t longest_stop_in_order_ns = 200 * ns_per_ms;
-// SIGSTOP is sent over and over for so long before a look: whom others wake meanwhile the next one
-// meets, before it has its turn to wake others. Where init has to wait for a processor itself one
-// turn on it must be enough.
+// SIGSTOP is sent over and over for this long before a look, so that a process that another one
+// wakes meanwhile is stopped again before it has its turn to wake others. Where init has to wait
+// for a processor itself, one turn must be enough.
 constexpr std::uint64_t burst_ns = 2 * ns_per_ms;
 
-// Between two looks at those that stand still; the first ones follow soon.
+// The time between two looks at processes that stand still; the first looks follow each other soon.
 constexpr std::uint64_t shortest_pause_ns = 20 * ns_per_ms;
 constexpr std::uint64_t longest_pause_ns = 1'000 * ns_per_ms;
-// A guest chooses what a look costs: it takes a hundredth of a processor at the most.
+// A guest chooses what a look costs, so looks take at most a hundredth of a processor.
 std::uint64_t rest_after(std::uint64_t cost_ns) { return 100 * cost_ns; }
-// What a process may use in a whole pause without having run: the kernel ends what it had begun for
-// it.
+// The processor time that a process may use in a whole pause without counting as having run: the
+// kernel completes what it had begun for it.
 constexpr std::uint64_t unseen_cpu_ns = 10 * ns_per_ms;
 constexpr int max_strikes = 4;
 
@@ -36,12 +36,12 @@ constexpr std::uint64_t never_ns = ~std::uint64_t{0};
 
 struct Seen {
   int pid;
-  bool was_stopped;  // by a guest, before all were
+  bool was_stopped;  // by a guest, before all of them were stopped
   std::uint64_t started_ticks;
   std::uint64_t cpu_ns;
 };
 
-// Those that stand still. As long as nobody does, its pages are those of a file and nobody's
+// The processes that stand still. As long as none does, these pages are those of a file and take no
 // memory.
 class SeenProcesses {
  public:
@@ -54,7 +54,7 @@ class SeenProcesses {
     return nullptr;
   }
 
-  // False: there is no room.
+  // Returns false where there is no room.
   bool add(const Seen& seen) {
     if (count_ == capacity) return false;
     all_[count_++] = seen;
@@ -111,7 +111,7 @@ void Standstill::note_stopped_ones() const {
   });
 }
 
-// By their numbers: a parent's is smaller as a rule.
+// Stops them in the order of their numbers: a parent's number is usually smaller.
 void Standstill::stop_in_order(std::uint64_t now) const {
   const std::uint64_t until = now + longest_stop_in_order_ns;
   each_process(proc_, [this, until](const char* name, int pid) {
@@ -135,7 +135,7 @@ bool Standstill::may_run(const char* name, const ProcessStat& stat) const {
   if (stat.threads <= 1) return !stat.is_still();
   const long tasks = raw::call(SYS_openat, proc_, raw::address(joined({name, "/task"}).text),
                                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (tasks < 0) return false;  // it is gone
+  if (tasks < 0) return false;  // the process is gone
   NumberedEntries threads(static_cast<int>(tasks));
   const char* thread = nullptr;
   std::uint64_t number = 0;
@@ -148,7 +148,7 @@ bool Standstill::may_run(const char* name, const ProcessStat& stat) const {
   return found;
 }
 
-// on_offender(pid): the process has run, or could.
+// Calls on_offender(pid) for a process that has run, or could run.
 template <class OnOffender>
 Standstill::Scan Standstill::scan(OnOffender on_offender) const {
   Scan all;
@@ -160,7 +160,8 @@ Standstill::Scan Standstill::scan(OnOffender on_offender) const {
     Seen* const seen = seen_processes.find(pid, stat.started_ticks);
     const bool has_run = seen != nullptr && cpu > seen->cpu_ns + unseen_cpu_ns;
     if (seen != nullptr) {
-      // Once all stand still it is what each has had at that moment: little by little is too much.
+      // Once all stand still, the figure of that moment is kept, so that a process cannot run
+      // little by little.
       if (state_ == State::stopping || has_run) seen->cpu_ns = cpu;
     } else if (seen_processes.add({pid, false, stat.started_ticks, cpu})) {
       all.has_new = true;
@@ -168,7 +169,8 @@ Standstill::Scan Standstill::scan(OnOffender on_offender) const {
     ++all.count;
     all.cpu_ns += cpu;
     if (runs) all.is_still = false;
-    // The kernel takes it apart, and nothing else. Of a first thread that has left others may run.
+    // The kernel takes such a process apart, and does nothing else. Where its first thread has
+    // left, other threads may still run.
     const bool is_ending = stat.is_leaving() && stat.threads <= 1;
     if ((runs || has_run) && !is_ending) on_offender(pid);
   });

@@ -1,14 +1,13 @@
 // Makes every process of a living jail stand still, and sees to it that each of them stays so.
 //
-// It is done by SIGSTOP in every jail. A cgroup's freezer would hold init too, which shares the
-// cgroup with the guest and must go on: it hears its owner, reaps, and keeps the others still.
+// It is done by SIGSTOP in every jail. A cgroup's freezer would stop init too, which shares the
+// cgroup with the guest and must go on: it listens to its owner, reaps, and keeps the others still.
 //
 // SIGSTOP alone is no fence. A process that is inside kill(2) when everybody is stopped may
 // continue others a moment later, so init goes on until two looks find the same: no thread that
-// could run, and no processor time that was used in between. Then nobody is left who could wake
-// somebody, but for the kernel: it continues a process group that loses its parent, and sends
-// whatever signal a timer was made with. Whoever runs again is stopped again, and killed where that
-// happens often.
+// could run, and no processor time that was used in between. Then only the kernel can still wake a
+// process: it continues a process group that loses its parent, and sends whatever signal a timer
+// was made with. A process that runs again is stopped again, and killed where that happens often.
 #pragma once
 
 #include <cstdint>
@@ -19,35 +18,35 @@ struct ProcessStat;
 
 class Standstill {
  public:
-  // `proc` is init's own proc mount, a descriptor of the caller's. There is one Standstill in an
-  // init, since what it remembers of processes is not in it.
+  // `proc` is init's own proc mount, a descriptor that the caller keeps. An init may have only one
+  // Standstill, since what that remembers about processes is in static storage.
   explicit Standstill(int proc) : proc_(proc) {}
 
   enum class State : std::uint8_t {
-    off,       // all run as they like
-    stopping,  // some may run still
+    off,       // all run freely
+    stopping,  // some may still run
     still,
   };
   State state() const { return state_; }
   bool is_on() const { return state_ != State::off; }
 
-  // Begins to stop all. Parents come first, and are waited for: a shell that sees its job stopped
-  // takes the terminal back from it.
+  // Begins to stop all processes. Parents come first, and are waited for: a shell that sees its job
+  // stopped takes the terminal back from it.
   void begin(std::uint64_t now);
 
-  // When look() is to be called.
+  // The time at which look() is to be called.
   std::uint64_t next_look_ns() const { return next_look_ns_; }
-  // At once, since something has happened.
+  // Makes the next look come at once, since something has happened.
   void look_soon() { next_look_ns_ = 0; }
 
-  // Looks at all, and stops whoever runs. False: they have resisted for too long, and all of them
-  // go on.
+  // Looks at all processes, and stops those that run. Returns false where they have resisted for
+  // too long; all of them then go on.
   bool look(std::uint64_t now);
 
-  // The owner kills a process, after which the kernel may continue others.
+  // Must be called when the owner kills a process, after which the kernel may continue others.
   void excuse() { ++strikes_left_; }
 
-  // Continues all, children first, but for those that a guest itself had stopped.
+  // Continues all processes, children first, except those that a guest itself had stopped.
   void end();
 
  private:

@@ -33,7 +33,7 @@
 namespace jail::child {
 namespace {
 
-// An interpreter that needs this long to want its program hangs.
+// An interpreter that needs longer than this to ask for its program hangs.
 constexpr std::uint64_t longest_start_ns = 30'000 * ns_per_ms;
 
 class Init {
@@ -72,8 +72,8 @@ class Init {
   bool is_forked() const { return plan_.kind == wire::plan_forked; }
   bool is_started() const { return plan_.kind == wire::plan_started; }
 
-  // Has the zygote fork a guest that joins this jail and becomes init's own child. False: it could
-  // not, and the owner knows.
+  // Asks the zygote to fork a guest that joins this jail and becomes init's own child. Returns
+  // false where it could not, which the owner has been told.
   bool join_guest() {
     wire::GuestReport guest{-1, EIO, 0, 0, 0, 0};
     int ends[2];
@@ -86,7 +86,7 @@ class Init {
     drop_lent();
     if (done >= 0) done = await_guest(ends[0], guest);
     if (done < 0) guest.error = static_cast<std::int32_t>(-done);
-    // The guest is in; from here on nobody of this user reaches init any more.
+    // The guest has joined; from here on no process of this user can reach init any more.
     if (guest.error == 0) {
       guest.error = static_cast<std::int32_t>(-raw::call(SYS_prctl, PR_SET_DUMPABLE, 0));
     }
@@ -102,7 +102,7 @@ class Init {
     return true;
   }
 
-  // The guest's report, after what init listens to; or its zygote's in its place.
+  // Reads the guest's report, or its zygote's in its place, after the descriptor of its notices.
   long await_guest(int channel, wire::GuestReport& guest) {
     for (;;) {
       pollfd watched[2] = {{channel, POLLIN, 0}, {notices_.descriptor(), POLLIN, 0}};
@@ -120,7 +120,7 @@ class Init {
     }
   }
 
-  // Answers a guest that was not given its program yet.
+  // Answers a notice of a guest that has not been given its program yet.
   void hear_early_notice(short events) {
     Notice notice{};
     if (notices_.take(events, notice))
@@ -135,7 +135,7 @@ class Init {
     return zygote.ask(channel, descriptor(wire::slot_invocation), streams, guest_work_, 0);
   }
 
-  // Only the guest holds its streams from here on, so that their end is seen outside.
+  // From here on only the guest holds its streams, so that their end is seen outside.
   void drop_lent() {
     constexpr wire::Slot lent[] = {wire::slot_stdin,  wire::slot_stdout,     wire::slot_stderr,
                                    wire::slot_cgroup, wire::slot_invocation, wire::slot_zygote};
@@ -149,7 +149,7 @@ class Init {
     return is_started() ? release_started() : start_program();
   }
 
-  // For a guest that runs already.
+  // Lowers the limits of a guest that runs already.
   long lower_limits() {
     const struct {
       int resource;
@@ -168,7 +168,7 @@ class Init {
     begin_ns_ = now_ns();
     exec_ns_ = begin_ns_;
     limits_.begin(begin_ns_);
-    // What it used while it was made is not this run's.
+    // Time that was used while the guest was made does not count for this run.
     order_.cpu_ns += (user_before_us_ + system_before_us_) * 1000;
   }
 
@@ -183,8 +183,8 @@ class Init {
     return done >= 0 || report_errno(done);
   }
 
-  // Starts the guest before there is an order, up to the point where it wants its program. False:
-  // it did not get there, and the owner knows or is gone.
+  // Starts the guest before there is an order, up to the point where it asks for its program.
+  // Returns false where it did not get there; the owner has been told or is gone.
   bool spawn_early() {
     const auto* name = base_ + plan_.program_offset;
     const long made = program_.make(static_cast<int>(slots_[wire::slot_workspace]), name);
@@ -220,11 +220,11 @@ class Init {
     return done >= 0 || report_errno(done);
   }
 
-  // The sum: its parts are taken to be as in the whole run, see split_use_before().
+  // Only the sum is noted: its parts are taken to be as in the whole run, see split_use_before().
   void note_use_so_far() { user_before_us_ = cpu_ns_of(guest_, clock_sum) / 1000; }
 
-  // False: the owner is gone, or took the jail back before it ran anything; or the guest that waits
-  // has died, of which the owner hears before it gives this jail a program.
+  // Returns false where the owner is gone or took the jail back before it ran anything, or where
+  // the waiting guest has died, which the owner hears before it gives this jail a program.
   bool await_order() {
     for (;;) {
       pollfd watched[2] = {{control_, POLLIN, 0}, {signals_, POLLIN, 0}};
@@ -276,7 +276,7 @@ class Init {
       cause_ = wire::cause_deadline;
       return;
     }
-    // Up to its execve the guest is a part of init.
+    // Before its execve the guest is a part of init.
     if (exec_ns_ != 0 && now >= limits_.next_look_ns()) {
       cause_ = limits_.look(order_);
       if (cause_ != wire::cause_none) return;
@@ -316,14 +316,14 @@ class Init {
     }
   }
 
-  // By the kernel, in no call of the plan. Tells the owner; false, for whoever returns it.
+  // Reports an errno outside of the plan to the owner. Always returns false.
   bool report_errno(long result) {
     send_failure(control_, 1, -1, static_cast<std::int32_t>(-result));
     return false;
   }
 
-  // The program's own process, where it ends, stays in its call until it is killed with the jail,
-  // so that nothing of it runs any more. Every other process is let go.
+  // When the program's own process ends, it stays in its call until it is killed with the jail, so
+  // that none of its instructions runs any more. Every other process is let go.
   void hear_notice(short events) {
     Notice notice{};
     if (!notices_.take(events, notice)) return;
@@ -378,7 +378,7 @@ class Init {
 
   void end() {
     const std::uint64_t decided = now_ns();
-    // A guest that was killed before its execve had finished left no word, and has ended as well.
+    // A guest that was killed before its execve had finished sent no report, and has ended as well.
     ran_until_ns_ = guest_end_ns_ != 0 && guest_end_ns_ < decided ? guest_end_ns_ : decided;
     if (guest_leaves_ && has_stopped()) {
       unreaped_.count_time_of(guest_);
@@ -388,10 +388,10 @@ class Init {
     report(wire::message_ended);
   }
 
-  // Whether nothing of the program, which was to be its own only process, can run any more.
+  // Returns whether nothing of the program, which must have one process, can run any more.
   bool has_stopped() {
     ProgramEnd program(static_cast<int>(slots_[wire::slot_proc]), static_cast<int>(guest_));
-    // A thread that executes another program meanwhile ends the call, in the name of the process.
+    // A thread that executes a program meanwhile ends the call, in the name of the process.
     const bool alone = program.is_alone() && notices_.is_waiting(leave_);
     unreaped_.memory_peak = program.memory_peak();
     return alone || program.kill_threads();
@@ -399,10 +399,10 @@ class Init {
 
   // kill() reaches every process of this pid namespace but init itself. A fork that races with the
   // signal is found by the next round. The kernel may need longer to take memory apart than the
-  // owner has patience, so the owner is told first what is known.
+  // owner waits, so what is known is reported first.
   void end_all() {
     if (raw::call(SYS_kill, -1, 0) != 0) return;
-    // Those whose parent ignores it leave nothing once they are killed.
+    // Children of a parent that ignores SIGCHLD leave no trace of their time once they are killed.
     limits_.look_at_processor_time();
     raw::call(SYS_kill, -1, SIGKILL);
     report(wire::message_ending);
@@ -425,7 +425,7 @@ class Init {
       if (is_started()) split_use_before(user, system);
       message.cpu_user_us = beyond(user, user_before_us_);
       message.cpu_system_us = beyond(system, system_before_us_);
-      // These two have mapped files in them, of which no limit says anything.
+      // These two figures include mapped files, which no limit covers.
       const std::uint64_t resident =
           larger(static_cast<std::uint64_t>(usage.ru_maxrss) * 1024, unreaped_.memory_peak);
       message.memory_peak_bytes =
@@ -450,15 +450,15 @@ class Init {
   wire::Cause cause_ = wire::cause_none;
   bool owner_gone_ = false;
   bool start_failed_ = false;
-  bool guest_leaves_ = false;  // waits in exit_group()
-  Notice leave_{};             // what init heard of that
+  bool guest_leaves_ = false;  // it waits in exit_group()
+  Notice leave_{};             // the notice of that call
   bool guest_ended_ = false;
   long guest_ = 0;
   Notices notices_;
   SharedMemory shared_;
   int signals_ = -1;
   int start_report_ = -1;
-  int channel_ = -1;     // to a forked guest that waits
+  int channel_ = -1;     // the channel to a forked guest that waits
   ProgramPipe program_;  // of a started guest
   std::uint64_t user_before_us_ = 0;
   std::uint64_t system_before_us_ = 0;

@@ -7,7 +7,7 @@
 namespace jail::child {
 
 // Returns when the jail is over: when init exits, the kernel kills whatever is left in it.
-// `guest_work`: wire::GuestWork bits, for a guest that is forked.
+// `guest_work` holds wire::GuestWork bits, for a forked guest.
 void supervise(const wire::PlanHeader& plan, char* base, long* slots, std::uint32_t guest_work);
 
 }  // namespace jail::child

@@ -11,8 +11,8 @@ struct Terminal {
   int slave = -1;
 };
 
-// In `terminals`, where none can be opened by its name, of the size that `order` says. 0 or a
-// negative errno.
+// Opens a terminal in `terminals`, where none can be opened by its name, with the size that `order`
+// states. Returns 0 or a negative errno.
 long open_terminal(int terminals, const wire::Order& order, Terminal& terminal);
 
 // Opens one for the guest, puts it in the place of its streams, which are closed, and sends the

@@ -15,7 +15,7 @@ namespace jail::child {
 
 namespace {
 
-// A file about a process, and what it calls two sizes of its memory.
+// A file about a process, and the names of two sizes of its memory in it.
 struct SizeFile {
   const char* name;
   const char* anonymous;
@@ -25,45 +25,45 @@ struct SizeFile {
 // USER_HZ is 100 on every architecture that this builds for.
 constexpr std::uint64_t ns_per_tick = 10'000'000;
 
-// What the kernel keeps for a guest, in bytes, rounded up from the sizes of Linux 6.1 to 6.18.
-// A process: its upper page tables and what else it has once. A thread: its kernel stack of 16 KiB
-// and its task_struct.
+// The kernel's memory for a guest, in bytes, rounded up from the sizes of Linux 6.1 to 6.18. For a
+// process: its upper page tables and what else it has once. For a thread: its kernel stack of 16
+// KiB and its task_struct.
 constexpr std::uint64_t bytes_of_a_process = 32u << 10;
 constexpr std::uint64_t bytes_of_a_thread = 32u << 10;
-// A mapping: vm_area_struct, its lock and its share of a tree's node; and for each process that it
-// was inherited through, twice, what leads from a page to its mappings (anon_vma_chain).
+// For a mapping: vm_area_struct, its lock and its share of a tree's node; and for each process that
+// it was inherited through, two links from a page to its mappings (anon_vma_chain).
 constexpr std::uint64_t bytes_of_a_mapping = 320;
 constexpr std::uint64_t bytes_of_an_inheritance = 128;
-// A page table of the lowest level maps 512 pages of as many bytes as it has itself.
+// A page table of the lowest level maps 512 pages of its own size.
 constexpr std::uint64_t mapped_bytes_of_a_table_byte = 512;
-// A place for a descriptor, beyond those that every process has: half of a pipe of two pages.
+// For a place for a descriptor, beyond those that every process has: half of a pipe of two pages.
 constexpr std::uint64_t bytes_of_a_descriptor = 4u << 10;
 constexpr std::uint64_t free_places = 64;
 constexpr std::uint64_t max_of_a_kernel = 1u << 30;
 // An epoll instance may watch every descriptor of its process.
 constexpr std::uint64_t bytes_of_a_watch = 224;
-// An open file of /proc keeps a buffer as long as its longest line, or where it has one part, as
-// all of it: fdinfo has a line for each lock on a file. In a line of maps each letter of a path may
-// be written by four, and the buffer doubles until the line fits in.
+// An open file of /proc keeps a buffer as long as its longest line or, where it is one piece of
+// text, as long as all of it: fdinfo has a line for each lock on a file. A line of maps may write
+// each letter of a path as four, and the buffer doubles until the line fits.
 constexpr std::uint64_t bytes_of_text = 1u << 20;
 constexpr std::uint64_t bytes_of_a_name = std::uint64_t{2} * 4 * 256;
-// A file of a tmpfs: its inode and its entry in a directory with the longest name.
+// For a file of a tmpfs: its inode and its entry in a directory, with the longest name.
 constexpr std::uint64_t bytes_of_an_inode = 1700;
 
-// While descriptors and mappings are counted, sockets and files are looked at each time that this
-// much processor time is spent: they are filled fastest.
+// While descriptors and mappings are counted, sockets and files are looked at whenever this much
+// processor time is spent: they can be filled fastest.
 constexpr std::uint64_t counted_at_a_time_ns = 2 * ns_per_ms;
-// A walk ends after this time by the clock, since nobody looks meanwhile; the next one goes on
+// A walk ends after this time by the clock, since no look is made meanwhile; the next walk goes on
 // there.
 constexpr std::uint64_t budget_of_a_walk_ns = 10 * ns_per_ms;
 constexpr std::uint64_t usual_mappings = 2000;
 constexpr int last_process = 1 << 22;  // the kernel has no larger number
 // Paths through fewer files are short enough to be read.
 constexpr std::uint64_t many_inodes = 1000;
-// What changes the mappings of a process keeps init waiting that reads them, in the worst case as
-// long as it takes to change all of its page tables. So nothing that waits is read of a process
-// that has more pages, files among them, than it can have that fills its limit twice, beside what
-// it has inherited; or than this.
+// A call that changes the mappings of a process makes init wait when it reads them, in the worst
+// case for as long as it takes to change all page tables of the process. So init reads nothing that
+// waits from a process that has more pages (files among them) than the process can have that fills
+// its limit twice beside what it has inherited, or more than this.
 constexpr std::uint64_t max_that_is_waited_for = 128u << 20;
 
 constexpr SizeFile whole = {"/status", "RssAnon:", "RssShmem:"};
@@ -82,7 +82,7 @@ bool read_sizes(int proc, const char* process, const SizeFile& file, Sizes& out)
          find_size(text.bytes, file.other, out.other);
 }
 
-// A vfork child runs in its parent's memory until it executes: that is no second copy.
+// A child of vfork() runs in its parent's memory until it executes: that is no second copy.
 bool runs_in_memory_of_parent(int thread, const ProcessStat& stat) {
   return stat.parent > 1 && raw::call(SYS_kcmp, thread, stat.parent, KCMP_VM, 0, 0) == 0;
 }
@@ -95,33 +95,33 @@ std::uint64_t bytes_of_mappings(std::uint64_t mappings, std::uint64_t generation
 
 struct Watch::Process {
   int pid;
-  int thread;  // one that has not ended
+  int thread;  // a thread that has not ended
 
   Number name() const { return Number(static_cast<std::uint64_t>(thread)); }
 };
 
-// What the files status of all processes say.
+// A summary of the status files of all processes.
 struct Watch::Statuses {
-  std::uint64_t anonymous = 0;  // bytes, as all of these
+  std::uint64_t anonymous = 0;  // bytes, as are all of these
   std::uint64_t other = 0;
-  std::uint64_t own = 0;      // of the anonymous ones, at least, without what they share
+  std::uint64_t own = 0;      // of the anonymous bytes, those that are surely not shared
   std::uint64_t largest = 0;  // anonymous size of one process
   std::uint64_t tables = 0;
-  std::uint64_t descriptors = 0;  // the most that may be behind all places for them
+  std::uint64_t descriptors = 0;  // the most that may be behind all places for descriptors
 };
 
-// What a count finds of all processes.
+// The result of a count of all processes.
 struct Watch::Kept {
   std::uint64_t descriptors = 0;  // bytes
   std::uint64_t mappings = 0;
 };
 
-// What the first look at all processes finds.
+// The result of the first look at all processes.
 struct Watch::Scan {
   std::uint64_t ticks = 0;
   std::uint64_t processes = 0;
   std::uint64_t threads = 0;
-  std::uint64_t resident = 0;  // bytes, like the next
+  std::uint64_t resident = 0;  // bytes, like the next one
   std::uint64_t mappings_bound = 0;
 };
 
@@ -161,8 +161,8 @@ bool Watch::is_small(int thread) const {
          find_size(text.bytes, "VmPTE:", tables) && tables <= max_tables;
 }
 
-// visit(process, stat). A first thread that left by exit(2) shows no memory, although the others
-// still have it.
+// Calls visit(process, stat) for each process. A first thread that left by exit(2) shows no memory,
+// although the others still have it.
 template <class Visit>
 void Watch::each_process(Visit visit) const {
   NumberedEntries processes(proc_);
@@ -202,7 +202,7 @@ std::uint64_t Watch::bytes_of_a_proc_file() const {
   return bytes_of_text + inodes_ * bytes_of_a_name;
 }
 
-// The most that the kernel keeps behind so many places for descriptors.
+// The most that the kernel keeps for this many places for descriptors.
 std::uint64_t Watch::bytes_of_places(std::uint64_t places) const {
   const std::uint64_t watches = places * (places / 2) * bytes_of_a_watch;
   return beyond(places, free_places) * bytes_of_a_descriptor +
@@ -219,12 +219,12 @@ std::uint64_t Watch::mappings_bound(const ProcessStat& stat) const {
   return smaller(stat.mapped_bytes / page_bytes_, max_mappings_);
 }
 
-// What is behind the descriptors that are there. False: they cannot be read.
+// Counts what is behind the open descriptors. Returns false where they cannot be read.
 bool Watch::count_descriptors(const Process& process, std::uint64_t places,
                               KnownProcesses::Counts& counts) const {
   Descriptors found;
   if (!read_descriptors(proc_, process.name().text, Budget(budget_of_a_look_ns), found)) {
-    // One that ends has given up its memory first, and opens nothing any more.
+    // A process that ends has given up its memory first, and opens nothing any more.
     ProcessStat again;
     if (read_stat(proc_, process.name().text, again) && again.mapped_bytes != 0) return false;
     counts.descriptor_bytes = 0;
@@ -243,7 +243,7 @@ bool Watch::count_mappings(const Process& process, std::uint64_t& out) const {
   if (jail::child::count_mappings(proc_, process.name().text, max_mappings_, budget, out)) {
     return true;
   }
-  // A path may lead through all files, and a line with it has to be made before it can be refused.
+  // A path may lead through all files, and the kernel builds the line before it can refuse it.
   Mappings found;
   const bool is_read = inodes_ < many_inodes &&
                        read_mappings(proc_, process.name().text, max_mappings_, budget, found);
@@ -251,7 +251,7 @@ bool Watch::count_mappings(const Process& process, std::uint64_t& out) const {
   return is_read;
 }
 
-// What is behind the descriptors and mappings of one process.
+// Counts what is behind the descriptors and mappings of one process.
 void Watch::count(const Process& process, const ProcessStat& stat, std::uint64_t memory_limit,
                   KnownProcesses::Counts& counts) {
   Text text;
@@ -261,7 +261,7 @@ void Watch::count(const Process& process, const ProcessStat& stat, std::uint64_t
   }
   const std::uint64_t before = own_cpu_ns();
   bool is_read = count_descriptors(process, places, counts);
-  // Nobody can read of a process that executes another program, for a moment.
+  // For a moment nobody can read about a process that executes another program.
   if (!is_read && !counts.was_unreadable) {
     counts.was_unreadable = true;
     return;
@@ -273,12 +273,12 @@ void Watch::count(const Process& process, const ProcessStat& stat, std::uint64_t
   if (!is_read) counts.mappings = mappings_bound(stat);
   if (own_cpu_ns() - before > budget_of_a_look_ns / 2) counts.is_dear = true;
   counts.is_counted = true;
-  // Peers send descriptors to sockets of who stands still.
+  // Peers can send descriptors to the sockets of a process that stands still.
   counts.is_current = !counts.was_unreadable && !counts.has_sockets;
 }
 
-// The processes with numbers in this range, as far as the budget reaches and until sockets and
-// files have more than `room`. Those that stand still have what they had.
+// Counts the processes with numbers in this range, as far as the budget reaches and until sockets
+// and files hold more than `room`. Those that stand still keep their counts.
 void Watch::count_from(int first, int last, std::uint64_t memory_limit, std::uint64_t room,
                        const Budget& budget) {
   std::uint64_t looked_ns = own_cpu_ns();
@@ -297,15 +297,15 @@ void Watch::count_from(int first, int last, std::uint64_t memory_limit, std::uin
   });
 }
 
-// The processes that were not come to yet are few looks away from it. They count as those do, on
-// average, that were: most have been forked by one of these.
+// The count reaches the processes that it has not come to yet within a few looks. Until then they
+// count as the average of the others: most have been forked by one of these.
 Watch::Kept Watch::counted(std::uint64_t memory_limit, std::uint64_t room) {
   const Budget budget(budget_of_a_look_ns);
   const int before = counted_until_;
   count_from(before + 1, last_process, memory_limit, room, budget);
   count_from(0, before, memory_limit, room, budget);
-  Kept most;   // of those that are not remembered
-  Kept known;  // of those that were counted
+  Kept most;   // of processes that are not remembered
+  Kept known;  // of processes that were counted
   std::uint64_t known_processes = 0;
   std::uint64_t other_processes = 0;
   each_process([&](const Process& process, const ProcessStat& stat) {
@@ -330,7 +330,7 @@ Watch::Kept Watch::counted(std::uint64_t memory_limit, std::uint64_t room) {
           most.mappings + known.mappings + other_processes * usual.mappings};
 }
 
-// After a scan(), of the same processes.
+// Must be called after a scan(), for the same processes.
 Watch::Statuses Watch::read_statuses() {
   Statuses all;
   processes_ = 0;
@@ -339,7 +339,7 @@ Watch::Statuses Watch::read_statuses() {
     ++processes_;
     Text text;
     Sizes own;
-    // Where so many groups stand before them that they are not found.
+    // These estimates stand where so many groups precede the lines that they are not found.
     std::uint64_t tables = stat.mapped_bytes / mapped_bytes_of_a_table_byte;
     std::uint64_t places = max_places_;
     bool is_read = read_text(proc_, joined({process.name().text, whole.name}).text, text);
@@ -357,7 +357,7 @@ Watch::Statuses Watch::read_statuses() {
       all.largest = larger(all.largest, own.anonymous);
       all.own += known_.own_memory(process.pid, own.anonymous);
     } else if (read_stat(proc_, process.name().text, again)) {
-      // It has just ended, or made itself unreadable and gets no discount.
+      // The process has just ended, or made itself unreadable and gets no discount.
       own = {again.resident_pages * page_bytes_, 0};
     }
     all.anonymous += own.anonymous;
@@ -436,7 +436,7 @@ WatchedUsage Watch::measure(std::uint64_t memory_limit, std::uint64_t reaped_ns)
   WatchedUsage usage;
   usage.cpu_ns = all.ticks * ns_per_tick;
   usage.memory.pages = all.resident + files_;
-  // A cgroup counts what follows by itself.
+  // A cgroup counts all of the following by itself.
   if (memory_limit == no_memory_limit) return usage;
   sockets_now_ = sockets_.measure(proc_);
   const Statuses statuses = read_statuses();
@@ -448,8 +448,8 @@ WatchedUsage Watch::measure(std::uint64_t memory_limit, std::uint64_t reaped_ns)
   const std::uint64_t pages = statuses.anonymous + larger(statuses.other, files_);
   const auto most = [&] { return pages + sockets_now_ + fixed + descriptors + mappings; };
   kernel_is_counted_ = most() > memory_limit;
-  // Most programs have far fewer descriptors than places for them, and than their address space has
-  // pages far fewer mappings.
+  // Most programs have far fewer descriptors than places for them, and far fewer mappings than
+  // pages in their address space.
   if (kernel_is_counted_) {
     const std::uint64_t others = least(statuses) - sockets_now_ - files_;
     const Kept kept = counted(memory_limit, beyond(memory_limit, others));
@@ -461,7 +461,7 @@ WatchedUsage Watch::measure(std::uint64_t memory_limit, std::uint64_t reaped_ns)
   return usage;
 }
 
-// The processes with numbers in this range.
+// Walks the processes with numbers in this range.
 void Watch::walk_from(int first, int last, std::uint64_t memory_limit, const Budget& budget,
                       std::uint64_t& all) {
   each_process([&](const Process& process, const ProcessStat& stat) {

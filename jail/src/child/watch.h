@@ -1,9 +1,9 @@
 // What the processes of a jail use together, read from a proc mount that only init holds. This is
 // the memory and CPU limit where no cgroup can be had.
 //
-// A guest chooses what a look costs: how many processes, descriptors and mappings there are, how
-// long the paths of mapped files. So what grows with these has a budget of processor time, and what
-// is not read within it counts as the most that it can be.
+// A guest chooses what a look costs, by the number of its processes, descriptors and mappings and
+// by the length of the paths of mapped files. So all work that grows with these has a budget of
+// processor time, and what is not read within it counts as the most that it can be.
 #pragma once
 
 #include <cstdint>
@@ -15,39 +15,41 @@
 
 namespace jail::child {
 
-// What is shared, and with whom, only a walk tells: without one, the use is between these two.
+// Only a walk tells which memory is shared, and with whom: without a walk, the use is between these
+// two.
 struct WatchedMemory {
   std::uint64_t least = 0;
   std::uint64_t most = 0;
-  std::uint64_t pages = 0;  // what the program itself filled, without what the kernel keeps for it
+  std::uint64_t pages = 0;  // memory that the program itself filled, without what the kernel keeps
+                            // for it
 };
 
 struct WatchedUsage {
   WatchedMemory memory;
-  std::uint64_t cpu_ns = 0;  // without what init has reaped
+  std::uint64_t cpu_ns = 0;  // without the time of processes that init has reaped
   bool is_rough = false;
 };
 
 struct ProcessStat;
 
-// The anonymous memory that the processes below one listener (notices.h) share. Nobody else can
-// have it: it is passed on by fork alone.
+// The anonymous memory that the processes below one listener (notices.h) share. No other process
+// can have it: it is passed on by fork alone.
 struct SharedMemory {
-  std::uint64_t bytes = 0;    // all that was ever mapped and may be there still
-  std::uint64_t largest = 0;  // that was mapped at once
+  std::uint64_t bytes = 0;    // all that was ever mapped and may still be there
+  std::uint64_t largest = 0;  // the largest that was mapped at once
 };
 
 inline constexpr std::uint64_t no_memory_limit = ~std::uint64_t{0};
 
 // A look may spend this much processor time on one process, and begins with no other one after it.
-// What it does not read of a process counts as the most that it can be. Time that other programs
+// What it does not read about a process counts as the most that it can be. Time that other programs
 // take does not shorten it.
 inline constexpr std::uint64_t budget_of_a_look_ns = 15 * ns_per_ms;
 
 class Watch {
  public:
-  // Directories: a proc mount of this pid namespace, and the two tmpfs that the guest can fill.
-  // `max_mappings` is what the kernel gives one process.
+  // The descriptors are directories: a proc mount of this pid namespace, and the two tmpfs that the
+  // guest can fill. `max_mappings` is the kernel's bound for one process.
   Watch(int proc, int workspace, int tmp, std::uint64_t page_bytes, std::uint64_t max_mappings)
       : proc_(proc),
         workspace_(workspace),
@@ -55,72 +57,73 @@ class Watch {
         page_bytes_(page_bytes),
         max_mappings_(max_mappings) {}
 
-  // What is there at this moment are forks of a process outside, which may share all their
-  // anonymous memory with it; what they get from here on they cannot.
+  // Must be called while all processes are forks of a process outside, which may share all their
+  // anonymous memory with it. What they allocate from here on is not shared with it.
   void note_inherited();
   void note_inherited_by(int pid);
 
-  // The most descriptors that processes of the jail can have, from the limit of this one.
+  // Notes the most descriptors that processes of the jail can have, from the limit of this one.
   void note_open_files(int pid);
 
-  // A process of init's own, which runs nothing of a guest in memory that no guest can write to, is
-  // none of the jail's until it is reaped. False: there are too many already.
+  // Excludes a process of init's own from the jail until it is reaped. It must run nothing of a
+  // guest, in memory that no guest can write to. Returns false where too many are excluded already.
   bool exclude(int pid);
   void note_reaped(int pid);
 
-  // A child of init's is a copy of it until its execve, and counts from then on alone: another
-  // process of the jail can stop it before, for as long as it likes. False: there are too many.
+  // Notes a child of init's that is a copy of init until its execve, and counts only from then on:
+  // before, another process of the jail can stop it for as long as it likes. Returns false where
+  // there are too many.
   bool note_starting(int pid);
   void note_started(int pid);
   static constexpr int max_starting = 64;
 
-  // Whether the thread's process has so few page tables that changing all of them takes no time
-  // that counts.
+  // Returns whether the thread's process has so few page tables that changing all of them takes a
+  // negligible time.
   bool is_small(int thread) const;
 
-  // Whether the thread is one of this process.
+  // Returns whether the thread is one of this process.
   bool is_thread_of(int thread, int pid) const;
 
-  // Anonymous memory that processes share stays when nobody has it in sight any more, and no file
-  // tells how much of it there is. So all of it counts from the moment that it is mapped, until it
-  // is mapped no more; whether that is so is looked at only while the jail has one thread, which
-  // waits here. `thread`, which is one of those below `shared`'s listener, asks; false: that is
-  // more than `memory_limit`, and it must not be mapped.
+  // Counts anonymous memory that processes share. It can outlast every mapping that init can see,
+  // and no file tells how much of it there is. So all of it counts from the moment in which it is
+  // mapped until it is no longer mapped, which is checked only while the jail has one thread, which
+  // waits here. The call comes from `thread`, one of those below `shared`'s listener. Returns false
+  // where that is more than `memory_limit` and must not be mapped.
   bool count_shared(SharedMemory& shared, std::uint64_t bytes, int thread,
                     std::uint64_t memory_limit);
 
-  // Nobody is left below the listener.
+  // Must be called when no process is left below the listener.
   void forget_shared(SharedMemory& shared);
 
-  // The most: resident sizes without files, by the kernel's counters, of all together, and what the
-  // kernel keeps for these processes: page tables, mappings, threads, descriptors, sockets, files.
-  // The least: what is surely no second copy of the same.
+  // Measures two bounds. The most: the resident sizes of all processes without files, by the
+  // kernel's counters, and what the kernel keeps for them: page tables, mappings, threads,
+  // descriptors, sockets, files. The least: the part of it that is surely not counted twice.
   //
-  // `reaped_ns` is what init's own reaped children used. With no_memory_limit, which is where a
-  // cgroup holds it, memory is told roughly.
+  // `reaped_ns` is the time of init's own reaped children. With no_memory_limit, which means that a
+  // cgroup holds the limit, the memory is approximate.
   WatchedUsage measure(std::uint64_t memory_limit, std::uint64_t reaped_ns);
 
-  // The same at a lower cost, with the least alone: what is in files and sockets now, and what else
-  // the kernel kept at the last measure(). Waits for no process. Where that took no count, the
-  // kernel kept less than this says, and `is_rough`.
+  // The same at a lower cost, with the least alone: the current memory of files and sockets, and
+  // the rest of the kernel's memory as of the last measure(). Waits for no process. Where the last
+  // measure() took no count, the kernel keeps less than this says, and `is_rough` is set.
   WatchedUsage glance(std::uint64_t memory_limit, std::uint64_t reaped_ns);
 
-  // Whether what the last measure() found is still there: no process has run since, nor while it
-  // was made, and the owner has written no file. What a peer sends is not seen.
+  // Returns whether the findings of the last measure() still hold: no process has run since, nor
+  // while it was made, and the owner has written no file. Messages of a peer are not seen.
   bool is_still() const;
   bool has_sockets() const { return sockets_now_ > 0; }
-  // As the last measure() found them.
+  // The number as of the last measure().
   std::uint64_t threads() const { return threads_; }
-  // As the last look at memory found them.
+  // The number as of the last look at memory.
   std::uint32_t processes() const { return processes_; }
 
-  // Only the processor time.
+  // Returns only the processor time.
   std::uint64_t processor_time(std::uint64_t reaped_ns);
 
-  // Proportional shares added up, in bytes, and what the last measure() found beside them. The
-  // kernel looks at every page for it: at a gigabyte that takes tens of milliseconds. Processes
-  // that it gets to no more within its budget are the first of the next walk, and count till then
-  // with what is known to be their own. A fork between two reads shows the same pages twice.
+  // Adds up proportional shares, in bytes, and the other findings of the last measure(). The kernel
+  // looks at every page for it: at a gigabyte that takes tens of milliseconds. Processes that it
+  // does not reach within its budget are the first ones of the next walk, and count until then with
+  // what is known to be their own. A fork between two reads shows the same pages twice.
   std::uint64_t walk(std::uint64_t memory_limit);
 
  private:
@@ -164,19 +167,20 @@ class Watch {
   std::uint64_t max_mappings_;
   std::uint64_t inherited_ = 0;
   std::uint64_t shared_ = 0;        // the sum of all SharedMemory
-  std::uint64_t files_ = 0;         // as the last look found them, and the same of these:
+  std::uint64_t files_ = 0;         // as the last look found them, as are the next two
   std::uint64_t inodes_ = 0;        // of both tmpfs
   std::uint64_t sockets_now_ = 0;   // what is kept for sockets
-  std::uint64_t kernel_ = 0;        // what else the kernel keeps, as the last measure() found it
-  bool kernel_is_counted_ = false;  // and not only the most that it can be
-  bool is_still_ = false;           // nobody had moved when measure() began
+  std::uint64_t kernel_ = 0;        // the rest of the kernel's memory, as the last measure() found
+                                    // it
+  bool kernel_is_counted_ = false;  // false: it is only the most that it can be
+  bool is_still_ = false;           // no process had moved when measure() began
   std::uint64_t threads_ = 0;
   std::uint32_t processes_ = 0;
   static constexpr int max_excluded = 8;
   PidSet<max_excluded> excluded_;
   PidSet<max_starting> starting_;
-  int counted_until_ = 0;          // the last process that a count has come to
-  int walked_until_ = 0;           // the last process that a walk has come to
+  int counted_until_ = 0;          // the last process that a count has reached
+  int walked_until_ = 0;           // the last process that a walk has reached
   std::uint64_t max_places_ = 64;  // for descriptors, in one process
   SocketMemory sockets_;
   KnownProcesses known_;

@@ -7,7 +7,7 @@
 
 namespace jail::child {
 
-// What both tmpfs of the jail hold.
+// The content of both tmpfs of the jail.
 struct Watch::Files {
   std::uint64_t bytes = 0;
   std::uint64_t inodes = 0;

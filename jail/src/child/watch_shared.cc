@@ -7,12 +7,12 @@ namespace jail::child {
 
 namespace {
 
-// Shared memory of this part of the limit is worth a look whether it is still mapped.
+// Shared memory of more than this part of the limit is worth checking whether it is still mapped.
 constexpr std::uint64_t worth_a_look = 16;
 
 }  // namespace
 
-// Only where nothing of the jail can run meanwhile: the thread that asks is its only one.
+// True only where nothing of the jail can run meanwhile: the thread that asks is its only one.
 bool Watch::is_only_thread(int thread) const {
   ProcessStat own;
   if (!read_stat(proc_, Number(static_cast<std::uint64_t>(thread)).text, own) || own.threads != 1) {
@@ -29,15 +29,15 @@ bool Watch::is_only_thread(int thread) const {
   return true;
 }
 
-// Twice, since a fork with a smaller number than its parent, made while the first look passed, is
-// met by the second one.
+// The look is made twice: a fork with a smaller number than its parent, made during the first look,
+// is met by the second one.
 void Watch::forget_shared_that_is_gone(SharedMemory& shared, int thread_that_asks) {
   if (!is_only_thread(thread_that_asks) || !is_only_thread(thread_that_asks)) return;
   Mappings own;
   const Number name(static_cast<std::uint64_t>(thread_that_asks));
   const Budget budget(budget_of_a_look_ns);
   if (!read_mappings(proc_, name.text, ~std::uint64_t{0}, budget, own)) return;
-  // Each is a part of what was mapped at once, however little of it is mapped still.
+  // Each mapping is a part of what was mapped at once, however little of it is still mapped.
   shrink_shared(shared, smaller(shared.bytes, own.shared_anonymous * shared.largest));
 }
 
@@ -53,8 +53,8 @@ bool Watch::count_shared(SharedMemory& shared, std::uint64_t bytes, int thread,
                          std::uint64_t memory_limit) {
   const std::uint64_t whole_pages = (bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_;
   if (whole_pages < bytes) return false;
-  // A part of the limit is enough to look whether it is still there, so that a program with other
-  // memory is not ended for what is gone.
+  // A part of the limit is reason enough to check whether the memory is still there, so that a
+  // program with other memory is not ended because of memory that is gone.
   if (shared.bytes > 0 && whole_pages > beyond(memory_limit / worth_a_look, shared_)) {
     forget_shared_that_is_gone(shared, thread);
   }

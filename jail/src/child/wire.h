@@ -1,4 +1,4 @@
-// What parent, launcher and init say to each other: plain structs over memory and sockets of one
+// The messages between parent, launcher and init: plain structs over memory and sockets of one
 // machine, read by a build of the same version. Freestanding: no libc, no C++ library.
 #pragma once
 
@@ -23,7 +23,7 @@ enum Slot : std::uint8_t {
   slot_proc = 6,         // a proc mount of init's own, attached nowhere
   slot_cgroup = 7,       // directory of the jail's cgroup, where it has one
   slot_invocation = 8,   // of a forked guest with arguments of its own: see Invocation below
-  slot_zygote = 9,       // where guests are asked for, and in the zygote where it is asked
+  slot_zygote = 9,       // for a forked guest with arguments of its own: see Invocation below
   slot_library = 10,     // for the zygote only: what is preloaded into its interpreter
   slot_setup = 11,       // for the zygote only: see ZygoteSetup below
   slot_guest_plan = 12,  // for the zygote only: the plan whose guest list its forks run
@@ -49,8 +49,8 @@ enum ArgumentKind : std::uint8_t {
   argument_address = 2,  // `argument` is an offset into the plan
 };
 
-// Not a system call: fails with the errno whose negative stands as an int32 at argument 0. That is
-// how a netlink acknowledgement is read.
+// Not a system call: fails with the errno whose negative is stored as an int32 at argument 0. That
+// is how a netlink acknowledgement is read.
 inline constexpr std::int32_t check_acknowledged = -1;
 // Not a system call: writes the value of argument 1 as an int32 at argument 0. That is how a
 // descriptor gets into the control message that hands it on.
@@ -65,12 +65,12 @@ struct Call {
   std::uint8_t kind[6];
   std::uint8_t padding[2];
   std::int64_t argument[6];
-  std::int64_t at_least;  // a result below is a failure (a short write): EIO
+  std::int64_t at_least;  // a smaller result is a failure (a short write): EIO
 
   bool operator==(const Call&) const = default;
 };
 
-// Who runs a plan, and what its guest list ends in.
+// The process that runs a plan, and the way in which its guest list ends.
 enum PlanKind : std::uint32_t {
   plan_cold = 0,  // a jail; execve
   plan_host =
@@ -102,11 +102,11 @@ struct PlanHeader {
   std::uint64_t gid_map_offset;
 };
 
-// What a fork does before it is ready; of the end: whether init hears of it early (notices.h).
-// In company: in a living jail, where programs run already that may be hostile.
+// Work of a fork before it is ready. guest_ends_early: init hears early of its end (notices.h).
+// guest_in_company: it is in a living jail, where hostile programs may run already.
 enum GuestWork : std::uint32_t { guest_rehearses = 1, guest_ends_early = 2, guest_in_company = 4 };
 
-// Of the host, as the launcher sees them. 0: the launcher's own.
+// A user and a group of the host, as the launcher sees them. 0: the launcher's own.
 struct Ids {
   std::uint32_t uid;
   std::uint32_t gid;
@@ -125,12 +125,12 @@ enum LaunchFd : std::uint32_t {
   launch_stdout = 1u << 3,
   launch_stderr = 1u << 4,
   launch_cgroup = 1u << 5,       // the directory of the cgroup that this jail starts in
-  launch_invocation = 1u << 6,   // of a forked jail
-  launch_serve = 1u << 7,        // of a host: where it gets requests like this one
-  launch_library = 1u << 8,      // of a host, for its zygote
+  launch_invocation = 1u << 6,   // for a forked jail
+  launch_serve = 1u << 7,        // for a host: where it gets requests like this one
+  launch_library = 1u << 8,      // for a host, for its zygote
   launch_setup = 1u << 9,        // the same
   launch_guest_plan = 1u << 10,  // the same
-  launch_egress = 1u << 11,      // of a jail: where its listening socket goes
+  launch_egress = 1u << 11,      // for a jail: where its listening socket goes
 };
 inline constexpr std::size_t launch_fd_kinds = 12;
 inline constexpr std::uint32_t launch_always =
@@ -142,7 +142,7 @@ struct LaunchRequest {
   Ids ids;                   // of the jail
 };
 
-// The descriptors of a zygote, out of the way of what its interpreter opens.
+// The descriptors of a zygote, which do not collide with those that its interpreter opens.
 inline constexpr int zygote_requests_fd = 240;
 inline constexpr int zygote_library_fd = 241;
 inline constexpr int zygote_setup_fd = 242;
@@ -151,13 +151,14 @@ inline constexpr int zygote_control_fd = 244;
 // No process of a guest gets this number as its first one, so what a library remembers of the
 // zygote's process is never taken for the guest's.
 inline constexpr int zygote_pid = 32'000;
-// What makes a guest's own first descriptor 3 again: its channel to init, closed when it starts.
+// The guest's channel to init. It is closed when the guest starts, so that the first descriptor
+// that the guest opens is 3 again.
 inline constexpr int guest_channel_fd = 3;
 
 // Whether a zygote's memory becomes a file that its forks map.
 enum FrozenHeap : std::uint32_t { frozen_if_large = 0, never_frozen = 1, always_frozen = 2 };
 
-// A file for the zygote: this, then texts of these sizes, one after the other.
+// A file for the zygote: this header, then texts of these sizes, one after the other.
 struct ZygoteSetup {
   std::uint32_t magic;
   std::uint32_t imports;        // names, each ended by NUL
@@ -169,8 +170,8 @@ struct ZygoteSetup {
   std::uint32_t frozen_heap;    // FrozenHeap
 };
 
-// A file for a guest: this, then texts, each ended by NUL: the whole argv, of which the second one
-// is the program's file, then the whole environment.
+// A file for a guest: this header, then texts, each ended by NUL: the whole argv, whose second
+// element is the program's file, then the whole environment.
 struct Invocation {
   std::uint32_t magic;
   std::uint32_t arguments;
@@ -178,10 +179,10 @@ struct Invocation {
   std::uint32_t bytes;  // of all texts
 };
 
-// From init to its zygote, with pidfd of init, channel, stdin, stdout, stderr, then what `fds`
-// (LaunchFd bits) says, then so many of init's namespaces, in the order in which they are to be
-// joined. Without them the zygote joins by the pidfd, which the kernel lets nobody do once init is
-// not dumpable.
+// A message from init to its zygote. It carries the pidfd of init, channel, stdin, stdout, stderr,
+// then what `fds` (LaunchFd bits) says, then the given number of init's namespaces, in the order in
+// which they are to be joined. Without them the zygote joins by the pidfd, which the kernel lets
+// nobody do once init is not dumpable.
 struct GuestRequest {
   std::uint32_t magic;
   std::uint32_t fds;
@@ -192,15 +193,16 @@ inline constexpr std::size_t min_guest_fds = 5;
 inline constexpr std::size_t max_namespaces = 7;
 inline constexpr std::size_t max_guest_fds = 7 + max_namespaces;
 
-// From a guest to init, with the descriptor where init hears of some of its calls (notices.h).
+// A message from a guest to init, with the descriptor where init hears of some of its calls
+// (notices.h).
 struct Listener {
   std::uint32_t magic;
 };
 
-// From a guest, or from the zygote in its place, to init over the channel: it waits, or it could
-// not be made. Init answers by one byte when the program is to start.
+// A message from a guest, or from the zygote in its place, to init over the channel: the guest
+// waits, or it could not be made. Init answers by one byte when the program is to start.
 struct GuestReport {
-  std::int32_t index;  // of the call that failed; -1: none of the plan's
+  std::int32_t index;  // the call that failed; -1: none of the plan's
   std::int32_t error;  // 0: it waits
   std::int32_t pid;
   std::uint32_t reserved;
@@ -242,8 +244,8 @@ inline constexpr std::size_t socket_fds = 1;
 inline constexpr std::size_t spawn_fds_with_terminal = 2;
 inline constexpr std::size_t spawn_fds_with_streams = 5;
 
-// A file that says what a spawned process executes: this, then texts and lists. Places are offsets
-// from the beginning of the file; a list is one place of 8 bytes for each text, and a 0.
+// A file that says what a spawned process executes: this header, then texts and lists. Places are
+// offsets from the beginning of the file; a list is one place of 8 bytes for each text, and a 0.
 struct Command {
   std::uint32_t magic;
   std::uint32_t reserved;
@@ -254,24 +256,24 @@ struct Command {
   std::uint64_t variables;
 };
 
-// To init, on the control socket of a process. The socket's end kills the process.
+// A message to init, on the control socket of a process. The socket's end kills the process.
 enum ProcessOrderType : std::uint32_t { signal_process = 1, signal_group = 2 };
 struct ProcessOrder {
   ProcessOrderType type;
   std::int32_t signal;
 };
 
-// To the parent, on the control socket of the jail or of a process in it.
+// A message to the parent, on the control socket of the jail or of a process in it.
 enum MessageType : std::uint32_t {
   message_launched = 1,  // from the launcher; `error` set: clone3 failed. Carries the pidfd of init
   message_ready = 2,     // from init, with the directory of the working tmpfs; from a zygote, with
                          // its pidfd
   message_failed = 3,    // call `index` of the init (phase 0) or guest (phase 1) list failed
   message_ended = 4,
-  message_ending = 5,   // from init: the same as far as it is known, while the kernel takes apart
-                        // what was killed; message_ended follows
+  message_ending = 5,   // from init: what message_ended will say, as far as it is known, while the
+                        // kernel takes apart the killed processes
   message_root = 6,     // from init of a living jail, before message_ready: its root directory
-  message_spawned = 7,  // from init, of a process: it was made, and has this `pid`; with the
+  message_spawned = 7,  // from init, about a process: it was made, and has this `pid`; with the
                         // owner's side of its terminal, where it has one
   message_running = 8,  // from init, of a process: execve has succeeded
   message_socket = 9,   // from init, to order_socket_*: the socket comes along
@@ -280,16 +282,17 @@ enum MessageType : std::uint32_t {
   message_terminal = 11,  // from init, to order_start: the owner's side of the guest's terminal
 };
 
-// What `index` of message_failed says of a process that could not be made, by no call of a plan.
+// The values of `index` in message_failed for a process that could not be made, where no call of a
+// plan failed.
 enum SpawnFailure : std::int32_t {
   refused_by_kernel = -1,
-  no_place_for_process = -2,   // of those that have not ended
-  no_place_for_listener = -3,  // of those that live, or have left somebody behind who lives
-  no_terminal = -4,            // all are open
-  no_zygote = -5,              // it has ended
+  no_place_for_process = -2,   // too many processes have not ended
+  no_place_for_listener = -3,  // too many processes live, or have left a living one behind
+  no_terminal = -4,            // all terminals are open
+  no_zygote = -5,              // the zygote has ended
 };
 
-// Why init ended the jail, when it did.
+// The reason for which init ended the jail, where it did.
 enum Cause : std::uint32_t {
   cause_none = 0,  // the guest ended by itself
   cause_deadline = 1,
@@ -306,7 +309,7 @@ struct Message {
   Cause cause;
   std::int32_t wait_code;    // si_code of the guest (CLD_EXITED, CLD_KILLED, ...)
   std::int32_t wait_status;  // si_status
-  std::int32_t pid;          // of a spawned process, in the jail's pid namespace
+  std::int32_t pid;          // number of a spawned process, in the jail's pid namespace
   std::uint32_t processes;   // with cause_memory: how many held the memory together
   std::uint32_t unused;
   std::uint64_t cpu_user_us;

@@ -26,7 +26,7 @@ long ZygoteRequest::open_namespaces(int proc) {
   return 0;
 }
 
-// The listener of the fork comes first, and is closed. 0 or a negative errno.
+// The listener of the fork comes first, and is closed. Returns 0 or a negative errno.
 long ZygoteRequest::receive_report(int channel, wire::GuestReport& guest) const {
   for (;;) {
     wire::GuestReport heard{};

@@ -9,13 +9,14 @@ namespace jail::child {
 
 class ZygoteRequest {
  public:
-  // `zygote` is where guests are asked for, or -1; `cgroup` the directory of the jail's, or -1.
+  // `zygote` is the descriptor where guests are asked for, or -1; `cgroup` is the directory of the
+  // jail's cgroup, or -1.
   ZygoteRequest(int zygote, int cgroup) : zygote_(zygote), cgroup_(cgroup) {}
 
-  // For the first time: opens this process's own namespaces, which the kernel lets it do whoever
-  // else may not, and has one forked that runs nothing. It waits, as `guest` says, until the
-  // channel is closed that is returned. Waits for it. Negative: there is none, and `guest` has the
-  // errno.
+  // Must be called first. Opens this process's own namespaces, which the kernel lets it do even
+  // where nobody else may, and asks for a fork that runs nothing. Waits for that fork. The fork
+  // waits, as `guest` says, until the returned channel is closed. Returns a negative number where
+  // there is none, and `guest` has the errno.
   long fork_waiting(int proc, const int* streams, wire::GuestReport& guest);
 
   bool can_fork() const { return zygote_ >= 0; }

@@ -12,14 +12,14 @@ namespace {
 
 struct SpecialRange {
   Family family;
-  std::array<std::uint8_t, 8> bytes;  // what follows is 0
+  std::array<std::uint8_t, 8> bytes;  // the remaining bytes are 0
   unsigned bits;
   std::string_view purpose;
 };
 
 // IANA's registries of special-purpose addresses (RFC 6890 with its updates) and the multicast
-// ranges. Those in it that can be reached from everywhere (AS112, AMT) are services of the network
-// and no destination of programs.
+// ranges. Those among them that are reachable from everywhere (AS112, AMT) are services of the
+// network, not destinations of programs.
 constexpr SpecialRange special_ranges[] = {
     {Family::v4, {0}, 8, "this network"},
     {Family::v4, {10}, 8, "private use"},
@@ -49,7 +49,8 @@ constexpr SpecialRange special_ranges[] = {
     {Family::v6, {0xfc}, 7, "unique local"},
     {Family::v6, {0xfe, 0x80}, 10, "link-local"},
     {Family::v6, {0xff}, 8, "multicast"},
-    // All that is not 2000::/3: loopback, unspecified, NAT64, discard-only, segment routing, ...
+    // Everything that is not 2000::/3: loopback, unspecified, NAT64, discard-only, segment routing,
+    // ...
     {Family::v6, {0}, 3, "not global unicast"},
     {Family::v6, {0x40}, 2, "not global unicast"},
     {Family::v6, {0x80}, 1, "not global unicast"},
@@ -102,7 +103,8 @@ std::optional<Address> parse_address(std::string_view text) {
   if (text.size() >= INET6_ADDRSTRLEN || text.find('\0') != text.npos) return std::nullopt;
   const std::string terminated(text);
   std::uint8_t bytes[16];
-  // inet_pton() knows decimal numbers alone, where inet_aton() also takes 0x7f.1 and 017700000001.
+  // inet_pton() accepts decimal numbers alone, where inet_aton() also takes 0x7f.1 and
+  // 017700000001.
   if (::inet_pton(AF_INET, terminated.c_str(), bytes) == 1) return address_of_v4(bytes);
   if (::inet_pton(AF_INET6, terminated.c_str(), bytes) == 1) return address_of_v6(bytes);
   return std::nullopt;
@@ -143,7 +145,7 @@ std::optional<Prefix> parse_prefix(std::string_view text) {
 std::string_view special_purpose(const Address& address) {
   for (const SpecialRange& range : special_ranges) {
     if (prefix_of(range).contains(address)) {
-      // The two addresses outside of 2000::/3 that everybody knows by name.
+      // The two addresses outside of 2000::/3 that have a well-known name.
       static constexpr std::array<std::uint8_t, 16> loopback = {0, 0, 0, 0, 0, 0, 0, 0,
                                                                 0, 0, 0, 0, 0, 0, 0, 1};
       if (address.family == Family::v6 && address.bytes == loopback) return "loopback";

@@ -1,4 +1,4 @@
-// Addresses, networks, and which of them are no part of the public Internet.
+// Addresses and networks, and the test whether they are part of the public Internet.
 #pragma once
 
 #include <array>
@@ -11,20 +11,19 @@ namespace jail::egress {
 
 enum class Family : std::uint8_t { v4, v6 };
 
-// Plain value. An IPv4 address that is written as an IPv6 one (::ffff:10.0.0.1) is that IPv4
-// address.
+// A plain value. An IPv4-mapped IPv6 address (::ffff:10.0.0.1) is stored as the IPv4 address.
 struct Address {
   Family family = Family::v4;
-  std::array<std::uint8_t, 16> bytes{};  // of IPv4 the first four
+  std::array<std::uint8_t, 16> bytes{};  // the first four are used for IPv4
 
   friend bool operator==(const Address&, const Address&) = default;
 };
 
-// In network order.
+// The bytes are in network order.
 Address address_of_v4(const std::uint8_t* bytes);
 Address address_of_v6(const std::uint8_t* bytes);
 
-// Four decimal numbers, or an IPv6 address without brackets and zone; no other spelling.
+// Accepts four decimal numbers, or an IPv6 address without brackets and zone; no other spelling.
 std::optional<Address> parse_address(std::string_view text);
 std::string to_text(const Address& address);
 
@@ -36,12 +35,12 @@ struct Prefix {
   bool contains(const Prefix& other) const;
 };
 
-// An address, or ADDRESS/BITS without a bit set behind BITS.
+// Accepts an address, or ADDRESS/BITS with no bit set beyond BITS.
 std::optional<Prefix> parse_prefix(std::string_view text);
 
-// What an address that is no public one is for ("loopback"); empty of a public one.
+// The purpose of an address that is not public ("loopback"); empty for a public one.
 std::string_view special_purpose(const Address& address);
-// Whether the whole network is for one such purpose.
+// Returns whether the whole network is reserved for one such purpose.
 bool is_special(const Prefix& prefix);
 
 }  // namespace jail::egress

@@ -1,4 +1,4 @@
-// One jail that the proxy serves: the end of its socket pair, its listening socket, its count of
+// One jail that the proxy serves: the end of its socket pair, its listening socket and its count of
 // connections.
 #pragma once
 
@@ -14,21 +14,21 @@ struct AdmittedJail {
   Owner owner;
   RuleChange change = RuleChange::never;
   Fd control;
-  Fd listener = {};  // once it was handed over
+  Fd listener = {};  // valid once it was handed over
   std::unordered_set<std::uint64_t> connections = {};
-  bool backlog = false;  // more of them may wait to be accepted
+  bool backlog = false;  // more connections may wait to be accepted
 };
 
 // A message with one descriptor, received without waiting.
 struct Handed {
   enum class State : std::uint8_t { nothing, message, closed };
   State state = State::nothing;
-  std::size_t size = 0;  // of the message
+  std::size_t size = 0;  // bytes of the message
   Fd fd;
 };
 Handed receive_handed(int socket, std::span<char> room);
 
-// Whether this is a TCP socket that listens; made non-blocking then.
+// Returns whether this is a listening TCP socket, and makes it non-blocking if so.
 bool take_listener(const Fd& fd);
 
 }  // namespace jail::egress

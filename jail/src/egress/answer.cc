@@ -51,7 +51,7 @@ char socks_code(Why why) {
   return 1;  // general failure
 }
 
-// With 0.0.0.0:0 where the address of our end stands otherwise: that is the host's.
+// The address field, usually that of our end, is 0.0.0.0:0, since our address is the host's.
 std::string socks_reply(char code) { return {5, code, 0, 1, 0, 0, 0, 0, 0, 0}; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the proxy says to the program that asked.
+// The proxy's answers to the client program.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace jail::egress {
 
-// The way is open; empty where the other side's own answer says so.
+// The answer that the way is open; empty where the other side's own answer says so.
 std::string go_ahead(Protocol protocol);
 
-// `asked`: the destination as it was written; may be empty.
+// `asked` is the destination as it was written; it may be empty.
 std::string refusal_text(const Refusal& refusal, const std::string& asked);
 std::string answer(Protocol protocol, const Refusal& refusal, const std::string& asked);
 

@@ -30,11 +30,11 @@ void limit(auto resource, rlim_t most) {
   ::setrlimit(resource, &limits);
 }
 
-// No rule is added, so of what the ruleset handles nothing is permitted anywhere. The filter
-// forbids most of that by arguments as well. What it cannot tell apart is why this is here: whose
-// /proc files are opened, and which Unix socket is connected to. Who is restricted by Landlock may
-// not look into processes that are not, whatever the rules say. A kernel without Landlock has the
-// filter alone.
+// No rule is added, so nothing that the ruleset handles is permitted anywhere. The filter forbids
+// most of that by arguments as well. The ruleset is needed for what the filter cannot tell apart:
+// whose /proc files are opened, and which Unix socket is connected to. A process that Landlock
+// restricts may not look into processes that it does not restrict, whatever the rules say. A kernel
+// without Landlock has the filter alone.
 bool restrict_files(Files files) {
   const auto version = static_cast<int>(
       ::syscall(SYS_landlock_create_ruleset, nullptr, 0, landlock::ask_for_version));

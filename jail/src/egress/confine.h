@@ -1,5 +1,5 @@
-// What proxy and look-ups give up before they read a byte of a stranger: rights, files, most of the
-// kernel.
+// The rights that the proxy and the look-ups give up before they read a byte of a stranger:
+// privileges, files, most of the kernel.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace jail::egress {
 
 enum class Files : std::uint8_t { none, readable };
 
-// For the calling thread and all that it makes from then on, and for good. `filter` is a seccomp
-// program: struct sock_filter, one after the other; `files` is what it leaves of them. Where a step
-// fails the caller has to end.
+// Confines the calling thread and all threads that it makes from then on, irrevocably. `filter` is
+// a seccomp program, an array of struct sock_filter; `files` says which files stay accessible.
+// Where a step fails the caller must end.
 Confinement confine(std::string_view filter, Files files);
 
-// Called when the last thread is made.
+// Must be called when the last thread has been made.
 void make_no_more_threads();
 
 }  // namespace jail::egress

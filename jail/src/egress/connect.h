@@ -1,4 +1,4 @@
-// Sockets towards the other side.
+// Sockets for connections to the other side.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace jail::egress {
 
-// A connection under way; writable when it stands or has failed. Invalid with errno: none was
-// begun.
+// Returns a connection under way, which becomes writable when it is established or has failed.
+// Returns an invalid Fd and sets errno where none was begun.
 Fd start_connection(const Address& address, std::uint16_t port);
 
 std::string error_text(int error);

@@ -19,8 +19,8 @@ using std::chrono::seconds;
 
 constexpr seconds head_time{10};
 constexpr seconds parting_time{2};
-constexpr std::size_t read_at_once = 16 << 10;     // of a head
-constexpr std::size_t bytes_per_turn = 256 << 10;  // of each direction
+constexpr std::size_t read_at_once = 16 << 10;     // bytes of a head
+constexpr std::size_t bytes_per_turn = 256 << 10;  // bytes of each direction
 constexpr std::size_t max_addresses = 8;
 
 void reset_at_close(const Fd& fd) {
@@ -44,7 +44,7 @@ Connection::~Connection() {
     record_decision("nobody waited for it any more");
   }
   if (state_ == State::carrying) {
-    // Nobody may take what was cut for something that is whole.
+    // The peers must see a reset, so that nobody takes truncated data for complete data.
     reset_at_close(client_.fd);
     reset_at_close(server_.fd);
   }
@@ -68,8 +68,8 @@ Turn Connection::run(Time now) {
         break;
       case State::looking_up:
       case State::connecting:
-        // Who closed a tunnel before it was open is gone; of plain HTTP that may be the end of the
-        // request, which the other side has to see.
+        // A client that closed a tunnel before it was open is gone. With plain HTTP the close may
+        // be the end of the request, which the other side has to see.
         if (client_.hung_up && reader_.protocol() != Protocol::http) return Turn::over;
         if (state_ == State::connecting) state_ = await_connection(now);
         break;
@@ -118,7 +118,7 @@ Connection::State Connection::admit(Time now) {
     return refuse(Why::busy, "this jail has as many connections as it may have", now);
   }
   last_connect_ = deadline_ = now + tools_.settings.connect;
-  // Before anything is looked up: a question to a name server carries bytes out.
+  // The rule is checked before any look-up: a question to a name server carries bytes out.
   rule_ = allowing_rule();
   if (rule_ == nullptr) {
     return refuse(Why::not_allowed,
@@ -144,7 +144,7 @@ const Rule* Connection::allowing_rule() const {
                               : owner_.rules.find(destination_.host, destination_.port);
 }
 
-// One that was asked for itself has its rule.
+// An address that the client asked for by itself was allowed by its own rule.
 bool Connection::allows_address(const Address& address) const {
   return destination_.address || owner_.rules.allows_behind_name(address, destination_.port);
 }
@@ -152,7 +152,7 @@ bool Connection::allows_address(const Address& address) const {
 Turn Connection::judge_again(Time now) {
   const bool is_judged = state_ == State::looking_up || state_ == State::connecting ||
                          state_ == State::carrying || (state_ == State::parting && connected_);
-  if (!is_judged) return Turn::waits;  // not yet; or it was refused
+  if (!is_judged) return Turn::waits;  // not judged yet, or refused
   rule_ = allowing_rule();
   const auto first =
       addresses_.begin() + static_cast<std::ptrdiff_t>(next_address_ - (next_address_ > 0 ? 1 : 0));
@@ -163,7 +163,7 @@ Turn Connection::judge_again(Time now) {
   constexpr const char* reason = "no rule names it any more";
   if (connected_) {
     why_ended_ = reason;
-    state_ = State::carrying;  // what has not been passed on by now never is
+    state_ = State::carrying;  // bytes that have not been passed on by now never will be
     return Turn::over;
   }
   if (state_ == State::looking_up) tools_.resolver.drop(id_, owner_.id);
@@ -187,8 +187,8 @@ Connection::State Connection::admit_addresses(const std::vector<Address>& addres
   }
   if (!addresses_.empty()) return connect_next(now);
   const std::string purpose(special_purpose(addresses.front()));
-  // The address itself is for the log alone: what the host's network is like is not the guest's to
-  // know.
+  // The address itself is written to the log alone: the guest must not learn what the host's
+  // network is like.
   return refuse(Why::not_allowed, "it leads to an address (" + purpose + ") that no rule names",
                 now, to_text(addresses.front()));
 }
@@ -202,7 +202,7 @@ Connection::State Connection::connect_next(Time now) {
       continue;
     }
     server_ = Side{std::move(fd)};
-    // The last address may use all the time that is left, one before it its share.
+    // The last address may use all the remaining time; an earlier one may use its share.
     const auto left = std::max(last_connect_ - now, Time::duration::zero());
     deadline_ = now + left / static_cast<int>(addresses_.size() - next_address_ + 1);
     return State::connecting;

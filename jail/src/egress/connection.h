@@ -17,42 +17,43 @@
 
 namespace jail::egress {
 
-// Whose connections they are. Outlives them.
+// The jail that the connections belong to. Must outlive them.
 struct Owner {
   std::uint64_t id;
   std::string label;
   RuleSet rules;
 };
 
-// What all connections work with.
+// The parts that all connections share.
 struct Tools {
   const Settings& settings;
   Poller& poller;
   Resolver& resolver;
   Journal& journal;
-  std::span<char> room;  // to read to; nothing stays in it
+  std::span<char> room;  // read buffer; nothing stays in it between calls
 };
 
 enum class Place : std::uint8_t {
   ordinary,
-  beyond,  // the jail has as many as it may have: it is told so
+  beyond,  // the jail has as many connections as it may have; the client is told so
 };
 
 enum class Turn : std::uint8_t { waits, more, over };
 
 class Connection {
  public:
-  // `client` is non-blocking and watched by the poller already.
+  // `client` must be non-blocking and already watched by the poller.
   Connection(std::uint64_t id, const Owner& owner, Tools& tools, Fd client, Place place, Time now);
   Connection(const Connection&) = delete;
   ~Connection();
 
   void note(Watched which, std::uint32_t events);
   void take(Found found, Time now);
-  // As far as it comes without waiting.
+  // Goes as far as possible without waiting.
   Turn run(Time now);
   Turn expire(Time now);
-  // Its owner has other rules now. One that they do not allow is refused, or cut where it is open.
+  // Called when the owner's rules have changed. A destination that they do not allow is refused, or
+  // cut where it is open.
   Turn judge_again(Time now);
 
   Time deadline() const { return deadline_; }
@@ -60,12 +61,13 @@ class Connection {
 
  private:
   enum class State : std::uint8_t {
-    reading,     // the request
-    looking_up,  // a name
+    reading,     // reads the request
+    looking_up,  // waits for a look-up
     connecting,
-    carrying,   // both ways
-    answering,  // a refusal
-    parting,    // all is sent; what the client still sends is let go, or it would not see that
+    carrying,   // carries bytes both ways
+    answering,  // sends a refusal
+    parting,    // all is sent; further bytes of the client are discarded, since a reset would keep
+                // it from reading the answer
     over,
   };
 
@@ -92,22 +94,22 @@ class Connection {
   const Place place_;
   State state_ = State::reading;
   Time deadline_;
-  Time last_connect_;  // look-up and connection together are over by then
+  Time last_connect_;  // the time by which look-up and connection together must be done
   RequestReader reader_;
   std::string asked_;
   Destination destination_;
-  const Rule* rule_ = nullptr;  // that allows it
+  const Rule* rule_ = nullptr;  // the rule that allows the destination
   std::vector<Address> addresses_;
   std::size_t next_address_ = 0;
   int connect_error_ = 0;
   bool connected_ = false;
   Time connected_at_{};
-  std::string why_ended_;  // empty: one of the two sides, or idle for too long
+  std::string why_ended_;  // empty: one of the two sides ended it, or it was idle for too long
   Side client_;
   Side server_;
   Flow up_;
   Flow down_;
-  std::uint64_t said_ = 0;  // bytes to the client that are our own
+  std::uint64_t said_ = 0;  // bytes to the client that the proxy itself produced
 };
 
 }  // namespace jail::egress

@@ -1,4 +1,4 @@
-// When something has to be looked at again at the latest.
+// The latest time at which each connection or jail has to be looked at again.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace jail::egress {
 using Clock = std::chrono::steady_clock;
 using Time = Clock::time_point;
 
-// A deadline that moves back with each byte costs nothing until it comes: it is compared then, by
-// who set it, and set anew.
+// Moving a deadline back with each byte costs nothing: when the old deadline comes, its owner
+// compares it with the current one and sets it anew.
 class Deadlines {
  public:
   void set(std::uint64_t id, Time when) {
@@ -44,7 +44,7 @@ class Deadlines {
     return due;
   }
 
-  // For epoll_wait(); -1 where there is none.
+  // The timeout for epoll_wait(); -1 where there is no deadline.
   int milliseconds_left(Time now) const {
     using std::chrono::milliseconds;
     if (in_order_.empty()) return -1;

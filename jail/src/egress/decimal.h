@@ -1,4 +1,4 @@
-// Numbers as they stand in rules, requests and settings.
+// The numbers in rules, requests and settings.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace jail::egress {
 
-// Decimal digits, at most `max_digits` (9 or less) of them, without a leading zero before others.
+// Accepts at most `max_digits` (9 or less) decimal digits, without a leading zero before others.
 constexpr std::optional<std::uint32_t> parse_decimal(std::string_view text,
                                                      std::size_t max_digits) {
   if (text.empty() || text.size() > max_digits || (text.size() > 1 && text[0] == '0')) {

@@ -26,7 +26,7 @@ using egress::Settings;
 constexpr std::size_t max_decisions = 1024;
 constexpr std::uint32_t max_connections = 4096;
 constexpr std::chrono::seconds longest{24 * 60 * 60};
-// It takes milliseconds; who waits longer waits for a host that stands still.
+// Confinement takes milliseconds, so only a host that stands still needs longer.
 constexpr std::chrono::milliseconds confinement_patience{30'000};
 constexpr std::size_t max_confinement_bytes = 256;
 
@@ -52,7 +52,7 @@ Result<Settings> settings_of(const EgressOptions& options) {
   return settings;
 }
 
-// The instructions as the kernel takes them.
+// The compiled policy, in the kernel's form.
 Result<Fd> filter_file(const Policy& policy) {
   const auto filter = compile_policy(policy);
   if (!filter) return filter.error();
@@ -62,7 +62,7 @@ Result<Fd> filter_file(const Policy& policy) {
                      SealedUse::read);
 }
 
-// Waits for the first that a new process says. One that is not confined is none.
+// Waits for the first message of a new process. A process that is not confined is an error.
 Result<void> await_confinement(const char* name, const Fd& socket) {
   const std::string doing = std::string("confine ") + name;
   pollfd said{socket.get(), POLLIN, 0};
@@ -82,10 +82,10 @@ Result<void> await_confinement(const char* name, const Fd& socket) {
   return system_error(doing + ": " + confinement->doing);
 }
 
-// One of the two, running and not confined yet; kills it when it goes.
+// One of the two processes, running and not yet confined; the destructor kills it.
 class ProxyProcess {
  public:
-  // `names` and `others` are its, at egress::names_fd and after it.
+  // The process gets `names` and `others` as descriptors, from egress::names_fd on.
   static Result<ProxyProcess> start(const char* name, const Policy& policy, Fd names,
                                     std::vector<Fd> others) {
     auto filter = filter_file(policy);
@@ -126,7 +126,7 @@ Result<void> check_rules(const std::vector<std::string>& rules) {
   return {};
 }
 
-// The other end of the jail's socket pair.
+// Returns the other end of the jail's socket pair.
 Result<Fd> admit_to(const Fd& proxy, const egress::Admission& admission) {
   const std::string& label = admission.label;
   if (label.size() > egress::max_label_bytes || label.find('\0') != label.npos) {
@@ -147,7 +147,7 @@ Result<Fd> admit_to(const Fd& proxy, const egress::Admission& admission) {
 std::vector<std::string> with_egress_variables(std::vector<std::string> env) {
   const std::string port = std::to_string(egress_port);
   const std::string http = "http://127.0.0.1:" + port;
-  // curl takes http_proxy in small letters only, others look for large ones first.
+  // curl reads http_proxy in small letters only; other programs look for capital letters first.
   const std::pair<const char*, std::string> variables[] = {
       {"http_proxy", http},
       {"HTTP_PROXY", http},
@@ -179,7 +179,7 @@ bool egress_rule_covers(std::string_view ceiling, std::string_view rule) {
 }
 
 struct EgressProxy::State {
-  // Where one has ended the other is about to.
+  // Where one process has ended the other is about to end.
   void end() const {
     end_process(look_ups.pidfd);
     end_process(proxy.pidfd);
@@ -218,7 +218,7 @@ Result<EgressProxy> EgressProxy::start(EgressOptions options) {
   auto confined = await_confinement(egress::look_up_name, look_ups->socket);
   if (confined) confined = await_confinement(egress::proxy_name, proxy->socket);
   if (!confined) return confined.error();
-  // From here on the two live and end together, by the socket between them.
+  // From here on the two processes live and end together, by the socket between them.
   look_ups->socket.reset();
   return EgressProxy(std::make_unique<State>(State{std::move(*look_ups), std::move(*proxy)}));
 }
@@ -229,13 +229,13 @@ int EgressProxy::process_fd() const noexcept { return state_->proxy.pidfd.get();
 Result<std::vector<EgressDecision>> EgressProxy::decisions() {
   std::vector<EgressDecision> decisions;
   char datagram[egress::max_decision_bytes];
-  // Datagrams that are no decisions count as well: whoever takes the proxy over could send those
-  // for ever.
+  // Datagrams that are not decisions count as well, since whoever has taken the proxy over could
+  // send those for ever.
   for (std::size_t taken = 0; taken < max_decisions; ++taken) {
     const ssize_t got = receive_message(state_->proxy.socket.get(), datagram);
     if (got < 0 && errno == EAGAIN) break;
     const bool over = got == 0 || (got < 0 && errno == ECONNRESET);
-    if (over && !decisions.empty()) break;  // the next call says so
+    if (over && !decisions.empty()) break;  // the next call reports it
     if (over) state_->end();
     if (over) return Error{ErrorKind::closed, "take decisions: the egress proxy has ended", 0, {}};
     if (got < 0) return system_error("take decisions");

@@ -15,7 +15,7 @@
 namespace jail::egress {
 namespace {
 
-// To its end, and closed.
+// Reads the file to its end and closes it.
 std::optional<std::string> take_file(int fd) {
   std::string text;
   char bytes[4096];
@@ -27,13 +27,13 @@ std::optional<std::string> take_file(int fd) {
   return got < 0 ? std::nullopt : std::optional(std::move(text));
 }
 
-// False where nobody listens any more.
+// Returns false where nobody listens any more.
 bool tell(const Confinement& confinement) {
   const std::string datagram = to_datagram(confinement);
   return ::send(control_fd, datagram.data(), datagram.size(), MSG_NOSIGNAL) >= 0;
 }
 
-// Before there are other threads, and before anything of a stranger is read.
+// Must be called before there are other threads, and before any byte of a stranger is read.
 bool is_confined(const char* name, Files files) {
   const auto filter = take_file(filter_fd);
   ::close(image_fd);
@@ -58,7 +58,7 @@ int run_look_ups() {
   const auto threads = answer_questions(names_fd, look_up);
   make_no_more_threads();
   wait_for_end(names_fd);
-  // Before the threads are waited for: a look-up that is under way may take its time.
+  // The process ends before its threads are waited for, since a look-up under way may take long.
   ::_exit(0);
 }
 
@@ -68,7 +68,7 @@ int run_look_ups() {
 int main(int count, char** arguments) {
   using namespace jail::egress;
   const std::string_view name = count > 0 ? arguments[0] : "";
-  // What else a program does at its end, a sanitizer's search for leaks above all, is beyond what
-  // it may do.
+  // The process ends by _exit(): what a program otherwise does at its end, above all a sanitizer's
+  // search for leaks, needs more than the filter allows.
   ::_exit(name == look_up_name ? run_look_ups() : run_proxy());
 }

@@ -32,7 +32,7 @@ Flow::State Flow::flush(Side& to) {
   if (!send(to, std::string_view(waiting_).substr(sent_), taken)) return State::broken;
   sent_ += taken;
   if (sent_ < waiting_.size()) return State::waits;
-  // Its memory goes too: most connections have nothing that waits, most of the time.
+  // The memory is freed as well: most connections have nothing that waits, most of the time.
   std::string().swap(waiting_);
   sent_ = 0;
   return State::over;
@@ -50,7 +50,7 @@ Flow::State Flow::move(Side& from, Side& to, std::size_t budget, std::span<char>
     const State flushed = flush(to);
     if (flushed == State::waits) return State::waits;
     if (flushed == State::broken) {
-      // Whoever takes no more may still have something to say: the other direction goes on.
+      // A side that takes no more bytes may still send some: the other direction goes on.
       over_ = true;
       return State::over;
     }

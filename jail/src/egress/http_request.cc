@@ -1,5 +1,5 @@
-// The head of an HTTP request, read more strictly than a server has to: what is passed on is read
-// by another, and both have to see the same in it.
+// The head of an HTTP request, parsed more strictly than a server has to: the next server parses it
+// again, and both must understand the same.
 #include <algorithm>
 #include <set>
 #include <vector>
@@ -47,7 +47,7 @@ bool is_control(char c) {
 
 bool is_visible(char c) { return c > 0x20 && c < 0x7f; }
 
-// Up to the next CRLF, which goes too. No line of a head that ends as it must is without one.
+// Takes the text up to the next CRLF, and removes the CRLF. In a complete head every line has one.
 std::string_view take_line(std::string_view& rest) {
   const std::size_t end = rest.find(line_end);
   const std::string_view line = rest.substr(0, end);
@@ -55,7 +55,7 @@ std::string_view take_line(std::string_view& rest) {
   return line;
 }
 
-// Empty: the line is as it must be.
+// Returns an empty string where the line is valid.
 std::string_view read_request_line(std::string_view line, Head& head) {
   const std::size_t first = line.find(' ');
   const std::size_t second = line.find(' ', first == line.npos ? first : first + 1);
@@ -94,7 +94,7 @@ std::string_view read_head(std::string_view bytes, Head& head) {
   return wrong;
 }
 
-// The names in the Connection headers, in small letters: headers for this hop alone.
+// The names in the Connection headers, in small letters: headers that are for this hop alone.
 std::set<std::string> hop_names(const Head& head) {
   std::set<std::string> names = {"connection", "host", "keep-alive"};
   for (const Field& field : head.fields) {
@@ -124,7 +124,7 @@ std::string forwarded(const Head& head, const Destination& destination, std::str
   return text += line_end;
 }
 
-// `asked` as in the target; where no port is in it, with the one that is meant.
+// `asked` is the authority as written in the target, with the default port where it has none.
 Reading read_authority(std::string_view authority, std::uint16_t port_if_none) {
   std::string asked = printable(authority);
   const auto parts = split_host_and_port(authority);
@@ -150,7 +150,7 @@ Reading read_absolute(const Head& head) {
   const std::string_view authority = rest.substr(0, end);
   const std::string_view place = rest.substr(end);
   if (authority.find('@') != authority.npos) {
-    // What stands before the '@' is a secret of the program, and not for the log.
+    // The part before the '@' is a secret of the program and must not be logged.
     return refused(Why::unreadable, "its target has a user name in it",
                    printable(authority.substr(authority.rfind('@') + 1)));
   }

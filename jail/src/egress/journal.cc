@@ -15,7 +15,8 @@ void Journal::write(std::uint64_t jail, EgressDecision decision) {
   if (waiting_.size() >= max_waiting) drop_one();
   waiting_.push_back({jail, std::move(decision)});
   ++by_jail_[jail];
-  // One by one while they go out; else all together when there is room.
+  // Decisions are sent one by one as long as the socket takes them, and all together once there is
+  // room again.
   if (waiting_.size() == 1) flush();
 }
 
@@ -27,7 +28,7 @@ void Journal::flush() {
     const ssize_t sent =
         ::send(socket_, datagram.data(), datagram.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
-    // Not taken now; or there is nobody any more, which the loop finds out by itself.
+    // The socket takes none now, or nobody reads any more, which the loop finds out by itself.
     if (sent < 0) return;
     dropped_ = 0;
     forget(first.jail);

@@ -18,8 +18,9 @@ void serve(int socket, const LookUp& look_up) {
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return;
     const auto question = parse_question({datagram, static_cast<std::size_t>(got)});
-    if (!question) continue;  // nobody who is what it was asks so, and nobody waits for the answer
-    // The proxy has judged the name; this is for one that somebody else speaks through.
+    if (!question) continue;  // the proxy sends no such question, and nobody waits for the answer
+    // The proxy has judged the name already; this check is for a proxy that somebody has taken
+    // over.
     const bool is_name = canonical_name(question->name) == question->name;
     const std::string answer = to_datagram(
         Answer{question->slot, is_name ? look_up(question->name) : Found{{}, "no name"}});
@@ -62,7 +63,7 @@ std::vector<std::jthread> answer_questions(int socket, const LookUp& look_up) {
 }
 
 void wait_for_end(int socket) {
-  pollfd end{socket, 0, 0};  // POLLHUP is told unasked
+  pollfd end{socket, 0, 0};  // POLLHUP is reported without being requested
   while (::poll(&end, 1, -1) < 0 && errno == EINTR) {
   }
 }

@@ -1,5 +1,5 @@
-// Which system calls the proxy and its look-ups may make: compiled in from policies/egress.json and
-// policies/lookup.json.
+// The system calls that the proxy and its look-ups may make: compiled in from policies/egress.json
+// and policies/lookup.json.
 #pragma once
 
 #include "jail/policy.h"

@@ -1,5 +1,5 @@
-// epoll, edge-triggered: each descriptor is registered once, and no state of it can make the loop
-// turn without work.
+// epoll, edge-triggered: each descriptor is registered once, and no state of a descriptor can make
+// the loop turn without work.
 #pragma once
 
 #include <sys/epoll.h>
@@ -13,8 +13,8 @@ namespace jail::egress {
 
 enum class Watched : std::uint8_t { control, resolver, jail, listener, client, server };
 
-// What an event is about: a number that is never used twice, so that an event of something that has
-// gone since meets nothing.
+// The subject of an event: a number that is never used twice, so that an event for something that
+// has gone since finds nothing.
 struct Token {
   Watched what;
   std::uint64_t id;
@@ -25,7 +25,7 @@ class Poller {
   Poller() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {}
   bool valid() const { return epoll_.valid(); }
 
-  // Until the descriptor is closed. False: there is no room for it.
+  // Watches `fd` until it is closed. Returns false where epoll has no room for it.
   bool watch(int fd, Token token) {
     epoll_event event{};
     event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;

@@ -11,7 +11,8 @@ namespace jail::egress {
 namespace {
 
 constexpr std::size_t room_bytes = max_admission_bytes;
-// Connections beyond a jail's bound that are told so. What comes beyond these waits in the kernel.
+// The number of connections beyond a jail's bound that get a refusal. Further ones wait in the
+// kernel.
 constexpr std::size_t refused_at_once = 16;
 constexpr std::size_t accepted_per_turn = 32;
 constexpr std::chrono::milliseconds shortage_pause{100};
@@ -83,7 +84,7 @@ void Proxy::read_control() {
       control_state_ = Control::closed;
       return;
     }
-    // One whose descriptor found no room here is over for the jail before it has begun.
+    // A jail whose descriptor found no room here ends before it has begun.
     if (handed.fd.valid()) {
       admit(parse_admission({room_.data(), handed.size}), std::move(handed.fd));
     }
@@ -125,9 +126,9 @@ bool Proxy::take_listener_of(AdmittedJail& jail, Fd listener) {
   return true;
 }
 
-// False: the way out is to be closed. That is what no rules mean, by which its port is free before
-// the answer is there; else it is no change, or its answer finds no room, which it has for who
-// waits for one at a time.
+// Returns false where the way out must be closed: the list of rules is empty (the port is free
+// before the answer arrives), the datagram is not a change, or the answer finds no room, which
+// cannot happen to a caller that waits for each answer.
 bool Proxy::change_rules(AdmittedJail& jail, std::string_view datagram) {
   const auto change = parse_new_rules(datagram);
   if (!change || jail.change != RuleChange::by_owner) return false;
@@ -159,7 +160,7 @@ void Proxy::accept_some(AdmittedJail& jail) {
     } else if (errno == EAGAIN) {
       jail.backlog = false;
     } else if (errno != ECONNABORTED && errno != EINTR) {
-      // Of descriptors or memory mostly; no event tells when there is room again.
+      // The shortage is mostly of descriptors or memory; no event tells when there is room again.
       deadlines_.set(jail.owner.id, Clock::now() + shortage_pause);
       return;
     }

@@ -1,4 +1,4 @@
-// The loop: who is admitted, who connects, whose turn it is. One thread.
+// The proxy's event loop: it admits jails, accepts connections and gives each its turn. One thread.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ namespace jail::egress {
 
 class Proxy {
  public:
-  // `control`: where admissions come from and decisions go to. Not owned. `names`: where names are
-  // looked up.
+  // `control` brings admissions and takes decisions; it is not owned. `names` leads to the process
+  // that looks names up.
   Proxy(int control, Fd names, Settings settings);
 
-  // Until nobody holds the other end of `control`. False: it could not begin, or nobody looks up
-  // names any more.
+  // Runs until nobody holds the other end of `control`. Returns false where it could not begin, or
+  // where nobody looks up names any more.
   bool run();
 
  private:
@@ -42,7 +42,8 @@ class Proxy {
   void make_ready(std::uint64_t id);
   void run_ready();
   void run_due();
-  // A jail may have more to accept; a connection has this turn.
+  // Visits what has the id: a jail that may have more to accept, or a connection, for which `turn`
+  // is called.
   void visit(std::uint64_t id, Turn (Connection::*turn)(Time), Time now);
   void settle(std::uint64_t id, Connection& connection, Turn turn);
   void end_connection(std::uint64_t id);
@@ -51,14 +52,14 @@ class Proxy {
   Settings settings_;
   int control_;
   Control control_state_ = Control::open;
-  std::uint64_t last_id_ = 0;  // of jails and connections together
+  std::uint64_t last_id_ = 0;  // of jails and connections alike
   std::vector<char> room_;
   Poller poller_;
   Resolver resolver_;
   Journal journal_;
   Deadlines deadlines_;
   Tools tools_;
-  // Before the connections, which look at their owner when they go.
+  // Declared before the connections, which refer to their owner when they are destroyed.
   std::unordered_map<std::uint64_t, std::unique_ptr<AdmittedJail>> jails_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;
   std::vector<std::uint64_t> ready_;  // in the order of their turns

@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view head_end = "\r\n\r\n";
 constexpr char socks_version = 5;
 
-// A line that ends in LF alone ends for some readers and not for others.
+// A line that ends in LF alone is complete for some parsers and not for others.
 bool has_bare_line_feed(std::string_view head, std::size_t from) {
   for (std::size_t at = head.find('\n', from); at != head.npos; at = head.find('\n', at + 1)) {
     if (at == 0 || head[at - 1] != '\r') return true;
@@ -44,7 +44,7 @@ Reading to_destination(std::string_view host, std::uint16_t port, std::string as
 const Reading& RequestReader::feed(std::string_view bytes) {
   if (reading_.state != Reading::State::more || bytes.empty()) return reading_;
   bytes_ += bytes;
-  // Of SOCKS the greeting is gone by the time the request comes in.
+  // With SOCKS the greeting has been taken out by the time the request comes in.
   if (protocol_ == Protocol::socks || bytes_[0] == socks_version) {
     protocol_ = Protocol::socks;
     read_socks();
@@ -92,7 +92,7 @@ void RequestReader::read_socks() {
     reply_ += {socks_version, 0};
     bytes_.erase(0, taken);
   }
-  // The version again, in front of the request.
+  // The version stands again in front of the request.
   if (!bytes_.empty()) reading_ = read_socks_request(bytes_, taken);
   if (reading_.state == Reading::State::complete) {
     reading_.request.first_bytes = bytes_.substr(taken);

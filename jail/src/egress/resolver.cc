@@ -74,8 +74,8 @@ void Resolver::begin_some() {
     queue.waiting.pop_front();
     ++queue.running;
     --waiting_;
-    // There is room for the few that are under way. Where nobody is there to be asked the socket
-    // has ended, which answers() says.
+    // The socket has room for the few questions that are under way. If the other process is gone
+    // the socket is at its end, which answers() reports.
     ::send(socket_.get(), question.data(), question.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
 }

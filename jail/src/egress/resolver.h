@@ -1,4 +1,4 @@
-// Look-ups without waiting: whose turn it is to have a name looked up by the process that does so.
+// Look-ups without waiting: queues the names of all jails for the process that looks names up.
 #pragma once
 
 #include <array>
@@ -25,19 +25,19 @@ class Resolver {
   static constexpr std::size_t at_once_per_jail = 2;
   static constexpr std::size_t max_waiting = 4096;
 
-  // The other end of `socket` is where names are looked up (look_up.h).
+  // The process that looks names up (look_up.h) holds the other end of `socket`.
   explicit Resolver(Fd socket) : socket_(std::move(socket)) {}
   Resolver(const Resolver&) = delete;
 
   // Readable when answers wait, or no more will come.
   int event_fd() const { return socket_.get(); }
 
-  // `ticket` comes back in the answer. False: too many wait.
+  // `ticket` comes back in the answer. Returns false where too many wait.
   bool ask(std::uint64_t ticket, std::uint64_t jail, std::string name);
-  // Nobody waits for it any more. One that is under way still answers.
+  // Withdraws a question. One that is under way is still answered.
   void drop(std::uint64_t ticket, std::uint64_t jail);
-  // All that have come. Nothing where nobody looks up any more, or what came is no answer to what
-  // was asked.
+  // Returns all answers that have come, or std::nullopt where nobody looks names up any more or an
+  // answer does not match a question.
   std::optional<std::vector<Resolved>> answers();
 
  private:
@@ -55,12 +55,12 @@ class Resolver {
   };
 
   void begin_some();
-  // The jail whose turn it is; end() where none has a name that may be looked up now.
+  // The jail whose turn it is; end() where no jail has a name that may be looked up now.
   std::map<std::uint64_t, Queue>::iterator next();
   std::optional<Resolved> finish(Answer answer);
 
   Fd socket_;
-  std::map<std::uint64_t, Queue> queues_;  // by jail; none that is empty
+  std::map<std::uint64_t, Queue> queues_;  // by jail; no queue is empty
   std::array<std::optional<Running>, look_ups_at_once> slots_;
   std::uint64_t last_served_ = 0;
   std::size_t waiting_ = 0;

@@ -12,7 +12,7 @@ Error wrong(std::string_view text, std::string what) {
       "([2001:db8::/32]:443 for IPv6)"};
 }
 
-// How the rule is written that a URL means; empty: it is none.
+// Returns the rule that a URL stands for; empty where the text is not a URL.
 std::string rule_of_url(std::string_view text) {
   const std::size_t slashes = text.find("://");
   if (slashes == text.npos) return {};

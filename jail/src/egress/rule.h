@@ -1,4 +1,4 @@
-// What a jail may reach: one rule, and all rules of a jail.
+// The destinations that a jail may reach: one rule, and all rules of a jail.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,19 @@ enum class RuleKind : std::uint8_t {
 
 struct Rule {
   RuleKind kind = RuleKind::name;
-  std::string name;  // canonical; of RuleKind::addresses empty
+  std::string name;  // canonical; empty with RuleKind::addresses
   Prefix prefix;
   std::uint16_t port = 0;
   std::string text;  // as written
 
   bool allows(std::string_view canonical, std::uint16_t to_port) const;
-  // An address that is no public one has to be named by a rule for such addresses: a rule that is
-  // wide enough to hold both kinds means the public ones. Who writes 0.0.0.0/0 does not think of
-  // the host's own services.
+  // An address that is not public must be named by a rule for such addresses: a rule that is wide
+  // enough to hold both kinds stands for the public ones only, since the author of 0.0.0.0/0 does
+  // not think of the host's own services.
   bool allows(const Address& address, std::uint16_t to_port) const;
 };
 
-// Errors: invalid, names what is wrong.
+// Errors: invalid (names what is wrong).
 Result<Rule> parse_rule(std::string_view text);
 bool covers(const Rule& ceiling, const Rule& rule);
 
@@ -39,12 +39,12 @@ class RuleSet {
  public:
   explicit RuleSet(std::vector<Rule> rules) : rules_(std::move(rules)) {}
 
-  // The first rule that allows it; null where none does.
+  // The first rule that allows the destination; null where none does.
   const Rule* find(std::string_view canonical, std::uint16_t port) const;
   const Rule* find(const Address& address, std::uint16_t port) const;
 
-  // Of the addresses that an allowed name leads to: a public one is, any other has to be named by a
-  // rule too, or whoever answers for the name would open the host's own network.
+  // Judges an address that an allowed name leads to. A public one is allowed; any other must be
+  // named by a rule too, since otherwise the owner of the name could open the host's own network.
   bool allows_behind_name(const Address& address, std::uint16_t port) const;
 
  private:

@@ -1,4 +1,4 @@
-// SOCKS5: what RFC 1928 lets a client say.
+// SOCKS5: the messages that RFC 1928 lets a client send.
 #include <algorithm>
 
 #include "egress/request.h"
@@ -19,14 +19,14 @@ const std::uint8_t* octets(std::string_view bytes) {
   return reinterpret_cast<const std::uint8_t*>(bytes.data());
 }
 
-// The host as text. `bytes` holds all of it.
+// Returns the host as text. `bytes` must hold all of it.
 std::string host_text(std::uint8_t type, std::string_view bytes) {
   if (type == type_v4) return to_text(address_of_v4(octets(bytes)));
   if (type == type_v6) return to_text(address_of_v6(octets(bytes)));
   return std::string(bytes.substr(1));
 }
 
-// The address and what says how long it is; 0 where that is still to come.
+// The size of the address, including the byte that gives its length; 0 where that is still to come.
 std::size_t address_bytes(std::uint8_t type, std::string_view rest) {
   if (type == type_v4) return 4;
   if (type == type_v6) return 16;

@@ -28,7 +28,7 @@ struct DecisionHead {
 };
 static_assert(sizeof(DecisionHead) + texts * longest_text <= max_decision_bytes);
 
-// Up to the next `end`, which goes too.
+// Takes the text up to the next `end`, and removes `end`.
 std::string_view take(std::string_view& rest, char end) {
   const std::size_t at = std::min(rest.find(end), rest.size());
   const std::string_view part = rest.substr(0, at);

@@ -1,6 +1,6 @@
-// What the library, its proxy and the process that looks up names say to each other. Settings and
-// filters come in sealed files; how its confinement went, which is the first that each of the two
-// processes says, admissions, decisions, questions and answers are one datagram each.
+// The messages between the library, its proxy and the process that looks up names. Settings and
+// filters come in sealed files. Admissions, decisions, questions, answers and the result of the
+// confinement, which is the first message of each of the two processes, are one datagram each.
 #pragma once
 
 #include <chrono>
@@ -16,16 +16,16 @@
 
 namespace jail::egress {
 
-// What the processes are called: one program, which is the one or the other by its name.
+// The names of the processes: one program, whose name decides which of the two it is.
 inline constexpr const char* proxy_name = "jail-egress";
 inline constexpr const char* look_up_name = "jail-lookup";
 
-// The numbers that they get their descriptors at.
+// The numbers of the descriptors that the processes get.
 inline constexpr int control_fd = 3;
 inline constexpr int image_fd = 4;
 inline constexpr int filter_fd = 5;
-inline constexpr int names_fd = 6;     // between the two
-inline constexpr int settings_fd = 7;  // the proxy's alone
+inline constexpr int names_fd = 6;     // the socket between the two
+inline constexpr int settings_fd = 7;  // for the proxy alone
 
 struct Settings {
   std::vector<std::pair<std::string, Address>> addresses;  // canonical names
@@ -36,7 +36,7 @@ struct Settings {
 std::string to_text(const Settings& settings);
 std::optional<Settings> parse_settings(std::string_view text);
 
-// What a process that may not do more than it should says of itself; else it ends.
+// A process's report of its confinement. A process that is not confined ends after it.
 struct Confinement {
   int error = 0;  // 0: it is confined
   std::string doing = {};
@@ -48,10 +48,11 @@ inline constexpr std::size_t max_rules = 256;
 inline constexpr std::size_t max_label_bytes = 256;
 inline constexpr std::size_t max_admission_bytes = 128 << 10;
 
-// Whether other rules may come by the jail's socket pair. Not where the jail's init has the end.
+// Whether other rules may come by the jail's socket pair. They may not where the jail's init holds
+// the end.
 enum class RuleChange : std::uint8_t { never, by_owner };
 
-// Comes with the proxy's end of the jail's socket pair.
+// The message that comes with the proxy's end of the jail's socket pair.
 struct Admission {
   std::string label;
   std::vector<std::string> rules;
@@ -60,15 +61,15 @@ struct Admission {
 std::string to_datagram(const Admission& admission);
 Admission parse_admission(std::string_view datagram);
 
-// Comes by the jail's socket pair, after its listening socket. The answer is one byte, once they
-// hold.
+// The message on the jail's socket pair after its listening socket. The answer is one byte, sent
+// once the rules hold.
 struct NewRules {
   std::vector<std::string> rules;
 };
 std::string to_datagram(const NewRules& change);
 std::optional<NewRules> parse_new_rules(std::string_view datagram);
 
-// Names that are looked up at one time.
+// The number of names that are looked up at a time.
 inline constexpr std::size_t look_ups_at_once = 4;
 inline constexpr std::size_t max_question_bytes = 512;
 inline constexpr std::size_t max_answer_bytes = 4096;
@@ -81,22 +82,23 @@ std::string to_datagram(const Question& question);
 std::optional<Question> parse_question(std::string_view datagram);
 
 struct Found {
-  std::vector<Address> addresses;  // in the order in which to try them
-  std::string trouble;             // why there is none
+  std::vector<Address> addresses;  // in the order in which they should be tried
+  std::string trouble;             // the reason where there is none
 };
 
 struct Answer {
   std::uint32_t slot;
   Found found;
 };
-// Of more addresses than there is room for, the first.
+// Where there are more addresses than fit, the first ones are sent.
 std::string to_datagram(const Answer& answer);
 std::optional<Answer> parse_answer(std::string_view datagram);
 
 inline constexpr std::size_t max_decision_bytes = 2048;
 
 std::string to_datagram(const EgressDecision& decision);
-// Nothing where it is none. Whatever the bytes are, text in it can be printed.
+// Returns std::nullopt where the datagram is not a decision. Whatever its bytes are, its text is
+// printable.
 std::optional<EgressDecision> parse_decision(std::string_view datagram);
 
 }  // namespace jail::egress

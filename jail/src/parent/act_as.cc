@@ -17,8 +17,8 @@ constexpr auto unchanged = static_cast<uid_t>(-1);
 // A change of these ids makes what /proc has of this process root's.
 void stay_dumpable() { ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); }
 
-// Of the calling thread, as all that follows: glibc's setresuid() is about the whole process.
-// Returns those before, which may be another guard's.
+// Changes the calling thread alone, as all that follows; glibc's setresuid() changes the whole
+// process. Returns the ids before, which may be another guard's.
 wire::Ids set_file_ids(const wire::Ids& ids) {
   wire::Ids before{};
   before.gid = static_cast<std::uint32_t>(::setfsgid(ids.gid));

@@ -29,7 +29,7 @@ using Deadline = steady_clock::time_point;
 
 // Init ends the guest at its limit and reports it; one that does not is not waited for.
 constexpr milliseconds patience_with_init{10'000};
-// Of a guest that was killed, until its last process has let go of the streams.
+// The time in which the last process of a killed guest lets go of the streams.
 constexpr milliseconds patience_with_kernel{10'000};
 
 // poll() counts milliseconds in an int: 24 days.
@@ -99,8 +99,7 @@ class Collected {
       return 0;
     }
     const auto bytes = static_cast<std::size_t>(got);
-    const auto kept =
-        static_cast<std::size_t>(std::min<std::uint64_t>(bytes, max_ - text_.size()));
+    const auto kept = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, max_ - text_.size()));
     text_.append(room_.data(), kept);
     lost_ += bytes - kept;
     return bytes;

@@ -103,8 +103,8 @@ Result<void> check_volume(const Volume& volume, const std::string& entry, std::u
   return {};
 }
 
-// Of /dev/mem and its kin; null, zero, full and the random ones are of it too, and every jail has
-// them.
+// The driver of /dev/mem and its kin. It is also that of null, zero, full and the random devices,
+// which every jail has.
 constexpr unsigned memory_driver = 1;
 
 Result<void> check_device(const Device& device, const std::string& entry) {

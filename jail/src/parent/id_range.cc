@@ -95,7 +95,7 @@ class Holder {
     auto life = make_pipe();
     if (!words) return words.error();
     if (!life) return life.error();
-    // Of a process of one thread, without what the embedding program has asked to be told of forks.
+    // This process has one thread, and the embedding program's handlers of fork(2) are not called.
     const pid_t pid = ::_Fork();
     if (pid < 0) return system_error(doing);
     if (pid == 0) {

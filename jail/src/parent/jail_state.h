@@ -37,7 +37,7 @@ struct Jail::State {
   // Whether the launcher may still make a jail with these ids.
   bool is_unanswered() const { return lease && !process.valid() && !was_refused; }
 
-  // Of the host; 0: this process's own.
+  // The ids of the host that the jail has; 0: this process's own.
   wire::Ids ids() const { return lease ? lease->ids() : wire::Ids{}; }
 
   // Completes the report by what only the cgroup knows.

@@ -25,13 +25,13 @@ enum class Reading {
 // Does not wait. Of what is no message nothing but its descriptor is taken.
 Reading receive(int socket, Received& out);
 
-// Of Reading::no_room.
+// The error of Reading::no_room.
 Error no_room_for_descriptor();
 
-// Of a clone3 that failed with this errno.
+// The error of a clone3 that failed with this errno.
 Error launch_error(int error);
 
-// Of wire::message_failed: `step` is what was attempted.
+// The error of wire::message_failed; `step` is what was attempted.
 Error step_error(const wire::Message& message, std::string step);
 
 }  // namespace jail

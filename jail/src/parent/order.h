@@ -19,9 +19,9 @@
 
 namespace jail {
 
-// Of the host: of processes, descriptors, and descriptors on their way.
+// Whether the host is short of processes, descriptors, or descriptors on their way.
 bool is_shortage(int error);
-// Of the call that has just failed, by errno.
+// The error of the call that has just failed, by errno.
 Error system_error(std::string doing);
 // The same of a message to one of the library's own processes: ErrorKind::closed where it is gone.
 Error sending_error(std::string doing);
@@ -31,7 +31,7 @@ Result<std::pair<Fd, Fd>> make_pipe();
 // The file's only status flag from now on.
 Result<void> set_non_blocking(const Fd& fd);
 
-// Of a jail or a process; `terminal` is not valid where it has none.
+// Resizes the terminal of a jail or a process; `terminal` is not valid where it has none.
 Result<void> resize_terminal(const Fd& terminal, TerminalSize size);
 
 // The standard streams of a guest: its ends, and the owner's, which do not block.
@@ -71,7 +71,7 @@ struct JailOrder {
   std::optional<TerminalSize> terminal = std::nullopt;  // in place of the guest's streams
 };
 
-// Of a jail with Network::Kind::egress where there is no proxy.
+// The error of a jail with Network::Kind::egress where there is no proxy.
 Error no_proxy();
 
 // Does not wait.

@@ -108,7 +108,7 @@ Error refused(const std::string& path, const std::string& why, int error = 0) {
   return {ErrorKind::refused, "use " + path + " as a root: " + why, error, {}};
 }
 
-// Who can write into the tree of one server can change the programs of all its guests.
+// Anybody who can write into the tree of a server can change the programs of all its guests.
 Result<void> check_directory(const Fd& node, const std::string& path) {
   struct stat status {};
   if (!node.valid() || ::fstat(node.get(), &status) != 0) {

@@ -61,7 +61,7 @@ wire::Call& Builder::call(SystemCall system_call, std::initializer_list<Argument
 SlotRef Builder::open(SystemCall system_call, std::initializer_list<Argument> arguments,
                       std::string purpose) {
   const std::size_t slot = next_slot_++;
-  // Past the end nothing is written: compile() refuses a plan that is out of slots.
+  // A slot past the end is not stored: compile() refuses a plan that has run out of slots.
   const auto number = static_cast<std::uint8_t>(slot < wire::slot_count ? slot : 0);
   call(system_call, arguments, std::move(purpose)).result_slot = number;
   return {number};

@@ -46,13 +46,14 @@ class Builder {
   }
   Argument text(std::string_view text) { return address(intern(text)); }
 
-  // Terminated by NUL, aligned to 8; the same bytes are stored once. For reading only.
+  // Stores bytes that are only read: terminated by NUL, aligned to 8; the same bytes are stored
+  // once.
   std::uint32_t intern(std::string_view bytes);
   template <class T>
   std::uint32_t store(const T& object) {
     return intern({reinterpret_cast<const char*>(&object), sizeof object});
   }
-  // Room that a call writes to; shared with nothing.
+  // Reserves room that a call writes to; nothing else shares it.
   std::uint32_t reserve(std::size_t size);
   template <class T>
   void write(std::uint32_t place, const T& object) {
@@ -60,20 +61,20 @@ class Builder {
   }
   // An array of pointers to the texts, ended by a null pointer.
   std::uint32_t store_pointers(const std::vector<std::string>& texts);
-  // A pointer-sized field at `place` that shall point to `target`.
+  // Makes the pointer-sized field at `place` point to `target`.
   void point(std::uint32_t place, std::uint32_t target);
 
   // `purpose` completes "failed to ...".
   wire::Call& call(SystemCall system_call, std::initializer_list<Argument> arguments,
                    std::string purpose);
-  // A call whose result later calls use. Slots are never reused.
+  // Adds a call whose result later calls use. Slots are never reused.
   SlotRef open(SystemCall system_call, std::initializer_list<Argument> arguments,
                std::string purpose);
   void close(SlotRef ref, std::string_view what);
   void check_acknowledged(std::uint32_t place, std::string purpose);
   void store_value(std::uint32_t place, Argument value, std::string purpose);
 
-  // True when the plan needs more slots than the child has.
+  // Returns true when the plan needs more slots than the child has.
   bool out_of_slots() const { return next_slot_ > wire::slot_count; }
 
  private:

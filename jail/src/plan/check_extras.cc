@@ -1,4 +1,4 @@
-// What a jail has beside its root: names that are taken, reasons that are missing.
+// Checks the parts of a jail beside its root: targets that are taken, reasons that are missing.
 #include <algorithm>
 
 #include "plan/check_spec.h"
@@ -18,7 +18,7 @@ Result<void> check_why(const std::string& why, const std::string& entry) {
                "each loosening states its reason");
 }
 
-// The places of a jail that something is at. /run is where a template's host keeps the roots of its
+// The places of a jail that are taken. /run is where a template's host keeps the roots of its
 // jails.
 class Places {
  public:
@@ -60,7 +60,7 @@ class Places {
   std::vector<Place> taken_;
 };
 
-// The root's own bind has it, so it can show that and nothing else.
+// The root has a bind of its own there, so the target can show that directory and nothing else.
 Result<void> check_shows_again(const ReadOnlyBind& bind, const std::string& entry) {
   if (bind.source == bind.target && bind.kind == NodeKind::directory) return {};
   return wrong(ErrorKind::refused, entry + ".target",

@@ -60,7 +60,7 @@ Result<void> check_network(const Network& network) {
 
 Result<void> check_program(const JailSpec& spec) {
   if (spec.life == Life::until_ended) {
-    // What each process has of its own is in its ProcessSpec.
+    // These belong to each process, in its ProcessSpec.
     if (!spec.argv.empty()) return invalid("argv: given for a jail that lives until it is ended");
     if (!spec.env.empty()) return invalid("env: given for a jail that lives until it is ended");
     if (spec.terminal) return invalid("terminal: given for a jail that lives until it is ended");
@@ -108,7 +108,7 @@ std::string item(const char* list, std::size_t index) {
 }
 
 Result<void> check_limits(const Limits& limits) {
-  // So that sums of times stay numbers, in nanoseconds too.
+  // This keeps sums of times from overflowing, in nanoseconds too.
   constexpr std::chrono::hours century{100 * 366 * 24};
   if (limits.wall.count() <= 0) return invalid("limits.wall: not above 0");
   if (limits.wall > century) return invalid("limits.wall: more than a century");

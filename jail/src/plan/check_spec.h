@@ -1,4 +1,4 @@
-// Whether a spec can be compiled at all, by what it says alone.
+// Checks whether a spec can be compiled at all, from the spec alone.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +14,20 @@ namespace jail {
 // Errors: ErrorKind::invalid or refused, naming the field of the spec.
 Result<void> check_spec(const JailSpec& spec, const HostFacts& host);
 
-// The parts that a process of a living jail has of its own.
+// Check the parts that each process of a living jail has of its own.
 Result<void> check_command(const std::vector<std::string>& argv);
 Result<void> check_environment(const std::vector<std::string>& env);
 
-// Refuses a jail that processes are spawned into.
+// Refuses a living jail, into which processes are spawned.
 Result<void> check_one_program(const JailSpec& spec);
 
-// The part that is about limits, those of a run as well.
+// Checks the limits, those of a run as well.
 Result<void> check_limits(const Limits& limits);
 
-// The part that is about binds, volumes and devices (check_extras.cc).
+// Checks binds, volumes and devices (check_extras.cc).
 Result<void> check_extras(const JailSpec& spec);
 
-// How errors name an entry of a list: "volumes[0]".
+// The name of an entry of a list in errors: "volumes[0]".
 std::string item(const char* list, std::size_t index);
 
 }  // namespace jail

@@ -32,7 +32,8 @@ void add_execve(Builder& builder, const JailSpec& spec, const std::vector<std::s
                "start " + spec.argv[0]);
 }
 
-// What differs from process to process is in slots that init fills for each, see Command.
+// The values that differ from process to process are in slots that init fills for each one, see
+// Command.
 void add_spawned_guest(Builder& builder, Plan& plan, const JailSpec& spec, const HostFacts& host,
                        const std::optional<SlotRef>& ruleset = std::nullopt) {
   add_streams(builder);
@@ -60,7 +61,7 @@ void add_one_guest(Builder& builder, Plan& plan, const JailSpec& spec, const Hos
   add_execve(builder, spec, with_way_out(spec.env, spec.network));
 }
 
-// Where a host has put what it took from outside.
+// Rewrites the sources to where a host has put what it took from outside.
 JailSpec as_seen_in_host(JailSpec spec) {
   for (auto* binds : {&spec.root.binds, &spec.binds}) {
     for (ReadOnlyBind& bind : *binds) bind.source = bind.target;
@@ -141,7 +142,7 @@ Result<Plan> compile(const JailSpec& given, const HostFacts& host) {
   return finished(builder, std::move(plan));
 }
 
-// Each process in a Landlock domain of its own, as every guest of a zygote has: see plan.h.
+// Each process is in a Landlock domain of its own, as every guest of a zygote is: see plan.h.
 Result<Plan> compile_living_in_host(const JailSpec& given, const HostFacts& host) {
   HostFacts inside = host;
   if (Result<void> checked = check_one_program(given); !checked) return checked.error();
@@ -192,8 +193,8 @@ Result<Plan> compile_host(const JailSpec& given, const HostFacts& host) {
   const JailSpec spec = with_shown_again(given);
   Plan plan;
   plan.kind = wire::plan_host;
-  // Without a cgroup namespace: from inside one, a jail's cgroup could not be entered where cgroup2
-  // is mounted nsdelegate.
+  // There is no cgroup namespace: from inside one, a jail's cgroup could not be entered where
+  // cgroup2 is mounted with nsdelegate.
   plan.clone_flags = own_namespaces;
   plan.page_bytes = host.page_bytes;
   plan.max_mappings = host.max_mappings;
@@ -201,7 +202,7 @@ Result<Plan> compile_host(const JailSpec& given, const HostFacts& host) {
   add_identity_of_host(builder, plan, host);
   add_oom_score(builder);
   add_session(builder, spec);
-  add_network(builder, Network::loopback());  // the way out is each jail's own
+  add_network(builder, Network::loopback());  // each jail has its own way out
   add_mounts_of_host(builder, spec);
   builder.begin_guest();
   add_zygote_streams(builder);
@@ -210,7 +211,8 @@ Result<Plan> compile_host(const JailSpec& given, const HostFacts& host) {
   add_zygote_limits(builder, spec, host);
   add_zygote_privileges(builder, host);
   std::vector<std::string> env = with_way_out(spec.env, spec.network);
-  // The last one, so that the environment which the kernel shows can end before it.
+  // LD_PRELOAD is the last variable, so that the environment which the kernel shows can end before
+  // it.
   env.push_back("LD_PRELOAD=/proc/self/fd/" + std::to_string(wire::zygote_library_fd));
   add_execve(builder, spec, env);
   return finished(builder, std::move(plan));
@@ -218,7 +220,8 @@ Result<Plan> compile_host(const JailSpec& given, const HostFacts& host) {
 
 Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host,
                             Optimization network_reuse) {
-  // Ids inside of the host are what a guest sees already: this user namespace maps them once more.
+  // Ids inside of the host are already those that a guest sees: this user namespace maps them once
+  // more.
   HostFacts inside = host;
   if (Result<void> checked = check_one_program(given); !checked) return checked.error();
   if (Result<void> checked = check_spec(given, host); !checked) return checked.error();
@@ -228,7 +231,7 @@ Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host,
   Plan plan;
   plan.kind = wire::plan_forked;
   plan.clone_flags = own_namespaces | CLONE_NEWCGROUP;
-  // Its host has joined one for it.
+  // The jail's host has joined a network namespace for it.
   const bool joins = network_reuse == Optimization::on && fits_reused_network(spec.network);
   if (joins) plan.clone_flags &= ~std::uint64_t{CLONE_NEWNET};
   plan.page_bytes = host.page_bytes;
@@ -237,10 +240,10 @@ Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host,
   add_identity(builder, plan, inside);
   add_session(builder, spec);
   if (!joins) add_network(builder, spec.network);
-  // A root of its own, from what the host shows: a lock on the host's files and directories would
-  // reach from jail to jail.
+  // The jail has a root of its own, made from what the host shows: a lock on the host's own files
+  // and directories would be visible from jail to jail.
   add_mounts_in_host(builder, as_seen_in_host(spec));
-  // Init stays touchable until its guest has joined its namespaces.
+  // Init stays dumpable until its guest has joined its namespaces.
   add_init_privileges(builder, inside);
   builder.begin_guest();
   add_forked_streams(builder);

@@ -21,15 +21,16 @@ inline bool has_terminals(const JailSpec& spec) {
 }
 inline std::string path_of_device(const char* name) { return std::string("/dev/") + name; }
 
-// The host's node that a guest sees as this device. Memory that is mapped from /dev/zero and shared
-// would be counted nowhere; /dev/full reads as zeros too and cannot be mapped.
+// The host's node that a guest sees as this device. /dev/zero is replaced, since memory that is
+// mapped from it and shared would be counted nowhere; /dev/full reads as zeros too and cannot be
+// mapped.
 inline std::string source_of_device(const char* name) {
   return path_of_device(std::string_view(name) == "zero" ? "full" : name);
 }
 
-// Whether a jail can be given a network namespace that another one had before.
+// Returns whether a jail can use a network namespace that another one had before.
 bool fits_reused_network(const Network& network);  // network.cc
-// With the variables by which programs find the proxy, where there is one, unless they are given.
+// Adds the variables by which programs find the proxy, where there is one, unless they are given.
 std::vector<std::string> with_way_out(std::vector<std::string> env,
                                       const Network& network);  // network.cc
 
@@ -46,13 +47,14 @@ void add_network(Builder& builder, const Network& network);                     
 void add_init_privileges(Builder& builder, const HostFacts& host);               // privileges.cc
 void add_not_dumpable(Builder& builder);                                         // privileges.cc
 
-// What a guest runs: what it executes itself, or what its zygote has executed before it.
+// A guest's program: one that it executes itself, or one that its zygote has executed before it.
 enum class GuestProgram : std::uint8_t { executed, of_zygote };
-// In either part, once the root stands; nothing where the kernel has no Landlock.
+// Added to either part, after the root stands; returns std::nullopt where the kernel has no
+// Landlock.
 std::optional<SlotRef> add_ruleset(Builder& builder, const JailSpec& spec, const HostFacts& host,
                                    GuestProgram program);  // landlock.cc
 
-// The guest's part.
+// The calls of the guest's part.
 void add_streams(Builder& builder);                              // streams.cc
 void add_controlling_terminal(Builder& builder);                 // streams.cc
 void add_zygote_mounts(Builder& builder, const JailSpec& spec);  // mounts.cc

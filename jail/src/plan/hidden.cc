@@ -10,7 +10,8 @@
 namespace jail {
 namespace {
 
-// An empty directory in the first layer, and below it a whiteout, or the two would be merged.
+// The first layer has an empty directory, the layer below it a whiteout; without that the two would
+// be merged.
 constexpr char shown[] = "/shown";
 constexpr char taken_out[] = "/hidden";
 

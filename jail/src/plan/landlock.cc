@@ -1,5 +1,6 @@
-// What a guest may do with files, by their place in its root, and to whom it may speak: a second
-// fence beside mounts and namespaces. What a mistake in one of those would show has no rule here.
+// The guest's rights to files, by their place in its root, and the processes that it may signal or
+// connect to: a second fence beside mounts and namespaces. Files that only a mistake in one of
+// those would show have no rule here.
 #include "child/landlock.h"
 
 #include <fcntl.h>
@@ -13,7 +14,7 @@
 namespace jail {
 namespace {
 
-// A device node or whiteout is for nobody to make.
+// Nobody may make a device node or a whiteout.
 constexpr std::uint64_t never = landlock::make_character_device | landlock::make_block_device;
 
 // The first component of an absolute path: "/etc" of "/etc/ssl/certs".
@@ -30,7 +31,8 @@ class RuleWriter {
                       "make a Landlock ruleset");
   }
 
-  // For the directory at `path`, or the file, and all beneath. `purpose` is of the rule.
+  // Adds a rule for the directory or file at `path` and all beneath it. `purpose` is that of the
+  // rule.
   void allow(const std::string& path, std::uint64_t rights, const std::string& purpose,
              int more_flags = O_NOFOLLOW) {
     const std::string opening = "open " + path + " for its Landlock rule";
@@ -79,7 +81,7 @@ void allow_changing(RuleWriter& rules, const std::string& path, Programs program
               "let " + path + " be changed");
 }
 
-// A rule names the first component of each place, which spares one for each file of /etc.
+// A rule names the first component of each place, which saves one rule for each file of /etc.
 void allow_root(RuleWriter& rules, const Root& root) {
   std::set<std::string> allowed;
   const auto allow = [&](const std::string& target, NodeKind kind) {
@@ -93,9 +95,9 @@ void allow_root(RuleWriter& rules, const Root& root) {
 
 }  // namespace
 
-// The ruleset says nothing about TCP. In a network namespace with loopback alone a guest binds and
-// connects as it likes, and a rule names a port and no address: one that lets through what programs
-// do there would let through as much elsewhere.
+// The ruleset does not handle TCP. In a network namespace with loopback alone a guest binds and
+// connects freely, and a rule names a port but no address: one that allows the ports that programs
+// use there would allow the same ports everywhere.
 std::optional<SlotRef> add_ruleset(Builder& builder, const JailSpec& spec, const HostFacts& host,
                                    GuestProgram program) {
   if (host.landlock == 0) return std::nullopt;
@@ -106,19 +108,19 @@ std::optional<SlotRef> add_ruleset(Builder& builder, const JailSpec& spec, const
   for (const Volume& volume : spec.volumes) {
     allow_changing(rules, volume.target, volume.programs);
   }
-  // Which devices there are, and which ioctl commands pass, others say.
+  // Mounts decide which devices there are, and the filter which ioctl commands pass.
   rules.allow("/dev", landlock::read_file | landlock::write_file | landlock::control_device,
               "let devices be used");
   rules.allow("/proc", landlock::read_file, "let /proc be read");
   allow_changing(rules, "/workspace", Programs::allowed);
   allow_changing(rules, "/tmp", Programs::allowed);
   if (spec.life == Life::until_ended) {
-    // Init is in the domain too.
+    // Init is in the domain as well and reads /proc.
     rules.allow(SlotRef{wire::slot_proc}, landlock::read_file | landlock::read_directory,
                 "let init's own proc be read");
   }
   if (program == GuestProgram::of_zygote) {
-    // A file of the zygote's root and not of the jail's, which /proc/self/exe leads to.
+    // The file that /proc/self/exe leads to belongs to the zygote's root, not to the jail's.
     rules.allow("/proc/self/exe", landlock::execute | landlock::read_file,
                 "let the zygote's program be read and executed", 0);
   }
@@ -127,7 +129,7 @@ std::optional<SlotRef> add_ruleset(Builder& builder, const JailSpec& spec, const
 
 void add_domain(Builder& builder, const std::optional<SlotRef>& ruleset, const HostFacts& host) {
   if (!ruleset) return;
-  // What is denied would otherwise be in the host's audit log, as often as a guest likes.
+  // The kernel would otherwise log each denial to the host's audit log, as often as a guest likes.
   const unsigned flags = host.landlock >= landlock::first_with_unlogged ? landlock::unlogged : 0;
   builder.call(JAIL_CALL(landlock_restrict_self), {Builder::slot(*ruleset), Builder::value(flags)},
                "enter a Landlock domain of the jail's own");

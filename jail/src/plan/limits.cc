@@ -20,7 +20,8 @@ class LimitWriter {
   // Returns the place of the limit's two values.
   std::uint32_t set(int resource, std::uint64_t wanted, const char* name) {
     const auto index = static_cast<std::size_t>(resource);
-    // Raising a hard limit takes a privilege that the guest must not have; a lower one is as safe.
+    // Raising a hard limit takes a privilege that the guest must not have; a lower limit is as
+    // safe.
     const std::uint64_t value =
         index < host_.hard_limits.size() ? std::min(wanted, host_.hard_limits[index]) : wanted;
     const std::uint32_t limit = builder_.reserve(sizeof(ResourceLimit));
@@ -43,20 +44,21 @@ void set_stack(LimitWriter& writer, const Limits& limits) {
 
 }  // namespace
 
-// The watchdog looks at what a jail really uses. Between two looks a single process is held by this
-// limit on what it may map privately, well above the jail's own so that crossing that one is seen
-// as what it is even where a busy machine lets init wait for its turn, and enough for interpreters
-// that reserve more than they touch.
+// The watchdog looks at what a jail really uses. Between two looks, this limit bounds what a single
+// process may map privately. It is well above the jail's own limit, so that exceeding that one is
+// recognized even where a busy machine delays init, and so that interpreters can reserve more than
+// they touch.
 std::uint64_t private_mapping_limit(std::uint64_t memory_bytes) {
   return 4 * memory_bytes + (128u << 20);
 }
 
 std::uint64_t cpu_seconds_limit(std::chrono::milliseconds cpu) {
   const auto whole = static_cast<std::uint64_t>(cpu.count()) / 1000;
-  return whole + 2;  // the jail's total is counted by init; this stops one process if init is late
+  return whole + 2;  // init counts the jail's total; this stops one process if init is late
 }
 
-// Of a zygote only what an interpreter looks at when it starts: the other limits are its forks'.
+// Limits for a zygote only what an interpreter looks at when it starts: the other limits are set
+// for its forks.
 void add_zygote_limits(Builder& builder, const JailSpec& spec, const HostFacts& host) {
   LimitWriter writer(builder, host);
   set_stack(writer, spec.limits);
@@ -65,7 +67,7 @@ void add_zygote_limits(Builder& builder, const JailSpec& spec, const HostFacts& 
 void add_limits(Builder& builder, Plan& plan, const JailSpec& spec, const HostFacts& host) {
   const Limits& limits = spec.limits;
   LimitWriter writer(builder, host);
-  // Counted in the jail's own user namespace, where init is one of them.
+  // The kernel counts in the jail's own user namespace, where init is one of the processes.
   writer.set(RLIMIT_NPROC, limits.processes + 1, "processes");
   writer.set(RLIMIT_NOFILE, limits.open_files, "open files");
   writer.set(RLIMIT_FSIZE, limits.file_bytes, "the size of a file");
@@ -79,8 +81,8 @@ void add_limits(Builder& builder, Plan& plan, const JailSpec& spec, const HostFa
   writer.set(RLIMIT_SIGPENDING, 1024, "pending signals");
   writer.set(RLIMIT_NICE, 0, "nice");
   writer.set(RLIMIT_RTPRIO, 0, "real-time priority");
-  // 1 and not 0: a limit of 0 does not keep the kernel from piping a dump to a core_pattern
-  // handler, which runs as root outside of every namespace (core(5)).
+  // The limit is 1 and not 0: a limit of 0 does not keep the kernel from piping a dump to a
+  // core_pattern handler, which runs as root outside of every namespace (core(5)).
   writer.set(RLIMIT_CORE, 1, "core dumps");
 }
 

@@ -1,4 +1,4 @@
-// What a jail has that the safest one has not, for people: the first thing to read of a plan.
+// Says in words what a jail has beyond the safest one: the first thing to read about a plan.
 #include <algorithm>
 #include <vector>
 
@@ -8,7 +8,7 @@
 namespace jail {
 namespace {
 
-// Paths and reasons come from whoever wrote the spec: none of them makes a line of its own.
+// Paths and reasons come from the author of the spec: none of them may begin a line of its own.
 std::string one_line(std::string text) {
   std::replace_if(text.begin(), text.end(), is_control, '?');
   return text;

@@ -24,10 +24,10 @@ namespace {
 
 constexpr char place_of_new_root[] = "/tmp";
 
-// The kernel keeps some 10 KB for each, as long as any process has it open.
+// The kernel keeps some 10 KB for each terminal, as long as any process has it open.
 constexpr char max_terminals[] = "64";
 
-// In a template's host.
+// Places in a template's host.
 constexpr char layer_place[] = "/run";
 constexpr char layer_root[] = "/run/root";
 constexpr char layer_empty[] = "/run/empty";
@@ -55,12 +55,13 @@ void attach_writables(Builder& builder, MountWriter& mounts, SlotRef root, const
 constexpr std::uint64_t sealed = restricted | MOUNT_ATTR_NOEXEC;
 
 void attach_proc(Builder& builder, MountWriter& mounts, SlotRef root) {
-  // Read-only: nothing below /proc/self is for a guest to write, oom_score_adj least of all.
+  // The mount is read-only: a guest may write nothing below /proc/self, least of all oom_score_adj.
   const SlotRef shown = mounts.make("proc", {{"subset", "pid"}, {"hidepid", "invisible"}},
                                     sealed | MOUNT_ATTR_RDONLY);
   mounts.attach(shown, Builder::slot(root), "proc", "/proc");
   builder.close(shown, "/proc");
-  // Init's own view, attached nowhere, where processes that hide from the other are seen.
+  // Init's own view, attached nowhere, which also shows processes that hidepid hides in the other
+  // one.
   const SlotRef own = mounts.make("proc", {{"subset", "pid"}}, sealed | MOUNT_ATTR_RDONLY);
   builder
       .call(JAIL_CALL(openat),
@@ -70,20 +71,21 @@ void attach_proc(Builder& builder, MountWriter& mounts, SlotRef root) {
       .result_slot = wire::slot_proc;
 }
 
-// A template's host and the jails in it write their own id maps there.
+// A template's host and the jails in it write their own id maps through this mount.
 void attach_proc_of_host(Builder& builder, MountWriter& mounts, SlotRef root) {
   const SlotRef shown = mounts.make("proc", {{"subset", "pid"}}, sealed);
   mounts.attach(shown, Builder::slot(root), "proc", "/proc");
   builder.close(shown, "/proc");
 }
 
-// Terminals of the jail's own, which no other jail and nobody outside has a path to. No `nodev`:
-// they are device nodes.
+// Terminals of the jail's own, to which no other jail and nobody outside has a path. The mount is
+// not `nodev`, since terminals are device nodes.
 //
-// Two mounts of the same. Only init has a way to the lower one, in which it makes them; their names
-// are beneath /dev/pts all the same. A new one has a mode that lets nobody open it until the
-// process has it that it was made for. In the upper one, which a guest sees, it makes none and
-// changes no mode, though it owns them: it is read-only, and a device covers what makes them.
+// The same file system is mounted twice. Only init can reach the lower mount, in which it makes
+// terminals; their names are beneath /dev/pts all the same. The mode of a new terminal lets nobody
+// open it until the process that it was made for has it. In the upper mount, which a guest sees,
+// the guest can make no terminal and change no mode, though it owns them: that mount is read-only,
+// and a device covers its ptmx.
 void attach_terminals(Builder& builder, MountWriter& mounts, SlotRef root) {
   const SlotRef own =
       mounts.make("devpts", {{"mode", "0000"}, {"ptmxmode", "0600"}, {"max", max_terminals}},
@@ -112,7 +114,7 @@ void attach_terminals(Builder& builder, MountWriter& mounts, SlotRef root) {
 
 void enter_root(Builder& builder, SlotRef root) {
   builder.call(JAIL_CALL(fchdir), {Builder::slot(root)}, "enter the new root");
-  // The old root ends up on top of the new one, at the same place, and goes from there.
+  // The old root ends up on top of the new one, at the same place, and is detached from there.
   builder.call(JAIL_CALL(pivot_root), {builder.text("."), builder.text(".")}, "pivot the root");
   builder.call(JAIL_CALL(umount2), {builder.text("."), Builder::value(MNT_DETACH)},
                "let go of the old root");
@@ -120,9 +122,9 @@ void enter_root(Builder& builder, SlotRef root) {
   builder.close(root, "the root");
 }
 
-// The old root stays below, where no path of a process leads that has its root here, and is not
-// shown to it: taking it off waits until every processor has let go of it, a grace period of RCU
-// for each jail. Only for a root whose mounts are a jail's own and not the machine's.
+// The old root stays below, where no path of a process with its root here leads, and is hidden from
+// it: detaching it would wait until every processor has let go of it, one grace period of RCU for
+// each jail. Only for a root whose mounts are a jail's own and not the machine's.
 void cover_root(Builder& builder, SlotRef root) {
   builder.call(JAIL_CALL(fchdir), {Builder::slot(root)}, "enter the new root");
   builder.call(JAIL_CALL(chroot), {builder.text(".")}, "make it this process's root");
@@ -139,15 +141,15 @@ void make_mounts_private(Builder& builder) {
                "make every mount private");
 }
 
-// A tmpfs at a mount point of the jail's own mount namespace only.
+// A tmpfs at a mount point that only the jail's own mount namespace has.
 SlotRef attach_new_root(MountWriter& mounts, const JailSpec& spec) {
   const SlotRef made = mounts.make("tmpfs", skeleton_options(spec), restricted);
   mounts.attach(made, Builder::value(AT_FDCWD), place_of_new_root, "the new root");
   return made;
 }
 
-// What the roots of all jails of a template are a view of: below the host's root, where no jail
-// has a path to it.
+// The layer that the roots of all jails of a template are views of. It is below the host's root,
+// where no jail has a path to it.
 void mount_template_layer(Builder& builder, MountWriter& mounts, SlotRef host_root,
                           const JailSpec& spec) {
   const SlotRef layer = mounts.make("tmpfs", skeleton_options(spec), restricted);
@@ -174,8 +176,8 @@ void mount_template_layer(Builder& builder, MountWriter& mounts, SlotRef host_ro
 void add_mounts(Builder& builder, const JailSpec& spec) {
   MountWriter mounts(builder);
   make_mounts_private(builder);
-  // Nothing is in the new root's /workspace, and in its /tmp nothing but layers: a tmpfs covers
-  // each, and the root becomes read-only.
+  // The new root's /workspace is empty, and its /tmp has nothing but layers: a tmpfs covers each,
+  // and the root becomes read-only.
   const std::string place = place_of_new_root;
   Sources sources(builder, mounts, spec, Layers{place + "/workspace", place + "/tmp"});
   const SlotRef root = attach_new_root(mounts, spec);
@@ -193,7 +195,8 @@ void add_mounts(Builder& builder, const JailSpec& spec) {
 void add_mounts_of_host(Builder& builder, const JailSpec& spec) {
   MountWriter mounts(builder);
   make_mounts_private(builder);
-  // Not by overlays, since those of its jails stand on them: the kernel stacks no more than two.
+  // The host's root has no overlays, since those of its jails lie on them and the kernel stacks no
+  // more than two.
   Sources sources(builder, mounts, spec, std::nullopt);
   const SlotRef root = attach_new_root(mounts, spec);
   Skeleton skeleton(builder, root);

@@ -63,7 +63,7 @@ void bring_loopback_up(Builder& builder) {
   builder.close(netlink, "the routing socket");
 }
 
-// A message of one byte with the descriptor that stands in `socket` by then.
+// A message of one byte that carries the descriptor in the slot `socket`.
 std::uint32_t message_with(Builder& builder, SlotRef socket) {
   const std::uint32_t byte = builder.reserve(1);
   const std::uint32_t part = builder.reserve(sizeof(iovec));
@@ -91,8 +91,8 @@ std::uint32_t message_with(Builder& builder, SlotRef socket) {
   return place;
 }
 
-// The proxy accepts on it from outside: the socket belongs to this namespace for good, and nothing
-// in here holds it but what is on its way.
+// The proxy accepts on the socket from outside: the socket belongs to this namespace for good, and
+// nothing in here holds it except the message under way.
 void hand_out_listener(Builder& builder) {
   constexpr int backlog = 128;
   const SlotRef listener = builder.open(

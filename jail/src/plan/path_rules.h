@@ -1,4 +1,4 @@
-// What paths of a spec may look like.
+// The rules for paths of a spec.
 #pragma once
 
 #include <string>
@@ -8,19 +8,20 @@ namespace jail {
 
 inline bool has_nul(std::string_view text) { return text.find('\0') != text.npos; }
 
-// Absolute, without "", "." and ".." in it: a target is walked piece by piece.
+// Absolute, without the components "", "." and "..": a target is walked component by component.
 bool is_plain_path(const std::string& path);
 
-// Both plain paths.
+// Both must be plain paths.
 bool is_at_or_below(std::string_view path, std::string_view directory);
 
-// Of ASCII: such as could begin a line, or move what is shown.
+// Returns whether `c` is an ASCII control character, which could begin a line or move what is
+// shown.
 bool is_control(char c);
-// Something is written in it, on one line: a reason that is shown as a line cannot pretend to be
-// another one.
+// Returns whether the text is not empty and on one line, so that a reason that is shown as a line
+// cannot pretend to be another line.
 bool is_one_line(std::string_view text);
 
-// Nothing of these file systems of the kernel's, nor the whole root, is ever shown beside a root.
+// File systems of the kernel's, and the whole root, are never shown beside a root.
 bool is_kernels_own(std::string_view path);
 
 }  // namespace jail

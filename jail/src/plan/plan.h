@@ -13,7 +13,7 @@
 
 namespace jail {
 
-// What a call is for, in the parent's words. The child only carries the number.
+// The purpose of a call, in the parent's words. The child only carries the number.
 struct CallText {
   std::string system_call;
   std::string purpose;  // "mount /usr read-only"
@@ -57,23 +57,23 @@ struct IdsOfJails {
 
 // The facts about the host that a plan depends on, so that compile() itself asks nothing.
 struct HostFacts {
-  std::uint32_t uid = 0;  // of the launcher: what the guest's ids map to
+  std::uint32_t uid = 0;  // that of the launcher, to which the guest's ids map
   std::uint32_t gid = 0;
   IdsOfJails ids_of_jails;
   int last_capability = 0;
-  int landlock = 0;  // version of its interface; 0 where guests do without
+  int landlock = 0;  // version of its interface; 0 where guests go without
   std::uint64_t page_bytes = 4096;
   std::uint64_t max_mappings = 65'530;     // sysctl vm.max_map_count
-  std::vector<std::uint64_t> hard_limits;  // by RLIMIT_ number; a guest cannot be given more
+  std::vector<std::uint64_t> hard_limits;  // by RLIMIT_ number; a guest cannot get more
 
   static HostFacts of_this_host(std::uint32_t uid, std::uint32_t gid);
 };
 
-// Errors: ErrorKind::invalid, naming the field of the spec.
+// Errors: ErrorKind::invalid (names the field of the spec).
 Result<Plan> compile(const JailSpec& given, const HostFacts& host);
 
-// For an interpreter that is started before its program is there; argv ends in the program's path,
-// which is in the working directory.
+// The plan for an interpreter that is started before its program is there; argv ends in the
+// program's path, which is in the working directory.
 Result<Plan> compile_started(const JailSpec& spec, const HostFacts& host);
 
 // The two plans of a template whose jails are forked from a zygote: that of the host, which makes
@@ -82,27 +82,27 @@ Result<Plan> compile_host(const JailSpec& given, const HostFacts& host);
 Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host,
                             Optimization network_reuse);
 
-// That of a living jail in such a host, into which the zygote forks processes beside those that are
-// executed. Each is in a Landlock domain of its own, so they neither signal nor see each other, and
-// init is in none: what is forked cannot enter one that others are in. Errors: also unsupported
-// where Landlock does not scope signals.
+// The plan of a living jail in such a host, into which the zygote forks processes beside those that
+// are executed. Each process is in a Landlock domain of its own, so they neither signal nor see
+// each other. Init is in no domain, since a forked process cannot enter a domain that others are
+// in. Errors: also unsupported, where Landlock does not scope signals.
 Result<Plan> compile_living_in_host(const JailSpec& given, const HostFacts& host);
 
 // RLIMIT_DATA and RLIMIT_CPU of a guest with these limits.
 std::uint64_t private_mapping_limit(std::uint64_t memory_bytes);
 std::uint64_t cpu_seconds_limit(std::chrono::milliseconds cpu);
 
-// One line a call, for people and for golden tests.
+// The plan in words, one line a call, for people and for golden tests.
 std::string to_text(const Plan& plan);
 
-// A section that lists what `spec` loosens, each with its reason.
+// The section that lists what `spec` loosens, each with its reason.
 std::string loosened_text(const JailSpec& spec);
 
-// "mount /usr read-only (step 9 of 122)": the call at `index` of the list of `phase` (0 init, 1
-// guest).
+// Describes the call at `index` of the list of `phase` (0 init, 1 guest): "mount /usr read-only
+// (step 9 of 122)".
 std::string describe_call(const Plan& plan, std::uint32_t phase, std::int32_t index);
 
-// The plan as the launcher maps it: a sealed memfd.
+// The plan as a sealed memfd, which the launcher maps.
 Result<Fd> to_image(const Plan& plan);
 
 }  // namespace jail

@@ -19,8 +19,8 @@ void append_number(std::string& text, std::size_t number, std::size_t width) {
   text += digits;
 }
 
-// A call's argument as an auditor wants it: the text it points to, the slot it comes from, the
-// number.
+// A call's argument in an auditor's terms: the text that it points to, the slot that it comes from,
+// or the number.
 std::string argument_text(const Plan& plan, const wire::Call& call, int i) {
   const std::int64_t argument = call.argument[i];
   char number[40];
@@ -34,7 +34,7 @@ std::string argument_text(const Plan& plan, const wire::Call& call, int i) {
       const bool printable =
           std::all_of(begin, end, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); });
       if (!printable || (text.empty())) {
-        // A structure: its first bytes tell two apart.
+        // The argument is a structure, whose first bytes tell two apart.
         std::uint64_t head = 0;
         std::memcpy(&head, plan.bytes.data() + argument, sizeof head);
         std::snprintf(number, sizeof number, "&0x%llx", static_cast<unsigned long long>(head));

@@ -27,10 +27,11 @@ void add_prctl(Builder& builder, int option, std::int64_t argument, std::string 
                std::move(purpose));
 }
 
-// Whoever runs this has every capability in the jail's user namespace, and none afterwards.
+// The process that runs this has every capability in the jail's user namespace, and none
+// afterwards.
 void give_up_privileges(Builder& builder, const HostFacts& host) {
-  // Uid 0 means nothing and capabilities are not regained by execve, for the rest of the jail's
-  // life.
+  // From here on uid 0 has no special meaning and execve regains no capabilities, for the rest of
+  // the jail's life.
   constexpr int bits = SECBIT_NOROOT | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_CAP_AMBIENT_RAISE;
   add_prctl(builder, PR_SET_SECUREBITS, bits | SECURE_ALL_LOCKS, "lock the secure bits");
   for (int capability = 0; capability <= host.last_capability; ++capability) {
@@ -58,11 +59,12 @@ void add_init_privileges(Builder& builder, const HostFacts& host) {
 }
 
 void add_not_dumpable(Builder& builder) {
-  // Same uid as the guest: without this the guest could write to /proc/1/mem.
+  // Init has the guest's uid, so without this the guest could write to /proc/1/mem.
   add_prctl(builder, PR_SET_DUMPABLE, 0, "make init not dumpable");
 }
 
-// A fork joins the jail's user namespace with everything in it; init's bounding set is not its own.
+// A fork joins the jail's user namespace with all its capabilities; init's bounding set does not
+// apply to it.
 void add_forked_privileges(Builder& builder, const HostFacts& host) {
   give_up_privileges(builder, host);
 }

@@ -10,8 +10,8 @@
 namespace jail {
 namespace {
 
-// The skeleton of a root holds names and small files. What is free on / can be asked: every root
-// has the same bounds, as long as they are enough.
+// The skeleton of a root holds names and small files. A guest can ask how much is free on /, so
+// every root has the same bounds, as long as they are enough.
 constexpr std::uint64_t root_bytes = 16u << 20;
 constexpr std::uint64_t root_inodes = 16384;
 constexpr std::uint64_t max_inodes_per_path = 4;
@@ -47,7 +47,7 @@ void Skeleton::file(const std::string& path, const std::string& text,
         .at_least = size;
   }
   if (modified) {
-    // Python reads the age of a source file before it believes a compiled one.
+    // The time matters because Python compares a source file's age with that of its compiled one.
     const timespec times[] = {*modified, *modified};
     builder_.call(JAIL_CALL(utimensat),
                   {Builder::slot(file), Builder::value(0), Builder::address(builder_.store(times)),
@@ -68,7 +68,7 @@ void Skeleton::link(const std::string& path, const std::string& points_to) {
 void Skeleton::whiteout(const std::string& path) {
   if (!made_.insert(path).second) return;
   parent(path);
-  // The one device node that anybody may make.
+  // A whiteout is the one device node that anybody may make.
   builder_.call(JAIL_CALL(mknodat),
                 {Builder::slot(root_), relative(path), Builder::value(S_IFCHR), Builder::value(0)},
                 "make whiteout " + path);
@@ -79,7 +79,7 @@ void Skeleton::parent(const std::string& path) {
   if (slash != 0 && slash != std::string::npos) directory(path.substr(0, slash));
 }
 
-// All files by one slot, one after the other.
+// All files use one slot, one after the other.
 SlotRef Skeleton::open_new(const std::string& path) {
   const std::initializer_list<Argument> arguments = {
       Builder::slot(root_), relative(path),
@@ -129,7 +129,7 @@ void lay_out(Skeleton& skeleton, const JailSpec& spec) {
   skeleton.link("/dev/stdin", "/proc/self/fd/0");
   skeleton.link("/dev/stdout", "/proc/self/fd/1");
   skeleton.link("/dev/stderr", "/proc/self/fd/2");
-  // POSIX shared memory then counts against the same bound as /tmp.
+  // With this link POSIX shared memory counts against the same bound as /tmp.
   skeleton.link("/dev/shm", "/tmp");
   skeleton.directory("/workspace");
   skeleton.directory("/tmp");

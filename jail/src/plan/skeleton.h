@@ -1,4 +1,4 @@
-// The names in a root, on a tmpfs: directories, links and small files, and what mounts cover.
+// The names in a root, on a tmpfs: directories, links, small files, and mount points.
 #pragma once
 
 #include <ctime>
@@ -12,7 +12,7 @@
 
 namespace jail {
 
-// Each name is made once, parents first. Paths are absolute in the jail.
+// Makes each name once, parents first. Paths are absolute in the jail.
 class Skeleton {
  public:
   Skeleton(Builder& builder, SlotRef root) : builder_(builder), root_(root) {}
@@ -21,7 +21,7 @@ class Skeleton {
   void file(const std::string& path, const std::string& text,
             const std::optional<timespec>& modified = std::nullopt);
   void link(const std::string& path, const std::string& points_to);
-  // What takes a name out of the layers below, where this is a layer of an overlay.
+  // Takes a name out of the layers below, where this is a layer of an overlay.
   void whiteout(const std::string& path);
 
  private:
@@ -35,10 +35,10 @@ class Skeleton {
   std::set<std::string> made_;
 };
 
-// Everything in the root of `spec`'s jail but what is mounted on it.
+// Makes everything in the root of `spec`'s jail except what is mounted on it.
 void lay_out(Skeleton& skeleton, const JailSpec& spec);
 
-// Of a tmpfs that lay_out() fits on.
+// The options of a tmpfs that is large enough for lay_out().
 std::vector<MountOption> skeleton_options(const JailSpec& spec);
 
 std::vector<MountOption> tmpfs_options(std::uint64_t bytes, std::uint64_t inodes,

@@ -25,8 +25,8 @@ Sources::Sources(Builder& builder, MountWriter& mounts, const JailSpec& spec,
   for (const Volume& volume : spec.volumes) take(volume);
 }
 
-// Read-only says nothing about what is written to the device behind the node, only about its mode
-// and owner.
+// The read-only flag restricts the node's mode and owner only, not what is written to the device
+// behind it.
 void Sources::take_device(const std::string& source, const std::string& target) {
   taken_.push_back(
       {mounts_.take(source, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, "read-only"),

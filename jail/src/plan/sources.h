@@ -1,4 +1,5 @@
-// What a jail sees of the host: the binds of its root and beside it, volumes, device nodes.
+// What a jail sees of the host: the binds of its root, its additional binds, volumes and device
+// nodes.
 #pragma once
 
 #include <optional>
@@ -17,8 +18,9 @@ struct Layers {
   std::string covers;  // holds what lay_out_covers() made
 };
 
-// Opened when this is made, before the new root covers a part of it. Directories are shown by
-// overlays where there are `layers` for them, else as mounts of the host's. `spec` must outlive it.
+// Opens its sources when it is made, before the new root covers a part of them. Directories are
+// shown by overlays where there are `layers` for them, else as mounts of the host's. `spec` must
+// outlive it.
 class Sources {
  public:
   Sources(Builder& builder, MountWriter& mounts, const JailSpec& spec,

@@ -28,7 +28,7 @@ void close_from(Builder& builder, unsigned first, unsigned flags, const char* pu
                purpose);
 }
 
-// Everything else is close-on-exec already; this covers what a later change may forget.
+// All other descriptors are close-on-exec already; this covers what a later change may forget.
 void close_at_execve(Builder& builder) {
   close_from(builder, 3, CLOSE_RANGE_CLOEXEC, "close every other descriptor at execve");
 }
@@ -41,13 +41,13 @@ void add_streams(Builder& builder) {
 }
 
 void add_controlling_terminal(Builder& builder) {
-  // A process without a terminal has nothing in this slot.
+  // In a process without a terminal this slot is empty.
   builder
       .call(JAIL_CALL(ioctl),
             {Builder::slot({wire::slot_terminal}), Builder::value(TIOCSCTTY), Builder::value(0)},
             "make its terminal the controlling one, where it has one")
       .tolerated_errno = EBADF;
-  // It has a session now, so whoever opens it does not make it his own.
+  // The terminal has a session now, so another process that opens it does not make it its own.
   builder
       .call(JAIL_CALL(fchmod),
             {Builder::slot({wire::slot_terminal}), Builder::value(S_IRUSR | S_IWUSR)},

@@ -11,7 +11,7 @@
 namespace jail {
 namespace {
 
-// What the accumulator holds: an argument's low half under a mask.
+// The content of the accumulator: an argument's low half under a mask.
 struct Loaded {
   std::uint8_t argument;
   std::uint32_t mask;
@@ -36,11 +36,11 @@ void append_load(const Loaded& wanted, std::vector<sock_filter>& program) {
   }
 }
 
-// Rules that follow each other in a call's list and differ in the value of their last test alone,
-// as those of one list of values do: what they have in common is tested once.
+// Rules that follow each other in a call's list and differ only in the value of their last test, as
+// those for a list of values do. Their common tests are made once.
 using Group = std::span<const Rule* const>;
 
-// A jump inside of a group passes over all its comparisons, in a byte.
+// A jump inside of a group passes over all its comparisons, and its distance is one byte.
 constexpr std::size_t max_in_group = 200;
 
 bool belong_together(const Rule& one, const Rule& other) {
@@ -68,8 +68,8 @@ void jump_to_end(std::size_t from, ArgumentTest::Op op, std::vector<sock_filter>
   (op == ArgumentTest::Op::equal ? program[from].jf : program[from].jt) = past;
 }
 
-// `loaded` is what the accumulator holds on every way to this group; the result is what it holds on
-// every way past it, which is known only where all its tests look at the same bits.
+// `loaded` is the accumulator's content on every way to this group. The result is its content on
+// every way past the group, which is known only where all its tests look at the same bits.
 std::optional<Loaded> append_group(Group group, std::optional<Loaded> loaded,
                                    std::vector<sock_filter>& program) {
   const std::vector<ArgumentTest>& tests = group.front()->tests;
@@ -83,7 +83,8 @@ std::optional<Loaded> append_group(Group group, std::optional<Loaded> loaded,
   for (std::size_t i = 1; i < group.size(); ++i) {
     program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, group[i]->tests.back().value, 0, 0));
   }
-  // All but the last comparison of the last test's values jump to the decision where they hold.
+  // All comparisons of the last test's values except the last one jump to the decision where they
+  // hold.
   for (std::size_t at = program.size() - group.size(); at + 1 < program.size(); ++at) {
     program[at].jt = static_cast<__u8>(program.size() - at - 1);
   }

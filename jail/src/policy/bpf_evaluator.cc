@@ -13,8 +13,8 @@ bool is_return(const sock_filter& instruction) {
   return instruction.code == (BPF_RET | BPF_K) || instruction.code == (BPF_RET | BPF_A);
 }
 
-// What is wrong with one instruction; empty where nothing is. `below` counts the instructions that
-// follow it: jumps only go forward, and not past the end.
+// Returns the fault of one instruction; empty where there is none. `below` counts the instructions
+// that follow it: jumps only go forward, and not past the end.
 std::string_view fault_of(const sock_filter& instruction, std::size_t below) {
   const std::uint32_t k = instruction.k;
   switch (instruction.code) {
@@ -107,7 +107,7 @@ std::uint32_t distance(const sock_filter& jump, std::uint32_t a) {
 
 }  // namespace
 
-// All of the program is judged, also what no call reaches: so does the kernel.
+// The whole program is checked, including what no call reaches, as the kernel does.
 Result<BpfEvaluator> BpfEvaluator::load(const FilterProgram& filter) {
   const std::size_t size = filter.instructions.size();
   if (size == 0 || size > BPF_MAXINSNS) return malformed(0, "a program has 1 .. 4096 of them");

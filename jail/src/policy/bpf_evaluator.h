@@ -15,7 +15,7 @@
 namespace jail {
 
 struct Evaluation {
-  std::uint32_t action = 0;      // SECCOMP_RET_* with its low 16 bits
+  std::uint32_t action = 0;      // SECCOMP_RET_* including its low 16 bits
   std::size_t instructions = 0;  // executed, the return included
 };
 

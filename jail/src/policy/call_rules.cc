@@ -12,7 +12,7 @@
 namespace jail {
 namespace {
 
-constexpr int max_errno = 4095;  // what the kernel clamps SECCOMP_RET_ERRNO to
+constexpr int max_errno = 4095;  // the value to which the kernel clamps SECCOMP_RET_ERRNO
 constexpr std::uint8_t argument_count = 6;
 constexpr std::size_t max_tests = 16;  // keeps every conditional jump within its eight bits
 
@@ -24,7 +24,7 @@ Error invalid(const Policy& policy, const std::string& where, std::string_view w
 std::string_view fault_of(const Decision& decision) {
   switch (decision.verdict) {
     case Verdict::error:
-      // Errno 0 would be a call that does nothing and reports success.
+      // Errno 0 would stand for a call that does nothing and reports success.
       if (decision.error_number < 1 || decision.error_number > max_errno) {
         return "the error number must be 1 .. 4095";
       }
@@ -43,8 +43,9 @@ struct FixedBits {
   std::uint32_t value = 0;
 };
 
-// False only where no arguments at all pass every test. A pile of `not_equal` tests that together
-// leave no value goes unnoticed: that errs towards refusing a policy, never towards a wrong filter.
+// Returns false only where no arguments at all pass every test. A set of `not_equal` tests that
+// together leave no value goes unnoticed: that errs towards refusing a policy, never towards a
+// wrong filter.
 bool satisfiable(const std::vector<ArgumentTest>& tests) {
   std::array<FixedBits, argument_count> fixed{};
   for (const ArgumentTest& test : tests) {
@@ -82,7 +83,7 @@ std::string_view fault_of(const Rule& rule) {
   return {};
 }
 
-// Why `rule` cannot join the rules of the same call that are already there.
+// Returns why `rule` cannot join the rules of the same call that are already there.
 std::string_view conflict_with(const CallRules& call, const Rule& rule) {
   if (rule.tests.empty()) {
     if (call.rest != nullptr) return "a second rule without tests for this call";

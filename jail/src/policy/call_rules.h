@@ -13,7 +13,7 @@ struct CallRules {
   std::vector<const Rule*> tested;  // in the order of the policy
   const Rule* rest = nullptr;       // the call's rule without tests, if it has one
 
-  // What happens when no tested rule matches.
+  // The decision where no tested rule matches.
   const Decision& otherwise(const Policy& policy) const {
     return rest == nullptr ? policy.otherwise : rest->decision;
   }
@@ -22,8 +22,8 @@ struct CallRules {
 // By system call number. Points into `policy`.
 using CallTable = std::map<int, CallRules>;
 
-// Refuses every rule that could not mean what it says: an unknown call, no reason, a test that can
-// never hold or never fail to, two rules that disagree about one call.
+// Refuses every rule that cannot mean what it says: an unknown call, no reason, a test that can
+// never hold or never fail, two rules that disagree about one call.
 Result<CallTable> sort_rules(const Policy& policy);
 
 // The value that a seccomp filter returns for a decision.

@@ -41,7 +41,7 @@ std::string hexadecimal(std::uint32_t number) {
   return text;
 }
 
-// "", or " where argument 0 & 0xf is 0x2 and argument 1 is not 0x0".
+// The conditions in words: "", or " where argument 0 & 0xf is 0x2 and argument 1 is not 0x0".
 std::string conditions_of(const Rule& rule) {
   std::string text;
   for (const ArgumentTest& test : rule.tests) {
@@ -64,7 +64,7 @@ std::vector<LooserRule> looser_rules(const Policy& policy, const Policy& than) {
     if (rule.decision.verdict != Verdict::allow || has(others, rule)) continue;
     looser.push_back({rule.syscall, "allow" + conditions_of(rule), rule.why});
   }
-  // Without tests it decides the rest of its call, which falls to a refusal without it.
+  // A rule without tests decides the rest of its call, which would be refused without it.
   for (const Rule& rule : than.rules) {
     if (rule.decision.verdict == Verdict::allow || rule.tests.empty() || has(own, rule)) continue;
     if (!allows_something(own, rule.syscall)) continue;

@@ -1,4 +1,4 @@
-// What one policy permits beyond another.
+// The rules of one policy that permit more than another policy.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace jail {
 
-// Compared rule by rule, so that a rule which says the same in other words is listed too: it errs
-// towards telling too much.
+// Compares rule by rule, so a rule that says the same in other words is listed too: it errs towards
+// telling too much.
 std::vector<LooserRule> looser_rules(const Policy& policy, const Policy& than);
 
 }  // namespace jail

@@ -1,5 +1,5 @@
-// Policy to BPF. libseccomp makes the part that goes by architecture and call number; the part that
-// looks at arguments is appended to its program (argument_block.h).
+// Compiles a policy to BPF. libseccomp makes the part that dispatches on architecture and call
+// number; the part that looks at arguments is appended to its program (argument_block.h).
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
@@ -34,7 +34,8 @@ Error failure(const Policy& policy, std::string_view doing, int result) {
 }
 
 // In the dispatch program a call with tested rules returns its position in the table as a tracing
-// action, which no policy can ask for, so that the place can be found again and made a jump.
+// action, which no policy can ask for, so that the instruction can be found again and replaced by a
+// jump.
 std::uint32_t placeholder(std::size_t block) {
   return SECCOMP_RET_TRACE | static_cast<std::uint32_t>(block);
 }
@@ -42,8 +43,9 @@ std::uint32_t placeholder(std::size_t block) {
 Result<Context> make_context(const Policy& policy) {
   Context context(seccomp_init(seccomp_action(policy.otherwise)));
   if (context == nullptr) return failure(policy, "seccomp_init", -ENOMEM);
-  // Binary search by number instead of one comparison a call. Calls of another architecture, and
-  // x32 numbers, which libseccomp tells apart where x32 is not added, die.
+  // Level 2 is a binary search by number in place of one comparison a call. Calls of another
+  // architecture kill the process, and so do x32 numbers, which libseccomp recognizes where x32 is
+  // not added.
   if (const int r = seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2); r != 0) {
     return failure(policy, "ask for a binary tree", r);
   }
@@ -57,7 +59,7 @@ Result<void> add_calls(const Policy& policy, const CallTable& calls, void* conte
   for (const auto& [number, call] : calls) {
     const std::uint32_t action =
         call.tested.empty() ? seccomp_action(call.otherwise(policy)) : placeholder(block++);
-    // libseccomp refuses a rule that says what the default says anyway.
+    // libseccomp refuses a rule that repeats the default action.
     if (action == seccomp_action(policy.otherwise)) continue;
     if (const int r = seccomp_rule_add_exact(context, action, number, 0); r != 0) {
       return failure(policy, "add call " + std::to_string(number), r);
@@ -83,7 +85,7 @@ Result<Instructions> export_program(const Policy& policy, void* context) {
 }
 
 Result<Instructions> dispatch_program(const Policy& policy, const CallTable& calls) {
-  // libseccomp keeps what it has found out about the kernel in static variables without a lock.
+  // libseccomp keeps its findings about the kernel in static variables without a lock.
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
   auto context = make_context(policy);

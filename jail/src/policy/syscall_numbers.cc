@@ -15,8 +15,8 @@ struct NewerCall {
 
 constexpr int absent = -1;
 
-// Calls younger than libseccomp 2.5.4. Since number 403 all architectures count alike; below it the
-// numbers are the architecture's own.
+// Calls younger than libseccomp 2.5.4. From 403 on the numbers are the same on all architectures;
+// below, each architecture has its own.
 constexpr NewerCall newer_calls[] = {
     {"uretprobe", 335, absent},      {"uprobe", 336, absent},
     {"cachestat", 451, 451},         {"fchmodat2", 452, 452},

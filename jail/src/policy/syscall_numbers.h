@@ -1,4 +1,4 @@
-// What the name of a system call in a policy stands for on the architecture of this build.
+// The number of a named system call on the architecture of this build.
 #pragma once
 
 #include <optional>
@@ -6,8 +6,8 @@
 
 namespace jail {
 
-// The number; negative for a call that only other architectures have (`open` on aarch64), which a
-// portable policy may name; nothing for a name that no architecture knows.
+// Returns the number; a negative one for a call that only other architectures have (`open` on
+// aarch64), which a portable policy may name; std::nullopt for a name that no architecture knows.
 std::optional<int> syscall_number(const std::string& name);
 
 }  // namespace jail

@@ -82,7 +82,7 @@ long copy_range(long file, std::uint64_t begin, std::uint64_t end, std::uint64_t
   return 0;
 }
 
-// Of anonymous memory only what is there; the rest is zero in a file as well.
+// Copies only the pages of anonymous memory that are there; the rest is zero in a file as well.
 long copy_resident(long file, long pagemap, const Area& area) {
   constexpr std::uint64_t batch = sizeof entries / sizeof entries[0];
   for (std::uint64_t at = area.begin; at < area.end;) {

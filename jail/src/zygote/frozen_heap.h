@@ -20,7 +20,7 @@ void keep_allocations_in_heap();
 // In a fork: the allocator as it would be in a process that has run for a while.
 void let_allocations_out();
 
-// Of private writable memory, what is resident.
+// How much of the private writable memory is resident.
 std::size_t resident_private_bytes();
 
 }  // namespace jail::zygote

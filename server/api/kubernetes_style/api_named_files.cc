@@ -1,4 +1,4 @@
-// Files of sandboxes that are named: list, upload by a form, download, delete.
+// Files of named sandboxes: list, upload by a form, download, delete.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -64,7 +64,7 @@ awaitable<Response> list_named_files(runtime::Services services, SandboxTarget t
   co_return enveloped(*list);
 }
 
-// "attachment", with the last of the path as it is written in headers (RFC 8187).
+// Returns "attachment" with the last component of the path, as headers encode it (RFC 8187).
 std::string disposition_of(const std::string& path) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
@@ -118,8 +118,8 @@ awaitable<Response> delete_file(runtime::Services services, SandboxTarget target
   co_return enveloped_text("File " + path + " deleted successfully");
 }
 
-// The name that a client's file has, without the directories it may come with. Empty: it has none
-// that a file can have.
+// Returns the name of a client's file without directories. Empty: it has no name that a file can
+// have.
 std::string file_name_of(const FormReader::Part& part) {
   std::string name = part.filename.value_or("");
   name.erase(0, name.find_last_of("/\\") + 1);
@@ -128,8 +128,8 @@ std::string file_name_of(const FormReader::Part& part) {
   return is_fine ? name : std::string();
 }
 
-// Where a file of this name goes: into the directory that `path` is, or that it names by a slash at
-// its end; else `path` is the file's own.
+// Returns the path for a file of this name: in the directory `path`, where that is a directory or
+// ends with a slash; else `path` itself.
 std::string destination(const SandboxFiles& files, std::string path, const std::string& name) {
   if (path.ends_with('/')) return path + name;
   return files.open_directory(path) ? path + "/" + name : path;
@@ -141,7 +141,7 @@ class Upload {
   Upload(Sandboxes& sandboxes, const SandboxTarget& target, FormReader& form)
       : sandboxes_(sandboxes), target_(target), form_(form), files_(target.sandbox->files()) {}
 
-  // Makes the file `path`, or one in the directory `path`. What is refused leaves nothing behind.
+  // Makes the file `path`, or one in the directory `path`. A refusal leaves nothing behind.
   awaitable<std::optional<Response>> receive(std::string path) {
     const auto part = co_await form_.next();
     if (!part) co_return form_.refusal() ? *form_.refusal() : no_file();
@@ -162,7 +162,7 @@ class Upload {
     if (other)
       co_return problem(RefusalCode::bad_request,
                         "file: expected one file and nothing else in the form");
-    // The file is not used again here.
+    // The file is not used here again.
     auto commit = [file = &*file] { return file->commit(); };
     const auto committed = co_await sandboxes_.do_file_work(*target_.sandbox, std::move(commit));
     if (!committed) co_return response_of_file(committed.error(), *target_.sandbox);

@@ -1,4 +1,4 @@
-// What happens in sandboxes that are named: commands, what was printed, events, what was used.
+// Commands, output, events and usage of named sandboxes.
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -43,7 +43,7 @@ using Clock = std::chrono::system_clock;
 
 constexpr std::chrono::minutes longest_command{5};
 constexpr std::size_t max_names = 100;
-// Of each stream: as JSON it may be six times as long.
+// For each stream: as JSON it may be six times as long.
 constexpr std::size_t max_output_bytes = 256u << 10;
 
 constexpr std::size_t max_log_bytes = 1u << 20;
@@ -105,8 +105,8 @@ awaitable<Response> run_command(runtime::Services services, const RequestRules* 
   co_return enveloped(std::move(writer));
 }
 
-// The last lines of what is kept of the output of all its processes, in the order in which it came.
-// Others have their turn between two pages.
+// Returns the last lines of the kept output of all its processes, in the order in which it came.
+// Other requests have their turn between two pages.
 awaitable<std::string> last_lines_of(std::shared_ptr<const runtime::LivingSandbox> living,
                                      std::size_t lines) {
   const auto executor = co_await boost::asio::this_coro::executor;
@@ -139,7 +139,7 @@ awaitable<Response> show_logs(runtime::Services, SandboxTarget target, Call call
   co_return enveloped(std::move(writer));
 }
 
-// What is asked for behind the ?, or a refusal.
+// Returns the query, or a refusal.
 std::variant<runtime::SandboxEventQuery, Response> read_event_query(
     const runtime::Services& services, const Call& call) {
   runtime::SandboxEventQuery query;
@@ -205,7 +205,8 @@ constexpr RequestField<MetricsRequest> metrics_rows[] = {
     {{.name = "names", .expected = "a list of 1 .. 100 names of sandboxes", .is_required = true},
      read_names}};
 
-// Thousandths of a processor that it has used since its latest sample, or since it was created.
+// The thousandths of a processor that it has used on average since its latest sample, or since it
+// was created.
 std::int64_t millicores(const runtime::Sandbox& sandbox, const SandboxUsage& usage) {
   const auto samples = sandbox.usage_history().between(Clock::time_point::min(), usage.at);
   const auto since = samples.empty() ? sandbox.created() : samples.back().at;

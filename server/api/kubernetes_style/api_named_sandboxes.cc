@@ -1,4 +1,4 @@
-// Sandboxes by name: make, list, look at, pause, resume and delete them; what there is room for.
+// Sandboxes by name: create, list, show, pause, resume and delete them; how much room there is.
 #include <optional>
 #include <utility>
 #include <variant>
@@ -21,7 +21,7 @@ using runtime::Refusal;
 using runtime::Sandboxes;
 using runtime::json::Writer;
 
-// Those of the caller's that live.
+// Returns the caller's living sandboxes.
 std::vector<Sandboxes::Found> living_of(const Sandboxes& sandboxes,
                                         const runtime::Principal& principal) {
   Sandboxes::Query query;
@@ -88,7 +88,7 @@ awaitable<Response> change_named(runtime::Services services, Change change, std:
   co_return enveloped_text(success(*target.sandbox, done));
 }
 
-// How many live, for those who may read it.
+// Writes the number of living sandboxes, for callers who may read it.
 void write_living(Writer& writer, const runtime::Services& services,
                   const runtime::Principal& principal) {
   if (!principal.may(runtime::Scope::read)) {
@@ -119,7 +119,7 @@ awaitable<Response> show_rate_limit(runtime::Services services, std::optional<Re
   co_return enveloped(std::move(writer));
 }
 
-// Whoever shows no key learns that it is there.
+// A client without a key learns only that the server is there.
 awaitable<Response> show_status(runtime::Services services, Call call) {
   Writer writer;
   writer.begin_object().key("leader").boolean(true);

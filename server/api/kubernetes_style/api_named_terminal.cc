@@ -1,4 +1,4 @@
-// WS /api/v1/terminal/sandbox/{id}/ws: a shell in a sandbox that is named.
+// WS /api/v1/terminal/sandbox/{id}/ws: a shell in a named sandbox.
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,7 +23,7 @@ using runtime::json::Object;
 using runtime::json::Value;
 using runtime::json::Writer;
 
-// What a client's messages have beside their type.
+// The members of a client's message beside its type.
 struct Said {
   std::string data;
   runtime::ResizeRequest size{.columns = 80, .rows = 24};
@@ -47,7 +47,7 @@ constexpr RequestField<Said> size_rows[] = {
     {runtime::side_field("rows"), read_side<&runtime::ResizeRequest::rows>}};
 constexpr RequestField<Said> input_rows[] = {{{.name = "data"}, read_data}};
 
-// Text messages alone, whose bytes that are no UTF-8 come as U+FFFD.
+// All messages are text; bytes that are not UTF-8 become U+FFFD.
 class TextDialect final : public TerminalDialect {
  public:
   explicit TextDialect(const runtime::RequestRules& rules) : rules_(rules) {}

@@ -27,14 +27,14 @@ constexpr double max_minutes = 1440;
 constexpr double usual_idle_minutes = 10;
 constexpr double max_idle_minutes = 60;
 constexpr std::uint32_t usual_memory_mb = 1024;
-// Of /workspace, and as much of /tmp: half of the memory, within these.
+// The size of /workspace, and of /tmp: half of the memory, within these bounds.
 constexpr std::uint32_t min_disk_mb = 64;
 constexpr std::uint32_t max_disk_mb = 1024;
 constexpr std::size_t max_app_bytes = 1024;
 constexpr std::size_t max_ports = 64;
 constexpr std::int64_t last_port = 65535;
 
-// Whole ones; an operator who allows less than one gets none.
+// Only whole minutes; an operator who allows less than one gets none.
 double minutes_allowed(const RequestRules& rules) {
   const double allowed = std::chrono::duration<double, std::ratio<60>>(rules.max_lifetime).count();
   return std::max(1.0, std::min(max_minutes, std::floor(allowed)));
@@ -44,7 +44,7 @@ double minutes_by_default(const RequestRules& rules) {
   return std::min(usual_minutes, minutes_allowed(rules));
 }
 
-// As the service reads it.
+// Reads the member by the rules of the service's own field.
 Complaint read_as(std::string_view name, const Value& value, const RequestRules& rules,
                   CreateRequest& request) {
   const auto& row = *runtime::find_row(runtime::sandbox_fields(), name);
@@ -142,7 +142,7 @@ Complaint read_millicores(const Field&, const Value& value, const RequestRules&,
   return std::nullopt;
 }
 
-// Nothing: it is no amount.
+// Returns std::nullopt where the value is not an amount.
 std::optional<std::uint64_t> memory_in(const Value& value) {
   const std::string* const text = value.as_string();
   return text == nullptr ? std::nullopt : bytes_of(*text);
@@ -285,7 +285,7 @@ Refusal too_much(std::string detail, double limit, double used) {
       .code = RefusalCode::out_of_range, .detail = std::move(detail), .limit = limit, .used = used};
 }
 
-// `name` asks for so many millicores, of which there are `allowed`.
+// Refuses `asked` millicores under `name` where they exceed `allowed`.
 std::optional<Refusal> check_cores(std::string_view name, std::uint64_t asked, double cores) {
   const double allowed = std::round(cores * 1000);
   if (static_cast<double>(asked) <= allowed) return std::nullopt;

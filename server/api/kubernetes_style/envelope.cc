@@ -30,7 +30,7 @@ std::string_view code_of(int status) {
   }
 }
 
-// What a problem says, and what to do about it.
+// Returns the text of a problem, with its remedy.
 std::string words_of(const Response& problem) {
   if (problem.status == 401) return "Unauthorized";
   const auto read = runtime::json::parse(problem.body, "problem");
@@ -38,7 +38,7 @@ std::string words_of(const Response& problem) {
   if (members == nullptr) return std::string(reason_phrase(problem.status));
   const std::string detail = text_in(*members, "detail");
   const std::string remedy = text_in(*members, "remedy");
-  // Clients of this protocol compare some texts, so what a code says of itself is left out.
+  // Clients of this protocol compare some texts, so the general remedy of a code is left out.
   const std::string code = text_in(*members, "code");
   const bool is_of_code = std::ranges::any_of(
       runtime::refusal_kinds(),

@@ -1,5 +1,5 @@
-// Answers as the clients of this interface expect them: {"code":"0","data":...} for what was done,
-// {"code":"500","error":"..."} for what was not. The HTTP status says the same.
+// Answers as the clients of this interface expect them: {"code":"0","data":...} for success,
+// {"code":"500","error":"..."} for failure. The HTTP status says the same.
 #pragma once
 
 #include <string>

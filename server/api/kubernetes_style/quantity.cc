@@ -24,7 +24,7 @@ constexpr Unit units[] = {{"Ki", std::uint64_t{1} << 10},
                           {"T", 1'000'000'000'000},
                           {"", 1}};
 
-// Digits, perhaps with a point and three more of them, as thousandths.
+// Parses digits, perhaps with a point and three more digits, as thousandths.
 std::optional<std::uint64_t> thousandths_of(std::string_view text) {
   const std::size_t point = std::min(text.find('.'), text.size());
   std::string_view fraction = text.substr(std::min(point + 1, text.size()));
@@ -60,7 +60,7 @@ std::optional<std::uint64_t> bytes_of(std::string_view text) {
                                  [&](const Unit& each) { return text.ends_with(each.name); });
   text.remove_suffix(unit->name.size());
   const auto number = thousandths_of(text);
-  // Halves of a byte are none.
+  // There is no half of a byte.
   if (!number || (unit->bytes == 1 && *number % 1000 != 0)) return std::nullopt;
   const long double bytes = static_cast<long double>(*number) * unit->bytes / 1000;
   if (bytes >= static_cast<long double>(most)) return std::nullopt;

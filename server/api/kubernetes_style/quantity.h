@@ -8,11 +8,12 @@
 
 namespace server::kubernetes_style {
 
-// Thousandths of a processor: of "100m", "1", "0.5". Nothing where `text` is none, or more than a
-// million processors.
+// Parses thousandths of a processor: "100m", "1", "0.5". Returns std::nullopt where `text` is not
+// an amount, or is more than a million processors.
 std::optional<std::uint64_t> millicores_of(std::string_view text);
 
-// Bytes: of "128Mi", "1Gi", "500M", "1048576". Nothing where `text` is none, or 2^53 bytes or more.
+// Parses bytes: "128Mi", "1Gi", "500M", "1048576". Returns std::nullopt where `text` is not an
+// amount, or is 2^53 bytes or more.
 std::optional<std::uint64_t> bytes_of(std::string_view text);
 
 std::string millicores_text(double cores);            // "1000m"

@@ -19,7 +19,7 @@ std::string word_in(const runtime::Metadata& metadata, std::string_view name) {
   return found == metadata.end() ? std::string() : found->second;
 }
 
-// Of the metadata, which other doors write as well.
+// `text` comes from the metadata, which other doors write as well.
 void write_ports(Writer& writer, std::string_view text) {
   writer.begin_array();
   while (!text.empty()) {

@@ -1,4 +1,4 @@
-// A sandbox as clients of this interface read it.
+// A sandbox in the form that clients of this interface expect.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace server::kubernetes_style {
 
-// Its name; its id where it has none.
+// Returns its name, or its id where it has none.
 const std::string& name_of(const runtime::Sandbox& sandbox);
 
-// "Sandbox NAME paused successfully"
+// Returns a text such as "Sandbox NAME paused successfully".
 std::string success(const runtime::Sandbox& sandbox, std::string_view done);
 
 void write_named_sandbox(runtime::json::Writer& writer, const runtime::Sandboxes& sandboxes,

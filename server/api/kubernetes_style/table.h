@@ -1,4 +1,4 @@
-// Routes of this interface in the table of all.
+// Adds the routes of this interface to the table of all routes.
 #pragma once
 
 #include <utility>

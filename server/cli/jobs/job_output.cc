@@ -57,7 +57,7 @@ class JobOutput {
   JobOutput(ServerClient& client, const OutputOptions& options)
       : client_(client), options_(options) {}
 
-  // Of a job that has ended, or that was followed to its end.
+  // Returns the exit status for a job that has ended, or that was followed to its end.
   int end(const json::Value& job) {
     const json::Value* const result = json::member(job, "result");
     if (result == nullptr || result->is_null()) return end_without_result(job);

@@ -11,7 +11,7 @@
 
 namespace server::client {
 
-// Of the server's interface, for a file of a sandbox.
+// The path of a sandbox's file in the server's interface.
 std::string file_path(const std::string& id, std::string_view path);
 
 // A kernel's error of ours: "read a.txt: No such file or directory".

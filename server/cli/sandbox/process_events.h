@@ -29,7 +29,7 @@ class ProcessEvents {
   // False: the listener wants no more, or error() says what is wrong.
   bool feed(std::string_view bytes);
 
-  // Of the process that was started; 0: nothing is known of it yet.
+  // The number of the process that was started; 0: nothing is known of it yet.
   std::int64_t pid() const noexcept { return pid_; }
   // The process as it was told of when it had ended; null: it runs, or the events broke off.
   const runtime::json::Value* ended() const noexcept { return ended_ ? &*ended_ : nullptr; }

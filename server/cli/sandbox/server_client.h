@@ -48,7 +48,7 @@ class ServerClient {
   // Until a call makes progress or ends, a signal comes, or one of `others` is ready.
   void wait(std::span<pollfd> others = {});
   jail::Result<std::string> finish(const runtime::llm::PolledCall& call);
-  // Of a call that has ended.
+  // The answer to a call that has ended.
   jail::Result<std::string> answer_of(const runtime::llm::PolledCall& call) const;
 
   Signals& signals() const noexcept { return signals_; }

@@ -28,7 +28,7 @@ def synchronous(name, text):
 
 
 def stale():
-    """What is not as it would be written: paths, and their text."""
+    """Returns the files that differ from what would be written: their paths and texts."""
     wanted = {path.name: synchronous(path.name, path.read_text(encoding="utf-8"))
               for path in sorted((PACKAGE / "asynchronous").glob("*.py")) if path.name not in WRITTEN_TWICE}
     there = {path.name: path.read_text(encoding="utf-8") for path in (PACKAGE / "synchronous").glob("*.py")

@@ -1,4 +1,5 @@
-// What the programs of this folder check with: a line on stderr for each thing that is not so.
+// The checks of this folder's programs: each prints a line on stderr for a condition that does not
+// hold.
 #pragma once
 
 #include <jail_c.h>
@@ -15,7 +16,7 @@ extern int wrong;
     }                                                                         \
   } while (0)
 
-// The call fails with this status, and its text contains `words`.
+// Requires that the call fails with this status and that its text contains `words`.
 #define FAILS(expected, words, call)                                                         \
   do {                                                                                       \
     jail_error error = {.size = sizeof error};                                               \

@@ -1,5 +1,5 @@
-// The C interface at its borders, from a program that sees the installed library only. Ends with 1
-// where something is not so, or descriptors are left open.
+// The C interface at its borders, from a program that sees the installed library only. Exits with 1
+// where a check fails or descriptors are left open.
 #include <dirent.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// A jail's way out: to the one destination that a rule names, and no further.
+// A jail's way out: to the one destination that a rule names, and to no other.
 #include <arpa/inet.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -17,7 +17,7 @@ static const char asks[] =
     "    print(proxy.recv(100).split()[1].decode(), flush=True)\n"
     "    proxy.close()\n";
 
-// Nobody accepts: that the kernel answers is enough to be connected.
+// Nobody accepts: the kernel's answer is enough for a connection.
 static int listening(unsigned short *port) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t length = sizeof address;

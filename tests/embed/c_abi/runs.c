@@ -1,4 +1,4 @@
-// One jail's life, asked for what it cannot do at each point of it.
+// One jail's life, with calls that are not possible at each point of it.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

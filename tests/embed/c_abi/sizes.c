@@ -3,7 +3,7 @@
 
 #include "checks.h"
 
-// What explain() says of the limits: it refuses the ones that no jail can have.
+// Asks explain(), which refuses limits that no jail can have.
 static jail_status try_limits(const jail_launcher *launcher, const jail_limits *limits,
                               jail_error *error) {
   char *text = NULL;
@@ -18,7 +18,7 @@ static jail_status try_limits(const jail_launcher *launcher, const jail_limits *
 static void check_given(const jail_launcher *launcher) {
   jail_limits limits = {.size = sizeof limits, .memory_bytes = 1};
   REFUSES("limits.memory_bytes: below 1 MiB", try_limits(launcher, &limits, &error));
-  // An older caller has no such member: what stands there is not its.
+  // An older caller has no such member: the library must ignore the bytes in its place.
   limits.size = offsetof(jail_limits, memory_bytes);
   SUCCEEDS(try_limits(launcher, &limits, &error));
   limits.size = sizeof limits.size;

@@ -1,4 +1,4 @@
-// Four threads at one launcher and one pool.
+// Four threads that share one launcher and one pool.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct shared {
   atomic_int answers;
 };
 
-// The guest's output, once the jail has ended: all of it fits into the pipe.
+// Reads the guest's output once the jail has ended: all of it fits into the pipe.
 static int prints_42(jail_jail *jail) {
   char text[16] = {0};
   const int out = jail_jail_take_stdout(jail);
@@ -36,7 +36,7 @@ static int runs(jail_jail *jail) {
   return status == JAIL_OK && prints_42(jail);
 }
 
-// Where as many are being made as the pool makes at once, others are asked to come again.
+// Tries again where the pool is already making as many jails at once as it may.
 static jail_status lease(jail_pool *pool, jail_jail **jail, jail_error *error) {
   for (int tries = 0; tries < patience_ms; ++tries) {
     const jail_status status = jail_pool_lease(pool, jail, error);

@@ -1,4 +1,4 @@
-// Values that cannot be: an error that says which, at the call that first can know.
+// Invalid values: an error that names the value, from the first call that can know.
 #include "checks.h"
 
 static void check_policy(void) {
@@ -23,7 +23,7 @@ static void check_policy(void) {
   SUCCEEDS(jail_spec_set_policy(spec, policy, &error));
   SUCCEEDS(jail_policy_allow(policy, "no_such_call", NULL, 0, "why", &error));
   REFUSES("no_such_call", jail_spec_set_policy(spec, policy, &error));
-  // A copy has nothing of what became of the original.
+  // A copy does not share later changes of the original.
   SUCCEEDS(jail_spec_set_policy(spec, copy, &error));
   jail_policy_destroy(copy);
   jail_policy_destroy(policy);
@@ -80,7 +80,7 @@ static void check_pool(const jail_launcher *launcher) {
   SUCCEEDS(jail_template_new("t", JAIL_WARMTH_PREPARED, spec, &templ, &error));
   REFUSES("least, usual and most", jail_pool_open(launcher, templ, &options, &pool, &error));
   CHECK(pool == NULL);
-  // The defaults of the other two follow a `most` that is below them.
+  // The defaults of the other two are lowered to a `most` that is below them.
   options = (jail_pool_options){.size = sizeof options, .most = 1};
   SUCCEEDS(jail_pool_open(launcher, templ, &options, &pool, &error));
   jail_pool_destroy(pool);
@@ -99,7 +99,7 @@ static void check_pool(const jail_launcher *launcher) {
   jail_spec_destroy(spec);
 }
 
-// More than any memory holds. The sanitizers' operator new ends the program instead of throwing.
+// The size exceeds every memory. The sanitizers' operator new ends the program instead of throwing.
 static void check_memory(void) {
   jail_root *root = NULL;
   SUCCEEDS(jail_root_empty(&root, &error));

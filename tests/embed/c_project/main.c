@@ -15,7 +15,7 @@ static const char program[] =
     "open('left.txt', 'w').write('left behind')\n"
     "sys.exit(3)\n";
 
-// What one jail has printed so far.
+// The output of one jail so far.
 struct output {
   char text[4096];
   size_t length;
@@ -26,7 +26,7 @@ static int fail(const jail_error *error) {
   return 1;
 }
 
-// Whether there may be more to come.
+// Returns whether there may be more to come.
 static int drain(int fd, struct output *into) {
   for (;;) {
     char spare[256];
@@ -48,7 +48,7 @@ static jail_status begin(jail_jail *jail, jail_error *error) {
   return status == JAIL_OK ? jail_jail_start(jail, &limits, error) : status;
 }
 
-// `pool` is driven meanwhile; NULL for a jail that comes of none.
+// `pool` is driven meanwhile; NULL for a jail that is from none.
 static jail_status run(jail_jail *jail, jail_pool *pool, struct output *output, jail_error *error) {
   int out = jail_jail_take_stdout(jail);
   int begun = 0;

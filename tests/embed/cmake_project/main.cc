@@ -23,7 +23,7 @@ int fail(const jail::Error& error) {
   return 1;
 }
 
-// Whether there may be more to come.
+// Returns whether there may be more to come.
 bool drain(int fd, std::string& into) {
   std::array<char, 4096> room;
   for (;;) {

@@ -3,13 +3,13 @@
 Orders are lines of JSON on standard input, each answered by a line of JSON. The sender is told a bit and acts. The other end measures:
 first it learns what was sent, then it says so itself. With `slots` both act by the clock instead, which jails share."""
 class Listener:
-    """What is measured for a zero and for a one is learned first; a bit is what its value is nearer to."""
+    """First learns the measures for a zero and for a one; a bit gets the value to which its measure is nearer."""
 
     def __init__(self, kind):
         self.kind, self.learned, self.at_rest = kind, ([], []), 0
 
     def rest(self):
-        """While nothing is sent. What others do is less in the moment that follows than in all of a message."""
+        """Measures while nothing is sent. Others do less in the moment that follows than in all of a message."""
         self.at_rest = self.measure()
 
     def learn(self, bit):
@@ -37,7 +37,7 @@ def wait_until(moment):
 
 
 def act(kind, bit):
-    """What is refused is not sent."""
+    """A refused action sends nothing."""
     with contextlib.suppress(OSError):
         kind.act(bit)
 
@@ -50,7 +50,7 @@ def send_in_slots(kind, start, period, bits):
 
 
 def look_in_slots(listener, start, period, bits, known):
-    """In the second half of each slot. The first `known` bits were agreed on."""
+    """Looks in the second half of each slot. The first `known` bits were agreed on."""
     values = []
     for number in range(len(bits)):
         wait_until(start + (number + 0.6) * period)

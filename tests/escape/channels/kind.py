@@ -1,4 +1,5 @@
-"""What every kind of named.py and closed.py is made of. A guest is handed one file: this one, both of those, and ends.py."""
+"""The parts that every kind in named.py and closed.py shares. A guest gets one file: this one, both of those, and
+ends.py."""
 import contextlib
 import ctypes
 import errno
@@ -23,7 +24,7 @@ LIBC.syscall.restype = ctypes.c_long
 NUMBERS = {"x86_64": {"futex": 202, "sysinfo": 99, "shmget": 29, "shmctl": 31, "eventfd2": 290, "inotify_init1": 294, "inotify_add_watch": 254},
            "aarch64": {"futex": 98, "sysinfo": 179, "shmget": 194, "shmctl": 195, "eventfd2": 19, "inotify_init1": 26, "inotify_add_watch": 27}}
 PAGE = mmap.PAGESIZE
-# What both ends know, and nobody else: tests may run side by side.
+# Both ends know this key, and nobody else: tests may run side by side.
 KEY = int(sys.argv[2])
 # Below those that the kernel gives by itself.
 PORT = 10000 + KEY % 20000
@@ -31,7 +32,7 @@ PORT = 10000 + KEY % 20000
 SHARED = min(glob.glob("/usr/lib/python3*/pydoc_data/topics.py"))
 CHOSEN = sorted(glob.glob("/usr/lib/python3*/[a-z]*.py"))
 CHOSEN = CHOSEN[KEY % len(CHOSEN)]
-# Classes by the names that the test has for them.
+# The classes, by the names that the test uses.
 KINDS = {}
 
 
@@ -57,7 +58,7 @@ def number_in(path, pattern):
 
 
 class View(ctypes.Structure):
-    """Python's Py_buffer, of which the address is read."""
+    """Python's Py_buffer, whose address is read."""
     _fields_ = [("address", ctypes.c_void_p), ("rest", ctypes.c_char * 120)]
 
 
@@ -74,13 +75,13 @@ def mapped(pages):
 
 
 class Kind:
-    """One end of a kind of state. The sender has `act(bit)`, the other end `measure()`, a number."""
+    """One end of a kind of state. The sender has `act(bit)`, the other end `measure()`, which returns a number."""
     # Both ends have to be on the same processor.
     one_processor = False
     children = []
 
     def __init__(self, sends):
-        """What both ends need is made in `prepare`."""
+        """`prepare` makes what both ends need."""
         self.sends = sends
         self.prepare()
 
@@ -104,7 +105,7 @@ class Kind:
 
 
 class Held(Kind):
-    """A one is something that the sender has, a zero that it has not."""
+    """The sender holds something for a one, and nothing for a zero."""
     held = None
 
     def act(self, bit):
@@ -133,7 +134,7 @@ class Counted(Kind):
 
 
 def in_a_child(action):
-    """The number that `action` gives in a process of its own, or OSError."""
+    """Returns the number that `action` gives in a process of its own, or OSError."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

@@ -7,7 +7,7 @@ SKIPPED = {"task", "map_files", "fd", "mem", "pagemap", "clear_refs", "auxv", "e
 
 
 def of_text(path, found):
-    """Each number of a file by its line and its place there."""
+    """Returns each number of a file by its line and its place there."""
     with contextlib.suppress(OSError):
         with open(path, "rb") as file:
             text = file.read(1 << 18).decode(errors="replace")
@@ -44,7 +44,7 @@ def of_calls(found):
 
 
 class Search(Held):
-    """Told to, it has a file of its own, which a search must see."""
+    """When told to, the sender has a file of its own, which a search must see."""
 
     def take(self):
         file = open("/tmp/plant", "wb")
@@ -57,7 +57,8 @@ class Search(Held):
         os.unlink("/tmp/plant")
 
     def of_new_objects(self, found):
-        """Of what is made and given back at once: its inode number, what `fdinfo` has, what the kernel chose for it."""
+        """Returns the numbers of objects that are made and given back at once: inode numbers, `fdinfo`, the kernel's
+        choices."""
         with contextlib.ExitStack() as stack:
             made = {"pipe": os.pipe(), "eventfd": [call("eventfd2", 0, 0)]}
             sockets = {name: stack.enter_context(socket.socket(*kind)) for name, kind in (
@@ -92,7 +93,7 @@ class Search(Held):
 
 
 class Everything(Held):
-    """What a program may have and do without harm to its jail."""
+    """Everything that a program may have and do without harm to its jail."""
     SOCKETS = ((socket.AF_INET, socket.SOCK_STREAM), (socket.AF_INET, socket.SOCK_DGRAM), (socket.AF_INET6, socket.SOCK_STREAM),
                (socket.AF_UNIX, socket.SOCK_STREAM))
 

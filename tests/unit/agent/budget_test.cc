@@ -1,4 +1,4 @@
-// What ends a task before it is solved: cancelling, time, tokens, a provider that fails.
+// The events that end a task before it is solved: cancelling, time, tokens, a provider that fails.
 #include <chrono>
 #include <stdexcept>
 #include <thread>
@@ -205,7 +205,7 @@ TEST_F(BudgetTest, CallsAtOnceShareTheTokens) {
   model_.usage_of_a_call = {.input_tokens = 2500, .output_tokens = 500};
   model_.otherwise[Role::coder] = {.text = coded("print(42)")};
   const TaskResult result = run(std::move(request));
-  EXPECT_TRUE(result.success()) << result.error;  // those that were answered go on
+  EXPECT_TRUE(result.success()) << result.error;  // answered calls go on
   const llm::Usage& usage = result.usage.at("scripted");
   EXPECT_LE(usage.input_tokens + usage.output_tokens, 9000u);
 }

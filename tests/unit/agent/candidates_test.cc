@@ -19,7 +19,7 @@ class CandidatesTest : public LoopTest {
     return request;
   }
 
-  // What each program does, by the number in it.
+  // Sets the result of each program, by the number in it.
   void programs(std::vector<RunResult> results) {
     for (std::size_t i = 0; i < results.size(); ++i) {
       model_.play(Role::coder, coded("print(" + std::to_string(i) + ")"));
@@ -58,7 +58,7 @@ TEST_F(CandidatesTest, TheFastestThatPassesIsChosenAndVerified) {
   EXPECT_EQ(result.code, "print(2)");
   EXPECT_EQ(result.output, "fast");
   EXPECT_EQ(result.history.size(), 3u);
-  EXPECT_EQ(result.attempts, 1u);  // rounds
+  EXPECT_EQ(result.attempts, 1u);  // number of rounds
   ASSERT_EQ(jails_.requests.size(), 4u);
   EXPECT_EQ(jails_.requests[3].code, "print(2)");
   EXPECT_THAT(reports_, ElementsAre(0, 1, 2, 2));  // and the one that was verified
@@ -74,7 +74,7 @@ TEST_F(CandidatesTest, OneThatPassesByLuckIsNotChosen) {
   const TaskResult result = run(with(2));
   EXPECT_TRUE(result.success());
   EXPECT_EQ(result.output, "sound");
-  EXPECT_EQ(result.history[0].result->status, Status::error);  // what verifying it came to
+  EXPECT_EQ(result.history[0].result->status, Status::error);  // the outcome of its verification
   EXPECT_EQ(reported_[0].result->status, Status::error);
   EXPECT_EQ(jails_.requests.size(), 4u);
 }

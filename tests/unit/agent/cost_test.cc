@@ -1,4 +1,4 @@
-// What the loop itself takes, beside models and programs that take nothing.
+// The cost of the loop itself, beside models and programs that take no time.
 #include <sys/resource.h>
 
 #include "tests/unit/agent/loop_fixture.h"

@@ -1,4 +1,4 @@
-// A Runner without jails: what each program does is decided by a function of the test.
+// A Runner without jails: a function of the test decides what each program does.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -33,7 +33,7 @@ class FakeJails final : public Runner {
   jail::Result<std::string> explain(const RunRequest&) override { return std::string(); }
   RunnerState state() const override { return {}; }
 
-  // What test_driver.py would say at the end of standard error.
+  // Returns test_driver.py's last line of standard error.
   static std::string last_line(const RunRequest& request, const std::string& part) {
     return request.standard_input.substr(0, request.standard_input.find(' ')) + ' ' + part + '\n';
   }

@@ -5,7 +5,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What a LessonStore is told; it finds what the test put in.
+// Records the calls of a LessonStore, and finds what the test put in.
 class FakeLessons final : public LessonStore {
  public:
   boost::asio::awaitable<jail::Result<std::vector<Lesson>>> recall(std::string owner, std::string,
@@ -37,7 +37,7 @@ class FakeLessons final : public LessonStore {
   std::vector<Lesson> found;
   std::vector<Lesson> learnt;
   std::vector<std::string> owners;
-  std::vector<bool> was_cancelled;  // each call
+  std::vector<bool> was_cancelled;  // for each call
   std::function<void()> on_recall = [] {};
   bool fails = false;
 };
@@ -62,7 +62,8 @@ TEST_F(LessonsTest, AreRecalledAndLearnt) {
   EXPECT_THAT(model_.asked.at(0).user(), HasSubstr("remember the newline"));
   ASSERT_EQ(lessons_.learnt.size(), 1u);
   EXPECT_EQ(lessons_.learnt[0].task, "Print 42.");
-  EXPECT_EQ(lessons_.learnt[0].error, "the program ended with exit status 1 (failed): ValueError: boom");
+  EXPECT_EQ(lessons_.learnt[0].error,
+            "the program ended with exit status 1 (failed): ValueError: boom");
   EXPECT_EQ(lessons_.learnt[0].advice, "fix: off by one");
   EXPECT_EQ(lessons_.learnt[0].code, "print(42)");
   EXPECT_THAT(lessons_.owners, testing::ElementsAre("somebody", "somebody"));

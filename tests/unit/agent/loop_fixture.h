@@ -45,7 +45,7 @@ class LoopTest : public testing::Test {
     std::string type;
     std::string text;
     json::Value value;
-    std::size_t reports = 0;  // that came before it
+    std::size_t reports = 0;  // reports that came before it
   };
 
   TaskResult run(TaskRequest request, LessonStore* lessons = nullptr) {
@@ -87,7 +87,7 @@ class LoopTest : public testing::Test {
     if (value) events_.push_back({type, event.data, *value, reports_.size()});
   }
 
-  // Without tokens, which come in pieces.
+  // Returns the types without tokens, which come in pieces.
   std::vector<std::string> event_types() const {
     std::vector<std::string> types;
     for (const Seen& one : events_) {
@@ -115,8 +115,8 @@ class LoopTest : public testing::Test {
   Cancel cancel_;
   std::string cancel_at_;  // type of the event at which the task is cancelled
   std::vector<Seen> events_;
-  std::vector<Attempt> reported_;     // as they were told last
-  std::vector<std::size_t> reports_;  // their places, as they were told
+  std::vector<Attempt> reported_;     // the latest version of each
+  std::vector<std::size_t> reports_;  // their places, in the order of the reports
 };
 
 }  // namespace runtime::agent

@@ -18,7 +18,7 @@ std::vector<Role> all_roles() {
   return roles;
 }
 
-// What every provider takes as a strict schema: all properties required, no others.
+// Every provider accepts such a strict schema: all properties required, no others.
 TEST(Roles, ContractsAreStrictAndPromptsNameTheirFields) {
   std::set<std::string_view> prompts;
   for (const Role role : all_roles()) {

@@ -1,5 +1,5 @@
 // A Provider without a model: it plays the answers that a test gives to each role, in their order,
-// and remembers what it was asked.
+// and records the requests.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -19,7 +19,7 @@ struct Reply {
   std::string text = {};
   llm::Finish finish = llm::Finish::stop;
   std::optional<llm::Failure> failure = std::nullopt;
-  bool never = false;  // comes only when the call is cancelled
+  bool never = false;  // returns only when the call is cancelled
 };
 
 class ScriptedProvider final : public llm::Provider {
@@ -64,7 +64,7 @@ class ScriptedProvider final : public llm::Provider {
   std::vector<Asked> asked;
   llm::Usage usage_of_a_call{.input_tokens = 100, .output_tokens = 10};
   int max_at_once = 0;
-  std::map<Role, Reply> otherwise;  // when a role's answers are used up
+  std::map<Role, Reply> otherwise;  // used when a role's answers are used up
 
  private:
   static Role role_of(const llm::ChatRequest& request) {

@@ -85,7 +85,7 @@ TEST_F(SwarmTest, FindingsGoBackToTheCoder) {
   EXPECT_THAT(second, HasSubstr("eval(input())"));
   EXPECT_THAT(model_.of(Role::reviewer).at(1).user(), Not(HasSubstr("eval of input")));
   EXPECT_EQ(model_.of(Role::architect).size(), 1u);
-  EXPECT_TRUE(result.history[0].votes.at(1).approves);  // of the last round
+  EXPECT_TRUE(result.history[0].votes.at(1).approves);  // those of the last round
 }
 
 TEST_F(SwarmTest, WithoutConsensusItRunsAfterTwoRounds) {
@@ -112,7 +112,7 @@ TEST_F(SwarmTest, AFailedProgramGoesOnWithTheCritique) {
   EXPECT_EQ(result.attempts, 2u);
   EXPECT_EQ(result.history[0].critique->diagnosis, "nobody saw this");
   EXPECT_THAT(model_.of(Role::coder).at(1).user(), HasSubstr("nobody saw this"));
-  EXPECT_EQ(model_.of(Role::architect).size(), 1u);  // one plan a task
+  EXPECT_EQ(model_.of(Role::architect).size(), 1u);  // one plan in a task
 }
 
 TEST_F(SwarmTest, AMemberOfNoUseAbstains) {

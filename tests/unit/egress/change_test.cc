@@ -1,4 +1,4 @@
-// Rules that change while connections are there: what is cut, what is refused, and who may ask.
+// Rules that change while there are connections: which are cut, which are refused, and who may ask.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -36,7 +36,7 @@ class ChangeTest : public ProxyTest {
     Fd server;
   };
 
-  // One that is open at both ends.
+  // Opens a tunnel whose both ends are open.
   Tunnel open(const Listener& server, const std::string& destination) const {
     Tunnel tunnel{begin(destination), {}};
     EXPECT_TRUE(is_readable(server.fd.get(), scaled(seconds(20))));
@@ -47,7 +47,7 @@ class ChangeTest : public ProxyTest {
     return tunnel;
   }
 
-  // Whether it was reset: an orderly end could be taken for the end of what was sent.
+  // Returns whether it was reset: an orderly end could be taken for the end of the data.
   static bool is_cut(const Fd& fd) {
     char byte;
     return is_readable(fd.get(), scaled(seconds(20))) && ::recv(fd.get(), &byte, 1, 0) < 0 &&
@@ -130,7 +130,8 @@ TEST_F(ChangeTest, ANameThatLeadsElsewhereLaterOpensNothing) {
   const Tunnel tunnel = open(server, name);
   lead("moving.test", "127.0.0.2");
   EXPECT_THAT(ask(listener_.port, connect_request(name)), HasSubstr("that no rule names"));
-  // It is the address it leads to that counts for what is open, whatever it would lead to now.
+  // For an open connection the address counts to which it leads, whatever the name would lead to
+  // now.
   ASSERT_TRUE(change({name, to(server), "a.test:1"}));
   EXPECT_TRUE(carries(tunnel));
   ASSERT_TRUE(change({name, to(other, "127.0.0.2")}));
@@ -177,8 +178,8 @@ TEST_F(ChangeTest, ARuleThatIsNoneIsNamedAndNothingChanges) {
   EXPECT_FALSE(*taken);
 }
 
-// Guests that ask all the time, and keep what they get, while their rules change a thousand times.
-// Whatever has come to the server by the time that it is not allowed any more is cut.
+// Guests ask all the time, and keep what they get, while their rules change a thousand times. Every
+// connection that has reached the server by the time that it is no longer allowed is cut.
 TEST_F(ChangeTest, AFloodAcrossAThousandChanges) {
   const Listener server = listen_on("127.0.0.1");
   start({to(server)});
@@ -192,7 +193,7 @@ TEST_F(ChangeTest, AFloodAcrossAThousandChanges) {
   const auto all_are_cut = [&] {
     while (is_readable(server.fd.get(), milliseconds(0))) {
       const Fd come(::accept4(server.fd.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      // By a reset, or an end where nobody was told that it was open.
+      // It ends by a reset, or by an orderly end where nobody was told that it was open.
       char byte;
       const bool is_over_too = is_readable(come.get(), scaled(seconds(20))) &&
                                ::recv(come.get(), &byte, 1, MSG_DONTWAIT) <= 0;
@@ -201,7 +202,7 @@ TEST_F(ChangeTest, AFloodAcrossAThousandChanges) {
     return true;
   };
   for (int times = 0; times < 500 && !HasFailure(); ++times) {
-    // Now and then it is not just a race.
+    // Now and then the check waits, so that it is not only a race.
     if (times % 20 == 0) {
       EXPECT_TRUE(is_readable(server.fd.get(), scaled(seconds(20)))) << times;
     }

@@ -1,4 +1,4 @@
-"""What one jail may do to others and to the proxy, and how it all ends."""
+"""The effects of one jail on others and on the proxy, and all ways in which connections end."""
 import concurrent.futures
 import os
 import pathlib
@@ -12,7 +12,7 @@ from stand import ALLOWED, PATIENCE, EgressTest, eventually, read_all
 
 
 class Bounds(EgressTest):
-    # What one jail may do to others, and to the proxy.
+    # The effects of one jail on others, and on the proxy.
 
     def test_connections_of_a_jail_have_a_bound(self):
         server = self.raw(read_all)
@@ -62,7 +62,7 @@ class Bounds(EgressTest):
             self.assertLess(int(stand.status("VmRSS")) - before, 2048)
 
     def test_nothing_turns_without_work(self):
-        """Ends that are half closed, refused, left or reset: while nothing moves, no time is used."""
+        """Ends that are half closed, refused, left or reset: while nothing moves, the proxy uses no processor time."""
         server = self.raw(lambda client: (client.shutdown(socket.SHUT_WR), time.sleep(PATIENCE)))
         stand = self.allowing(server.port)
         with stand.tunnel(f"{ALLOWED}:{server.port}") as client, stand.tunnel(f"{ALLOWED}:{server.port}") as half, stand.connect():

@@ -1,5 +1,6 @@
-"""Which questions reach a name server: those about names that a rule allows, once for each request, and no other. The server is one of this
-test, on port 53 of a network namespace where nothing else is; look-ups go there as on any host, by /etc/resolv.conf."""
+"""The questions that reach a name server: those about names that a rule allows, once for each request, and no others.
+The server belongs to this test, on port 53 of a network namespace where nothing else is; look-ups go there as on any
+host, by /etc/resolv.conf."""
 import collections
 import fcntl
 import json
@@ -53,7 +54,7 @@ class NameServer:
         return number + struct.pack(">HHHHH", 0x8180 | code, 1, len(records), 0, 0) + question + b"".join(records)
 
     def take(self):
-        """What was asked since the last time."""
+        """Returns the questions since the last call."""
         asked, self.asked = self.asked, []
         return asked
 
@@ -77,7 +78,7 @@ class Listener:
 
 
 def up(name, address=None):
-    """An interface with an address of its own, where there is one."""
+    """Brings up an interface with an address of its own, where there is one."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         if address:
             fcntl.ioctl(control, 0x8916, struct.pack("16sHH4s8x", name.encode(), socket.AF_INET, 0, socket.inet_aton(address)))
@@ -94,7 +95,7 @@ def requests_of(host, port):
 
 
 def look():
-    """In the namespace: what was asked, and whom the proxy connected to."""
+    """Runs in the namespace; returns the questions, and the destinations to which the proxy connected."""
     up("lo")
     up("lo:1", PUBLIC)
     server = NameServer({"allowed.test": [PUBLIC], "x.below.test": [PUBLIC], "turning.test": [PUBLIC, "127.0.0.1"], "evil.test": [PUBLIC],

@@ -1,5 +1,5 @@
-// The proxy as the library starts it, with listening sockets of this host in the place of a jail's:
-// for tests that drive it with clients of others.
+// The proxy as the library starts it, with listening sockets of this host in place of a jail's: for
+// tests that drive it with third-party clients.
 //
 //   egress_stand [--rule RULE] [--address NAME=IP] [--connections N] [--idle S] [--connect S]
 //   [--jails N]

@@ -166,7 +166,7 @@ class Egress(EgressTest):
             self.assertEqual(2, answer[3], address)
 
     def test_a_name_that_leads_to_loopback(self):
-        """By this host's own name service."""
+        """The name is resolved by this host's own name service."""
         refused = self.stand([f"localhost:{self.web.port}"], addresses=())
         self.assertEqual([b"403"], self.connect_status(refused, f"localhost:{self.web.port}"))
         self.assertIn("loopback", refused.decisions(1)[0].reason)
@@ -215,7 +215,7 @@ class Egress(EgressTest):
         self.assertEqual({"refused"}, {decision.allowed for decision in stand.decisions(13)})
 
     def test_an_answer_outlives_what_is_still_sent(self):
-        """Who is refused while it sends its body still gets to see why."""
+        """A client that is refused while it sends its body still gets the reason."""
         stand = self.allowing()
         for _ in range(20):
             with stand.connect() as client:

@@ -1,4 +1,4 @@
-// The proxy in a thread of the test, where what names lead to is made up.
+// The proxy in a thread of the test, with made-up answers to look-ups.
 #pragma once
 
 #include <arpa/inet.h>
@@ -72,7 +72,7 @@ inline Fd connect_to(std::uint16_t port) {
   return fd;
 }
 
-// All that comes until the end, or in twenty seconds.
+// Returns all that comes until the end, or in twenty seconds.
 inline std::string read_all(const Fd& fd) {
   std::string text;
   char bytes[4096];
@@ -95,7 +95,7 @@ inline std::string connect_request(const std::string& to) {
   return "CONNECT " + to + " HTTP/1.1\r\n\r\n";
 }
 
-// The proxy as its program runs it, but with names of ours.
+// The proxy as its program runs it, but with our own names.
 class ProxyTest : public testing::Test {
  protected:
   void start(std::vector<std::string> rules, Settings settings = {}) {
@@ -121,11 +121,11 @@ class ProxyTest : public testing::Test {
   void TearDown() override {
     control_.reset();
     if (thread_.joinable()) thread_.join();
-    proxy_.reset();  // its end of the names goes, and so those who look them up
+    proxy_.reset();  // closes its end of the names, which ends the look-ups
     EXPECT_EQ(ran_, runs_to_its_end_);
   }
 
-  // Until they hold. False: the way out is closed.
+  // Waits until the rules hold. Returns false where the way out is closed.
   bool change(std::vector<std::string> rules) {
     const auto asked = EgressProxy::request_change(end_.get(), rules);
     EXPECT_TRUE(asked);
@@ -145,7 +145,7 @@ class ProxyTest : public testing::Test {
     return all;
   }
 
-  // Names lead to the addresses that are in them: "a.192-0-2-1.test".
+  // Names lead to the addresses that they contain: "a.192-0-2-1.test".
   Found look_up(const std::string& name) {
     {
       const std::lock_guard lock(mutex_);
@@ -175,7 +175,7 @@ class ProxyTest : public testing::Test {
   }
 
   RuleChange change_ = RuleChange::never;
-  std::map<std::string, std::string> leads_to_;  // names whose address is not in them
+  std::map<std::string, std::string> leads_to_;  // names that do not contain their address
   std::mutex mutex_;
   std::vector<std::string> looked_up_;
   Fd control_;

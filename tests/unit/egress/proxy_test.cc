@@ -1,5 +1,5 @@
-// The library's own interface to the proxy's process; and the proxy in a thread of the test, where
-// what names lead to is made up.
+// The library's own interface to the proxy's process; and the proxy in a thread of the test, with
+// made-up answers to look-ups.
 #include "egress/proxy.h"
 
 #include <arpa/inet.h>
@@ -195,7 +195,7 @@ TEST(EgressProxy, ItsEndIsSeen) {
   EXPECT_EQ(late.error().kind, ErrorKind::closed);
 }
 
-// Of this process, by name; each with a pidfd.
+// Returns the children of this process with that name, each as a pidfd.
 std::vector<Fd> children_called(const std::string& name) {
   std::vector<Fd> found;
   std::ifstream list("/proc/thread-self/children");

@@ -1,4 +1,4 @@
-// What a program in a jail may say to the proxy, whole and in pieces of any size.
+// The requests that a program in a jail may send to the proxy, whole and in pieces of any size.
 #include "egress/request.h"
 
 #include <gmock/gmock.h>

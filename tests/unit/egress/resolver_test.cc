@@ -1,5 +1,5 @@
-// Look-ups: whose turn it is, that nobody waits for who is slow, and what the two sides take from
-// each other.
+// Look-ups: whose turn it is, that nobody waits for a slow name server, and what the two sides
+// accept from each other.
 #include "egress/resolver.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A name server of ours: names that start with "slow" wait until they are let go.
+// A name server of the test: names that start with "slow" wait until they are released.
 class FakeNames {
  public:
   Found operator()(const std::string& name) {
@@ -65,7 +65,7 @@ class ResolverTest : public testing::Test {
       : end_(std::move(ends.first)), resolver_(std::move(ends.second)) {}
   ~ResolverTest() override { names_.let_go(); }
 
-  // The tickets of the next answers, or of fewer when they do not come.
+  // Returns the tickets of the next answers, or of fewer where they do not come.
   std::set<std::uint64_t> take(std::size_t count) {
     std::set<std::uint64_t> tickets;
     const auto end = std::chrono::steady_clock::now() + scaled(seconds(20));
@@ -80,7 +80,7 @@ class ResolverTest : public testing::Test {
 
   FakeNames names_;
   Fd end_;
-  // End when the resolver goes, so it goes first.
+  // The threads end when the resolver goes, so it is destroyed first.
   std::vector<std::jthread> threads_ =
       answer_questions(end_.get(), [this](const std::string& name) { return names_(name); });
   Resolver resolver_;
@@ -133,7 +133,7 @@ TEST_F(ResolverTest, TheQueueHasAnEnd) {
   EXPECT_EQ(take(Resolver::max_waiting + 2).size(), Resolver::max_waiting + 2);
 }
 
-// The other end, without those who answer.
+// The other end, without the threads that answer.
 class LookUpsTest : public testing::Test {
  protected:
   explicit LookUpsTest(std::pair<Fd, Fd> ends = socket_pair().value())
@@ -180,7 +180,7 @@ TEST_F(LookUpsTest, WhatIsNoAnswerEndsThem) {
     say(datagram);
     EXPECT_FALSE(resolver_.answers()) << datagram;
   }
-  // Nobody asked that.
+  // Nobody asked this question.
   say(to_datagram(Answer{1, {}}));
   EXPECT_FALSE(resolver_.answers());
 }
@@ -205,7 +205,7 @@ TEST_F(LookUpsTest, AnswersOfAnyLengthFit) {
   EXPECT_EQ(resolved->front().found.addresses.back(), longest);
 }
 
-// Of who holds the proxy, and so the socket.
+// An attacker who has taken over the proxy also has its socket.
 TEST(LookUp, OnlyNamesAreLookedUp) {
   auto ends = socket_pair();
   ASSERT_TRUE(ends);
@@ -227,7 +227,7 @@ TEST(LookUp, OnlyNamesAreLookedUp) {
     EXPECT_EQ(answered("3 " + name), "3\nno name\n") << name;
   }
   EXPECT_TRUE(names.asked().empty());
-  // No answer comes to what is no question; the next one has its own.
+  // An invalid question gets no answer; the next one gets its own.
   for (const char* question : {"x a.org", "4 a.org", "a.org"}) {
     EXPECT_GT(::send(ends->second.get(), question, std::strlen(question), MSG_NOSIGNAL), 0);
   }

@@ -1,4 +1,4 @@
-// The rules as a stranger writes them, and which addresses are no public ones.
+// Rules as users write them, and which addresses are not public.
 #include "egress/rule.h"
 
 #include <gmock/gmock.h>
@@ -179,7 +179,7 @@ TEST(EgressRules, NotValid) {
   EXPECT_FALSE(check_egress_rule(std::string_view("pypi.org\0.evil.org:443", 22)));
 }
 
-// Whether `rule` allows HOST:PORT.
+// Returns whether `rule` allows HOST:PORT.
 bool allows(const std::string& rule, const std::string& asked) {
   const auto parts = split_host_and_port(asked);
   const RuleSet rules({*parse_rule(rule)});

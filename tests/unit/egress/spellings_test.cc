@@ -16,7 +16,7 @@ using State = Reading::State;
 
 std::string exactly(const char* text, std::size_t size) { return {text, size}; }
 
-// Where the request leads; empty where it is refused.
+// Returns the destination of the request; empty where it is refused.
 std::string way_of(const std::string& request) {
   RequestReader reader;
   const Reading& reading = reader.feed(request);
@@ -56,7 +56,7 @@ TEST(EgressSpellings, OnesThatAreNoHost) {
   std::string long_name = "org";
   while (long_name.size() < 254) long_name.insert(0, "a.");
   const std::vector<std::string> spellings = {
-      // Where a reader of C strings sees the end.
+      // A reader of C strings would see the end here.
       exactly("a\0.org", 6), exactly("a.org\0", 6), exactly("a.org\0.evil.org", 15),
       exactly("\0", 1), exactly("127.0.0.1\0.a.org", 16),
       // Control characters and blanks.
@@ -64,7 +64,7 @@ TEST(EgressSpellings, OnesThatAreNoHost) {
       " a.org", "a.org ", "a b.org", " 127.0.0.1", "127.0.0.1 ", "127.0.0.1\t",
       // Dots.
       ".", "..", "a..org", ".a.org", "a.org..", "127.0.0.1.", "127.0.0.1..", "::1.",
-      // Names of users, and what percent signs hide.
+      // User names, and characters behind percent signs.
       "u@a.org", "a.org@evil.org", "127.0.0.1@a.org", "a%2eorg", "%61.org", "a.org%00", "a.org%2f",
       "127.0.0.1%2f", "%31%32%37.0.0.1", "a%40b.org",
       // Numbers that some readers take for an address.
@@ -72,7 +72,7 @@ TEST(EgressSpellings, OnesThatAreNoHost) {
       "0x7f.1", "0177.0.0.1", "127.0.0.01", "127.0.0.0x1", "0127.0.0.1", "127.0.0", "256.0.0.1",
       "127.0.0.1.1", "127.0.0.256", "0", "00", "1", "4294967296", "0x", "a.0x7f", "a.1", "-1",
       "+127.0.0.1", "127.0.0.-1", "127..0.1", "127.0.0.1:",
-      // IPv6 with a zone, or that is none.
+      // IPv6 with a zone, and invalid IPv6.
       "::1%lo", "fe80::1%eth0", "fe80::1%25eth0", "::1%", "fe80::1%1", ":", ":::", "1::2::3",
       "::12345", "::g", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "::ffff:127.1", "::ffff:2130706433",
       "::ffff:0x7f.0.0.1", "::ffff:127.0.0.01", "::ffff:256.0.0.1", "::127.0.0.1.1", "[::1]",
@@ -80,9 +80,8 @@ TEST(EgressSpellings, OnesThatAreNoHost) {
       // Labels and names.
       "", "-a.org", "a-.org", "a.-b.org", long_label, long_label + ".org", long_name, "a\\.org",
       "a\\@b.org", "a,b.org", "a;b.org", "a'b.org", "\"a.org\"", "a|b.org", "a*b.org", "*",
-      // What is not ASCII: accents, full-width digits and dots, Cyrillic letters, what has no
-      // width,
-      // a dot in too many bytes, and no UTF-8 at all.
+      // Characters beyond ASCII: accents, full-width digits and dots, Cyrillic letters, characters
+      // without width, a dot in too many bytes, and invalid UTF-8.
       "\xc3\xa9.org", "\xef\xbc\x91\xef\xbc\x92\xef\xbc\x97.0.0.1",
       "127\xef\xbc\x8e"
       "0.0.1",
@@ -105,11 +104,11 @@ TEST(EgressSpellings, OneSpellingOfEachHost) {
   const std::pair<std::string, std::string> spellings[] = {
       {"a.org", "a.org"},
       {"A.Org", "a.org"},
-      {"a.org.", "a.org"},  // the name that no search list is added to
+      {"a.org.", "a.org"},  // a name to which no search list is appended
       {"_tcp.a-b.org", "_tcp.a-b.org"},
       {longest_label + ".org", longest_label + ".org"},
       {"1.2.3.4.org", "1.2.3.4.org"},
-      // The DNS knows names in other scripts by these, and so does whoever writes a rule.
+      // The DNS represents names in other scripts in this form, and rules use it as well.
       {"xn--80ak6aa92e.com", "xn--80ak6aa92e.com"},
       {"XN--80AK6AA92E.COM", "xn--80ak6aa92e.com"},
       {"127.0.0.1", "127.0.0.1"},
@@ -168,7 +167,7 @@ TEST(EgressSpellings, AuthoritiesOfUrlsThatAreNone) {
     EXPECT_EQ(way_of(by_url(authority)), "") << authority;
     EXPECT_EQ(said_by_rule(authority), "") << authority;
   }
-  // Nothing of a place is taken for a host.
+  // No part of a path or query is taken for a host.
   EXPECT_EQ(way_of(by_url("a.org/@evil.org")), "a.org:80");
   EXPECT_EQ(way_of(by_url("a.org?@evil.org")), "a.org:80");
   EXPECT_EQ(way_of(by_url("a.org/\\@evil.org:1")), "a.org:80");

@@ -1,4 +1,4 @@
-"""The proxy under test, as its own process, and what stands around it."""
+"""The proxy under test, as its own process, and its surroundings."""
 import collections
 import hashlib
 import http.server
@@ -20,7 +20,7 @@ Decision = collections.namedtuple("Decision", "event jail destination address al
 
 
 class Stand:
-    """`with Stand(rules) as stand`: stand.port is where the first jail's programs find the proxy."""
+    """In `with Stand(rules) as stand`, stand.port is the port at which the first jail's programs find the proxy."""
 
     def __init__(self, rules, addresses=(), limits=None, **options):
         arguments = [str(PROGRAM)]
@@ -59,14 +59,14 @@ class Stand:
         self.process.stdin.flush()
 
     def wait_for(self, condition):
-        """What `condition` makes of the lines so far, once it is true."""
+        """Returns the result of `condition` for the lines so far, once it is true."""
         with self.changed:
             if not self.changed.wait_for(lambda: condition(self.lines), PATIENCE):
                 raise AssertionError(f"waited in vain; {self.lines[-20:]}")
             return condition(self.lines)
 
     def decisions(self, count, event="decided"):
-        """The first `count` decisions, once they are there."""
+        """Returns the first `count` decisions, once they are there."""
         def found(lines):
             parts = [Decision(*line.split("\t")) for line in lines if "\t" in line]
             of_event = [decision for decision in parts if decision.event == event]
@@ -87,13 +87,13 @@ class Stand:
         return socket.create_connection(("127.0.0.1", self.ports[jail]), PATIENCE)
 
     def ask(self, request, jail=0):
-        """All that is answered, to the end."""
+        """Returns the whole answer, up to its end."""
         with self.connect(jail) as client:
             client.sendall(request)
             return read_all(client)
 
     def tunnel(self, destination, jail=0):
-        """A socket that leads there."""
+        """Returns a socket that leads to the destination."""
         client = self.connect(jail)
         client.sendall(f"CONNECT {destination} HTTP/1.1\r\n\r\n".encode())
         head = b""
@@ -116,7 +116,7 @@ def read_all(client):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """GET says what was asked, POST the digest of what was sent, /to?URL leads on, /big?N sends N bytes."""
+    """GET answers with the request, POST with the digest of its body, /to?URL redirects, /big?N sends N bytes."""
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
@@ -158,7 +158,7 @@ class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 512
 
     def handle_error(self, *_):
-        """Clients here leave as they like."""
+        """Clients here may leave at any time."""
 
 
 class WebServer:
@@ -173,7 +173,7 @@ class WebServer:
 
 
 class RawServer:
-    """Does with each connection what `serve(socket)` does, in a thread of its own."""
+    """Handles each connection by `serve(socket)`, in a thread of its own."""
 
     def __init__(self, serve):
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
@@ -209,7 +209,7 @@ def eventually(condition):
 
 
 class EgressTest(unittest.TestCase):
-    """With a web server that may be reached, and proxies that end with their test."""
+    """Has a web server that may be reached, and proxies that end with their test."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,4 +1,5 @@
-// Where a process stands, from /proc/self/cgroup and mountinfo as hosts of several kinds show them.
+// Finds the cgroup of a process from /proc/self/cgroup and mountinfo as hosts of several kinds show
+// them.
 #include <gtest/gtest.h>
 
 #include "jail/cgroup.h"

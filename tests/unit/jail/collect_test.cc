@@ -1,4 +1,4 @@
-// On directories of the host; the kernel ring does the same after real guests.
+// Collects from directories of the host; the kernel ring does the same after real guests.
 #include "jail/collect.h"
 
 #include <fcntl.h>
@@ -47,7 +47,7 @@ class CollectTest : public testing::Test {
     }
     return paths;
   }
-  // "path: reason", in order.
+  // Returns "path: reason", in order.
   std::vector<std::string> skips(const Collection& collection) {
     std::vector<std::string> lines;
     for (const SkippedFile& file : collection.skipped) {

@@ -1,4 +1,5 @@
-// What compile() refuses, each with the name of the field, and what it must never leave out.
+// The specs that compile() refuses, each with the name of the field, and the calls that it must
+// never leave out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/sched.h>
@@ -32,7 +33,7 @@ JailSpec spec() {
 struct BadSpec {
   const char* name;
   std::function<void(JailSpec&)> spoil;
-  const char* names;  // what the error must name
+  const char* names;  // the field that the error must name
 };
 
 class Refused : public testing::TestWithParam<BadSpec> {};
@@ -124,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"NoMemory", [](JailSpec& s) { s.limits.memory_bytes = 0; }, "limits.memory_bytes"},
         BadSpec{"NoProcesses", [](JailSpec& s) { s.limits.processes = 0; }, "limits.processes"},
         BadSpec{"NoFiles", [](JailSpec& s) { s.limits.open_files = 0; }, "limits.open_files"},
-        // To a tmpfs, size=0 is no limit at all.
+        // For a tmpfs, size=0 means no limit at all.
         BadSpec{"EndlessWorkspace", [](JailSpec& s) { s.limits.workspace_bytes = 0; },
                 "limits.workspace_bytes"},
         BadSpec{"EndlessWorkspaceInodes", [](JailSpec& s) { s.limits.workspace_inodes = 0; },
@@ -134,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "limits.tmp_inodes"}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
-// One grant of each kind that compiles.
+// A spec with one valid grant of each kind.
 JailSpec granted() {
   JailSpec value = spec();
   value.root.binds = {{"/usr", "/usr", NodeKind::directory}};

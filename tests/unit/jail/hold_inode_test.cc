@@ -1,4 +1,4 @@
-// On a file of the test's own; the escape ring looks from one jail at what another one locks.
+// Uses a file of the test; the escape ring looks from one jail at the locks of another one.
 #include "child/hold_inode.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class HoldInodeTest : public testing::Test {
   void TearDown() override { ::unlink(path_.c_str()); }
 
   Fd open() const { return Fd(::open(path_.c_str(), O_RDWR | O_CLOEXEC)); }
-  // As a guest would: the errno of a lock by a description of its own.
+  // Locks as a guest would: returns the errno of a lock by a description of its own.
   int lock(int operation) const {
     const Fd file = open();
     return ::flock(file.get(), operation | LOCK_NB) == 0 ? 0 : errno;

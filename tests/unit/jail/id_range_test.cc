@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Of ids that no process has.
+// A pool of ids that no process has.
 std::shared_ptr<IdRange::State> pool_of(std::uint32_t count) {
   return std::make_shared<IdRange::State>(IdsOfJails{1'200'000'000, 1'300'000'000, count});
 }

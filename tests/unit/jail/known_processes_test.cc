@@ -20,7 +20,7 @@ struct Process {
   std::uint64_t clock_ns = 0;
 };
 
-// What init sees at one look, and what it has reaped by then.
+// The processes that init sees at one look, and those that it has reaped by then.
 void look(KnownProcesses& known, const std::vector<Process>& processes, std::uint64_t reaped = 0) {
   known.begin();
   for (const Process& process : processes) {

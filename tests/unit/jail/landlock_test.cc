@@ -1,4 +1,4 @@
-// What the plans hold of Landlock, by the version that a kernel has.
+// The Landlock calls in the plans, by the version that a kernel has.
 #include "child/landlock.h"
 
 #include <gmock/gmock.h>
@@ -80,7 +80,7 @@ TEST(LandlockPlan, IsNotThereWhereTheKernelHasNone) {
   EXPECT_EQ(found.flags, -1);
 }
 
-// Rights that a kernel does not know it refuses.
+// A kernel refuses rights that it does not know.
 TEST(LandlockPlan, HandlesWhatTheVersionKnows) {
   for (int version = 2; version <= 8; ++version) {
     const Found found = compiled(version);
@@ -119,7 +119,7 @@ TEST(LandlockPlan, AllowsWhatTheSpecHasAndNoMore) {
   EXPECT_EQ(rules, expected);
 }
 
-// What it is a fork of lies in its zygote's root.
+// The program of a fork lies in its zygote's root.
 TEST(LandlockPlan, AllowsAForkItsProgram) {
   JailSpec value = spec_with_all();
   const auto plan = compile_forked(value, host_with(7), Optimization::on);
@@ -131,14 +131,14 @@ TEST(LandlockPlan, AllowsAForkItsProgram) {
   EXPECT_EQ(rules, compiled(7).rules);
 }
 
-// The zygote joins namespaces, and what is restricted hands that on to its forks.
+// The zygote joins namespaces, and a restricted process would pass its domain on to its forks.
 TEST(LandlockPlan, RestrictsNoHostAndNoZygote) {
   const auto plan = compile_host(spec_with_all(), host_with(7));
   ASSERT_TRUE(plan) << plan.error().message();
   EXPECT_EQ(found_in(*plan).flags, -1);
 }
 
-// In domains of their own they could neither signal nor see each other, so they have init's, which
+// In domains of their own they could neither signal nor see each other, so they share init's, which
 // reads their files through its own proc.
 TEST(LandlockPlan, ProcessesOfALivingJailShareInitsDomain) {
   JailSpec value = spec_with_all();
@@ -159,7 +159,7 @@ TEST(LandlockPlan, ProcessesOfALivingJailShareInitsDomain) {
   EXPECT_EQ(entered(plan->guest), 0);
 }
 
-// In a domain nobody mounts, and the filter permits none of its calls.
+// No process in a domain can mount, and the filter permits none of Landlock's calls.
 TEST(LandlockPlan, EntersTheDomainJustBeforeTheFilter) {
   JailSpec of_node = spec_with_all();
   of_node.argv = {"/usr/bin/node", "/workspace/main.js"};

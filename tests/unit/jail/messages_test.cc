@@ -1,4 +1,4 @@
-// What is sent right before a socket is closed arrives, as often as that happens.
+// Data that is sent right before a socket is closed arrives, however often that happens.
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -15,14 +15,14 @@
 
 namespace {
 
-// The kernel says in some of 10,000 rounds that the other end was closed before it gives the
+// In a few of 10,000 rounds the kernel reports the other end's closing before it delivers the
 // message.
 constexpr int max_rounds = 100'000;
-// Where both threads have one processor to share there are fewer rounds.
+// Where both threads share one processor there are fewer rounds.
 constexpr std::chrono::seconds longest{4};
 
-// Another thread sends one byte and closes, while `receive`, which returns as recv(2) and does not
-// wait, is asked again and again. Counts how many bytes were lost.
+// Another thread sends one byte and closes, while `receive`, which returns like recv(2) and does
+// not wait, is called again and again. Returns how many bytes were lost.
 template <class Receive>
 int lost_at_the_end(Receive receive) {
   constexpr int none = -1;

@@ -1,4 +1,5 @@
-// What an owner makes of what launchers and inits report, and of what they never would.
+// An owner's handling of reports by launchers and inits, including those that they would never
+// send.
 #include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -39,7 +40,7 @@ class ReportsTest : public testing::Test {
     ASSERT_TRUE(ends) << ends.error().message();
     own_ = std::move(ends->first);
     other_ = std::move(ends->second);
-    // Below it every number is taken, so that the next descriptor shows whether one is left open.
+    // All numbers below are taken, so that the next descriptor shows whether one is left open.
     first_free_ = next_descriptor();
   }
 
@@ -53,7 +54,7 @@ class ReportsTest : public testing::Test {
     send(bytes_of(message), descriptors);
   }
 
-  // `inside` is the library's own part of it.
+  // `inside` gets the library's internal state of it.
   Jail jail(Jail::State** inside = nullptr) {
     auto state = std::make_unique<Jail::State>();
     state->plan = std::make_shared<const Plan>();
@@ -71,7 +72,7 @@ class ReportsTest : public testing::Test {
     return running;
   }
 
-  // The reporting end of what was ordered of a launcher.
+  // Returns the reporting end of an order that a launcher got.
   static Fd control_of_order(const Fd& launcher) {
     char request[sizeof(wire::LaunchRequest)];
     int received[wire::launch_fd_kinds];

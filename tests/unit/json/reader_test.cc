@@ -131,7 +131,7 @@ TEST(Reader, RefusesLoneSurrogatesEverywhere) {
   }
 }
 
-// Versions of simdjson differ in what they let pass here, so every escape is tried.
+// Versions of simdjson differ in what they accept here, so every escape is tried.
 TEST(Reader, AnEscapedStringIsUtf8OrRefused) {
   const auto escape = [](unsigned unit) {
     char text[8];

@@ -91,7 +91,7 @@ TEST(Writer, PrefixesOfWhatIsNoUtf8AreCutAnywhere) {
   EXPECT_EQ(utf8_prefix("\xE2\x82z", 1), "\xE2") << "no character is cut in two there";
 }
 
-// What was repaired and then cut is the beginning of the same text repaired.
+// Text that was repaired and then cut is the beginning of the same text repaired.
 TEST(Writer, PrefixesOfAnyBytesAddNothing) {
   std::mt19937 random(11);
   for (int round = 0; round < 2000; ++round) {

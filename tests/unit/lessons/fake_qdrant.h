@@ -1,7 +1,7 @@
-// A fake of ours, for where no Qdrant can be had: as much of its REST API as QdrantLessons uses, by
-// the published types of version 1.19, to which tests/llm holds it. It keeps points in memory, and
-// refuses what the real one refuses: fields that a request does not have, vectors of another size,
-// orders without an index.
+// A fake for hosts without a Qdrant server: the part of its REST API that QdrantLessons uses, by
+// the published types of version 1.19, against which tests/llm checks it. It keeps points in
+// memory, and refuses what the real one refuses: fields that a request does not have, vectors of
+// another size, orders without an index.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ class FakeQdrant {
   explicit FakeQdrant(std::string api_key);
 
   std::string url() const { return server_.url(""); }
-  // Requests and their answers in their order, each a JSON object of one line: method, target,
+  // Returns requests and their answers in their order, each as one line of JSON: method, target,
   // content_type and body (where there is one), status, answer.
   std::vector<std::string> exchanges();
   std::size_t points();

@@ -27,7 +27,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// Texts with words in common are near to each other: each word has a place of its own.
+// Texts with common words are near to each other: each word has a dimension of its own.
 class WordEmbedder final : public Embedder {
  public:
   explicit WordEmbedder(std::string model = "words") : model_(std::move(model)) {}
@@ -46,7 +46,7 @@ class WordEmbedder final : public Embedder {
 
 class QdrantLessonsTest : public ::testing::Test {
  protected:
-  // For tests/llm, which holds what was said against Qdrant's own types.
+  // Written for tests/llm, which checks the requests against Qdrant's own types.
   void TearDown() override {
     const char* path = std::getenv("QDRANT_REQUESTS");
     if (path == nullptr) return;
@@ -90,7 +90,7 @@ class QdrantLessonsTest : public ::testing::Test {
     for (const Lesson& each : *found) tasks.push_back(each.task);
     return tasks;
   }
-  // All of "me", from page to page.
+  // Returns all lessons of "me", from page to page.
   std::vector<std::string> paged(std::uint32_t limit) {
     std::vector<std::string> tasks;
     std::optional<std::string> cursor;
@@ -207,7 +207,7 @@ TEST_F(QdrantLessonsTest, WhatWasLearntAtOnceIsNotLostBetweenPages) {
   }
 }
 
-// It could not be left out by its id, and so would be all that is ever seen.
+// Its id could not be excluded, so it would be returned again and again.
 TEST_F(QdrantLessonsTest, APointOfSomebodyElseEndsItsTime) {
   Lesson lesson;
   lesson.learnt = std::chrono::system_clock::time_point(std::chrono::microseconds(7));
@@ -259,7 +259,7 @@ TEST_F(QdrantLessonsTest, WhereNobodyIs) {
   EXPECT_THAT(found.error().message(), HasSubstr("Qdrant"));
 }
 
-// Nobody waits for a slow one whose task was cancelled.
+// Nobody waits for a slow server once the task was cancelled.
 TEST_F(QdrantLessonsTest, ACancelEndsTheCall) {
   std::atomic<int> left{0};
   std::atomic<const Cancel*> asked = nullptr;
@@ -287,7 +287,7 @@ TEST_F(QdrantLessonsTest, ACancelEndsTheCall) {
   EXPECT_EQ(left, 2) << "the connections are not closed";
 }
 
-// What others wrote into the collection, or what is no Qdrant at all.
+// Points of other programs, and answers of servers that are not Qdrant.
 TEST_F(QdrantLessonsTest, AnswersThatNoQdrantGives) {
   std::string points;
   for (const std::string seen : {"1e300", "-1", "4294967296"}) {
@@ -379,7 +379,7 @@ TEST_F(EmbedderTest, GoogleWithAnotherVersionAndAModelAsItsListHasIt) {
   EXPECT_THAT(request_, HasSubstr(R"("model":"models/mine")"));
 }
 
-// As the chats of the same providers do.
+// The URL is handled as for the chats of the same providers.
 TEST_F(EmbedderTest, ABaseUrlOfAProxyHasAPath) {
   path_ = "/proxy";
   EXPECT_FALSE(embed({}, "openai", "{}").has_value());

@@ -1,4 +1,4 @@
-// DirectoryWatch over a directory of the host's.
+// DirectoryWatch over a directory of the host.
 #include "runtime/living/directory_watch.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ class DirectoryWatchTest : public testing::Test {
                                  {.watches = {watches_}, .directories = {directories_}});
   }
 
-  // All events that wait, up to a bound: the type's number and the path within.
+  // Returns all events that wait, up to a bound: the type's number and the path within.
   static std::vector<FileEvent> all(DirectoryWatch& watch) {
     std::vector<FileEvent> events;
     for (bool has_more = true; has_more;) {
@@ -77,8 +77,8 @@ TEST_F(DirectoryWatchTest, WhatIsInANewDirectoryIsToldOnce) {
   EXPECT_EQ(count(all(*watch), Type::created, "a/b/g"), 1);
 }
 
-// Whoever reads between the two events of a rename finds the first one alone. The kernel's queue
-// holds all of them.
+// A reader that comes between the two events of a rename sees only the first one. The kernel's
+// queue holds all of them.
 TEST_F(DirectoryWatchTest, AMoveIsNeverTwoEvents) {
   write("a");
   auto watch = start();

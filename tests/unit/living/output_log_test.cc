@@ -12,7 +12,7 @@ namespace {
 constexpr auto out = Stream::standard_output;
 constexpr auto err = Stream::standard_error;
 
-// A log alone in its sandbox, to which everything comes at the same time.
+// A log that is alone in its sandbox, to which everything comes at the same time.
 struct TestLog : OutputLog {
   explicit TestLog(std::size_t capacity) : OutputLog(capacity, std::make_shared<OutputOrder>()) {}
   void append(Stream stream, std::string_view bytes) { OutputLog::append(stream, bytes, Time()); }
@@ -80,7 +80,7 @@ TEST(OutputLog, KeepsALargePieceUpToItsCapacity) {
   EXPECT_LE(log.end() - log.begin(), capacity);
 }
 
-// Each of the pieces takes memory of its own.
+// Each piece takes memory of its own.
 TEST(OutputLog, KeepsFewPiecesOfSingleBytes) {
   TestLog log(1u << 20);
   for (int i = 0; i < 100'000; ++i) log.append(i % 2 == 0 ? out : err, "x");

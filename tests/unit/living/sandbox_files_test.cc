@@ -1,4 +1,4 @@
-// SandboxFiles over a directory of the host's, which is opened as the root of a jail would be.
+// SandboxFiles over a directory of the host, which is opened as the root of a jail would be.
 #include "runtime/living/sandbox_files.h"
 
 #include <errno.h>
@@ -106,7 +106,7 @@ TEST_F(SandboxFilesTest, WhatIsNotCommittedLeavesNothing) {
   EXPECT_TRUE(names("/").empty());
 }
 
-// A guest could open it by that, and hold the lock that write() needs.
+// By a name a guest could open the file, and hold the lock that write() needs.
 TEST_F(SandboxFilesTest, AFileHasNoNameUntilItIsWhole) {
   const auto names = [this] {
     return std::distance(fs::directory_iterator(root_), fs::directory_iterator());

@@ -11,7 +11,7 @@ namespace {
 constexpr auto printed = Stream::standard_output;
 constexpr auto complained = Stream::standard_error;
 
-// Logs of processes 0, 1 and 2, in one order.
+// The logs of processes 0, 1 and 2, in one order.
 class SandboxOutput : public testing::Test {
  protected:
   void say(int pid, Stream stream, const std::string& text, int second = 0) {
@@ -110,7 +110,7 @@ TEST_F(SandboxOutput, GapsAreCounted) {
   EXPECT_GT(all.lost, 0u);
   EXPECT_EQ(all.lost + bytes, 100'004u);
   EXPECT_EQ(all.next, 100'004u);
-  // Nobody has what a forgotten process printed.
+  // No log has the output of a forgotten process.
   order_->take(10);
   EXPECT_EQ(page({.from = 100'004}).lost, 10u);
 }

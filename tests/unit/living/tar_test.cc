@@ -1,4 +1,4 @@
-// Archives that are made of a directory of the host's and unpacked in another one.
+// Archives that are made of a directory of the host and unpacked in another one.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ class TarTest : public testing::Test {
     return into.finish();
   }
 
-  // Each path with what is in it, or where it leads.
+  // Returns each path with its content, or its target.
   std::map<std::string, std::string> tree(const std::string& name) const {
     std::map<std::string, std::string> found;
     for (const auto& entry : fs::recursive_directory_iterator(root_ / name)) {
@@ -107,7 +107,7 @@ TEST_F(TarTest, WhatIsUnpackedIsWhatWasThereWhateverThePieces) {
 TEST_F(TarTest, AnArchiveThatIsCutAnywhereIsRefused) {
   write_some();
   const std::string archive = packed(1 << 20);
-  // One block of zeros is an end.
+  // One block of zeros ends an archive.
   for (std::size_t size = 0; size < archive.size() - tar::block_bytes; size += 97) {
     EXPECT_FALSE(unpack(archive.substr(0, size), 1 << 20)) << size;
   }
@@ -143,7 +143,7 @@ TEST_F(TarTest, NumbersOfAnySizeAreReadAsTheyWereWritten) {
   }
 }
 
-// Of changed archives most are refused by their checksums, so these are put right.
+// Most changed archives fail at their checksums, so these are corrected.
 TEST_F(TarTest, NoChangedArchiveLeadsOut) {
   write_some();
   write("outside/kept", "kept");

@@ -1,4 +1,4 @@
-// What comes of a call, awaited on a loop of its own.
+// Awaits the result of a call on a loop of its own.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -17,7 +17,7 @@ boost::asio::awaitable<void> put_into(std::optional<Value>& place,
   place.emplace(co_await std::move(call));
 }
 
-// `done` is called when it is over, still on the loop.
+// `done` is called when the call is over, still on the loop.
 template <class Value>
 Value await_on(
     boost::asio::io_context& context, boost::asio::awaitable<Value> call,

@@ -1,4 +1,4 @@
-// A conversation with everything in it, and the ways to read an answer.
+// A conversation with every feature, and the ways to read an answer.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ inline Message result(std::string id, std::string name, std::string text) {
   return made;
 }
 
-// A conversation with everything in it.
+// A conversation with every feature.
 inline ChatRequest talk() {
   ChatRequest request;
   request.messages.push_back(message(Speaker::system, "be brief"));
@@ -66,7 +66,7 @@ inline std::string header(const HttpRequest& request, std::string_view name) {
   return "none";
 }
 
-// The same answer whole and byte by byte.
+// Reads the same answer whole and byte by byte.
 inline ChatResponse stream(const WireFormat& format, std::string_view text) {
   ChatResponse first;
   for (const std::size_t piece : {text.size(), std::size_t{1}, std::size_t{7}}) {

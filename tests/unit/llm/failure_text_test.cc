@@ -78,7 +78,7 @@ TEST(FailureText, NoKeyIsRepeated) {
     EXPECT_THAT(shown, Not(HasSubstr("IJKLMNOP"))) << shown;
     EXPECT_THAT(shown, HasSubstr("[redacted]")) << shown;
   }
-  // At the place where the text is cut, too.
+  // The same holds at the place where the text is cut.
   const std::string cut = message(401, std::string(285, 'x') + " gsk_ABCDEFGHIJKLMNOP1234");
   EXPECT_THAT(cut, Not(HasSubstr("gsk_ABCD")));
 }

@@ -19,7 +19,7 @@ namespace runtime::llm {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// A loop with one thread, as the server has several of.
+// A loop with one thread; the server has several of these.
 class LoopThread {
  public:
   ~LoopThread() {
@@ -59,7 +59,7 @@ inline FetchOptions within(std::chrono::milliseconds time) {
   return options;
 }
 
-// "200 body", or "timed_out(200, body began): text".
+// Returns "200 body", or "timed_out(200, body began): text".
 inline std::string told(const HttpOutcome& outcome) {
   if (const auto* reply = std::get_if<HttpReply>(&outcome)) {
     return std::to_string(reply->status) + " " + reply->body.substr(0, 200);

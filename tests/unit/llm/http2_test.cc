@@ -73,7 +73,7 @@ class Http2Test : public ::testing::Test {
     ASSERT_EQ(std::system(command.c_str()), 0);
   }
 
-  // What nghttpd says of its connections and frames goes into the file `log`.
+  // The log of nghttpd about its connections and frames goes into the file `log`.
   void serve(const std::string& certificate) {
     if (port_ == 0) const jail::Fd free = bound_socket(port_);
     posix_spawn_file_actions_t actions;
@@ -163,7 +163,7 @@ TEST_F(Http2Test, CallsAtOnceShareOneConnection) {
   EXPECT_EQ(connections(), 1u);
 }
 
-// The stream ends, its connection and the other streams on it go on.
+// The stream ends; its connection and the other streams on it go on.
 TEST_F(Http2Test, CancelInTheBody) {
   HttpClient client(trusting("own"));
   ASSERT_EQ(fetched(client, get(url())), "200 hello");

@@ -24,7 +24,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using Peer = LoopbackServer::Peer;
 
-// Answers every request of a connection with itself.
+// Answers every request of a connection with the request itself.
 void echo(Peer& peer) {
   for (;;) {
     const std::string request = peer.read_request();
@@ -132,7 +132,7 @@ TEST_F(HttpClientTest, ARedirectIsNotFollowed) {
   EXPECT_EQ(elsewhere.accepted(), 0);
 }
 
-// The server says the next word only when it has seen that the last one arrived.
+// The server sends the next word only when it has seen that the last one arrived.
 TEST_F(HttpClientTest, ABodyIsHandedOutAsItComes) {
   std::mutex mutex;
   std::condition_variable changed;
@@ -176,7 +176,7 @@ TEST_F(HttpClientTest, AKeptConnectionThatTheServerClosedIsReplaced) {
   EXPECT_EQ(server.accepted(), 10);
 }
 
-// Each gets its reply only when all of them have asked.
+// Each call gets its reply only when all of them have asked.
 TEST_F(HttpClientTest, CallsAtOnceDoNotWaitForOneAnother) {
   constexpr int calls = 50;
   std::mutex mutex;

@@ -1,4 +1,4 @@
-// How calls end other than by a reply: the server's faults, time, cancelling, the client's end.
+// Calls that end without a reply: the server's faults, time, cancelling, the client's end.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <netdb.h>
@@ -31,7 +31,7 @@ constexpr const char* slow_name = "slow.invalid";
 constexpr const char* head_of_100 = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n";
 constexpr const char* head_of_chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-// Says something and then nothing. Counts the clients that leave of their own.
+// Sends something and then nothing. Counts the clients that leave by themselves.
 class Hanging {
  public:
   explicit Hanging(std::string first = {}) : first_(std::move(first)) {}
@@ -62,7 +62,7 @@ class Hanging {
 
 class HttpEndTest : public ::testing::Test {
  protected:
-  // How late a call ends, by the best of some: in each one a thread may have to wait for a
+  // Returns how late a call ends, by the best of some: in each one a thread may have to wait for a
   // processor.
   template <class Call>
   static Clock::duration shortest_delay(Call call) {
@@ -228,7 +228,7 @@ TEST_F(HttpEndTest, CancelInTheBody) {
   EXPECT_TRUE(server.all_left_within(1s, calls));
 }
 
-// The connection goes at once even while the loop of the caller has no time.
+// The connection is closed at once even while the caller's loop is busy.
 TEST_F(HttpEndTest, CancelWhileTheCallerIsBusy) {
   const Hanging server;
   FetchOptions options = within(20s);
@@ -327,7 +327,8 @@ TEST_F(HttpEndTest, ACallThatBeginsAfterTheEndOfTheClient) {
   EXPECT_EQ(server.accepted(), 0);
 }
 
-// As at the end of a server that does not wait for its calls: the loop goes with what sleeps in it.
+// As at the end of a server that does not wait for its calls: the sleeping coroutines are destroyed
+// with the loop.
 TEST_F(HttpEndTest, TheEndOfTheCallersLoopEndsItsCalls) {
   const Hanging server(std::string(head_of_100) + "some");
   bool ended = false;
@@ -368,7 +369,7 @@ TEST_F(HttpEndTest, ANameThatIsLookedUpHoldsNoOtherCallUp) {
   FetchOptions options = within(30s);
   auto outcome = start(std::string("http://") + slow_name, options);
   std::this_thread::sleep_for(50ms);
-  // The name takes three seconds.
+  // The look-up of the name takes three seconds.
   EXPECT_EQ(fetched(server.url(), within(2s)), "200 a");
   options.cancel.request();
   EXPECT_THAT(told(outcome.get()), StartsWith("cancelled(0): "));

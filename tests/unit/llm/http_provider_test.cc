@@ -27,7 +27,7 @@ constexpr const char* hello =
 
 class HttpProviderTest : public ::testing::Test {
  protected:
-  // Answers the n-th request with the n-th reply, and goes on with the last.
+  // Answers the n-th request with the n-th reply, and repeats the last one.
   void serve(std::vector<std::string> replies) {
     server_.emplace([this, replies = std::move(replies)](LoopbackServer::Peer& peer) {
       for (;;) {
@@ -199,7 +199,7 @@ TEST_F(HttpProviderTest, WhatWasSaidIsNotSaidAgain) {
   std::string said;
   CallOptions options;
   options.on_text = [&](std::string_view text) { said += text; };
-  // The connection closes behind the piece.
+  // The connection closes after the piece.
   server_.emplace([head, piece, this](LoopbackServer::Peer& peer) {
     if (peer.read_request().empty()) return;
     {
@@ -215,8 +215,8 @@ TEST_F(HttpProviderTest, WhatWasSaidIsNotSaidAgain) {
   EXPECT_EQ(requests(), 1u);
 }
 
-// A server that never ends its stream: at the deadline an answer with its last word is whole, and
-// one without it is not.
+// For a server that never ends its stream: at the deadline an answer with its last word is
+// complete, and one without it is not.
 TEST_F(HttpProviderTest, AnAnswerIsWholeAtItsLastWordThoughNobodyHangsUp) {
   const std::string head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
   const std::string piece =
@@ -224,7 +224,7 @@ TEST_F(HttpProviderTest, AnAnswerIsWholeAtItsLastWordThoughNobodyHangsUp) {
   const std::string end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
   for (const std::string& said : {piece, piece + end}) {
     serve({head + said});
-    // The whole one comes in time on a busy host, too.
+    // The complete one comes in time on a busy host, too.
     CallOptions options = within(said == piece ? 200ms : 2s);
     options.on_text = [](std::string_view) {};
     const auto answer = ask(std::move(options));
@@ -237,7 +237,7 @@ TEST_F(HttpProviderTest, AnAnswerIsWholeAtItsLastWordThoughNobodyHangsUp) {
   }
 }
 
-// What says that it is the last is believed, whatever the connection does then.
+// An answer that has its last word is accepted, whatever the connection does then.
 TEST_F(HttpProviderTest, AStreamEndsAtItsLastWordAndNotWithTheConnection) {
   const std::string said =
       "data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\n"

@@ -1,4 +1,4 @@
-// A server for tests that does with each connection what the test says, byte by byte.
+// A server for tests that handles each connection as the test says, byte by byte.
 #pragma once
 
 #include <atomic>
@@ -21,18 +21,18 @@ class LoopbackServer {
   class Peer {
    public:
     explicit Peer(int socket) : socket_(socket) {}
-    // Head and body of the next request. Empty: the client left.
+    // Returns head and body of the next request. Empty: the client left.
     std::string read_request();
-    // False: the client left.
+    // Returns false where the client left.
     bool send(std::string_view bytes) const;
-    // Waits until the client has left, that long at most.
+    // Waits until the client has left, at most for `time`.
     bool left_within(std::chrono::milliseconds time) const;
 
    private:
     const int socket_;
     std::string buffer_;
   };
-  // When it returns the connection is closed.
+  // The connection is closed when it returns.
   using Handler = std::function<void(Peer&)>;
 
   explicit LoopbackServer(Handler handler);
@@ -64,7 +64,7 @@ class DeafPort {
   std::vector<jail::Fd> waiting_;
 };
 
-// Bound to a free port of loopback, which `port` gets.
+// Returns a socket that is bound to a free port of loopback, which `port` gets.
 jail::Fd bound_socket(std::uint16_t& port);
 
 std::string reply_with(std::string_view body, std::string_view status = "200 OK",

@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What it is sent, and how its answers read: whole and cut at every byte.
+// The requests to the provider, and how its answers are parsed: whole and split at every byte.
 
 TEST(OpenAiFormat, Request) {
   const OpenAiFormat format(Dialect::openai());
@@ -179,7 +179,7 @@ TEST(OpenAiFormat, CountsOfTokensCanBeAddedUp) {
   EXPECT_EQ(response.usage.output_tokens, 0u);
 }
 
-// Each has to be looked for among those before it.
+// Each one has to be looked up among those before it.
 TEST(OpenAiFormat, ToolCallsWithoutEndHoldNobodyUp) {
   const auto decoder = OpenAiFormat(Dialect::openai()).stream_decoder();
   const std::clock_t begin = std::clock();

@@ -1,4 +1,4 @@
-// What each is sent, and how its answers read: whole and cut at every byte.
+// The requests to other providers, and how their answers are parsed: whole and split at every byte.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -252,7 +252,7 @@ TEST(OllamaFormat, Stream) {
   EXPECT_EQ(response.usage.output_tokens, 4u);
 }
 
-// Nothing that matters follows, though a connection may stay open.
+// Nothing relevant follows, though a connection may stay open.
 TEST(OtherFormats, AStreamIsDoneAtItsLastWord) {
   const auto is_done_after = [](const WireFormat& format, std::string_view text) {
     const auto decoder = format.stream_decoder();

@@ -24,7 +24,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using Peer = LoopbackServer::Peer;
 
-// Answers every request of a connection with itself.
+// Answers every request of a connection with the request itself.
 void answer_with_request(Peer& peer) {
   for (;;) {
     const std::string request = peer.read_request();
@@ -57,7 +57,7 @@ class PolledHttpTest : public ::testing::Test {
   PolledHttp http_;
 };
 
-// Gives `text` in pieces of at most three bytes.
+// Supplies `text` in pieces of at most three bytes.
 auto piece_by_piece(std::string text) {
   return [text = std::move(text),
           done = std::size_t{0}](std::span<char> room) mutable -> std::optional<std::size_t> {

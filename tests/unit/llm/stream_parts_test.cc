@@ -62,7 +62,7 @@ TEST(SseReader, AMarkAtTheStartIsNoPartOfTheFirstField) {
               ElementsAre(SseEvent{"", "a"}));
 }
 
-// With every kind of line end, cut in two at every byte, and in pieces of every size.
+// Tries every kind of line end, splits in two at every byte, and pieces of every size.
 TEST(SseReader, CutsMakeNoDifference) {
   const std::string text =
       "\xEF\xBB\xBF"
@@ -87,7 +87,7 @@ TEST(SseReader, CutsMakeNoDifference) {
   }
 }
 
-// Whatever the bytes are, how they are cut decides nothing.
+// For any bytes, the splits must not change the result.
 TEST(SseReader, CutsOfNoiseMakeNoDifference) {
   std::mt19937 random(7);
   const std::vector<std::string> words = {"data", "event", ":",    " ",    "\n", "\r", "\r\n",

@@ -1,4 +1,4 @@
-// The attacks that argument rules stand against, one by one.
+// The attacks that argument rules prevent, one by one.
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <netinet/in.h>
@@ -58,7 +58,7 @@ TEST_F(ArgumentRules, CloneMakesNoNamespace) {
 TEST_F(ArgumentRules, AnIdIsSetToWhatItIsAlone) {
   constexpr std::uint64_t none = 0xffffffff;
   for (const long number : {SYS_setresuid, SYS_setresgid}) {
-    // What posix_spawn(3) asks for in its child, for make among others.
+    // posix_spawn(3) makes these calls in its child, for make among others.
     EXPECT_EQ(ask(number, {none, guest_uid, none}), allowed);
     EXPECT_EQ(ask(number, {guest_uid, guest_uid, guest_uid}), allowed);
     for (const std::uint64_t other : {0UL, 1UL, 1001UL, 65534UL}) {
@@ -201,7 +201,8 @@ TEST_F(ArgumentRules, SocketOptionsLoadNoCode) {
   }
 }
 
-// By hand: what the programs of these tests, libuv, asyncio and glibc ask for, and nothing else.
+// The list is written by hand: what the programs of these tests, libuv, asyncio and glibc ask for,
+// and nothing else.
 TEST_F(ArgumentRules, SocketOptionsAreListed) {
   using Option = std::pair<std::uint64_t, std::uint64_t>;  // level and name
   const std::set<Option> both = {
@@ -269,7 +270,7 @@ TEST_F(ArgumentRules, NoPagesOfTheHostsReserve) {
   }
 }
 
-// Beyond that the pid namespace bounds them.
+// The pid namespace bounds all other signals.
 TEST_F(ArgumentRules, SignalsPassExceptToInit) {
   for (std::uint64_t signal = 0; signal <= 64; ++signal) {
     for (const std::uint64_t pid : {0ull, 1ull, 2ull, ~0ull}) {
@@ -309,8 +310,8 @@ TEST_F(ArgumentRules, X32NumbersKill) {
 }
 #endif
 
-// What a tracer writes to skip a call, and no call of any architecture: it fails like any number
-// that does not exist.
+// A tracer writes this number to skip a call. It is no call of any architecture: it fails like any
+// number that does not exist.
 TEST_F(ArgumentRules, MinusOneIsNoCall) { EXPECT_EQ(probe_.ask(0xffffffff), fails_with(ENOSYS)); }
 
 }  // namespace

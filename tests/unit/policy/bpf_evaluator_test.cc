@@ -100,7 +100,7 @@ TEST(BpfEvaluator, RefusesWhatTheKernelWouldNotLoad) {
       {{alu(BPF_LSH, 32), give(0)}, "shift by 32"},
       {{BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0), give(0)}, "not an instruction"},
       {{BPF_STMT(0xffff, 0), give(0)}, "not an instruction"},
-      // What is not reached counts as well: the kernel judges the whole program.
+      // Unreachable instructions count as well: the kernel checks the whole program.
       {{give(0), BPF_STMT(0xffff, 0), give(0)}, "instruction 1"},
   };
   for (const auto& [instructions, message] : cases) {

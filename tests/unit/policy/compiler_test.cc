@@ -75,7 +75,7 @@ TEST(Compiler, SeveralTestsOnOneArgumentAllHaveToHold) {
   EXPECT_EQ(probe.ask(SYS_kill, {8}), fails_with(ENOSYS));
 }
 
-// What they have in common is tested once, and no jump is longer than the kernel can express.
+// Common tests are made once, and no jump is longer than the kernel can express.
 TEST(Compiler, ListsOfValuesAreLongAndMeetOtherRules) {
   Policy policy = policy_of({});
   for (std::uint32_t command = 0; command < 2000; command += 2) {

@@ -1,4 +1,5 @@
-// What the proxy of named egress may ask of the kernel, and what who takes it over would ask for.
+// The system calls that the proxy of named egress may make, and those that an attacker who takes it
+// over would need.
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <netinet/in.h>
@@ -22,7 +23,7 @@ class EgressPolicy : public PolicyTest {
   EgressPolicy() : PolicyTest(egress_policy()) {}
 };
 
-// The whole list once more, so that a call that joins the file has to join here.
+// The whole list is repeated here, so that a call that is added to the file must be added here.
 TEST_F(EgressPolicy, NothingElsePassesAtAll) {
   nothing_else_passes({
     SYS_recvfrom, SYS_recvmsg, SYS_sendto, SYS_sendmsg, SYS_close, SYS_shutdown, SYS_read,

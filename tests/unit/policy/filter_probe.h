@@ -1,4 +1,4 @@
-// Asks a compiled policy what it answers to a call, without making the call.
+// Asks a compiled policy for its answer to a call, without making the call.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ class FilterProbe {
   const FilterProgram& filter() const { return filter_; }
 
  private:
-  // Without a filter there is nothing to ask, and the test ends.
+  // Without a filter there is nothing to test, so the test ends.
   template <class T>
   static T required(Result<T> result) {
     if (!result) throw std::runtime_error(result.error().message());
@@ -65,10 +65,10 @@ class FilterProbe {
   BpfEvaluator evaluator_;
 };
 
-// The same sequence in every run: a failure can be repeated.
+// The sequence is the same in every run, so that a failure can be repeated.
 using Random = std::mt19937_64;
 
-// The kernel never sees the upper half of an int argument; a filter must not either.
+// The kernel ignores the upper half of an int argument, and a filter must do so, too.
 inline Arguments with_garbage_above(Arguments arguments, Random& random) {
   for (std::uint64_t& argument : arguments) {
     argument = (argument & 0xffffffff) | (random() << 32);

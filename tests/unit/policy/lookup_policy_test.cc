@@ -1,5 +1,5 @@
-// What the process that looks up names for the proxy of egress may ask of the kernel, and what who
-// takes it over would ask for.
+// The system calls that the process that looks up names for the proxy of egress may make, and those
+// that an attacker who takes it over would need.
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
@@ -26,7 +26,7 @@ class LookupPolicy : public PolicyTest {
   LookupPolicy() : PolicyTest(lookup_policy()) {}
 };
 
-// The whole list once more, so that a call that joins the file has to join here.
+// The whole list is repeated here, so that a call that is added to the file must be added here.
 TEST_F(LookupPolicy, NothingElsePassesAtAll) {
   const std::set<long> may_pass = {
     SYS_read,

@@ -1,4 +1,4 @@
-// How a policy is said to be looser than the default one, and how rules join a policy.
+// The description of how a policy is looser than the default one, and how rules join a policy.
 #include <gmock/gmock.h>
 #include <sys/syscall.h>
 

@@ -1,4 +1,4 @@
-// What the filter costs. The kernel answers plain calls from a bitmap that it makes by running the
+// The cost of the filter. The kernel answers plain calls from a bitmap that it makes by running the
 // program once for each number, so these counts are what remains: calls with argument rules, and
 // everything on kernels or architectures without that bitmap.
 #include <linux/filter.h>

@@ -1,4 +1,4 @@
-// What a policy says, read literally: the yardstick for what the compiler makes of it.
+// The literal meaning of a policy, against which the compiler's result is checked.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ inline bool matches(const Rule& rule, const Arguments& arguments) {
                      [&](const ArgumentTest& test) { return holds(test, arguments); });
 }
 
-// What the calls of that name get for which no rule with tests matches.
+// Returns the decision on calls of that name for which no rule with tests matches.
 inline Decision rest_of(const Policy& policy, std::string_view syscall) {
   for (const Rule& rule : policy.rules) {
     if (rule.syscall == syscall && rule.tests.empty()) return rule.decision;

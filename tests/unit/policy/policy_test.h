@@ -1,4 +1,4 @@
-// What the tests of one shipped policy share.
+// The parts that the tests of the shipped policies share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class PolicyTest : public testing::Test {
     return ask(number, plain) == allowed;
   }
 
-  // By arguments at random. `may_pass`: what passes with some arguments.
+  // Tries random arguments. `may_pass` are the calls that pass with some arguments.
   void nothing_else_passes(const std::set<long>& may_pass) const {
     Random random(1);
     std::set<long> passed;
@@ -49,12 +49,12 @@ class PolicyTest : public testing::Test {
         break;
       }
     }
-    // Of those with arguments some are too rare to be met by chance.
+    // Some calls with arguments pass too rarely to be met by chance.
     EXPECT_GT(passed.size() + 10, may_pass.size());
   }
 
-  // Every socket but those for which `may_be_made(domain, type, protocol)` is refused, and every
-  // pair.
+  // Requires that every socket is refused except those for which `may_be_made(domain, type,
+  // protocol)`, and every pair.
   template <class MayBeMade>
   void only_these_sockets(MayBeMade may_be_made) const {
     for (std::uint64_t domain = 0; domain <= 46; ++domain) {

@@ -1,5 +1,5 @@
-// Every rule of the shipped policies is proved: what matches it gets its decision, and a call that
-// misses one of its tests by one bit does not.
+// Every rule of the shipped policies is proved: a call that matches it gets its decision, and a
+// call that misses one of its tests by one bit does not.
 #include <seccomp.h>
 
 #include <bit>
@@ -45,7 +45,7 @@ TEST_P(ShippedPolicy, EveryRuleDecidesWhatMatchesIt) {
     int decided = 0;
     for (int round = 0; round < 64; ++round) {
       Arguments arguments = matching(rule, random);
-      // The rest of a call is what no rule with tests takes for itself.
+      // Calls that a tested rule decides are not part of the rest.
       if (decide(policy_, rule.syscall, arguments) != rule.decision) continue;
       ++decided;
       EXPECT_EQ(probe().ask(number, arguments), action_of(rule.decision)) << described(rule);
@@ -68,7 +68,7 @@ TEST_P(ShippedPolicy, EveryRuleLeavesAloneWhatMissesOneTestByOneBit) {
         if ((test.mask >> bit & 1) == 0) continue;
         Arguments arguments = matching(rule, random);
         arguments[test.argument] ^= std::uint64_t{1} << bit;
-        // One bit beside one permitted value there may lie another one.
+        // A value that differs by one bit from a permitted value may itself be permitted.
         if (decide(policy_, rule.syscall, arguments) != rest) continue;
         ++misses;
         EXPECT_EQ(probe().ask(number, arguments), action_of(rest)) << described(rule);
@@ -88,7 +88,7 @@ TEST_P(ShippedPolicy, AnswersEveryCallAsItsRulesReadLiterally) {
     if (number < 0) continue;
     for (int round = 0; round < 500; ++round) {
       Arguments arguments;
-      // Small numbers, where the permitted values are, as often as any numbers.
+      // Small numbers, among which are the permitted values, come as often as large ones.
       for (std::uint64_t& argument : arguments) argument = random() >> (random() % 64);
       EXPECT_EQ(probe().ask(number, arguments), action_of(decide(policy_, name, arguments)))
           << name;

@@ -1,5 +1,5 @@
-// The compiled policy against tests/system_calls.txt: a rule that lets more through than meant
-// fails here.
+// The compiled policy against tests/system_calls.txt: a rule that allows more than intended fails
+// here.
 #if defined(__x86_64__)
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ TEST_F(SyscallTable, ListsEveryNumberUnderItsName) {
   EXPECT_EQ(names.size(), last_number + 1) << "from 0 on, none left out";
 }
 
-// And for every call that is decided by its arguments, what all zeros and all ones get.
+// For every call that is decided by its arguments, lists the answers for all zeros and all ones.
 TEST_F(SyscallTable, ListsBothEndsOfEachArgument) {
   std::map<std::string, std::set<std::uint64_t>> ends;
   for (const TableRow& row : rows_) {
@@ -67,7 +67,7 @@ TEST_F(SyscallTable, EveryNumberGetsItsAnswer) {
   }
 }
 
-// The kernel does not look at the upper half of what rules decide by.
+// The kernel ignores the upper half of the arguments on which rules depend.
 TEST_F(SyscallTable, ArgumentsMeanTheirLowerHalf) {
   Random random(5);
   for (const TableRow& row : rows_) {
@@ -79,7 +79,7 @@ TEST_F(SyscallTable, ArgumentsMeanTheirLowerHalf) {
   }
 }
 
-// Small numbers in every argument, where the values are that programs pass.
+// Tries small numbers in every argument, among which are the values that programs pass.
 TEST_F(SyscallTable, NoOtherCallLooksAtItsArguments) {
   Random random(3);
   for (const TableRow& row : rows_) {

@@ -1,4 +1,5 @@
-// tests/system_calls.txt, the answers that were written down apart from the policy.
+// tests/system_calls.txt: the expected answers, which were written down independently of the
+// policy.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ struct TableRow {
   std::uint32_t last;
   std::string name;  // "-" where no call has this number
   bool whatever_arguments;
-  Arguments arguments;  // unless whatever they are
+  Arguments arguments;  // unused with whatever_arguments
   std::uint32_t action;
   std::string line;
 };

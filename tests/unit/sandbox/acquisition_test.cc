@@ -1,4 +1,4 @@
-// How runs come to their jails, which are nothing but pipes, by a clock that the test moves.
+// The ways of runs to their jails, which are only pipes, by a clock that the test moves.
 #include "runtime/sandbox/acquisition.h"
 
 #include <gmock/gmock.h>
@@ -53,7 +53,7 @@ TEST_F(AcquisitionTest, APlaceThatIsOnItsWayAtTheDeadlineIsTaken) {
   auto place = setting_.admission->take_free();
   const auto jail = add(Kind::pooled, Phase::ready);
   const auto outcome = begin();
-  clock_->advance(5s);  // which is told before the place
+  clock_->advance(5s);  // the clock reports before the place does
   place.reset();
   go_on();
   EXPECT_FALSE(outcome->told);

@@ -58,8 +58,8 @@ TEST(Admission, ForgetsWhoWithdrew) {
   EXPECT_EQ(admission.running(), 0u);
 }
 
-// What became of requests, in order: the caller's name for a place, in brackets where the room in
-// the queue went to somebody else.
+// The outcomes of requests, in order: the caller's name for a place, in brackets where the room in
+// the queue went to another caller.
 class Callers {
  public:
   explicit Callers(Admission& admission) : admission_(admission) {}
@@ -74,7 +74,7 @@ class Callers {
     for (int i = 0; i < times; ++i) ask(caller);
   }
 
-  // Gives back one place after the other, until nobody has one.
+  // Gives back one place after the other, until no place is taken.
   std::vector<std::string> run() {
     while (!held_.empty()) {
       const Admission::Place done = std::move(held_.front());
@@ -98,7 +98,7 @@ TEST(Admission, CallersTakeTurns) {
   callers.ask("c", 3);
   const auto order = callers.run();
   ASSERT_EQ(order.size(), 204u);
-  // The first one had the only place before anybody else came.
+  // The first one had the only place before any other request.
   EXPECT_EQ(std::vector<std::string>(order.begin(), order.begin() + 9),
             (std::vector<std::string>{"a", "a", "b", "c", "a", "c", "a", "c", "a"}));
   EXPECT_EQ(admission.running(), 0u);

@@ -1,4 +1,4 @@
-// Which cgroup is taken, on hosts of every kind, from what /proc says there.
+// The choice of the cgroup, on hosts of every kind, from what /proc says there.
 #include "runtime/sandbox/cgroup_source.h"
 
 #include <gmock/gmock.h>
@@ -113,7 +113,7 @@ TEST(OwnDelegatedDirectory, OfAV1HostIsNone) {
               HasSubstr("no cgroup v2 shows it here"));
 }
 
-// The search with steps that are written down, and fail as they are told.
+// The search with steps that are recorded, and that fail as the test says.
 class Search : public testing::Test {
  protected:
   jail::Result<CgroupFound> search(const std::string& configured) {
@@ -164,7 +164,7 @@ TEST_F(Search, NeverPassesOverAConfiguredOne) {
 }
 
 TEST_F(Search, TakesTheOwnOneOnTheOperatorsWord) {
-  has_own_ = false;  // by what systemd says
+  has_own_ = false;  // as systemd reports
   const auto found = search("own");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->origin, CgroupOrigin::configured);

@@ -1,4 +1,4 @@
-// Jails and pools of them that are nothing but pipes: a test says what happens to them.
+// Jails and pools of them that are only pipes: a test decides what happens to them.
 #pragma once
 
 #include <deque>
@@ -13,9 +13,9 @@
 
 namespace runtime {
 
-// What a test sees of a jail, also after its owner has given it up.
+// A test's view of a jail, also after its owner has given it up.
 struct FakeJail {
-  // What the owner did.
+  // The actions of the owner.
   std::vector<std::pair<std::string, std::string>> files;
   std::optional<jail::RunLimits> limits;
   int starts = 0;
@@ -23,10 +23,10 @@ struct FakeJail {
   std::vector<int> signals;
   bool given_up = false;
 
-  // What happens to it.
+  // The events that the test decides.
   jail::Phase phase = jail::Phase::launching;
-  std::optional<jail::Error> error;        // of advance()
-  std::optional<jail::Error> start_error;  // of start()
+  std::optional<jail::Error> error;        // the result of advance()
+  std::optional<jail::Error> start_error;  // the result of start()
   jail::ExitReport report;
   int working_directory = -1;
   int terminal = -1;
@@ -37,7 +37,7 @@ struct FakeJail {
   Pipe err;
   Pipe process;  // the reading end is at its end when all processes are dead
 
-  // Has the owner look at it.
+  // Makes the owner look at the jail.
   void tell() const { control.write("!"); }
   void become(jail::Phase next) {
     phase_to_come = next;
@@ -106,10 +106,10 @@ class FakeJailHandle final : public JailHandle {
   const std::shared_ptr<FakeJail> jail_;
 };
 
-// What a test sees of a pool, also after its owner has closed it.
+// A test's view of a pool, also after its owner has closed it.
 struct FakePool {
   std::deque<std::shared_ptr<FakeJail>> ready;
-  std::vector<jail::Invocation> invocations;  // of those that were launched
+  std::vector<jail::Invocation> invocations;  // those of the jails that were launched
   std::string trouble;                        // why no jail can be made; empty: some are being made
   std::uint64_t leases = 0;
   std::optional<jail::Error> lease_error;
@@ -119,7 +119,7 @@ struct FakePool {
   JailMaker maker = std::make_shared<const int>(0);
   Pipe event;
 
-  // Has the owner look at it.
+  // Makes the owner look at the pool.
   void tell() const { event.write("!"); }
   std::shared_ptr<FakeJail> add(jail::Phase phase = jail::Phase::ready) {
     ready.push_back(std::make_shared<FakeJail>());

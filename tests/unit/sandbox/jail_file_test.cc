@@ -1,4 +1,4 @@
-// What a jail file may say, and what an error names.
+// The content of jail files, and the fields that errors name.
 #include "runtime/jail_file/jail_file.h"
 
 #include <gmock/gmock.h>

@@ -14,7 +14,7 @@
 
 namespace runtime {
 
-// For one thread. Outlives its timers.
+// Must be used by one thread. Must outlive its timers.
 class ManualClock final : public TimeSource {
  public:
   Time now() const override { return now_; }
@@ -23,7 +23,7 @@ class ManualClock final : public TimeSource {
     return std::make_unique<ManualTimer>(*this, executor);
   }
 
-  // Tells those whose time has come by then, on their executors.
+  // Wakes those whose time has come by then, on their executors.
   void advance(std::chrono::milliseconds time) {
     now_ += time;
     for (ManualTimer* timer : timers_) timer->tell();
@@ -55,7 +55,7 @@ class ManualClock final : public TimeSource {
    private:
     const ManualClock& clock_;
     const boost::asio::any_io_executor executor_;
-    std::optional<Time> time_;  // nothing is waited for
+    std::optional<Time> time_;  // nullopt: no time is awaited
     std::weak_ptr<Sleeper> sleeper_;
   };
 

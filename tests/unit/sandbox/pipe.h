@@ -22,13 +22,13 @@ struct Pipe {
     writing = jail::Fd(ends[1]);
   }
 
-  // All of it or a failed test.
+  // Writes all of it, or fails the test.
   void write(std::string_view bytes) const {
     EXPECT_EQ(::write(writing.get(), bytes.data(), bytes.size()),
               static_cast<ssize_t>(bytes.size()));
   }
 
-  // What is in it.
+  // Returns its content.
   std::string read() const {
     std::string all;
     std::array<char, 65536> buffer;
@@ -39,7 +39,7 @@ struct Pipe {
     }
   }
 
-  // Whether it is empty, and nobody can write to it any more.
+  // Returns whether it is empty and nobody can write to it any more.
   bool at_end() const {
     char byte = 0;
     return ::read(reading.get(), &byte, 1) == 0;

@@ -23,14 +23,14 @@ class ProcessIoTest : public testing::Test {
  protected:
   static void SetUpTestSuite() { ::signal(SIGPIPE, SIG_IGN); }
 
-  // With all that the program reads.
+  // `options` has the whole input of the program.
   void create(ProcessIo::Options options) {
     io_ = std::make_shared<ProcessIo>(loop_.get_executor(), std::move(options));
     io_->offer_input(std::move(in_.writing));
   }
   void start() { io_->start(std::move(out_.reading), std::move(err_.reading)); }
 
-  // All that can be done now.
+  // Runs all that can be done now.
   void go_on() {
     loop_.restart();
     loop_.poll();

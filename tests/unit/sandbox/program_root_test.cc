@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A directory tree that looks like a root; nothing in it is run.
+// A directory tree that looks like a root; no program in it is run.
 class ProgramRootTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -70,7 +70,7 @@ TEST_F(ProgramRootTest, APlaceThatIsNotIntactIsPassedOver) {
   }
 }
 
-// A link would have the host's file read, and a pipe be waited for.
+// A link would lead to a file of the host, and a pipe would block.
 TEST_F(ProgramRootTest, AManifestIsAFileOfTheTree) {
   const std::string path = place_ + "/manifest.json";
   const std::string elsewhere = place_ + "/elsewhere";
@@ -100,7 +100,7 @@ TEST_F(ProgramRootTest, ALinkIsFollowedOnce) {
 }
 
 TEST_F(ProgramRootTest, LinksInTheTreeStayLinks) {
-  // Followed on the host, this one would show the host's file.
+  // On the host this link leads to the host's file.
   fs::create_symlink("/etc/hostname", place_ + "/etc/localtime");
   fs::create_directory_symlink("/etc/ssl", place_ + "/etc/ssl");
   std::ofstream(place_ + "/etc/mime.types") << "of the tree";
@@ -139,7 +139,7 @@ TEST_F(ProgramRootTest, RefusesWhatIsNoTree) {
 TEST_F(ProgramRootTest, PythonMustBeThereAndBelongToTheTree) {
   fs::remove(place_ + "/usr/bin/python3");
   EXPECT_THAT(error_of(place_), HasSubstr("/usr/bin/python3"));
-  // This path leads to a program on the host only.
+  // This path leads to a program only on the host.
   fs::create_symlink("/usr/bin/env", place_ + "/usr/bin/python3");
   EXPECT_THAT(error_of(place_), HasSubstr("/usr/bin/python3"));
 }

@@ -1,4 +1,4 @@
-// A loop with runs over jails that are nothing but pipes, by a clock that the test moves.
+// A loop with runs over jails that are only pipes, by a clock that the test moves.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ inline RunRequest program() {
   return request;
 }
 
-// Whose jails there are, and what they are.
+// The origin of a jail.
 enum class Kind : std::uint8_t { of_its_own, pooled };
 
 class RunTest : public testing::Test {
@@ -74,7 +74,7 @@ class RunTest : public testing::Test {
     setting_.admission = std::make_shared<Admission>(places, queue);
   }
 
-  // The next jail that is launched.
+  // Adds the next jail that is launched.
   std::shared_ptr<FakeJail> add(Kind kind, jail::Phase phase) {
     auto jail = std::make_shared<FakeJail>();
     jail->phase = phase;
@@ -90,7 +90,7 @@ class RunTest : public testing::Test {
             .maker = next.maker};
   }
 
-  // Where there is no jail, it is waited for.
+  // Where there is no jail, the run waits for one.
   std::optional<jail::Result<Leased>> launch(Acquisition::Way way, const JailMaker& failed,
                                              const WarmPool::MakeTicket& make_ticket) {
     asked_.push_back({way, failed});
@@ -121,7 +121,7 @@ class RunTest : public testing::Test {
     outcome->told.emplace(co_await run.result());
   }
 
-  // All that can be done now.
+  // Runs all that can be done now.
   void go_on() {
     loop_->restart();
     loop_->poll();
@@ -142,11 +142,11 @@ class RunTest : public testing::Test {
   runtime::Run::Setting setting_;
   std::deque<Next> next_;
   std::vector<Asked> asked_;
-  int lacks_ = 0;  // so many launches find no descriptor
-  int idle_ = 0;   // so many jails wait for nobody
+  int lacks_ = 0;  // number of launches that find no descriptor
+  int idle_ = 0;   // number of jails that nobody waits for
   int asked_for_room_ = 0;
   std::vector<std::weak_ptr<WarmPool::Ticket::element_type>> tickets_;
-  // Drops its runs, before what they use goes.
+  // Drops its runs before the objects that they use go.
   std::unique_ptr<boost::asio::io_context> loop_ = std::make_unique<boost::asio::io_context>(1);
 };
 

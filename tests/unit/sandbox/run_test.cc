@@ -1,4 +1,4 @@
-// Run over jails that are nothing but pipes, by a clock that the test moves.
+// Run over jails that are only pipes, by a clock that the test moves.
 #include "runtime/sandbox/run.h"
 
 #include <fcntl.h>
@@ -256,7 +256,7 @@ TEST_F(RunTest, AnExecutorThatIsDestroyedDropsItsRuns) {
   EXPECT_EQ(setting_.admission->running(), 0u);
 }
 
-// With a working directory that has the program's file and one that it made.
+// Has a working directory with the program's file and one that it made.
 class RunArtifactsTest : public RunTest {
  protected:
   RunArtifactsTest() {

@@ -22,7 +22,7 @@ std::string error_of(std::string_view document) {
   return message;
 }
 
-// A good template with `members` beside what every one needs.
+// A valid template with `members` in addition to the required ones.
 std::string forked(const std::string& members) {
   return R"({"name": "mine", "language": "python", "warmth": "forked")" +
          (members.empty() ? "" : ", " + members) + "}";

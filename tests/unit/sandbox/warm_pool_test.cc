@@ -29,7 +29,7 @@ using Patience = WarmPool::Patience;
 
 class WarmPoolTest : public testing::Test {
  protected:
-  // A request that waits, or has been answered.
+  // A request that waits or has been answered.
   struct Request {
     std::optional<jail::Result<Leased>> answer;
     WarmPool::Ticket ticket;
@@ -59,7 +59,7 @@ class WarmPoolTest : public testing::Test {
     return std::shared_ptr<PoolHandle>(std::make_shared<FakePoolHandle>(opened_.back()));
   }
 
-  // All that can be done now.
+  // Runs all that can be done now.
   void go_on() {
     loop_.restart();
     loop_.poll();
@@ -161,7 +161,7 @@ TEST_F(WarmPoolTest, NobodyIsServedBeforeWhoWaits) {
   FakePool& pool = open_with_a_jail();
   ASSERT_TRUE(take()->has_jail());
   const auto first = take();
-  pool.add();  // which the pool has not told yet
+  pool.add();  // the pool has not reported it yet
   const auto second = take();
   EXPECT_FALSE(second->answer);
   pool.tell();

@@ -52,7 +52,7 @@ class ApiTest : public HttpTest {
     EXPECT_EQ(answer.headers.at("content-type"), "application/problem+json");
     return *object_of(answer).at("detail").as_string();
   }
-  // What `route` says of what it refuses.
+  // Returns the text in which `route` refuses.
   static std::string refusal_of(const Route& route, const Answer& answer) {
     if (route.refusals == Route::Refusals::problems) return detail_of(answer);
     EXPECT_EQ(answer.headers.at("content-type"), "application/json");
@@ -67,7 +67,7 @@ class ApiTest : public HttpTest {
   std::unique_ptr<Api> api_;
 };
 
-// A path of the route: whatever stands in braces is "x".
+// Returns a path of the route: every part in braces becomes "x".
 inline std::string path_of_route(const Route& route) {
   return std::regex_replace(std::string(route.pattern), std::regex(R"(\{[^}]*\})"), "x");
 }

@@ -123,7 +123,7 @@ TEST_F(ApiTest, EveryRouteRefusesParametersThatItDoesNotKnow) {
   serve();
   std::size_t knowing = 0;
   for (const Route& route : api_->routes().all()) {
-    if (route.leads == Route::Leads::to_port) continue;  // all of it is for the server there
+    if (route.leads == Route::Leads::to_port) continue;  // it is all for that server
     const auto ask = [&](std::string_view query) {
       return exchange(std::string(route.method) + " " + path_of_route(route) + "?" +
                       std::string(query) + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -261,7 +261,7 @@ TEST_F(ApiTest, AKeyHasABoundOnItsPrograms) {
   EXPECT_TRUE(eventually([&] { return runner_.started == 3; }));
 }
 
-// The clock stands still until the test says so.
+// The clock stands still until the test moves it.
 class RatedApiTest : public ApiTest {
  protected:
   void serve_rated(std::vector<std::string> keys) {

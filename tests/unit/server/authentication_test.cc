@@ -110,7 +110,7 @@ TEST_F(AuthenticationTest, ASignedUrlHasNoScopes) {
   }
 }
 
-// The shortest of many times: what else the machine does only adds to one.
+// Returns the shortest of many times: other work of the machine only adds to a time.
 std::chrono::nanoseconds time_of(const Authentication& authentication, const std::string& shown) {
   auto shortest = std::chrono::nanoseconds::max();
   for (int i = 0; i < 60; ++i) {
@@ -122,7 +122,7 @@ std::chrono::nanoseconds time_of(const Authentication& authentication, const std
   return shortest;
 }
 
-// A comparison that ends with the first difference takes a tenth or less for the first of these.
+// A comparison that ends at the first difference would take a tenth or less for the first of these.
 TEST_F(AuthenticationTest, AKeyTakesTheSameTimeWhereverItIsWrong) {
   const std::string key(64u << 10, 'k');
   const Authentication authentication(api_keys_of(with_keys({key})), jobs_);

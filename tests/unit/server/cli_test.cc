@@ -136,7 +136,8 @@ TEST(DropPrivileges, RootIsNoIdentityToDropTo) {
   EXPECT_EQ(find_identity("60800")->gid, 60800u);
 }
 
-// What a process of its own reports after dropping: 0, or the number of the first check that fails.
+// Returns what a child process reports after dropping: 0, or the number of the first check that
+// fails.
 int after_drop(const std::optional<std::string>& user) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -159,7 +160,7 @@ int after_drop(const std::optional<std::string>& user) {
 TEST(DropPrivileges, NothingOfRootIsLeft) {
   EXPECT_EQ(after_drop(std::nullopt), 0);
   EXPECT_EQ(after_drop("root"), 1);
-  // Only root can become somebody else, which this number is for everybody.
+  // Only root can become somebody else, and this number is somebody else for everybody.
   EXPECT_EQ(after_drop(std::to_string(::geteuid() + 60801)), ::geteuid() == 0 ? 0 : 1);
 }
 

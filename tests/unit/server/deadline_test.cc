@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 class DeadlineTest : public ::testing::Test {
  protected:
-  // How often it was late within the time.
+  // Returns how often it was late within the time.
   int late_within(std::chrono::milliseconds time) {
     context_.restart();
     context_.run_for(time);

@@ -94,7 +94,7 @@ TEST(DecodeExecute, TakesTheBoundsThemselves) {
   EXPECT_EQ(must_decode(with("\"args\": [" + repeated("\"\"", 256) + "]")).args.size(), 256u);
 }
 
-// Each bad body, and words that its problem must have: the field's name and what is allowed.
+// Each bad body, and texts that its problem must contain: the field's name and the allowed values.
 TEST(DecodeExecute, RefusesWithTheFieldsNameAndWhatIsAllowed) {
   const std::pair<std::string, std::vector<const char*>> cases[] = {
       {"", {"body", "empty"}},

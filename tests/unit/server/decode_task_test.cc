@@ -138,7 +138,7 @@ TEST(DecodeTask, AProviderThatIsNotConfiguredIsNamed) {
   const Refused nobody = refused(R"({"task": "t", "max_attempts": 1})", none);
   EXPECT_EQ(nobody.status, 424);
   EXPECT_EQ(nobody.detail, "task: set one");
-  // What is wrong with the request is said first.
+  // Errors of the request come first.
   EXPECT_EQ(refused(R"({"task": "t", "max_attempts": 99})", none).status, 400);
 }
 

@@ -1,4 +1,4 @@
-// A Runner without jails: it returns what the test put in, and remembers what it was asked.
+// A Runner without jails: it returns what the test put in, and records the requests.
 #pragma once
 
 #include <atomic>

@@ -51,7 +51,7 @@ TEST(ByteRange, IsWhatTheStandardSays) {
 
 class FileAnswerTest : public HttpTest {
  protected:
-  // A file in memory with this content.
+  // Serves a file in memory with this content.
   void serve(std::string_view content) {
     file_ = jail::Fd(::memfd_create("file", MFD_CLOEXEC));
     ASSERT_EQ(::write(file_.get(), content.data(), content.size()),
@@ -125,7 +125,7 @@ TEST_F(FileAnswerTest, AnEmptyFileIsAnAnswer) {
   EXPECT_EQ(answer.headers.at("content-length"), "0");
 }
 
-// A hole takes no memory, and neither does its answer: no answer of this size could be held.
+// A hole takes no memory, and neither does its answer: an answer of this size could not be held.
 TEST_F(FileAnswerTest, AFileLargerThanAnyAnswerIsSent) {
   constexpr std::uint64_t size = 1ull << 40;
   constexpr std::size_t part = 512u << 20;

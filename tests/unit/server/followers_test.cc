@@ -12,7 +12,7 @@ namespace {
 
 class FollowersTest : public testing::Test {
  protected:
-  // Nothing: there is a place, which is kept.
+  // Returns std::nullopt where there is a place, which is kept.
   std::optional<RefusalCode> why_none(std::optional<std::size_t> key) {
     auto place = followers_->take({.tenant = "", .key = key});
     if (const auto* refusal = std::get_if<Refusal>(&place)) return refusal->code;

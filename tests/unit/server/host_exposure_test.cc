@@ -34,7 +34,7 @@ class HostTest : public ::testing::Test {
     EXPECT_THAT(check.advice, IsEmpty());
   }
 
-  // `advice`: what its reader can do.
+  // `advice` is what the reader can do.
   static void is_noticed(const Check& check, std::string_view found, std::string_view advice) {
     says(check, Check::State::notice, found, advice);
   }
@@ -221,7 +221,7 @@ TEST_F(HostTest, BoundsOfPoolsAreReadFromTheFiles) {
   EXPECT_EQ(bounds.other_namespaces, 800u);
 }
 
-// What this host allows is not known here, but it leaves nothing behind.
+// What this host allows is unknown here, but the trials must leave nothing behind.
 TEST(HostTrials, ChangeNothingHere) {
   const auto mounts = [] { return HostFiles().text("/proc/self/mountinfo"); };
   const auto before = mounts();

@@ -49,7 +49,7 @@ TEST(HostSpeed, OfThisHostIsMeasuredAndLeavesNothing) {
   const auto speed = measure_host_speed();
   ASSERT_TRUE(speed) << speed.error().message();
   expect_figures(*speed);
-  // What holds on any host: a copy of a process takes more than to ask the kernel for a number.
+  // This holds on any host: a copy of a process takes longer than a simple system call.
   EXPECT_GT(speed->fork, speed->system_call);
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
   EXPECT_EQ(errno, ECHILD);
@@ -58,7 +58,7 @@ TEST(HostSpeed, OfThisHostIsMeasuredAndLeavesNothing) {
   EXPECT_TRUE(CPU_EQUAL(&before, &after));
 }
 
-// As a daemon may have left it: children are then reaped by the kernel.
+// A daemon may have set this: the kernel then reaps the children.
 TEST(HostSpeed, IsMeasuredWhereSigchldIsIgnored) {
   const auto before = std::signal(SIGCHLD, SIG_IGN);
   ASSERT_NE(before, SIG_ERR);

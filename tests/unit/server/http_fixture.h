@@ -46,10 +46,10 @@ class CustomHandler {
   std::shared_ptr<const Function> function_;
 };
 
-// Echoes the body. /refused is turned away by its head; /wait works until its client is gone, or
-// for `longest`; /block keeps its thread for as long; /throw fails as no handler should; /switch
-// leaves HTTP and echoes what comes in fours; /custom does what the test says, and /pieces as well,
-// which gets its body in pieces.
+// Echoes the body. /refused is rejected by its head; /wait works until its client is gone, or for
+// `longest`; /block keeps its thread for as long; /throw fails as no handler should; /switch leaves
+// HTTP and echoes in fours; /custom does what the test says, and so does /pieces, which gets its
+// body in pieces.
 class FakeHandler final : public Handler {
  public:
   Admittance admit(const RequestHead& head) const override {
@@ -111,7 +111,7 @@ class FakeHandler final : public Handler {
   static constexpr std::chrono::milliseconds tick{5};
 };
 
-// Two, as a server with two workers has them.
+// Two executors, as in a server with two workers.
 inline std::vector<boost::asio::any_io_executor> executors(boost::asio::thread_pool& pool) {
   return {boost::asio::make_strand(pool), boost::asio::make_strand(pool)};
 }
@@ -148,7 +148,7 @@ class HttpTest : public ::testing::Test {
     return log_;
   }
 
-  // Waits for what another thread is about to do.
+  // Waits for an effect of another thread.
   template <class Condition>
   static bool eventually(Condition condition) {
     for (int tries = scaled_ms(2000) / 2; tries > 0; --tries) {

@@ -12,11 +12,11 @@ using namespace std::chrono_literals;
 using boost::asio::awaitable;
 using State = RequestBody::Piece::State;
 
-// Handlers that read their body in pieces. A test whose handler uses its variables stops the server
-// before they go.
+// Handlers that read their body in pieces. A test whose handler uses local variables must stop the
+// server before these go.
 class HttpPiecesTest : public HttpTest {
  protected:
-  // Answers with what it read, at most `most` bytes; with the refusal where that failed.
+  // Answers with the bytes that it read, at most `most`; with the refusal where that failed.
   void echo_body(std::size_t most, std::size_t room_bytes = 7) {
     handler_.custom = [most, room_bytes](Request request, runtime::Cancel) -> awaitable<Response> {
       Response response;
@@ -32,7 +32,7 @@ class HttpPiecesTest : public HttpTest {
     };
   }
 
-  // Counts what it reads, and keeps nothing of it.
+  // Counts the bytes that it reads, and keeps none of them.
   void count_body() {
     handler_.custom = [this](Request request, runtime::Cancel) -> awaitable<Response> {
       const auto room = std::make_unique<std::array<char, 64u << 10>>();
@@ -117,7 +117,7 @@ TEST_F(HttpPiecesTest, PiecesComeWhileTheClientStillSends) {
   EXPECT_TRUE(stop(5s));
 }
 
-// Nobody waits for what a client that has its answer may still send.
+// Nobody waits for what a client may still send after it got its answer.
 TEST_F(HttpPiecesTest, ABodyThatNobodyWantsAnyMoreIsNotWaitedFor) {
   std::atomic<bool> has_failed{false};
   handler_.custom = [&](Request request, runtime::Cancel) -> awaitable<Response> {
@@ -147,7 +147,7 @@ TEST_F(HttpPiecesTest, ABodyThatNobodyWantsAnyMoreIsNotWaitedFor) {
   EXPECT_TRUE(stop(5s));
 }
 
-// Past every bound of a body that is held, and it is held nowhere.
+// The body exceeds every bound of a held body, and is held nowhere.
 TEST_F(HttpPiecesTest, AGigabyteGoesThroughAndIsNotHeld) {
   constexpr std::uint64_t total = 1u << 30;
   const std::string piece(1u << 20, 'x');
@@ -160,8 +160,8 @@ TEST_F(HttpPiecesTest, AGigabyteGoesThroughAndIsNotHeld) {
   EXPECT_EQ(client.exchange(get("/next")).status, 200);
 }
 
-// What is sent while the handler does not read stays with the client, but for the kernel's buffers
-// and the little that is read ahead.
+// Data that is sent while the handler does not read stays with the client, except for the kernel's
+// buffers and the little that is read ahead.
 TEST_F(HttpPiecesTest, AClientWaitsForAHandlerThatDoesNotRead) {
   constexpr std::uint64_t total = 512u << 20;
   constexpr std::uint64_t max_held = 48u << 20;
@@ -303,7 +303,7 @@ TEST_F(HttpPiecesTest, ABodyThatStallsDoesNotHoldUpTheServersEnd) {
   EXPECT_EQ(answer->status, 503);
 }
 
-// Bytes now and then buy no more time than their share.
+// Bytes now and then extend the time only by their share.
 TEST_F(HttpPiecesTest, ATricklingBodyIsTimedOut) {
   start({.body_timeout = 60ms});
   echo_body(SIZE_MAX);
@@ -315,7 +315,7 @@ TEST_F(HttpPiecesTest, ATricklingBodyIsTimedOut) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, scaled(2s));
 }
 
-// The time in which the handler does not read is no fault of the client's.
+// The time in which the handler does not read does not count against the client.
 TEST_F(HttpPiecesTest, ASlowHandlerIsNotTheClientsFault) {
   start({.body_timeout = 300ms});
   paused_ = true;

@@ -36,7 +36,7 @@ TEST_F(HttpTest, AnswersPipelinedRequestsInOrder) {
   }
 }
 
-// More of them than the parser may leave unused of one body.
+// There are more of them than the parser may leave unused of one body.
 TEST_F(HttpTest, AnswersManyPipelinedRequestsThatComeAtOnce) {
   start();
   handler_.longest = 100ms;
@@ -65,7 +65,7 @@ TEST_F(HttpTest, KeepsWhatIsPipelinedWhileItWorks) {
   EXPECT_EQ(handler_.gone_seen, 0);
 }
 
-// What the next protocol begins with is not taken for a request.
+// The beginning of the next protocol is not taken for a request.
 TEST_F(HttpTest, ASwitchBehindAPipelinedRequestReadsNothingAhead) {
   start();
   handler_.longest = 50ms;
@@ -154,7 +154,7 @@ TEST_F(HttpTest, RefusesBadChunksAndCloses) {
   EXPECT_EQ(handler_.handled, 0);
 }
 
-// A chunk more than 64 bits can count, and one of as much as they can.
+// One chunk is larger than 64 bits can count, the other exactly as large as they can.
 TEST_F(HttpTest, AChunkLargerThanAnyBodyIsTooLarge) {
   start();
   for (const char* size : {"ffffffffffffffff", "7fffffffffffffff", "1000001"}) {
@@ -176,7 +176,7 @@ TEST_F(HttpTest, ChunkExtensionsAreBoundedTogether) {
   EXPECT_EQ(exchange(with_extensions(41)).status, 400);
 }
 
-// A trailer comes after everything was decided: it changes nothing.
+// A trailer comes after everything was decided, so it changes nothing.
 TEST_F(HttpTest, TrailersAreForgotten) {
   start();
   TestClient client = this->client();
@@ -201,7 +201,7 @@ TEST_F(HttpTest, RefusesChunkExtensionsThatOthersMayReadDifferently) {
   EXPECT_EQ(handler_.handled, 0);
 }
 
-// A parser that looks for the quote's end behind the line waits for what never comes.
+// A parser that looks for the quote's end beyond the line waits for bytes that never come.
 TEST_F(HttpTest, RefusesChunkExtensionsWhoseQuoteStaysOpen) {
   start();
   for (const std::string chunks :
@@ -309,7 +309,7 @@ TEST_F(HttpTest, AnnouncedBodiesBeyondTheLimitAreRefusedUnread) {
   EXPECT_EQ(exchange(post("/a", std::string(1000, 'x'))).status, 200);
 }
 
-// A client that sends all of its body before it reads must still get to see the answer.
+// A client that sends all of its body before it reads must still get the answer.
 TEST_F(HttpTest, ARefusedUploadStillHearsWhy) {
   start({.max_body_bytes = 1000});
   EXPECT_EQ(exchange(post("/a", std::string(8u << 20, 'x'))).status, 413);
@@ -375,7 +375,7 @@ TEST_F(HttpTest, ASlowHeadIsTimedOut) {
   EXPECT_TRUE(client.at_end());
 }
 
-// The deadline counts from the first byte, not from the last one that trickled in.
+// The deadline counts from the first byte, not from the last one that came.
 TEST_F(HttpTest, ATricklingHeadIsTimedOut) {
   start({.head_timeout = 60ms});
   TestClient client = this->client();
@@ -414,7 +414,7 @@ TEST_F(HttpTest, AClientThatNeverReadsIsDropped) {
   EXPECT_FALSE(client.receive().has_value()) << "the whole answer fitted into socket buffers";
 }
 
-// A byte now and then keeps no answer waiting: the deadline is for all of it.
+// Reading a byte now and then does not extend the time: the deadline is for the whole answer.
 TEST_F(HttpTest, AClientThatReadsSlowlyIsDropped) {
   start({.write_timeout = 300ms});
   TestClient client = this->client();

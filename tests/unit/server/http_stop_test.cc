@@ -110,7 +110,7 @@ TEST_F(HttpTest, StopCancelsWhatRunsTooLong) {
   EXPECT_EQ(client.receive()->status, 200);
 }
 
-// A reset would not tell it that it may ask another server.
+// A reset would not tell the client that it may ask another server.
 TEST_F(HttpTest, WhoIsStillSendingWhenTheTimeIsOverIsTold) {
   start();
   handler_.longest = 10s;
@@ -155,7 +155,7 @@ TEST_F(HttpTest, WhoWasNotAcceptedYetIsAnsweredBeforeTheEnd) {
   blocking.send(get("/block"));
   ASSERT_TRUE(eventually([&] { return handler_.handled == 1; }));
   auto stopped = stopping(5s);
-  TestClient waiting = client();  // in the backlog: whoever accepts is kept
+  TestClient waiting = client();  // in the backlog: accepting is blocked
   waiting.send(get("/late"));
   EXPECT_EQ(blocking.receive()->status, 200);
   const auto answer = waiting.receive();

@@ -8,8 +8,8 @@ namespace {
 using namespace std::chrono_literals;
 using boost::asio::awaitable;
 
-// Handlers that answer in pieces. A test whose handler uses its variables stops the server before
-// they go.
+// Handlers that answer in pieces. A test whose handler uses local variables must stop the server
+// before these go.
 class HttpStreamTest : public HttpTest {
  protected:
   // Waits on the connection's own executor.
@@ -22,7 +22,7 @@ class HttpStreamTest : public HttpTest {
     }
   }
 
-  // Answers /custom with these pieces; `length` is announced where it is given.
+  // Answers /custom with these pieces; announces `length` where it is given.
   void answer_with(std::vector<std::string> pieces,
                    std::optional<std::uint64_t> length = std::nullopt) {
     handler_.custom = [pieces, length](Request request, runtime::Cancel) -> awaitable<Response> {
@@ -36,7 +36,7 @@ class HttpStreamTest : public HttpTest {
     };
   }
 
-  // Has the head and the first piece, "one", of /custom.
+  // Returns a client that has the head and the first piece, "one", of /custom.
   TestClient client_with_first_chunk() {
     TestClient client = this->client();
     client.send(get("/custom"));
@@ -137,7 +137,7 @@ TEST_F(HttpStreamTest, HeadHasNoPieces) {
   EXPECT_TRUE(stop(5s));
 }
 
-// Whoever returns or fails before the end is not taken for one that is done.
+// A handler that returns or fails before the end is not taken for one that is done.
 TEST_F(HttpStreamTest, AnAnswerThatBreaksOffHasNoLastChunk) {
   for (const bool throws : {false, true}) {
     handler_.custom = [throws](Request request, runtime::Cancel) -> awaitable<Response> {
@@ -156,7 +156,7 @@ TEST_F(HttpStreamTest, AnAnswerThatBreaksOffHasNoLastChunk) {
   }
 }
 
-// Nothing but the connection's end says that the answer is over.
+// Only the connection's end would show that the answer is over.
 TEST_F(HttpStreamTest, AnAnswerThatBreaksOffIsResetWhereItsEndWouldLookRight) {
   handler_.custom = [](Request request, runtime::Cancel) -> awaitable<Response> {
     request.stream->begin({});
@@ -182,7 +182,7 @@ TEST_F(HttpStreamTest, ALengthIsKept) {
   }
 }
 
-// What a client has not read yet is in the kernel's buffers, or not written yet.
+// Data that a client has not read yet is in the kernel's buffers, or not written yet.
 TEST_F(HttpStreamTest, ASlowReaderSuspendsTheHandler) {
   constexpr std::size_t piece_bytes = 1u << 20;
   constexpr std::size_t pieces = 192;

@@ -17,7 +17,7 @@ namespace {
 
 using boost::asio::awaitable;
 
-// The kernel tells of an end once, and that was before anybody asked.
+// The kernel reports an end once, which was before anybody asked.
 TEST(Incoming, AnEndThatCameWhileNobodyWaitedIsToldAfterwards) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);

@@ -79,7 +79,7 @@ TEST_F(LiveJobsTest, ATaskStartsWithItsFirstStep) {
   EXPECT_TRUE(jobs_.watch(execution_.id, owner_, watcher_)->found.has_started);
 }
 
-// In whatever order they end, the others are still found.
+// In whatever order jobs end, the others are still found.
 TEST_F(LiveJobsTest, JobsEndInAnyOrder) {
   for (int first = 0; first < 3; ++first) {
     std::vector<Execution> executions;

@@ -1,4 +1,4 @@
-// Operations that several doors call, as the doors call them.
+// Operations that several doors share, called as the doors call them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Has one lesson, "1", of everybody; every other call fails as the test says.
+// Has one lesson, "1", for everybody; every other call fails as the test says.
 class FakeLessons final : public agent::LessonStore {
  public:
   boost::asio::awaitable<jail::Result<std::vector<agent::Lesson>>> recall(std::string, std::string,

@@ -1,4 +1,5 @@
-// What of a request a server inside a sandbox sees, and what of its answer the client.
+// The parts of a request that a server inside a sandbox sees, and the parts of its answer that the
+// client sees.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

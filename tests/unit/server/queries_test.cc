@@ -1,4 +1,4 @@
-// The tables of what stands behind the ?.
+// The tables of query parameters.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

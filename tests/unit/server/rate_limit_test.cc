@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A bucket and a clock that stands still until it is told to go on.
+// A bucket and a clock that stands still until the test moves it.
 class Bucket {
  public:
   explicit Bucket(RequestRate rate, std::size_t callers = 1) : limit_(rate, callers) {}
@@ -19,7 +19,7 @@ class Bucket {
   std::chrono::nanoseconds take(std::size_t caller = 0) { return limit_.take(caller, now_); }
   void pass(std::chrono::nanoseconds time) { now_ += time; }
 
-  // How many can be taken at this moment.
+  // Returns how many requests can be taken at this moment.
   int empty(std::size_t caller = 0) {
     int taken = 0;
     while (take(caller) == 0ns) ++taken;

@@ -83,7 +83,7 @@ agent::TaskResult full_task() {
   return task;
 }
 
-// Each byte of an answer is a field of the record, so what reads as the same answer is the same.
+// Every byte of an answer comes from a field of the record, so equal answers mean equal fields.
 std::string text_of(const RunResult& result) {
   return encode_result(result, job, OutputEncoding::base64);
 }
@@ -132,14 +132,14 @@ TEST(Records, ASandboxComesBackAsItWas) {
   sandbox.ended = 7us;
   const auto back = decode_sandbox(encode_record(sandbox));
   ASSERT_TRUE(back.has_value()) << back.error().message();
-  // The same bytes come from the same fields.
+  // Equal fields give equal bytes.
   EXPECT_EQ(encode_record(*back), encode_record(sandbox));
   EXPECT_NE(encode_record(*back), encode_record(SandboxRecord{}));
   EXPECT_EQ(back->outcome->code, "cpu_time");
   EXPECT_FALSE(decode_sandbox(encode_record(full_task())).has_value());
 }
 
-// A record that was written before is still read: the first fields of a program, and no others.
+// An older record can still be read: the first fields of a program, and no others.
 TEST(Records, OneThatEndsBeforeAFieldHasItsDefault) {
   const auto word = [](std::uint64_t number) {
     std::string bytes(8, '\0');
@@ -156,7 +156,7 @@ TEST(Records, OneThatEndsBeforeAFieldHasItsDefault) {
   EXPECT_EQ(back->result.status, Status::out_of_memory);
   EXPECT_EQ(back->result.outcome.code, "killed");
   EXPECT_EQ(back->encoding, OutputEncoding::utf8);
-  // 7 is no status, and 2 is no truth value.
+  // 7 is no valid status, and 2 is no valid boolean.
   const std::string wrong = word(7);
   EXPECT_FALSE(decode_program("\1p" + word(16) + word(8) + wrong).has_value());
 }
@@ -181,7 +181,7 @@ TEST(Records, WhatIsDamagedIsRefusedOrAnotherValue) {
   for (std::size_t at = 2; at < whole.size(); ++at) {
     std::string changed = whole;
     changed[at] = '\xff';
-    // Whichever it is, nothing is read beyond its bytes (under the sanitizers).
+    // In either case, nothing is read beyond the bytes (which the sanitizers check).
     if (const auto task = decode_task(changed)) encode_task(*task, job, job.created);
   }
 }
@@ -197,7 +197,7 @@ JobRecord empty_job(const char* kind) {
 TEST(OldAnswers, OfAProgramBecomesARecordThatIsAnsweredTheSame) {
   RunResult result = full_result();
   result.standard_output = "\xC3\xBC\n";
-  result.network = {};  // old answers told nothing of it
+  result.network = {};  // old answers do not contain it
   const std::string answer = encode_result(result, job, OutputEncoding::utf8);
   JobRecord kept = empty_job(code_job);
   kept.record = *record_of_old_answer(OldAnswer::program, answer);
@@ -206,7 +206,7 @@ TEST(OldAnswers, OfAProgramBecomesARecordThatIsAnsweredTheSame) {
 
 TEST(OldAnswers, OfATaskBecomesARecordThatIsAnsweredTheSame) {
   agent::TaskResult task = full_task();
-  task.artifacts = {};  // old answers of tasks had none
+  task.artifacts = {};  // old answers of tasks have none
   for (agent::Attempt& attempt : task.history) {
     if (!attempt.result) continue;
     attempt.result->standard_output = "out";

@@ -1,4 +1,4 @@
-// What is said of fields in runtime/service is what decoding does.
+// The descriptions of fields in runtime/service agree with decoding.
 #include "runtime/service/request_fields.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ RequestRules make_rules() {
 
 const RequestRules rules = make_rules();
 
-// Schemas of the three requests, as the server publishes them.
+// Returns the schemas of the three requests, as the server publishes them.
 Object schemas() {
   const auto document = json::parse(server::openapi_json(rules), "openapi");
   EXPECT_TRUE(document.has_value()) << document.error().message();
@@ -41,7 +41,7 @@ Object properties_in(const Object& schemas, const std::string& name) {
   return *schemas.at(name).as_object()->at("properties").as_object();
 }
 
-// Reads the field's default as its schema says it into a request that has defaults.
+// Reads the field's default in its schema into a request that has defaults.
 template <class Request>
 void read_defaults(std::span<const RequestField<Request>> fields, const Object& properties,
                    Request& request) {

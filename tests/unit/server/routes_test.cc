@@ -11,7 +11,7 @@ RouteHandler nothing() {
   return [](Call) -> boost::asio::awaitable<Response> { co_return Response(); };
 }
 
-// /a by GET and POST, /a/{id} by DELETE, an upgrade, and one that has no version.
+// The routes: /a by GET and POST, /a/{id} by DELETE, an upgrade, and one that has no version.
 RouteTable table() {
   RouteTable table;
   table.add({"GET", "/a", Access::key(Scope::read), Cost::record, nothing()});

@@ -1,4 +1,4 @@
-// What a key may ask for, at every door of the API.
+// The requests that a key allows, at every door of the API.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A key for each scope, called as the scope is.
+// A key for each scope, with the scope's name.
 ApiOptions options_with_a_key_of_each_scope() {
   runtime::Config config;
   for (const Scope scope : runtime::all_scopes) {
@@ -109,7 +109,7 @@ TEST_F(ApiTest, AToolOfMcpIsForTheScopeThatItNames) {
       {Scope::read, "list_files", R"({"sandbox": "x"})"}};
   for (const auto& [needed, tool, arguments] : tools) {
     for (const Scope scope : runtime::all_scopes) {
-      if (scope == needed && tool.find("reate") != tool.npos) continue;  // would make a jail
+      if (scope == needed && tool.find("reate") != tool.npos) continue;  // it would make a jail
       const auto refusal = HasSubstr("lacks the scope \\\"" + std::string(name_of(needed)));
       const std::string said = call(name_of(scope), tool, arguments);
       if (scope == needed) {

@@ -34,7 +34,7 @@ TestClient::TestClient(std::uint16_t port, const std::string& from, int receive_
 void TestClient::send(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (count <= 0) return;  // the server closed: what it answered shows in receive()
+    if (count <= 0) return;  // the server closed: receive() shows its answer
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
 }

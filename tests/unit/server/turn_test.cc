@@ -23,7 +23,7 @@ class TurnTest : public ::testing::Test {
     run();
   }
 
-  // All that can be done without anything from outside.
+  // Runs all that can be done without anything from outside.
   void run() {
     context_.restart();
     context_.poll();

@@ -167,7 +167,7 @@ TEST(WebhookMessage, HoldsTheEvent) {
 
 class WebhookPatienceTest : public ::testing::Test {
  protected:
-  // One that fails, so long after the first.
+  // Notes a failed try, that long after the first.
   void fail_after(std::chrono::milliseconds time,
                   std::optional<std::chrono::milliseconds> asked = {}) {
     WebhookSent sent;

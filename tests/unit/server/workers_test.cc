@@ -48,7 +48,7 @@ asio::awaitable<void> wait_for_ever(std::shared_ptr<int> held, asio::any_io_exec
   *held = 0;
 }
 
-// Each loop has something that belongs to the other.
+// Each loop holds an object that belongs to the other.
 TEST(Workers, WhatWaitsIsDroppedInAnyOrder) {
   const auto held = std::make_shared<int>(1);
   {

@@ -1,4 +1,4 @@
-// Files that an older version wrote, and tasks with what is kept of them while they run.
+// Files that an older version wrote, and tasks with their checkpoints while they run.
 #include <gmock/gmock.h>
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// As version 1 made it, with one job that ended and one that its server did not outlive.
+// A file of version 1, with one job that ended and one that outlived its server.
 constexpr const char* version_1 = R"sql(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE jobs (
@@ -43,7 +43,7 @@ INSERT INTO jobs (id, owner, status, language, code_sha256, created)
 PRAGMA application_id=1634169698;
 )sql";
 
-// What version 2 made of it: a result of each kind, and a task that its server did not outlive.
+// The same file of version 2: a result of each kind, and a task that outlived its server.
 constexpr const char* version_2 = R"sql(
 ALTER TABLE jobs ADD COLUMN kind TEXT NOT NULL DEFAULT 'code';
 CREATE TABLE checkpoints (

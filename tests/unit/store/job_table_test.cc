@@ -137,7 +137,7 @@ TEST(JobTable, OnlyItsOwnCursorsAreCursors) {
 
 TEST(JobTable, TheOldestGoWhenThereAreTooMany) {
   JobTable table = table_with({.kept = 3, .max_bytes = 1u << 30});
-  ASSERT_TRUE(table.insert(start_of("first")).has_value());  // runs on, so it stays
+  ASSERT_TRUE(table.insert(start_of("first")).has_value());  // it still runs, so it stays
   for (int i = 0; i < 10; ++i) add(table, start_of(std::to_string(i), 1s * i), end_of("error", ""));
   EXPECT_THAT(ids_of(*table.list({})), ElementsAre("9", "8", "7", "first"));
 }

@@ -113,7 +113,7 @@ TEST_F(JobsTest, NoneSeemsToRunForEver) {
   EXPECT_EQ(status_of("a"), "success");
 }
 
-// Jobs begin between the moment at which somebody asks and the moment at which the table is read.
+// Jobs begin between the moment of a request and the moment at which the table is read.
 TEST_F(JobsTest, OneThatRunsIsNeverCalledFailed) {
   for (int i = 0; i < 2000; ++i) begin("before-" + std::to_string(i));
   std::atomic<bool> goes_on{true};
@@ -160,7 +160,7 @@ TEST_F(JobsTest, ManyAtOnce) {
   EXPECT_EQ(jobs_.errors(), 0u);
 }
 
-// A disk that takes nothing beyond a size, by the kernel's own limit for files.
+// A disk that takes nothing beyond a size, simulated by the kernel's own limit for files.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
@@ -225,7 +225,7 @@ TEST_F(JobsOnDisk, AFullDiskIsSurvivedCountedAndSaid) {
   EXPECT_THAT(lines_, ElementsAre(HasSubstr("cannot be stored"), HasSubstr("stored again")));
 }
 
-// Rows of programs that begin still fit in, and those of their ends do not.
+// Rows of programs that begin still fit, but those of their ends do not.
 TEST_F(JobsOnDisk, AFullDiskIsSaidOnceHoweverManySmallRowsItTakes) {
   open(std::chrono::hours(1));
   const FullDisk full(400'000);
@@ -246,7 +246,7 @@ TEST_F(JobsOnDisk, ADurableEndIsCommittedWhenItHasSettled) {
     stored_->end(id, end_of("success"));
   }
   asio::co_spawn(pool_, stored_->settle(), asio::use_future).get();
-  // What another process would find, had this one been killed now.
+  // The state that another process would find if this one were killed now.
   const std::string copy = directory_ + "/copy.sqlite";
   std::filesystem::copy_file(path, copy);
   std::filesystem::copy_file(path + "-wal", copy + "-wal");

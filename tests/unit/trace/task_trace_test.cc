@@ -24,7 +24,7 @@ TEST(TaskTrace, WhatAProgramWritesWithoutEndIsNotKeptWithoutEnd) {
   const std::string page = trace.page({});
   EXPECT_NE(page.find("xxxx"), page.npos);
   EXPECT_NE(page.find("status: timeout"), page.npos);
-  EXPECT_NE(page.find("tttt"), page.npos);  // what comes later is not the program's fault
+  EXPECT_NE(page.find("tttt"), page.npos);  // later failures are not the program's fault
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ TEST(TraceHtml, ShowsWhatHappened) {
   EXPECT_THAT(page, Not(HasSubstr("SECRETCODE")));
   EXPECT_THAT(page, HasSubstr("prefers-color-scheme: dark"));
   EXPECT_THAT(page, HasSubstr("1.10 s"));
-  // For whoever wants to look at it.
+  // For a person who wants to look at it.
   if (const char* path = std::getenv("TRACE_PAGE")) std::ofstream(path) << page;
 }
 
@@ -130,7 +130,7 @@ TEST(TraceHtml, NothingThatComesFromOutsideIsMarkup) {
   EXPECT_THAT(page, Not(HasSubstr("\u202E")));
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;"));
   EXPECT_TRUE(json::is_utf8(page));
-  // Every attribute that stands in the page is one of ours.
+  // Every attribute in the page is one of ours.
   std::size_t at = 0;
   while ((at = page.find('<', at)) != page.npos) {
     const std::string tag = page.substr(at, page.find('>', at) - at);

@@ -1,4 +1,4 @@
-"""Where the server is, and what is shown to it."""
+"""The address of the server, and the key for it."""
 from __future__ import annotations
 
 import os
@@ -16,7 +16,7 @@ URL_VARIABLE, KEY_VARIABLE = "AGENT_SANDBOX_URL", "AGENT_SANDBOX_KEY"
 class Address:
     """One server: a host and port, or the path of a Unix socket."""
 
-    url: str  # in front of every path; of a Unix socket it names no host that can be opened
+    url: str  # in front of every path; for a Unix socket it names a host that cannot be resolved
     host: str
     port: int
     has_tls: bool
@@ -32,7 +32,7 @@ class Address:
         return f"unix:{self.socket_path}" if self.socket_path else self.url
 
     def of_port(self, sandbox_id: str, domain: Optional[str], port: int) -> Optional[str]:
-        """The origin of a port of a sandbox at a name of its own; None where there are no such names."""
+        """Returns the origin of a sandbox's port at a name of its own; None where there are no such names."""
         if self.socket_path:
             raise InvalidAddress("a Unix socket has no address to open")
         if not domain:
@@ -46,7 +46,7 @@ def _is_visible(text: str) -> bool:
 
 
 def address_of(url: Optional[str]) -> Address:
-    """Of `url`, else of AGENT_SANDBOX_URL, else of the server on this machine."""
+    """Returns the address in `url`, else in AGENT_SANDBOX_URL, else that of the server on this machine."""
     url = url or os.environ.get(URL_VARIABLE) or DEFAULT_URL
     if url.startswith("unix:"):
         path = url[len("unix:"):]
@@ -67,7 +67,7 @@ def address_of(url: Optional[str]) -> Address:
 
 
 def key_of(key: Optional[str]) -> Optional[str]:
-    """`key`, else AGENT_SANDBOX_KEY, else none. An empty one is none."""
+    """Returns `key`, else AGENT_SANDBOX_KEY, else None. An empty key counts as none."""
     key = os.environ.get(KEY_VARIABLE) if key is None else key
     if key and not _is_visible(key):
         raise InvalidAddress(f"the key: expected one without blanks, as in {KEY_VARIABLE}")
@@ -75,19 +75,19 @@ def key_of(key: Optional[str]) -> Optional[str]:
 
 
 def target_of(path: str, query: Mapping[str, Any]) -> str:
-    """`path` with what `query` has behind a ?; what is None is left out."""
+    """Returns `path` with `query` appended; members that are None are left out."""
     given: Iterable[Tuple[str, Any]] = ((name, value) for name, value in query.items() if value is not None)
     words = [(name, str(value).lower() if isinstance(value, bool) else str(value)) for name, value in given]
     return path + ("?" + urllib.parse.urlencode(words, quote_via=urllib.parse.quote) if words else "")
 
 
 def segment(text: str) -> str:
-    """One part of a path."""
+    """Encodes one segment of a path."""
     return urllib.parse.quote(text, safe="")
 
 
 def file_segment(path: str) -> str:
-    """The path of a file in a sandbox, with its slashes and without the first."""
+    """Encodes the path of a file in a sandbox: its slashes stay, except the first."""
     if not path.startswith("/"):
         raise ValueError(f"{path!r}: expected an absolute path in the sandbox, such as /workspace/{path}")
     return urllib.parse.quote(path[1:], safe="/")

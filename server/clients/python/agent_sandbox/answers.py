@@ -1,4 +1,4 @@
-"""Answers of the server as values with types. Each has all that came in `raw`, also fields that a later server has."""
+"""Answers of the server as typed values. `raw` of each is the whole answer, including fields of a later server."""
 from __future__ import annotations
 
 import base64
@@ -21,7 +21,7 @@ class Answer:
 
     @classmethod
     def of(cls: Type[_Answer], value: Any) -> _Answer:
-        """Reads `value` by the types of the fields. A name that Python keeps for itself has a _ behind it here."""
+        """Reads `value` by the types of the fields. A name that is a keyword of Python has a _ appended here."""
         if not isinstance(value, dict):
             raise UnexpectedAnswer(f"{cls.__name__}: expected an object, and not {type(value).__name__}")
         read: Dict[str, Any] = {"raw": value}
@@ -63,7 +63,7 @@ _READERS: Dict[type, Dict[str, Callable[[Any], Any]]] = {}
 
 
 def _readers_of(cls: type) -> Dict[str, Callable[[Any], Any]]:
-    """For each field of a kind of answer. They are made once."""
+    """The readers of a kind of answer's fields, which are made once."""
     if cls not in _READERS:
         hints = typing.get_type_hints(cls)
         _READERS[cls] = {field.name: _reader(hints[field.name]) for field in dataclasses.fields(cls) if field.name != "raw"}
@@ -72,7 +72,8 @@ def _readers_of(cls: type) -> Dict[str, Callable[[Any], Any]]:
 
 @dataclass(frozen=True)
 class Outcome(Answer):
-    """Why something ended: `code` for programs, `cause` in a sentence, and where a limit was met how much, and what to do."""
+    """The reason why something ended: `code` for programs, `cause` as a sentence; where a limit was met, the numbers
+    and a remedy."""
 
     code: str
     cause: str
@@ -112,7 +113,7 @@ class SkippedArtifact(Answer):
 
 @dataclass(frozen=True)
 class NetworkDecision(Answer):
-    """What became of connections that a program asked for. `decision` is refused, failed or allowed."""
+    """The decision on connections that a program asked for. `decision` is refused, failed or allowed."""
 
     destination: str
     decision: str
@@ -131,7 +132,7 @@ class Timings(Answer):
 
 @dataclass(frozen=True)
 class RunResult(Answer):
-    """What became of a program. `status` is success, error, timeout, out_of_memory, killed, violation or cancelled."""
+    """The result of a program. `status` is success, error, timeout, out_of_memory, killed, violation or cancelled."""
 
     job_id: str
     status: str
@@ -183,7 +184,7 @@ class Vote(Answer):
 
 @dataclass(frozen=True)
 class Attempt(Answer):
-    """One program that was written for a task, and what became of it."""
+    """One program that was written for a task, and its result."""
 
     attempt: int
     candidate: int
@@ -198,7 +199,7 @@ class Attempt(Answer):
 
 @dataclass(frozen=True)
 class TaskResult(Answer):
-    """What became of a task. One that was not solved has `success` False and why in `error`."""
+    """The result of a task. A task that was not solved has `success` False and the reason in `error`."""
 
     job_id: str
     status: str
@@ -305,7 +306,7 @@ class JobPage(Answer):
 
 @dataclass(frozen=True)
 class Template(Answer):
-    """What a jail has behind it before its program comes. `ready`, how many jails wait, is there for keys with `metrics`."""
+    """The preparations of a jail before its program comes. `ready` is how many jails wait, for keys with `metrics`."""
 
     name: str
     language: str
@@ -320,7 +321,7 @@ class TemplateList(Answer):
 
 @dataclass(frozen=True)
 class Health(Answer):
-    """Without a key, where one is configured, only `status` is there: ok or draining."""
+    """Without a key, where one is configured, only `status` is set: ok or draining."""
 
     status: str
     version: Optional[str] = None

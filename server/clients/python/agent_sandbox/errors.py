@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions. What happened to a program is none: that is in its result."""
+"""Errors as exceptions. The failure of a program is not an error: it is in its result."""
 from __future__ import annotations
 
 import json
@@ -10,11 +10,11 @@ _FIELD = re.compile(r'"?([A-Za-z_][\w.\[\]-]*)"?: ')
 
 
 class SandboxError(Exception):
-    """Everything that this package raises by itself."""
+    """The base of all exceptions that this package raises itself."""
 
 
 class InvalidAddress(SandboxError, ValueError):
-    """The URL or the key of the server is none."""
+    """The URL or the key of the server is invalid."""
 
 
 class ConnectionFailed(SandboxError):
@@ -22,7 +22,7 @@ class ConnectionFailed(SandboxError):
 
 
 class AnswerTimeout(ConnectionFailed):
-    """The server said nothing for so long that it was waited for no longer."""
+    """The server sent nothing for so long that it was no longer waited for."""
 
 
 class BrokenStream(ConnectionFailed):
@@ -30,7 +30,7 @@ class BrokenStream(ConnectionFailed):
 
 
 class UnexpectedAnswer(SandboxError):
-    """The answer is not what the interface promises: the address is that of another server, or of another version of it."""
+    """The answer violates the interface: the address is that of another server, or of another version of it."""
 
 
 class ApiError(SandboxError):
@@ -117,7 +117,7 @@ def of_problem(status: int, problem: Mapping[str, Any], headers: Optional[Mappin
 
 
 def of_answer(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
-    """The exception for an answer of HTTP that is a refusal, also where a proxy made it in words of its own."""
+    """Returns the exception for an HTTP answer that is a refusal, even where a proxy made it in a form of its own."""
     try:
         problem = json.loads(body)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What streams of events are made of."""
+"""The events of streams."""
 from __future__ import annotations
 
 import datetime
@@ -15,7 +15,8 @@ NDJSON = "application/x-ndjson"
 
 @dataclass(frozen=True)
 class Event(Answer):
-    """`data` is text for stdout, stderr and token, a value such as RunResult where `type` has one, and else what JSON has."""
+    """`data` is text for stdout, stderr and token, a value such as RunResult where `type` has one, and a JSON value
+    otherwise."""
 
     type: str
     data: Any
@@ -25,7 +26,7 @@ class Event(Answer):
 
 @dataclass(frozen=True)
 class FileChange(Answer):
-    """`from_` is there where a file was moved."""
+    """`from_` is set where a file was moved."""
 
     path: str
     directory: bool
@@ -33,13 +34,13 @@ class FileChange(Answer):
 
 
 class StreamKind(NamedTuple):
-    """Which event is the last one of a stream, and what the data of its events are."""
+    """The last event of a stream, and the types of its events' data."""
 
     last: str
     values: Mapping[str, Callable[[Any], Any]]
 
     def read(self, line: bytes) -> Event:
-        """One event. That of an error is raised."""
+        """Reads one event. An error event is raised."""
         try:
             event = Event.of(json.loads(line))
         except ValueError:

@@ -1,18 +1,18 @@
-"""Fields of requests: what is left out, and what stands in for bytes."""
+"""Fields of requests: omitted ones, and the encoding of bytes."""
 from __future__ import annotations
 
 import base64
 import enum
 from typing import Any, Collection, Dict, Mapping
 
-# Parameters of methods that are no fields.
+# Parameters of methods that are not fields.
 _OF_THE_CALL = ("self", "answer_seconds", "webhook_id")
-# Names that Python keeps for itself, or that say little in it.
+# Names that are keywords of Python, or that say little in it.
 _NAMES = {"start": "from", "end": "to"}
 
 
 class Unset(enum.Enum):
-    """The default of fields where None is a value of its own, which is JSON's null."""
+    """The default of fields where None is a value of its own, JSON's null."""
 
     UNSET = "unset"
 
@@ -31,6 +31,6 @@ def request_fields(parameters: Mapping[str, Any], nullable: Collection[str] = ()
 
 
 def _files(files: Mapping[str, Any]) -> Dict[str, Any]:
-    """Texts as they are, bytes in base64."""
+    """Keeps texts, and encodes bytes in base64."""
     return {path: {"base64": base64.b64encode(content).decode()} if isinstance(content, bytes) else content
             for path, content in files.items()}

@@ -27,7 +27,7 @@ def new_key() -> str:
 
 
 def accepted(key: str) -> str:
-    """What the server answers to `key`."""
+    """Returns the server's answer to `key`."""
     return base64.b64encode(hashlib.sha1((key + _GUID).encode()).digest()).decode()
 
 
@@ -37,7 +37,7 @@ def head_of(two_bytes: bytes) -> FrameHead:
 
 
 def frame(kind: int, content: bytes) -> bytes:
-    """A whole message in one frame, masked as those of clients are."""
+    """Returns a whole message in one frame, masked as a client's must be."""
     size = len(content)
     if size < 126:
         head = struct.pack("!BB", 0x80 | kind, 0x80 | size)

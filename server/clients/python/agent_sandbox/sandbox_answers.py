@@ -1,4 +1,4 @@
-"""Answers about sandboxes that live, what runs in them, their files, and webhooks."""
+"""Answers about living sandboxes, their processes and files, and webhooks."""
 from __future__ import annotations
 
 import datetime
@@ -18,7 +18,7 @@ class SandboxLimits(Answer):
 
 @dataclass(frozen=True)
 class SandboxDetails(Answer):
-    """How a sandbox stood when it was asked for. `state` is running, paused or ended."""
+    """The state of a sandbox when it was asked for. `state` is running, paused or ended."""
 
     id: str
     name: Optional[str]
@@ -117,7 +117,7 @@ class SandboxLogPage(Answer):
 
 @dataclass(frozen=True)
 class ProcessDetails(Answer):
-    """How a process stood when it was asked for. `state` is running or ended."""
+    """The state of a process when it was asked for. `state` is running or ended."""
 
     pid: int
     command: List[str]
@@ -165,7 +165,7 @@ class ProcessOutput(Answer):
 
     @property
     def text(self) -> str:
-        """Of both streams, in the order in which it came."""
+        """The text of both streams, in the order in which it came."""
         return "".join(piece.data for piece in self.pieces)
 
 
@@ -236,7 +236,7 @@ class Webhook(Answer):
 
 @dataclass(frozen=True)
 class CreatedWebhook(Webhook):
-    """With its secret, which is shown this once."""
+    """A webhook with its secret, which is shown only this once."""
 
     secret: str
 

@@ -1,4 +1,5 @@
-// How the server is reached: where it listens, and how many connections and requests it takes.
+// The settings for reaching the server: where it listens, and how many connections and requests it
+// takes.
 #include <chrono>
 #include <cstdint>
 #include <optional>

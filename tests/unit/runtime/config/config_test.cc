@@ -283,7 +283,7 @@ TEST_F(ConfigTest, TheNamedFileMustExistAndBeAnObject) {
               HasSubstr("duplicate key \"api_port\""));
 }
 
-// A file that is there and cannot be read may have held the keys.
+// A file that exists but cannot be read may have held the keys.
 TEST_F(ConfigTest, ADefaultFileThatCannotBeReadIsNoMissingOne) {
   std::filesystem::create_symlink("nowhere", "agent-sandbox.json");
   EXPECT_THAT(error(), HasSubstr("agent-sandbox.json: No such file"));
@@ -293,7 +293,7 @@ TEST_F(ConfigTest, ADefaultFileThatCannotBeReadIsNoMissingOne) {
   EXPECT_THAT(error(), HasSubstr(".env: Is a directory"));
 }
 
-// Others, and programs in jails that have the directory as a volume, may put files there.
+// Other users, and programs in jails that have the directory as a volume, may put files there.
 TEST_F(ConfigTest, AFoundFileOfSomebodyElseIsRefused) {
   for (const std::string name : {"agent-sandbox.json", ".env"}) {
     sources_ = {};
@@ -307,7 +307,7 @@ TEST_F(ConfigTest, AFoundFileOfSomebodyElseIsRefused) {
       ASSERT_EQ(::chown(name.c_str(), 60801, 60801), 0);
       EXPECT_THAT(error(), HasSubstr(name + ": belongs to user 60801"));
     }
-    // Who names it means it.
+    // An operator who names the file means it.
     (name == ".env" ? sources_.dotenv_path : sources_.file_path) = directory_ + "/" + name;
     sources_.file_was_found = sources_.dotenv_was_found = false;
     std::filesystem::permissions(name, std::filesystem::perms(0666));

@@ -1,6 +1,6 @@
-// What people read about the settings beside the table that the program reads them by: the manual
-// page agent-sandbox.json(5), which has everything, settings.md, whose table has every variable, and
-// the README of runtime/config, whose table has what only the file has.
+// The documents about the settings, compared with the table that the program uses: the manual page
+// agent-sandbox.json(5), which has everything; settings.md, whose table has every variable; and the
+// README of runtime/config, whose table has the settings that only the file has.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::string content(const std::string& path) {
 
 std::string page() { return content("server/deploy/man/agent-sandbox.json.5"); }
 
-// Small letters, and any blanks as one: a page breaks its lines where it likes.
+// Converts to small letters, and any blanks to one: a page breaks its lines anywhere.
 std::string normal(const std::string& text) {
   std::string result;
   for (const char c : text) {
@@ -39,7 +39,7 @@ std::string normal(const std::string& text) {
   return result;
 }
 
-// The first groups of all matches; of two groups "FIRST SECOND".
+// Returns the first groups of all matches; with two groups "FIRST SECOND".
 std::set<std::string> all_of(const std::string& text, const std::string& pattern) {
   std::set<std::string> found;
   const std::regex regex(pattern);
@@ -49,12 +49,12 @@ std::set<std::string> all_of(const std::string& text, const std::string& pattern
   return found;
 }
 
-// What `.It Ic key , Ev NAME` lines name, as "key NAME".
+// Returns the names in `.It Ic key , Ev NAME` lines, as "key NAME".
 std::set<std::string> in_manual(const std::string& text) {
   return all_of(text, R"(\n\.It Ic (\S+)(?: , Ev (\S+))?(?=\n))");
 }
 
-// What the first cells of the table below the line `header` name, in `...`.
+// Returns the `...` names in the first cells of the table below the line `header`.
 std::set<std::string> in_table(const std::string& text, const std::string& header) {
   const std::size_t begin = text.find("\n" + header + "\n|---");
   EXPECT_NE(begin, text.npos) << header;
@@ -65,7 +65,7 @@ std::set<std::string> in_table(const std::string& text, const std::string& heade
   return all_of(first_cells, "`([^`]+)`");
 }
 
-// What all providers have stands in the table once, for the first of them.
+// The settings that all providers have stand in the table once, for the first of them.
 std::string as_in_table(const std::string& name) {
   const auto providers = known_providers();
   const std::string first = upper(providers.front().name);

@@ -28,7 +28,7 @@ async def pause(seconds: float) -> None:
 
 
 class ByteStream(asyncio.Protocol):
-    """One connection. What arrived stays readable when the connection breaks: a refusal may be what came last."""
+    """One connection. Received bytes stay readable when the connection breaks: a refusal may be among them."""
 
     def __init__(self) -> None:
         self._transport: Optional[asyncio.Transport] = None
@@ -86,16 +86,16 @@ class ByteStream(asyncio.Protocol):
 
     @property
     def has_input(self) -> bool:
-        """Whether bytes, or the end, are there without waiting."""
+        """Returns whether bytes, or the end, can be read without waiting."""
         return bool(self._input) or self._is_over
 
     @property
     def is_fresh(self) -> bool:
-        """Whether nothing came since the last answer, not even the end."""
+        """Returns whether nothing came since the last answer, not even the end."""
         return not self.has_input
 
     async def read(self, seconds: float) -> bytes:
-        """Some bytes, none at the end. Waits for them for `seconds`."""
+        """Returns some bytes, none at the end. Waits for them for `seconds`."""
         if not self.has_input:
             self._reader = asyncio.get_running_loop().create_future()
             await self._within(self._reader, seconds, "said nothing")
@@ -118,7 +118,7 @@ class ByteStream(asyncio.Protocol):
             await asyncio.sleep(0)  # lets what the server says arrive: it may refuse what is being sent
 
     def close(self) -> None:
-        """What was not sent by then is not."""
+        """Bytes that were not sent by then are dropped."""
         if self._transport:
             self._transport.abort()
 

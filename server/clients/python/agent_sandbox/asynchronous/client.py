@@ -1,4 +1,4 @@
-"""The client: programs, tasks, and the ways to all else."""
+"""The client: programs, tasks, and access to everything else."""
 from __future__ import annotations
 
 import ssl
@@ -17,7 +17,7 @@ from .webhooks import AsyncWebhooks
 Network = Union[str, Mapping[str, List[str]]]  # "none", or {"allow": ["host:port", ...]}
 Files = Mapping[str, Union[str, bytes]]
 
-# What a program may take at most where the operator changed nothing, and what a task or a suite of them is waited for.
+# The server's default maximum for a program, and how long a task or a suite of them is waited for.
 _LONGEST_PROGRAM_SECONDS = 60.0
 _LONGEST_TASK_SECONDS = 3600.0
 
@@ -61,7 +61,8 @@ class AsyncClient:
                        env: Optional[Mapping[str, str]] = None, files: Optional[Files] = None, artifacts: Optional[List[str]] = None,
                        timeout_seconds: Optional[float] = None, memory_limit_mb: Optional[int] = None, template: Optional[str] = None,
                        output_encoding: Optional[str] = None, network: Optional[Network] = None) -> AsyncEventStream:
-        """The same as events while it runs: started, stdout, stderr, execution_result with a RunResult, complete. Whoever leaves cancels it."""
+        """The same as events while it runs: started, stdout, stderr, execution_result with a RunResult, complete.
+        Closing the stream cancels it."""
         return AsyncEventStream(self._session, Request("POST", "/execute", body=request_fields(locals())), CODE)
 
     async def run(self, task: str, *, max_attempts: Optional[int] = None, tests: Optional[str] = None, write_tests: Optional[bool] = None,
@@ -77,44 +78,44 @@ class AsyncClient:
                    files: Optional[Files] = None, artifacts: Optional[List[str]] = None, timeout_seconds: Optional[float] = None,
                    memory_limit_mb: Optional[int] = None, swarm: Optional[bool] = None, candidates: Optional[int] = None, lessons: Optional[bool] = None,
                    provider: Optional[str] = None, model: Optional[str] = None) -> AsyncEventStream:
-        """The same step by step, up to complete with a TaskResult. Whoever leaves cancels it."""
+        """The same step by step, up to complete with a TaskResult. Closing the stream cancels it."""
         return AsyncEventStream(self._session, Request("POST", "/execute", body=request_fields(locals())), TASK)
 
     async def benchmark(self, *, suite: Optional[str] = None, max_problems: Optional[int] = None, max_attempts: Optional[int] = None,
                         provider: Optional[str] = None, model: Optional[str] = None, answer_seconds: Optional[float] = None) -> BenchmarkReport:
-        """Has a suite of tasks solved, and counts."""
+        """Has a suite of tasks solved, and returns the counts."""
         fields = request_fields(locals())
         longest = self._longest(answer_seconds, _LONGEST_TASK_SECONDS)
         return BenchmarkReport.of(await self._session.json(Request("POST", "/benchmark", body=fields, answer_seconds=longest)))
 
     async def audit(self, *, kind: Optional[str] = None, sandbox: Optional[str] = None, limit: Optional[int] = None,
                     cursor: Optional[str] = None) -> SandboxEventPage:
-        """What happened in all sandboxes of the key, newest first."""
+        """Returns the events of all sandboxes of the key, newest first."""
         query = request_fields(locals())
         return SandboxEventPage.of(await self._session.json(Request("GET", "/v1/audit", query)))
 
     def audit_stream(self, *, kind: Optional[str] = None, sandbox: Optional[str] = None, cursor: Optional[str] = None) -> AsyncEventStream:
-        """The same oldest first while it happens, from now on or behind the event whose number is `cursor`."""
+        """The same, oldest first, as they happen: from now on, or after the event whose number is `cursor`."""
         return AsyncEventStream(self._session, Request("GET", "/v1/audit", request_fields(locals())), FOLLOWED)
 
     async def templates(self) -> List[Template]:
-        """Those that a request may name."""
+        """Returns the templates that a request may name."""
         return TemplateList.of(await self._session.json(Request("GET", "/v1/templates"))).templates
 
     async def health(self) -> Health:
-        """Whether the server is there. One that is stopping is an Unavailable."""
+        """Checks that the server is there. A server that is stopping raises Unavailable."""
         return Health.of(await self._session.json(Request("GET", "/health")))
 
     async def stats(self) -> Stats:
         return Stats.of(await self._session.json(Request("GET", "/stats")))
 
     async def metrics(self) -> str:
-        """The same for Prometheus."""
+        """The same in Prometheus's format."""
         reply = await self._session.open(Request("GET", "/metrics", accept="text/plain"))
         return (await reply.all()).decode()
 
     async def openapi(self) -> Dict[str, Any]:
-        """The description of the interface."""
+        """Returns the description of the interface."""
         document: Dict[str, Any] = await self._session.json(Request("GET", "/openapi.json"))
         return document
 

@@ -10,19 +10,20 @@ PIECE = 64 * 1024
 _LONGEST_LINE = 64 * 1024
 _MOST_HEADERS = 200
 
-# What is sent as it is: bytes, a file that is read in pieces, or pieces.
+# A body that is sent unchanged: bytes, a file that is read in pieces, or pieces.
 Content = Union[bytes, BinaryIO, AsyncIterable[bytes]]
 
 
 class AsyncConnection:
-    """Knows nothing of what it carries. One request at a time."""
+    """Does not know the content that it carries. One request at a time."""
 
     def __init__(self, stream: ByteStream) -> None:
         self.stream = stream
         self._input = bytearray()
 
     async def ask(self, method: str, target: str, headers: Dict[str, str], content: Optional[Content], seconds: float) -> bool:
-        """Sends a request. Where the server answers before it has all of it, the rest is not sent: whether all was."""
+        """Sends a request. Where the server answers before it has all of it, the rest is not sent. Returns whether
+        all was sent."""
         has_length = content is None or isinstance(content, bytes)
         if isinstance(content, bytes):
             headers["Content-Length"] = str(len(content))
@@ -53,7 +54,7 @@ class AsyncConnection:
         return True
 
     async def head(self, seconds: float) -> Tuple[int, Dict[str, str]]:
-        """The status and headers of an answer, names in lower case."""
+        """Returns the status and headers of an answer, names in lower case."""
         while True:
             words = (await self.line(seconds)).split(" ", 2)
             if len(words) < 2 or not words[0].startswith("HTTP/1.") or not words[1].isdigit():
@@ -77,7 +78,7 @@ class AsyncConnection:
         return line.decode("latin-1").rstrip("\r")
 
     async def some(self, most: int, seconds: float) -> bytes:
-        """Up to `most` bytes, none at the end of the connection."""
+        """Returns up to `most` bytes, none at the end of the connection."""
         if not self._input:
             self._input += await self.stream.read(seconds)
         taken = bytes(self._input[:most])
@@ -118,7 +119,7 @@ class AsyncBody:
             self.leaves_connection = headers.get("connection", "").lower() != "close"
 
     async def some(self, seconds: float) -> bytes:
-        """Some bytes, none at the end. An answer that breaks off is a ConnectionFailed."""
+        """Returns some bytes, none at the end. An answer that breaks off raises ConnectionFailed."""
         if self.is_over:
             return b""
         if self._in_chunks and self._left == 0 and await self._is_last_chunk(seconds):
@@ -150,7 +151,7 @@ class AsyncBody:
 
 
 async def pieces_of(content: Content) -> AsyncIterable[bytes]:
-    """What is to be sent, none of it longer than it comes, a file in pieces."""
+    """Returns the pieces of a body; a file is read in pieces."""
     if isinstance(content, bytes):
         for start in range(0, len(content), PIECE):
             yield content[start:start + PIECE]

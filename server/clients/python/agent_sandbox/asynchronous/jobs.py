@@ -1,4 +1,4 @@
-"""Past and present runs, and what was learnt from tasks."""
+"""Past and present runs, and the lessons of tasks."""
 from __future__ import annotations
 
 from typing import AsyncIterator, Optional
@@ -16,11 +16,11 @@ class AsyncJobs:
         self._session = session
 
     async def list(self, *, status: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None) -> JobPage:
-        """One page, newest first."""
+        """Returns one page, newest first."""
         return JobPage.of(await self._session.json(Request("GET", "/jobs", request_fields(locals()))))
 
     async def iterate(self, *, status: Optional[str] = None) -> AsyncIterator[JobSummary]:
-        """All pages."""
+        """Iterates over all pages."""
         page = await self.list(status=status, limit=200)
         while True:
             for job in page.jobs:
@@ -33,11 +33,11 @@ class AsyncJobs:
         return Job.of(await self._session.json(Request("GET", f"/jobs/{segment(job_id)}")))
 
     def stream(self, job_id: str) -> AsyncEventStream:
-        """What happens in a job from now on, up to complete with the Job and its result."""
+        """The events of a job from now on, up to complete with the Job and its result."""
         return AsyncEventStream(self._session, Request("GET", f"/jobs/{segment(job_id)}"), JOB)
 
     async def cancel(self, job_id: str) -> None:
-        """Its caller is answered with status cancelled. One that has ended is a Conflict."""
+        """Cancels a job; its caller gets the status cancelled. A job that has ended raises Conflict."""
         await self._session.done(Request("DELETE", f"/jobs/{segment(job_id)}"))
 
 
@@ -49,7 +49,7 @@ class AsyncLessons:
         return LessonPage.of(await self._session.json(Request("GET", "/lessons", request_fields(locals()))))
 
     async def erase(self, lesson_id: str) -> int:
-        """Forgets one. Returns how many are gone."""
+        """Erases one lesson. Returns how many are gone."""
         return Erased.of(await self._session.json(Request("DELETE", f"/lessons/{segment(lesson_id)}"))).erased
 
     async def erase_all(self) -> int:

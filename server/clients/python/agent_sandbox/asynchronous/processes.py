@@ -12,7 +12,7 @@ from .terminal import AsyncTerminal
 
 Command = Union[str, List[str]]
 
-# A sandbox lives no longer, and so does a command in it.
+# A sandbox does not live longer, and so neither does a command in it.
 _LONGEST_COMMAND_SECONDS = 86400.0
 
 
@@ -34,18 +34,18 @@ class AsyncProcesses:
     def run_stream(self, command: Command, *, env: Optional[Mapping[str, str]] = None, working_directory: Optional[str] = None,
                    stdin: Optional[str] = None, keep_stdin_open: Optional[bool] = None, pty: Optional[Mapping[str, int]] = None,
                    timeout_seconds: Optional[float] = None, output_encoding: Optional[str] = None) -> AsyncEventStream:
-        """The same as events while it runs: started, stdout, stderr, exit. Whoever leaves ends it."""
+        """The same as events while it runs: started, stdout, stderr, exit. Closing the stream ends the process."""
         return AsyncEventStream(self._session, Request("POST", self._path, body=request_fields(locals())), PROCESS)
 
     async def start(self, command: Command, *, env: Optional[Mapping[str, str]] = None, working_directory: Optional[str] = None,
                     stdin: Optional[str] = None, keep_stdin_open: Optional[bool] = None, pty: Optional[Mapping[str, int]] = None,
                     timeout_seconds: Optional[float] = None) -> AsyncProcess:
-        """Starts it in the background, where it goes on by itself."""
+        """Starts a command in the background, where it goes on by itself."""
         fields = {**request_fields(locals()), "background": True}
         return self._process(await self._session.json(Request("POST", self._path, body=fields)))
 
     async def list(self) -> List[ProcessDetails]:
-        """Those that run, and the last 32 that ended."""
+        """Returns the running processes, and the last 32 that ended."""
         return ProcessList.of(await self._session.json(Request("GET", self._path))).processes
 
     async def get(self, pid: int) -> AsyncProcess:
@@ -53,7 +53,7 @@ class AsyncProcesses:
 
     def terminal(self, *, columns: Optional[int] = None, rows: Optional[int] = None, command: Optional[str] = None,
                  pid: Optional[int] = None) -> AsyncTerminal:
-        """A login shell, a command, or a process that has a terminal, over a WebSocket. Whoever leaves hangs up."""
+        """Opens a login shell, a command, or a process that has a terminal, over a WebSocket. Closing it hangs up."""
         return AsyncTerminal(self._session, f"{self._sandbox_path}/terminal", request_fields(locals()))
 
     def _process(self, details: Any) -> AsyncProcess:
@@ -61,7 +61,7 @@ class AsyncProcesses:
 
 
 class AsyncProcess:
-    """One process. `details` is how it stood when it was last asked for; `refresh()` asks again."""
+    """One process. `details` is its state when it was last asked for; `refresh()` asks again."""
 
     def __init__(self, session: AsyncSession, processes_path: str, details: ProcessDetails) -> None:
         self._session, self.details = session, details
@@ -79,7 +79,8 @@ class AsyncProcess:
         return self.details
 
     async def wait(self, *, on_output: Optional[Callable[[str, str], object]] = None) -> ProcessDetails:
-        """Until it has ended. `on_output` is called with stdout or stderr, and what came, from the beginning of what is kept."""
+        """Waits until it has ended. `on_output` is called with stdout or stderr and the output, from the beginning
+        of what is kept."""
         async for event in self.output_stream():
             if event.type in ("stdout", "stderr") and on_output:
                 on_output(event.type, event.data)
@@ -88,15 +89,15 @@ class AsyncProcess:
         return self.details
 
     async def output(self, *, start: Optional[int] = None, encoding: Optional[str] = None) -> ProcessOutput:
-        """What it printed from the byte `start` on; the latest 256 KiB are kept."""
+        """Returns its output from the byte `start` on; the latest 256 KiB are kept."""
         return ProcessOutput.of(await self._session.json(Request("GET", f"{self.path}/output", request_fields(locals()))))
 
     def output_stream(self, *, start: Optional[int] = None, encoding: Optional[str] = None) -> AsyncEventStream:
-        """The same, and then what it prints: stdout, stderr, lost, exit. Whoever leaves ends nothing."""
+        """The same, and then new output: stdout, stderr, lost, exit. Closing the stream does not end the process."""
         return AsyncEventStream(self._session, Request("GET", f"{self.path}/output", request_fields(locals())), PROCESS)
 
     async def write(self, data: Union[str, bytes], *, close: Optional[bool] = None) -> None:
-        """Writes to its input; returns when that has taken it. With `close` no more follows."""
+        """Writes to its input; returns when the process has taken it. With `close` no more follows."""
         fields = request_fields(locals())
         if isinstance(data, bytes):
             fields.update(data=base64.b64encode(data).decode(), encoding="base64")
@@ -106,11 +107,11 @@ class AsyncProcess:
         await self.write("", close=True)
 
     async def signal(self, signal: Union[str, int], *, group: Optional[bool] = None) -> None:
-        """SIGTERM, or 15; with `group` to its process group."""
+        """Sends SIGTERM, or 15; with `group` to its process group."""
         await self._session.done(Request("POST", f"{self.path}/signal", body=request_fields(locals())))
 
     async def resize(self, columns: int, rows: int) -> None:
-        """Of its terminal."""
+        """Resizes its terminal."""
         await self._session.done(Request("POST", f"{self.path}/resize", body=request_fields(locals())))
 
     async def delete(self) -> None:

@@ -24,22 +24,23 @@ class AsyncSandboxes:
                      limits: Optional[Mapping[str, float]] = None, timeout_seconds: Union[float, None, Unset] = UNSET,
                      idle_seconds: Union[float, None, Unset] = UNSET, on_timeout: Optional[str] = None,
                      auto_resume: Optional[bool] = None, network: Optional[Network] = None) -> AsyncSandbox:
-        """A sandbox that lives for `timeout_seconds` (None: as long as the operator allows). Entered by `with` it is deleted at its end."""
+        """Makes a sandbox that lives for `timeout_seconds` (None: as long as the operator allows). A `with` block
+        deletes it at its end."""
         fields = request_fields(locals(), _NULLABLE)
         return AsyncSandbox(self._session, SandboxDetails.of(await self._session.json(Request("POST", "/v1/sandboxes", body=fields))))
 
     async def get(self, sandbox_id: str) -> AsyncSandbox:
-        """By its id, or by its name while it lives."""
+        """Finds a sandbox by its id, or by its name while it lives."""
         details = await self._session.json(Request("GET", f"/v1/sandboxes/{segment(sandbox_id)}"))
         return AsyncSandbox(self._session, SandboxDetails.of(details))
 
     async def list(self, *, state: Optional[str] = None, metadata: Optional[str] = None, limit: Optional[int] = None,
                    cursor: Optional[str] = None) -> SandboxPage:
-        """One page, newest first. `metadata` is `name:value`."""
+        """Returns one page, newest first. `metadata` is `name:value`."""
         return SandboxPage.of(await self._session.json(Request("GET", "/v1/sandboxes", request_fields(locals()))))
 
     async def iterate(self, *, state: Optional[str] = None, metadata: Optional[str] = None) -> AsyncIterator[SandboxDetails]:
-        """All pages."""
+        """Iterates over all pages."""
         page = await self.list(state=state, metadata=metadata, limit=200)
         while True:
             for details in page.sandboxes:
@@ -50,7 +51,7 @@ class AsyncSandboxes:
 
 
 class AsyncSandbox:
-    """One sandbox. `details` is how it stood when it was last asked for; `refresh()` asks again."""
+    """One sandbox. `details` is its state when it was last asked for; `refresh()` asks again."""
 
     def __init__(self, session: AsyncSession, details: SandboxDetails) -> None:
         self._session = session
@@ -89,11 +90,11 @@ class AsyncSandbox:
 
     async def change(self, *, timeout_seconds: Union[float, None, Unset] = UNSET, idle_seconds: Union[float, None, Unset] = UNSET,
                      metadata: Optional[Mapping[str, str]] = None, network: Optional[Network] = None) -> SandboxDetails:
-        """What is left out stays. The lifetime counts from now on, and the network is another one at once."""
+        """Changes the given fields. The lifetime counts from now on, and the network changes at once."""
         return await self._changed(Request("PATCH", self.path, body=request_fields(locals(), _NULLABLE)))
 
     async def renew(self, timeout_seconds: Optional[float]) -> SandboxDetails:
-        """Lets it live so long from now on."""
+        """Lets it live for this long from now on."""
         return await self.change(timeout_seconds=timeout_seconds)
 
     async def pause(self) -> SandboxDetails:
@@ -104,7 +105,7 @@ class AsyncSandbox:
         return await self._changed(Request("POST", f"{self.path}/resume"))
 
     async def renew_token(self) -> SandboxDetails:
-        """Another access token, in place of the old one."""
+        """Replaces its access token."""
         return await self._changed(Request("POST", f"{self.path}/token"))
 
     async def delete(self) -> None:
@@ -112,29 +113,31 @@ class AsyncSandbox:
         await self._session.done(Request("DELETE", self.path))
 
     async def events(self, *, kind: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None) -> SandboxEventPage:
-        """What happened in it, oldest first."""
+        """Returns its events, oldest first."""
         return SandboxEventPage.of(await self._session.json(Request("GET", f"{self.path}/events", request_fields(locals()))))
 
     def events_stream(self, *, kind: Optional[str] = None, cursor: Optional[str] = None) -> AsyncEventStream:
-        """The same and then what happens, until it has ended."""
+        """The same, and then new events, until it has ended."""
         return AsyncEventStream(self._session, Request("GET", f"{self.path}/events", request_fields(locals())), FOLLOWED)
 
     async def logs(self, *, start: Optional[int] = None, tail: Optional[int] = None, limit: Optional[int] = None,
                    process: Optional[int] = None, stream: Optional[str] = None, encoding: Optional[str] = None) -> SandboxLogPage:
-        """What all its processes printed, in the order in which it came: from the byte `start` on, or the latest `tail` lines."""
+        """Returns the output of all its processes, in the order in which it came: from the byte `start` on, or the
+        latest `tail` lines."""
         return SandboxLogPage.of(await self._session.json(Request("GET", f"{self.path}/logs", request_fields(locals()))))
 
     def logs_stream(self, *, start: Optional[int] = None, tail: Optional[int] = None, process: Optional[int] = None,
                     stream: Optional[str] = None, encoding: Optional[str] = None) -> AsyncEventStream:
-        """The same and then what is printed, until it has ended."""
+        """The same, and then new output, until it has ended."""
         return AsyncEventStream(self._session, Request("GET", f"{self.path}/logs", request_fields(locals())), FOLLOWED)
 
     async def metrics(self, *, start: Union[str, float, None] = None, end: Union[str, float, None] = None) -> SandboxMetrics:
-        """What it uses now, and what it used between two times (RFC 3339, or seconds since 1970)."""
+        """Returns its current usage, and that between two times (RFC 3339, or seconds since 1970)."""
         return SandboxMetrics.of(await self._session.json(Request("GET", f"{self.path}/metrics", request_fields(locals()))))
 
     def port_url(self, port: int, path: str = "/", *, with_token: bool = False) -> str:
-        """Where a server in it is reached that listens on `port`. With its access token the address opens it without a key."""
+        """Returns the address of a server in it that listens on `port`. With its access token the address opens it
+        without a key."""
         base = self._session.address.of_port(self.id, self.details.domain, port) or f"{self._session.address.url}{self.path}/ports/{port}"
         url = base + "/" + path.lstrip("/")
         if with_token and self.details.access_token:

@@ -22,7 +22,7 @@ _Self = TypeVar("_Self", bound="AsyncReader")
 
 
 class Request(NamedTuple):
-    """What is asked for."""
+    """One request."""
 
     method: str
     path: str
@@ -35,7 +35,7 @@ class Request(NamedTuple):
 
 
 class AsyncReply:
-    """An answer whose body was not read yet."""
+    """An answer whose body has not been read yet."""
 
     def __init__(self, session: AsyncSession, connection: AsyncConnection, status: int, headers: Dict[str, str], body: AsyncBody,
                  seconds: float) -> None:
@@ -61,7 +61,7 @@ class AsyncReply:
         return b"".join(pieces)
 
     def close(self) -> None:
-        """Ends the connection, unless all of the answer was read: then it serves again, and is no more this answer's."""
+        """Ends the connection, unless all of the answer was read: the connection is then reused."""
         if self._is_left:
             return
         self._is_left = True
@@ -69,7 +69,7 @@ class AsyncReply:
 
 
 class AsyncSession:
-    """Threads may share it, and so may tasks of one event loop."""
+    """May be shared by threads, and by tasks of one event loop."""
 
     def __init__(self, url: Optional[str], key: Optional[str], connect_seconds: float, answer_seconds: float,
                  tls: Optional[ssl.SSLContext]) -> None:
@@ -88,11 +88,11 @@ class AsyncSession:
             raise errors.UnexpectedAnswer(f"{self.address.shown}: expected JSON: {body[:100]!r}") from None
 
     async def done(self, request: Request) -> None:
-        """For what is answered without a value."""
+        """Sends a request whose answer has no value."""
         await (await self.open(request)).all()
 
     async def open(self, request: Request) -> AsyncReply:
-        """The answer, unless it is a refusal, which is raised."""
+        """Returns the answer, unless it is a refusal, which is raised."""
         seconds = self.answer_seconds if request.answer_seconds is None else request.answer_seconds
         is_repeatable = request.method in _SAFE_TO_REPEAT and (request.content is None or isinstance(request.content, bytes))
         while True:
@@ -102,7 +102,7 @@ class AsyncSession:
                 break
             except BaseException as error:
                 connection.close()
-                # The server may close a connection that waits at the moment in which it is used again.
+                # The server may close an idle connection at the moment in which it is used again.
                 if isinstance(error, errors.AnswerTimeout) or not (was_used and is_repeatable and isinstance(error, errors.ConnectionFailed)):
                     raise
         if reply.status >= 300:
@@ -110,7 +110,7 @@ class AsyncSession:
         return reply
 
     def headers(self, accept: str) -> Dict[str, str]:
-        """Those of every request."""
+        """Returns the headers of every request."""
         fields = {"Host": self.address.host_header, "User-Agent": "agent-sandbox-python", "Accept": accept}
         if self._key:
             fields["Authorization"] = f"Bearer {self._key}"
@@ -126,7 +126,7 @@ class AsyncSession:
             connection.close()
 
     def close(self) -> None:
-        """Ends the connections that wait. Those of streams end with these."""
+        """Ends the idle connections. Those of streams end with the streams."""
         while self._idle:
             self._idle.pop()[1].close()
 
@@ -156,7 +156,8 @@ class AsyncSession:
 
 
 class AsyncReader:
-    """An answer that is read while it comes. It is asked for when it is entered or first read, and left when it is closed."""
+    """An answer that is read as it comes. The request is sent when it is entered or first read, and the answer is
+    left when it is closed."""
 
     def __init__(self, session: AsyncSession, request: Request) -> None:
         self._session, self._request = session, request
@@ -171,7 +172,7 @@ class AsyncReader:
         self.close()
 
     def close(self) -> None:
-        """Leaves. What was asked for by it alone, as a program in the foreground, ends."""
+        """Leaves the answer. Work that runs only for it, such as a program in the foreground, ends."""
         self._is_over = True
         if self._reply:
             self._reply.close()
@@ -202,12 +203,13 @@ class AsyncByteReader(AsyncReader):
         return content
 
     async def headers(self) -> Mapping[str, str]:
-        """Of the answer, names in lower case: etag, content-length, content-range."""
+        """Returns the headers of the answer, names in lower case: etag, content-length, content-range."""
         return (await self._opened()).headers
 
 
 class AsyncEventStream(AsyncReader):
-    """An iterator of events. After the last one it ends; an error among them is raised, and so is a stream that breaks off."""
+    """An iterator of events. It ends after the last one; an error event is raised, and so is a stream that breaks
+    off."""
 
     def __init__(self, session: AsyncSession, request: Request, kind: StreamKind) -> None:
         super().__init__(session, request._replace(accept=NDJSON))
@@ -262,7 +264,7 @@ class AsyncEventStream(AsyncReader):
         return line
 
     async def _finish(self) -> None:
-        """Reads what ends the answer, so that its connection serves again."""
+        """Reads the end of the answer, so that its connection can be reused."""
         if self._reply:
             await self._reply.all()
         self._reply = None

@@ -53,7 +53,7 @@ class AsyncTerminal:
             self._connection = None
 
     async def write(self, content: Union[str, bytes]) -> None:
-        """What is typed."""
+        """Sends input."""
         typed = content.encode() if isinstance(content, str) else content
         for start in range(0, len(typed), frames.LONGEST_SENT):
             await self._send(frames.BINARY, typed[start:start + frames.LONGEST_SENT])
@@ -65,7 +65,7 @@ class AsyncTerminal:
         await self._say({"type": "signal", "signal": signal, "group": group})
 
     async def read(self) -> bytes:
-        """Some of what it shows, none at its end."""
+        """Returns some output, none at its end."""
         while self._connection:
             kind, content = await self._message()
             if kind == frames.BINARY:
@@ -104,7 +104,7 @@ class AsyncTerminal:
         await self._open().stream.write(frames.frame(kind, content), self._seconds)
 
     async def _message(self) -> Tuple[int, bytes]:
-        """The next whole one. Pings are answered."""
+        """Returns the next whole message. Pings are answered."""
         whole, kind = b"", frames.CONTINUED
         while True:
             part, is_last, content = await self._frame()

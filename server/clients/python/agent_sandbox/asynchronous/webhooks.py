@@ -1,4 +1,4 @@
-"""Events of sandboxes, sent to where their owner says."""
+"""Sends events of sandboxes to a URL that their owner names."""
 from __future__ import annotations
 
 from typing import List, Optional
@@ -16,7 +16,7 @@ class AsyncWebhooks:
         self._session = session
 
     async def create(self, url: str, events: List[str], *, name: Optional[str] = None) -> CreatedWebhook:
-        """Its `secret` is shown this once."""
+        """Makes a webhook. Its `secret` is shown only this once."""
         fields = request_fields(locals())
         return CreatedWebhook.of(await self._session.json(Request("POST", "/v1/webhooks", body=fields)))
 
@@ -28,7 +28,7 @@ class AsyncWebhooks:
 
     async def change(self, webhook_id: str, *, url: Optional[str] = None, events: Optional[List[str]] = None,
                      name: Optional[str] = None, enabled: Optional[bool] = None) -> Webhook:
-        """What is left out stays. `enabled` False stops it, True lets it go on."""
+        """Changes the given fields. `enabled` False stops it, True lets it go on."""
         fields = request_fields(locals())
         return Webhook.of(await self._session.json(Request("PATCH", self._path(webhook_id), body=fields)))
 
@@ -36,12 +36,12 @@ class AsyncWebhooks:
         await self._session.done(Request("DELETE", self._path(webhook_id)))
 
     async def replace_secret(self, webhook_id: str, *, previous_seconds: Optional[float] = None) -> CreatedWebhook:
-        """Another secret, beside which the one before signs for `previous_seconds`, by default a day."""
+        """Replaces the secret. The former one signs as well for `previous_seconds`, by default a day."""
         fields = request_fields(locals())
         return CreatedWebhook.of(await self._session.json(Request("POST", f"{self._path(webhook_id)}/secret", body=fields)))
 
     async def test(self, webhook_id: str) -> WebhookTry:
-        """Sends a message of type test once, and returns what became of it."""
+        """Sends a message of type test once, and returns its outcome."""
         longest = self._session.answer_seconds + _LONGEST_TEST_SECONDS
         return WebhookTry.of(await self._session.json(Request("POST", f"{self._path(webhook_id)}/test", answer_seconds=longest)))
 

@@ -58,20 +58,21 @@ class ByteStream:
 
     @property
     def has_input(self) -> bool:
-        """Whether bytes, or the end, are there without waiting. Over TLS what has arrived may be no bytes of the answer."""
+        """Returns whether bytes, or the end, can be read without waiting. Over TLS, received data may be no bytes of
+        the answer."""
         if isinstance(self._socket, ssl.SSLSocket):
             return self._socket.pending() > 0
         return not self.is_fresh
 
     @property
     def is_fresh(self) -> bool:
-        """Whether nothing came since the last answer, not even the end."""
+        """Returns whether nothing came since the last answer, not even the end."""
         readable = select.poll()
         readable.register(self._socket, select.POLLIN)
         return not readable.poll(0)
 
     def read(self, seconds: float) -> bytes:
-        """Some bytes, none at the end. Waits for them for `seconds`."""
+        """Returns some bytes, none at the end. Waits for them for `seconds`."""
         try:
             self._socket.settimeout(seconds)
             return self._socket.recv(_PIECE)
@@ -81,7 +82,7 @@ class ByteStream:
             raise ConnectionFailed(f"the connection broke off: {error}") from error
 
     def write(self, content: bytes, seconds: float) -> None:
-        """Waits for the server to take it, for `seconds` for each piece."""
+        """Waits for the server to take the bytes, for `seconds` for each piece."""
         left = memoryview(content)
         try:
             with self._writing:

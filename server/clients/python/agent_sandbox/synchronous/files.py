@@ -12,7 +12,7 @@ from ..sandbox_answers import FileEntry, FileList, SearchResult, SignedUrl
 from .byte_stream import write_file
 from .session import ByteReader, EventStream, Session, Request
 
-# Bytes and texts as they are, a file in pieces, or pieces.
+# Bytes and texts are sent unchanged, a file in pieces; or pieces.
 Content = Union[str, bytes, BinaryIO, Iterable[bytes]]
 _TAR = "application/x-tar"
 
@@ -28,36 +28,38 @@ class Files:
         return (self.read(path)).decode()
 
     def read_stream(self, path: str, *, start: Optional[int] = None, end: Optional[int] = None) -> ByteReader:
-        """In pieces while they come, none of it held: all of it, or the bytes from `start` to in front of `end`."""
+        """Reads in pieces as they come, without holding the file: all of it, or the bytes from `start` up to, not
+        including, `end`."""
         headers: Dict[str, str] = {}
         if start is not None or end is not None:
             headers["Range"] = f"bytes={start or 0}-" + ("" if end is None else str(end - 1))
         return ByteReader(self._session, Request("GET", self._path(path), headers=headers, accept="*/*"))
 
     def read_to(self, path: str, file: BinaryIO) -> int:
-        """Into a file of this side. Returns how many bytes there were."""
+        """Reads into a local file. Returns how many bytes there were."""
         return self._copy(self.read_stream(path), file)
 
     def write(self, path: str, content: Content, *, mode: Optional[str] = None) -> FileEntry:
-        """In place of an older one at once, when all is there. Directories on the way are made. `mode` is octal, such as "0755"."""
+        """Replaces an older file at once, when the new one is complete. Makes missing directories. `mode` is octal,
+        such as "0755"."""
         request = Request("PUT", self._path(path), {"mode": mode}, content=content.encode() if isinstance(content, str) else content,
                           headers={"Content-Type": "application/octet-stream"})
         return FileEntry.of(self._session.json(request))
 
     def read_tree(self, path: str) -> ByteReader:
-        """A directory with all that is below it, as a tar archive in pieces."""
+        """Reads a directory with everything below it, as a tar archive in pieces."""
         return ByteReader(self._session, Request("GET", self._path(path), {"tar": True}, accept=_TAR))
 
     def read_tree_to(self, path: str, file: BinaryIO) -> int:
         return self._copy(self.read_tree(path), file)
 
     def write_tree(self, path: str, archive: Union[bytes, BinaryIO, Iterable[bytes]]) -> FileEntry:
-        """Unpacks a plain tar archive in a directory, which is made where there is none."""
+        """Unpacks a plain tar archive in a directory, which is made where it does not exist."""
         request = Request("PUT", self._path(path), content=archive, headers={"Content-Type": _TAR})
         return FileEntry.of(self._session.json(request))
 
     def stat(self, path: str) -> FileEntry:
-        """Of a link itself, not of where it leads."""
+        """Describes a file; a link is described itself, not its target."""
         return FileEntry.of(self._session.json(Request("GET", self._path(path), {"stat": True})))
 
     def exists(self, path: str) -> bool:
@@ -70,30 +72,31 @@ class Files:
         return True
 
     def list(self, path: str, *, depth: Optional[int] = None) -> FileList:
-        """At most 10000 entries, sorted by path."""
+        """Returns at most 10000 entries, sorted by path."""
         return FileList.of(self._session.json(Request("GET", self._path(path), {"list": True, "depth": depth})))
 
     def move(self, path: str, move_to: str) -> FileEntry:
-        """A file that is there is replaced, a directory is not."""
+        """Moves a file. It replaces an existing file, but not a directory."""
         return FileEntry.of(self._session.json(Request("POST", self._path(path), body={"move_to": move_to})))
 
     def make_directory(self, path: str) -> FileEntry:
-        """And those above it."""
+        """Makes a directory and those above it."""
         return FileEntry.of(self._session.json(Request("POST", self._path(path), body={"make_directory": True})))
 
     def remove(self, path: str, *, recursive: Optional[bool] = None) -> None:
         self._session.done(Request("DELETE", self._path(path), {"recursive": recursive}))
 
     def search(self, query: str, *, path: Optional[str] = None, limit: Optional[int] = None) -> SearchResult:
-        """Lines of text files in which `query` stands as it is."""
+        """Returns the lines of text files that contain `query` literally."""
         return SearchResult.of(self._session.json(Request("GET", f"{self._sandbox_path}/search", request_fields(locals()))))
 
     def sign(self, path: str, *, operation: Optional[str] = None, expires_in_seconds: Optional[int] = None) -> SignedUrl:
-        """A URL that opens one file without a key: to `read`, or to `write` by PUT."""
+        """Returns a URL that opens one file without a key: to `read`, or to `write` by PUT."""
         return SignedUrl.of(self._session.json(Request("POST", f"{self._sandbox_path}/sign", body=request_fields(locals()))))
 
     def watch(self, path: Optional[str] = None, *, recursive: Optional[bool] = None) -> EventStream:
-        """What happens to files as events: watching first, then created, written, attributes, moved, removed, overflow, end."""
+        """Changes to files as events: watching first, then created, written, attributes, moved, removed, overflow,
+        end."""
         return EventStream(self._session, Request("GET", f"{self._sandbox_path}/watch", request_fields(locals())), WATCHED)
 
     def _path(self, path: str) -> str:

@@ -1,5 +1,5 @@
 # Written by write_synchronous.py from asynchronous/jobs.py.
-"""Past and present runs, and what was learnt from tasks."""
+"""Past and present runs, and the lessons of tasks."""
 from __future__ import annotations
 
 from typing import Iterator, Optional
@@ -17,11 +17,11 @@ class Jobs:
         self._session = session
 
     def list(self, *, status: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None) -> JobPage:
-        """One page, newest first."""
+        """Returns one page, newest first."""
         return JobPage.of(self._session.json(Request("GET", "/jobs", request_fields(locals()))))
 
     def iterate(self, *, status: Optional[str] = None) -> Iterator[JobSummary]:
-        """All pages."""
+        """Iterates over all pages."""
         page = self.list(status=status, limit=200)
         while True:
             for job in page.jobs:
@@ -34,11 +34,11 @@ class Jobs:
         return Job.of(self._session.json(Request("GET", f"/jobs/{segment(job_id)}")))
 
     def stream(self, job_id: str) -> EventStream:
-        """What happens in a job from now on, up to complete with the Job and its result."""
+        """The events of a job from now on, up to complete with the Job and its result."""
         return EventStream(self._session, Request("GET", f"/jobs/{segment(job_id)}"), JOB)
 
     def cancel(self, job_id: str) -> None:
-        """Its caller is answered with status cancelled. One that has ended is a Conflict."""
+        """Cancels a job; its caller gets the status cancelled. A job that has ended raises Conflict."""
         self._session.done(Request("DELETE", f"/jobs/{segment(job_id)}"))
 
 
@@ -50,7 +50,7 @@ class Lessons:
         return LessonPage.of(self._session.json(Request("GET", "/lessons", request_fields(locals()))))
 
     def erase(self, lesson_id: str) -> int:
-        """Forgets one. Returns how many are gone."""
+        """Erases one lesson. Returns how many are gone."""
         return Erased.of(self._session.json(Request("DELETE", f"/lessons/{segment(lesson_id)}"))).erased
 
     def erase_all(self) -> int:

@@ -54,7 +54,7 @@ class Terminal:
             self._connection = None
 
     def write(self, content: Union[str, bytes]) -> None:
-        """What is typed."""
+        """Sends input."""
         typed = content.encode() if isinstance(content, str) else content
         for start in range(0, len(typed), frames.LONGEST_SENT):
             self._send(frames.BINARY, typed[start:start + frames.LONGEST_SENT])
@@ -66,7 +66,7 @@ class Terminal:
         self._say({"type": "signal", "signal": signal, "group": group})
 
     def read(self) -> bytes:
-        """Some of what it shows, none at its end."""
+        """Returns some output, none at its end."""
         while self._connection:
             kind, content = self._message()
             if kind == frames.BINARY:
@@ -105,7 +105,7 @@ class Terminal:
         self._open().stream.write(frames.frame(kind, content), self._seconds)
 
     def _message(self) -> Tuple[int, bytes]:
-        """The next whole one. Pings are answered."""
+        """Returns the next whole message. Pings are answered."""
         whole, kind = b"", frames.CONTINUED
         while True:
             part, is_last, content = self._frame()

@@ -1,5 +1,5 @@
 # Written by write_synchronous.py from asynchronous/webhooks.py.
-"""Events of sandboxes, sent to where their owner says."""
+"""Sends events of sandboxes to a URL that their owner names."""
 from __future__ import annotations
 
 from typing import List, Optional
@@ -17,7 +17,7 @@ class Webhooks:
         self._session = session
 
     def create(self, url: str, events: List[str], *, name: Optional[str] = None) -> CreatedWebhook:
-        """Its `secret` is shown this once."""
+        """Makes a webhook. Its `secret` is shown only this once."""
         fields = request_fields(locals())
         return CreatedWebhook.of(self._session.json(Request("POST", "/v1/webhooks", body=fields)))
 
@@ -29,7 +29,7 @@ class Webhooks:
 
     def change(self, webhook_id: str, *, url: Optional[str] = None, events: Optional[List[str]] = None,
                      name: Optional[str] = None, enabled: Optional[bool] = None) -> Webhook:
-        """What is left out stays. `enabled` False stops it, True lets it go on."""
+        """Changes the given fields. `enabled` False stops it, True lets it go on."""
         fields = request_fields(locals())
         return Webhook.of(self._session.json(Request("PATCH", self._path(webhook_id), body=fields)))
 
@@ -37,12 +37,12 @@ class Webhooks:
         self._session.done(Request("DELETE", self._path(webhook_id)))
 
     def replace_secret(self, webhook_id: str, *, previous_seconds: Optional[float] = None) -> CreatedWebhook:
-        """Another secret, beside which the one before signs for `previous_seconds`, by default a day."""
+        """Replaces the secret. The former one signs as well for `previous_seconds`, by default a day."""
         fields = request_fields(locals())
         return CreatedWebhook.of(self._session.json(Request("POST", f"{self._path(webhook_id)}/secret", body=fields)))
 
     def test(self, webhook_id: str) -> WebhookTry:
-        """Sends a message of type test once, and returns what became of it."""
+        """Sends a message of type test once, and returns its outcome."""
         longest = self._session.answer_seconds + _LONGEST_TEST_SECONDS
         return WebhookTry.of(self._session.json(Request("POST", f"{self._path(webhook_id)}/test", answer_seconds=longest)))
 
