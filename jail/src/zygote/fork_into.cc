@@ -2,6 +2,7 @@
 
 #include <linux/sched.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,13 +54,14 @@ void report_failure(int channel, long error) {
   leave();
 }
 
-// The jail's only user may be another one of the host than the zygote's. Who joins the user
-// namespace of another one is undumpable from then on, which the plan ends when it has confined the
-// guest.
+// The jail's only user may be another one of the host than the zygote's. To join the user namespace
+// of another one makes the memory undumpable, and init could not look into what it counts.
 inline long become_guests_user() {
-  const long done = raw::call(SYS_setresgid, wire::guest_gid, wire::guest_gid, wire::guest_gid);
-  if (done < 0) return done;
-  return raw::call(SYS_setresuid, wire::guest_uid, wire::guest_uid, wire::guest_uid);
+  long done = raw::call(SYS_setresgid, wire::guest_gid, wire::guest_gid, wire::guest_gid);
+  if (done == 0) {
+    done = raw::call(SYS_setresuid, wire::guest_uid, wire::guest_uid, wire::guest_uid);
+  }
+  return done == 0 ? raw::call(SYS_prctl, PR_SET_DUMPABLE, 1) : done;
 }
 
 // 0 or a negative errno.
