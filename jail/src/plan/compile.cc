@@ -251,7 +251,6 @@ Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host,
   add_limits(builder, plan, spec, host);
   add_forked_privileges(builder, host);
   add_domain(builder, add_ruleset(builder, spec, host, GuestProgram::of_zygote), host);
-  if (host.ids_of_jails.count > 0) add_dumpable(builder);
   add_guest_filter(builder, spec);
   return finished(builder, std::move(plan));
 }

@@ -64,7 +64,6 @@ void add_limits(Builder& builder, Plan& plan, const JailSpec& spec,
                 const HostFacts& host);                                                 // limits.cc
 void add_zygote_limits(Builder& builder, const JailSpec& spec, const HostFacts& host);  // limits.cc
 void add_forked_privileges(Builder& builder, const HostFacts& host);  // privileges.cc
-void add_dumpable(Builder& builder);                                  // privileges.cc
 void add_zygote_privileges(Builder& builder, const HostFacts& host);  // privileges.cc
 void add_domain(Builder& builder, const std::optional<SlotRef>& ruleset,
                 const HostFacts& host);                         // landlock.cc

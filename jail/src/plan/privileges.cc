@@ -69,12 +69,6 @@ void add_forked_privileges(Builder& builder, const HostFacts& host) {
   give_up_privileges(builder, host);
 }
 
-// It has joined the user namespace of another user of the host, which made its memory undumpable
-// until here: others in the jail could have read it, and it had every capability there.
-void add_dumpable(Builder& builder) {
-  add_prctl(builder, PR_SET_DUMPABLE, 1, "let its files in /proc be its own");
-}
-
 // Its forks join network namespaces that belong to the host's user namespace, which takes a
 // capability there, and, where init is another user, another one to join by init's pidfd. They lose
 // them with everything else when they join the jail's.

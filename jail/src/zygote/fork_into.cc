@@ -2,6 +2,7 @@
 
 #include <linux/sched.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,13 +60,14 @@ inline long join_pid_namespace(const Place& place) {
   return raw::call(SYS_setns, from, CLONE_NEWPID);
 }
 
-// The jail's only user may be another one of the host than the zygote's. Who joins the user
-// namespace of another one is undumpable from then on, which the plan ends when it has confined the
-// guest.
+// The jail's only user may be another one of the host than the zygote's. To join the user namespace
+// of another one makes the memory undumpable, and init could not look into what it counts.
 inline long become_guests_user() {
-  const long done = raw::call(SYS_setresgid, wire::guest_gid, wire::guest_gid, wire::guest_gid);
-  if (done < 0) return done;
-  return raw::call(SYS_setresuid, wire::guest_uid, wire::guest_uid, wire::guest_uid);
+  long done = raw::call(SYS_setresgid, wire::guest_gid, wire::guest_gid, wire::guest_gid);
+  if (done == 0) {
+    done = raw::call(SYS_setresuid, wire::guest_uid, wire::guest_uid, wire::guest_uid);
+  }
+  return done == 0 ? raw::call(SYS_prctl, PR_SET_DUMPABLE, 1) : done;
 }
 
 // All other namespaces. 0 or a negative errno.
