@@ -64,7 +64,7 @@ class EgressAudit {
 
   struct OfKind {
     double left = burst;                                        // may be reported one by one
-    Time counted_at{};                                          // when the next part of it began
+    Time counted_at{};                                          // when `together` began
     std::map<std::string, EgressNews, std::less<>> together{};  // by destination
   };
   static constexpr double burst = 32;
