@@ -98,8 +98,7 @@ class ReflexionLoop {
   std::uint32_t round_ = 1;            // number of the current round
   std::uint32_t executed_ = 0;         // number of rounds that ran something
   std::size_t round_begin_ = 0;        // index in the history
-  std::size_t reported_ = 0;           // number of attempts that TaskOptions::on_attempt has been
-                                       // given
+  std::size_t reported_ = 0;           // attempts that on_attempt has been given
   std::optional<std::size_t> chosen_;  // the best of the last round that was run
 };
 

@@ -38,8 +38,7 @@ struct Answer {
   std::vector<std::string> dependencies;  // coder
   std::string tests;                      // tester
   std::string plan;                       // architect
-  std::vector<std::string> findings;      // reviewer, security, optimizer; for an architect:
-                                          // pitfalls
+  std::vector<std::string> findings;      // reviewer, security, optimizer; an architect's pitfalls
   bool approves = false;                  // reviewer, security, optimizer
   double confidence = 0;                  // 0 .. 1: reviewer, security, optimizer, critic
   Critique critique;                      // critic

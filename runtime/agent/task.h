@@ -34,13 +34,10 @@ struct TaskBudget {
 
 struct TaskRequest {
   std::string task;
-  std::uint32_t max_attempts = 3;      // rounds of executions; the `candidates` of one round count
-                                       // as one
-  std::string tests;                   // Python appended to each program, which must then exit with
-                                       // 0
-  std::vector<InputFile> files;        // present before each program starts
-  std::vector<std::string> artifacts;  // globs of the files to be returned from the program that
-                                       // solves it
+  std::uint32_t max_attempts = 3;           // rounds; the `candidates` of one count as one
+  std::string tests;                        // Python appended to each program: it must exit with 0
+  std::vector<InputFile> files;             // present before each program starts
+  std::vector<std::string> artifacts;       // globs of the files to return
   std::chrono::milliseconds timeout{5000};  // of each program
   std::uint32_t memory_limit_mb = 256;      // for each program
   Team team = Team::coder;
@@ -97,8 +94,7 @@ struct TaskResult {
   std::vector<std::string> dependencies;
   std::string reasoning;
   std::vector<Attempt> history;
-  jail::Collection artifacts;  // files of the program that solved it; attempts in the history have
-                               // none
+  jail::Collection artifacts;  // of the program that solved it; those in the history have none
   std::uint32_t attempts = 0;  // number of executions
   std::map<std::string, llm::Usage> usage;  // by provider
   std::chrono::milliseconds execution_time{0};

@@ -172,8 +172,7 @@ struct FlagSetting {
 struct ConfigSources {
   std::optional<std::string> file_path;    // read if set, and must then be readable
   std::optional<std::string> dotenv_path;  // the same
-  bool file_was_found = false;             // find_default_files() has set file_path, and nobody
-                                           // named it
+  bool file_was_found = false;             // by find_default_files(); nobody named it
   bool dotenv_was_found = false;
   Environment environment;
   std::vector<FlagSetting> flags;

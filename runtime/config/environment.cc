@@ -64,8 +64,8 @@ Environment process_environment() {
     const std::string_view text = *entry;
     const std::size_t equals = text.find('=');
     if (equals == text.npos) continue;
-    environment.emplace(text.substr(0, equals), text.substr(equals + 1));  // as with getenv(), the
-                                                                           // first one wins
+    environment.emplace(text.substr(0, equals), text.substr(equals + 1));  // as getenv(): the first
+                                                                           // wins
   }
   return environment;
 }

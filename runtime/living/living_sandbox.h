@@ -46,8 +46,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   // While the sandbox is paused, these times stand still.
   struct Times {
     std::chrono::milliseconds lifetime{};             // from its start on
-    std::optional<std::chrono::milliseconds> idle{};  // how long it may stay unused; nullopt: for
-                                                      // ever
+    std::optional<std::chrono::milliseconds> idle{};  // longest time unused; nullopt: for ever
     std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};  // however often it is renewed
   };
   struct Pausing {
@@ -245,8 +244,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   std::chrono::system_clock::time_point ends_at_{};  // the same by the calendar
   struct Pause {
     std::optional<Cause> why{};                     // nullopt: somebody asked for it
-    Time give_up_at{};                              // the pause fails where it has not begun by
-                                                    // then
+    Time give_up_at{};                              // it fails if it has not begun by then
     std::optional<Time> began{};                    // once nothing ran any more
     std::chrono::system_clock::time_point since{};  // the same as calendar time
     std::chrono::milliseconds left{};               // the lifetime left afterwards

@@ -38,8 +38,7 @@ class Merge {
   }
 
  private:
-  using Place = std::pair<std::uint64_t, std::size_t>;  // the place, and the index of the source
-                                                        // that it belongs to
+  using Place = std::pair<std::uint64_t, std::size_t>;  // a place, and the index of its source
 
   bool is_open() const { return page_.entries.size() < query_.max_pieces && bytes_left_ > 0; }
 

@@ -22,8 +22,7 @@ enum class Egress : bool { off, by_request };
 class Launchers {
  public:
   struct Options {
-    boost::asio::any_io_executor executor;  // the executor on which the proxy's decisions are
-                                            // passed on
+    boost::asio::any_io_executor executor;  // for the proxy's decisions
     std::optional<jail::CgroupTree> cgroups;
     std::shared_ptr<const jail::IdRange> ids;  // null: jails have this process's user
     Egress egress = Egress::off;

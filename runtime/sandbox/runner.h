@@ -36,8 +36,7 @@ struct RunnerOptions {
   std::size_t output_cap_bytes = 1u << 20;  // of each stream
   std::uint32_t max_running = 16;           // jails alive at once
   std::uint32_t max_queued = 256;           // requests that wait for a place
-  std::uint32_t max_of_a_caller = 0;        // running and waiting requests of each caller; 0: no
-                                            // bound
+  std::uint32_t max_of_a_caller = 0;        // requests of each caller; 0: no bound
   std::uint32_t cpu_percent = 100;          // percent of one core, for each jail
   // The tree in which each jail gets a leaf; without it rlimits and a watchdog hold the limits.
   std::optional<jail::CgroupTree> cgroups;

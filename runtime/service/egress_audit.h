@@ -63,10 +63,8 @@ class EgressAudit {
   static constexpr std::size_t kinds = 3;
 
   struct OfKind {
-    double left = burst;                                        // number that may be reported one
-                                                                // by one
-    Time counted_at{};                                          // the time since which more of it
-                                                                // has come
+    double left = burst;                                        // may be reported one by one
+    Time counted_at{};                                          // when `together` began
     std::map<std::string, EgressNews, std::less<>> together{};  // by destination
   };
   static constexpr double burst = 32;

@@ -116,18 +116,14 @@ class Sandbox {
 class Sandboxes {
  public:
   struct Options {
-    std::uint32_t most = 100;                                        // number of sandboxes that
-                                                                     // live at a time
-    std::uint32_t max_per_owner = 100;                               // number of one owner's
-                                                                     // sandboxes among these
+    std::uint32_t most = 100;                                        // that live at a time
+    std::uint32_t max_per_owner = 100;                               // of these, for each owner
     std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};  // not counting pauses
     std::chrono::milliseconds max_paused{std::chrono::hours(24)};
-    std::uint32_t max_memory_mb = 2048;        // the most that requests may ask for, as remedies
-                                               // say
+    std::uint32_t max_memory_mb = 2048;        // bound of requests, for remedies
     double cores = 1;                          // processor time that each may use
     std::uint32_t max_port_connections = 256;  // of all sandboxes together
-    std::string ports_domain = {};             // domain of the ports' host names; empty: there are
-                                               // none
+    std::string ports_domain = {};             // of the ports' host names; empty: none
   };
 
   // Sandboxes of an earlier server are known as ended.

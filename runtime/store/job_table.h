@@ -18,8 +18,7 @@ namespace runtime {
 struct JobBounds {
   std::uint32_t kept = 1000;               // number of finished jobs; the oldest are dropped first
   std::uint64_t max_bytes = 256ull << 20;  // size of all their records together
-  bool durable = false;                    // a commit waits for the disk, and an answer for the
-                                           // commit
+  bool durable = false;                    // commits, and so answers, wait for the disk
 };
 
 // Must be used by one thread at a time. Errors are Database's.

@@ -87,8 +87,7 @@ HttpServer::Worker& HttpServer::idlest() {
 void HttpServer::start_session(Socket socket, Worker& worker) {
   close_on_exec(socket.native_handle());
   error_code ignored;
-  socket.set_option(asio::ip::tcp::no_delay(true), ignored);  // Unix sockets do not have this
-                                                              // option
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);  // Unix sockets lack this option
   const std::string peer = peer_of(socket.native_handle());
   const auto session = Session::create(std::move(socket), options_, budget_, handler_, logger_);
   if (auto why = why_too_many(peer); !why) {

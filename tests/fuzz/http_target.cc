@@ -32,8 +32,7 @@ constexpr std::size_t longest_input = 16'000;  // what the socket accepts at onc
 // The server's reaction to one client's bytes.
 struct Outcome {
   std::vector<RequestHead> admitted;
-  std::vector<std::pair<std::size_t, std::string>> handled;  // indices in `admitted`, with their
-                                                             // bodies
+  std::vector<std::pair<std::size_t, std::string>> handled;  // indices in `admitted`, bodies
   std::vector<int> reported;  // the status of each answer, as reported to the handler
   bool switched = false;      // the last request left HTTP
   std::string sent;

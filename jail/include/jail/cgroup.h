@@ -33,8 +33,7 @@ struct LeafUsage {
   std::uint64_t memory_peak_bytes = 0;
   std::uint64_t cpu_user_us = 0;
   std::uint64_t cpu_system_us = 0;
-  bool out_of_memory = false;  // the kernel killed a process of the leaf since its memory limit was
-                               // reached
+  bool out_of_memory = false;  // a process of the leaf was killed at its memory limit
 };
 
 class CgroupTree;

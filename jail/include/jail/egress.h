@@ -54,8 +54,7 @@ struct EgressDecision {
                                // `ended`, that its rule was taken away, or empty
   std::uint64_t sent = 0;      // bytes from the jail, where event is `ended`
   std::uint64_t received = 0;  // bytes to the jail, the same
-  std::uint64_t dropped = 0;   // decisions before this one that were dropped because nobody took
-                               // them in time
+  std::uint64_t dropped = 0;   // earlier decisions that nobody took in time
   std::chrono::milliseconds lasted{0};  // since it was connected, where event is `ended`
 };
 

@@ -30,8 +30,7 @@ struct LauncherOptions {
 // How far the kernel's Landlock confines guests, in addition to their mounts, namespaces and
 // filter.
 struct LandlockReach {
-  int version = 0;       // version of its interface; 0: the kernel has none that serves, not even
-                         // for files
+  int version = 0;       // of its interface; 0: the kernel has none that serves
   bool signals = false;  // whether it confines signals and abstract sockets too, not files alone
 };
 

@@ -86,8 +86,7 @@ struct PoolState {
   std::uint32_t leased = 0;     // leased and not yet given up
   std::uint32_t target = 0;     // how many the pool wants ready
   std::uint64_t leases = 0;     // since it was opened
-  std::uint64_t misses = 0;     // leases for which no jail was ready, so that one was made on
-                                // demand
+  std::uint64_t misses = 0;     // leases for which a jail was made on demand
   std::uint64_t zygotes = 0;    // started so far; 0 unless Warmth::forked
   std::uint64_t failures = 0;   // jails and zygotes that could not be made
   std::string trouble;          // why no jail can be made; empty while all is well
@@ -96,8 +95,7 @@ struct PoolState {
 // Arguments and variables of one program, in addition to the template's.
 struct Invocation {
   std::vector<std::string> arguments;  // after argv of the template
-  std::vector<std::string> env;        // "NAME=value"; the whole environment, in place of the
-                                       // template's
+  std::vector<std::string> env;        // "NAME=value"; replaces the template's environment
 };
 
 // A pool of waiting jails. Thread-safe. The owner's event loop watches event_fd(); any thread may

@@ -54,8 +54,7 @@ jail_status jail_collect(int directory, const char* const* globs, const jail_col
                          jail_collection** collection, jail_error* error);
 void jail_collection_destroy(jail_collection* collection);
 size_t jail_collection_files(const jail_collection* collection);
-size_t jail_collection_skipped(const jail_collection* collection);  // the number of those that are
-                                                                    // listed
+size_t jail_collection_skipped(const jail_collection* collection);  // number of listed ones
 uint64_t jail_collection_skipped_total(const jail_collection* collection);
 // The file of that number, from 0. JAIL_INVALID: there are no more.
 jail_status jail_collection_file(const jail_collection* collection, size_t index,

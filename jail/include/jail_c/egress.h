@@ -70,8 +70,7 @@ typedef struct jail_egress_decision {
   const char* reason;       // the rule that allows it, or why it came to nothing
   uint64_t sent_bytes;      // bytes from the jail, with JAIL_EGRESS_ENDED
   uint64_t received_bytes;  // bytes to the jail, with JAIL_EGRESS_ENDED
-  uint64_t dropped;         // decisions before this one that were dropped because nobody took them
-                            // in time
+  uint64_t dropped;         // earlier decisions that nobody took in time
   uint64_t lasted_ms;       // since it was connected, with JAIL_EGRESS_ENDED
 } jail_egress_decision;
 

@@ -25,8 +25,7 @@ typedef enum jail_ended {
   JAIL_ENDED_KILLED = 5,         // killed from outside, by nobody of this library
   JAIL_ENDED_CANCELLED = 6       // the owner asked for it
 } jail_ended;
-const char* jail_ended_text(jail_ended ended);  // "timed out" and the like; "unknown" for any other
-                                                // value
+const char* jail_ended_text(jail_ended ended);  // "timed out"; "unknown" for other values
 
 // What notices if the guest exceeds a limit.
 typedef enum jail_enforcer {

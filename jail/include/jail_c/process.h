@@ -15,8 +15,7 @@ typedef struct jail_process jail_process;
 // How far a process has come; the values grow as it goes on.
 typedef enum jail_process_progress {
   JAIL_PROCESS_STARTING = 0,  // being made
-  JAIL_PROCESS_RUNNING = 1,   // its program has begun; skipped where the process was ended before
-                              // that
+  JAIL_PROCESS_RUNNING = 1,   // its program has begun; skipped if it was ended before
   JAIL_PROCESS_ENDED = 2      // the report is there; what it has started may go on in the jail
 } jail_process_progress;
 
@@ -64,8 +63,7 @@ jail_status jail_take_socket(int request, int* socket, jail_error* error);
 // Kills the process and its process group if it has not ended.
 void jail_process_destroy(jail_process* process);
 
-jail_process_progress jail_process_phase(const jail_process* process);  // JAIL_PROCESS_ENDED for
-                                                                        // NULL
+jail_process_progress jail_process_phase(const jail_process* process);  // ENDED for NULL
 // Readable, or hung up, when jail_process_advance() has something to do. Owned by the process. -1
 // with NULL.
 int jail_process_control_fd(const jail_process* process);

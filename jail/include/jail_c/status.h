@@ -25,8 +25,7 @@ typedef enum jail_status {
   JAIL_CLOSED = 6,       // the other side (launcher, jail) is gone
   JAIL_TIMED_OUT = 7     // the caller's time limit passed; what was waited for goes on
 } jail_status;
-const char* jail_status_text(jail_status status);  // "invalid" and the like; "unknown" for any
-                                                   // other value
+const char* jail_status_text(jail_status status);  // "invalid"; "unknown" for other values
 
 // Lies on the caller's stack, so that it can report a lack of memory. It is not written with
 // JAIL_OK, nor where `size` is not set.

@@ -39,8 +39,7 @@ extern "C" {
 const char* jail_skip_reason_text(jail_skip_reason reason) {
   const int number = jail::c::number_of(reason);
   if (number < JAIL_SKIP_NOT_REGULAR || number > JAIL_SKIP_UNREADABLE) return "unknown";
-  return to_string(static_cast<jail::SkipReason>(number)).data();  // the view is of a literal, so
-                                                                   // it ends in a NUL
+  return to_string(static_cast<jail::SkipReason>(number)).data();  // it is a literal
 }
 
 jail_status jail_collect(int directory, const char* const* globs, const jail_collect_limits* limits,

@@ -170,8 +170,7 @@ class Watch {
   std::uint64_t files_ = 0;         // as the last look found them, as are the next two
   std::uint64_t inodes_ = 0;        // of both tmpfs
   std::uint64_t sockets_now_ = 0;   // what is kept for sockets
-  std::uint64_t kernel_ = 0;        // the rest of the kernel's memory, as the last measure() found
-                                    // it
+  std::uint64_t kernel_ = 0;        // other memory of the kernel, by the last measure()
   bool kernel_is_counted_ = false;  // false: it is only the most that it can be
   bool is_still_ = false;           // no process had moved when measure() began
   std::uint64_t threads_ = 0;
