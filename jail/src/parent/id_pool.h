@@ -1,7 +1,6 @@
 // Which ids of the range that this process has entered are in use.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -31,13 +30,9 @@ class IdLease {
 
   wire::Ids ids() const noexcept;
 
-  // The launcher was asked for the jail and may make it later: nobody gets these ids for a minute.
-  void may_be_launched_later() { later_ = true; }
-
  private:
   std::shared_ptr<IdRange::State> pool_;
   std::uint32_t index_;
-  bool later_ = false;
 };
 
 // Thread-safe.
@@ -46,27 +41,20 @@ struct IdRange::State : std::enable_shared_from_this<IdRange::State> {
 
   explicit State(const IdsOfJails& the_ids) : ids(the_ids) {}
 
-  using Clock = std::chrono::steady_clock;
-
   // Errors: exhausted.
-  Result<IdLease> lease(Clock::time_point now = Clock::now());
-  // For a jail that is launched after `from`; the default: at once.
-  void take_back(std::uint32_t index, Clock::time_point from);
+  Result<IdLease> lease();
+  // A jail that was given up before it was made runs nothing of a guest, so that nothing is shared
+  // with the next jail that has its id.
+  void take_back(std::uint32_t index);
 
   const IdsOfJails ids;
 
  private:
-  struct Awaited {
-    std::uint32_t index;
-    Clock::time_point from;
-  };
-
   bool is_in_use(std::uint32_t index) const;
 
   std::mutex mutex_;
   std::uint32_t fresh_ = 0;           // the first that was never given out
   std::deque<std::uint32_t> former_;  // the one that was given back first is the next
-  std::deque<Awaited> awaited_;       // until their launcher has surely made the jail, or will not
 };
 
 }  // namespace jail

@@ -127,8 +127,7 @@ Result<Phase> Jail::State::read_reports() {
     switch (message.type) {
       case wire::message_launched:
         if (process.valid()) return give_up();
-        was_refused = message.error != 0;
-        if (was_refused) return launch_error(message.error);
+        if (message.error != 0) return launch_error(message.error);
         process = std::move(received.fd);
         break;
       case wire::message_root:
@@ -329,9 +328,7 @@ void Jail::State::kill(Ended why) noexcept {
   }
   // An init whose pidfd has not come yet ends when it finds nobody at the other end. The descriptor
   // stays open: an event loop may hold it.
-  //
-  // Ids of its own are given to no other jail before it is known whether it was made.
-  ::shutdown(control.get(), is_unanswered() ? SHUT_WR : SHUT_RDWR);
+  ::shutdown(control.get(), SHUT_RDWR);
   phase = Phase::ended;
   if (!is_ending) {
     report.ended = why;

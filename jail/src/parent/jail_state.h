@@ -29,13 +29,6 @@ struct Jail::State {
 
   State() = default;
   State(const State&) = delete;
-  ~State() {
-    // Where init's pidfd has come the kernel knows whether it lives.
-    if (is_unanswered()) lease->may_be_launched_later();
-  }
-
-  // Whether the launcher may still make a jail with these ids.
-  bool is_unanswered() const { return lease && !process.valid() && !was_refused; }
 
   // The ids of the host that the jail has; 0: this process's own.
   wire::Ids ids() const { return lease ? lease->ids() : wire::Ids{}; }
@@ -77,7 +70,6 @@ struct Jail::State {
   Fd terminal;                                // the owner's side, once init has sent it
   std::optional<CgroupLeaf> cgroup;
   std::optional<IdLease> lease;  // of ids of its own, where it has them
-  bool was_refused = false;      // by the launcher, which could not clone it
   ExitReport report;
   bool is_ending = false;  // the report holds what init knew before it reaped the killed
   std::chrono::steady_clock::time_point launched_at;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <memory>
 #include <set>
 #include <utility>
@@ -51,16 +50,6 @@ TEST(IdPool, GivesTheOneThatWasGivenBackFirst) {
   second.reset();
   first.reset();
   EXPECT_EQ(pool->lease()->ids().uid, earlier);
-}
-
-TEST(IdPool, WaitsForAJailThatMayBeLaunchedLater) {
-  const auto pool = pool_of(1);
-  auto lease = std::make_unique<IdLease>(std::move(*pool->lease()));
-  lease->may_be_launched_later();
-  lease.reset();
-  const auto now = std::chrono::steady_clock::now();
-  EXPECT_FALSE(pool->lease(now)) << "the launcher may make the jail any time";
-  EXPECT_TRUE(pool->lease(now + std::chrono::minutes(2)));
 }
 
 TEST(IdPool, PassesOverWhatAProcessHas) {
