@@ -28,12 +28,13 @@ struct IdRangeOptions {
 class IdRange {
  public:
   // Called once, before this process has a second thread; there is no way back. Inside it has the
-  // capabilities that take files of its jails and their processes, over the ids of the range alone,
-  // and none of those it had before. Its own files stay its own; those of everybody else, root's
-  // among them, seem to be nobody's. As root it becomes the user named first, without groups
-  // beside; as another user it takes the programs newuidmap and newgidmap (Debian: uidmap).
-  // Errors: invalid (a range that cannot be), refused (by the kernel or those programs; this
-  // process is as before, unless it was root).
+  // capabilities to make jails of other users, to reach their files and to end them, over the ids
+  // of the range alone, and none of those that it had before. Its own files stay its own; those of
+  // everybody else, root's among them, seem to be nobody's, so directory_root() is called before.
+  // As root it becomes the user that is named, without groups beside; as another user it runs the
+  // programs newuidmap and newgidmap (Debian: uidmap).
+  // Errors: invalid (a range that cannot be), refused (by the kernel or those programs), exhausted.
+  // This process is as before then, or, where it was root's, may have become that user already.
   static Result<IdRange> enter(const IdRangeOptions& options = {});
 
   IdRange(IdRange&&) noexcept;
