@@ -1,6 +1,7 @@
 #include "parent/id_pool.h"
 
 #include <errno.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 
 #include <utility>
@@ -30,10 +31,18 @@ bool IdRange::State::is_in_use(std::uint32_t index) const {
   return ::getpriority(PRIO_USER, ids.first_uid + index) != -1 || errno != ESRCH;
 }
 
+// Programs that were given the same range, such as two commands of one user, begin elsewhere.
+IdRange::State::State(const IdsOfJails& the_ids) : ids(the_ids) {
+  if (::getrandom(&first_, sizeof first_, 0) != sizeof first_) first_ = 0;
+  first_ %= ids.count;
+}
+
 Result<IdLease> IdRange::State::lease() {
   const std::lock_guard lock(mutex_);
-  for (; fresh_ < ids.count; former_.push_back(fresh_++)) {
-    if (!is_in_use(fresh_)) return IdLease(shared_from_this(), fresh_++);
+  while (fresh_ < ids.count) {
+    const auto index = static_cast<std::uint32_t>((std::uint64_t{first_} + fresh_++) % ids.count);
+    if (!is_in_use(index)) return IdLease(shared_from_this(), index);
+    former_.push_back(index);
   }
   for (std::size_t left = former_.size(); left > 0; --left) {
     const std::uint32_t index = former_.front();

@@ -39,7 +39,7 @@ class IdLease {
 struct IdRange::State : std::enable_shared_from_this<IdRange::State> {
   static IdRange make(std::shared_ptr<State> state) { return IdRange(std::move(state)); }
 
-  explicit State(const IdsOfJails& the_ids) : ids(the_ids) {}
+  explicit State(const IdsOfJails& the_ids);
 
   // Errors: exhausted.
   Result<IdLease> lease();
@@ -53,7 +53,8 @@ struct IdRange::State : std::enable_shared_from_this<IdRange::State> {
   bool is_in_use(std::uint32_t index) const;
 
   std::mutex mutex_;
-  std::uint32_t fresh_ = 0;           // the first that was never given out
+  std::uint32_t first_ = 0;           // index of the first that is given out
+  std::uint32_t fresh_ = 0;           // how many were given out once, from there on
   std::deque<std::uint32_t> former_;  // the one that was given back first is the next
 };
 
