@@ -1,4 +1,5 @@
-"""The costs of a jail that are counted, not timed: the same on every host, up to a few in a hundred."""
+"""What a jail costs in page faults, context switches, system calls, processes and mounts, in which hosts differ by a few in a hundred;
+and in processor time, which depends on the host."""
 import collections
 import os
 import pathlib
@@ -71,7 +72,7 @@ def faults(command):
         worker.close()
 
 
-WORDS = {"page_faults": "page faults", "context_switches": "changes of context", "processor_us": "us of processor time",
+WORDS = {"page_faults": "page faults", "context_switches": "context switches", "processor_us": "us of processor time",
          "owner": "system calls of the owner", "jail": "system calls of all others", "processes": "processes made",
          "mounts": "mounts made"}
 

@@ -15,8 +15,7 @@
 //   open RATE SECONDS     requests come when they come, on the average RATE a second; a time counts
 //                         from the moment that a request was due
 //   all COUNT             COUNT jails at once, all of which waited
-//   count COUNT           as run, without pauses: page faults, changes of context and processor
-//   time
+//   count COUNT           as run, without pauses: page faults, context switches and processor time
 //                         of all processes for each request and for making the jail of the next
 //                         one; with --counted alone, since counting costs time
 #include <grp.h>

@@ -8,8 +8,8 @@ Reads commands from stdin and answers each with one line of JSON:
   cost COUNT            what this parent itself adds to a request, at most
 
 A child is made before it is needed, runs the program once (which pays its copy-on-write faults), and
-waits. A request is: the program is sent over a socket, its output is read, the child is reaped. All
-times are microseconds from before the first byte is sent.
+waits. A request is: the program is sent over a socket, its output is read, the child is reaped. Times
+are microseconds: of an output and in total from before the first byte is sent, `reaped` from the output to the reaped child.
 """
 import argparse
 import gc
@@ -68,7 +68,7 @@ class Child:
 
 
 def run(code, expected, count, pause):
-    outputs, reaped = [], []  # the time from an output to the reaped child
+    outputs, reaped = [], []
     for _ in range(count):
         waiting = Child(code, expected)
         time.sleep(pause)

@@ -11,11 +11,12 @@
 // needed, is JAIL_INVALID. No function throws, raises a signal or exits; lack of memory is
 // JAIL_EXHAUSTED.
 //
-// Threads. Nothing here starts a thread, handles a signal or waits for a child. Any number of
-// threads may use a jail_launcher, jail_pool or jail_egress at once, and call jail_jail_cancel();
-// any other handle may be used by one thread at a time, or by several that only read it (const).
-// Different handles are independent. No thread may use a handle that another one destroys. A thread
-// must not be cancelled (pthread_cancel) inside of a call.
+// Threads. Nothing here starts a thread, installs a signal handler or reaps a child
+// that the library did not start itself. Any number of threads may use a jail_launcher, jail_pool
+// or jail_egress at once, and call jail_jail_cancel(); any other handle may be used by one thread
+// at a time, or by several that only read it (const). Different handles are independent. No thread
+// may use a handle that another one destroys. A thread must not be cancelled (pthread_cancel)
+// inside of a call.
 //
 // Structures. Each begins with `size`, which the caller sets to sizeof of it. In one that the
 // caller fills, a member that is 0 has the default that is named beside it, and so has every member

@@ -38,7 +38,7 @@ class TaskScope {
   const EventFeed& events() const noexcept { return events_; }
   Clock::duration elapsed() const { return Clock::now() - started_; }
 
-  // Returns whether the task was cancelled or its time is over.
+  // Requested when the task is cancelled or its time is over.
   const Cancel& cancel() const noexcept { return cancel_; }
   // Whether it was cancelled or its time is over.
   std::optional<Stop> ended() const;

@@ -37,7 +37,8 @@ struct FileEvent {
   std::string from = {};  // for `moved`: the path before
 };
 
-// Bounds the number of things that are watched at a time. Thread-safe. Must outlive its shares.
+// Bounds the number of things that are watched at a time. Thread-safe. Every
+// place that is taken must be given back.
 class WatchRoom {
  public:
   explicit WatchRoom(std::uint32_t most) : left_(most) {}
@@ -51,19 +52,20 @@ class WatchRoom {
 };
 
 // Watches a directory. Holds no file of the sandbox open, so what is watched goes when the sandbox
-// ends. Guests may change the names meanwhile in any way: links are never followed, other mounts
-// are not entered, and one call's work is bounded. Must be called by one thread at a time; a call
-// looks at names that a guest may change, which can take a second.
+// ends. Guests may change the names meanwhile in any way: below the path that was asked for links
+// are never followed, other mounts are not entered, and one call's work is bounded. Must be called
+// by one thread at a time; a call looks at names that a guest may change, which can take a second.
 class DirectoryWatch {
  public:
   using OpenDirectory = std::function<jail::Result<jail::Fd>(std::string_view path)>;
   using Rooms = std::vector<std::shared_ptr<WatchRoom>>;
   struct Bounds {
-    Rooms watches;      // the room for watches; each DirectoryWatch takes one place
-    Rooms directories;  // the room for directories; each watched one takes a place
+    Rooms watches;      // each DirectoryWatch takes a place in every one of these
+    Rooms directories;  // each watched directory takes a place in every one of these
   };
 
-  // The most events that one read() returns.
+  // With this many events read() fetches no more from the kernel. The last batch and the content of
+  // new directories may go beyond it.
   static constexpr std::size_t max_events = 512;
 
   // Watches the directory at `path`, which is resolved through links; with `is_recursive` also all
@@ -85,7 +87,7 @@ class DirectoryWatch {
     bool has_more = false;  // some may still wait, or come soon: read again, though not at once
     bool is_over = false;   // the directory itself is no longer at its path
   };
-  // Returns what has happened since the last call, without waiting and without working for long.
+  // Returns what has happened since the last call. Does not wait for events.
   Events read();
 
  private:
@@ -133,12 +135,13 @@ class DirectoryWatch {
   std::map<int, std::string> paths_;  // watched paths, by the kernel's number
   std::set<int> left_;                // numbers of watched directories that were moved away: their
                                       // events are not reported
-  std::optional<Moved> moved_;        // the directory that was moved away, perhaps to another
-                                      // watched place
+  std::optional<Moved> moved_;        // the file or directory that was last moved away, until it
+                                      // arrives in a watched place or is given up
   // What was reported when its directory was read; the kernel may report it again.
   std::set<std::string> told_;
-  std::chrono::steady_clock::time_point settled_at_{};  // when no more of either is expected
-  bool is_quiet_ = false;                               // nothing is reported
+  // Until then the second half of `moved_`, or the kernel's event for a name in `told_`, may come.
+  std::chrono::steady_clock::time_point settled_at_{};
+  bool is_quiet_ = false;         // nothing is reported
   bool must_look_again_ = false;  // directories may no longer be where their paths say
 };
 

@@ -29,20 +29,20 @@ class ProcessIo : public std::enable_shared_from_this<ProcessIo> {
     OutputGate gate = {};
     std::string input = {};  // the program's first input
     // A descriptor that supplies further input until its end; -1: none. It is not owned and its
-    // flags are not changed; it must outlive this object or last until stop().
+    // flags are not changed; it must stay open until stop() or the destructor.
     int input_fd = -1;
   };
   // The kept part of one output.
   struct Kept {
     std::string bytes;
-    bool truncated = false;  // there was more than was kept
+    bool truncated = false;  // there was more than was kept; false without a cap
   };
 
   ProcessIo(const boost::asio::any_io_executor& executor, Options options);
 
   // Writes as much of the input as the pipe takes, before the program starts, so that the program
-  // finds it. Closes `pipe` where there is no input. A further call starts again with another
-  // program's pipe.
+  // finds it. Closes `pipe` where Options names no input. Where the program is tried again in
+  // another jail, it is called with the new pipe, and Options::input is sent from its beginning.
   void offer_input(jail::Fd pipe);
 
   // Reads the outputs from now on, and feeds the rest of the input. `standard_error` need not be

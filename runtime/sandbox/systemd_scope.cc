@@ -80,9 +80,9 @@ std::string escaped(const std::string& path) {
   return text;
 }
 
-// Process 0 stands for the sender: systemd takes its number from the socket, and so finds it from
-// another pid namespace, too. Without TasksMax a default of the host would bound all jails
-// together.
+// PIDs=0 means the sender: systemd reads its pid from the socket, which also works where this
+// process is in another pid namespace. Without TasksMax, the host's DefaultTasksMax would bound the
+// tasks of all jails together. "fail" refuses a unit of that name that has a job already.
 int append_unit(sd_bus_message* message, const std::string& name) {
   int r = sd_bus_message_append(message, "ss", name.c_str(), "fail");
   if (r >= 0) r = sd_bus_message_open_container(message, 'a', "(sv)");

@@ -17,7 +17,8 @@ struct ScopeRequest {
 };
 
 // Afterwards this process is in the unit's cgroup, delegated with all controllers. Errors:
-// unsupported (there is no systemd), exhausted (no answer in time), refused.
+// unsupported (no systemd listens on the socket), timed_out (no answer within the patience),
+// refused (with systemd's words), kernel.
 jail::Result<void> enter_systemd_scope(const ScopeRequest& request);
 
 }  // namespace runtime

@@ -5,8 +5,9 @@
 // of them: the image meets it in a jail that holds the image, convert and its libraries, and what
 // comes out is taken after the jail is dead.
 //
-// Exit status: 0 converted; 1 not converted, which is the image's fault, said on standard error;
-// 2 something is wrong here.
+// Exit status: 0 converted; 1 the converter failed, reached a limit, broke the policy or left no
+// PNG; 2 everything else: the image cannot be read or is larger than 32 MiB, no jail can be made,
+// OUTPUT cannot be written. The reason is on standard error.
 #include <fcntl.h>
 #include <jail/collect.h>
 #include <jail/launcher.h>

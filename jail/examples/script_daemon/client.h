@@ -9,9 +9,9 @@
 enum {
   CLIENT_PIECE = 16384,    // bytes of output that are held
   CLIENT_STATUS = 640,     // bytes for the last line
-  CLIENT_WAIT_MS = 10000,  // the longest wait of a script for a jail
-  // Added to a limit of the jail, for an init that does not enforce it and a client that does not
-  // read.
+  CLIENT_WAIT_MS = 10000,  // the longest wait for a jail, and then for the jail to be ready
+  // How long after the script's deadline init is given up, and how long a client has to read the
+  // end of its answer.
   CLIENT_GRACE_MS = 5000
 };
 

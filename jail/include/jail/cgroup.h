@@ -38,8 +38,8 @@ struct LeafUsage {
 
 class CgroupTree;
 
-// One jail's cgroup. The object gives it up when it goes; the directory is removed as soon as its
-// last process is gone.
+// One jail's cgroup. The destructor kills every process in it and tries to remove the directory.
+// Where a process is still dying, the next make_leaf(), remove_ended() or end of a leaf removes it.
 class CgroupLeaf {
  public:
   CgroupLeaf(CgroupLeaf&&) noexcept = default;
@@ -79,7 +79,8 @@ class CgroupTree {
   // Delegate= hands over.
   Result<void> give_to(std::uint32_t user, std::uint32_t group) const;
 
-  // Thread-safe.
+  // Makes a cgroup with these limits for one jail. Thread-safe. Errors: exhausted (the host has no
+  // room for another cgroup), kernel.
   Result<CgroupLeaf> make_leaf(const LeafLimits& limits) const;
 
   // Removes the leaves whose last process was still ending when they were given up; returns how

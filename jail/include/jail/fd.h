@@ -1,4 +1,4 @@
-// Owner of a file descriptor. Everywhere else in this library a plain `int` only refers to one.
+// Owner of a file descriptor. In the C++ headers a plain `int` never owns one.
 #pragma once
 
 #include <utility>
@@ -25,7 +25,7 @@ class Fd {
   int get() const noexcept { return fd_; }
   // Gives up the descriptor, which the caller must close from now on.
   [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
-  void reset(int fd = -1) noexcept;  // closes what it held
+  void reset(int fd = -1) noexcept;  // closes what it held, and owns `fd` from now on
 
  private:
   int fd_ = -1;

@@ -3,7 +3,7 @@
 // A Jail is driven by its owner's event loop: control_fd() becomes readable when something
 // happened, and advance() takes note of it without blocking. One thread at a time may use a Jail,
 // save for cancel() and open_file(); different jails are independent. Nothing here starts a
-// thread, handles a signal or waits for a child.
+// thread, installs a signal handler or reaps a child that the library did not start itself.
 #pragma once
 
 #include <chrono>

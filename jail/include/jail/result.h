@@ -9,12 +9,12 @@
 
 namespace jail {
 
-// The kind of an error, on which alone depends what a caller can do about it.
+// The kind of an error. It alone decides what a caller can do about it.
 enum class ErrorKind {
   invalid,      // what the caller asked for cannot be expressed or is out of range
   refused,      // the host or a rule of this library forbids it
   unsupported,  // the kernel lacks what is needed
-  exhausted,    // a limit of the host is reached (descriptors, user namespaces, processes)
+  exhausted,    // a limit of the host is reached (descriptors, processes), or a place is taken
   kernel,       // a system call failed for another reason
   closed,       // the other side (launcher, jail) is gone
   timed_out,    // the caller's time limit passed; what was waited for goes on
@@ -46,7 +46,7 @@ class [[nodiscard]] Result {
   bool has_value() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }
 
-  // The value. The library documents which states it may be called in.
+  // The value. Must be called only where has_value().
   T& value() & noexcept { return existing(std::get_if<0>(&state_)); }
   const T& value() const& noexcept { return existing(std::get_if<0>(&state_)); }
   T&& value() && noexcept { return std::move(existing(std::get_if<0>(&state_))); }

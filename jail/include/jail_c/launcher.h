@@ -39,8 +39,8 @@ typedef struct jail_enforcement {
 jail_status jail_own_cgroup_directory(char** path, jail_error* error);
 
 // Jails run with this process's user, unless jail_launcher_options.ids has others, and this process
-// must not be root. `options` may be NULL. The launcher
-// is a child of this process and ends with its handle or with the process.
+// must not be root. `options` may be NULL. The launcher is a child of this process and ends with
+// its handle or with the process.
 jail_status jail_launcher_start(const jail_launcher_options* options, jail_launcher** launcher,
                                 jail_error* error);
 void jail_launcher_destroy(jail_launcher* launcher);  // running jails go on

@@ -61,8 +61,8 @@ class Bounds(EgressTest):
             self.assertLess(stand.processor_seconds() - used, 0.2)
             self.assertLess(int(stand.status("VmRSS")) - before, 2048)
 
-    def test_nothing_turns_without_work(self):
-        """Ends that are half closed, refused, left or reset: while nothing moves, the proxy uses no processor time."""
+    def test_idle_connections_use_no_processor_time(self):
+        """Connections that are half closed by the server or the client, or silent, cost no processor time."""
         server = self.raw(lambda client: (client.shutdown(socket.SHUT_WR), time.sleep(PATIENCE)))
         stand = self.allowing(server.port)
         with stand.tunnel(f"{ALLOWED}:{server.port}") as client, stand.tunnel(f"{ALLOWED}:{server.port}") as half, stand.connect():

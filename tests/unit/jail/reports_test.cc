@@ -144,7 +144,7 @@ TEST_F(ReportsTest, AJailReportsOnce) {
   EXPECT_EQ(jail.report().exit_code, 7);
 }
 
-TEST_F(ReportsTest, WhoLosesPatienceHasWhatWasKnown) {
+TEST_F(ReportsTest, AKilledJailReportsTheCauseThatInitHadAnnounced) {
   Jail jail = running_jail();
   wire::Message ending = message(wire::message_ending);
   ending.cause = wire::cause_memory;
@@ -188,7 +188,7 @@ TEST_F(ReportsTest, AJailComesToItsEndOnce) {
 
 TEST_F(ReportsTest, WhatIsSaidOutOfTurnEndsTheJail) {
   for (const auto type :
-       {wire::message_launched, wire::message_paused, static_cast<wire::MessageType>(10)}) {
+       {wire::message_launched, wire::message_paused, static_cast<wire::MessageType>(0xffff)}) {
     SetUp();
     Jail jail = running_jail();
     send(message(type));
