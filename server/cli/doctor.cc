@@ -130,7 +130,9 @@ Check check_users(const OwnUsers& users) {
   }
   check.found = "all jails have that of this process: " + users.why_none;
   check.advice =
-      "SANDBOX_USERS=auto takes a range as root, or of /etc/subuid by newuidmap (Debian: uidmap)";
+      "SANDBOX_USERS=auto gives each its own where there is a cgroup: as root, or by /etc/subuid "
+      "and "
+      "newuidmap (Debian: uidmap)";
   return check;
 }
 

@@ -41,8 +41,15 @@ jail::IdRangeOptions options_of(const runtime::JailUsers& users, bool is_root) {
 }  // namespace
 
 std::optional<std::string> why_no_own_users(const runtime::Config& config,
-                                            const runtime::ProgramRoot& root) {
-  if (config.jail_users.mode == runtime::JailUsers::Mode::off) return "the configuration says so";
+                                            const runtime::ProgramRoot& root, bool has_cgroup) {
+  using Mode = runtime::JailUsers::Mode;
+  if (config.jail_users.mode == Mode::off) return "the configuration says so";
+  if (config.jail_users.mode == Mode::automatic && !has_cgroup) {
+    return "there is no cgroup to count the memory that the kernel bounds for each user";
+  }
+  if (config.jail_users.mode == Mode::automatic && runtime::unix_path(config.api_host)) {
+    return "the users who come by a Unix socket could not be told apart";
+  }
   if (root.kind == runtime::ProgramRoot::Kind::built) {
     if (const auto closed = closed_directory(root.directory)) {
       return "the root is " + root.directory + ", and others may not enter " + *closed;

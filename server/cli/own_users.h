@@ -17,10 +17,13 @@ struct OwnUsers {
   std::string why_none;
 };
 
-// Why no jail can have a user of its own that sees `root` and the templates' roots; nothing where
-// that is not so. To be asked before root ends.
+// Why jails get no users of their own that see `root` and the templates' roots; nothing where they
+// do. Must be asked before root ends. With `auto` they also get none where there is no cgroup,
+// since the kernel's bounds for one user (64 MiB in pipes, 4 % of the memory in epoll watches)
+// would then be each jail's beside its memory limit, and none on a Unix socket, whose peers could
+// not be told apart.
 std::optional<std::string> why_no_own_users(const runtime::Config& config,
-                                            const runtime::ProgramRoot& root);
+                                            const runtime::ProgramRoot& root, bool has_cgroup);
 
 // Enters a user namespace with the range that `config` names, or, where it says `auto`, one that
 // nobody else has: of /etc/subuid for an ordinary user. As root this process becomes an ordinary

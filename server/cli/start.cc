@@ -56,7 +56,12 @@ jail::Result<OwnUsers> take_own_users(Start& start, const std::optional<std::str
   auto root = runtime::find_program_root(start.config.rootfs,
                                          runtime::default_root_places(start.environment));
   if (!root) return none(root.error().message());
-  if (auto why = why_no_own_users(start.config, *root)) return none(std::move(*why));
+  if (auto why = why_no_own_users(start.config, *root, start.cgroup.tree.has_value())) {
+    if (start.config.jail_users.mode == runtime::JailUsers::Mode::range) {
+      return jail::Error{jail::ErrorKind::refused, "SANDBOX_USERS: " + *why, 0, {}};
+    }
+    return none(std::move(*why));
+  }
   start.root = std::move(*root);
   return enter_own_users(start.config, user);
 }

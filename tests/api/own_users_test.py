@@ -125,6 +125,12 @@ class CommandLine(unittest.TestCase):
         shutil.copy("/usr/bin/python3", root / "usr/bin/python3")
         folder.chmod(0o755)
         (folder / "shut").chmod(0o700)
-        done = exec_program("doctor", "--json", SANDBOX_ROOTFS=str(root), SANDBOX_USERS="auto")
+        done = exec_program("exec", "-c", "print(1)", SANDBOX_ROOTFS=str(root), SANDBOX_USERS=f"{FIRST}:{COUNT}")
+        self.assertEqual((125, ""), (done.returncode, done.stdout))
+        self.assertIn(f"SANDBOX_USERS: the root is {root}, and others may not enter {folder}/shut", done.stderr)
+
+    def test_without_a_cgroup_the_kernels_bounds_for_a_user_stay_those_of_all_jails(self):
+        done = exec_program("doctor", "--json", SANDBOX_CGROUP="none")
         (users,) = [each for each in json.loads(done.stdout)["checks"] if each["name"] == "users"]
-        self.assertIn(f"others may not enter {folder}/shut", users["found"])
+        self.assertEqual("note", users["state"], users)
+        self.assertIn("there is no cgroup", users["found"])

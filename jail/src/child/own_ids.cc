@@ -49,8 +49,10 @@ long count_as(const wire::Ids& ids, wire::Ids& own) {
 
 void stop_counting_as(const wire::Ids& ids, const wire::Ids& own) {
   if (ids.uid == 0) return;
-  raw::call(SYS_setresgid, own.gid, own.gid, own.gid);
-  raw::call(SYS_setresuid, own.uid, own.uid, own.uid);
+  long done = raw::call(SYS_setresgid, own.gid, own.gid, own.gid);
+  if (done == 0) done = raw::call(SYS_setresuid, own.uid, own.uid, own.uid);
+  // It would take the ids of this jail for its own from now on; its owner makes another launcher.
+  if (done < 0) raw::call(SYS_exit_group, 1);
   // The change of ids made what /proc has of this process root's, and so what it has of whom it
   // clones.
   raw::call(SYS_prctl, PR_SET_DUMPABLE, 1);

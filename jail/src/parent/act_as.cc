@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "jail/id_range.h"
 #include "parent/id_pool.h"
 
@@ -23,6 +25,10 @@ wire::Ids set_file_ids(const wire::Ids& ids) {
   wire::Ids before{};
   before.gid = static_cast<std::uint32_t>(::setfsgid(ids.gid));
   before.uid = static_cast<std::uint32_t>(::setfsuid(ids.uid));
+  // Neither tells an error, such as a lack of memory. Nothing may be done in another name then.
+  const bool is_done = ::setfsgid(unchanged) == static_cast<int>(ids.gid) &&
+                       ::setfsuid(unchanged) == static_cast<int>(ids.uid);
+  if (!is_done) std::abort();
   stay_dumpable();
   return before;
 }
