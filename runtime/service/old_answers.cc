@@ -219,6 +219,7 @@ agent::TaskResult read_task(const Value& answer) {
   task.attempts = integer_in<std::uint32_t>(member(answer, "attempts"));
   each_in(member(answer, "history"),
           [&](const Value& told) { task.history.push_back(read_attempt(told)); });
+  read_artifacts(answer, task.artifacts);
   const Value* usage = member(answer, "usage");
   if (const auto* of_providers = usage == nullptr ? nullptr : usage->as_object()) {
     for (const auto& [provider, used] : *of_providers) task.usage[provider] = read_usage(used);
@@ -241,6 +242,8 @@ jail::Result<std::string> record_of_old_answer(OldAnswer kind, const std::string
   if (kind == OldAnswer::task) return encode_record(read_task(*value));
   return encode_record(ProgramRecord{.result = read_result(*value)});
 }
+
+agent::TaskResult result_of_task_answer(const Value& answer) { return read_task(answer); }
 
 RunResult result_of_answer(const Value& answer) { return read_result(answer); }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "jail/result.h"
+#include "runtime/agent/task.h"
 #include "runtime/json/reader.h"
 #include "runtime/sandbox/run_result.h"
 #include "runtime/store/job_table.h"
@@ -19,5 +20,7 @@ jail::Result<std::string> record_of_old_answer(OldAnswer kind, const std::string
 // What an answer of this or of an earlier version says of a program, as values. Output is as it
 // stands in the answer, in whichever encoding.
 RunResult result_of_answer(const json::Value& answer);
+// The same of a task.
+agent::TaskResult result_of_task_answer(const json::Value& answer);
 
 }  // namespace runtime

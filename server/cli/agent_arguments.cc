@@ -25,6 +25,7 @@ struct RawAgentArguments {
   std::string provider;
   std::string model;
   std::string trace;
+  std::string server;
   std::string suite;
   std::uint32_t limit = 0;
   std::string id;
@@ -70,6 +71,7 @@ CLI::App& define_run(CLI::App& app, RawAgentArguments& raw) {
   add_program_arguments(run, raw.program);
   add_artifact_arguments(run, raw.artifacts);
   add_model(run, raw);
+  add_server(run, raw.server);
   run.add_option("--trace", raw.trace, "Write what happened as a page of HTML")->type_name("FILE");
   run.add_flag("--no-lessons", raw.no_lessons, "Neither recall nor learn from this task");
   add_host_arguments(run, raw.host);
@@ -150,6 +152,8 @@ Command run_options(const CLI::App& run, const RawAgentArguments& raw) {
   options.provider = raw.provider;
   options.model = raw.model;
   options.trace_file = raw.trace;
+  if (auto mistake = check_server(run, raw.server)) return *mistake;
+  options.server = raw.server;
   if (raw.json) options.output = RunTaskOptions::Output::json;
   if (raw.verbose) options.detail = RunTaskOptions::Detail::all;
   read_host_arguments(run, raw.host, options.host);

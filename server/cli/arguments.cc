@@ -84,10 +84,7 @@ void define_exec(Commands& commands) {
                   "Its root and policy, of the shipped ones and those in SANDBOX_TEMPLATES_DIR")
       ->type_name("NAME")
       ->excludes(jail_file);
-  exec.add_option("--server", raw.server,
-                  "Run it on this server: http://HOST:PORT, https:// or unix:/PATH; the key is\n"
-                  "AGENT_SANDBOX_KEY")
-      ->type_name("URL");
+  add_server(exec, raw.server);
   auto* json = exec.add_flag("--json", raw.json, "Print the result as POST /execute returns it");
   auto* explain =
       exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
@@ -162,19 +159,6 @@ template <class T>
 std::optional<T> given(const CLI::App& command, const char* name, T value) {
   if (command.count(name) == 0) return std::nullopt;
   return value;
-}
-
-// What makes a jail on this host means nothing to a server.
-std::optional<Finished> check_server(const CLI::App& exec, const std::string& url) {
-  if (exec.count("--server") == 0) return std::nullopt;
-  if (url.empty()) return usage("--server: expected a URL");
-  for (const char* const option :
-       {"--jail", "--explain", "--tty", "--cgroup", "--require-cgroup", "--rootfs", "--user"}) {
-    if (exec.count(option) == 0) continue;
-    return usage(std::string(option) + " and --server exclude each other: it is about a jail on " +
-                 "this host, and the server makes its own");
-  }
-  return std::nullopt;
 }
 
 std::optional<Finished> check_counts(const Raw& raw, const std::vector<std::string>& args) {

@@ -77,6 +77,7 @@ struct RunTaskOptions {
   std::string provider;
   std::string model;
   std::string trace_file;  // empty: none
+  std::string server;      // the URL of the one that solves it; empty: it is solved here
   enum class Output { text, json } output = Output::text;
   enum class Detail { usual, all } detail = Detail::usual;
   HostOptions host;

@@ -136,6 +136,27 @@ std::optional<Finished> read_artifact_arguments(const ArtifactArguments& raw,
   return std::nullopt;
 }
 
+void add_server(CLI::App& command, std::string& url) {
+  command
+      .add_option("--server", url,
+                  "Do it on this server: http://HOST:PORT, https:// or unix:/PATH; the key is\n"
+                  "AGENT_SANDBOX_KEY")
+      ->type_name("URL");
+}
+
+// What makes a jail on this host means nothing to a server.
+std::optional<Finished> check_server(const CLI::App& command, const std::string& url) {
+  if (command.count("--server") == 0) return std::nullopt;
+  if (url.empty()) return usage("--server: expected a URL");
+  for (const char* const option :
+       {"--jail", "--explain", "--tty", "--cgroup", "--require-cgroup", "--rootfs", "--user"}) {
+    if (command.get_option_no_throw(option) == nullptr || command.count(option) == 0) continue;
+    return usage(std::string(option) + " and --server exclude each other: it is about a jail on " +
+                 "this host, and the server makes its own");
+  }
+  return std::nullopt;
+}
+
 void add_root_and_user(CLI::App& command, HostArguments& raw) {
   command
       .add_option("--rootfs", raw.rootfs,

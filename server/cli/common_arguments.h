@@ -70,6 +70,10 @@ std::optional<Finished> read_artifact_arguments(const ArtifactArguments& raw,
 std::optional<Finished> check_count(const std::string& option, std::string_view field,
                                     std::size_t count);
 
+void add_server(CLI::App& command, std::string& url);
+// Says what of a command line that names a server, if it does, is no business of one, or nothing.
+std::optional<Finished> check_server(const CLI::App& command, const std::string& url);
+
 void add_root_and_user(CLI::App& command, HostArguments& raw);
 void add_host_arguments(CLI::App& command, HostArguments& raw);  // root and user among them
 void read_host_arguments(const CLI::App& command, const HostArguments& raw, HostOptions& options);

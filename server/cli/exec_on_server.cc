@@ -55,13 +55,6 @@ void write_list(json::Writer& writer, std::string_view name,
   writer.end_array();
 }
 
-void write_limits(json::Writer& writer, const ProgramOptions& program) {
-  if (program.timeout) {
-    writer.key("timeout_seconds").number(static_cast<double>(program.timeout->count()) / 1000);
-  }
-  if (program.memory_limit_mb) writer.key("memory_limit_mb").integer(*program.memory_limit_mb);
-}
-
 void write_network(json::Writer& writer, const std::vector<std::string>& rules) {
   if (rules.empty()) return;
   writer.key("network").begin_object();
@@ -108,6 +101,23 @@ int run_whole(client::ServerClient& client, const std::string& request,
 
 }  // namespace
 
+void write_program_options(json::Writer& writer, const ProgramOptions& options,
+                           const std::vector<runtime::InputFile>& files,
+                           const std::vector<std::string>& artifacts) {
+  if (!files.empty()) {
+    writer.key("files").begin_object();
+    for (const runtime::InputFile& file : files) {
+      writer.key(file.path).begin_object().key("base64").base64(file.content).end_object();
+    }
+    writer.end_object();
+  }
+  write_list(writer, "artifacts", artifacts);
+  if (options.timeout) {
+    writer.key("timeout_seconds").number(static_cast<double>(options.timeout->count()) / 1000);
+  }
+  if (options.memory_limit_mb) writer.key("memory_limit_mb").integer(*options.memory_limit_mb);
+}
+
 std::string execute_request(const ExecOptions& options, const ProgramForServer& program,
                             const std::string& input) {
   json::Writer writer;
@@ -119,15 +129,7 @@ std::string execute_request(const ExecOptions& options, const ProgramForServer& 
     writer.key("env");
     client::write_texts(writer, options.env);
   }
-  if (!program.files.empty()) {
-    writer.key("files").begin_object();
-    for (const runtime::InputFile& file : program.files) {
-      writer.key(file.path).begin_object().key("base64").base64(file.content).end_object();
-    }
-    writer.end_object();
-  }
-  write_list(writer, "artifacts", globs_of(options.artifacts));
-  write_limits(writer, options.program);
+  write_program_options(writer, options.program, program.files, globs_of(options.artifacts));
   if (!options.template_name.empty()) writer.key("template").string(options.template_name);
   write_network(writer, options.allow);
   // Bytes go through as they are; of JSON a person may read the text.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/config/environment.h"
+#include "runtime/json/writer.h"
 #include "runtime/sandbox/run_request.h"
 #include "server/cli/arguments.h"
 #include "server/cli/exec_files.h"
@@ -25,5 +26,10 @@ int exec_on_server(const ExecOptions& options, ProgramForServer program,
 // What POST /execute is sent. `input`: all that the program reads.
 std::string execute_request(const ExecOptions& options, const ProgramForServer& program,
                             const std::string& input);
+
+// The members of a request that are about a program, a task's too: files, artifacts, limits.
+void write_program_options(runtime::json::Writer& writer, const ProgramOptions& options,
+                           const std::vector<runtime::InputFile>& files,
+                           const std::vector<std::string>& artifacts);
 
 }  // namespace server

@@ -26,6 +26,7 @@
 #include "server/cli/local_runner.h"
 #include "server/cli/plain_text.h"
 #include "server/cli/progress.h"
+#include "server/cli/run_on_server.h"
 #include "server/cli/task_trace.h"
 #include "server/cli/terminal.h"
 #include "server/cli/write_all.h"
@@ -166,6 +167,10 @@ int solve(LocalRunner& local, Agent& parts, Brief brief, const RunTaskOptions& o
 int run_task(RunTaskOptions options, runtime::Environment environment) {
   auto brief = read_brief(options);
   if (!brief) return fail(exit_usage, brief.error().message());
+  if (!options.server.empty()) {
+    return run_on_server(options, brief->request, brief->directories, brief->trace.get(),
+                         environment);
+  }
   auto local = start_local_runner(options.host, std::move(environment),
                                   [&brief] { return brief->directories.remember_caller(); });
   if (!local) return fail(exit_own_failure, local.error().message());

@@ -10,11 +10,8 @@
 #include <utility>
 #include <variant>
 
-#include "runtime/agent/event.h"
 #include "runtime/json/base64.h"
 #include "runtime/json/members.h"
-#include "runtime/json/writer.h"
-#include "runtime/llm/wire_json.h"
 #include "runtime/observe/uuid.h"
 #include "runtime/store/job_record.h"
 #include "server/api/query.h"
@@ -28,7 +25,6 @@
 namespace server::client {
 namespace {
 
-namespace agent = runtime::agent;
 namespace json = runtime::json;
 
 constexpr std::size_t max_error_characters = 1000;
@@ -41,14 +37,6 @@ constexpr std::array<int, 2> stream_descriptors = {STDOUT_FILENO, STDERR_FILENO}
 std::optional<std::string> decoded(std::string text, std::string_view encoding) {
   if (encoding != "base64") return text;
   return json::decode_base64(text);
-}
-
-std::optional<agent::EventType> event_named(std::string_view name) {
-  for (int number = 0; number <= static_cast<int>(agent::EventType::swarm); ++number) {
-    const auto type = static_cast<agent::EventType>(number);
-    if (agent::name_of(type) == name) return type;
-  }
-  return std::nullopt;
 }
 
 // Writes what one job wrote. All functions return the exit status; 0: go on.
@@ -112,12 +100,8 @@ class JobOutput {
   }
 
   int tell_step(const FollowedEvent& event) {
-    const auto type = event_named(event.type);
-    if (!type) return 0;
-    json::Writer writer;
-    runtime::llm::write_value(writer, event.data);
-    const ProgressStep step = words_->of({.type = *type, .data = std::move(writer).take()});
-    return write(STDERR_FILENO, step.text);
+    const auto step = task_event_of(event);
+    return step ? write(STDERR_FILENO, words_->of(*step).text) : 0;
   }
 
   // `bytes`: all that is kept of it. Nothing of a stream was told as it came where it was written

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "runtime/json/members.h"
+#include "runtime/json/writer.h"
 #include "runtime/llm/stream_parts.h"
+#include "runtime/llm/wire_json.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/plain_text.h"
 #include "server/cli/sandbox/json_text.h"
@@ -62,6 +64,18 @@ class EventReader {
 };
 
 }  // namespace
+
+std::optional<runtime::agent::Event> task_event_of(const FollowedEvent& event) {
+  using runtime::agent::EventType;
+  for (int number = 0; number <= static_cast<int>(EventType::swarm); ++number) {
+    const auto type = static_cast<EventType>(number);
+    if (runtime::agent::name_of(type) != event.type) continue;
+    json::Writer writer;
+    runtime::llm::write_value(writer, event.data);
+    return runtime::agent::Event{.type = type, .data = std::move(writer).take()};
+  }
+  return std::nullopt;
+}
 
 int follow(ServerClient& client, ServerRequest request, const LastEvent& last,
            const std::function<int(const FollowedEvent&)>& on_event) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "runtime/agent/event.h"
 #include "runtime/json/reader.h"
 #include "server/cli/sandbox/server_client.h"
 
@@ -15,6 +17,9 @@ struct FollowedEvent {
   const runtime::json::Value& data;
   std::string_view line;  // the whole event as it came, without a line feed
 };
+
+// What happens in a task; nothing for other events.
+std::optional<runtime::agent::Event> task_event_of(const FollowedEvent& event);
 
 // How a stream of events ends, and what is said of one that breaks off before.
 struct LastEvent {

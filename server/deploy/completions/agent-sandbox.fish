@@ -37,6 +37,7 @@ complete -c agent-sandbox -n $seen -l memory -x -d 'Memory limit in MB'
 complete -c agent-sandbox -n $seen -l file -rF -d 'A file for its working directory'
 complete -c agent-sandbox -n $seen -l artifact -x -d 'Copy what the glob names afterwards'
 complete -c agent-sandbox -n $seen -l overwrite -d 'Let artifacts replace files'
+complete -c agent-sandbox -n $seen -l server -xa 'http://127.0.0.1:8000 https:// unix:/' -d 'Do it on this server'
 
 set -l seen "__fish_seen_subcommand_from $models"
 complete -c agent-sandbox -n $seen -s a -l attempts -x -d 'How often a program may be tried'
@@ -54,7 +55,6 @@ complete -c agent-sandbox -n $seen -s e -l env -x -d 'A variable for the program
 complete -c agent-sandbox -n $seen -l allow -x -d 'Let it reach HOST:PORT'
 complete -c agent-sandbox -n $seen -l template -xa 'bash data javascript python typescript' -d 'Its root and policy'
 complete -c agent-sandbox -n $seen -l jail -rF -d 'What the jail has beside the usual'
-complete -c agent-sandbox -n $seen -l server -xa 'http://127.0.0.1:8000 https:// unix:/' -d 'Run it on this server'
 complete -c agent-sandbox -n $seen -l json -d 'Print the result as POST /execute returns it'
 complete -c agent-sandbox -n $seen -l explain -d 'Print the steps that make the jail'
 

@@ -65,6 +65,15 @@ TEST(AgentArguments, RunTakesEveryOption) {
   EXPECT_EQ(options.host.flags.size(), 1u);
 }
 
+TEST(AgentArguments, RunTakesAServerOrWhatIsAboutThisHost) {
+  auto parsed = parse_arguments({"run", "x", "--server", "unix:/a"}, "1.2.3");
+  ASSERT_TRUE(std::holds_alternative<RunTaskOptions>(parsed));
+  EXPECT_EQ(std::get<RunTaskOptions>(parsed).server, "unix:/a");
+  parsed = parse_arguments({"run", "x", "--server", "unix:/a", "--rootfs", "host"}, "1.2.3");
+  ASSERT_TRUE(std::holds_alternative<Finished>(parsed));
+  EXPECT_THAT(std::get<Finished>(parsed).error, testing::HasSubstr("--rootfs and --server"));
+}
+
 TEST(AgentArguments, Benchmark) {
   const auto usual = options_of<BenchmarkOptions>({"benchmark"});
   EXPECT_EQ(usual.suite, "quick");
