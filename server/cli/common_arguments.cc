@@ -151,8 +151,8 @@ std::optional<Finished> check_server(const CLI::App& command, const std::string&
   for (const char* const option :
        {"--jail", "--explain", "--tty", "--cgroup", "--require-cgroup", "--rootfs", "--user"}) {
     if (command.get_option_no_throw(option) == nullptr || command.count(option) == 0) continue;
-    return usage(std::string(option) + " and --server exclude each other: it is about a jail on " +
-                 "this host, and the server makes its own");
+    return usage(std::string(option) + " cannot be used with --server: it is about a jail on this " +
+                 "host, and the server makes its own");
   }
   return std::nullopt;
 }

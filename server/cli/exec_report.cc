@@ -56,7 +56,7 @@ int report_run(const runtime::RunResult& result, const std::string& json,
   tell_network(result.network);
   const int exit_code = report(result, json);
   if (keep_artifacts(result.artifacts, directories) || exit_code != 0) return exit_code;
-  return fail(exit_own_failure, "the program ended with exit status 0, but results of it are lost");
+  return fail(exit_own_failure, "the program ended with exit status 0, but an artifact was not written");
 }
 
 void keep_results(const runtime::RunResult& result, const std::string& json,

@@ -159,7 +159,7 @@ class Refused(OnServer):
             with self.subTest(words):
                 status, out, error = self.there(*words, "-c", "pass")
                 self.assertEqual((2, ""), (status, out))
-                self.assertTrue(error.startswith(f"agent-sandbox: {expected} and --server exclude each other"), error)
+                self.assertTrue(error.startswith(f"agent-sandbox: {expected} cannot be used with --server"), error)
         for url in ("", "ftp://a", "127.0.0.1:8000", "unix:relative"):
             status, out, error = self.run_it("--server", url, "-c", "pass")
             self.assertEqual((2, ""), (status, out))

@@ -251,7 +251,7 @@ class CommandLine(unittest.TestCase):
         (self.directory / "notes.txt").write_text("mine", encoding="utf-8")
         done = self.exec("-c", "open('notes.txt', 'w').write('new')", "--artifact", "*:.")
         told = 'agent-sandbox: write "notes.txt" into .: File exists. Hint: --overwrite replaces it\n'
-        lost = "agent-sandbox: the program ended with exit status 0, but results of it are lost\n"
+        lost = "agent-sandbox: the program ended with exit status 0, but an artifact was not written\n"
         self.assertEqual((125, told + lost), (done.returncode, done.stderr))
         done = self.exec("-c", "open('notes.txt', 'w').write('new'); open('other.txt', 'w').write('new'); exit(3)", "--artifact", "*:.")
         self.assertEqual((3, 'agent-sandbox: wrote "other.txt", 3 bytes\n' + told), (done.returncode, done.stderr))

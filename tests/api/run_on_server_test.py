@@ -71,5 +71,5 @@ class OnServer(Command, task_server.TaskTest):
         for words, expected in ((["--rootfs", "host"], "--rootfs"), (["--cgroup", "none"], "--cgroup"), (["--user", "root"], "--user")):
             status, out, error = self.there(*words, "Fails")
             self.assertEqual((2, ""), (status, out))
-            self.assertTrue(error.startswith(f"agent-sandbox: {expected} and --server exclude each other"), error)
+            self.assertTrue(error.startswith(f"agent-sandbox: {expected} cannot be used with --server"), error)
         self.assertEqual(125, self.run_it("--server", "http://127.0.0.1:1", "Fails")[0])

@@ -73,7 +73,7 @@ void define_create(CLI::App& command, RawSandboxArguments& raw) {
   add_number(command, "--timeout", raw.lifetime, "S", member_of("timeout_seconds"),
              "Seconds that it lives [3600]");
   add_number(command, "--idle", raw.idle, "S", member_of("idle_seconds"),
-             "End it when it was of no use for so many seconds");
+             "End it after so many seconds without a process or a request");
   command.add_option("--on-timeout", raw.on_timeout, "delete, or pause it in place of ending it")
       ->type_name("WHAT")
       ->check(one_of(member_of("on_timeout")));
@@ -280,7 +280,7 @@ void define_change(CLI::App& command, RawSandboxArguments& raw) {
   add_number(command, "--timeout", raw.lifetime, "S", member_of("timeout_seconds"),
              "Seconds that it lives, from now on");
   add_number(command, "--idle", raw.idle, "S", member_of("idle_seconds"),
-             "End it when it was of no use for so many seconds");
+             "End it after so many seconds without a process or a request");
   add_json(command, raw);
 }
 

@@ -91,7 +91,7 @@ jail::Error ServerClient::refusal_of(const llm::HttpReply& reply) const {
     error.doing = address_.shown() + " answered with status " + std::to_string(reply.status) +
                   ", which is no answer of agent-sandbox";
   }
-  if (reply.status == 401) error.hint = "AGENT_SANDBOX_KEY is the key that is shown";
+  if (reply.status == 401) error.hint = "put a key of the server into AGENT_SANDBOX_KEY";
   return error;
 }
 

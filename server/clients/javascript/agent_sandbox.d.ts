@@ -2,7 +2,7 @@
 import type {
   BenchmarkReport, CreatedWebhook, FileEntry, FileList, Health, Job, JobPage, JobSummary, LessonPage, ProcessDetails, ProcessOutput,
   ProcessResult, RunResult, SandboxDetails, SandboxEvent, SandboxEventPage, SandboxLogEntry, SandboxLogPage, SandboxMetrics,
-  SandboxPage, SearchResult, SignedUrl, Stats, TaskResult, Webhook, WebhookTry,
+  SandboxPage, SearchResult, SignedUrl, Stats, TaskResult, Template, Webhook, WebhookTry,
 } from "./answers.js";
 
 export * from "./answers.js";

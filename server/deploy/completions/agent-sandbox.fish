@@ -155,7 +155,7 @@ set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_fro
 complete -c agent-sandbox -n $seen -l timeout -x -d 'Seconds until its end'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create change'
-complete -c agent-sandbox -n $seen -l idle -x -d 'End it when it was of no use for so many seconds'
+complete -c agent-sandbox -n $seen -l idle -x -d 'End it after so many seconds without a process or a request'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create'
 complete -c agent-sandbox -n $seen -l on-timeout -xa 'delete pause' -d 'What becomes of it then'

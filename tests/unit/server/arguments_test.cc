@@ -80,7 +80,7 @@ TEST(Arguments, AServerTakesNothingThatIsAboutAJailOnThisHost) {
     args.insert(args.end(), words.begin(), words.end());
     const Finished finished = finished_of(args);
     EXPECT_EQ(finished.exit_code, 2);
-    EXPECT_THAT(finished.error, HasSubstr(words[0] + " and --server exclude each other"));
+    EXPECT_THAT(finished.error, HasSubstr(words[0] + " cannot be used with --server"));
   }
 }
 
