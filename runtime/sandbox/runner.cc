@@ -19,9 +19,8 @@
 #include <vector>
 
 #include "jail/launcher.h"
-#include "runtime/config/text_file.h"
-#include "runtime/policy/policy_json.h"
 #include "runtime/sandbox/admission.h"
+#include "runtime/sandbox/ground.h"
 #include "runtime/sandbox/jail_handle.h"
 #include "runtime/sandbox/language.h"
 #include "runtime/sandbox/launchers.h"
@@ -42,7 +41,6 @@ using jail::Result;
 // A guest can make reading its artifacts take a second; with several threads other runs' artifacts
 // need not wait.
 constexpr std::size_t collector_threads = 2;
-constexpr std::size_t max_policy_bytes = 1u << 20;
 
 // Removes the leaves whose last process was still ending when their jail was reported; otherwise an
 // idle server would keep them until its next run.
@@ -74,13 +72,6 @@ class LeafSweeper : public std::enable_shared_from_this<LeafSweeper> {
   std::atomic<bool> waiting_{false};
 };
 
-// The parts that all jails of a root and policy share.
-struct Ground {
-  std::shared_ptr<const jail::Root> root;
-  jail::Policy policy;
-  jail::FilterProgram filter;
-};
-
 // A template with its files read.
 struct Prepared {
   std::string name;
@@ -88,31 +79,6 @@ struct Prepared {
   std::shared_ptr<WarmPool> pool;  // null where no jail waits
   std::atomic<std::uint64_t> cold{0};
 };
-
-Error in_template(const Template& what, std::string_view field, const Error& error) {
-  return {error.kind, "template " + what.name + ": " + std::string(field) + ": " + error.doing,
-          error.sys_errno, error.hint};
-}
-
-Result<Ground> ground_of(const Template& what, const Ground& usual) {
-  Ground ground = usual;
-  if (!what.rootfs.empty()) {
-    auto root = find_program_root(what.rootfs, {});
-    if (!root) return in_template(what, "rootfs", root.error());
-    ground.root = std::make_shared<const jail::Root>(std::move(root->view));
-  }
-  if (!what.policy.empty()) {
-    const auto text = read_text_file(what.policy, max_policy_bytes);
-    if (!text) return in_template(what, "policy", text.error());
-    const auto rules = policy::parse_policy(*text, what.policy);
-    if (!rules) return in_template(what, "policy", rules.error());
-    auto filter = jail::compile_policy(*rules);
-    if (!filter) return in_template(what, "policy", filter.error());
-    ground.policy = *rules;
-    ground.filter = std::move(*filter);
-  }
-  return ground;
-}
 
 void add_jail_file(jail::JailSpec& spec, const JailFile& file) {
   spec.binds = file.binds;

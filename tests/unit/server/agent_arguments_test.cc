@@ -71,7 +71,7 @@ TEST(AgentArguments, RunTakesAServerOrWhatIsAboutThisHost) {
   EXPECT_EQ(std::get<RunTaskOptions>(parsed).server, "unix:/a");
   parsed = parse_arguments({"run", "x", "--server", "unix:/a", "--rootfs", "host"}, "1.2.3");
   ASSERT_TRUE(std::holds_alternative<Finished>(parsed));
-  EXPECT_THAT(std::get<Finished>(parsed).error, testing::HasSubstr("--rootfs and --server"));
+  EXPECT_THAT(std::get<Finished>(parsed).error, testing::HasSubstr("--rootfs cannot be used with --server"));
 }
 
 TEST(AgentArguments, Benchmark) {
