@@ -39,23 +39,32 @@ namespace {
 namespace asio = boost::asio;
 
 // Passes output on as it comes. Where nobody reads any more the program is ended, as the signal
-// for a broken pipe would have ended it.
+// for a broken pipe would have ended it. Where somebody reads later, the program waits, and its end
+// does not.
 class Passthrough {
  public:
-  explicit Passthrough(runtime::Cancel cancel) : cancel_(std::move(cancel)) {}
+  explicit Passthrough(runtime::Cancel cancel)
+      : cancel_(std::move(cancel)),
+        out_(reopened_terminal(STDOUT_FILENO)),
+        err_(reopened_terminal(STDERR_FILENO)) {}
 
   void operator()(runtime::Stream stream, std::string_view bytes) {
     if (error_ != 0) return;
-    const int fd = stream == runtime::Stream::standard_output ? STDOUT_FILENO : STDERR_FILENO;
-    if (write_all(fd, bytes)) return;
+    const bool is_out = stream == runtime::Stream::standard_output;
+    const jail::Fd& own = is_out ? out_ : err_;
+    const int fd = own.valid() ? own.get() : is_out ? STDOUT_FILENO : STDERR_FILENO;
+    if (write_all_while(fd, bytes, [this] { return !cancel_.requested(); })) return;
     error_ = errno;
     cancel_.request();
   }
 
-  int error() const { return error_; }
+  // The errno of writing; 0 where there is none, or the run was cancelled.
+  int error() const { return error_ == EINTR ? 0 : error_.load(); }
 
  private:
   runtime::Cancel cancel_;
+  const jail::Fd out_;
+  const jail::Fd err_;
   std::atomic<int> error_{0};
 };
 

@@ -61,9 +61,21 @@ std::string_view last_component(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
+// Whether `path` is one that a jail could hand over. A server that is not to be trusted may send
+// any.
+bool is_path_below(std::string_view path) {
+  if (path.find('\0') != path.npos) return false;
+  for (;;) {
+    const std::string_view component = path.substr(0, path.find('/'));
+    if (component.empty() || component == "." || component == "..") return false;
+    if (component.size() == path.size()) return true;
+    path.remove_prefix(component.size() + 1);
+  }
+}
+
 // Whole under its name, or not there: whoever watches the directory never sees half a file.
 bool store_one(int directory, const jail::CollectedFile& file, bool overwrite) {
-  if (is_configuration(last_component(file.path))) {
+  if (!is_path_below(file.path) || is_configuration(last_component(file.path))) {
     errno = EPERM;
     return false;
   }

@@ -1,9 +1,13 @@
 #include "server/cli/write_all.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <string>
 
 namespace server {
 
@@ -20,6 +24,38 @@ bool write_all(int fd, std::string_view bytes) {
     }
   }
   return true;
+}
+
+bool write_all_while(int fd, std::string_view bytes, const std::function<bool()>& goes_on) {
+  constexpr int pause_ms = 100;
+  const std::size_t most = bytes_that_fit(fd);
+  while (!bytes.empty()) {
+    if (!goes_on()) {
+      errno = EINTR;
+      return false;
+    }
+    pollfd entry{.fd = fd, .events = POLLOUT, .revents = 0};
+    if (::poll(&entry, 1, pause_ms) == 0) continue;
+    const ssize_t count = ::write(fd, bytes.data(), std::min(bytes.size(), most));
+    if (count >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(count));
+    } else if (errno != EAGAIN && errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::size_t bytes_that_fit(int fd) {
+  constexpr std::size_t of_a_terminal = 64;
+  const bool may_wait = ::isatty(fd) == 1 && (::fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
+  return may_wait ? of_a_terminal : PIPE_BUF;
+}
+
+jail::Fd reopened_terminal(int fd) {
+  if (::isatty(fd) != 1) return {};
+  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  return jail::Fd(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
 }  // namespace server

@@ -1,8 +1,10 @@
 """agent-sandbox exec --server: the same program on a server, with the streams, exit statuses and messages that it has here."""
+import http.server
 import json
 import os
 import signal
 import subprocess
+import threading
 
 import host_view
 import live_server
@@ -192,3 +194,37 @@ class UnixSocket(OnServer):
         server = live_server.LiveServer("--host", f"unix:{path}", environment={"JOBS_PATH": ":memory:"})
         self.addCleanup(server.stop)
         self.assertEqual((0, "1\n", ""), self.run_it("--server", f"unix:{path}", "-c", "print(1)"))
+
+
+class Hostile(OnServer):
+    """A server of the test's own, which sends artifacts of any path."""
+
+    PATHS = ("agent-sandbox.json\0x", ".env\0x", "/etc/x", "a//b", "../x", "a/./b", "")
+
+    def setUp(self):
+        super().setUp()
+        answer = self.execute("print(1)")
+        answer["artifacts"] = [{"path": path, "size": 1, "media_type": "text/plain", "base64": "eA=="} for path in (*self.PATHS, "good")]
+        body = json.dumps(answer).encode()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.hostile = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        self.addCleanup(self.hostile.server_close)
+        threading.Thread(target=self.hostile.serve_forever, daemon=True).start()
+        self.addCleanup(self.hostile.shutdown)
+
+    def test_no_path_leads_elsewhere_and_none_is_a_configuration(self):
+        url = f"http://127.0.0.1:{self.hostile.server_port}"
+        self.run_it("--server", url, "--json", "-c", "1", "--artifact", "**:kept", "--artifact", ".*:kept", "--overwrite")
+        self.assertEqual(["kept", "kept/good"], sorted(str(path.relative_to(self.directory)) for path in self.directory.rglob("*")))

@@ -1,10 +1,13 @@
 """agent-sandbox exec and signals: the program hears them first, and ends soon afterwards whatever it makes of them."""
+import fcntl
 import json
 import os
 import pathlib
 import signal
 import subprocess
+import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -15,6 +18,11 @@ import time_scale
 # Sleeps are short: an interpreter that hears a signal in the moment before one begins looks at it only afterwards.
 GRACEFUL = ("try:\n  import time\n  print('begun', flush=True)\n  while True: time.sleep(0.01)\nexcept KeyboardInterrupt:\n  print('interrupted')\n"
             "finally:\n  print('finally')\n  open('left.txt', 'w').write('left')\n")
+
+
+def buffered(pipe):
+    """How many bytes wait in it."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 class Signals(unittest.TestCase):
@@ -68,6 +76,14 @@ class Signals(unittest.TestCase):
                              "print('begun', flush=True)\nwhile True: time.sleep(0.01)")
         process.send_signal(signal.SIGTERM)
         self.assertEqual(("ends\n", ""), self.rest(process, 143))
+
+    def test_an_end_waits_for_nobody_who_reads_the_output(self):
+        process = self.begin("import os, signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nos.write(1, b'begun\\n')\n"
+                             "while True: os.write(1, bytes(65536))")
+        pipe = process.stdout.fileno()
+        self.assertTrue(host_view.wait_until(lambda: buffered(pipe) >= 49152, 20), buffered(pipe))
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(143, process.wait(time_scale.scaled(20)))
 
     def test_a_hangup(self):
         process = self.begin("import os, signal, time\nsignal.signal(signal.SIGHUP, lambda *_: (os.write(1, b'gone\\n'), os._exit(0)))\n"

@@ -184,7 +184,7 @@ class Terminal(unittest.TestCase):
     def test_what_cannot_be(self):
         for words, expected in ((("-t", "-c", "pass"), "standard input is no terminal"), (("-t", "-"), "not -"),
                                 (("-t", "--json", "-c", "pass"), "--json"), (("-t", "--explain", "-c", "pass"), "--explain"),
-                                (("-t", "--server", "http://127.0.0.1:1", "-c", "pass"), "--tty and --server")):
+                                (("-t", "--server", "http://127.0.0.1:1", "-c", "pass"), "--tty cannot be used with --server")):
             with self.subTest(words):
                 done = subprocess.run([live_server.BINARY, "exec", *words], cwd=self.directory, env=self.variables(), stdin=subprocess.DEVNULL,
                                       capture_output=True, text=True, check=False, timeout=time_scale.scaled(60))

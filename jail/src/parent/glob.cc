@@ -47,6 +47,7 @@ bool glob_names(const std::string& glob, std::string_view path) {
   GlobSet::Positions positions = set.start();
   GlobSet::Match match;
   for (const std::string& component : split(path)) {
+    if (component.empty()) return false;  // no file has such a path
     match = set.match(positions, component);
     positions = match.below;
   }

@@ -129,16 +129,18 @@ Result<Phase> Jail::State::read_reports() {
         if (process.valid()) return give_up();
         if (message.error != 0) return launch_error(message.error);
         process = std::move(received.fd);
+        if (workspace.valid()) phase = Phase::ready;
         break;
       case wire::message_root:
         root = std::move(received.fd);
         break;
       case wire::message_ready:
         // A jail that became ready once more could be started once more.
-        if (phase != Phase::launching) return give_up();
+        if (phase != Phase::launching || workspace.valid()) return give_up();
         workspace = std::move(received.fd);
         report.phases.set_up = duration_cast<microseconds>(steady_clock::now() - launched_at);
-        phase = Phase::ready;
+        // Init may be quicker than the launcher, whose word has the pidfd by which it is killed.
+        if (process.valid()) phase = Phase::ready;
         break;
       case wire::message_terminal:
         if (phase != Phase::running || !terminal_size || terminal.valid()) return give_up();

@@ -26,8 +26,11 @@ RawTerminal::RawTerminal(RawTerminal&& other) noexcept
 
 void RawTerminal::leave() noexcept {
   if (fd_ < 0) return;
-  // What was typed ahead was meant for the sandbox, not for the shell that comes back.
-  ::tcsetattr(std::exchange(fd_, -1), TCSAFLUSH, &before_);
+  // What was typed ahead was meant for the sandbox, not for the shell that comes back. TCSAFLUSH
+  // would drop it as well, but wait for output that nobody may ever read.
+  const int fd = std::exchange(fd_, -1);
+  ::tcsetattr(fd, TCSANOW, &before_);
+  ::tcflush(fd, TCIFLUSH);
 }
 
 TerminalSize terminal_size(int fd) {

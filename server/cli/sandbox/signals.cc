@@ -10,6 +10,8 @@
 #include <csignal>
 #include <utility>
 
+#include "server/cli/write_all.h"
+
 namespace server::client {
 
 jail::Result<Signals> Signals::block() {
@@ -55,14 +57,15 @@ bool Signals::wait_for(int fd, short events) {
 bool Signals::wait_for_input(int fd) { return wait_for(fd, POLLIN); }
 
 bool Signals::write_all(int fd, std::string_view bytes) {
+  const jail::Fd own = reopened_terminal(fd);
+  if (own.valid()) fd = own.get();
+  const std::size_t most = bytes_that_fit(fd);
   while (!bytes.empty()) {
     if (!wait_for(fd, POLLOUT)) {
       errno = EINTR;
       return false;
     }
-    // So much a pipe takes at once when it says that it takes something.
-    const std::size_t piece = std::min<std::size_t>(bytes.size(), PIPE_BUF);
-    const ssize_t count = ::write(fd, bytes.data(), piece);
+    const ssize_t count = ::write(fd, bytes.data(), std::min(bytes.size(), most));
     if (count >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(count));
     } else if (errno != EAGAIN && errno != EINTR) {

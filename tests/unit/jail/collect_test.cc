@@ -99,6 +99,8 @@ TEST_F(CollectTest, OneGlobAndOnePath) {
   EXPECT_FALSE(glob_names("*.png", "a/c.png"));
   EXPECT_FALSE(glob_names("a/*", "a"));
   EXPECT_FALSE(glob_names("**", "a/.b"));
+  EXPECT_FALSE(glob_names("**", "/etc/x")) << "no file of a directory has such a path";
+  EXPECT_FALSE(glob_names("**", ""));
   EXPECT_FALSE(glob_names("../*", "../a"));
 }
 

@@ -54,7 +54,7 @@ class ReportsTest : public testing::Test {
     send(bytes_of(message), descriptors);
   }
 
-  // `inside` gets the library's internal state of it.
+  // Sets `*inside` to the internal state of the jail.
   Jail jail(Jail::State** inside = nullptr) {
     auto state = std::make_unique<Jail::State>();
     state->plan = std::make_shared<const Plan>();
@@ -129,6 +129,17 @@ TEST_F(ReportsTest, AJailIsReadyOnce) {
   EXPECT_EQ(*jail.advance(), Phase::ended);
   EXPECT_EQ(jail.report().ended, Ended::killed);
   EXPECT_FALSE(jail.start());
+}
+
+// Init may be quicker than the launcher, and whoever has a jail that is ready can kill it.
+TEST_F(ReportsTest, AJailIsReadyWhenItsProcessIsKnown) {
+  Jail early = jail();
+  send(message(wire::message_ready), 1);
+  EXPECT_EQ(*early.advance(), Phase::launching);
+  EXPECT_EQ(early.process_fd(), -1);
+  send(message(wire::message_launched), 1);
+  EXPECT_EQ(*early.advance(), Phase::ready);
+  EXPECT_NE(early.process_fd(), -1);
 }
 
 TEST_F(ReportsTest, AJailReportsOnce) {
