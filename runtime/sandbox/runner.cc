@@ -174,8 +174,11 @@ class JailRunner final : public Runner {
     }
     ++total_;
     const auto network = network_news_->listen(request.network);
-    Run run(executor, setting_, std::move(request), std::move(options));
-    auto result = co_await run.result();
+    std::optional<Run> run;
+    run.emplace(executor, setting_, std::move(request), std::move(options));
+    auto result = co_await run->result();
+    // Its jail gives its leaf up now, and not after the sweeper has found nothing to do.
+    run.reset();
     if (sweeper_ != nullptr) sweeper_->sweep_soon();
     if (network != nullptr && result) {
       co_await launchers_->catch_up();
