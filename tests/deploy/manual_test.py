@@ -84,7 +84,8 @@ class Manual(unittest.TestCase):
 
     def test_references_lead_somewhere(self):
         ours = {(page.stem, page.suffix[1:]) for page in PAGES}
-        theirs = {("bash", "1"), ("systemctl", "1"), ("seccomp", "2"), ("systemd.exec", "5"), ("cgroups", "7"), ("namespaces", "7")}
+        theirs = {("bash", "1"), ("systemctl", "1"), ("seccomp", "2"), ("systemd.exec", "5"), ("cgroups", "7"), ("namespaces", "7"),
+                  ("newuidmap", "1")}
         for page in PAGES:
             named = set(re.findall(r"^\.Xr (\S+) (\d)", page.read_text(encoding="utf-8"), re.MULTILINE))
             self.assertEqual(set(), named - ours - theirs, page.name)
