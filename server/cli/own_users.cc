@@ -40,8 +40,7 @@ jail::IdRangeOptions options_of(const runtime::JailUsers& users, bool is_root) {
 
 }  // namespace
 
-std::optional<std::string> why_no_own_users(const runtime::Config& config,
-                                            const runtime::ProgramRoot& root, bool has_cgroup) {
+std::optional<std::string> why_no_own_users(const runtime::Config& config, bool has_cgroup) {
   using Mode = runtime::JailUsers::Mode;
   if (config.jail_users.mode == Mode::off) return "the configuration says so";
   if (config.jail_users.mode == Mode::automatic && !has_cgroup) {
@@ -50,6 +49,11 @@ std::optional<std::string> why_no_own_users(const runtime::Config& config,
   if (config.jail_users.mode == Mode::automatic && runtime::unix_path(config.api_host)) {
     return "the users who come by a Unix socket could not be told apart";
   }
+  return std::nullopt;
+}
+
+std::optional<std::string> why_own_users_see_no_root(const runtime::Config& config,
+                                                     const runtime::ProgramRoot& root) {
   if (root.kind == runtime::ProgramRoot::Kind::built) {
     if (const auto closed = closed_directory(root.directory)) {
       return "the root is " + root.directory + ", and others may not enter " + *closed;

@@ -17,13 +17,16 @@ struct OwnUsers {
   std::string why_none;
 };
 
-// Why jails get no users of their own that see `root` and the templates' roots; nothing where they
-// do. Must be asked before root ends. With `auto` they also get none where there is no cgroup,
-// since the kernel's bounds for one user (64 MiB in pipes, 4 % of the memory in epoll watches)
-// would then be each jail's beside its memory limit, and none on a Unix socket, whose peers could
-// not be told apart.
-std::optional<std::string> why_no_own_users(const runtime::Config& config,
-                                            const runtime::ProgramRoot& root, bool has_cgroup);
+// Why jails get no users of their own, whatever they see; std::nullopt where they do. With `auto`
+// they get none where there is no cgroup, since the kernel's bounds for one user (64 MiB in pipes,
+// 4 % of the memory in epoll watches) would then be each jail's beside its memory limit, and none
+// on a Unix socket, whose peers could not be told apart.
+std::optional<std::string> why_no_own_users(const runtime::Config& config, bool has_cgroup);
+
+// Why users of their own could not see `root` or the roots of templates; std::nullopt where they
+// can. Must be asked before root ends.
+std::optional<std::string> why_own_users_see_no_root(const runtime::Config& config,
+                                                     const runtime::ProgramRoot& root);
 
 // Enters a user namespace with the range that `config` names, or, where it says `auto`, one that
 // nobody else has: of /etc/subuid for an ordinary user. As root this process becomes an ordinary

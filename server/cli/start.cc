@@ -49,19 +49,20 @@ jail::Result<runtime::CgroupChoice> take_cgroup(const runtime::Config& config,
 // Opens the root that programs see, and enters a range of users for jails. Does nothing, or only
 // ends root, where there is none; the errors are those of enter_own_users().
 jail::Result<OwnUsers> take_own_users(Start& start, const std::optional<std::string>& user) {
-  const auto none = [](std::string why) {
+  const auto without = [&](std::string why) -> jail::Result<OwnUsers> {
+    if (start.config.jail_users.mode == runtime::JailUsers::Mode::range) {
+      return jail::Error{jail::ErrorKind::refused, "SANDBOX_USERS: " + why, 0, {}};
+    }
     return OwnUsers{.range = nullptr, .why_none = std::move(why)};
   };
+  if (auto why = why_no_own_users(start.config, start.cgroup.tree.has_value())) {
+    return without(std::move(*why));
+  }
   // Inside of the range the files of root seem to be nobody's.
   auto root = runtime::find_program_root(start.config.rootfs,
                                          runtime::default_root_places(start.environment));
-  if (!root) return none(root.error().message());
-  if (auto why = why_no_own_users(start.config, *root, start.cgroup.tree.has_value())) {
-    if (start.config.jail_users.mode == runtime::JailUsers::Mode::range) {
-      return jail::Error{jail::ErrorKind::refused, "SANDBOX_USERS: " + *why, 0, {}};
-    }
-    return none(std::move(*why));
-  }
+  if (!root) return OwnUsers{.range = nullptr, .why_none = root.error().message()};
+  if (auto why = why_own_users_see_no_root(start.config, *root)) return without(std::move(*why));
   start.root = std::move(*root);
   return enter_own_users(start.config, user);
 }

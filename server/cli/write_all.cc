@@ -10,6 +10,17 @@
 #include <string>
 
 namespace server {
+namespace {
+
+// How many bytes may be written to `fd` when poll(2) says that it takes some, without waiting as a
+// rule: a pipe takes as many at once, a terminal may not.
+std::size_t bytes_that_fit(int fd) {
+  constexpr std::size_t of_a_terminal = 64;
+  const bool may_wait = ::isatty(fd) == 1 && (::fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
+  return may_wait ? of_a_terminal : PIPE_BUF;
+}
+
+}  // namespace
 
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -27,15 +38,23 @@ bool write_all(int fd, std::string_view bytes) {
 }
 
 bool write_all_while(int fd, std::string_view bytes, const std::function<bool()>& goes_on) {
-  constexpr int pause_ms = 100;
+  return write_when(fd, bytes, [&] {
+    constexpr int pause_ms = 100;
+    pollfd entry{.fd = fd, .events = POLLOUT, .revents = 0};
+    while (goes_on()) {
+      if (::poll(&entry, 1, pause_ms) != 0) return true;
+    }
+    return false;
+  });
+}
+
+bool write_when(int fd, std::string_view bytes, const std::function<bool()>& can_write) {
   const std::size_t most = bytes_that_fit(fd);
   while (!bytes.empty()) {
-    if (!goes_on()) {
+    if (!can_write()) {
       errno = EINTR;
       return false;
     }
-    pollfd entry{.fd = fd, .events = POLLOUT, .revents = 0};
-    if (::poll(&entry, 1, pause_ms) == 0) continue;
     const ssize_t count = ::write(fd, bytes.data(), std::min(bytes.size(), most));
     if (count >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(count));
@@ -44,12 +63,6 @@ bool write_all_while(int fd, std::string_view bytes, const std::function<bool()>
     }
   }
   return true;
-}
-
-std::size_t bytes_that_fit(int fd) {
-  constexpr std::size_t of_a_terminal = 64;
-  const bool may_wait = ::isatty(fd) == 1 && (::fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
-  return may_wait ? of_a_terminal : PIPE_BUF;
 }
 
 jail::Fd reopened_terminal(int fd) {

@@ -16,9 +16,9 @@ bool write_all(int fd, std::string_view bytes);
 // nobody may ever read what is written.
 bool write_all_while(int fd, std::string_view bytes, const std::function<bool()>& goes_on);
 
-// How many bytes may be written to `fd` when poll(2) says that it takes some, without waiting as a
-// rule: a pipe takes as many at once, a terminal may not.
-std::size_t bytes_that_fit(int fd);
+// The same, in pieces, each after `can_write` has waited until poll(2) says that `fd` takes some;
+// it returns false to end the writing with EINTR.
+bool write_when(int fd, std::string_view bytes, const std::function<bool()>& can_write);
 
 // The terminal that `fd` is, opened once more so that writing to it never waits; not valid where it
 // is none, or where this user may not open it.

@@ -4,9 +4,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <utility>
 
@@ -59,20 +57,7 @@ bool Signals::wait_for_input(int fd) { return wait_for(fd, POLLIN); }
 bool Signals::write_all(int fd, std::string_view bytes) {
   const jail::Fd own = reopened_terminal(fd);
   if (own.valid()) fd = own.get();
-  const std::size_t most = bytes_that_fit(fd);
-  while (!bytes.empty()) {
-    if (!wait_for(fd, POLLOUT)) {
-      errno = EINTR;
-      return false;
-    }
-    const ssize_t count = ::write(fd, bytes.data(), std::min(bytes.size(), most));
-    if (count >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(count));
-    } else if (errno != EAGAIN && errno != EINTR) {
-      return false;
-    }
-  }
-  return true;
+  return write_when(fd, bytes, [this, fd] { return wait_for(fd, POLLOUT); });
 }
 
 }  // namespace server::client
