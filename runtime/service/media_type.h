@@ -5,7 +5,8 @@
 
 namespace runtime {
 
-// By the registry of media types; application/octet-stream for an unknown ending.
+// Returns the type that the registry of media types has for the file's ending, or
+// application/octet-stream for an unknown one.
 std::string_view media_type_of(std::string_view path) noexcept;
 
 }  // namespace runtime

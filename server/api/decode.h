@@ -16,7 +16,7 @@
 namespace server {
 
 // The Response is a problem for the client: 400 for a bad field, 424 where there is no provider.
-// Nothing in the body is ever ignored.
+// A member of the body that is not known is refused.
 using Decoded = std::variant<runtime::RunRequest, runtime::agent::TaskRequest, Response>;
 Decoded decode_execute(std::string_view body, const runtime::RequestRules& rules);
 

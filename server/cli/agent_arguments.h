@@ -22,7 +22,7 @@ class AgentCommands {
 
   // Both are called before `app` goes.
   void define(CLI::App& app);
-  // Nothing where the command line named none of them.
+  // Returns std::nullopt where the command line named none of them.
   std::optional<Command> parsed() const;
 
  private:

@@ -2,18 +2,16 @@
 import fcntl
 import json
 import os
-import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
 import termios
 import time
-import unittest
 
 import host_view
 import live_server
 import time_scale
+from exec_command import ExecTest
 
 # Sleeps are short: an interpreter that hears a signal in the moment before one begins looks at it only afterwards.
 GRACEFUL = ("try:\n  import time\n  print('begun', flush=True)\n  while True: time.sleep(0.01)\nexcept KeyboardInterrupt:\n  print('interrupted')\n"
@@ -25,17 +23,7 @@ def buffered(pipe):
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
-class Signals(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        if obstacle := host_view.no_user_namespaces():
-            raise unittest.SkipTest(f"no user namespaces for this user: {obstacle}")
-
-    def setUp(self):
-        directory = tempfile.TemporaryDirectory(prefix="agent-sandbox-exec.")
-        self.addCleanup(directory.cleanup)
-        self.directory = pathlib.Path(directory.name)
-
+class Signals(ExecTest):
     def begin(self, code, *arguments, begun=b"begun\n", **streams):
         process = subprocess.Popen([live_server.BINARY, "exec", "--rootfs", "host", "--timeout", "60", *arguments, "-c", code], cwd=self.directory,
                                    env={"PATH": os.environ["PATH"], "HOME": str(self.directory)}, **{

@@ -2,33 +2,21 @@
 import contextlib
 import fcntl
 import os
-import pathlib
 import pty
 import select
 import signal
 import struct
 import subprocess
-import tempfile
 import termios
 import time
-import unittest
 
 import host_view
 import live_server
 import time_scale
+from exec_command import ExecTest
 
 
-class Terminal(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        if obstacle := host_view.no_user_namespaces():
-            raise unittest.SkipTest(f"no user namespaces for this user: {obstacle}")
-
-    def setUp(self):
-        directory = tempfile.TemporaryDirectory(prefix="agent-sandbox-exec.")
-        self.addCleanup(directory.cleanup)
-        self.directory = pathlib.Path(directory.name)
-
+class Terminal(ExecTest):
     def variables(self):
         return {"PATH": os.environ["PATH"], "HOME": str(self.directory), "TERM": "xterm"}
 

@@ -240,7 +240,7 @@ StrictReading read_strictly(std::string_view bytes) {
 std::optional<std::vector<StrictAnswer>> read_answers(std::string_view bytes,
                                                       const std::vector<bool>& to_head) {
   std::vector<StrictAnswer> answers;
-  // Nothing follows where the client leaves instead of going on.
+  // No request follows where the client leaves instead of going on.
   while (!bytes.empty() && bytes != go_on) {
     if (!answers.empty() && answers.back().closes) return std::nullopt;
     const bool has_no_body = answers.size() < to_head.size() && to_head[answers.size()];

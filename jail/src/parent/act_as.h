@@ -5,8 +5,7 @@
 
 namespace jail {
 
-// While it lives, files are made and opened as that user. The ids that nothing is changed for are
-// 0.
+// While it lives, files are made and opened as that user. Where the ids are 0, nothing is changed.
 class ActAs {
  public:
   explicit ActAs(const wire::Ids& ids) noexcept;

@@ -15,7 +15,7 @@ struct IdLine {
 };
 IdLine largest_range(std::string_view lines, std::string_view name, std::string_view number);
 
-// Nothing where there is none in both files.
+// The range of ids of the user; std::nullopt where one of the files has none.
 std::optional<IdsOfJails> subordinate_ids(std::uint32_t uid);
 
 }  // namespace jail

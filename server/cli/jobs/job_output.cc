@@ -142,7 +142,7 @@ class JobOutput {
   std::unique_ptr<ProgressText> words_;  // null: the job is no task
 };
 
-// Nothing where the server has no job of that id, and `why_none` says so.
+// Returns std::nullopt where the server has no job of that id; `why_none` says so.
 jail::Result<std::optional<std::string>> find_job(ServerClient& client, const std::string& id,
                                                   std::string& why_none) {
   const auto call = client.begin({.path = job_path(id)});

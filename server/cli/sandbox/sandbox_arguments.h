@@ -23,7 +23,8 @@ class SandboxCommands {
 
   // Both are called before `app` goes.
   void define(CLI::App& app);
-  // Nothing where the command line named none of them. `command`: what stood after --.
+  // Returns std::nullopt where the command line named none of them. `command` is what stood after
+  // --.
   std::optional<Command> parsed(std::vector<std::string> command) const;
 
   // Whether what stands after -- is the guest's, of arguments that begin with "sandbox".
