@@ -168,7 +168,8 @@ Result<Phase> Jail::State::read_reports() {
         is_ending = true;
         break;
       case wire::message_ended:
-        if (phase == Phase::launching) return give_up();
+        // A jail that is cancelled early ends before the launcher's word has come.
+        if (!workspace.valid()) return give_up();
         fill_report(message, limits.cpu, report);
         add_accounting();
         phase = Phase::ended;

@@ -142,6 +142,17 @@ TEST_F(ReportsTest, AJailIsReadyWhenItsProcessIsKnown) {
   EXPECT_NE(early.process_fd(), -1);
 }
 
+// Init reads a cancellation as soon as it is ready, which may be before the launcher's word comes.
+TEST_F(ReportsTest, AJailMayEndBeforeItsProcessIsKnown) {
+  Jail cancelled = jail();
+  send(message(wire::message_ready), 1);
+  wire::Message ended = message(wire::message_ended);
+  ended.cause = wire::cause_cancelled;
+  send(ended);
+  EXPECT_EQ(*cancelled.advance(), Phase::ended);
+  EXPECT_EQ(cancelled.report().ended, Ended::cancelled);
+}
+
 TEST_F(ReportsTest, AJailReportsOnce) {
   Jail jail = running_jail();
   wire::Message ended = message(wire::message_ended);
